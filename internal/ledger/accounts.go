@@ -13,14 +13,14 @@ var _ identity.Accounts = (*Ledger)(nil)
 
 const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND sub IN ($2, $3) ORDER BY player LIMIT 1`
 
-// querying is a transaction, or the connections that read.
-type querying interface {
+// rowQuerier is a transaction, or the connections that read.
+type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// accountIn says whom a subject speaks for, "" for one who has been erased.
-func (l *Ledger) accountIn(ctx context.Context, q querying, game, sub string) (player string, found bool, err error) {
-	err = q.QueryRowContext(ctx, selectAccount, game, sub, l.eraser.hash(game, sub)).Scan(&player)
+// accountPlayer says whom a subject speaks for, "" for one who has been erased.
+func (l *Ledger) accountPlayer(ctx context.Context, q rowQuerier, game, sub string) (player string, found bool, err error) {
+	err = q.QueryRowContext(ctx, selectAccount, game, sub, l.hashKey.hash(game, sub)).Scan(&player)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
 	}
@@ -32,12 +32,12 @@ func (l *Ledger) accountIn(ctx context.Context, q querying, game, sub string) (p
 // where there is none any more.
 func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Player, error) {
 	id := subject
-	for range mostTurns {
+	for range maxSubjectChanges {
 		p, err := l.Player(ctx, game, id)
 		if !errors.Is(err, identity.ErrNotFound) {
 			return p, err
 		}
-		player, found, err := l.accountIn(ctx, l.read, game, subject)
+		player, found, err := l.accountPlayer(ctx, l.read, game, subject)
 		switch {
 		case err != nil:
 			return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
@@ -51,14 +51,14 @@ func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Play
 	return identity.Player{}, fmt.Errorf("ledger: account %s of %s speaks for %s, who is not there", subject, game, id)
 }
 
-// mostTurns is how often a subject is looked up while it changes: it is nobody,
+// maxSubjectChanges is how often a subject is looked up while it changes: it is nobody,
 // then a player, then a guest's account, then erased, and never goes back.
-const mostTurns = 5
+const maxSubjectChanges = 5
 
 const (
-	insertAccount = `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, $3, {now}) ON CONFLICT (game, sub) DO NOTHING`
-	moveAccount   = `UPDATE accounts SET player = $3, at = {now} WHERE game = $1 AND sub = $2`
-	selectTied    = `SELECT sub FROM accounts WHERE game = $1 AND player = $2`
+	insertAccount       = `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, $3, {now}) ON CONFLICT (game, sub) DO NOTHING`
+	moveAccount         = `UPDATE accounts SET player = $3, at = {now} WHERE game = $1 AND sub = $2`
+	selectLinkedAccount = `SELECT sub FROM accounts WHERE game = $1 AND player = $2`
 
 	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
 	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
@@ -70,8 +70,8 @@ FROM players p WHERE p.game = $1 AND p.id = $2`
 	selectSeated = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
-// tying is a guest and the account that it is to have.
-type tying struct {
+// accountLink is a guest and the account that it is to have.
+type accountLink struct {
 	*change
 	ledger               *Ledger
 	game, guest, account string
@@ -79,49 +79,49 @@ type tying struct {
 
 // Tie implements identity.Accounts.
 func (l *Ledger) Tie(ctx context.Context, game, guest, account string) error {
-	err := l.changing(ctx, func(c *change) error {
-		return tying{c, l, game, guest, account}.run(ctx)
+	err := l.inChange(ctx, func(c *change) error {
+		return accountLink{c, l, game, guest, account}.run(ctx)
 	})
-	if err != nil && !errors.Is(err, errTied) {
+	if err != nil && !errors.Is(err, errAlreadyLinked) {
 		return fmt.Errorf("ledger: tie: %w", err)
 	}
 	return nil
 }
 
-// errTied undoes a change that has nothing to change.
-var errTied = errors.New("tied already")
+// errAlreadyLinked undoes a change that has nothing to change.
+var errAlreadyLinked = errors.New("tied already")
 
-func (t tying) run(ctx context.Context) error {
-	player, known, err := t.ledger.accountIn(ctx, t.tx, t.game, t.account)
+func (t accountLink) run(ctx context.Context) error {
+	player, known, err := t.ledger.accountPlayer(ctx, t.tx, t.game, t.account)
 	switch {
 	case err != nil:
 		return err
 	case known && player == t.guest && t.account != t.guest:
-		return errTied
+		return errAlreadyLinked
 	case known && player == "":
 		return fmt.Errorf("%w: %w", identity.ErrBadAccount, identity.ErrErased)
 	case known && player != t.account:
 		return fmt.Errorf("%w: it is another guest's", identity.ErrAccountTaken)
 	}
-	was, err := t.look(ctx)
+	wasPlayer, err := t.checkAccount(ctx)
 	if err != nil {
 		return err
 	}
-	raced, err := t.claim(ctx, known)
+	isRaced, err := t.claimAccount(ctx, known)
 	switch {
 	case err != nil:
 		return err
-	case raced:
+	case isRaced:
 		return t.run(ctx) // once: it is known now
 	}
-	if err := t.again(ctx); err != nil || !was {
+	if err := t.endUnlinkBan(ctx); err != nil || !wasPlayer {
 		return err
 	}
-	return t.retire(ctx)
+	return t.retirePlayer(ctx)
 }
 
-// again ends what keeps out an account that was untied a moment ago.
-func (t tying) again(ctx context.Context) error {
+// endUnlinkBan ends what keeps out an account that was untied a moment ago.
+func (t accountLink) endUnlinkBan(ctx context.Context) error {
 	done, err := t.tx.ExecContext(ctx, endBar, t.game, string(identity.BarUntied), t.account, t.at, "", t.seq)
 	if err != nil {
 		return err
@@ -129,12 +129,12 @@ func (t tying) again(ctx context.Context) error {
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return t.next(ctx, t.ledger)
+	return t.nextRevision(ctx, t.ledger)
 }
 
-// claim has the account speak for the guest. Raced: a player of that id has been
+// claimAccount has the account speak for the guest. Raced: a player of that id has been
 // created this moment.
-func (t tying) claim(ctx context.Context, known bool) (raced bool, err error) {
+func (t accountLink) claimAccount(ctx context.Context, known bool) (isRaced bool, err error) {
 	statement := insertAccount
 	if known {
 		statement = moveAccount
@@ -150,9 +150,9 @@ func (t tying) claim(ctx context.Context, known bool) (raced bool, err error) {
 	return n == 0, err
 }
 
-// look says whether the account has been a player, and refuses what cannot be
+// checkAccount says whether the account has been a player, and refuses what cannot be
 // tied.
-func (t tying) look(ctx context.Context) (was bool, err error) {
+func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err error) {
 	var found, guest, another bool
 	var played int64
 	err = scanAll(func(rows *sql.Rows) error {
@@ -163,7 +163,7 @@ func (t tying) look(ctx context.Context) (was bool, err error) {
 		if id == t.guest {
 			found, guest = true, device
 		} else {
-			was, another, played = true, device, matches+rated
+			wasPlayer, another, played = true, device, matches+rated
 		}
 		return err
 	})(t.tx.QueryContext(ctx, t.ledger.sql(lockPlayers), t.game, t.guest, t.account))
@@ -182,19 +182,19 @@ func (t tying) look(ctx context.Context) (was bool, err error) {
 	if err == nil && (played > 0 || seated) {
 		err = fmt.Errorf("%w: it is a player with results of its own", identity.ErrAccountTaken)
 	}
-	return was, err
+	return wasPlayer, err
 }
 
-// tiedFor is how long nodes know that sessions of a former player are to end.
-const tiedFor = identity.BarsKept
+// linkRecordTTL is how long nodes know that sessions of a former player are to end.
+const linkRecordTTL = identity.BarsKept
 
-// retire ends the player that the account has been.
-func (t tying) retire(ctx context.Context) error {
+// retirePlayer ends the player that the account has been.
+func (t accountLink) retirePlayer(ctx context.Context) error {
 	if _, err := t.tx.ExecContext(ctx, deletePlayer, t.game, t.account); err != nil {
 		return err
 	}
 	return t.save(ctx, identity.Bar{
-		Game: t.game, Kind: identity.BarTied, ID: t.account, EndsAt: t.at + tiedFor.Milliseconds(),
+		Game: t.game, Kind: identity.BarTied, ID: t.account, EndsAt: t.at + linkRecordTTL.Milliseconds(),
 		Reason: "tied to a guest", At: t.at, Seq: t.seq,
 	})
 }
@@ -204,7 +204,7 @@ func (t tying) retire(ctx context.Context) error {
 // guest, which says nothing; under a random one for a player of an operator's, by
 // steps that EraseNext takes.
 func (l *Ledger) Erase(ctx context.Context, game, player string) error {
-	err := l.changing(ctx, func(c *change) error { return l.erase(ctx, c, game, player) })
+	err := l.inChange(ctx, func(c *change) error { return l.erase(ctx, c, game, player) })
 	if err != nil {
 		return fmt.Errorf("ledger: erase: %w", err)
 	}
@@ -212,7 +212,7 @@ func (l *Ledger) Erase(ctx context.Context, game, player string) error {
 }
 
 func (l *Ledger) erase(ctx context.Context, c *change, game, player string) error {
-	own, err := l.remove(ctx, c, game, player)
+	wasPlayer, err := l.deletePlayer(ctx, c, game, player)
 	if err != nil {
 		return err
 	}
@@ -220,35 +220,35 @@ func (l *Ledger) erase(ctx context.Context, c *change, game, player string) erro
 	if err != nil {
 		return err
 	}
-	if err := l.bury(ctx, c, wiping{l.eraser, game, player, own}); err != nil || account == "" {
+	if err := l.eraseSubject(ctx, c, erasedSubject{l.hashKey, game, player, wasPlayer}); err != nil || account == "" {
 		return err
 	}
-	if err := c.next(ctx, l); err != nil {
+	if err := c.nextRevision(ctx, l); err != nil {
 		return err
 	}
-	return l.bury(ctx, c, wiping{l.eraser, game, account, false})
+	return l.eraseSubject(ctx, c, erasedSubject{l.hashKey, game, account, false})
 }
 
-// remove deletes a player, and says whether it was one of an operator's. The head
+// deletePlayer deletes a player, and says whether it was one of an operator's. The head
 // of the game is locked first where results will get another id, as commits do:
 // corrections under way are waited for, and those that come later look.
-func (l *Ledger) remove(ctx context.Context, c *change, game, player string) (own bool, err error) {
-	err = c.tx.QueryRowContext(ctx, selectSelf, game, player).Scan(&own)
+func (l *Ledger) deletePlayer(ctx context.Context, c *change, game, player string) (wasPlayer bool, err error) {
+	err = c.tx.QueryRowContext(ctx, selectSelf, game, player).Scan(&wasPlayer)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, identity.ErrNotFound
 	}
-	if err == nil && own {
-		_, err = l.hold(ctx, c.tx, game)
+	if err == nil && wasPlayer {
+		_, err = l.lockHeadRow(ctx, c.tx, game)
 	}
 	if err == nil {
 		_, err = c.tx.ExecContext(ctx, deletePlayer, game, player)
 	}
-	return own, err
+	return wasPlayer, err
 }
 
-// bury has a subject speak for nobody any more, and its sessions end.
-func (l *Ledger) bury(ctx context.Context, c *change, w wiping) error {
-	if err := l.wipe(ctx, c.tx, w); err != nil {
+// eraseSubject has a subject speak for nobody any more, and its sessions end.
+func (l *Ledger) eraseSubject(ctx context.Context, c *change, w erasedSubject) error {
+	if err := l.replaceByHash(ctx, c.tx, w); err != nil {
 		return err
 	}
 	return c.save(ctx, identity.Bar{

@@ -12,7 +12,7 @@ const (
 WITH v (game, id, device_hash, nickname, skeleton, joined_at, rules) AS ({rows})
 INSERT INTO players (game, id, device_hash, nickname, skeleton, named_at, joined_at)
 SELECT game, id, NULLIF(device_hash, ''), nickname, skeleton, {now}, joined_at
-FROM v WHERE ` + speltBy + `v.rules {share}) ON CONFLICT DO NOTHING RETURNING game, id, skeleton`
+FROM v WHERE ` + noNewerRules + `v.rules {share}) ON CONFLICT DO NOTHING RETURNING game, id, skeleton`
 
 	insertAccounts = `
 WITH v (game, sub) AS ({rows})
@@ -32,7 +32,7 @@ WITH v (game, sub, hash) AS ({rows}) SELECT v.game, v.sub FROM v JOIN accounts a
 //
 // All go by ids and then by skeletons, so that two transactions at once do not
 // wait for each other in a circle, unless their devices cross too.
-func (l *Ledger) admit(ctx context.Context, all []*arrival) error {
+func (l *Ledger) admit(ctx context.Context, all []*registration) error {
 	if len(all) == 1 && all[0].DeviceHash != "" {
 		return l.insertPlayers(ctx, l.bulk(l.write), all)
 	}
@@ -46,9 +46,9 @@ func (l *Ledger) admit(ctx context.Context, all []*arrival) error {
 		if err != nil {
 			return err
 		}
-		entitled := make([]*arrival, 0, len(all))
+		entitled := make([]*registration, 0, len(all))
 		for _, a := range all {
-			if a.DeviceHash != "" || own[claim{a.Game, a.ID}] && !erased[claim{a.Game, a.ID}] {
+			if a.DeviceHash != "" || own[gameText{a.Game, a.ID}] && !erased[gameText{a.Game, a.ID}] {
 				entitled = append(entitled, a)
 			}
 		}
@@ -57,7 +57,7 @@ func (l *Ledger) admit(ctx context.Context, all []*arrival) error {
 		}
 		for _, a := range all {
 			if a.created {
-				delete(own, claim{a.Game, a.ID})
+				delete(own, gameText{a.Game, a.ID})
 			}
 		}
 		return bulk.run(ctx, deleteAccounts, rowsOf(own), nil)
@@ -65,15 +65,15 @@ func (l *Ledger) admit(ctx context.Context, all []*arrival) error {
 }
 
 // claimIDs gives the ids that nobody has had yet, of players of an operator's.
-func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*arrival) (map[claim]bool, error) {
-	wanted, own := map[claim]bool{}, map[claim]bool{}
+func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*registration) (map[gameText]bool, error) {
+	wanted, own := map[gameText]bool{}, map[gameText]bool{}
 	for _, a := range all {
 		if a.DeviceHash == "" {
-			wanted[claim{a.Game, a.ID}] = true
+			wanted[gameText{a.Game, a.ID}] = true
 		}
 	}
 	err := b.run(ctx, l.sql(insertAccounts), rowsOf(wanted), func(rows *sql.Rows) error {
-		var id claim
+		var id gameText
 		err := rows.Scan(&id.game, &id.text)
 		own[id] = true
 		return err
@@ -83,13 +83,13 @@ func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*arrival) (map[clai
 
 // erased are those of some ids that were erased players'. It is asked once the
 // ids are claimed: whoever is erased at the same time is seen by then.
-func (l *Ledger) erased(ctx context.Context, b bulk, ids map[claim]bool) (map[claim]bool, error) {
-	rows, erased := rowsOf(ids), map[claim]bool{}
+func (l *Ledger) erased(ctx context.Context, b bulk, ids map[gameText]bool) (map[gameText]bool, error) {
+	rows, erased := rowsOf(ids), map[gameText]bool{}
 	for i, row := range rows {
-		rows[i] = append(row, l.eraser.hash(row[0].(string), row[1].(string)))
+		rows[i] = append(row, l.hashKey.hash(row[0].(string), row[1].(string)))
 	}
 	err := b.run(ctx, selectErased, rows, func(rows *sql.Rows) error {
-		var id claim
+		var id gameText
 		err := rows.Scan(&id.game, &id.text)
 		erased[id] = true
 		return err
@@ -98,7 +98,7 @@ func (l *Ledger) erased(ctx context.Context, b bulk, ids map[claim]bool) (map[cl
 }
 
 // rowsOf are claims in their order.
-func rowsOf(claims map[claim]bool) [][]any {
+func rowsOf(claims map[gameText]bool) [][]any {
 	var rows [][]any
 	for c := range claims {
 		rows = append(rows, []any{c.game, c.text})
@@ -110,13 +110,13 @@ func rowsOf(claims map[claim]bool) [][]any {
 }
 
 // insertPlayers sets who has been created.
-func (l *Ledger) insertPlayers(ctx context.Context, b bulk, all []*arrival) error {
+func (l *Ledger) insertPlayers(ctx context.Context, b bulk, all []*registration) error {
 	type key struct{ game, id, skeleton string }
-	keyOf := func(a *arrival) key { return key{a.Game, a.ID, a.Skeleton} }
-	slices.SortStableFunc(all, func(a, b *arrival) int {
+	keyOf := func(a *registration) key { return key{a.Game, a.ID, a.Skeleton} }
+	slices.SortStableFunc(all, func(a, b *registration) int {
 		return cmp.Or(cmp.Compare(a.Game, b.Game), cmp.Compare(a.Skeleton, b.Skeleton))
 	})
-	rows, first := make([][]any, 0, len(all)), make(map[key]*arrival, len(all))
+	rows, first := make([][]any, 0, len(all)), make(map[key]*registration, len(all))
 	for _, a := range all {
 		rows = append(rows, []any{a.Game, a.ID, a.DeviceHash, a.Nickname, a.Skeleton, a.At, l.rules})
 		if first[keyOf(a)] == nil {
@@ -124,10 +124,10 @@ func (l *Ledger) insertPlayers(ctx context.Context, b bulk, all []*arrival) erro
 		}
 	}
 	return b.run(ctx, l.sql(insertPlayers), rows, func(rows *sql.Rows) error {
-		var a arrival
+		var a registration
 		err := rows.Scan(&a.Game, &a.ID, &a.Skeleton)
-		if who := first[keyOf(&a)]; who != nil {
-			who.created = true
+		if registered := first[keyOf(&a)]; registered != nil {
+			registered.created = true
 		}
 		return err
 	})

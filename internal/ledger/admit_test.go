@@ -20,12 +20,12 @@ const gathering = 30 * time.Second // for all calls to come
 // at the ledger, and counts transactions.
 func (l *Ledger) gathered(calls int) *atomic.Int64 {
 	var transactions atomic.Int64
-	admit := l.arrivals.admit
-	l.arrivals.admit = func(ctx context.Context, all []*arrival) error {
+	admit := l.registrations.admit
+	l.registrations.admit = func(ctx context.Context, all []*registration) error {
 		transactions.Add(1)
-		for until := time.Now().Add(gathering); l.arrivals.calls() < calls && transactions.Load() <= int64(l.lanes); {
+		for until := time.Now().Add(gathering); l.registrations.calls() < calls && transactions.Load() <= int64(l.registrationWorkers); {
 			if time.Now().After(until) {
-				return fmt.Errorf("%d of %d calls came", l.arrivals.calls(), calls)
+				return fmt.Errorf("%d of %d calls came", l.registrations.calls(), calls)
 			}
 			time.Sleep(time.Millisecond)
 		}
@@ -35,10 +35,10 @@ func (l *Ledger) gathered(calls int) *atomic.Int64 {
 }
 
 // calls are those that wait or have a lane for themselves.
-func (q *arrivals) calls() int {
+func (q *registrationBatcher) calls() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting) + q.busy
+	return len(q.waiting) + q.busyWorkers
 }
 
 // come is one call, and what is to come of it.
@@ -82,7 +82,7 @@ func TestManyNewPlayersAtOnce(t *testing.T) {
 		all := crowd()
 		transactions := l.gathered(len(all))
 		created := l.checkCrowds(t, l, all)
-		want := l.lanes + (len(all)-l.lanes+mostArrivals-1)/mostArrivals
+		want := l.registrationWorkers + (len(all)-l.registrationWorkers+maxRegistrationBatch-1)/maxRegistrationBatch
 		if n := int(transactions.Load()); n > want {
 			t.Errorf("%d transactions for %d players, want %d", n, len(all), want)
 		}

@@ -47,7 +47,7 @@ func (l *Ledger) BarsOf(ctx context.Context, game string, kind identity.BarKind,
 }
 
 // ErasedID implements identity.BarStore.
-func (l *Ledger) ErasedID(game, subject string) string { return l.eraser.hash(game, subject) }
+func (l *Ledger) ErasedID(game, subject string) string { return l.hashKey.hash(game, subject) }
 
 func readBars(rows *sql.Rows, err error) (bars []identity.Bar, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
@@ -86,12 +86,12 @@ type change struct {
 	at  int64 // by the database's clock, epoch ms
 }
 
-// changing runs f in a transaction that is the next change, and forgets bars
+// inChange runs f in a transaction that is the next change, and forgets bars
 // that have ended long ago.
-func (l *Ledger) changing(ctx context.Context, f func(c *change) error) error {
+func (l *Ledger) inChange(ctx context.Context, f func(c *change) error) error {
 	return l.inTx(ctx, func(tx *sql.Tx) error {
 		c := &change{tx: tx}
-		if err := c.next(ctx, l); err != nil {
+		if err := c.nextRevision(ctx, l); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, forgetBars, c.at-identity.BarsKept.Milliseconds()); err != nil {
@@ -101,9 +101,9 @@ func (l *Ledger) changing(ctx context.Context, f func(c *change) error) error {
 	})
 }
 
-// next takes one more revision, for a second bar of one transaction, which is at
+// nextRevision takes one more revision, for a second bar of one transaction, which is at
 // the instant of the first.
-func (c *change) next(ctx context.Context, l *Ledger) error {
+func (c *change) nextRevision(ctx context.Context, l *Ledger) error {
 	at := int64(0)
 	err := c.tx.QueryRowContext(ctx, l.sql(moveRevision)).Scan(&c.seq, &at)
 	c.at = cmp.Or(c.at, at)
@@ -120,11 +120,11 @@ func (c *change) save(ctx context.Context, b identity.Bar) error {
 // what it gives is the bar of the player. Tokens of a subject are all that are
 // taken now unless an instant is given; the device of a guest is detached with them.
 func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, error) {
-	err := l.changing(ctx, func(c *change) error {
+	err := l.inChange(ctx, func(c *change) error {
 		if b.Kind == identity.BarSubject {
 			b.IssuedBefore = wholeSecond(b.IssuedBefore, c.at)
 		}
-		return c.each(ctx, l, b, func(id string) error {
+		return c.eachSubject(ctx, l, b, func(id string) error {
 			b.ID, b.At, b.Seq = id, c.at, c.seq
 			if b.Kind == identity.BarSubject {
 				if _, err := c.tx.ExecContext(ctx, detachDevice, b.Game, id); err != nil {
@@ -142,40 +142,40 @@ func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, erro
 
 // wholeSecond is an instant, or by default one that is after the issue of every token
 // that is taken now, or the second that begins next: tokens are issued at whole ones.
-func wholeSecond(at, now int64) int64 {
-	if at == 0 {
-		at = now + identity.Leeway.Milliseconds() + 1
+func wholeSecond(instant, now int64) int64 {
+	if instant == 0 {
+		instant = now + identity.Leeway.Milliseconds() + 1
 	}
-	return (at + 999) / 1000 * 1000
+	return (instant + 999) / 1000 * 1000
 }
 
-// each does something for each id that a bar is of, with a revision of its own:
+// eachSubject does something for each id that a bar is of, with a revision of its own:
 // for an account that is tied to a guest and then for the guest, else for one.
-func (c *change) each(ctx context.Context, l *Ledger, b identity.Bar, do func(id string) error) error {
+func (c *change) eachSubject(ctx context.Context, l *Ledger, b identity.Bar, apply func(id string) error) error {
 	ids := []string{b.ID}
 	if b.Kind != identity.BarToken {
 		var err error
-		if ids, err = c.speakers(ctx, l, b.Game, b.ID); err != nil {
+		if ids, err = c.subjectsOf(ctx, l, b.Game, b.ID); err != nil {
 			return err
 		}
 	}
 	for i, id := range ids {
 		if i > 0 {
-			if err := c.next(ctx, l); err != nil {
+			if err := c.nextRevision(ctx, l); err != nil {
 				return err
 			}
 		}
-		if err := do(id); err != nil {
+		if err := apply(id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// speakers are the subjects that speak for whom one of them does; the player's
+// subjectsOf are the subjects that speak for whom one of them does; the player's
 // own id is the last.
-func (c *change) speakers(ctx context.Context, l *Ledger, game, id string) ([]string, error) {
-	player, found, err := l.accountIn(ctx, c.tx, game, id)
+func (c *change) subjectsOf(ctx context.Context, l *Ledger, game, id string) ([]string, error) {
+	player, found, err := l.accountPlayer(ctx, c.tx, game, id)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (c *change) speakers(ctx context.Context, l *Ledger, game, id string) ([]st
 
 // accountOf is the account that is tied to a guest, "" for none.
 func (c *change) accountOf(ctx context.Context, game, player string) (account string, err error) {
-	err = c.tx.QueryRowContext(ctx, selectTied, game, player).Scan(&account)
+	err = c.tx.QueryRowContext(ctx, selectLinkedAccount, game, player).Scan(&account)
 	if errors.Is(err, sql.ErrNoRows) || account == player {
 		return "", nil
 	}
@@ -201,9 +201,9 @@ func (c *change) accountOf(ctx context.Context, game, player string) (account st
 // LiftBar ends a bar that an operator has set, of a guest and its account both.
 // identity.ErrNoBar where there is none in force.
 func (l *Ledger) LiftBar(ctx context.Context, b identity.Bar) error {
-	err := l.changing(ctx, func(c *change) error {
+	err := l.inChange(ctx, func(c *change) error {
 		lifted := int64(0)
-		err := c.each(ctx, l, b, func(id string) error {
+		err := c.eachSubject(ctx, l, b, func(id string) error {
 			done, err := c.tx.ExecContext(ctx, endBar, b.Game, string(b.Kind), id, c.at, b.By, c.seq)
 			if err != nil {
 				return err

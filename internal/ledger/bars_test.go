@@ -192,7 +192,7 @@ func TestKeysAreRotated(t *testing.T) {
 				t.Errorf("retire %s: %v, want %v", step.id, err, step.want)
 			}
 		}
-		for i := range mostKeys - 1 {
+		for i := range maxKeys - 1 {
 			if err := l.AddKey(t.Context(), game, key(fmt.Sprint("more", i))); err != nil {
 				t.Fatal(err)
 			}

@@ -15,18 +15,18 @@ import (
 
 // batch is the results of one commit and what became of them.
 type batch struct {
-	items     []*item // each match once, in the order given
-	byKey     map[matchKey]*item
+	items     []*batchItem // each match once, in the order given
+	byKey     map[matchKey]*batchItem
 	committed []settle.Committed
 }
 
-// item is one result on its way.
-type item struct {
-	result  *match.Result
-	text    string // its summary as JSON
-	out     *settle.Committed
-	entries []*entry // empty unless the result counts
-	counted bool     // by what the ledger holds
+// batchItem is one result on its way.
+type batchItem struct {
+	result    *match.Result
+	text      string // its summary as JSON
+	committed *settle.Committed
+	entries   []*entry // empty unless the result counts
+	counts    bool     // by what the ledger holds
 }
 
 type matchKey struct{ game, id string }
@@ -35,7 +35,7 @@ func keyOf(r *match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
 // newBatch checks the results. A match that is there twice is taken once.
 func newBatch(results []match.Result) (*batch, error) {
-	b := &batch{byKey: map[matchKey]*item{}, committed: make([]settle.Committed, len(results))}
+	b := &batch{byKey: map[matchKey]*batchItem{}, committed: make([]settle.Committed, len(results))}
 	for i := range results {
 		b.committed[i].Match = results[i].Match
 		it, err := newItem(&results[i], &b.committed[i])
@@ -50,12 +50,12 @@ func newBatch(results []match.Result) (*batch, error) {
 	return b, nil
 }
 
-func newItem(r *match.Result, out *settle.Committed) (*item, error) {
+func newItem(r *match.Result, out *settle.Committed) (*batchItem, error) {
 	if err := checkResult(r); err != nil {
 		return nil, err
 	}
-	it := &item{out: out}
-	if err := it.take(r); err != nil {
+	it := &batchItem{committed: out}
+	if err := it.setResult(r); err != nil {
 		return nil, err
 	}
 	if r.Counts {
@@ -64,20 +64,20 @@ func newItem(r *match.Result, out *settle.Committed) (*item, error) {
 	return it, nil
 }
 
-// take makes r the result that is recorded.
-func (it *item) take(r *match.Result) error {
+// setResult makes r the result that is recorded.
+func (it *batchItem) setResult(r *match.Result) error {
 	text, err := json.Marshal(r.Summary())
 	if err != nil {
 		return fmt.Errorf("%w: match %s: %w", ErrBadResult, r.Match, err)
 	}
-	it.result, it.text, it.counted = r, string(text), r.Counts
+	it.result, it.text, it.counts = r, string(text), r.Counts
 	return nil
 }
 
-// answer is what Commit gives.
-func (b *batch) answer(results []match.Result) []settle.Committed {
+// results is what Commit gives.
+func (b *batch) results(results []match.Result) []settle.Committed {
 	for i := range results {
-		b.committed[i].Counted = b.byKey[keyOf(&results[i])].counted
+		b.committed[i].Counted = b.byKey[keyOf(&results[i])].counts
 	}
 	return b.committed
 }
@@ -92,7 +92,7 @@ func (b *batch) matchRows() [][]any {
 	return rows
 }
 
-func compareItems(a, b *item) int {
+func compareItems(a, b *batchItem) int {
 	return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
 }
 
@@ -102,7 +102,7 @@ func (b *batch) scanNew(rows *sql.Rows) error {
 	if err := rows.Scan(&key.game, &key.id); err != nil {
 		return err
 	}
-	b.byKey[key].out.New = true
+	b.byKey[key].committed.New = true
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (b *batch) scanNew(rows *sql.Rows) error {
 func (b *batch) knownRows() [][]any {
 	var rows [][]any
 	for _, it := range b.items {
-		if !it.out.New && it.counted {
+		if !it.committed.New && it.counts {
 			rows = append(rows, []any{it.result.Game, it.result.Match})
 		}
 	}
@@ -127,34 +127,34 @@ func (b *batch) scanKnown(rows *sql.Rows) error {
 	}
 	var recorded struct{ Counts bool }
 	err := json.Unmarshal([]byte(text), &recorded)
-	b.byKey[key].counted = recorded.Counts
+	b.byKey[key].counts = recorded.Counts
 	return err
 }
 
 // newByGame are the new results of each game, in the order given.
-func (b *batch) newByGame() map[string][]*item {
-	games := map[string][]*item{}
+func (b *batch) newByGame() map[string][]*batchItem {
+	games := map[string][]*batchItem{}
 	for _, it := range b.items {
-		if it.out.New {
+		if it.committed.New {
 			games[it.result.Game] = append(games[it.result.Game], it)
 		}
 	}
 	return games
 }
 
-// place tells the caller where the result lies.
-func (it *item) place(at int64) {
-	it.out.At = at
+// setPosition tells the caller where the result lies.
+func (it *batchItem) setPosition(at int64) {
+	it.committed.At = at
 	if n := len(it.entries); n > 0 {
-		it.out.FirstPos, it.out.LastPos = it.entries[0].Pos, it.entries[n-1].Pos
+		it.committed.FirstPos, it.committed.LastPos = it.entries[0].Pos, it.entries[n-1].Pos
 	}
 }
 
 // playerRows are the rows of updatePlayer: one for each player whose totals or
 // rating change, however many of the results are theirs.
-func playerRows(game string, items []*item) ([][]any, error) {
+func playerRows(game string, items []*batchItem) ([][]any, error) {
 	sums := map[string]*playerSum{}
-	of := func(player string) *playerSum {
+	sumOf := func(player string) *playerSum {
 		if sums[player] == nil {
 			sums[player] = &playerSum{}
 		}
@@ -163,14 +163,14 @@ func playerRows(game string, items []*item) ([][]any, error) {
 	for _, it := range items {
 		for _, e := range it.entries {
 			if e.HolderKind == leaderboard.Players {
-				of(e.Holder).add(e.Aggregates)
+				sumOf(e.Holder).add(e.Aggregates)
 			}
 		}
 		for s := range humans(it.result) {
 			if s.Rating == nil {
 				continue
 			}
-			if err := of(s.Player).rate(s.Rating); err != nil {
+			if err := sumOf(s.Player).rate(s.Rating); err != nil {
 				return nil, fmt.Errorf("%w: match %s: %w", ErrBadResult, it.result.Match, err)
 			}
 		}
@@ -184,12 +184,12 @@ func playerRows(game string, items []*item) ([][]any, error) {
 
 // playerSum is what a batch does to one player.
 type playerSum struct {
-	parts  leaderboard.Aggregates
-	rating string // JSON; "": as it was
-	rated  int64
+	aggregates leaderboard.Aggregates
+	rating     string // JSON; "": as it was
+	rated      int64
 }
 
-func (p *playerSum) add(q leaderboard.Aggregates) { p.parts = p.parts.Add(q) }
+func (p *playerSum) add(q leaderboard.Aggregates) { p.aggregates = p.aggregates.Add(q) }
 
 func (p *playerSum) rate(change *match.RatingChange) error {
 	text, err := json.Marshal(change.After)
@@ -199,5 +199,5 @@ func (p *playerSum) rate(change *match.RatingChange) error {
 }
 
 func (p *playerSum) row(game, player string) []any {
-	return append([]any{game, player, p.rating, p.rated}, partValues(p.parts)...)
+	return append([]any{game, player, p.rating, p.rated}, aggregateValues(p.aggregates)...)
 }

@@ -37,7 +37,7 @@ func BenchmarkGuests(b *testing.B) {
 			l := openWith(b, config(b))
 			for _, way := range []string{"together", "each"} {
 				if way == "each" {
-					l.arrivals.lanes = 1 << 20 // nobody waits
+					l.registrations.workers = 1 << 20 // nobody waits
 				}
 				for _, atOnce := range []int{1, 64, 1024} {
 					for kind, device := range map[string]string{"guests": "device ", "own": ""} {

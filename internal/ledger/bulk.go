@@ -23,22 +23,22 @@ type bulk interface {
 	run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
 }
 
-// queries is a transaction, or a database, where each statement is one.
-type queries interface {
+// executor is a transaction, or a database, where each statement is one.
+type executor interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
 }
 
-// rowByRow is the bulk of SQLite.
-type rowByRow struct{ in queries }
+// rowBulk is the bulk of SQLite.
+type rowBulk struct{ executor executor }
 
-func (b rowByRow) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+func (b rowBulk) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	text = strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(1, len(rows[0])))
-	stmt, err := b.in.PrepareContext(ctx, text)
+	stmt, err := b.executor.PrepareContext(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -56,21 +56,21 @@ func (b rowByRow) run(ctx context.Context, text string, rows [][]any, scan func(
 	return nil
 }
 
-// atOnce is the bulk of PostgreSQL: a column an array.
-type atOnce struct{ in queries }
+// arrayBulk is the bulk of PostgreSQL: a column an array.
+type arrayBulk struct{ executor executor }
 
-// maxAtOnce bounds the rows of one statement.
-const maxAtOnce = 2000
+// maxBulkRows bounds the rows of one statement.
+const maxBulkRows = 2000
 
-func (b atOnce) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
-	for some := range slices.Chunk(rows, maxAtOnce) {
-		types, columns := columnsOf(some)
-		text := strings.ReplaceAll(text, "{rows}", listed(types))
+func (b arrayBulk) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+	for chunk := range slices.Chunk(rows, maxBulkRows) {
+		types, columns := columnsOf(chunk)
+		text := strings.ReplaceAll(text, "{rows}", unnestRows(types))
 		var err error
 		if scan == nil {
-			_, err = b.in.ExecContext(ctx, text, columns...)
+			_, err = b.executor.ExecContext(ctx, text, columns...)
 		} else {
-			err = scanAll(scan)(b.in.QueryContext(ctx, text, columns...))
+			err = scanAll(scan)(b.executor.QueryContext(ctx, text, columns...))
 		}
 		if err != nil {
 			return err
@@ -79,11 +79,11 @@ func (b atOnce) run(ctx context.Context, text string, rows [][]any, scan func(*s
 	return nil
 }
 
-// listed reads arrays as rows. The LIMIT limits nothing: by it the planner takes
+// unnestRows reads arrays as rows. The LIMIT limits nothing: by it the planner takes
 // the list for a short one, and finds by an index what belongs to each row. Else
 // it would read whole tables while they are small, and go on so as they grow: it
 // keeps its plans until it is told that a table has grown.
-func listed(types []string) string {
+func unnestRows(types []string) string {
 	return "SELECT * FROM unnest(" + strings.Join(types, ", ") + ") LIMIT (SELECT CAST(NULL AS BIGINT))"
 }
 

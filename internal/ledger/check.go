@@ -14,7 +14,7 @@ const maxID = 64
 // checkResult refuses with ErrBadResult what would break the ledger's sums or
 // its keys.
 func checkResult(r *match.Result) error {
-	if badID(r.Match) || badID(r.Game) {
+	if isBadID(r.Match) || isBadID(r.Game) {
 		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxID)
 	}
 	if !r.IsComplete() {
@@ -23,13 +23,13 @@ func checkResult(r *match.Result) error {
 	if err := checkTeams(r); err != nil {
 		return err
 	}
-	seen := make(map[string]bool, len(r.Standings))
+	players := make(map[string]bool, len(r.Standings))
 	rated := r.IsRated()
 	for s := range humans(r) {
-		if badID(s.Player) || seen[s.Player] {
+		if isBadID(s.Player) || players[s.Player] {
 			return fmt.Errorf("%w: match %s: player %q is there twice or has a bad id", ErrBadResult, r.Match, s.Player)
 		}
-		seen[s.Player] = true
+		players[s.Player] = true
 		if s.Score < 0 || s.TimeMS < 0 || s.LimitMS < 0 || s.Asked < 0 || s.Answered < 0 || s.Correct < 0 {
 			return fmt.Errorf("%w: match %s: player %q has a negative part", ErrBadResult, r.Match, s.Player)
 		}
@@ -43,7 +43,7 @@ func checkResult(r *match.Result) error {
 func checkTeams(r *match.Result) error {
 	seen := make(map[string]bool, len(r.Teams))
 	for _, t := range r.Teams {
-		if badID(t.ID) || seen[t.ID] || t.Score < 0 {
+		if isBadID(t.ID) || seen[t.ID] || t.Score < 0 {
 			return fmt.Errorf("%w: match %s: team %q is there twice, has a bad id or a negative score", ErrBadResult, r.Match, t.ID)
 		}
 		seen[t.ID] = true
@@ -51,7 +51,7 @@ func checkTeams(r *match.Result) error {
 	return nil
 }
 
-func badID(id string) bool {
+func isBadID(id string) bool {
 	return id == "" || len(id) > maxID || strings.ContainsFunc(id, func(c rune) bool {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 		return !letter && (c < '0' || c > '9') && !strings.ContainsRune("_.:-", c)

@@ -21,7 +21,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	ended := make(chan error, 1)
 	var before int64
 	err := holder.inTx(t.Context(), func(tx *sql.Tx) error {
-		if _, err := holder.hold(t.Context(), tx, game); err != nil {
+		if _, err := holder.lockHeadRow(t.Context(), tx, game); err != nil {
 			ended <- nil
 			return err
 		}

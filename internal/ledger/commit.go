@@ -30,12 +30,12 @@ var _ settle.Ledger = (*Ledger)(nil)
 func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
 	b, err := newBatch(results)
 	if err == nil {
-		err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) { return l.commit(ctx, tx, b) })
+		err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) { return l.commit(ctx, tx, b) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: commit %d results: %w", len(results), err)
 	}
-	return b.answer(results), nil
+	return b.results(results), nil
 }
 
 // commit is the transaction. Locks are taken in one order everywhere, so that
@@ -55,18 +55,18 @@ func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []task
 	}
 	byGame := b.newByGame()
 	for _, game := range slices.Sorted(maps.Keys(byGame)) {
-		news, err := l.commitGame(ctx, tx, game, byGame[game])
+		gameTasks, err := l.commitGame(ctx, tx, game, byGame[game])
 		if err != nil {
 			return nil, fmt.Errorf("game %s: %w", game, err)
 		}
-		tasks = append(tasks, news...)
+		tasks = append(tasks, gameTasks...)
 	}
 	return tasks, nil
 }
 
 // commitGame writes what the new results of one game leave behind, under the
 // lock on its head, and gives the tasks that tell of it.
-func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*item) ([]taskqueue.NewTask, error) {
+func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) ([]taskqueue.NewTask, error) {
 	h, err := l.lockHead(ctx, tx, game)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
@@ -83,7 +83,7 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	}
 	for _, it := range items {
 		h.add(it.entries...)
-		it.place(h.at)
+		it.setPosition(h.now)
 	}
 	players, err := playerRows(game, items)
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	if err := bulk.run(ctx, updatePlayer, players, nil); err != nil {
 		return nil, fmt.Errorf("players: %w", err)
 	}
-	return l.news(h, items...), nil
+	return l.eventTasks(h, items...), nil
 }
 
 const (
@@ -117,9 +117,9 @@ SELECT m.game, m.id, m.result FROM v JOIN matches m ON m.game = v.game AND m.id 
 )
 
 var updatePlayer = `
-WITH v (game, id, rating, rated, ` + partColumns + `) AS ({rows})
+WITH v (game, id, rating, rated, ` + aggregateColumns + `) AS ({rows})
 UPDATE players SET
     rating = CASE WHEN v.rating = '' THEN players.rating ELSE v.rating END,
     rated = players.rated + v.rated,
-    ` + eachPart("@ = players.@ + v.@") + `
+    ` + eachAggregate("@ = players.@ + v.@") + `
 FROM v WHERE players.game = v.game AND players.id = v.id`

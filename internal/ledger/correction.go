@@ -40,9 +40,9 @@ func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualifi
 		err = ErrNotFound
 	}
 	if err == nil {
-		err = l.announcing(ctx, func(tx *sql.Tx) (news []taskqueue.NewTask, err error) {
-			done, news, err = l.correct(ctx, tx, d, m)
-			return news, err
+		err = l.inTxWithTasks(ctx, func(tx *sql.Tx) (tasks []taskqueue.NewTask, err error) {
+			done, tasks, err = l.writeCorrections(ctx, tx, d, m)
+			return tasks, err
 		})
 	}
 	if err != nil {
@@ -59,17 +59,17 @@ SELECT pos FROM entries WHERE game = $1 AND whose = 'player' AND holder = $2 AND
 ORDER BY pos DESC LIMIT 1`
 
 	selectMatchEntries = `
-SELECT pos, day, whose, holder, ` + partColumns + ` FROM entries
+SELECT pos, day, whose, holder, ` + aggregateColumns + ` FROM entries
 WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 ORDER BY pos`
 )
 
-// given are the entries that the match gave: none if it did not count. They are
+// countedEntries are the entries that the match gave: none if it did not count. They are
 // found by one player's, beside which the others of the match lie. The caller holds
 // the lock on the game's head, under which no erasure ends.
-func (l *Ledger) given(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (all []*entry, err error) {
-	player, beside := "", 0
+func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (all []*entry, err error) {
+	player, limit := "", 0
 	if d.Player == "" {
-		beside = m.Players + len(m.Teams)
+		limit = m.Players + len(m.Teams)
 	}
 	err = tx.QueryRowContext(ctx, selectOneSeat, d.Game, d.Match, d.Player).Scan(&player)
 	found := err == nil
@@ -77,7 +77,7 @@ func (l *Ledger) given(ctx context.Context, tx *sql.Tx, d Disqualification, m ma
 		return nil, err
 	}
 	if found {
-		if all, err = l.entriesBeside(ctx, tx, d, player, int64(beside)); err != nil {
+		if all, err = l.matchEntries(ctx, tx, d, player, int64(limit)); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (l *Ledger) given(ctx context.Context, tx *sql.Tx, d Disqualification, m ma
 	return all, nil // none: it did not count, or bots alone played
 }
 
-func (l *Ledger) entriesBeside(ctx context.Context, tx *sql.Tx, d Disqualification, player string, beside int64) ([]*entry, error) {
+func (l *Ledger) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualification, player string, limit int64) ([]*entry, error) {
 	var pos int64
 	err := tx.QueryRowContext(ctx, selectPlayerEntry, d.Game, player, d.Match).Scan(&pos)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -105,26 +105,26 @@ func (l *Ledger) entriesBeside(ctx context.Context, tx *sql.Tx, d Disqualificati
 	var all []*entry
 	err = scanAll(func(rows *sql.Rows) error {
 		e := &entry{match: d.Match}
-		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.HolderKind, &e.Holder}, partPlaces(&e.Aggregates)...)...)
+		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.HolderKind, &e.Holder}, aggregatePointers(&e.Aggregates)...)...)
 		all = append(all, e)
 		return err
-	})(tx.QueryContext(ctx, selectMatchEntries, d.Game, d.Match, pos-beside, pos+beside))
+	})(tx.QueryContext(ctx, selectMatchEntries, d.Game, d.Match, pos-limit, pos+limit))
 	return all, err
 }
 
-// correct writes corrections of what still counts of a match's entries, which are
+// writeCorrections writes corrections of what still counts of a match's entries, which are
 // of one day, under the lock on the game's head. It gives the tasks that tell of
 // the days that are over with them.
-func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (done Disqualified, news []taskqueue.NewTask, err error) {
+func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (done Disqualified, tasks []taskqueue.NewTask, err error) {
 	h, err := l.lockHead(ctx, tx, d.Game)
 	if err != nil {
 		return done, nil, fmt.Errorf("head: %w", err)
 	}
-	given, err := l.given(ctx, tx, d, m)
+	given, err := l.countedEntries(ctx, tx, d, m)
 	if err != nil || len(given) == 0 {
 		return done, nil, err
 	}
-	day, found, err := dayOf(tx.QueryRowContext(ctx, selectDay, d.Game, given[0].Day))
+	day, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, d.Game, given[0].Day))
 	if err != nil || !found {
 		return done, nil, cmp.Or(err, fmt.Errorf("its day %s is missing", given[0].Day))
 	}
@@ -139,10 +139,10 @@ func (l *Ledger) correct(ctx context.Context, tx *sql.Tx, d Disqualification, m 
 	if err := l.saveHead(ctx, tx, h); err != nil {
 		return done, nil, err
 	}
-	if err := l.putRight(ctx, tx, d, corrections); err != nil {
+	if err := l.applyCorrections(ctx, tx, d, corrections); err != nil {
 		return done, nil, err
 	}
-	return Disqualified{len(corrections), corrections[0].Pos, h.pos}, l.news(h), nil
+	return Disqualified{len(corrections), corrections[0].Pos, h.pos}, l.eventTasks(h), nil
 }
 
 // selectRemaining leaves out what was taken back before. The newest results
@@ -171,11 +171,11 @@ func (l *Ledger) corrections(ctx context.Context, tx *sql.Tx, game string, given
 	var all []*entry
 	err := l.bulk(tx).run(ctx, selectRemaining, rows, func(r *sql.Rows) error {
 		c := &entry{Row: leaderboard.Row{Kind: leaderboard.CorrectionRow}}
-		if err := r.Scan(&c.ofPos, &c.Newest, &c.NewestOfTargetDay); err != nil {
+		if err := r.Scan(&c.correctedPos, &c.Newest, &c.NewestOfTargetDay); err != nil {
 			return err
 		}
-		e := byPos[c.ofPos]
-		c.match, c.TargetDay, c.HolderKind, c.Holder, c.Aggregates = e.match, e.Day, e.HolderKind, e.Holder, negated(e.Aggregates)
+		e := byPos[c.correctedPos]
+		c.match, c.TargetDay, c.HolderKind, c.Holder, c.Aggregates = e.match, e.Day, e.HolderKind, e.Holder, negate(e.Aggregates)
 		all = append(all, c)
 		return nil
 	})

@@ -37,8 +37,8 @@ func TestDisqualify(t *testing.T) {
 					day = "1970-01-02"
 				}
 				for range pages {
-					if d, over, err := l.nextOver(t.Context(), game); err != nil || over {
-						must(l.sum(t.Context(), d))(t)
+					if d, over, err := l.nextUnsummed(t.Context(), game); err != nil || over {
+						must(l.sumPageOf(t.Context(), d))(t)
 					}
 				}
 				if got := must(l.HasDaySums(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
@@ -234,9 +234,9 @@ func checkSums(t *testing.T, l *Ledger) {
 	t.Helper()
 	var want []leaderboard.Sum
 	head := must(l.Head(t.Context(), game))(t)
-	for _, whose := range leaderboard.Kinds() {
-		holders := must(l.ReadHolders(t.Context(), game, whose, "", 10_000))(t)
-		want = append(want, must(l.ReadSums(t.Context(), game, head.Pos, whose, holders))(t)...)
+	for _, kind := range leaderboard.Kinds() {
+		holders := must(l.ReadHolders(t.Context(), game, kind, "", 10_000))(t)
+		want = append(want, must(l.ReadSums(t.Context(), game, head.Pos, kind, holders))(t)...)
 	}
 	if got := snapshotOf(t, l); !slices.Equal(got, want) || len(got) == 0 {
 		t.Errorf("sums\n%+v, the rows say\n%+v", got, want)
@@ -249,9 +249,9 @@ func TestDisqualifyALargeMatch(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
-		large := duel("m1", 1, names("p", maxAtOnce+1)...)
+		large := duel("m1", 1, names("p", maxBulkRows+1)...)
 		must(l.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
-		if done := disqualify(t, l, "m1", ""); done.Rows != maxAtOnce+1 || done.LastPos-done.FirstPos != maxAtOnce {
+		if done := disqualify(t, l, "m1", ""); done.Rows != maxBulkRows+1 || done.LastPos-done.FirstPos != maxBulkRows {
 			t.Errorf("done %+v", done)
 		}
 		if sums := snapshotOf(t, l); len(sums) != 1 || sums[0].Holder != "p000" || sums[0].Newest != 2 {

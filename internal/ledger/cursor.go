@@ -25,7 +25,7 @@ func parseCursor(cursor string) (at int64, id string, ok bool) {
 	}
 	instant, id, ok := strings.Cut(string(text), ":")
 	at, err = strconv.ParseInt(instant, 10, 64)
-	if !ok || err != nil || badID(id) {
+	if !ok || err != nil || isBadID(id) {
 		return 0, "", false
 	}
 	return at, id, true

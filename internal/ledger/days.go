@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxTurns bounds the days that one batch may turn: a hundred years.
-const maxTurns = 36525
+// maxNewDays bounds the days that one batch may turn: a hundred years.
+const maxNewDays = 36525
 
 // civilDay is the date of an instant (epoch ms) in a zone, YYYY-MM-DD.
 func civilDay(at int64, zone *time.Location) string {
@@ -27,7 +27,7 @@ func daysAfter(day, today string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database's clock: %w", err)
 	}
-	if n := to.Sub(from) / (24 * time.Hour); n > maxTurns {
+	if n := to.Sub(from) / (24 * time.Hour); n > maxNewDays {
 		return nil, fmt.Errorf("the database's clock says %s, the game's last day is %s: correct the clock", today, day)
 	}
 	var days []string

@@ -23,7 +23,7 @@ SELECT d.version, COALESCE((
 FROM days d WHERE d.game = $1 AND d.day = $2`
 
 	selectSumsOfDay = `
-SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day = $2 AND whose = $3` + inBytes
+SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day = $2 AND whose = $3` + orderByBytes
 )
 
 // ledgerDay is a row of days. Its rows are after pos and before end, 0 for the
@@ -32,9 +32,9 @@ type ledgerDay struct {
 	pos, summed, summedTo, end int64
 }
 
-// dayOf reads the row of selectDay; found is false for a day that the game has
+// scanDay reads the row of selectDay; found is false for a day that the game has
 // not had.
-func dayOf(row *sql.Row) (d ledgerDay, found bool, err error) {
+func scanDay(row *sql.Row) (d ledgerDay, found bool, err error) {
 	err = row.Scan(&d.pos, &d.summed, &d.summedTo, &d.end)
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, false, nil
@@ -44,7 +44,7 @@ func dayOf(row *sql.Row) (d ledgerDay, found bool, err error) {
 
 // HasDaySums reports whether the ledger keeps the sums of a day that is over.
 func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error) {
-	d, _, err := dayOf(l.read.QueryRowContext(ctx, selectDay, game, day))
+	d, _, err := scanDay(l.read.QueryRowContext(ctx, selectDay, game, day))
 	if err != nil {
 		return false, fmt.Errorf("ledger: day %s of %s: %w", day, game, err)
 	}
@@ -69,20 +69,20 @@ func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error
 	return int64(sum.Sum64()), nil
 }
 
-var selectRowsOfDay = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + inBytes
+var selectRowsOfDay = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + orderByBytes
 
 // ReadDaySums calls each with what every holder of a kind has from a day, ascending
 // by id in bytes, until it returns an error, which DaySums then returns. A day
 // that is not summed yet is reckoned from its rows.
-func (l *Ledger) ReadDaySums(ctx context.Context, game, day string, whose leaderboard.Kind, each func(leaderboard.Sum) error) error {
-	err := l.look(ctx, func(tx *sql.Tx) error {
-		d, found, err := dayOf(tx.QueryRowContext(ctx, selectDay, game, day))
+func (l *Ledger) ReadDaySums(ctx context.Context, game, day string, kind leaderboard.Kind, each func(leaderboard.Sum) error) error {
+	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
+		d, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, game, day))
 		if err != nil || !found {
 			return err
 		}
-		sums := eachSum(ctx, tx, selectSumsOfDay, game, day, string(whose))
+		sums := eachSum(ctx, tx, selectSumsOfDay, game, day, string(kind))
 		if d.summed == 0 {
-			sums = eachSum(ctx, tx, selectRowsOfDay, game, d.pos, d.end, string(whose))
+			sums = eachSum(ctx, tx, selectRowsOfDay, game, d.pos, d.end, string(kind))
 		}
 		for s, err := range sums {
 			if err != nil {

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	rotateDevice = `UPDATE players SET device_hash = $4 WHERE game = $1 AND id = $2 AND device_hash = $3`
-	resetDevice  = `UPDATE players SET device_hash = $3 WHERE game = $1 AND id = $2`
-	detachDevice = `UPDATE players SET device_hash = NULL WHERE game = $1 AND id = $2`
-	deleteTied   = `DELETE FROM accounts WHERE game = $1 AND sub = $2 AND player = $3`
+	rotateDevice        = `UPDATE players SET device_hash = $4 WHERE game = $1 AND id = $2 AND device_hash = $3`
+	resetDevice         = `UPDATE players SET device_hash = $3 WHERE game = $1 AND id = $2`
+	detachDevice        = `UPDATE players SET device_hash = NULL WHERE game = $1 AND id = $2`
+	deleteLinkedAccount = `DELETE FROM accounts WHERE game = $1 AND sub = $2 AND player = $3`
 )
 
 // RotateDevice implements identity.Devices.
@@ -40,8 +40,8 @@ var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; draw another
 
 // ResetDevice implements identity.Devices.
 func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
-	err = l.changing(ctx, func(c *change) error {
-		speaks, found, err := l.accountIn(ctx, c.tx, game, id)
+	err = l.inChange(ctx, func(c *change) error {
+		speaks, found, err := l.accountPlayer(ctx, c.tx, game, id)
 		switch {
 		case err != nil:
 			return err
@@ -68,8 +68,8 @@ func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player
 
 // Untie implements identity.Accounts.
 func (l *Ledger) Untie(ctx context.Context, game, id string) (account string, err error) {
-	err = l.changing(ctx, func(c *change) error {
-		speakers, err := c.speakers(ctx, l, game, id)
+	err = l.inChange(ctx, func(c *change) error {
+		speakers, err := c.subjectsOf(ctx, l, game, id)
 		switch {
 		case err != nil:
 			return err
@@ -77,7 +77,7 @@ func (l *Ledger) Untie(ctx context.Context, game, id string) (account string, er
 			return identity.ErrNoAccount
 		}
 		account = speakers[0]
-		if _, err := c.tx.ExecContext(ctx, deleteTied, game, account, speakers[1]); err != nil {
+		if _, err := c.tx.ExecContext(ctx, deleteLinkedAccount, game, account, speakers[1]); err != nil {
 			return err
 		}
 		return c.save(ctx, identity.Bar{

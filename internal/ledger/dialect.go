@@ -13,31 +13,31 @@ import (
 
 // dialect is all that SQLite and PostgreSQL do not have in common.
 type dialect struct {
-	name        goose.Dialect
-	clock       string // a SQL expression: the database's clock now, epoch ms
-	txOptions   *sql.TxOptions
-	lookOptions *sql.TxOptions // of a transaction that reads one moment
-	unhurried   string         // begins a transaction that may stand still, as others may not; "": all may
-	noClaims    string         // has claims of names wait, those under way having ended, until the transaction ends
-	lock, free  string         // the end of a SELECT that locks its rows; of one that leaves out locked ones
-	share       string         // the end of a SELECT whose row stays until the transaction ends
-	any         string         // before (SELECT …)): is among these; on SQLite of one row
-	ids, listed string         // in FROM, what goes through the list of ids that is $2; after a column: is one of them
-	list        func(ids []string) any
-	bulk        func(in queries) bulk
-	lanes       int       // transactions of new players at once
-	once        sync.Once // makes names
-	names       *strings.Replacer
-	connect     func(ctx context.Context) (*pgx.Conn, error) // beside the pool, to listen on; nil: there is nothing to hear
+	name                  goose.Dialect
+	clock                 string // a SQL expression: the database's clock now, epoch ms
+	txOptions             *sql.TxOptions
+	snapshotOptions       *sql.TxOptions // of a transaction that reads one moment
+	allowIdle             string         // begins a transaction that may stand still, as others may not; "": all may
+	lockSpelling          string         // has claims of names wait, those under way having ended, until the transaction ends
+	forUpdate, skipLocked string         // the end of a SELECT that locks its rows; of one that leaves out locked ones
+	forShare              string         // the end of a SELECT whose row stays until the transaction ends
+	inSelect              string         // before (SELECT …)): is among these; on SQLite of one row
+	fromIDs, inIDs        string         // in FROM, what goes through the list of ids that is $2; after a column: is one of them
+	idList                func(ids []string) any
+	bulk                  func(in executor) bulk
+	registrationWorkers   int       // transactions of new players at once
+	once                  sync.Once // makes names
+	replacer              *strings.Replacer
+	openListener          func(ctx context.Context) (*pgx.Conn, error) // beside the pool, to listen on; nil: there is nothing to hear
 }
 
 // sql puts the clock in place of {now}, and what else the dialect has in place of
 // its name in braces.
 func (d *dialect) sql(text string) string {
 	d.once.Do(func() {
-		d.names = strings.NewReplacer("{now}", d.clock, "{lock}", d.lock, "{share}", d.share, "{free}", d.free, "{any}", d.any, "{ids}", d.ids, "{listed}", d.listed)
+		d.replacer = strings.NewReplacer("{now}", d.clock, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelect, "{ids}", d.fromIDs, "{listed}", d.inIDs)
 	})
-	return d.names.Replace(text)
+	return d.replacer.Replace(text)
 }
 
 // placeholders is "$from, …" for n parameters.

@@ -41,8 +41,8 @@ func (l *Ledger) EndpointStates(ctx context.Context) ([]hooks.State, error) {
 
 // DisableEndpoint leaves one alone that is disabled already: its first reason
 // stands.
-func (l *Ledger) DisableEndpoint(ctx context.Context, game, name, why string) error {
-	if _, err := l.exec(ctx, insertDisabled, game, name, why); err != nil {
+func (l *Ledger) DisableEndpoint(ctx context.Context, game, name, reason string) error {
+	if _, err := l.exec(ctx, insertDisabled, game, name, reason); err != nil {
 		return fmt.Errorf("ledger: disable endpoint %s of %s: %w", name, game, err)
 	}
 	return nil

@@ -13,15 +13,15 @@ import (
 // for a turn. A correction has the position of the row that it takes back.
 type entry struct {
 	leaderboard.Row
-	match string
-	ofPos int64
+	match        string
+	correctedPos int64
 }
 
 // playerEntries are what a counting result gives its players.
 func playerEntries(r *match.Result) []*entry {
 	var all []*entry
 	for s := range humans(r) {
-		all = append(all, resultEntry(r, leaderboard.Players, s.Player, partsOf(s)))
+		all = append(all, resultEntry(r, leaderboard.Players, s.Player, aggregatesOf(s)))
 	}
 	return all
 }
@@ -34,7 +34,7 @@ func teamEntries(r *match.Result) []*entry {
 	}
 	sums := map[string]leaderboard.Aggregates{}
 	for s := range humans(r) {
-		sums[s.Team] = sums[s.Team].Add(partsOf(s))
+		sums[s.Team] = sums[s.Team].Add(aggregatesOf(s))
 	}
 	var all []*entry
 	for _, t := range r.Teams {
@@ -48,18 +48,18 @@ func teamEntries(r *match.Result) []*entry {
 	return all
 }
 
-func resultEntry(r *match.Result, whose leaderboard.Kind, holder string, p leaderboard.Aggregates) *entry {
-	return &entry{match: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: whose, Holder: holder, Aggregates: p}}
+func resultEntry(r *match.Result, kind leaderboard.Kind, holder string, p leaderboard.Aggregates) *entry {
+	return &entry{match: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p}}
 }
 
-func partsOf(s *match.Standing) leaderboard.Aggregates {
+func aggregatesOf(s *match.Standing) leaderboard.Aggregates {
 	return leaderboard.Aggregates{
 		Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
 		Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
 	}
 }
 
-const entryColumns = `game, pos, id, kind, day, at, match_id, whose, holder, of_day, of_pos, newest, newest_of_day, ` + partColumns
+const entryColumns = `game, pos, id, kind, day, at, match_id, whose, holder, of_day, of_pos, newest, newest_of_day, ` + aggregateColumns
 
 const insertEntry = `
 WITH v (` + entryColumns + `) AS ({rows})
@@ -68,11 +68,11 @@ INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WH
 // row is the entry's row of insertEntry.
 func (e *entry) row(game string) []any {
 	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.match, string(e.HolderKind), e.Holder,
-		e.TargetDay, e.ofPos, e.Newest, e.NewestOfTargetDay}, partValues(e.Aggregates)...)
+		e.TargetDay, e.correctedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)
 }
 
 const selectEntries = `
-SELECT pos, id, kind, day, at, whose, holder, of_day, newest, newest_of_day, ` + partColumns + `
+SELECT pos, id, kind, day, at, whose, holder, of_day, newest, newest_of_day, ` + aggregateColumns + `
 FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
 
 // ReadRows gives up to limit rows of a game's ledger after a position, in order
@@ -82,12 +82,12 @@ func (l *Ledger) ReadRows(ctx context.Context, game string, after int64, limit i
 	err := scanAll(func(rows *sql.Rows) error {
 		var r leaderboard.Row
 		err := rows.Scan(append([]any{&r.Pos, &r.ID, &r.Kind, &r.Day, &r.CommittedAt, &r.HolderKind, &r.Holder,
-			&r.TargetDay, &r.Newest, &r.NewestOfTargetDay}, partPlaces(&r.Aggregates)...)...)
+			&r.TargetDay, &r.Newest, &r.NewestOfTargetDay}, aggregatePointers(&r.Aggregates)...)...)
 		all = append(all, r)
 		return err
 	})(l.read.QueryContext(ctx, selectEntries, game, after, limit))
 	if err == nil {
-		err = l.nameMoves(ctx, game, all)
+		err = l.setFormerHolders(ctx, game, all)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: rows of %s: %w", game, err)

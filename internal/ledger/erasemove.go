@@ -35,13 +35,13 @@ SELECT o.game, o.whose, $3, o.day, o.newest, o.at, {old} FROM sums o WHERE o.gam
 ON CONFLICT (game, whose, holder, day) DO UPDATE SET
     newest = CASE WHEN excluded.newest > sums.newest THEN excluded.newest ELSE sums.newest END,
     at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
-    `+eachPart("@ = sums.@ + excluded.@"), "{old}", eachPart("o.@"))
+    `+eachAggregate("@ = sums.@ + excluded.@"), "{old}", eachAggregate("o.@"))
 
 // endErasure renames what is left under the lock on the game's head, behind which
 // no commit is under way that still writes the subject, and writes the moves of the
 // subject's entries on the boards.
-func (l *Ledger) endErasure(ctx context.Context, e erasure) (moved bool, err error) {
-	err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
+func (l *Ledger) endErasure(ctx context.Context, e erasure) (hasMoves bool, err error) {
+	err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
 		h, err := l.lockHead(ctx, tx, e.game)
 		if err != nil {
 			return nil, fmt.Errorf("head: %w", err)
@@ -58,10 +58,10 @@ func (l *Ledger) endErasure(ctx context.Context, e erasure) (moved bool, err err
 		if err := l.saveMoves(ctx, tx, h, e); err != nil {
 			return nil, err
 		}
-		moved = true
-		return l.news(h), nil
+		hasMoves = true
+		return l.eventTasks(h), nil
 	})
-	return moved && err == nil, err
+	return hasMoves && err == nil, err
 }
 
 // saveMoves renames sums, and has the boards follow: by one row for those that
@@ -112,8 +112,8 @@ func moveOf(e erasure, day string) *entry {
 	return &entry{Row: leaderboard.Row{Kind: leaderboard.MoveRow, HolderKind: leaderboard.Players, Holder: e.opaque, TargetDay: day}}
 }
 
-// nameMoves says in moves who it was, for as long as that is kept.
-func (l *Ledger) nameMoves(ctx context.Context, game string, page []leaderboard.Row) error {
+// setFormerHolders says in moves who it was, for as long as that is kept.
+func (l *Ledger) setFormerHolders(ctx context.Context, game string, page []leaderboard.Row) error {
 	var subjects map[string]string
 	for i := range page {
 		r := &page[i]

@@ -62,24 +62,24 @@ FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at =
 // first, one a step. Each step is a transaction; it may be ended
 // anywhere, and called by several nodes at once. An erasure whose step fails is
 // logged and waits for eraseRetry, so that it holds up no other.
-func (l *Ledger) EraseNext(ctx context.Context) (game string, moved bool, err error) {
-	if game, err = l.wipePlain(ctx); err != nil {
+func (l *Ledger) EraseNext(ctx context.Context) (game string, hasMoves bool, err error) {
+	if game, err = l.eraseOldStyle(ctx); err != nil {
 		return "", false, fmt.Errorf("ledger: subjects erased by an older program: %w", err)
 	}
 	if game != "" {
 		return game, false, nil
 	}
-	e, moved, err := l.eraseStep(ctx)
+	e, hasMoves, err := l.eraseStep(ctx)
 	switch {
 	case errors.Is(err, errNoErasure):
 		return "", false, nil
 	case err != nil && (e.game == "" || !l.postpone(ctx, e, err)):
 		return "", false, fmt.Errorf("ledger: erase: %w", err)
 	}
-	return e.game, moved, nil
+	return e.game, hasMoves, nil
 }
 
-func (l *Ledger) eraseStep(ctx context.Context) (e erasure, moved bool, err error) {
+func (l *Ledger) eraseStep(ctx context.Context) (e erasure, hasMoves bool, err error) {
 	more := false
 	err = l.inTx(ctx, func(tx *sql.Tx) (err error) {
 		row := tx.QueryRowContext(ctx, l.sql(selectErasure), eraseRetry.Milliseconds())
@@ -90,9 +90,9 @@ func (l *Ledger) eraseStep(ctx context.Context) (e erasure, moved bool, err erro
 		return err
 	})
 	if err == nil && !more {
-		moved, err = l.endErasure(ctx, e)
+		hasMoves, err = l.endErasure(ctx, e)
 	}
-	return e, moved, err
+	return e, hasMoves, err
 }
 
 func (e *erasure) scan(row *sql.Row) error {
@@ -104,11 +104,11 @@ func (e *erasure) scan(row *sql.Row) error {
 }
 
 // postpone has an erasure wait whose step has failed, and says whether that worked.
-func (l *Ledger) postpone(ctx context.Context, e erasure, why error) bool {
+func (l *Ledger) postpone(ctx context.Context, e erasure, cause error) bool {
 	if _, err := l.exec(ctx, postponeErasure, e.game, e.subject, eraseRetry.Milliseconds()); err != nil {
 		return false // the database is away, or the server stops
 	}
-	l.log.WarnContext(ctx, "erasure step failed", "game", e.game, "retry_in", eraseRetry.String(), "error", why)
+	l.log.WarnContext(ctx, "erasure step failed", "game", e.game, "retry_in", eraseRetry.String(), "error", cause)
 	return true
 }
 
@@ -189,9 +189,9 @@ func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id s
 const anyErasure = `SELECT EXISTS (SELECT 1 FROM erasures) OR EXISTS (SELECT 1 ` + plainErased + `)`
 
 // Erasing reports whether any erasure is under way, its last wait too.
-func (l *Ledger) Erasing(ctx context.Context) (underWay bool, err error) {
-	if err = l.read.QueryRowContext(ctx, anyErasure).Scan(&underWay); err != nil {
+func (l *Ledger) Erasing(ctx context.Context) (isRunning bool, err error) {
+	if err = l.read.QueryRowContext(ctx, anyErasure).Scan(&isRunning); err != nil {
 		err = fmt.Errorf("ledger: erasures: %w", err)
 	}
-	return underWay, err
+	return isRunning, err
 }

@@ -179,7 +179,7 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 func resultParts(t *testing.T, id, player string) leaderboard.Aggregates {
 	t.Helper()
 	r := duel(id, 1, player, "other")
-	return partsOf(&r.Standings[0])
+	return aggregatesOf(&r.Standings[0])
 }
 
 func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Aggregates) {

@@ -26,7 +26,7 @@ var (
 // reach, out of time, busy, its disk full) and not the fault of what was asked
 // of it: the same call may succeed later.
 func Unavailable(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errNotTaken) || errors.Is(err, errClosed) ||
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyForgotten) || errors.Is(err, errClosed) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return true
 	}
@@ -97,8 +97,8 @@ func breaksUnique(err error) bool {
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
-// advise adds to an error of the start what can be done about it.
-func advise(err error, c Config) error {
+// withAdvice adds to an error of the start what can be done about it.
+func withAdvice(err error, c Config) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
 		case "25006":

@@ -21,17 +21,17 @@ func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 		return false, err
 	}
 	if day >= today {
-		l.noneToTurn(&head{game: game, day: day}, today)
+		l.releaseDay(&head{game: game, day: day}, today)
 		return false, nil
 	}
 	turned := false
-	err = l.announcing(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
+	err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
 		h, err := l.lockHead(ctx, tx, game)
 		if err != nil {
 			return nil, err
 		}
 		turned = len(h.entries) > 0
-		return l.news(h), l.saveHead(ctx, tx, h)
+		return l.eventTasks(h), l.saveHead(ctx, tx, h)
 	})
 	if err != nil {
 		return false, fmt.Errorf("ledger: turn the day of %s: %w", game, err)
@@ -77,19 +77,19 @@ func (l *Ledger) headOf(row *sql.Row) (head leaderboard.Watermark, first string,
 // head is a game's head, locked until the transaction ends, with the entries
 // that come after it.
 type head struct {
-	game    string
-	pos     int64 // of the last entry
-	day     string
-	at      int64
-	entries []*entry // turns first
-	ended   []string // the days that these turns are the end of
+	game      string
+	pos       int64 // of the last entry
+	day       string
+	now       int64
+	entries   []*entry // turns first
+	endedDays []string // the days that these turns are the end of
 }
 
 const (
-	insertHead = `INSERT INTO heads (game, pos, day, first_day) VALUES ($1, 0, '', '') ON CONFLICT DO NOTHING`
-	holdHead   = `UPDATE heads SET pos = pos WHERE game = $1 RETURNING pos, day, {now}`
-	moveHead   = `UPDATE heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
-	insertDay  = `
+	insertHead        = `INSERT INTO heads (game, pos, day, first_day) VALUES ($1, 0, '', '') ON CONFLICT DO NOTHING`
+	lockHeadStatement = `UPDATE heads SET pos = pos WHERE game = $1 RETURNING pos, day, {now}`
+	moveHead          = `UPDATE heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
+	insertDay         = `
 WITH v (game, day, pos) AS ({rows})
 INSERT INTO days (game, day, pos) SELECT game, day, pos FROM v WHERE true`
 )
@@ -97,25 +97,25 @@ INSERT INTO days (game, day, pos) SELECT game, day, pos FROM v WHERE true`
 // lockHead locks the game's head, then reads the clock, and adds the turns of
 // the days passed. The caller adds its entries and saves the head.
 func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
-	h, err := l.hold(ctx, tx, game)
+	h, err := l.lockHeadRow(ctx, tx, game)
 	if err != nil {
 		return nil, err
 	}
-	today := civilDay(h.at, l.zone(game))
+	today := civilDay(h.now, l.zone(game))
 	days, err := daysAfter(h.day, today)
-	if err != nil && l.clocks.steady != nil {
-		l.noteDay(h, today, dayLeap)
+	if err != nil && l.clocks.processTime != nil {
+		l.logDayBlock(h, today, reasonStep)
 		return h, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if days, err = l.turnable(ctx, tx, h, days); err != nil {
+	if days, err = l.allowedDays(ctx, tx, h, days); err != nil {
 		return nil, err
 	}
 	for _, day := range days {
 		if h.day != "" {
-			h.ended = append(h.ended, h.day)
+			h.endedDays = append(h.endedDays, h.day)
 		}
 		h.day = day
 		h.add(&entry{Row: leaderboard.Row{Kind: leaderboard.DayStartRow}})
@@ -123,12 +123,12 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 	return h, nil
 }
 
-// hold locks the head. The clock is read after the lock was had: entries of
+// lockHeadRow locks the head. The clock is read after the lock was had: entries of
 // later positions are not committed earlier.
-func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
+func (l *Ledger) lockHeadRow(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
 	h := head{game: game}
 	hold := func() error {
-		return tx.QueryRowContext(ctx, l.sql(holdHead), game).Scan(&h.pos, &h.day, &h.at)
+		return tx.QueryRowContext(ctx, l.sql(lockHeadStatement), game).Scan(&h.pos, &h.day, &h.now)
 	}
 	err := hold()
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -144,7 +144,7 @@ func (l *Ledger) hold(ctx context.Context, tx *sql.Tx, game string) (*head, erro
 func (h *head) add(entries ...*entry) {
 	for _, e := range entries {
 		h.pos++
-		e.Pos, e.ID, e.Day, e.CommittedAt = h.pos, rand.Text(), h.day, h.at
+		e.Pos, e.ID, e.Day, e.CommittedAt = h.pos, rand.Text(), h.day, h.now
 	}
 	h.entries = append(h.entries, entries...)
 }

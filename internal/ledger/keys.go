@@ -41,8 +41,8 @@ func (l *Ledger) AddKeyIfNone(ctx context.Context, game string, k identity.Key) 
 }
 
 const (
-	// mostKeys bounds the keys of a game.
-	mostKeys = 16
+	// maxKeys bounds the keys of a game.
+	maxKeys = 16
 
 	countKeys     = `SELECT COUNT(*), COALESCE(MAX(number), 0) FROM keys WHERE game = $1`
 	insertKey     = `INSERT INTO keys (game, number, id, alg, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
@@ -52,12 +52,12 @@ const (
 
 // AddKey keeps one more key. identity.ErrManyKeys beyond 16 of a game.
 func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error {
-	err := l.changing(ctx, func(c *change) error {
+	err := l.inChange(ctx, func(c *change) error {
 		var count, last int64
 		if err := c.tx.QueryRowContext(ctx, countKeys, game).Scan(&count, &last); err != nil {
 			return err
 		}
-		if count >= mostKeys {
+		if count >= maxKeys {
 			return fmt.Errorf("%w: the game has %d; retire one", identity.ErrManyKeys, count)
 		}
 		if _, err := c.tx.ExecContext(ctx, insertKey, game, last+1, k.ID, k.Alg, k.Secret, c.at); err != nil {
@@ -75,7 +75,7 @@ func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error 
 // RetireKey forgets a key. identity.ErrNoKey, or identity.ErrKeyInUse where none
 // would be left that has been kept for settleIn ms: nodes may not know it yet.
 func (l *Ledger) RetireKey(ctx context.Context, game, id string, settleIn int64) error {
-	err := l.changing(ctx, func(c *change) error {
+	err := l.inChange(ctx, func(c *change) error {
 		done, err := c.tx.ExecContext(ctx, deleteKey, game, id)
 		if err != nil {
 			return err

@@ -29,9 +29,9 @@ type Config struct {
 	Logger   *slog.Logger              // nil: slog.Default
 	Registry prometheus.Registerer     // nil: not measured
 
-	clock   string        // a SQL expression in place of the database's clock, for tests
-	sumPage int64         // positions that SumDays takes at a time, for tests
-	stall   time.Duration // in place of stall, for tests
+	clock       string        // a SQL expression in place of the database's clock, for tests
+	sumPage     int64         // positions that SumDays takes at a time, for tests
+	maxIdleInTx time.Duration // in place of stall, for tests
 }
 
 // Events are the tasks by which others are told of what happens, enqueued in
@@ -63,16 +63,16 @@ type core struct {
 	pairs map[string]int64
 	epoch string
 
-	eraser eraser // the same at all nodes
-	wake   func(topic string)
-	tell   Events
-	self   string // of all processes at the database, until it is closed
-	log    *slog.Logger
+	hashKey     hashKey // the same at all nodes
+	notifyWoken func(topic string)
+	events      Events
+	processID   string // of all processes at the database, until it is closed
+	log         *slog.Logger
 
-	arrivals arrivals
-	clocks   *dayClocks
-	refused  *prometheus.CounterVec // events, by game
-	sumPage  int64
+	registrations registrationBatcher
+	clocks        *dayClocks
+	refusedEvents *prometheus.CounterVec // events, by game
+	sumPage       int64
 
 	namePage int   // see NamedBetween
 	rules    int64 // by which names are spelt that are claimed here
@@ -94,26 +94,26 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.zones, l.pairs, l.wake, l.tell, l.sumPage = c.Zones, c.Pairs, c.Wake, c.Events, cmp.Or(c.sumPage, sumPage)
+	l.zones, l.pairs, l.notifyWoken, l.events, l.sumPage = c.Zones, c.Pairs, c.Wake, c.Events, cmp.Or(c.sumPage, sumPage)
 	l.namePage, l.rules = namePage, nickname.RulesVersion
-	l.self, l.log = rand.Text(), c.Logger
+	l.processID, l.log = rand.Text(), c.Logger
 	if c.clock != "" {
 		l.clock = c.clock
 	}
-	l.arrivals.admit, l.arrivals.lanes = l.admit, l.lanes
-	if err := l.begin(ctx); err != nil {
+	l.registrations.admit, l.registrations.workers = l.admit, l.registrationWorkers
+	if err := l.initialize(ctx); err != nil {
 		l.Close()
-		return nil, fmt.Errorf("ledger: %w", advise(err, c))
+		return nil, fmt.Errorf("ledger: %w", withAdvice(err, c))
 	}
 	l.clocks = newDayClocks(c, time.Now().UnixMilli())
-	l.refused, l.arrivals.together = newRefused(c.Registry), newTogether(c.Registry)
+	l.refusedEvents, l.registrations.batchSizes = newRefusedEvents(c.Registry), newBatchSizes(c.Registry)
 	return l, nil
 }
 
 // Close closes the connections once the calls under way have ended. New players
 // who wait for others are refused.
 func (l *Ledger) Close() error {
-	l.arrivals.close()
+	l.registrations.close()
 	err := errors.Join(l.own.Close(), l.public.Close())
 	if l.write != l.own {
 		err = errors.Join(err, l.write.Close())
@@ -147,13 +147,13 @@ func (l *Ledger) Now(ctx context.Context) (now int64, err error) {
 // applied another one is worth nothing.
 func (l *Ledger) Epoch() string { return l.epoch }
 
-// begin brings the tables up to date and reads who the ledger is.
-func (l *Ledger) begin(ctx context.Context) error {
+// initialize brings the tables up to date and reads who the ledger is.
+func (l *Ledger) initialize(ctx context.Context) error {
 	if err := l.migrate(ctx, l.log); err != nil {
 		return err
 	}
 	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
-		l.eraser, err = l.eraserIn(ctx, tx)
+		l.hashKey, err = l.loadHashKey(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -185,16 +185,16 @@ func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// look runs f in a transaction that reads one moment of the ledger, however long
+// inSnapshot runs f in a transaction that reads one moment of the ledger, however long
 // it takes.
-func (l *Ledger) look(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := l.read.BeginTx(ctx, l.lookOptions)
+func (l *Ledger) inSnapshot(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := l.read.BeginTx(ctx, l.snapshotOptions)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // it has changed nothing
-	if l.unhurried != "" {
-		_, err = tx.ExecContext(ctx, l.unhurried)
+	if l.allowIdle != "" {
+		_, err = tx.ExecContext(ctx, l.allowIdle)
 	}
 	if err == nil {
 		err = f(tx)

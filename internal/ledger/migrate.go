@@ -34,7 +34,7 @@ func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 	if current > target {
 		return fmt.Errorf("the database is of a newer program (tables of version %d, this program knows %d): start the newer program", current, target)
 	}
-	if err := l.up(ctx, provider); err != nil {
+	if err := l.runMigrations(ctx, provider); err != nil {
 		return fmt.Errorf("bring the tables up to date: %w", err)
 	}
 	return nil
@@ -43,7 +43,7 @@ func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
 	options := []goose.ProviderOption{
 		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"),
-		goose.WithGoMigrations(l.bytewise()),
+		goose.WithGoMigrations(l.byteOrderMigration()),
 	}
 	if l.name == goose.DialectPostgres {
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
@@ -59,11 +59,11 @@ func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
 	return goose.NewProvider(l.name, l.write, files, options...)
 }
 
-// bytewise is the migration after which PostgreSQL compares holders by their
+// byteOrderMigration is the migration after which PostgreSQL compares holders by their
 // bytes, as SQLite and the views of the ledger do, whatever the locale of the
 // database: indexes then have their order.
-func (l *Ledger) bytewise() *goose.Migration {
-	by := func(collation string) *goose.GoFunc {
+func (l *Ledger) byteOrderMigration() *goose.Migration {
+	alter := func(collation string) *goose.GoFunc {
 		return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 			if l.name != goose.DialectPostgres {
 				return nil
@@ -78,22 +78,22 @@ func (l *Ledger) bytewise() *goose.Migration {
 			return nil
 		}}
 	}
-	return goose.NewGoMigration(3, by("C"), by("default"))
+	return goose.NewGoMigration(3, alter("C"), alter("default"))
 }
 
-// up tries some times on SQLite, where nothing keeps another process from
+// runMigrations tries some times on SQLite, where nothing keeps another process from
 // migrating at the same time: a migration is a transaction there, whoever comes
 // second fails, and finds it done when trying again.
-func (l *Ledger) up(ctx context.Context, provider *goose.Provider) error {
-	for try := 1; ; try++ {
+func (l *Ledger) runMigrations(ctx context.Context, provider *goose.Provider) error {
+	for attempt := 1; ; attempt++ {
 		_, err := provider.Up(ctx)
-		if err == nil || l.name == goose.DialectPostgres || try == 5 {
+		if err == nil || l.name == goose.DialectPostgres || attempt == 5 {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(time.Duration(try) * 50 * time.Millisecond):
+		case <-time.After(time.Duration(attempt) * 50 * time.Millisecond):
 		}
 	}
 }

@@ -98,8 +98,8 @@ func pairKey(r match.Result) string {
 	return fmt.Sprint(slices.Sorted(slices.Values(ids)))
 }
 
-func (m *model) give(id string, whose leaderboard.Kind, holder string, p leaderboard.Aggregates) {
-	pos := m.add(leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: whose, Holder: holder, Aggregates: p})
+func (m *model) give(id string, kind leaderboard.Kind, holder string, p leaderboard.Aggregates) {
+	pos := m.add(leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p})
 	m.of[id] = append(m.of[id], pos)
 }
 
@@ -119,7 +119,7 @@ func (m *model) disqualify(id, player string) (rows int, ok bool) {
 		}
 		rows++
 		m.taken[pos] = int64(len(m.rows)) + 1
-		c := leaderboard.Row{Kind: leaderboard.CorrectionRow, TargetDay: row.Day, HolderKind: row.HolderKind, Holder: row.Holder, Aggregates: negated(row.Aggregates)}
+		c := leaderboard.Row{Kind: leaderboard.CorrectionRow, TargetDay: row.Day, HolderKind: row.HolderKind, Holder: row.Holder, Aggregates: negate(row.Aggregates)}
 		for _, s := range m.sums(int64(len(m.rows))+1, row.HolderKind, row.Holder) {
 			c.Newest = max(c.Newest, s.Newest)
 			if s.Day == row.Day {
@@ -135,7 +135,7 @@ func (m *model) disqualify(id, player string) (rows int, ok bool) {
 }
 
 // sums are those of the rows up to a position; of all holders for "".
-func (m *model) sums(upTo int64, whose leaderboard.Kind, holder string) []leaderboard.Sum {
+func (m *model) sums(upTo int64, kind leaderboard.Kind, holder string) []leaderboard.Sum {
 	type key struct {
 		whose       leaderboard.Kind
 		holder, day string
@@ -143,7 +143,7 @@ func (m *model) sums(upTo int64, whose leaderboard.Kind, holder string) []leader
 	sums := map[key]leaderboard.Sum{}
 	for _, r := range m.rows[:min(upTo, int64(len(m.rows)))] {
 		back := m.taken[r.Pos]
-		if r.Kind != leaderboard.ResultRow || back > 0 && back <= upTo || holder != "" && (r.HolderKind != whose || r.Holder != holder) {
+		if r.Kind != leaderboard.ResultRow || back > 0 && back <= upTo || holder != "" && (r.HolderKind != kind || r.Holder != holder) {
 			continue
 		}
 		k := key{r.HolderKind, r.Holder, r.Day}
@@ -219,8 +219,8 @@ func (h *history) step(rt *rapid.T) {
 		h.disqualify(rt)
 	case 8: // some pages, as if killed then
 		for range rapid.IntRange(1, 4).Draw(rt, "pages") {
-			if d, over, err := h.l.nextOver(h.t.Context(), game); err != nil || over {
-				must(h.l.sum(h.t.Context(), d))(h.t)
+			if d, over, err := h.l.nextUnsummed(h.t.Context(), game); err != nil || over {
+				must(h.l.sumPageOf(h.t.Context(), d))(h.t)
 			}
 		}
 	case 9:
@@ -275,10 +275,10 @@ func (h *history) check(rt *rapid.T) {
 }
 
 func (h *history) checkDay(rt *rapid.T, day string, all []leaderboard.Sum) {
-	for _, whose := range leaderboard.Kinds() {
-		want := slices.DeleteFunc(slices.Clone(all), func(s leaderboard.Sum) bool { return s.Day != day || s.HolderKind != whose })
-		if got := daySumsOf(h.t, h.l.Ledger, day, whose); !slices.Equal(got, want) {
-			rt.Errorf("%s of %s\n%+v, want\n%+v", whose, day, got, want)
+	for _, kind := range leaderboard.Kinds() {
+		want := slices.DeleteFunc(slices.Clone(all), func(s leaderboard.Sum) bool { return s.Day != day || s.HolderKind != kind })
+		if got := daySumsOf(h.t, h.l.Ledger, day, kind); !slices.Equal(got, want) {
+			rt.Errorf("%s of %s\n%+v, want\n%+v", kind, day, got, want)
 		}
 	}
 	version := must(h.l.DayVersion(h.t.Context(), game, day))(h.t)
@@ -292,33 +292,33 @@ func (h *history) checkDay(rt *rapid.T, day string, all []leaderboard.Sum) {
 func (h *history) checkHolders(rt *rapid.T, head int64) {
 	ctx := h.t.Context()
 	upTo := rapid.Int64Range(0, head+1).Draw(rt, "up to")
-	for _, whose := range leaderboard.Kinds() {
+	for _, kind := range leaderboard.Kinds() {
 		given := map[string]bool{}
 		totals := map[string]leaderboard.Aggregates{}
 		for _, r := range h.m.rows {
-			if r.HolderKind == whose {
+			if r.HolderKind == kind {
 				given[r.Holder] = true
 				totals[r.Holder] = totals[r.Holder].Add(r.Aggregates)
 			}
 		}
 		var got []string
 		for page := []string{""}; len(page) > 0; got = append(got, page...) {
-			page = must(h.l.ReadHolders(ctx, game, whose, page[len(page)-1], 2))(h.t)
+			page = must(h.l.ReadHolders(ctx, game, kind, page[len(page)-1], 2))(h.t)
 		}
 		if want := slices.Sorted(maps.Keys(given)); !slices.Equal(got, want) {
 			rt.Errorf("holders %q, want %q", got, want)
 		}
 		var want []leaderboard.Sum
 		for _, s := range h.m.sums(upTo, "", "") {
-			if s.HolderKind == whose {
+			if s.HolderKind == kind {
 				want = append(want, s)
 			}
 		}
 		slices.Reverse(got)
-		if sums := must(h.l.ReadSums(ctx, game, upTo, whose, append(got, "nobody")))(h.t); !reflect.DeepEqual(sums, want) {
+		if sums := must(h.l.ReadSums(ctx, game, upTo, kind, append(got, "nobody")))(h.t); !reflect.DeepEqual(sums, want) {
 			rt.Errorf("sums up to %d\n%+v, want\n%+v", upTo, sums, want)
 		}
-		if whose == leaderboard.Teams {
+		if kind == leaderboard.Teams {
 			continue
 		}
 		for _, id := range modelPlayers {
@@ -346,9 +346,9 @@ func snapshotOf(t *testing.T, l *Ledger) (all []leaderboard.Sum) {
 	return all
 }
 
-func daySumsOf(t *testing.T, l *Ledger, day string, whose leaderboard.Kind) (all []leaderboard.Sum) {
+func daySumsOf(t *testing.T, l *Ledger, day string, kind leaderboard.Kind) (all []leaderboard.Sum) {
 	t.Helper()
-	err := l.ReadDaySums(t.Context(), game, day, whose, func(s leaderboard.Sum) error {
+	err := l.ReadDaySums(t.Context(), game, day, kind, func(s leaderboard.Sum) error {
 		all = append(all, s)
 		return nil
 	})

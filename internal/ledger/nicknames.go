@@ -11,14 +11,14 @@ import (
 // MaxNames bounds the ids of one call of Nicknames or TeamNames.
 const MaxNames = 200
 
-// speltBy begins the condition of a claim that the ledger's names are not spelt by
+// noNewerRules begins the condition of a claim that the ledger's names are not spelt by
 // newer rules than the claim; the rules follow, {share} and a bracket. It holds
 // until the claim is committed.
-const speltBy = `EXISTS (SELECT 1 FROM spelling WHERE one = 1 AND rules <= `
+const noNewerRules = `EXISTS (SELECT 1 FROM spelling WHERE one = 1 AND rules <= `
 
 const renamePlayer = `
 UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2
-AND ` + speltBy + `$5 {share})`
+AND ` + noNewerRules + `$5 {share})`
 
 // Rename claims a nickname by its skeleton and frees the old one, in one step.
 // identity.ErrNicknameTaken if the skeleton is another's, identity.ErrNotFound
@@ -31,15 +31,15 @@ func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string
 	case err != nil:
 		return fmt.Errorf("ledger: rename: %w", err)
 	case changed == 0:
-		return l.unclaimed(ctx, identity.ErrNotFound)
+		return l.claimFailure(ctx, identity.ErrNotFound)
 	}
 	return nil
 }
 
 const selectRules = `SELECT rules FROM spelling WHERE one = 1`
 
-// unclaimed is why a claim has changed nothing: the rules, or else what is given.
-func (l *Ledger) unclaimed(ctx context.Context, otherwise error) error {
+// claimFailure is why a claim has changed nothing: the rules, or else what is given.
+func (l *Ledger) claimFailure(ctx context.Context, fallback error) error {
 	var rules int64
 	err := l.read.QueryRowContext(ctx, selectRules).Scan(&rules)
 	switch {
@@ -48,7 +48,7 @@ func (l *Ledger) unclaimed(ctx context.Context, otherwise error) error {
 	case rules > l.rules:
 		return identity.ErrOldRules
 	}
-	return otherwise
+	return fallback
 }
 
 const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`
@@ -84,7 +84,7 @@ func (l *Ledger) names(ctx context.Context, query, game string, ids []string) (m
 		err := rows.Scan(&id, &name)
 		names[id] = name
 		return err
-	})(l.read.QueryContext(ctx, l.sql(query), game, l.list(ids)))
+	})(l.read.QueryContext(ctx, l.sql(query), game, l.idList(ids)))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: names: %w", err)
 	}

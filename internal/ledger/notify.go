@@ -12,21 +12,21 @@ import (
 // Processes that share a PostgreSQL and no Redis tell each other of kinds of the
 // durable queue by NOTIFY, on one channel; a payload is the sender and kinds.
 const (
-	wokenChannel = "laststand_woken"
-	notify       = "SELECT pg_notify('" + wokenChannel + "', $1)"
-	maxNotice    = 7900 // bytes of kinds in a payload; PostgreSQL takes 8,000 of all
+	notifyChannel = "laststand_woken"
+	notify        = "SELECT pg_notify('" + notifyChannel + "', $1)"
+	maxPayload    = 7900 // bytes of kinds in a payload; PostgreSQL takes 8,000 of all
 
-	minDeaf = 100 * time.Millisecond // before it listens again, doubled while that fails
-	maxDeaf = 10 * time.Second
+	minListenPause = 100 * time.Millisecond // before it listens again, doubled while that fails
+	maxListenPause = 10 * time.Second
 )
 
 // Notify tells the other processes at this database of kinds of the durable
 // queue. Nobody else is at SQLite's.
 func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
-	if l.connect == nil {
+	if l.openListener == nil {
 		return nil
 	}
-	for _, payload := range notices(l.self, kinds) {
+	for _, payload := range notifyPayloads(l.processID, kinds) {
 		if _, err := l.exec(ctx, notify, payload); err != nil {
 			return err
 		}
@@ -34,11 +34,11 @@ func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
 	return nil
 }
 
-// notices are the payloads that tell of kinds. A kind has no spaces.
-func notices(from string, kinds []string) (payloads []string) {
+// notifyPayloads are the payloads that tell of kinds. A kind has no spaces.
+func notifyPayloads(from string, kinds []string) (payloads []string) {
 	var payload strings.Builder
 	for _, kind := range kinds {
-		if payload.Len() > 0 && payload.Len()+1+len(kind) > maxNotice {
+		if payload.Len() > 0 && payload.Len()+1+len(kind) > maxPayload {
 			payloads = append(payloads, payload.String())
 			payload.Reset()
 		}
@@ -54,57 +54,57 @@ func notices(from string, kinds []string) (payloads []string) {
 // context ends, on a connection of its own, which it makes anew when it is lost.
 // No kinds: it listens from now on, and what was told before is lost. Heard never
 // blocks. At SQLite there is nothing to hear.
-func (l *Ledger) Listen(ctx context.Context, heard func(kinds []string)) error {
-	if l.connect == nil {
+func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error {
+	if l.openListener == nil {
 		<-ctx.Done()
 		return nil
 	}
-	wait, deaf := minDeaf, false
+	pause, isLogged := minListenPause, false
 	for ctx.Err() == nil {
 		err := l.listen(ctx, func(kinds []string) {
-			if deaf {
+			if isLogged {
 				l.log.InfoContext(ctx, "other nodes' words about tasks are heard again")
 			}
-			wait, deaf = minDeaf, false
-			heard(kinds)
+			pause, isLogged = minListenPause, false
+			onKinds(kinds)
 		})
-		if !deaf && ctx.Err() == nil {
-			deaf = true
+		if !isLogged && ctx.Err() == nil {
+			isLogged = true
 			l.log.WarnContext(ctx, "other nodes' words about tasks are not heard; the slow poll finds what they are about", "error", err)
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(wait/2 + rand.N(wait/2)): //nolint:gosec // a wait is no secret
+		case <-time.After(pause/2 + rand.N(pause/2)): //nolint:gosec // a wait is no secret
 		}
-		wait = min(2*wait, maxDeaf)
+		pause = min(2*pause, maxListenPause)
 	}
 	return nil
 }
 
 // listen hears on one connection until that or the context ends.
-func (l *Ledger) listen(ctx context.Context, heard func(kinds []string)) error {
-	conn, err := l.connect(ctx)
+func (l *Ledger) listen(ctx context.Context, onKinds func(kinds []string)) error {
+	conn, err := l.openListener(ctx)
 	if err != nil {
 		return err
 	}
-	defer closeSoon(ctx, conn)
-	if _, err := conn.Exec(ctx, "LISTEN "+wokenChannel); err != nil {
+	defer closeConn(ctx, conn)
+	if _, err := conn.Exec(ctx, "LISTEN "+notifyChannel); err != nil {
 		return err
 	}
-	heard(nil)
+	onKinds(nil)
 	for {
 		notice, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
-		if said := strings.Fields(notice.Payload); len(said) > 1 && said[0] != l.self {
-			heard(said[1:])
+		if fields := strings.Fields(notice.Payload); len(fields) > 1 && fields[0] != l.processID {
+			onKinds(fields[1:])
 		}
 	}
 }
 
-// closeSoon says goodbye, also where the context has ended.
-func closeSoon(ctx context.Context, conn *pgx.Conn) {
+// closeConn says goodbye, also where the context has ended.
+func closeConn(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx) // it has heard what it has

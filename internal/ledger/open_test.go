@@ -60,7 +60,7 @@ func TestAPanicEndsItsTransaction(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
-		for name, in := range map[string]func(context.Context, func(*sql.Tx) error) error{"writing": l.inTx, "reading": l.look} {
+		for name, in := range map[string]func(context.Context, func(*sql.Tx) error) error{"writing": l.inTx, "reading": l.inSnapshot} {
 			func() {
 				defer func() { _ = recover() }()
 				err := in(t.Context(), func(*sql.Tx) error { panic(name) })
@@ -190,7 +190,7 @@ func TestFullDisk(t *testing.T) {
 	if !Unavailable(err) {
 		t.Fatalf("error %v: want one that is the database's condition", err)
 	}
-	if advice := advise(err, Config{Dir: "data"}); !strings.Contains(advice.Error(), "free some space") {
+	if advice := withAdvice(err, Config{Dir: "data"}); !strings.Contains(advice.Error(), "free some space") {
 		t.Errorf("no advice in %q", advice)
 	}
 	limit("1000000")
@@ -201,7 +201,7 @@ func TestFullDisk(t *testing.T) {
 
 func wantRefusal(t *testing.T, c Config, wants ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*connectPatience) // the ledger gives up earlier
+	ctx, cancel := context.WithTimeout(t.Context(), 4*connectTimeout) // the ledger gives up earlier
 	defer cancel()
 	l, err := Open(ctx, c)
 	if ctx.Err() != nil {

@@ -10,25 +10,25 @@ import (
 	"laststand/internal/match"
 )
 
-// pair is two players, the lesser id first.
-type pair struct{ one, other string }
+// playerPair is two players, the lesser id first.
+type playerPair struct{ first, second string }
 
-func pairOf(a, b string) pair { return pair{min(a, b), max(a, b)} }
+func pairOf(a, b string) playerPair { return playerPair{min(a, b), max(a, b)} }
 
-// pair is who has met in a duel that counts.
-func (it *item) pair() (pair, bool) {
+// duelPair is who has met in a duel that counts.
+func (it *batchItem) duelPair() (playerPair, bool) {
 	if it.result.Mode != match.Duel || len(it.entries) != 2 {
-		return pair{}, false
+		return playerPair{}, false
 	}
 	return pairOf(it.entries[0].Holder, it.entries[1].Holder), true
 }
 
 const (
-	selectMet = `
+	selectPairDuels = `
 WITH v (game, day, one, other) AS ({rows})
 SELECT p.one, p.other, p.duels FROM v JOIN pairs p ON p.game = v.game AND p.day = v.day AND p.one = v.one AND p.other = v.other`
 
-	saveMet = `
+	savePairDuels = `
 WITH v (game, day, one, other, duels) AS ({rows})
 INSERT INTO pairs (game, day, one, other, duels) SELECT game, day, one, other, duels FROM v WHERE true
 ON CONFLICT (game, day, one, other) DO UPDATE SET duels = excluded.duels`
@@ -40,70 +40,70 @@ UPDATE matches SET result = v.result FROM v WHERE matches.game = v.game AND matc
 
 // limitPairs counts the duels of each pair on the head's day, and has those
 // beyond the game's limit not count. Without a limit none are counted.
-func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*item) error {
+func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*batchItem) error {
 	limit := l.pairs[h.game]
 	if limit == 0 {
 		return nil
 	}
-	duels, err := l.met(ctx, tx, h, items)
+	duels, err := l.countDuels(ctx, tx, h, items)
 	if err != nil {
 		return err
 	}
-	var beyond [][]any
+	var overLimit [][]any
 	for _, it := range items {
-		p, isDuel := it.pair()
+		p, isDuel := it.duelPair()
 		switch {
 		case !isDuel:
 		case duels[p] < limit:
 			duels[p]++
 		default:
-			if err := it.dismiss(); err != nil {
+			if err := it.discount(); err != nil {
 				return err
 			}
-			beyond = append(beyond, []any{h.game, it.result.Match, it.text})
+			overLimit = append(overLimit, []any{h.game, it.result.Match, it.text})
 		}
 	}
 	var rows [][]any
 	for p, n := range duels {
-		rows = append(rows, []any{h.game, h.day, p.one, p.other, n})
+		rows = append(rows, []any{h.game, h.day, p.first, p.second, n})
 	}
 	bulk := l.bulk(tx)
-	if err := bulk.run(ctx, saveMet, rows, nil); err != nil {
+	if err := bulk.run(ctx, savePairDuels, rows, nil); err != nil {
 		return err
 	}
-	return bulk.run(ctx, updateMatch, beyond, nil)
+	return bulk.run(ctx, updateMatch, overLimit, nil)
 }
 
-// met are the pairs of the items and how often they have met on the head's day.
-func (l *Ledger) met(ctx context.Context, tx *sql.Tx, h *head, items []*item) (map[pair]int64, error) {
-	duels := map[pair]int64{}
+// countDuels are the pairs of the items and how often they have met on the head's day.
+func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*batchItem) (map[playerPair]int64, error) {
+	duels := map[playerPair]int64{}
 	var rows [][]any
 	for _, it := range items {
-		p, isDuel := it.pair()
+		p, isDuel := it.duelPair()
 		if _, known := duels[p]; isDuel && !known {
 			duels[p] = 0
-			rows = append(rows, []any{h.game, h.day, p.one, p.other})
+			rows = append(rows, []any{h.game, h.day, p.first, p.second})
 		}
 	}
-	err := l.bulk(tx).run(ctx, selectMet, rows, func(r *sql.Rows) error {
-		var p pair
+	err := l.bulk(tx).run(ctx, selectPairDuels, rows, func(r *sql.Rows) error {
+		var p playerPair
 		var n int64
-		err := r.Scan(&p.one, &p.other, &n)
+		err := r.Scan(&p.first, &p.second, &n)
 		duels[p] = n
 		return err
 	})
 	return duels, err
 }
 
-// dismiss has a result not count: for no board, no total and no rating.
-func (it *item) dismiss() error {
+// discount has a result not count: for no board, no total and no rating.
+func (it *batchItem) discount() error {
 	r := *it.result
 	r.Counts, r.Standings = false, slices.Clone(r.Standings)
 	for i := range r.Standings {
 		r.Standings[i].Rating = nil
 	}
 	it.entries = nil
-	return it.take(&r)
+	return it.setResult(&r)
 }
 
 const selectDuels = `SELECT duels FROM pairs WHERE game = $1 AND day = $2 AND one = $3 AND other = $4`
@@ -117,7 +117,7 @@ func (l *Ledger) PairDuels(ctx context.Context, game, one, other string) (int64,
 	}
 	p := pairOf(one, other)
 	var duels int64
-	err = l.read.QueryRowContext(ctx, selectDuels, game, max(day, today), p.one, p.other).Scan(&duels)
+	err = l.read.QueryRowContext(ctx, selectDuels, game, max(day, today), p.first, p.second).Scan(&duels)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("ledger: duels of %s and %s: %w", one, other, err)
 	}

@@ -25,12 +25,12 @@ func TestPlansUseIndexes(t *testing.T) {
 		"nickname taken":   {nicknameTaken, []any{"g", "s"}},
 		"nicknames":        {selectNicknames, []any{"g", ids{"p", "q"}}},
 		"skeletons":        {selectSkeletons, []any{"g", "s", 10}},
-		"names of late":    {selectNamed, []any{1, "g", "s", 2, 10}},
+		"names of late":    {selectNamedBetween, []any{1, "g", "s", 2, 10}},
 		"counted names":    {countNames, []any{"g"}},
-		"names in order":   {selectUnspelt, []any{1, "g", "p", 10}},
-		"holding":          {selectHolding, []any{"g", "p", "s", 1}},
+		"names in order":   {selectNextNames, []any{1, "g", "p", 10}},
+		"holding":          {selectSkeletonHolders, []any{"g", "p", "s", 1}},
 		"update skeletons": {updateSkeletons, []any{"g", "p", "s", "t"}},
-		"update later":     {updateLater, []any{"g", "p", "s", "t"}},
+		"update later":     {updateRepeated, []any{"g", "p", "s", "t"}},
 		"keys":             {selectKeys, []any{"g"}},
 		"account":          {selectAccount, []any{"g", "s", "h"}},
 		"erased subject":   {selectErased, []any{"g", "s", "h"}},
@@ -54,7 +54,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"merge sums":       {mergeSums, []any{"g", "s", "p"}},
 		"delete sums":      {deleteSums, []any{"g", "s"}},
 		"moves":            {selectMoves, []any{"g", 1}},
-		"guest's account":  {selectTied, []any{"g", "p"}},
+		"guest's account":  {selectLinkedAccount, []any{"g", "p"}},
 		"move account":     {moveAccount, []any{"g", "s", "p"}},
 		"has results":      {selectSeated, []any{"g", "p"}},
 		"ratings":          {selectRatings, []any{"g", ids{"p", "q"}}},
@@ -69,7 +69,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"questions":        {selectQuestions, []any{"b"}},
 		"today":            {selectToday, []any{"g"}},
 		"head":             {selectHead, []any{"g"}},
-		"hold head":        {holdHead, []any{"g"}},
+		"hold head":        {lockHeadStatement, []any{"g"}},
 		"move head":        {moveHead, []any{"g", 1, "d", "d"}},
 		"rows":             {selectEntries, []any{"g", 1, 10}},
 		"history":          {selectPlayed, []any{"g", "p", 1, "m", 10}},
@@ -79,7 +79,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"team names":       {selectTeamNames, []any{"g", ids{"t", "u"}}},
 		"known matches":    {selectKnown, []any{"g", "m"}},
 		"recorded match":   {updateMatch, []any{"g", "m", "r"}},
-		"pairs met":        {selectMet, []any{"g", "d", "p", "q"}},
+		"pairs met":        {selectPairDuels, []any{"g", "d", "p", "q"}},
 		"pair's duels":     {selectDuels, []any{"g", "d", "p", "q"}},
 		"forgotten pairs":  {deletePairs, []any{"g", "d", 10}},
 		"player's entry":   {selectPlayerEntry, []any{"g", "p", "m"}},
@@ -101,7 +101,7 @@ func TestPlansUseIndexes(t *testing.T) {
 		"holders' sums":    {selectSumsUpTo, []any{"g", "player", "p", 10}},
 		"tasks of ids":     {selectOwn, []any{"g", ids{"t", "u"}}},
 		"done tasks":       chosenBy(taskqueue.Filter{State: taskqueue.Done}),
-		"keeping":          {lockKeeping, nil},
+		"keeping":          {lockMaintenance, nil},
 		"lines":            {strings.Replace(selectLines, "{chosen}", "true", 1), []any{"t", 1, 10}},
 		"busy lines":       {strings.Replace(selectLines, "{chosen}", busyLine, 1), []any{"t", 1, 10}},
 		"lines of a kind":  {strings.Replace(selectLines, "{chosen}", "l.kind = $4", 1), []any{"t", 1, 10, "k"}},
@@ -142,7 +142,7 @@ type statement struct {
 type ids []string
 
 func chosenBy(f taskqueue.Filter) statement {
-	chosen, args := chosenTasks(f, []any{"t", 10})
+	chosen, args := taskCondition(f, []any{"t", 10})
 	return statement{strings.Replace(selectTasks, "{chosen}", chosen, 1), args}
 }
 
@@ -158,7 +158,7 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 	args = slices.Clone(args)
 	for i, a := range args {
 		if list, ok := a.(ids); ok {
-			args[i] = l.list(list)
+			args[i] = l.idList(list)
 		}
 	}
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
@@ -171,7 +171,7 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 			how, columns = "EXPLAIN ", 1
 			if strings.Contains(text, "{rows}") {
 				types, arrays := columnsOf(arrayable(args))
-				rows, args = listed(types), arrays
+				rows, args = unnestRows(types), arrays
 			}
 		}
 		text := how + strings.ReplaceAll(l.sql(text), "{rows}", rows)

@@ -40,14 +40,14 @@ func (l *Ledger) Player(ctx context.Context, game, id string) (identity.Player, 
 	return l.player(ctx, selectPlayerByID, game, id)
 }
 
-// PlayerNamed gives the player who holds a skeleton, or identity.ErrNotFound.
-func (l *Ledger) PlayerNamed(ctx context.Context, game, skeleton string) (identity.Player, error) {
+// PlayerBySkeleton gives the player who holds a skeleton, or identity.ErrNotFound.
+func (l *Ledger) PlayerBySkeleton(ctx context.Context, game, skeleton string) (identity.Player, error) {
 	return l.player(ctx, selectPlayerNamed, game, skeleton)
 }
 
 // create makes the player, or finds who was there before.
 func (l *Ledger) create(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
-	created, err := l.arrivals.take(ctx, p)
+	created, err := l.registrations.register(ctx, p)
 	switch {
 	case err != nil:
 		return identity.Player{}, false, fmt.Errorf("ledger: create player: %w", err)
@@ -56,7 +56,7 @@ func (l *Ledger) create(ctx context.Context, p identity.NewPlayer, find func() (
 	}
 	known, err := find()
 	if errors.Is(err, identity.ErrNotFound) {
-		return identity.Player{}, false, l.unclaimed(ctx, identity.ErrNicknameTaken)
+		return identity.Player{}, false, l.claimFailure(ctx, identity.ErrNicknameTaken)
 	}
 	return known, false, err
 }

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	postgresConns   = 16 // of one node, for all but public reads
-	publicConns     = 8  // of one node, for public reads
-	connectPatience = 5 * time.Second
+	postgresConns  = 16 // of one node, for all but public reads
+	publicConns    = 8  // of one node, for public reads
+	connectTimeout = 5 * time.Second
 
-	// stall is how long a transaction may stand still. A node that is stopped in the
+	// maxIdleInTx is how long a transaction may stand still. A node that is stopped in the
 	// middle of one, or cut off, would keep its locks, and with them the others from
 	// the line or the game, until the system gives up the connection: two hours.
-	stall = 10 * time.Second
+	maxIdleInTx = 10 * time.Second
 )
 
 // Validate checks a value of Config.URL without connecting. Its error never
@@ -52,16 +52,16 @@ func parsePostgres(databaseURL string) (*pgx.ConnConfig, error) {
 	}
 	c, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", mask(errors.Unwrap(err), u), want)
+		return nil, fmt.Errorf("%s: %s", hidePassword(errors.Unwrap(err), u), want)
 	}
 	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = connectPatience
+		c.ConnectTimeout = connectTimeout
 	}
 	return c, nil
 }
 
-// mask is the error's text without the password of the URL.
-func mask(err error, u *url.URL) string {
+// hidePassword is the error's text without the password of the URL.
+func hidePassword(err error, u *url.URL) string {
 	if err == nil {
 		return "not understood"
 	}
@@ -72,20 +72,20 @@ func mask(err error, u *url.URL) string {
 	return text
 }
 
-// byIndexes has a connection read no table as a whole: each statement has its
+// indexScansOnly has a connection read no table as a whole: each statement has its
 // index, which a plan that was made while the table was small would not use. What
 // must read one all the same is then reckoned dear, and would be compiled, which
 // costs 20 to 30 ms a time.
-const byIndexes = "SET enable_seqscan = off; SET jit = off"
+const indexScansOnly = "SET enable_seqscan = off; SET jit = off"
 
 func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 	config, err := parsePostgres(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: database address: %w", err)
 	}
-	setting := fmt.Sprintf(byIndexes+"; SET idle_in_transaction_session_timeout = %d", cmp.Or(c.stall, stall).Milliseconds())
+	setting := fmt.Sprintf(indexScansOnly+"; SET idle_in_transaction_session_timeout = %d", cmp.Or(c.maxIdleInTx, maxIdleInTx).Milliseconds())
 	db := postgresPool(config, setting, postgresConns)
-	if err := reach(ctx, db, config); err != nil {
+	if err := checkServer(ctx, db, config); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -93,21 +93,21 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		name:  goose.DialectPostgres,
 		clock: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
 		// What waits for a lock must then see what was committed meanwhile.
-		txOptions:   &sql.TxOptions{Isolation: sql.LevelReadCommitted},
-		lookOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		unhurried:   "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on",
+		txOptions:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+		snapshotOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		allowIdle:       "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on",
 		// Of the table, since locks of tables are waited for in turn: whoever wants
 		// the row alone may wait as long as others come to share it.
-		noClaims: "LOCK TABLE spelling IN EXCLUSIVE MODE",
-		lock:     "FOR UPDATE",
-		share:    "FOR SHARE",
-		free:     "FOR UPDATE SKIP LOCKED",
-		any:      "= ANY(ARRAY",
-		listed:   "= ANY(CAST($2 AS TEXT[]))",
-		list:     func(ids []string) any { return ids },
-		bulk:     func(in queries) bulk { return atOnce{in} },
-		lanes:    2,
-		connect:  func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listening(config)) },
+		lockSpelling:        "LOCK TABLE spelling IN EXCLUSIVE MODE",
+		forUpdate:           "FOR UPDATE",
+		forShare:            "FOR SHARE",
+		skipLocked:          "FOR UPDATE SKIP LOCKED",
+		inSelect:            "= ANY(ARRAY",
+		inIDs:               "= ANY(CAST($2 AS TEXT[]))",
+		idList:              func(ids []string) any { return ids },
+		bulk:                func(in executor) bulk { return arrayBulk{in} },
+		registrationWorkers: 2,
+		openListener:        func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listenConfig(config)) },
 	}}}, nil
 }
 
@@ -124,29 +124,29 @@ func postgresPool(config *pgx.ConnConfig, setting string, conns int) *sql.DB {
 	return db
 }
 
-// listening is of a connection on which hardly anything comes, and which is to
+// listenConfig is of a connection on which hardly anything comes, and which is to
 // tell all the same that the other side is gone.
-func listening(c *pgx.ConnConfig) *pgx.ConnConfig {
+func listenConfig(c *pgx.ConnConfig) *pgx.ConnConfig {
 	c = c.Copy()
 	c.DialFunc = (&net.Dialer{Timeout: c.ConnectTimeout, KeepAlive: 15 * time.Second}).DialContext
 	return c
 }
 
-// reach connects and refuses a server that would lose what it has committed.
-func reach(ctx context.Context, db *sql.DB, c *pgx.ConnConfig) error {
-	ctx, cancel := context.WithTimeout(ctx, connectPatience)
+// checkServer connects and refuses a server that would lose what it has committed.
+func checkServer(ctx context.Context, db *sql.DB, c *pgx.ConnConfig) error {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	where := fmt.Sprintf("PostgreSQL at %s, database %q, user %q", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database, c.User)
+	server := fmt.Sprintf("PostgreSQL at %s, database %q, user %q", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database, c.User)
 	if err := db.PingContext(ctx); err != nil {
-		return fmt.Errorf("cannot use %s: %w; start it, or correct --database", where, err)
+		return fmt.Errorf("cannot use %s: %w; start it, or correct --database", server, err)
 	}
 	var commit string
 	if err := db.QueryRowContext(ctx, "SHOW synchronous_commit").Scan(&commit); err != nil {
-		return fmt.Errorf("cannot use %s: %w", where, err)
+		return fmt.Errorf("cannot use %s: %w", server, err)
 	}
 	if commit == "off" {
 		return fmt.Errorf("%s has synchronous_commit off and would lose committed results in a crash; set it to on for this database: "+
-			"ALTER DATABASE %s SET synchronous_commit = on", where, pgx.Identifier{c.Database}.Sanitize())
+			"ALTER DATABASE %s SET synchronous_commit = on", server, pgx.Identifier{c.Database}.Sanitize())
 	}
 	return nil
 }

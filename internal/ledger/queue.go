@@ -34,18 +34,18 @@ func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) (woken []string, e
 		woken, err = f(tx)
 		return err
 	})
-	l.ring(woken)
+	l.notifyTopics(woken)
 	return err
 }
 
-// ring tells of topics that had nothing to hand out before, and now have; of ""
+// notifyTopics tells of topics that had nothing to hand out before, and now have; of ""
 // where a lease or a wait has begun or a cursor may move, for whoever sees to that.
-func (l *Ledger) ring(topics []string) {
-	if l.wake == nil {
+func (l *Ledger) notifyTopics(topics []string) {
+	if l.notifyWoken == nil {
 		return
 	}
 	for _, topic := range topics {
-		l.wake(topic)
+		l.notifyWoken(topic)
 	}
 }
 
@@ -76,14 +76,14 @@ func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewT
 			return nil, nil, err
 		}
 	}
-	in := newIntake()
+	in := newEnqueueBatch()
 	for i := range tasks {
 		if err := tasks[i].Check(); err != nil {
 			return nil, nil, err
 		}
 		in.add(tasks[i].Task(now))
 	}
-	if err := l.take(ctx, tx, in); err != nil {
+	if err := l.insertTasks(ctx, tx, in); err != nil {
 		return nil, nil, err
 	}
 	return in.accepted(tasks), in.woken, nil
@@ -93,10 +93,10 @@ func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewT
 // it returns, and gives it an id and its instants. It reports false, and changes
 // nothing, where the game and topic have the key already.
 func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
-	in := newIntake()
+	in := newEnqueueBatch()
 	in.add(t)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		err := l.take(ctx, tx, in)
+		err := l.insertTasks(ctx, tx, in)
 		return in.woken, err
 	})
 	if err != nil {
@@ -105,10 +105,10 @@ func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
 	return in.byKey[keyOfTask(&t)].isNew, nil
 }
 
-// intake is tasks on their way into the queue, each key once.
-type intake struct {
-	byKey map[taskKey]*incoming
-	items []*incoming // in the order given, which is that of their places
+// enqueueBatch is tasks on their way into the queue, each key once.
+type enqueueBatch struct {
+	byKey map[taskKey]*enqueueItem
+	items []*enqueueItem // in the order given, which is that of their places
 	woken []string
 }
 
@@ -116,25 +116,25 @@ type taskKey struct{ topic, game, key string }
 
 func keyOfTask(t *taskqueue.Task) taskKey { return taskKey{t.Topic, t.Game, t.Key} }
 
-// incoming is a task, which becomes the first one of its key if that is another.
-type incoming struct {
+// enqueueItem is a task, which becomes the first one of its key if that is another.
+type enqueueItem struct {
 	taskqueue.Task
 
-	known, isNew bool
+	isKnown, isNew bool
 }
 
-func newIntake() *intake { return &intake{byKey: map[taskKey]*incoming{}} }
+func newEnqueueBatch() *enqueueBatch { return &enqueueBatch{byKey: map[taskKey]*enqueueItem{}} }
 
-func (in *intake) add(t taskqueue.Task) {
+func (in *enqueueBatch) add(t taskqueue.Task) {
 	key := keyOfTask(&t)
 	if in.byKey[key] == nil {
 		t.ID = ulid.Make().String()
-		in.byKey[key] = &incoming{Task: t}
+		in.byKey[key] = &enqueueItem{Task: t}
 		in.items = append(in.items, in.byKey[key])
 	}
 }
 
-func (in *intake) accepted(tasks []taskqueue.NewTask) []taskqueue.Accepted {
+func (in *enqueueBatch) accepted(tasks []taskqueue.NewTask) []taskqueue.Accepted {
 	all := make([]taskqueue.Accepted, len(tasks))
 	for i, n := range tasks {
 		it := in.byKey[taskKey{n.Topic, n.Game, n.Key}]
@@ -144,21 +144,21 @@ func (in *intake) accepted(tasks []taskqueue.NewTask) []taskqueue.Accepted {
 	return all
 }
 
-// take gives the new ones their places and writes them. Known ones are looked up
+// insertTasks gives the new ones their places and writes them. Known ones are looked up
 // first, so that they leave lines alone; where another transaction was quicker
 // since, a position stays empty.
-func (l *Ledger) take(ctx context.Context, tx *sql.Tx, in *intake) error {
+func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, in *enqueueBatch) error {
 	bulk := l.bulk(tx)
-	if err := bulk.run(ctx, selectFirst, in.unsettled(), in.scanFirst); err != nil {
+	if err := bulk.run(ctx, selectFirst, in.unknownKeys(), in.scanFirst); err != nil {
 		return fmt.Errorf("known keys: %w", err)
 	}
-	moves := newMoves()
+	moves := newQueueMoves()
 	for _, it := range in.items {
-		if !it.known && it.State == taskqueue.Waiting {
-			moves.enter(&it.Task)
+		if !it.isKnown && it.State == taskqueue.Waiting {
+			moves.append(&it.Task)
 		}
 	}
-	if err := l.move(ctx, tx, moves); err != nil {
+	if err := l.applyMoves(ctx, tx, moves); err != nil {
 		return fmt.Errorf("lines: %w", err)
 	}
 	rows, err := in.rows()
@@ -169,54 +169,54 @@ func (l *Ledger) take(ctx context.Context, tx *sql.Tx, in *intake) error {
 		return fmt.Errorf("tasks: %w", err)
 	}
 	in.woken = moves.woken
-	if slices.ContainsFunc(in.items, func(it *incoming) bool { return it.isNew && it.State == taskqueue.Later }) {
+	if slices.ContainsFunc(in.items, func(it *enqueueItem) bool { return it.isNew && it.State == taskqueue.Later }) {
 		in.woken = append(in.woken, "")
 	}
-	if err := bulk.run(ctx, selectFirst, in.unsettled(), in.scanFirst); err != nil {
+	if err := bulk.run(ctx, selectFirst, in.unknownKeys(), in.scanFirst); err != nil {
 		return err
 	}
-	if left := in.unsettled(); len(left) > 0 {
-		return fmt.Errorf("%w: %d keys", errNotTaken, len(left))
+	if left := in.unknownKeys(); len(left) > 0 {
+		return fmt.Errorf("%w: %d keys", errKeyForgotten, len(left))
 	}
 	return nil
 }
 
-// errNotTaken is of a key that was taken when it was to be written, and was gone
+// errKeyForgotten is of a key that was taken when it was to be written, and was gone
 // again when its task was asked for. Nothing is acknowledged that is not there.
-var errNotTaken = errors.New("a key was forgotten as it was enqueued once more: enqueue it again")
+var errKeyForgotten = errors.New("a key was forgotten as it was enqueued once more: enqueue it again")
 
 // byKeys are the items in the one order in which all lock keys.
-func (in *intake) byKeys() []*incoming {
-	return slices.SortedFunc(slices.Values(in.items), func(a, b *incoming) int {
+func (in *enqueueBatch) byKeys() []*enqueueItem {
+	return slices.SortedFunc(slices.Values(in.items), func(a, b *enqueueItem) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Key, b.Key))
 	})
 }
 
-// unsettled are the rows of selectFirst: keys of which nothing is known yet.
-func (in *intake) unsettled() (rows [][]any) {
+// unknownKeys are the rows of selectFirst: keys of which nothing is known yet.
+func (in *enqueueBatch) unknownKeys() (rows [][]any) {
 	for _, it := range in.items {
-		if !it.known && !it.isNew {
+		if !it.isKnown && !it.isNew {
 			rows = append(rows, []any{it.Topic, it.Game, it.Key})
 		}
 	}
 	return rows
 }
 
-func (in *intake) scanFirst(rows *sql.Rows) error {
+func (in *enqueueBatch) scanFirst(rows *sql.Rows) error {
 	var key taskKey
 	var id, state string
 	if err := rows.Scan(&key.topic, &key.game, &key.key, &id, &state); err != nil {
 		return err
 	}
 	it := in.byKey[key]
-	it.known, it.ID, it.State = true, id, taskqueue.State(state)
+	it.isKnown, it.ID, it.State = true, id, taskqueue.State(state)
 	return nil
 }
 
 // rows are those of insertTask.
-func (in *intake) rows() (rows [][]any, err error) {
+func (in *enqueueBatch) rows() (rows [][]any, err error) {
 	for _, it := range in.byKeys() {
-		if it.known {
+		if it.isKnown {
 			continue
 		}
 		failures, err := json.Marshal(it.Errors)
@@ -231,7 +231,7 @@ func (in *intake) rows() (rows [][]any, err error) {
 	return rows, nil
 }
 
-func (in *intake) scanInserted(rows *sql.Rows) error {
+func (in *enqueueBatch) scanInserted(rows *sql.Rows) error {
 	var key taskKey
 	if err := rows.Scan(&key.topic, &key.game, &key.key); err != nil {
 		return err

@@ -38,7 +38,7 @@ func eachQueue(t *testing.T, f func(t *testing.T, q *queued)) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		q := &queued{clocked: openClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
-		q.wake = func(topic string) {
+		q.notifyWoken = func(topic string) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
 			q.woken = append(q.woken, topic)
@@ -379,7 +379,7 @@ func TestQueueForgetsAfterSevenDays(t *testing.T) {
 		ids := q.enqueue(work("a", "done"), work("a", "discarded"), work("a", "waits"))
 		q.complete(q.claim(1)...)
 		q.change(ids[1].ID, (*taskqueue.Task).Discard)
-		q.pass(remembered)
+		q.pass(keyTTL)
 		q.tend()
 		q.wantState(ids[0].ID, taskqueue.Done)
 		q.wantState(ids[1].ID, taskqueue.Discarded)

@@ -13,25 +13,25 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// changed is a locked task and what it becomes.
-type changed struct{ was, now taskqueue.Task }
+// taskChange is a locked task and what it becomes.
+type taskChange struct{ before, after taskqueue.Task }
 
 // saveChanges writes tasks that the transaction has locked, at an instant, and
 // moves their lines. It gives the topics to ring for.
-func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*changed) (woken []string, err error) {
-	heads, err := l.headsOf(ctx, tx, all)
+func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*taskChange) (woken []string, err error) {
+	heads, err := l.queueHeads(ctx, tx, all)
 	if err != nil {
 		return nil, fmt.Errorf("heads: %w", err)
 	}
-	slices.SortFunc(all, func(a, b *changed) int { // as they come back into their lines
-		return cmp.Or(cmp.Compare(a.was.DueAt, b.was.DueAt), cmp.Compare(a.was.Pos, b.was.Pos), cmp.Compare(a.was.ID, b.was.ID))
+	slices.SortFunc(all, func(a, b *taskChange) int { // as they come back into their lines
+		return cmp.Or(cmp.Compare(a.before.DueAt, b.before.DueAt), cmp.Compare(a.before.Pos, b.before.Pos), cmp.Compare(a.before.ID, b.before.ID))
 	})
-	moves := newMoves()
+	moves := newQueueMoves()
 	for _, c := range all {
-		c.now.ChangedAt = now
-		c.move(moves, heads[c.was.Queue()] == c.was.ID)
+		c.after.ChangedAt = now
+		c.addMoves(moves, heads[c.before.Queue()] == c.before.ID)
 	}
-	if err := l.move(ctx, tx, moves); err != nil {
+	if err := l.applyMoves(ctx, tx, moves); err != nil {
 		return nil, fmt.Errorf("lines: %w", err)
 	}
 	bulk := l.bulk(tx)
@@ -45,36 +45,36 @@ func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*
 	return moves.woken, bulk.run(ctx, updatePayload, payloads, nil)
 }
 
-// move says what a change of state does to the task's line, whose head it may
+// addMoves says what a change of state does to the task's line, whose head it may
 // be. A head keeps its place until it is through.
-func (c *changed) move(m *moves, head bool) {
-	if c.now.State == c.was.State {
+func (c *taskChange) addMoves(m *queueMoves, head bool) {
+	if c.after.State == c.before.State {
 		return
 	}
-	stays := head && (c.now.State == taskqueue.Later || c.now.State == taskqueue.Dead && c.now.Ordering == taskqueue.Pausing)
+	stays := head && (c.after.State == taskqueue.Later || c.after.State == taskqueue.Dead && c.after.Ordering == taskqueue.Pausing)
 	switch {
 	case stays:
 	case head:
-		m.free(&c.now, c.now.State == taskqueue.Waiting)
-	case c.now.State == taskqueue.Waiting:
-		m.comeBack(&c.now)
+		m.releaseHead(&c.after, c.after.State == taskqueue.Waiting)
+	case c.after.State == taskqueue.Waiting:
+		m.appendAgain(&c.after)
 	}
-	if !stays && c.now.State != taskqueue.Waiting {
-		c.now.Pos = 0
+	if !stays && c.after.State != taskqueue.Waiting {
+		c.after.Pos = 0
 	}
 }
 
-// headsOf are the heads of the lines of tasks, read after the tasks were locked:
+// queueHeads are the heads of the lines of tasks, read after the tasks were locked:
 // those of them that are heads stay so.
-func (l *Ledger) headsOf(ctx context.Context, tx *sql.Tx, all []*changed) (map[taskqueue.QueueID]string, error) {
+func (l *Ledger) queueHeads(ctx context.Context, tx *sql.Tx, all []*taskChange) (map[taskqueue.QueueID]string, error) {
 	heads := map[taskqueue.QueueID]string{}
 	for _, c := range all {
-		if c.was.Pos > 0 {
-			heads[c.was.Queue()] = ""
+		if c.before.Pos > 0 {
+			heads[c.before.Queue()] = ""
 		}
 	}
 	var rows [][]any
-	for _, key := range slices.SortedFunc(maps.Keys(heads), compareLines) {
+	for _, key := range slices.SortedFunc(maps.Keys(heads), compareQueues) {
 		rows = append(rows, []any{key.Topic, key.Priority})
 	}
 	return heads, l.bulk(tx).run(ctx, selectHeads, rows, func(rows *sql.Rows) error {
@@ -88,20 +88,20 @@ func (l *Ledger) headsOf(ctx context.Context, tx *sql.Tx, all []*changed) (map[t
 
 // changedRows are the rows of updateTask, and of updatePayload where that has
 // changed: it may be large.
-func changedRows(all []*changed) (rows, payloads [][]any, err error) {
-	all = slices.SortedFunc(slices.Values(all), func(a, b *changed) int { return cmp.Compare(a.was.ID, b.was.ID) })
+func changedRows(all []*taskChange) (rows, payloads [][]any, err error) {
+	all = slices.SortedFunc(slices.Values(all), func(a, b *taskChange) int { return cmp.Compare(a.before.ID, b.before.ID) })
 	for _, c := range all {
-		failures, err := json.Marshal(c.now.Errors)
+		failures, err := json.Marshal(c.after.Errors)
 		if err != nil {
 			return nil, nil, err
 		}
 		ended := int64(0)
-		if c.now.State == taskqueue.Done || c.now.State == taskqueue.Discarded {
-			ended = c.now.ChangedAt
+		if c.after.State == taskqueue.Done || c.after.State == taskqueue.Discarded {
+			ended = c.after.ChangedAt
 		}
-		t := &c.now
+		t := &c.after
 		rows = append(rows, []any{t.ID, string(t.State), t.Pos, t.DueAt, t.Tries, t.MaxTries, string(failures), t.ChangedAt, ended})
-		if !bytes.Equal(c.was.Payload, t.Payload) {
+		if !bytes.Equal(c.before.Payload, t.Payload) {
 			payloads = append(payloads, []any{t.ID, string(t.Payload)})
 		}
 	}

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	lineColumns = `l.topic, l.priority, l.ordering, l.pos, l.scan, l.done, l.head, l.again, l.vtime`
+	queueColumns = `l.topic, l.priority, l.ordering, l.pos, l.scan, l.done, l.head, l.again, l.vtime`
 
 	selectReady = `
-SELECT ` + lineColumns + ` FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER BY l.vtime LIMIT $2 {free}`
+SELECT ` + queueColumns + ` FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER BY l.vtime LIMIT $2 {free}`
 	nextReady = `SELECT l.topic, l.priority FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER BY l.vtime LIMIT 1`
 	lockReady = `
-SELECT ` + lineColumns + ` FROM lines l WHERE l.topic = $1 AND l.priority = $2 AND l.ready = 1 {lock}`
+SELECT ` + queueColumns + ` FROM lines l WHERE l.topic = $1 AND l.priority = $2 AND l.ready = 1 {lock}`
 
 	// claimTasks joins nothing: were its places looked up by a join, the planner
 	// could begin with all that have one, when it takes them for few.
@@ -41,52 +41,52 @@ FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority AND lines.sca
 // positions. None: there is nothing to hand out.
 func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	for more := true; more && len(tasks) == 0; { // tasks may have left their positions
-		tasks, more, err = l.claimOf(ctx, n, lease, l.sql(selectReady), kind, n)
-		if err == nil && !more && l.free != "" {
-			tasks, more, err = l.claimHeld(ctx, kind, n, lease)
+		tasks, more, err = l.claimFrom(ctx, n, lease, l.sql(selectReady), kind, n)
+		if err == nil && !more && l.skipLocked != "" {
+			tasks, more, err = l.claimLocked(ctx, kind, n, lease)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("ledger: claim tasks of %s: %w", kind, err)
 		}
 	}
 	if len(tasks) > 0 {
-		l.ring([]string{""}) // leases have begun
+		l.notifyTopics([]string{""}) // leases have begun
 	}
 	return tasks, nil
 }
 
-// claimHeld waits for one line, where others hold all that are ready: a topic
+// claimLocked waits for one line, where others hold all that are ready: a topic
 // that is the only one is nearly always held. The line is chosen before: a query
 // that waits goes on holding those that it found and that are not ready any more.
-func (l *Ledger) claimHeld(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, more bool, err error) {
+func (l *Ledger) claimLocked(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, more bool, err error) {
 	var line taskqueue.QueueID
 	err = l.read.QueryRowContext(ctx, nextReady, kind).Scan(&line.Topic, &line.Priority)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}
 	if err == nil {
-		tasks, _, err = l.claimOf(ctx, n, lease, l.sql(lockReady), line.Topic, line.Priority)
+		tasks, _, err = l.claimFrom(ctx, n, lease, l.sql(lockReady), line.Topic, line.Priority)
 	}
 	return tasks, true, err
 }
 
-// claimOf claims in one transaction, of the lines that a query finds and locks.
+// claimFrom claims in one transaction, of the lines that a query finds and locks.
 // found says that there are some.
-func (l *Ledger) claimOf(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
+func (l *Ledger) claimFrom(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		lines, err := linesOf(tx.QueryContext(ctx, query, args...))
+		lines, err := scanQueues(tx.QueryContext(ctx, query, args...))
 		if err != nil {
 			return err
 		}
 		found = len(lines) > 0
-		tasks, err = l.claim(ctx, tx, taskqueue.Allocate(lines, n), lease)
+		tasks, err = l.claimAllocations(ctx, tx, taskqueue.Allocate(lines, n), lease)
 		return err
 	})
 	return tasks, found, err
 }
 
-// claim claims the tasks of shares that are still there.
-func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
+// claimAllocations claims the tasks of shares that are still there.
+func (l *Ledger) claimAllocations(ctx context.Context, tx *sql.Tx, shares []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	var rows [][]any
 	for _, s := range shares {
 		for pos := s.First; pos <= s.Last; pos++ {
@@ -101,10 +101,10 @@ func (l *Ledger) claim(ctx context.Context, tx *sql.Tx, shares []taskqueue.Alloc
 	if err != nil {
 		return nil, err
 	}
-	return inOrder(tasks), l.moveScan(ctx, tx, shares, tasks)
+	return sortTasks(tasks), l.moveScan(ctx, tx, shares, tasks)
 }
 
-func linesOf(rows *sql.Rows, err error) (lines []taskqueue.Queue, _ error) {
+func scanQueues(rows *sql.Rows, err error) (lines []taskqueue.Queue, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		var line taskqueue.Queue
 		var again int64
@@ -116,9 +116,9 @@ func linesOf(rows *sql.Rows, err error) (lines []taskqueue.Queue, _ error) {
 	return lines, err
 }
 
-func inOrder(tasks []taskqueue.Task) []taskqueue.Task {
+func sortTasks(tasks []taskqueue.Task) []taskqueue.Task {
 	slices.SortFunc(tasks, func(a, b taskqueue.Task) int {
-		return cmp.Or(compareLines(a.Queue(), b.Queue()), cmp.Compare(a.Pos, b.Pos))
+		return cmp.Or(compareQueues(a.Queue(), b.Queue()), cmp.Compare(a.Pos, b.Pos))
 	})
 	return tasks
 }

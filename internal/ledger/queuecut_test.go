@@ -164,7 +164,7 @@ var cutCalls = map[string]cutCall{
 			if err != nil {
 				return 0, err
 			}
-			return int(number(accepted[0].New)), nil
+			return int(boolToInt(accepted[0].New)), nil
 		},
 	},
 	"claim": {

@@ -32,11 +32,11 @@ WITH v (id, fence) AS ({rows})
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed' {lock}`
 )
 
-// held are leases, each of which holds once it was seen to.
-type held map[taskqueue.Lease]bool
+// leaseSet are leases, each of which holds once it was seen to.
+type leaseSet map[taskqueue.Lease]bool
 
-func holding(leases []taskqueue.Lease) held {
-	h := held{}
+func newLeaseSet(leases []taskqueue.Lease) leaseSet {
+	h := leaseSet{}
 	for _, lease := range leases {
 		h[lease] = false
 	}
@@ -44,7 +44,7 @@ func holding(leases []taskqueue.Lease) held {
 }
 
 // rows are the leases not seen yet, in the order in which all lock tasks.
-func (h held) rows(more ...any) (rows [][]any) {
+func (h leaseSet) rows(more ...any) (rows [][]any) {
 	for lease, seen := range h {
 		if !seen {
 			rows = append(rows, append([]any{lease.ID, lease.Fence}, more...))
@@ -54,15 +54,15 @@ func (h held) rows(more ...any) (rows [][]any) {
 	return rows
 }
 
-// scan sees a lease in a row.
-func (h held) scan(rows *sql.Rows, more ...any) (lease taskqueue.Lease, err error) {
+// scanLease sees a lease in a row.
+func (h leaseSet) scanLease(rows *sql.Rows, more ...any) (lease taskqueue.Lease, err error) {
 	err = rows.Scan(append([]any{&lease.ID, &lease.Fence}, more...)...)
 	h[lease] = true
 	return lease, err
 }
 
 // lost are the leases that do not hold, in the order given.
-func (h held) lost(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
+func (h leaseSet) lost(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	for _, lease := range leases {
 		if !h[lease] {
 			lost = append(lost, lease)
@@ -73,25 +73,25 @@ func (h held) lost(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 
 // Complete implements taskqueue.Claims.
 func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	h := holding(leases)
+	h := newLeaseSet(leases)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		moves, bulk := newMoves(), l.bulk(tx)
+		moves, bulk := newQueueMoves(), l.bulk(tx)
 		err := bulk.run(ctx, l.sql(completeTasks), h.rows(), func(rows *sql.Rows) error {
 			var t taskqueue.Task
 			var head string
-			lease, err := h.scan(rows, &t.Topic, &t.Priority, &head)
+			lease, err := h.scanLease(rows, &t.Topic, &t.Priority, &head)
 			if t.ID = lease.ID; head == t.ID {
-				moves.free(&t, false)
+				moves.releaseHead(&t, false)
 			}
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		if err := bulk.run(ctx, selectEnded, h.rows(), h.seen); err != nil {
+		if err := bulk.run(ctx, selectEnded, h.rows(), h.markHeld); err != nil {
 			return nil, err
 		}
-		err = l.move(ctx, tx, moves)
+		err = l.applyMoves(ctx, tx, moves)
 		return append(moves.woken, ""), err
 	})
 	if err != nil {
@@ -100,16 +100,16 @@ func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]task
 	return h.lost(leases), nil
 }
 
-func (h held) seen(rows *sql.Rows) error {
-	_, err := h.scan(rows)
+func (h leaseSet) markHeld(rows *sql.Rows) error {
+	_, err := h.scanLease(rows)
 	return err
 }
 
 // Renew implements taskqueue.Claims.
 func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
-	h := holding(leases)
+	h := newLeaseSet(leases)
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		return l.bulk(tx).run(ctx, l.sql(renewLeases), h.rows(lease.Milliseconds()), h.seen)
+		return l.bulk(tx).run(ctx, l.sql(renewLeases), h.rows(lease.Milliseconds()), h.markHeld)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: renew %d leases: %w", len(leases), err)
@@ -119,14 +119,14 @@ func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time
 
 // Fail implements taskqueue.Claims.
 func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
-	why := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
+	causes := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
 	var leases []taskqueue.Lease
 	for i := range failed {
-		why[failed[i].Lease] = &failed[i]
+		causes[failed[i].Lease] = &failed[i]
 		leases = append(leases, failed[i].Lease)
 	}
-	lost, err := l.end(ctx, leases, func(t *taskqueue.Task, now int64) error {
-		return t.RecordFailure(now, why[t.Lease()])
+	lost, err := l.changeClaimed(ctx, leases, func(t *taskqueue.Task, now int64) error {
+		return t.RecordFailure(now, causes[t.Lease()])
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: fail %d tasks: %w", len(leases), err)
@@ -136,7 +136,7 @@ func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]
 
 // Return implements taskqueue.Claims.
 func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	lost, err := l.end(ctx, leases, func(t *taskqueue.Task, _ int64) error {
+	lost, err := l.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
 		t.Return()
 		return nil
 	})
@@ -146,9 +146,9 @@ func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 	return lost, nil
 }
 
-// end has each task changed whose lease holds.
-func (l *Ledger) end(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
-	h := holding(leases)
+// changeClaimed has each task changed whose lease holds.
+func (l *Ledger) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
+	h := newLeaseSet(leases)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		woken, err := l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
 			return l.bulk(tx).run(ctx, l.sql(lockClaimed), h.rows(), scan)
@@ -169,16 +169,16 @@ func (l *Ledger) end(ctx context.Context, leases []taskqueue.Lease, change func(
 func (l *Ledger) changeLocked(
 	ctx context.Context, tx *sql.Tx, lock func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
 ) ([]string, error) {
-	var all []*changed
+	var all []*taskChange
 	var now int64
 	err := lock(func(rows *sql.Rows) error {
 		was, err := scanTask(rows, &now)
 		if err != nil {
 			return err
 		}
-		c := &changed{was, was}
+		c := &taskChange{was, was}
 		all = append(all, c)
-		return change(&c.now, now)
+		return change(&c.after, now)
 	})
 	if err != nil || len(all) == 0 {
 		return nil, err

@@ -25,7 +25,7 @@ func TestIdleLinesAreForgotten(t *testing.T) {
 				q.complete(task)
 			}
 		}
-		q.pass(remembered + time.Millisecond)
+		q.pass(keyTTL + time.Millisecond)
 		q.enqueue(work("used", "2"))
 		q.complete(q.claimTopic("used"))
 		q.tend()

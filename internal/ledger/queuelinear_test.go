@@ -301,7 +301,7 @@ func (r *hearing) keep(l *Ledger) {
 	for r.working.Load() > 0 && !r.t.Failed() {
 		d := []time.Duration{lease / 4, lease / 2, lease}[rand.IntN(3)]
 		if rand.IntN(10) == 0 {
-			d, r.leapt = remembered+lease, true
+			d, r.leapt = keyTTL+lease, true
 		}
 		r.tend(l, d)
 	}

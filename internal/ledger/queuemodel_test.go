@@ -261,7 +261,7 @@ func (h *queueHistory) tend(rt *rapid.T) {
 		if t.DueAt > 0 && t.DueAt <= h.m.now {
 			h.m.become(id, func(t *taskqueue.Task) { t.HandleDue(h.m.now) })
 		}
-		if t.ended > 0 && t.ended < h.m.now-remembered.Milliseconds() {
+		if t.ended > 0 && t.ended < h.m.now-keyTTL.Milliseconds() {
 			delete(h.m.tasks, id)
 		}
 	}

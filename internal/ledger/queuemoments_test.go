@@ -98,7 +98,7 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 		for range moments {
 			was := q.enqueue(work("a", "k"))[0]
 			q.complete(q.claimOne("k"))
-			q.pass(remembered + time.Millisecond)
+			q.pass(keyTTL + time.Millisecond)
 			var in [2]taskqueue.Accepted
 			atOnceN(3, func(i int) {
 				if i == 2 {
@@ -127,7 +127,7 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 				t.Error("a key was taken twice")
 			}
 			q.complete(q.claim(1)...)
-			q.pass(remembered + time.Millisecond)
+			q.pass(keyTTL + time.Millisecond)
 			q.tend()
 		}
 	})
@@ -251,7 +251,7 @@ func TestStalledTransactionLetsGo(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	const patience = time.Second
-	stalled, other := openWith(t, Config{URL: db.URL, stall: patience}), openOn(t, db)
+	stalled, other := openWith(t, Config{URL: db.URL, maxIdleInTx: patience}), openOn(t, db)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	err := stalled.inTx(ctx, func(tx *sql.Tx) error {
@@ -267,7 +267,7 @@ func TestStalledTransactionLetsGo(t *testing.T) {
 	if tasks := must(other.Claim(t.Context(), kind, 10, lease))(t); len(tasks) != 1 || tasks[0].Key != "k" {
 		t.Errorf("claimed %+v", tasks)
 	}
-	err = stalled.look(ctx, func(tx *sql.Tx) error {
+	err = stalled.inSnapshot(ctx, func(tx *sql.Tx) error {
 		<-time.After(patience * 3 / 2)
 		return tx.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
 	})

@@ -24,7 +24,7 @@ type planned struct {
 
 func plannedStatements() map[string]planned {
 	chosen := func(f taskqueue.Filter) string {
-		text, _ := chosenTasks(f, make([]any, 2))
+		text, _ := taskCondition(f, make([]any, 2))
 		return strings.Replace(selectTasks, "{chosen}", text, 1)
 	}
 	one := int64(1)
@@ -35,7 +35,7 @@ func plannedStatements() map[string]planned {
 		"tasks of a state":    {chosen(taskqueue.Filter{State: taskqueue.Dead}), []any{"t", 10, "dead"}, "tasks_state"},
 		"oldest of a state":   {chosen(taskqueue.Filter{State: taskqueue.Dead, OldestFirst: true}), []any{"t", 10, "dead"}, "tasks_state"},
 		"first of a key":      {selectFirst, []any{"t", "g", "k"}, "tasks_key"},
-		"move lines":          {moveLines, []any{"t", one, "k", "o", one, "h", one}, "lines_ready"},
+		"move lines":          {updateQueues, []any{"t", one, "k", "o", one, "h", one}, "lines_ready"},
 		"heads":               {selectHeads, []any{"t", one}, "lines_pkey"},
 		"update task":         {updateTask, []any{"t", "s", one, one, one, one, "e", one, one}, "tasks_pkey"},
 		"update payload":      {updatePayload, []any{"t", "p"}, "tasks_pkey"},
@@ -52,9 +52,9 @@ func plannedStatements() map[string]planned {
 		"next due":            {selectNextDue, nil, "tasks_due"},
 		"lines behind":        {selectDone, []any{"t", 1, 10}, "lines_behind tasks_place"},
 		"move done":           {moveDone, []any{"t", one, one}, "lines_pkey"},
-		"lock forgotten":      {lockForgotten, []any{1, 10}, "tasks_ended"},
-		"forget":              {forgetTasks, []any{"t"}, "tasks_pkey"},
-		"forget lines":        {forgetLines, []any{"t", one, one}, "lines_pkey"},
+		"lock forgotten":      {lockExpired, []any{1, 10}, "tasks_ended"},
+		"forget":              {deleteTasks, []any{"t"}, "tasks_pkey"},
+		"forget lines":        {deleteQueues, []any{"t", one, one}, "lines_pkey"},
 		"lines":               {strings.Replace(selectLines, "{chosen}", "true", 1), []any{"t", 1, 10}, "lines_pkey"},
 		"how many of a state": {strings.ReplaceAll(selectDepth, "{ended}", notEnded), []any{"waiting", 10}, "tasks_state"},
 	}
@@ -134,7 +134,7 @@ func (p prepared) prepare(name, text string, args []any) {
 	list := strings.Contains(text, "{rows}")
 	if list {
 		types, _ := columnsOf(arrayable(args))
-		text = strings.ReplaceAll(text, "{rows}", listed(types))
+		text = strings.ReplaceAll(text, "{rows}", unnestRows(types))
 	}
 	var values []string
 	for _, a := range args {

@@ -225,7 +225,7 @@ func TestKeyEnqueuedAtOnce(t *testing.T) {
 				defer mu.Unlock()
 				for _, a := range in {
 					ids[a.ID] = true
-					fresh += int(number(a.New))
+					fresh += int(boolToInt(a.New))
 				}
 			})
 			if len(ids) != 2 || fresh != 2 {

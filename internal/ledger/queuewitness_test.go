@@ -145,7 +145,7 @@ func (d didTend) on(s stand, _ any) []stand {
 }
 
 func (d didForget) on(s stand, _ any) []stand {
-	if (s.state == taskqueue.Done || s.state == taskqueue.Discarded) && s.at+remembered.Milliseconds() < d.at {
+	if (s.state == taskqueue.Done || s.state == taskqueue.Discarded) && s.at+keyTTL.Milliseconds() < d.at {
 		return []stand{s, {}}
 	}
 	return []stand{s}
@@ -295,7 +295,7 @@ func TestWitness(t *testing.T) {
 	}{
 		"as it should be": {true, []told{
 			{didTend{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, false}, {didComplete{lease(2), 7}, true},
-			{didComplete{lease(2), 8}, true}, {didForget{8 + remembered.Milliseconds()}, nil}, {didEnqueue{}, in},
+			{didComplete{lease(2), 8}, true}, {didForget{8 + keyTTL.Milliseconds()}, nil}, {didEnqueue{}, in},
 		}},
 		"the same lease twice":               {false, []told{{didTend{at: 100}, nil}, {didClaim{}, claim(1)}}},
 		"a claim while another's lease runs": {false, []told{{didTend{at: 99}, nil}, {didClaim{}, claim(2)}}},
@@ -304,7 +304,7 @@ func TestWitness(t *testing.T) {
 		"done and handed out again":          {false, []told{{didComplete{lease(1), 0}, true}, {didTend{at: 100}, nil}, {didClaim{}, claim(2)}}},
 		"accepted and gone":                  {false, []told{{didLook{"t"}, answer{err: taskqueue.ErrNotFound}}}},
 		"forgotten too early": {false, []told{
-			{didComplete{lease(1), 0}, true}, {didForget{remembered.Milliseconds()}, nil}, {didLook{"t"}, answer{err: taskqueue.ErrNotFound}},
+			{didComplete{lease(1), 0}, true}, {didForget{keyTTL.Milliseconds()}, nil}, {didLook{"t"}, answer{err: taskqueue.ErrNotFound}},
 		}},
 	} {
 		w := newWitness()

@@ -26,7 +26,7 @@ SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats 
 // order, from the ratings that the players have. The caller holds the lock on the
 // head: nobody else changes a rating meanwhile. What a result itself says of
 // ratings is provisional and counts only for a player who does not exist any more.
-func rate(items []*item, stored map[string]string) error {
+func rate(items []*batchItem, stored map[string]string) error {
 	ratings := make(map[string]rating.Rating, len(stored))
 	for _, it := range items {
 		if !it.result.IsRated() {
@@ -47,7 +47,7 @@ func rate(items []*item, stored map[string]string) error {
 		for _, s := range r.Standings {
 			ratings[s.Player] = s.Rating.After
 		}
-		it.result, it.out.Standings = &r, r.Standings
+		it.result, it.committed.Standings = &r, r.Standings
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func ratingBefore(s match.Standing, stored map[string]string) (rating.Rating, er
 
 // readPlayers gives the ratings of the players of new results as storedRatings does, and
 // has the results name those who have been erased by their opaque ids.
-func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items []*item) (map[string]string, error) {
+func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) (map[string]string, error) {
 	stored, err := l.storedRatings(ctx, tx, game, items)
 	if err != nil {
 		return nil, fmt.Errorf("players: %w", err)
@@ -80,7 +80,7 @@ func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items
 
 // storedRatings gives the rating, as JSON or "", of each player of new results who
 // exists: a player who has been erased does not.
-func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, items []*item) (map[string]string, error) {
+func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) (map[string]string, error) {
 	players := playersOf(items)
 	stored := make(map[string]string, len(players))
 	if len(players) == 0 {
@@ -91,12 +91,12 @@ func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, ite
 		err := rows.Scan(&id, &text)
 		stored[id] = text
 		return err
-	})(tx.QueryContext(ctx, l.sql(selectRatings), game, l.list(players)))
+	})(tx.QueryContext(ctx, l.sql(selectRatings), game, l.idList(players)))
 	return stored, err
 }
 
 // playersOf are the players of some results, sorted, each once.
-func playersOf(items []*item) []string {
+func playersOf(items []*batchItem) []string {
 	var players []string
 	for _, it := range items {
 		for s := range humans(it.result) {
@@ -112,8 +112,8 @@ func playersOf(items []*item) []string {
 func (l *Ledger) knownRatings(ctx context.Context, tx *sql.Tx, b *batch) error {
 	var rows [][]any
 	for _, it := range b.items {
-		if r := it.result; !it.out.New && it.counted && r.IsRated() {
-			it.out.Standings = slices.Clone(r.Standings)
+		if r := it.result; !it.committed.New && it.counts && r.IsRated() {
+			it.committed.Standings = slices.Clone(r.Standings)
 			rows = append(rows, []any{r.Game, r.Match})
 		}
 	}
@@ -124,7 +124,7 @@ func (l *Ledger) knownRatings(ctx context.Context, tx *sql.Tx, b *batch) error {
 		if err := rows.Scan(&key.game, &key.id, &player, &after, &delta); err != nil {
 			return err
 		}
-		standings := b.byKey[key].out.Standings
+		standings := b.byKey[key].committed.Standings
 		for i := range standings {
 			if standings[i].Player == player {
 				standings[i].Rating = &match.RatingChange{Before: rating.Rating{R: after - delta}, After: rating.Rating{R: after}}

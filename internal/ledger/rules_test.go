@@ -18,7 +18,7 @@ import (
 )
 
 // newRules are rules after those of this program, by which hyphens do not count.
-var newRules = spelling{nickname.RulesVersion + 1, func(name string) (string, error) {
+var newRules = skeletonRules{nickname.RulesVersion + 1, func(name string) (string, error) {
 	return strings.ReplaceAll(strings.ToLower(name), "-", ""), nil
 }, 7}
 
@@ -48,7 +48,7 @@ func TestClaimsByOldRules(t *testing.T) {
 				for range claimers { // it begins beside them
 					<-claimed
 				}
-				if _, err := newer.respell(t.Context(), newRules); err != nil {
+				if _, err := newer.migrateSkeletons(t.Context(), newRules); err != nil {
 					t.Error(err)
 				}
 				close(respelt)
@@ -127,13 +127,13 @@ func TestRespellWaitsForClaims(t *testing.T) {
 	ended := make(chan error, 1)
 	err := older.inTx(t.Context(), func(tx *sql.Tx) error {
 		slow := identity.NewPlayer{Game: game, ID: "slow", Nickname: "S-low", Skeleton: "s-low", At: 1}
-		err := older.insertPlayers(t.Context(), older.bulk(tx), []*arrival{{NewPlayer: slow}})
+		err := older.insertPlayers(t.Context(), older.bulk(tx), []*registration{{NewPlayer: slow}})
 		if err != nil {
 			ended <- nil
 			return err
 		}
 		go func() { // ends once the claim is committed
-			_, err := newer.respell(t.Context(), newRules)
+			_, err := newer.migrateSkeletons(t.Context(), newRules)
 			ended <- err
 		}()
 		return older.awaitLock(t.Context(), func() bool { return len(ended) > 0 })
@@ -171,7 +171,7 @@ func TestRegistryOfOldRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		must(newer.ledger.respell(t.Context(), newRules))(t)
+		must(newer.ledger.migrateSkeletons(t.Context(), newRules))(t)
 
 		claims := identity.Claims{Subject: ada.Player.ID, Game: game, Role: identity.RolePlayer}
 		stranger := identity.GuestRequest{Game: game, Device: "lT3vJ0w9Qm2xB7sLr5Yd8Ze1"}

@@ -19,19 +19,19 @@ const stillCounts = `e.kind = 'result' AND NOT EXISTS (
     SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0)`
 
 // sumColumns are those of a leaderboard.Sum, as scanSum takes them.
-const sumColumns = `whose, holder, day, newest, at, ` + partColumns
+const sumColumns = `whose, holder, day, newest, at, ` + aggregateColumns
 
 // sumsOf sums the rows e of {from}, by holder and day.
 var sumsOf = `
-SELECT g.whose, g.holder, g.day, g.newest, n.at, ` + eachPart("g.@") + ` FROM (
-    SELECT e.game, e.whose, e.holder, e.day, MAX(e.pos) AS newest, ` + eachPart("CAST(SUM(e.@) AS BIGINT) AS @") + `
+SELECT g.whose, g.holder, g.day, g.newest, n.at, ` + eachAggregate("g.@") + ` FROM (
+    SELECT e.game, e.whose, e.holder, e.day, MAX(e.pos) AS newest, ` + eachAggregate("CAST(SUM(e.@) AS BIGINT) AS @") + `
     FROM {from} GROUP BY e.game, e.whose, e.holder, e.day
 ) g JOIN entries n ON n.game = g.game AND n.pos = g.newest`
 
 func sumsFrom(from string) string { return strings.ReplaceAll(sumsOf, "{from}", from) }
 
 const (
-	inBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see bytewise
+	orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see bytewise
 
 	selectFirstUnsummed = `SELECT day, pos FROM days WHERE game = $1 AND summed = 0 ORDER BY day LIMIT 1`
 )
@@ -40,12 +40,12 @@ const (
 // from its position on are not. What compares the day is no column, lest an
 // index by days be taken and all of it sorted: the key has the order.
 var selectSums = `SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day || '' < $2 UNION ALL` +
-	sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $3 AND `+stillCounts) + inBytes
+	sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $3 AND `+stillCounts) + orderByBytes
 
 // Snapshot lets work read one moment of a game's ledger, however long it takes.
 // The sums are streamed, with an error as the last of them if there is one.
 func (l *Ledger) Snapshot(ctx context.Context, game string, work func(leaderboard.Snapshot) error) error {
-	err := l.look(ctx, func(tx *sql.Tx) error {
+	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
 		mark, first, err := l.headOf(tx.QueryRowContext(ctx, selectHead, game))
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func eachSum(ctx context.Context, tx *sql.Tx, query string, args ...any) iter.Se
 }
 
 func scanSum(rows *sql.Rows) (s leaderboard.Sum, err error) {
-	err = rows.Scan(append([]any{&s.HolderKind, &s.Holder, &s.Day, &s.Newest, &s.CommittedAt}, partPlaces(&s.Aggregates)...)...)
+	err = rows.Scan(append([]any{&s.HolderKind, &s.Holder, &s.Day, &s.Newest, &s.CommittedAt}, aggregatePointers(&s.Aggregates)...)...)
 	return s, err
 }
 
@@ -99,14 +99,14 @@ WITH RECURSIVE h (holder) AS (
 
 // ReadHolders gives up to limit ids of a kind that have entries, those after an id,
 // ascending in bytes.
-func (l *Ledger) ReadHolders(ctx context.Context, game string, whose leaderboard.Kind, after string, limit int) ([]string, error) {
+func (l *Ledger) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) ([]string, error) {
 	var all []string
 	err := scanAll(func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		all = append(all, id)
 		return err
-	})(l.read.QueryContext(ctx, selectHolders, game, string(whose), after, limit))
+	})(l.read.QueryContext(ctx, selectHolders, game, string(kind), after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: holders of %s: %w", game, err)
 	}
@@ -118,17 +118,17 @@ var selectSumsUpTo = `
 WITH v (game, whose, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entries e
     ON e.game = v.game AND e.whose = v.whose AND e.holder = v.holder AND e.pos <= v.up_to
     WHERE e.kind = 'result' AND NOT EXISTS (
-        SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0 AND c.pos <= v.up_to)`) + inBytes
+        SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0 AND c.pos <= v.up_to)`) + orderByBytes
 
 // ReadSums gives what holders have from the rows up to a position, reckoned from
 // the rows alone, by holder and day, ascending in bytes.
-func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, whose leaderboard.Kind, holders []string) ([]leaderboard.Sum, error) {
+func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) ([]leaderboard.Sum, error) {
 	var all []leaderboard.Sum
 	var rows [][]any
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(holders))) {
-		rows = append(rows, []any{game, string(whose), id, upTo})
+		rows = append(rows, []any{game, string(kind), id, upTo})
 	}
-	err := l.look(ctx, func(tx *sql.Tx) error {
+	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
 		return l.bulk(tx).run(ctx, selectSumsUpTo, rows, func(r *sql.Rows) error {
 			s, err := scanSum(r)
 			all = append(all, s)

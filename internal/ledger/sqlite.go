@@ -15,10 +15,10 @@ import (
 // sqliteFile is the embedded database, beside which SQLite keeps two more.
 const sqliteFile = "laststand.db"
 
-// sqliteMapped has readers look into the file by memory mapping, as far as SQLite
+// sqliteMmap has readers look into the file by memory mapping, as far as SQLite
 // can, 2 GiB: names of 11 players among a million cost less than half as much as by
 // reads.
-const sqliteMapped = "mmap_size(2147418112)"
+const sqliteMmap = "mmap_size(2147418112)"
 
 // sqliteReaders bounds the connections that read beside the one that writes, those
 // for the node's own reads and those for public ones each.
@@ -32,26 +32,26 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 	if err := makePrivate(path); err != nil {
 		return nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
 	}
-	write := sql.OpenDB(keeping{sqliteURL(path, "_txlock", "immediate")})
+	write := sql.OpenDB(cachingConnector{sqliteURL(path, "_txlock", "immediate")})
 	write.SetMaxOpenConns(1)
 	readers := func() *sql.DB {
-		db := sql.OpenDB(keeping{sqliteURL(path, "_pragma", "query_only(1)", sqliteMapped)})
+		db := sql.OpenDB(cachingConnector{sqliteURL(path, "_pragma", "query_only(1)", sqliteMmap)})
 		db.SetMaxOpenConns(sqliteReaders)
 		db.SetMaxIdleConns(sqliteReaders)
 		return db
 	}
 	own := readers()
 	return &Ledger{read: own, core: &core{write: write, own: own, public: readers(), dialect: dialect{
-		name:        goose.DialectSQLite3,
-		clock:       "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
-		lookOptions: &sql.TxOptions{ReadOnly: true},
-		noClaims:    "SELECT 1", // a transaction that writes is alone
-		any:         "IN (",
-		ids:         "json_each($2) AS ids CROSS JOIN", // half as much for 50 of them as a parameter each
-		listed:      "= ids.value",
-		list:        jsonList,
-		bulk:        func(in queries) bulk { return rowByRow{in} },
-		lanes:       1, // as there is one writer
+		name:                goose.DialectSQLite3,
+		clock:               "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
+		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
+		lockSpelling:        "SELECT 1", // a transaction that writes is alone
+		inSelect:            "IN (",
+		fromIDs:             "json_each($2) AS ids CROSS JOIN", // half as much for 50 of them as a parameter each
+		inIDs:               "= ids.value",
+		idList:              jsonList,
+		bulk:                func(in executor) bulk { return rowBulk{in} },
+		registrationWorkers: 1, // as there is one writer
 	}}}, nil
 }
 

@@ -97,7 +97,7 @@ WHERE s.game = $1 AND s.match_id = $2 AND s.seq >= $3 AND s.seq < $4 ORDER BY s.
 )
 
 // seatRows are the rows of insertSeat.
-func seatRows(game string, items []*item) [][]any {
+func seatRows(game string, items []*batchItem) [][]any {
 	var rows [][]any
 	for _, it := range items {
 		for i := range it.result.Standings {

@@ -67,7 +67,7 @@ func TestMatchOfAnArena(t *testing.T) {
 		t.Parallel()
 		l := openOn(t, db)
 		addPlayer(t, l, "p001")
-		r := duel("m1", 99, names("p", 2*maxAtOnce+1)...)
+		r := duel("m1", 99, names("p", 2*maxBulkRows+1)...)
 		r.ArenaID, r.Mode, r.Winner = "a1", match.Buzzer, "red"
 		r.Teams = []match.TeamResult{{Rank: 1, ID: "red", Score: 1}, {Rank: 2, ID: "blue"}}
 		for i, player := range []string{"p001", "p000"} {

@@ -12,9 +12,9 @@ import (
 // sumPage is how many positions SumDays takes at a time.
 const sumPage = 1000
 
-// overDay is a day to be summed: rows from after pos to before end, of which
+// unsummedDay is a day to be summed: rows from after pos to before end, of which
 // sums holds those up to summedTo.
-type overDay struct {
+type unsummedDay struct {
 	game, day          string
 	pos, summedTo, end int64
 }
@@ -26,16 +26,16 @@ type overDay struct {
 // then share the work; it is cheap when called in vain.
 func (l *Ledger) SumDays(ctx context.Context, game string) (int, error) {
 	for days := 0; ; {
-		d, over, err := l.nextOver(ctx, game)
-		if err != nil || !over {
+		d, isPast, err := l.nextUnsummed(ctx, game)
+		if err != nil || !isPast {
 			return days, err
 		}
 		began := time.Now()
-		ended, err := l.sum(ctx, d)
+		isEnded, err := l.sumPageOf(ctx, d)
 		if err != nil {
 			return days, fmt.Errorf("ledger: sum %s of %s: %w", d.day, game, err)
 		}
-		if ended {
+		if isEnded {
 			days++
 		}
 		select {
@@ -50,9 +50,9 @@ const selectUnsummed = `
 SELECT d.day, d.pos, d.summed_to, COALESCE((SELECT n.pos FROM days n WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), 0)
 FROM days d WHERE d.game = $1 AND d.summed = 0 ORDER BY d.day LIMIT 1`
 
-// nextOver is the first day that is not summed, and whether it is over.
-func (l *Ledger) nextOver(ctx context.Context, game string) (overDay, bool, error) {
-	d := overDay{game: game}
+// nextUnsummed is the first day that is not summed, and whether it is over.
+func (l *Ledger) nextUnsummed(ctx context.Context, game string) (unsummedDay, bool, error) {
+	d := unsummedDay{game: game}
 	err := l.read.QueryRowContext(ctx, selectUnsummed, game).Scan(&d.day, &d.pos, &d.summedTo, &d.end)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return d, false, fmt.Errorf("ledger: days to sum of %s: %w", game, err)
@@ -70,7 +70,7 @@ UPDATE days SET summed_to = $3, summed = $4 WHERE game = $1 AND day = $2 AND sum
 // in already.
 var addSums = strings.NewReplacer(
 	"{page}", sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND e.pos <= $3 AND `+stillCounts),
-	"{parts}", eachPart("@ = sums.@ + excluded.@"),
+	"{parts}", eachAggregate("@ = sums.@ + excluded.@"),
 ).Replace(`
 WITH v AS ({page})
 INSERT INTO sums (game, ` + sumColumns + `) SELECT $1, ` + sumColumns + ` FROM v WHERE true
@@ -79,8 +79,8 @@ ON CONFLICT (game, whose, holder, day) DO UPDATE SET
     at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
     {parts}`)
 
-// sum takes a day's next page into sums, and says whether that ends the day.
-func (l *Ledger) sum(ctx context.Context, d overDay) (ended bool, err error) {
+// sumPageOf takes a day's next page into sums, and says whether that ends the day.
+func (l *Ledger) sumPageOf(ctx context.Context, d unsummedDay) (isEnded bool, err error) {
 	from := max(d.pos, d.summedTo)
 	to := min(from+l.sumPage, d.end-1)
 	summed := int64(0)
@@ -98,9 +98,9 @@ func (l *Ledger) sum(ctx context.Context, d overDay) (ended bool, err error) {
 		if n, err := moved.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		ended = summed == 1
+		isEnded = summed == 1
 		_, err = tx.ExecContext(ctx, addSums, d.game, from, to)
 		return err
 	})
-	return ended && err == nil, err
+	return isEnded && err == nil, err
 }

@@ -148,11 +148,11 @@ func TestSumUntilKilled(t *testing.T) {
 	}
 	l := openWith(t, Config{Dir: dir, sumPage: 1})
 	for {
-		d, over, err := l.nextOver(t.Context(), game)
+		d, over, err := l.nextUnsummed(t.Context(), game)
 		if err != nil || !over {
 			t.Fatal("all is summed", err)
 		}
-		must(l.sum(t.Context(), d))(t)
+		must(l.sumPageOf(t.Context(), d))(t)
 		fmt.Println("committed", d.pos)
 	}
 }

@@ -25,7 +25,7 @@ const (
 
 // Task gives a task, or taskqueue.ErrNotFound, also for what is no id.
 func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
-	if badID(id) {
+	if isBadID(id) {
 		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
 	t, err := scanTask(l.read.QueryRowContext(ctx, selectTask, id))
@@ -41,12 +41,12 @@ func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]task
 	if len(ids) == 0 || len(ids) > MaxNames {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: ask for 1 to %d", len(ids), MaxNames)
 	}
-	ids = slices.DeleteFunc(slices.Clone(ids), badID)
+	ids = slices.DeleteFunc(slices.Clone(ids), isBadID)
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	slices.Sort(ids)
-	tasks, err := tasksOf(l.read.QueryContext(ctx, l.sql(selectOwn), game, l.list(slices.Compact(ids))))
+	tasks, err := scanTasks(l.read.QueryContext(ctx, l.sql(selectOwn), game, l.idList(slices.Compact(ids))))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: %w", len(ids), err)
 	}
@@ -58,14 +58,14 @@ func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]task
 // next page, "" after the last. Tasks added meanwhile neither repeat nor hide one.
 // taskqueue.ErrBadCursor for a cursor that Tasks has not given.
 func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error) {
-	if cursor != "" && badID(cursor) {
+	if cursor != "" && isBadID(cursor) {
 		return nil, "", taskqueue.ErrBadCursor
 	}
 	if cursor == "" && !f.OldestFirst {
 		cursor = newestID
 	}
-	chosen, args := chosenTasks(f, []any{cursor, limit + 1})
-	page, err = tasksOf(l.read.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", chosen, 1), args...))
+	chosen, args := taskCondition(f, []any{cursor, limit + 1})
+	page, err = scanTasks(l.read.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", chosen, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: tasks: %w", err)
 	}
@@ -80,9 +80,9 @@ func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, l
 // made with: ids are ULIDs, which begin with 0 to 7, in the order of their making.
 const newestID = "8"
 
-// chosenTasks is a filter as a condition and an order, with its arguments after
+// taskCondition is a filter as a condition and an order, with its arguments after
 // the others.
-func chosenTasks(f taskqueue.Filter, args []any) (string, []any) {
+func taskCondition(f taskqueue.Filter, args []any) (string, []any) {
 	way := newestFirst
 	if f.OldestFirst {
 		way = oldestFirst
@@ -101,26 +101,26 @@ func chosenTasks(f taskqueue.Filter, args []any) (string, []any) {
 	return chosen + " ORDER BY " + order, args
 }
 
-// way is an order of tasks by their ids, in which $1 is the cursor.
-type way struct{ beyond, within, order string }
+// taskOrder is an order of tasks by their ids, in which $1 is the cursor.
+type taskOrder struct{ condition, within, order string }
 
 var (
-	newestFirst = way{"<", ">=", "DESC"}
-	oldestFirst = way{">", "<=", "ASC"}
+	newestFirst = taskOrder{"<", ">=", "DESC"}
+	oldestFirst = taskOrder{">", "<=", "ASC"}
 )
 
 // all chooses the tasks beyond the cursor.
-func (w way) all() (chosen, order string) {
-	return "tasks.id " + w.beyond + " $1", "tasks.id " + w.order
+func (w taskOrder) all() (chosen, order string) {
+	return "tasks.id " + w.condition + " $1", "tasks.id " + w.order
 }
 
 // ofState chooses those of the state $3.
-func (w way) ofState(state taskqueue.State) (chosen, order string) {
-	if ended(state) == hasEnded {
+func (w taskOrder) ofState(state taskqueue.State) (chosen, order string) {
+	if endedCondition(state) == hasEnded {
 		chosen, order = w.all()
 		return chosen + " AND tasks.state = $3", order
 	}
-	chosen = fmt.Sprintf("(tasks.state, tasks.id) %s ($3, $1) AND tasks.state %s $3 AND %s", w.beyond, w.within, notEnded)
+	chosen = fmt.Sprintf("(tasks.state, tasks.id) %s ($3, $1) AND tasks.state %s $3 AND %s", w.condition, w.within, notEnded)
 	return chosen, fmt.Sprintf("tasks.state %s, tasks.id %[1]s", w.order)
 }
 
@@ -131,8 +131,8 @@ const (
 	notEnded = "tasks.ended_at IS NULL"
 )
 
-// ended is the condition that goes with a state.
-func ended(state taskqueue.State) string {
+// endedCondition is the condition that goes with a state.
+func endedCondition(state taskqueue.State) string {
 	if state == taskqueue.Done || state == taskqueue.Discarded {
 		return hasEnded
 	}
@@ -143,22 +143,22 @@ func ended(state taskqueue.State) string {
 // is then, in its line or out of it as its new state asks for. After an error,
 // of change too, nothing has changed. taskqueue.ErrNotFound.
 func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
-	var c changed
+	var c taskChange
 	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		var now int64
-		if c.was, err = scanTask(tx.QueryRowContext(ctx, l.sql(lockTask), id), &now); err != nil {
+		if c.before, err = scanTask(tx.QueryRowContext(ctx, l.sql(lockTask), id), &now); err != nil {
 			return nil, err
 		}
-		c.now = c.was
-		if err := change(&c.now); err != nil {
+		c.after = c.before
+		if err := change(&c.after); err != nil {
 			return nil, err
 		}
-		return l.saveChanges(ctx, tx, now, []*changed{&c})
+		return l.saveChanges(ctx, tx, now, []*taskChange{&c})
 	})
 	if err != nil {
 		return taskqueue.Task{}, fmt.Errorf("ledger: change task: %w", err)
 	}
-	return c.now, nil
+	return c.after, nil
 }
 
 // scanTask reads taskColumns, the payload and what else there is.
@@ -181,8 +181,8 @@ func scanTask(row interface{ Scan(into ...any) error }, more ...any) (taskqueue.
 	return t, err
 }
 
-// tasksOf reads the rows of scanTask.
-func tasksOf(rows *sql.Rows, err error) (tasks []taskqueue.Task, _ error) {
+// scanTasks reads the rows of scanTask.
+func scanTasks(rows *sql.Rows, err error) (tasks []taskqueue.Task, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		t, err := scanTask(rows)
 		tasks = append(tasks, t)

@@ -15,7 +15,7 @@ ON CONFLICT (game, id) DO UPDATE SET name = excluded.name WHERE teams.name <> ex
 
 // teamRows are the rows of saveTeam: the teams that the results give something,
 // by the names that the newest of them says.
-func teamRows(game string, items []*item) [][]any {
+func teamRows(game string, items []*batchItem) [][]any {
 	names := map[string]string{}
 	for _, it := range items {
 		counts := map[string]bool{}

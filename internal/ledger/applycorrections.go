@@ -23,16 +23,16 @@ DELETE FROM sums WHERE (game, whose, holder, day) IN (SELECT game, whose, holder
 )
 
 var correctSums = `
-WITH v (game, whose, holder, day, newest, ` + partColumns + `) AS ({rows})
+WITH v (game, whose, holder, day, newest, ` + aggregateColumns + `) AS ({rows})
 UPDATE sums SET
     newest = v.newest,
     at = COALESCE((SELECT e.at FROM entries e WHERE e.game = v.game AND e.pos = v.newest), sums.at),
-    ` + eachPart("@ = sums.@ + v.@") + `
+    ` + eachAggregate("@ = sums.@ + v.@") + `
 FROM v WHERE sums.game = v.game AND sums.whose = v.whose AND sums.holder = v.holder AND sums.day = v.day`
 
-// putRight writes what follows from corrections, which are of one day: their
+// applyCorrections writes what follows from corrections, which are of one day: their
 // reason, the players' totals, and the day's sums as far as there are any.
-func (l *Ledger) putRight(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
+func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
 	day := corrections[0].TargetDay
 	var summedTo int64
 	err := tx.QueryRowContext(ctx, changeVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
@@ -43,15 +43,15 @@ func (l *Ledger) putRight(ctx context.Context, tx *sql.Tx, d Disqualification, c
 	for _, c := range corrections {
 		reasons = append(reasons, []any{d.Game, c.Pos, d.Reason, d.By})
 		if c.HolderKind == leaderboard.Players {
-			players = append(players, (&playerSum{parts: c.Aggregates}).row(d.Game, c.Holder))
+			players = append(players, (&playerSum{aggregates: c.Aggregates}).row(d.Game, c.Holder))
 		}
 		key := []any{d.Game, string(c.HolderKind), c.Holder, day}
 		keys = append(keys, key)
 		var summed leaderboard.Aggregates
-		if c.ofPos <= summedTo {
+		if c.correctedPos <= summedTo {
 			summed = c.Aggregates
 		}
-		sums = append(sums, append(append(key[:4:4], c.NewestOfTargetDay), partValues(summed)...))
+		sums = append(sums, append(append(key[:4:4], c.NewestOfTargetDay), aggregateValues(summed)...))
 	}
 	for _, step := range []struct {
 		text string

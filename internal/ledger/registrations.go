@@ -16,58 +16,60 @@ import (
 )
 
 const (
-	// mostArrivals bounds the players of one transaction.
-	mostArrivals = 256
-	// arrivalsWithin bounds a transaction of players who have waited.
-	arrivalsWithin = 5 * time.Second
+	// maxRegistrationBatch bounds the players of one transaction.
+	maxRegistrationBatch = 256
+	// registrationTimeout bounds a transaction of players who have waited.
+	registrationTimeout = 5 * time.Second
 )
 
-// arrivals let new players into the ledger together: while as many transactions
+// registrationBatcher let new players into the ledger together: while as many transactions
 // are under way as there are lanes, who comes waits, and all who wait go with the
 // next. So who comes alone waits for nobody. As many wait as there are calls: who
 // makes these bounds them.
-type arrivals struct {
-	admit    func(context.Context, []*arrival) error // sets created of each; after an error nobody is in, but see Ledger.inTx
-	lanes    int
-	together prometheus.Histogram
+type registrationBatcher struct {
+	admit      func(context.Context, []*registration) error // sets created of each; after an error nobody is in, but see Ledger.inTx
+	workers    int
+	batchSizes prometheus.Histogram
 
-	mu      sync.Mutex
-	closed  bool
-	busy    int // lanes
-	waiting []*arrival
-	ended   sync.WaitGroup // the busy lanes
+	mu          sync.Mutex
+	closed      bool
+	busyWorkers int // lanes
+	waiting     []*registration
+	running     sync.WaitGroup // the busy lanes
 }
 
-// arrival is a player to be who waits for the ledger's word.
-type arrival struct {
+// registration is a player to be who waits for the ledger's word.
+type registration struct {
 	identity.NewPlayer
 	ctx     context.Context //nolint:containedctx // of the one who waits; nobody else's
 	done    chan error      // tells that created is set, or what went wrong; nil of who has not waited
 	created bool
 }
 
-func (a *arrival) outcome(err error) (created bool, _ error) { return a.created && err == nil, err }
+func (a *registration) outcome(err error) (created bool, _ error) {
+	return a.created && err == nil, err
+}
 
 var errClosed = errors.New("the ledger is closed")
 
-func newTogether(r prometheus.Registerer) prometheus.Histogram {
+func newBatchSizes(r prometheus.Registerer) prometheus.Histogram {
 	return promauto.With(r).NewHistogram(prometheus.HistogramOpts{
 		Name: "laststand_ledger_registration_batch_size", Help: "New players per registration transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 	})
 }
 
-// take takes a player in, and says whether that made one: not where id, device
+// register takes a player in, and says whether that made one: not where id, device
 // or skeleton are taken. Whose context ends while others go is let go, and is
 // in with them or not at all.
-func (q *arrivals) take(ctx context.Context, p identity.NewPlayer) (created bool, err error) {
-	a := &arrival{NewPlayer: p, ctx: ctx}
-	waits, err := q.join(a)
+func (q *registrationBatcher) register(ctx context.Context, p identity.NewPlayer) (created bool, err error) {
+	a := &registration{NewPlayer: p, ctx: ctx}
+	mustWait, err := q.joinOrStart(a)
 	if err != nil {
 		return false, err
 	}
-	if !waits {
-		defer q.goOn()
-		return a.outcome(q.send(ctx, []*arrival{a}))
+	if !mustWait {
+		defer q.runWaiting()
+		return a.outcome(q.send(ctx, []*registration{a}))
 	}
 	select {
 	case err := <-a.done:
@@ -77,16 +79,16 @@ func (q *arrivals) take(ctx context.Context, p identity.NewPlayer) (created bool
 	}
 }
 
-// join has an arrival wait where all lanes are busy; else it has one.
-func (q *arrivals) join(a *arrival) (waits bool, err error) {
+// joinOrStart has an arrival wait where all lanes are busy; else it has one.
+func (q *registrationBatcher) joinOrStart(a *registration) (mustWait bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.closed:
 		return false, errClosed
-	case q.busy < q.lanes:
-		q.busy++
-		q.ended.Add(1)
+	case q.busyWorkers < q.workers:
+		q.busyWorkers++
+		q.running.Add(1)
 		return false, nil
 	}
 	a.done = make(chan error, 1) // who has given up does not take it
@@ -94,25 +96,25 @@ func (q *arrivals) join(a *arrival) (waits bool, err error) {
 	return true, nil
 }
 
-// goOn takes in on a lane who has come meanwhile, in a goroutine that ends when
+// runWaiting takes in on a lane who has come meanwhile, in a goroutine that ends when
 // nobody waits: each transaction is bounded.
-func (q *arrivals) goOn() {
-	if batch := q.next(); batch != nil {
+func (q *registrationBatcher) runWaiting() {
+	if batch := q.nextBatch(); batch != nil {
 		go func() { // close waits for its lane
-			for ; batch != nil; batch = q.next() {
-				q.sendAll(batch)
+			for ; batch != nil; batch = q.nextBatch() {
+				q.sendBatch(batch)
 			}
 		}()
 	}
 }
 
-// next takes those who go together, none whom nobody waits for any more. Nil
+// nextBatch takes those who go together, none whom nobody waits for any more. Nil
 // where there is none: the lane is free.
-func (q *arrivals) next() (batch []*arrival) {
+func (q *registrationBatcher) nextBatch() (batch []*registration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	seen := 0
-	for ; seen < len(q.waiting) && len(batch) < mostArrivals; seen++ {
+	for ; seen < len(q.waiting) && len(batch) < maxRegistrationBatch; seen++ {
 		if a := q.waiting[seen]; a.ctx.Err() == nil {
 			batch = append(batch, a)
 		}
@@ -120,20 +122,20 @@ func (q *arrivals) next() (batch []*arrival) {
 	q.waiting = q.waiting[seen:]
 	if batch == nil {
 		q.waiting = nil
-		q.busy--
-		q.ended.Done()
+		q.busyWorkers--
+		q.running.Done()
 	}
 	return batch
 }
 
-// sendAll takes a batch in. If one of them was at fault they go one by one, so
+// sendBatch takes a batch in. If one of them was at fault they go one by one, so
 // that it fails alone.
-func (q *arrivals) sendAll(batch []*arrival) {
-	ctx, cancel := context.WithTimeout(context.Background(), arrivalsWithin)
+func (q *registrationBatcher) sendBatch(batch []*registration) {
+	ctx, cancel := context.WithTimeout(context.Background(), registrationTimeout)
 	defer cancel()
 	err := q.sendSafely(ctx, batch)
 	for i, a := range batch {
-		if len(batch) > 1 && theirFault(err) {
+		if len(batch) > 1 && isBatchFault(err) {
 			a.done <- q.sendSafely(a.ctx, batch[i:i+1])
 		} else {
 			a.done <- err
@@ -141,16 +143,16 @@ func (q *arrivals) sendAll(batch []*arrival) {
 	}
 }
 
-// theirFault says whether another transaction, with fewer in it, may do: not
+// isBatchFault says whether another transaction, with fewer in it, may do: not
 // where the database is out of reach, unless it has broken a circle of locks.
-func theirFault(err error) bool {
+func isBatchFault(err error) bool {
 	fault, ok := errors.AsType[*pgconn.PgError](err)
 	return err != nil && (!Unavailable(err) || ok && fault.Code == "40P01")
 }
 
 // sendSafely makes a panic an error: it would take those with it who have done
 // nothing.
-func (q *arrivals) sendSafely(ctx context.Context, batch []*arrival) (err error) {
+func (q *registrationBatcher) sendSafely(ctx context.Context, batch []*registration) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("panic: %v: %s", fault, debug.Stack()) // nobody above sees where
@@ -159,8 +161,8 @@ func (q *arrivals) sendSafely(ctx context.Context, batch []*arrival) (err error)
 	return q.send(ctx, batch)
 }
 
-func (q *arrivals) send(ctx context.Context, batch []*arrival) error {
-	q.together.Observe(float64(len(batch)))
+func (q *registrationBatcher) send(ctx context.Context, batch []*registration) error {
+	q.batchSizes.Observe(float64(len(batch)))
 	for _, a := range batch {
 		a.created = false // by a transaction that came to nothing
 	}
@@ -169,7 +171,7 @@ func (q *arrivals) send(ctx context.Context, batch []*arrival) error {
 
 // close refuses who waits and who comes, and waits for the transactions under
 // way.
-func (q *arrivals) close() {
+func (q *registrationBatcher) close() {
 	q.mu.Lock()
 	q.closed = true
 	for _, a := range q.waiting {
@@ -177,5 +179,5 @@ func (q *arrivals) close() {
 	}
 	q.waiting = nil
 	q.mu.Unlock()
-	q.ended.Wait()
+	q.running.Wait()
 }

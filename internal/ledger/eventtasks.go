@@ -12,10 +12,10 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// announcing runs f in one writing transaction, which enqueues at its end the
+// inTxWithTasks runs f in one writing transaction, which enqueues at its end the
 // tasks that f gives: they are there if and only if what f has written is. Once
 // all is on disk it rings for them.
-func (l *Ledger) announcing(ctx context.Context, f func(*sql.Tx) ([]taskqueue.NewTask, error)) error {
+func (l *Ledger) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue.NewTask, error)) error {
 	return l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		tasks, err := f(tx)
 		if err != nil || len(tasks) == 0 {
@@ -28,35 +28,35 @@ func (l *Ledger) announcing(ctx context.Context, f func(*sql.Tx) ([]taskqueue.Ne
 	})
 }
 
-// news are the tasks that tell of the days that a head ends, then of results
+// eventTasks are the tasks that tell of the days that a head ends, then of results
 // that are new.
-func (l *Ledger) news(h *head, items ...*item) (tasks []taskqueue.NewTask) {
-	if l.tell == nil {
+func (l *Ledger) eventTasks(h *head, items ...*batchItem) (tasks []taskqueue.NewTask) {
+	if l.events == nil {
 		return nil
 	}
-	for _, day := range h.ended {
-		tasks = append(tasks, l.tell.Sealed(h.game, day, h.at)...)
+	for _, day := range h.endedDays {
+		tasks = append(tasks, l.events.Sealed(h.game, day, h.now)...)
 	}
 	for _, it := range items {
-		tasks = append(tasks, l.tell.Settled(it.result, h.at)...)
+		tasks = append(tasks, l.events.Settled(it.result, h.now)...)
 	}
-	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return l.untold(h.game, n) })
+	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return l.isRefused(h.game, n) })
 }
 
-// untold reports that the queue can never take a task of a game's: it is left
+// isRefused reports that the queue can never take a task of a game's: it is left
 // out, so that it does not hold up what it was to tell of.
-func (l *Ledger) untold(game string, n taskqueue.NewTask) bool {
+func (l *Ledger) isRefused(game string, n taskqueue.NewTask) bool {
 	err := n.Check()
 	if err == nil {
 		return false
 	}
-	l.refused.WithLabelValues(game).Inc()
+	l.refusedEvents.WithLabelValues(game).Inc()
 	l.log.Error("an event is not told, by a fault of the server: its task cannot be enqueued",
 		"game", game, "topic", n.Topic, "key", n.Key, "error", err)
 	return true
 }
 
-func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
+func newRefusedEvents(r prometheus.Registerer) *prometheus.CounterVec {
 	return promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_ledger_event_enqueue_failures_total", Help: "Events lost because the task queue refused their tasks; the log has the reason.",
 	}, []string{"game"})

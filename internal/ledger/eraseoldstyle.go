@@ -16,11 +16,11 @@ const (
 OR EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
-// wipePlain begins the erasure anew of one subject that an older program has erased
+// eraseOldStyle begins the erasure anew of one subject that an older program has erased
 // and keeps as it is. It gives the game, "" if there is no such subject. It cannot
 // tell guests from an operator's players whose subjects look like guests': both get
 // an opaque id if they have results.
-func (l *Ledger) wipePlain(ctx context.Context) (game string, err error) {
+func (l *Ledger) eraseOldStyle(ctx context.Context) (game string, err error) {
 	var subject string
 	err = l.read.QueryRowContext(ctx, selectPlainErased).Scan(&game, &subject)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -30,7 +30,7 @@ func (l *Ledger) wipePlain(ctx context.Context) (game string, err error) {
 		return "", err
 	}
 	return game, l.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := l.hold(ctx, tx, game); err != nil {
+		if _, err := l.lockHeadRow(ctx, tx, game); err != nil {
 			return err
 		}
 		done, err := tx.ExecContext(ctx, deletePlainErased, game, subject)
@@ -44,6 +44,6 @@ func (l *Ledger) wipePlain(ctx context.Context) (game string, err error) {
 		if err := tx.QueryRowContext(ctx, hasEntries, game, subject).Scan(&own); err != nil {
 			return err
 		}
-		return l.wipe(ctx, tx, wiping{l.eraser, game, subject, own})
+		return l.replaceByHash(ctx, tx, erasedSubject{l.hashKey, game, subject, own})
 	})
 }

@@ -27,7 +27,7 @@ func TestTwoNodesTellOnce(t *testing.T) {
 		l := openClock(t, db, time.UTC)
 		beside := openOn(t, db)
 		beside.clock = l.clock
-		l.tell, beside.tell = endpoints{"a"}, endpoints{"a"}
+		l.events, beside.events = endpoints{"a"}, endpoints{"a"}
 		nodes := []*Ledger{l.Ledger, beside}
 		var mu sync.Mutex
 		at := map[string]int64{} // of each match, its first position
@@ -71,7 +71,7 @@ func checkTold(t *testing.T, l *Ledger, at map[string]int64, days int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, task := range inOrder(tasks) {
+	for _, task := range sortTasks(tasks) {
 		byTopic[task.Topic] = append(byTopic[task.Topic], task.Key)
 	}
 	inLedger := slices.SortedFunc(maps.Keys(at), func(a, b string) int { return cmp.Compare(at[a], at[b]) })
@@ -99,7 +99,7 @@ func TestTellingDoesNotDeadlock(t *testing.T) {
 		const committers, rounds, games = 6, 25, 3
 		nodes := []*Ledger{openOn(t, db), openOn(t, db)}
 		for i, node := range nodes { // each names the endpoints in another order
-			node.tell = []Events{endpoints{"a", "all", "b"}, endpoints{"b", "all", "a"}}[i]
+			node.events = []Events{endpoints{"a", "all", "b"}, endpoints{"b", "all", "a"}}[i]
 		}
 		var left atomic.Int64
 		left.Store(committers)

@@ -17,7 +17,7 @@ import (
 // door is what arrivals come to in these tests: it notes who came together, and
 // opens to each transaction once it is told to.
 type door struct {
-	*arrivals
+	*registrationBatcher
 	*testing.T
 	open  chan struct{}
 	fault func(batch []string) error
@@ -30,13 +30,13 @@ func inDoor(t *testing.T, f func(d *door)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := &door{T: t, open: make(chan struct{}), fault: func([]string) error { return nil }}
-		d.arrivals = &arrivals{lanes: 1, together: newTogether(nil), admit: d.admit}
+		d.registrationBatcher = &registrationBatcher{workers: 1, batchSizes: newBatchSizes(nil), admit: d.admit}
 		f(d)
 		d.close()
 	})
 }
 
-func (d *door) admit(ctx context.Context, batch []*arrival) error {
+func (d *door) admit(ctx context.Context, batch []*registration) error {
 	select {
 	case <-d.open:
 	case <-ctx.Done():
@@ -60,7 +60,7 @@ func (d *door) come(ctx context.Context, ids ...string) []chan error {
 	for _, id := range ids {
 		end := make(chan error, 1)
 		go func() { // ends with the bubble
-			created, err := d.take(ctx, identity.NewPlayer{ID: id})
+			created, err := d.register(ctx, identity.NewPlayer{ID: id})
 			if created != (err == nil) {
 				d.Errorf("%s: created %v, %v", id, created, err)
 			}
@@ -84,17 +84,17 @@ func (d *door) check(passed ...[]string) {
 
 func TestWhoComesMeanwhileGoesTogether(t *testing.T) {
 	inDoor(t, func(d *door) {
-		ids := names("p", 2+mostArrivals)
+		ids := names("p", 2+maxRegistrationBatch)
 		ends := d.come(d.Context(), ids...)
 		close(d.open)
-		d.check(ids[:1], ids[1:1+mostArrivals], ids[1+mostArrivals:])
+		d.check(ids[:1], ids[1:1+maxRegistrationBatch], ids[1+maxRegistrationBatch:])
 		for i, end := range ends {
 			if err := <-end; err != nil {
 				d.Errorf("%d: %v", i, err)
 			}
 		}
 		d.come(d.Context(), "alone")
-		d.check(ids[:1], ids[1:1+mostArrivals], ids[1+mostArrivals:], []string{"alone"})
+		d.check(ids[:1], ids[1:1+maxRegistrationBatch], ids[1+maxRegistrationBatch:], []string{"alone"})
 	})
 }
 
@@ -172,7 +172,7 @@ func TestAllFailWithTheDatabase(t *testing.T) {
 		time.Sleep(time.Minute) // who has a lane waits as long as its context says
 		d.check()
 		d.open <- struct{}{}
-		time.Sleep(arrivalsWithin + time.Second)
+		time.Sleep(registrationTimeout + time.Second)
 		d.check([]string{"p1"})
 		for i, end := range ends {
 			if err := <-end; errors.Is(err, context.DeadlineExceeded) != (i > 0) {
@@ -220,7 +220,7 @@ func TestALaneOutlivesAPanic(t *testing.T) {
 		}
 		func() {
 			defer func() { _ = recover() }()
-			_, _ = d.take(d.Context(), identity.NewPlayer{ID: "bad"})
+			_, _ = d.register(d.Context(), identity.NewPlayer{ID: "bad"})
 			d.Error("no panic")
 		}()
 		if err := <-d.come(d.Context(), "good")[0]; err != nil {

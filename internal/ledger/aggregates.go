@@ -6,29 +6,29 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// partColumns are the columns of leaderboard.Parts wherever they are kept, in
+// aggregateColumns are the columns of leaderboard.Parts wherever they are kept, in
 // the order of partValues and partPlaces.
-const partColumns = `score, time_ms, limit_ms, matches, asked, answered, correct`
+const aggregateColumns = `score, time_ms, limit_ms, matches, asked, answered, correct`
 
-// eachPart is a piece of SQL for each of partColumns, the column in place of @.
-func eachPart(piece string) string {
-	columns := strings.Split(partColumns, ", ")
+// eachAggregate is a piece of SQL for each of partColumns, the column in place of @.
+func eachAggregate(piece string) string {
+	columns := strings.Split(aggregateColumns, ", ")
 	for i, column := range columns {
 		columns[i] = strings.ReplaceAll(piece, "@", column)
 	}
 	return strings.Join(columns, ", ")
 }
 
-func partValues(p leaderboard.Aggregates) []any {
+func aggregateValues(p leaderboard.Aggregates) []any {
 	return []any{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct}
 }
 
-// partPlaces are where Scan puts the columns.
-func partPlaces(p *leaderboard.Aggregates) []any {
+// aggregatePointers are where Scan puts the columns.
+func aggregatePointers(p *leaderboard.Aggregates) []any {
 	return []any{&p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
 }
 
-func negated(p leaderboard.Aggregates) leaderboard.Aggregates {
+func negate(p leaderboard.Aggregates) leaderboard.Aggregates {
 	return leaderboard.Aggregates{
 		Score: -p.Score, TimeMS: -p.TimeMS, LimitMS: -p.LimitMS, Matches: -p.Matches,
 		Asked: -p.Asked, Answered: -p.Answered, Correct: -p.Correct,

@@ -9,14 +9,14 @@ import (
 // However many texts there are, the last one is kept, and not all of them.
 func TestKeptStatementsMakeRoom(t *testing.T) {
 	t.Parallel()
-	conn := must(keeping{sqliteURL(filepath.Join(t.TempDir(), "kept.db"), "_txlock", "immediate")}.Connect(t.Context()))(t).(*keptConn)
+	conn := must(cachingConnector{sqliteURL(filepath.Join(t.TempDir(), "kept.db"), "_txlock", "immediate")}.Connect(t.Context()))(t).(*cachingConn)
 	defer conn.Close()
-	for i := range maxKept + 10 {
+	for i := range maxCachedStatements + 10 {
 		text := fmt.Sprintf("SELECT %d", i)
 		if err := must(conn.PrepareContext(t.Context(), text))(t).Close(); err != nil {
 			t.Fatal(err)
 		}
-		if conn.idle[text] == nil || len(conn.idle) > maxKept {
+		if conn.idle[text] == nil || len(conn.idle) > maxCachedStatements {
 			t.Fatalf("%q is not among the %d that are kept", text, len(conn.idle))
 		}
 	}

@@ -20,7 +20,7 @@ SELECT v.id, a.opaque FROM v JOIN accounts a ON a.game = v.game AND a.sub = v.ha
 func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players []string) (map[string]string, error) {
 	var rows [][]any
 	for _, id := range players {
-		rows = append(rows, []any{game, id, l.eraser.hash(game, id)})
+		rows = append(rows, []any{game, id, l.hashKey.hash(game, id)})
 	}
 	opaque := map[string]string{}
 	err := l.bulk(tx).run(ctx, selectOpaque, rows, func(r *sql.Rows) error {
@@ -34,7 +34,7 @@ func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players 
 
 // renameErased has new results name players who have been erased meanwhile by
 // their opaque ids. Only players who do not exist, which stored tells, are asked for.
-func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, game string, items []*item, stored map[string]string) error {
+func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, game string, items []*batchItem, stored map[string]string) error {
 	missing := slices.DeleteFunc(playersOf(items), func(id string) bool {
 		_, exists := stored[id]
 		return exists
@@ -49,7 +49,7 @@ func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, game string, item
 		if !changed {
 			continue
 		}
-		if err := it.take(r); err != nil {
+		if err := it.setResult(r); err != nil {
 			return err
 		}
 		if r.Counts {

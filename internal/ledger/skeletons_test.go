@@ -65,8 +65,8 @@ func TestNamesOfOldRules(t *testing.T) {
 			called{"free", "Grace", "grace", 2},
 		)
 		want := map[string]string{
-			"young": bareMark + "young", "old": "ada", "max": bareMark + "max", "rnax": "rnax",
-			"ill": "lll", "lll": bareMark + "lll", "none": bareMark + "none", "free": "grace",
+			"young": lostMark + "young", "old": "ada", "max": lostMark + "max", "rnax": "rnax",
+			"ill": "lll", "lll": lostMark + "lll", "none": lostMark + "none", "free": "grace",
 		}
 		for range 2 {
 			bare, err := l.Respell(t.Context())
@@ -90,7 +90,7 @@ func TestNamesOfOldRules(t *testing.T) {
 		if _, err := l.Respell(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for id, skeleton := range map[string]string{"young": "eva", "late": bareMark + "late", "later": "rnax", "max": bareMark + "max", "fine": "torn", "rnax": "other"} {
+		for id, skeleton := range map[string]string{"young": "eva", "late": lostMark + "late", "later": "rnax", "max": lostMark + "max", "fine": "torn", "rnax": "other"} {
 			if got := l.skeletons(t)[id]; got != skeleton {
 				t.Errorf("%s has %q, want %q", id, got, skeleton)
 			}
@@ -102,7 +102,7 @@ func TestNamesOfOldRules(t *testing.T) {
 			news = append(news, n[:strings.LastIndex(n, "@")])
 		}
 		slices.Sort(news)
-		if want := []string{bareMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(news, inGame(want)) {
+		if want := []string{lostMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(news, inGame(want)) {
 			t.Errorf("nodes hear of %q, want %q", news, want)
 		}
 		must(l.Respell(t.Context()))(t)
@@ -143,7 +143,7 @@ func TestRespellBesideAClaim(t *testing.T) {
 	if err := errors.Join(err, <-ended); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.skeletons(t); got["late"] != bareMark+"late" || got["eva"] != "eva" {
+	if got := l.skeletons(t); got["late"] != lostMark+"late" || got["eva"] != "eva" {
 		t.Errorf("skeletons %q: the one claimed late is to have none of its own", got)
 	}
 }
@@ -151,11 +151,11 @@ func TestRespellBesideAClaim(t *testing.T) {
 // course is a set of names whose skeletons change by rules made up at random.
 type course struct {
 	names []called
-	rules spelling
+	rules skeletonRules
 }
 
 func newCourse(rng *rand.Rand, rules int64, names int) course {
-	c := course{rules: spelling{rules: rules, page: 7}}
+	c := course{rules: skeletonRules{rules: rules, page: 7}}
 	table := map[string]string{}
 	for i := range names {
 		name := fmt.Sprint("n", i)
@@ -192,7 +192,7 @@ func (c course) check(t *testing.T, l *Ledger, bare int) {
 	for _, id := range order {
 		want, err := c.rules.skeleton(byID[id])
 		if err != nil || taken[want] {
-			want = bareMark + id
+			want = lostMark + id
 			lost++
 		}
 		taken[want] = true
@@ -215,23 +215,23 @@ func TestRespell(t *testing.T) {
 			must(l.exec(t.Context(), "DELETE FROM players"))(t)
 			must(l.exec(t.Context(), "UPDATE spelling SET rules = 0, done = 0"))(t)
 			l.call(t, c.names...)
-			bare := must(l.respell(t.Context(), c.rules))(t)
+			bare := must(l.migrateSkeletons(t.Context(), c.rules))(t)
 			if c.check(t, l, bare[game]); t.Failed() {
 				t.Fatalf("with seed %d", seed)
 			}
-			if again := must(l.respell(t.Context(), c.rules))(t); len(again) != 0 {
+			if again := must(l.migrateSkeletons(t.Context(), c.rules))(t); len(again) != 0 {
 				t.Errorf("again: %v", again)
 			}
 			older := c.rules
 			older.rules = 2
 			older.skeleton = func(name string) (string, error) { return "older " + name, nil }
-			if got, err := l.respell(t.Context(), older); !errors.Is(err, identity.ErrOldRules) || len(got) != 0 {
+			if got, err := l.migrateSkeletons(t.Context(), older); !errors.Is(err, identity.ErrOldRules) || len(got) != 0 {
 				t.Errorf("by older rules: %v, %v", got, err)
 			}
 			// By rules after these those who had lost theirs may have one again.
 			next := newCourse(rand.New(rand.NewPCG(seed, 2)), 4, 60)
 			next.names = c.names
-			must(l.respell(t.Context(), next.rules))(t)
+			must(l.migrateSkeletons(t.Context(), next.rules))(t)
 			next.check(t, l, -1)
 		}
 	})
@@ -254,13 +254,13 @@ func TestRespellAtOnceAndCutOff(t *testing.T) {
 				}
 				return c.rules.skeleton(name)
 			}
-			if _, err := l.respell(ctx, ending); err == nil {
+			if _, err := l.migrateSkeletons(ctx, ending); err == nil {
 				t.Errorf("cut %d: it ended in order", cut)
 			}
 		}
 		left := make([]int, 3)
 		atOnceN(len(left), func(i int) {
-			bare, err := l.respell(t.Context(), c.rules)
+			bare, err := l.migrateSkeletons(t.Context(), c.rules)
 			if err != nil {
 				t.Error(err)
 			}
@@ -276,7 +276,7 @@ func TestRespellAtOnceAndCutOff(t *testing.T) {
 // No name can be claimed by what stands for a name without a skeleton.
 func TestMarksAreNoSkeletons(t *testing.T) {
 	t.Parallel()
-	for _, mark := range []string{bareMark, movedMark} {
+	for _, mark := range []string{lostMark, movedMark} {
 		if _, err := nickname.Parse("p1" + mark + "x"); err == nil || !strings.Contains(err.Error(), "control") {
 			t.Errorf("a name with %q: %v", mark, err)
 		}

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// lockKeeping lets one process at a time return what is due. Two would hold
+	// lockMaintenance lets one process at a time return what is due. Two would hold
 	// tasks that the other has returned meanwhile, and that a claim waits for which
 	// has the line that they wait for.
-	lockKeeping = `SELECT one FROM about WHERE one = 1 {free}`
+	lockMaintenance = `SELECT one FROM about WHERE one = 1 {free}`
 
 	lockDue = `
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= (SELECT {now}) ORDER BY tasks.due_at LIMIT $1 {free}`
@@ -34,9 +34,9 @@ WITH v (topic, priority, done) AS ({rows}), h AS (
     SELECT l.topic, l.priority, v.done FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority AND l.done < v.done {free})
 UPDATE lines SET done = h.done FROM h WHERE lines.topic = h.topic AND lines.priority = h.priority AND lines.done < h.done`
 
-	lockForgotten = `SELECT tasks.id, tasks.topic, tasks.priority FROM tasks WHERE tasks.ended_at < (SELECT {now}) - $1 ORDER BY tasks.ended_at LIMIT $2 {free}`
-	forgetTasks   = `WITH v (id) AS ({rows}) DELETE FROM tasks WHERE id IN (SELECT v.id FROM v)`
-	forgetLines   = `
+	lockExpired  = `SELECT tasks.id, tasks.topic, tasks.priority FROM tasks WHERE tasks.ended_at < (SELECT {now}) - $1 ORDER BY tasks.ended_at LIMIT $2 {free}`
+	deleteTasks  = `WITH v (id) AS ({rows}) DELETE FROM tasks WHERE id IN (SELECT v.id FROM v)`
+	deleteQueues = `
 WITH v (topic, priority, age) AS ({rows}), h AS (
     SELECT l.topic, l.priority FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority
     WHERE l.done = l.pos AND l.head = '' AND l.moved_at < {now} - v.age {free})
@@ -44,11 +44,11 @@ DELETE FROM lines WHERE (lines.topic, lines.priority) IN (SELECT h.topic, h.prio
 )
 
 const (
-	// remembered is how long the key of a task is known after its end.
-	remembered = 7 * 24 * time.Hour
-	// unmoved is how long nothing has gone through a line that is forgotten: less,
+	// keyTTL is how long the key of a task is known after its end.
+	keyTTL = 7 * 24 * time.Hour
+	// idleQueueTTL is how long nothing has gone through a line that is forgotten: less,
 	// since a line may move a moment after its last task has ended.
-	unmoved = remembered - time.Hour
+	idleQueueTTL = keyTTL - time.Hour
 )
 
 // ReturnDue puts up to n tasks back into their lines whose wait is over, or
@@ -57,7 +57,7 @@ const (
 func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Returned, err error) {
 	err = l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		var one int
-		if err := tx.QueryRowContext(ctx, l.sql(lockKeeping)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
+		if err := tx.QueryRowContext(ctx, l.sql(lockMaintenance)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
 			return nil, nil
 		} else if err != nil {
 			return nil, err
@@ -96,9 +96,9 @@ func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err 
 func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, seen, moved int, err error) {
 	var rows [][]any
 	err = scanAll(func(r *sql.Rows) error {
-		var done, was int64
-		err := r.Scan(&last.Topic, &last.Priority, &done, &was)
-		if seen++; done > was {
+		var done, former int64
+		err := r.Scan(&last.Topic, &last.Priority, &done, &former)
+		if seen++; done > former {
 			rows = append(rows, []any{last.Topic, last.Priority, done})
 		}
 		return err
@@ -127,17 +127,17 @@ func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 			tasks = append(tasks, []any{id})
 			if !known[line] {
 				known[line] = true
-				lines = append(lines, []any{line.Topic, line.Priority, unmoved.Milliseconds()})
+				lines = append(lines, []any{line.Topic, line.Priority, idleQueueTTL.Milliseconds()})
 			}
 			return err
-		})(tx.QueryContext(ctx, l.sql(lockForgotten), remembered.Milliseconds(), n))
+		})(tx.QueryContext(ctx, l.sql(lockExpired), keyTTL.Milliseconds(), n))
 		if err != nil {
 			return err
 		}
-		if err := l.bulk(tx).run(ctx, forgetTasks, tasks, nil); err != nil {
+		if err := l.bulk(tx).run(ctx, deleteTasks, tasks, nil); err != nil {
 			return err
 		}
-		return l.bulk(tx).run(ctx, l.sql(forgetLines), lines, nil)
+		return l.bulk(tx).run(ctx, l.sql(deleteQueues), lines, nil)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("ledger: forget tasks: %w", err)
@@ -153,11 +153,11 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
 
 // Depth is how many tasks there are of a state, counted up to a number, and how
 // old the oldest of them is.
-func (l *Ledger) Depth(ctx context.Context, state taskqueue.State, upTo int) (many int64, oldest time.Duration, err error) {
+func (l *Ledger) Depth(ctx context.Context, state taskqueue.State, upTo int) (count int64, oldest time.Duration, err error) {
 	var age int64
-	text := strings.ReplaceAll(l.sql(selectDepth), "{ended}", ended(state))
-	if err := l.read.QueryRowContext(ctx, text, string(state), upTo).Scan(&many, &age); err != nil {
+	text := strings.ReplaceAll(l.sql(selectDepth), "{ended}", endedCondition(state))
+	if err := l.read.QueryRowContext(ctx, text, string(state), upTo).Scan(&count, &age); err != nil {
 		return 0, 0, fmt.Errorf("ledger: how many tasks are %s: %w", state, err)
 	}
-	return many, time.Duration(max(0, age)) * time.Millisecond, nil
+	return count, time.Duration(max(0, age)) * time.Millisecond, nil
 }

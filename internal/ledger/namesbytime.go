@@ -14,7 +14,7 @@ var _ identity.Named = (*Ledger)(nil)
 // nothing that cleans up behind writers.
 const namePage = 10_000
 
-const selectNamed = `
+const selectNamedBetween = `
 SELECT named_at, game, skeleton FROM players WHERE (named_at, game, skeleton) > ($1, $2, $3) AND named_at <= $4
 ORDER BY named_at, game, skeleton LIMIT $5`
 
@@ -34,7 +34,7 @@ func (l *Ledger) NamedBetween(ctx context.Context, from, to int64, f func(game, 
 			}
 			f(game, skeleton, at)
 			return nil
-		})(l.read.QueryContext(ctx, selectNamed, at, game, skeleton, to, l.namePage))
+		})(l.read.QueryContext(ctx, selectNamedBetween, at, game, skeleton, to, l.namePage))
 		if err != nil {
 			return fmt.Errorf("ledger: names of late: %w", err)
 		}

@@ -13,7 +13,7 @@ import (
 
 const (
 	selectLines = `
-SELECT ` + lineColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) AND {chosen} ORDER BY l.topic, l.priority LIMIT $3`
+SELECT ` + queueColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) AND {chosen} ORDER BY l.topic, l.priority LIMIT $3`
 	busyLine = "(l.ready = 1 OR l.done < l.scan)"
 
 	// selectBacklogs goes from kind to kind by the index, as most of it may be of
@@ -37,12 +37,12 @@ FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 // their cursors, by topic and priority, and the cursor of the next page, "" after
 // the last. taskqueue.ErrBadCursor for a cursor that Lines has not given.
 func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
-	after, ok := parseLineCursor(cursor)
+	after, ok := parseQueueCursor(cursor)
 	if !ok {
 		return nil, "", taskqueue.ErrBadCursor
 	}
-	chosen, args := chosenLines(f, []any{after.Topic, after.Priority, limit + 1})
-	page, err = linesOf(l.read.QueryContext(ctx, strings.Replace(selectLines, "{chosen}", chosen, 1), args...))
+	chosen, args := queueCondition(f, []any{after.Topic, after.Priority, limit + 1})
+	page, err = scanQueues(l.read.QueryContext(ctx, strings.Replace(selectLines, "{chosen}", chosen, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: lines: %w", err)
 	}
@@ -50,11 +50,11 @@ func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor stri
 		return page, "", nil
 	}
 	page = page[:limit]
-	return page, lineCursor(page[limit-1].QueueID), nil
+	return page, queueCursor(page[limit-1].QueueID), nil
 }
 
-// chosenLines is a filter as a condition, with its arguments after the others.
-func chosenLines(f taskqueue.QueueFilter, args []any) (string, []any) {
+// queueCondition is a filter as a condition, with its arguments after the others.
+func queueCondition(f taskqueue.QueueFilter, args []any) (string, []any) {
 	chosen := "true"
 	if f.Busy {
 		chosen = busyLine
@@ -68,14 +68,14 @@ func chosenLines(f taskqueue.QueueFilter, args []any) (string, []any) {
 	return chosen, args
 }
 
-// lineCursor is the cursor of what comes after a line.
-func lineCursor(last taskqueue.QueueID) string {
+// queueCursor is the cursor of what comes after a line.
+func queueCursor(last taskqueue.QueueID) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.Priority, 10) + ":" + last.Topic))
 }
 
-// parseLineCursor gives the line after which the page begins; "" is before all.
+// parseQueueCursor gives the line after which the page begins; "" is before all.
 // It reports false for what lineCursor does not write.
-func parseLineCursor(cursor string) (after taskqueue.QueueID, ok bool) {
+func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 	if cursor == "" {
 		return taskqueue.QueueID{}, true
 	}
@@ -86,7 +86,7 @@ func parseLineCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 	priority, topic, ok := strings.Cut(string(text), ":")
 	after.Topic = topic
 	after.Priority, err = strconv.ParseInt(priority, 10, 64)
-	return after, ok && err == nil && lineCursor(after) == cursor
+	return after, ok && err == nil && queueCursor(after) == cursor
 }
 
 // Backlogs are what waits in the lines of up to so many kinds, by name, each

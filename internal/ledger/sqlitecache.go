@@ -12,21 +12,21 @@ import (
 
 var sqliteDriver sqlite.Driver
 
-// keeping connects to a SQLite file by connections that keep what they have
+// cachingConnector connects to a SQLite file by connections that keep what they have
 // prepared: to prepare a statement costs more there than to run it.
-type keeping struct{ url string }
+type cachingConnector struct{ url string }
 
-func (k keeping) Driver() driver.Driver { return &sqliteDriver }
+func (k cachingConnector) Driver() driver.Driver { return &sqliteDriver }
 
 // Connect waits while others are at the file: they may be turning it to WAL, for
 // which SQLite itself waits for nobody.
-func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectPatience)
+func (k cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	for {
 		conn, err := sqliteDriver.Open(k.url)
 		if err == nil {
-			return &keptConn{conn.(sqliteConn), map[string]sqliteStmt{}}, nil
+			return &cachingConn{conn.(sqliteConn), map[string]sqliteStmt{}}, nil
 		}
 		if fault, ok := errors.AsType[*sqlite.Error](err); !ok || fault.Code()&0xff != sqlite3.SQLITE_BUSY {
 			return nil, err
@@ -39,14 +39,14 @@ func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 }
 
-// maxKept bounds the statements of a connection: some texts are put together of
+// maxCachedStatements bounds the statements of a connection: some texts are put together of
 // what is asked for. Beyond it a new one is kept in place of any other: what is used
 // often soon comes back.
-const maxKept = 200
+const maxCachedStatements = 200
 
-// keptConn is such a connection. It hides that it could run a text that was not
+// cachingConn is such a connection. It hides that it could run a text that was not
 // prepared. One goroutine uses it at a time.
-type keptConn struct {
+type cachingConn struct {
 	sqliteConn
 
 	idle map[string]sqliteStmt // by text
@@ -66,41 +66,41 @@ type sqliteStmt interface {
 	driver.StmtQueryContext
 }
 
-func (c *keptConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+func (c *cachingConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	if s := c.idle[text]; s != nil {
 		delete(c.idle, text)
-		return &keptStmt{s, c, text}, nil
+		return &cachedStmt{s, c, text}, nil
 	}
 	s, err := c.sqliteConn.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}
-	return &keptStmt{s.(sqliteStmt), c, text}, nil
+	return &cachedStmt{s.(sqliteStmt), c, text}, nil
 }
 
 // Close ends the connection with its statements.
-func (c *keptConn) Close() error {
+func (c *cachingConn) Close() error {
 	for _, s := range c.idle {
 		_ = s.Close() // the connection's own error says more
 	}
 	return c.sqliteConn.Close()
 }
 
-type keptStmt struct {
+type cachedStmt struct {
 	sqliteStmt
 
-	conn *keptConn
+	conn *cachingConn
 	text string
 }
 
 // Close gives the statement back, unless another of its text was used beside it.
-func (s *keptStmt) Close() error {
+func (s *cachedStmt) Close() error {
 	idle := s.conn.idle
 	if idle[s.text] != nil {
 		return s.sqliteStmt.Close()
 	}
 	var err error
-	if len(idle) == maxKept {
+	if len(idle) == maxCachedStatements {
 		for text, other := range idle {
 			delete(idle, text)
 			err = other.Close()

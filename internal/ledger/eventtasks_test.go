@@ -47,7 +47,7 @@ func told(t *testing.T, l *Ledger) (all []string) {
 		}
 		tasks, cursor = append(tasks, page...), next
 	}
-	for _, task := range inOrder(tasks) {
+	for _, task := range sortTasks(tasks) {
 		payload := must(l.Task(t.Context(), task.ID))(t).Payload
 		all = append(all, fmt.Sprintf("%s %s %s", strings.ReplaceAll(task.Topic, game, "G"), task.Key, payload))
 	}
@@ -68,7 +68,7 @@ func TestNewResultsAreTold(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openClock(t, db, time.UTC)
-		l.tell, l.pairs = endpoints{"a", "b"}, map[string]int64{game: 1}
+		l.events, l.pairs = endpoints{"a", "b"}, map[string]int64{game: 1}
 		l.set(t, 7)
 		uncounted, other := duel("m2", 2, "p1", "p3"), duel("m1", 3, "p1")
 		uncounted.Counts, other.Game = false, "another.game"
@@ -92,7 +92,7 @@ func TestEndedDaysAreTold(t *testing.T) {
 		t.Parallel()
 		const day = 24 * 3600 * 1000
 		l := openClock(t, db, time.UTC)
-		l.tell = endpoints{"a"}
+		l.events = endpoints{"a"}
 		must(l.Turn(t.Context(), game))(t)
 		wantTold(t, l.Ledger)
 		l.set(t, day)
@@ -141,7 +141,7 @@ func TestNothingIsToldOfWhatFailed(t *testing.T) {
 			wantTold(t, l)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		l.tell = cutOff{endpoints{"a"}, cancel}
+		l.events = cutOff{endpoints{"a"}, cancel}
 		if _, err := l.Commit(ctx, results(r)); !Unavailable(err) {
 			t.Errorf("cut off in the transaction: %v", err)
 		}
@@ -203,7 +203,7 @@ func TestBadEventHoldsUpNothing(t *testing.T) {
 		if got := told(t, l); len(got) != 2 {
 			t.Errorf("told of %q", got)
 		}
-		if n := testutil.ToFloat64(l.refused.WithLabelValues(game)); n != 2*float64(len(spoils)) {
+		if n := testutil.ToFloat64(l.refusedEvents.WithLabelValues(game)); n != 2*float64(len(spoils)) {
 			t.Errorf("counted %v", n)
 		}
 	})

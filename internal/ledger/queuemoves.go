@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"laststand/internal/taskqueue"
+)
+
+func compareQueues(a, b taskqueue.QueueID) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Priority, b.Priority))
+}
+
+// queueMoves is what a transaction does to lines.
+type queueMoves struct {
+	queues    map[taskqueue.QueueID]*queueMove
+	reordered [][]any  // rows of orderLines
+	woken     []string // topics that had nothing to hand out before
+}
+
+// queueMove gives places to tasks, and says what became of a head.
+type queueMove struct {
+	ordering      taskqueue.Ordering
+	setsOrdering  bool              // that is how the line is ordered from now on; false: if there is none yet
+	appended      []*taskqueue.Task // in their order
+	head          string            // the task that is the line's head, "" for nothing to say
+	isRedelivered bool              // it is to be handed out again; false: it has left
+}
+
+func newQueueMoves() *queueMoves { return &queueMoves{queues: map[taskqueue.QueueID]*queueMove{}} }
+
+func (m *queueMoves) queueOf(t *taskqueue.Task) *queueMove {
+	if m.queues[t.Queue()] == nil {
+		m.queues[t.Queue()] = &queueMove{}
+	}
+	return m.queues[t.Queue()]
+}
+
+// append has a new task get a place at the end of its line, and say how that is
+// ordered.
+func (m *queueMoves) append(t *taskqueue.Task) {
+	m.appendAgain(t)
+	m.queueOf(t).setsOrdering = true
+}
+
+// appendAgain has a task get a place at the end of its line once more.
+func (m *queueMoves) appendAgain(t *taskqueue.Task) {
+	line := m.queueOf(t)
+	line.ordering = t.Ordering
+	line.appended = append(line.appended, t)
+}
+
+// releaseHead says that a line waits for its head no more, or hands it out again.
+func (m *queueMoves) releaseHead(t *taskqueue.Task, again bool) {
+	line := m.queueOf(t)
+	line.head, line.isRedelivered = t.ID, again
+}
+
+// updateQueues locks each line, in the order of its rows, or makes it. ready
+// follows; what becomes ready is served as those that have had the least.
+const updateQueues = `
+WITH v (topic, priority, kind, ordering, many, head, again) AS ({rows}), k (kind, vtime) AS MATERIALIZED (
+    SELECT g.kind, COALESCE(
+        (SELECT l.vtime FROM lines l WHERE l.kind = g.kind AND l.ready = 1 ORDER BY l.vtime LIMIT 1),
+        (SELECT l.vtime FROM lines l WHERE l.kind = g.kind AND l.ready = 0 ORDER BY l.vtime DESC LIMIT 1), 0)
+    FROM (SELECT DISTINCT kind FROM v) AS g)
+INSERT INTO lines (topic, priority, kind, ordering, pos, scan, done, head, again, vtime, moved_at)
+SELECT topic, priority, kind, ordering, many, 0, 0, head, again, (SELECT k.vtime FROM k WHERE k.kind = v.kind), {now}
+FROM v WHERE true
+ON CONFLICT (topic, priority) DO UPDATE SET
+    pos = lines.pos + excluded.pos,
+    head = CASE WHEN lines.head = excluded.head AND excluded.again = 0 THEN '' ELSE lines.head END,
+    again = CASE WHEN lines.head = excluded.head THEN excluded.again ELSE lines.again END,
+    vtime = CASE WHEN lines.ready = 0 AND lines.vtime < excluded.vtime THEN excluded.vtime ELSE lines.vtime END,
+    moved_at = excluded.moved_at
+RETURNING topic, priority, ordering, pos, scan, ready`
+
+const updateOrderings = `
+WITH v (topic, priority, ordering) AS ({rows})
+UPDATE lines SET ordering = v.ordering FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority`
+
+// applyMoves locks the lines and gives the tasks their places. Until the commit nobody
+// else gets one there: positions are in commit order, and none is skipped by
+// whoever has read up to it.
+func (l *Ledger) applyMoves(ctx context.Context, tx *sql.Tx, m *queueMoves) error {
+	var rows [][]any
+	for _, key := range slices.SortedFunc(maps.Keys(m.queues), compareQueues) {
+		line := m.queues[key]
+		rows = append(rows, []any{
+			key.Topic, key.Priority, taskqueue.Kind(key.Topic), string(line.ordering), int64(len(line.appended)), line.head, boolToInt(line.isRedelivered),
+		})
+	}
+	if err := l.bulk(tx).run(ctx, l.sql(updateQueues), rows, m.setPositions); err != nil {
+		return err
+	}
+	return l.bulk(tx).run(ctx, updateOrderings, m.reordered, nil)
+}
+
+func (m *queueMoves) setPositions(rows *sql.Rows) error {
+	var key taskqueue.QueueID
+	var ordering taskqueue.Ordering
+	var pos, scan, ready int64
+	if err := rows.Scan(&key.Topic, &key.Priority, &ordering, &pos, &scan, &ready); err != nil {
+		return err
+	}
+	line := m.queues[key]
+	if line.setsOrdering && line.ordering != ordering {
+		m.reordered = append(m.reordered, []any{key.Topic, key.Priority, string(line.ordering)})
+	}
+	first := pos - int64(len(line.appended))
+	for i, t := range line.appended {
+		t.Pos = first + int64(i) + 1
+	}
+	if ready == 1 && (first == scan || line.head != "") {
+		m.woken = append(m.woken, key.Topic)
+	}
+	return nil
+}
+
+// boolToInt is a truth as SQL keeps it.
+func boolToInt(value bool) int64 {
+	if value {
+		return 1
+	}
+	return 0
+}

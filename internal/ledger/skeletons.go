@@ -1,0 +1,274 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"laststand/internal/identity"
+	"laststand/internal/nickname"
+)
+
+// skeletonPage is how many names Respell takes at a time.
+const skeletonPage = 500
+
+// skeletonRules is what skeletons are reckoned by.
+type skeletonRules struct {
+	rules    int64
+	skeleton func(nickname string) (string, error)
+	page     int // names at a time
+}
+
+func currentRules() skeletonRules {
+	return skeletonRules{nickname.RulesVersion, func(name string) (string, error) {
+		n, err := nickname.ParseExisting(name)
+		return n.Skeleton, err
+	}, skeletonPage}
+}
+
+// Respell brings the skeletons of all players up to the rules for nicknames that
+// this program has, and gives how many names have none of their own any more,
+// by game: by the new rules an older name counts as the same. These stay with
+// their owners, who can take another. It goes by pages, each for good once it is
+// committed; it may be ended anywhere and run by several nodes at once, and is
+// cheap when nothing has changed. Names claimed meanwhile by programs of other
+// rules are taken up the next time, as claimed then: views that follow names by
+// their instants have to hear of them. Rules older than the ledger's change
+// nothing: identity.ErrOldRules.
+//
+// From the first page on no claim holds that is spelt by older rules, and each
+// page waits for the claims under way, and they for it.
+func (l *Ledger) Respell(ctx context.Context) (map[string]int, error) {
+	return l.migrateSkeletons(ctx, currentRules())
+}
+
+func (l *Ledger) migrateSkeletons(ctx context.Context, by skeletonRules) (map[string]int, error) {
+	lost := map[string]int{}
+	more, isFirst, tries := true, true, 0
+	for more {
+		p, err := l.migratePage(ctx, by, isFirst)
+		if tries < 5 && ctx.Err() == nil && (breaksUnique(err) || Unavailable(err)) { // somebody claimed a name meanwhile, or settles
+			tries++
+			continue
+		}
+		if err != nil {
+			return lost, fmt.Errorf("ledger: names by the rules in force: %w", err)
+		}
+		for game, n := range p.lostNames {
+			lost[game] += n
+		}
+		more, isFirst, tries = len(p.names) == by.page, false, 0
+	}
+	return lost, nil
+}
+
+// skeletonOverlap is how far back names are taken up again, in ms: they commit out
+// of the order of their instants.
+const skeletonOverlap = 60_000
+
+const (
+	selectProgress = `SELECT rules, done, named_at, game, id FROM spelling WHERE one = 1`
+	updateProgress = `UPDATE spelling SET rules = $1, done = $2, named_at = $3, game = $4, id = $5 WHERE one = 1`
+
+	selectNextNames = `
+SELECT game, id, nickname, skeleton, named_at FROM players
+WHERE (named_at, game, id) > ($1, $2, $3) ORDER BY named_at, game, id LIMIT $4`
+	selectSkeletonHolders = `
+WITH v (game, id, skeleton, named_at) AS ({rows})
+SELECT p.game, p.id, p.skeleton, CASE WHEN (p.named_at, p.id) > (v.named_at, v.id) THEN 1 ELSE 0 END
+FROM v JOIN players p ON p.game = v.game AND p.skeleton = v.skeleton`
+	updateSkeletons = `
+WITH v (game, id, had, skeleton) AS ({rows})
+UPDATE players SET skeleton = v.skeleton FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = v.had`
+	updateRepeated = `
+WITH v (game, id, had, skeleton) AS ({rows})
+UPDATE players SET skeleton = v.skeleton, named_at = {now}
+FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = v.had`
+)
+
+// migratePage takes the next names, under the lock on how far they are; the last
+// ones again where that is wanted.
+func (l *Ledger) migratePage(ctx context.Context, by skeletonRules, isFirst bool) (p skeletonBatch, err error) {
+	err = l.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, l.lockSpelling); err != nil {
+			return err
+		}
+		p = skeletonBatch{lostNames: map[string]int{}, holders: map[gameText]skeletonHolder{}}
+		var rules, done int64
+		err := tx.QueryRowContext(ctx, selectProgress).Scan(&rules, &done, &p.lastNamedAt, &p.last.game, &p.last.text)
+		if err == nil && rules > by.rules {
+			err = identity.ErrOldRules
+		}
+		if err != nil {
+			return err
+		}
+		p.update = updateSkeletons
+		if p.isRepeat = rules == by.rules && done == 1; p.isRepeat {
+			p.update = l.sql(updateRepeated)
+		}
+		switch {
+		case rules < by.rules:
+			done, p.lastNamedAt, p.last = 0, 0, gameText{}
+		case p.isRepeat && isFirst:
+			p.lastNamedAt -= skeletonOverlap
+		}
+		if err := p.migrate(ctx, tx, l.bulk(tx), by); err != nil {
+			return err
+		}
+		if len(p.names) < by.page {
+			done = 1
+		}
+		_, err = tx.ExecContext(ctx, updateProgress, by.rules, done, p.lastNamedAt, p.last.game, p.last.text)
+		return err
+	})
+	return p, err
+}
+
+// skeletonBatch is some names in the order of their claims.
+type skeletonBatch struct {
+	isRepeat    bool // all names were respelt once: what comes now was claimed since
+	update      string
+	lastNamedAt int64
+	last        gameText // by id: up to whom names have been respelt
+	names       []namedPlayer
+	lostNames   map[string]int // by game, those that have lost theirs
+
+	holders map[gameText]skeletonHolder // who has a skeleton that is wanted
+	freed   []skeletonChange            // of skeletons that others on the page are to have
+}
+
+// gameText is a skeleton or an id in a game.
+type gameText struct{ game, text string }
+
+func (p *skeletonBatch) migrate(ctx context.Context, tx *sql.Tx, b bulk, by skeletonRules) error {
+	if err := p.read(ctx, tx, by); err != nil {
+		return err
+	}
+	if err := p.readHolders(ctx, b); err != nil {
+		return err
+	}
+	p.decide()
+	return p.write(ctx, b)
+}
+
+// namedPlayer is a player with the skeleton that the ledger has and the one that it
+// is to have.
+type namedPlayer struct {
+	game, id        string
+	current, wanted string
+	namedAt         int64
+}
+
+// skeletonHolder is who has a skeleton; waits are those whose turn is still to come.
+type skeletonHolder struct {
+	id        string
+	isPending bool
+}
+
+type skeletonChange struct{ game, id, former, skeleton string }
+
+// Marks before the id of a player who has no skeleton of their own, for good or
+// until it is their turn. No name can be claimed by such a skeleton: it holds a
+// control character.
+const (
+	lostMark  = "\x01"
+	movedMark = "\x02"
+)
+
+func (p *skeletonBatch) read(ctx context.Context, tx *sql.Tx, by skeletonRules) error {
+	return scanAll(func(rows *sql.Rows) error {
+		var n namedPlayer
+		var name string
+		if err := rows.Scan(&n.game, &n.id, &name, &n.current, &n.namedAt); err != nil {
+			return err
+		}
+		p.lastNamedAt, p.last = n.namedAt, gameText{n.game, n.id}
+		var err error
+		if n.wanted, err = by.skeleton(name); err != nil {
+			n.wanted = lostMark + n.id // no name by the rules in force
+		}
+		p.names = append(p.names, n)
+		return nil
+	})(tx.QueryContext(ctx, selectNextNames, p.lastNamedAt, p.last.game, p.last.text, by.page))
+}
+
+// readHolders reads who has what is wanted, seen from the first who wants it.
+func (p *skeletonBatch) readHolders(ctx context.Context, b bulk) error {
+	var wanted [][]any
+	seen := map[gameText]bool{}
+	for _, n := range p.names {
+		want := gameText{n.game, n.wanted}
+		if n.wanted != n.current && !seen[want] {
+			seen[want] = true
+			wanted = append(wanted, []any{n.game, n.id, n.wanted, n.namedAt})
+		}
+	}
+	return b.run(ctx, selectSkeletonHolders, wanted, func(rows *sql.Rows) error {
+		var other skeletonHolder
+		var has gameText
+		err := rows.Scan(&has.game, &other.id, &has.text, &other.isPending)
+		p.holders[has] = other
+		return err
+	})
+}
+
+// decide gives each name the skeleton that it wants, unless an older one has it.
+func (p *skeletonBatch) decide() {
+	for i := range p.names {
+		n := &p.names[i]
+		hasLost := strings.HasPrefix(n.current, lostMark)
+		if hasLost && p.isRepeat {
+			n.wanted = n.current
+		}
+		if n.wanted == n.current {
+			continue
+		}
+		if other, exists := p.holders[gameText{n.game, n.wanted}]; exists && other.isPending && !p.isRepeat {
+			p.freeSkeleton(other.id, gameText{n.game, n.wanted})
+		} else if exists {
+			n.wanted = lostMark + n.id
+		}
+		if strings.HasPrefix(n.wanted, lostMark) && !hasLost {
+			p.lostNames[n.game]++
+		}
+		if has := (gameText{n.game, n.current}); p.holders[has].id == n.id { // somebody further on wants it
+			p.freeSkeleton(n.id, has)
+			delete(p.holders, has)
+		}
+		p.holders[gameText{n.game, n.wanted}] = skeletonHolder{id: n.id}
+	}
+}
+
+// freeSkeleton takes a skeleton from a player who is to get another, or whose turn is
+// still to come.
+func (p *skeletonBatch) freeSkeleton(id string, has gameText) {
+	moved := movedMark + id
+	p.freed = append(p.freed, skeletonChange{has.game, id, has.text, moved})
+	for i := range p.names {
+		if n := &p.names[i]; n.game == has.game && n.id == id {
+			n.current = moved
+		}
+	}
+}
+
+// write first frees what others on the page are to have. A player who has been
+// renamed meanwhile is left alone: their turn comes with the new name.
+func (p *skeletonBatch) write(ctx context.Context, b bulk) error {
+	var given []skeletonChange
+	for _, n := range p.names {
+		if n.wanted != n.current {
+			given = append(given, skeletonChange{n.game, n.id, n.current, n.wanted})
+		}
+	}
+	for _, changes := range [][]skeletonChange{p.freed, given} {
+		var rows [][]any
+		for _, c := range changes {
+			rows = append(rows, []any{c.game, c.id, c.former, c.skeleton})
+		}
+		if err := b.run(ctx, p.update, rows, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
