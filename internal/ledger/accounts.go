@@ -13,12 +13,12 @@ var _ identity.Accounts = (*Ledger)(nil)
 
 const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND sub IN ($2, $3) ORDER BY player LIMIT 1`
 
-// rowQuerier is a transaction, or the connections that read.
+// rowQuerier is a transaction or a pool of connections.
 type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// accountPlayer says whom a subject speaks for, "" for one who has been erased.
+// accountPlayer returns the player of an account, "" for an erased one.
 func (l *Ledger) accountPlayer(ctx context.Context, q rowQuerier, game, sub string) (player string, found bool, err error) {
 	err = q.QueryRowContext(ctx, selectAccount, game, sub, l.hashKey.hash(game, sub)).Scan(&player)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -27,9 +27,9 @@ func (l *Ledger) accountPlayer(ctx context.Context, q rowQuerier, game, sub stri
 	return player, err == nil, err
 }
 
-// Known gives the player whom a token's subject speaks for, by its own id or as
-// an account. identity.ErrNotFound where there is none yet, identity.ErrErased
-// where there is none any more.
+// Known returns the player of a token's subject, by its own id or as an account. The
+// error is identity.ErrNotFound if there is none yet, and identity.ErrErased if the
+// player was erased.
 func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Player, error) {
 	id := subject
 	for range maxSubjectChanges {
@@ -51,8 +51,9 @@ func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Play
 	return identity.Player{}, fmt.Errorf("ledger: account %s of %s speaks for %s, who is not there", subject, game, id)
 }
 
-// maxSubjectChanges is how often a subject is looked up while it changes: it is nobody,
-// then a player, then a guest's account, then erased, and never goes back.
+// maxSubjectChanges bounds the look-ups of a subject that changes at the same time. A
+// subject may be unknown, then a player, then a guest's account, then erased; it never
+// goes back.
 const maxSubjectChanges = 5
 
 const (
@@ -63,14 +64,14 @@ const (
 	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
 	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
 
-	// A player of an operator's speaks for itself.
+	// A player of an operator's login service is its own account.
 	selectSelf = `
 SELECT EXISTS (SELECT 1 FROM accounts a WHERE a.game = p.game AND a.sub = p.id AND a.player = p.id)
 FROM players p WHERE p.game = $1 AND p.id = $2`
 	selectSeated = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
-// accountLink is a guest and the account that it is to have.
+// accountLink is a guest and the account to link to it.
 type accountLink struct {
 	*change
 	ledger               *Ledger
@@ -88,7 +89,7 @@ func (l *Ledger) Tie(ctx context.Context, game, guest, account string) error {
 	return nil
 }
 
-// errAlreadyLinked undoes a change that has nothing to change.
+// errAlreadyLinked rolls back a change that is not needed.
 var errAlreadyLinked = errors.New("tied already")
 
 func (t accountLink) run(ctx context.Context) error {
@@ -112,7 +113,7 @@ func (t accountLink) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case isRaced:
-		return t.run(ctx) // once: it is known now
+		return t.run(ctx) // once: the account is known now
 	}
 	if err := t.endUnlinkBan(ctx); err != nil || !wasPlayer {
 		return err
@@ -120,7 +121,7 @@ func (t accountLink) run(ctx context.Context) error {
 	return t.retirePlayer(ctx)
 }
 
-// endUnlinkBan ends what keeps out an account that was untied a moment ago.
+// endUnlinkBan ends the ban of an account that was unlinked a moment ago.
 func (t accountLink) endUnlinkBan(ctx context.Context) error {
 	done, err := t.tx.ExecContext(ctx, endBar, t.game, string(identity.BarUntied), t.account, t.at, "", t.seq)
 	if err != nil {
@@ -132,8 +133,8 @@ func (t accountLink) endUnlinkBan(ctx context.Context) error {
 	return t.nextRevision(ctx, t.ledger)
 }
 
-// claimAccount has the account speak for the guest. Raced: a player of that id has been
-// created this moment.
+// claimAccount links the account to the guest. isRaced means that a player with that id
+// was created at the same time.
 func (t accountLink) claimAccount(ctx context.Context, known bool) (isRaced bool, err error) {
 	statement := insertAccount
 	if known {
@@ -150,8 +151,8 @@ func (t accountLink) claimAccount(ctx context.Context, known bool) (isRaced bool
 	return n == 0, err
 }
 
-// checkAccount says whether the account has been a player, and refuses what cannot be
-// tied.
+// checkAccount reports whether the account was a player, and refuses what cannot be
+// linked.
 func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err error) {
 	var found, guest, another bool
 	var played int64
@@ -174,7 +175,7 @@ func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err erro
 		return false, identity.ErrNotFound
 	case !guest || t.guest == t.account:
 		return false, identity.ErrNotGuest
-	case another: // whom an account may speak for
+	case another: // which other accounts may be linked to
 		return false, fmt.Errorf("%w: it is a guest itself", identity.ErrAccountTaken)
 	}
 	seated := false
@@ -185,10 +186,10 @@ func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err erro
 	return wasPlayer, err
 }
 
-// linkRecordTTL is how long nodes know that sessions of a former player are to end.
+// linkRecordTTL is how long nodes know that the sessions of a former player must end.
 const linkRecordTTL = identity.BarsKept
 
-// retirePlayer ends the player that the account has been.
+// retirePlayer deletes the player that the account was.
 func (t accountLink) retirePlayer(ctx context.Context) error {
 	if _, err := t.tx.ExecContext(ctx, deletePlayer, t.game, t.account); err != nil {
 		return err
@@ -199,10 +200,10 @@ func (t accountLink) retirePlayer(ctx context.Context) error {
 	})
 }
 
-// Erase implements identity.Accounts. The player's name is free and the profile
-// gone at once. What the player has settled stays in the ledger: under the id of a
-// guest, which says nothing; under a random one for a player of an operator's, by
-// steps that EraseNext takes.
+// Erase implements identity.Accounts. The player's name is free and the profile is
+// deleted at once. Results stay in the ledger: under a guest's id, which names nobody,
+// or under a random id for a player of an operator's login service. EraseNext renames
+// the latter in steps.
 func (l *Ledger) Erase(ctx context.Context, game, player string) error {
 	err := l.inChange(ctx, func(c *change) error { return l.erase(ctx, c, game, player) })
 	if err != nil {
@@ -229,9 +230,9 @@ func (l *Ledger) erase(ctx context.Context, c *change, game, player string) erro
 	return l.eraseSubject(ctx, c, erasedSubject{l.hashKey, game, account, false})
 }
 
-// deletePlayer deletes a player, and says whether it was one of an operator's. The head
-// of the game is locked first where results will get another id, as commits do:
-// corrections under way are waited for, and those that come later look.
+// deletePlayer deletes a player, and reports whether it was its own account. If results
+// have to be renamed, it first locks the game's head like commits do: it waits for
+// running corrections, and later ones notice the erasure.
 func (l *Ledger) deletePlayer(ctx context.Context, c *change, game, player string) (wasPlayer bool, err error) {
 	err = c.tx.QueryRowContext(ctx, selectSelf, game, player).Scan(&wasPlayer)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -246,7 +247,7 @@ func (l *Ledger) deletePlayer(ctx context.Context, c *change, game, player strin
 	return wasPlayer, err
 }
 
-// eraseSubject has a subject speak for nobody any more, and its sessions end.
+// eraseSubject replaces a subject by its hash, and ends its sessions.
 func (l *Ledger) eraseSubject(ctx context.Context, c *change, w erasedSubject) error {
 	if err := l.replaceByHash(ctx, c.tx, w); err != nil {
 		return err

@@ -25,13 +25,12 @@ WITH v (game, sub, hash) AS ({rows}) SELECT v.game, v.sub FROM v JOIN accounts a
 	deleteAccounts = `WITH v (game, sub) AS ({rows}) DELETE FROM accounts WHERE (game, sub) IN (SELECT game, sub FROM v)`
 )
 
-// admit inserts players, but for those of whom device, id or skeleton are taken,
-// in one transaction. The id of a player of an operator's is first claimed among
-// accounts: once one has been a guest's account, or erased, it is no player's own
-// any more.
+// admit inserts players in one transaction, except those whose device, id or skeleton is
+// taken. It first claims the ids of players of an operator's login service as accounts.
+// An id that was a guest's account, or was erased, can no longer be a player's own id.
 //
-// All go by ids and then by skeletons, so that two transactions at once do not
-// wait for each other in a circle, unless their devices cross too.
+// Rows are ordered by id and then by skeleton, so that two transactions do not deadlock
+// unless their devices cross too.
 func (l *Ledger) admit(ctx context.Context, all []*registration) error {
 	if len(all) == 1 && all[0].DeviceHash != "" {
 		return l.insertPlayers(ctx, l.bulk(l.write), all)
@@ -64,7 +63,8 @@ func (l *Ledger) admit(ctx context.Context, all []*registration) error {
 	})
 }
 
-// claimIDs gives the ids that nobody has had yet, of players of an operator's.
+// claimIDs claims the ids of players of an operator's login service, and returns those
+// that were new.
 func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*registration) (map[gameText]bool, error) {
 	wanted, own := map[gameText]bool{}, map[gameText]bool{}
 	for _, a := range all {
@@ -81,8 +81,8 @@ func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*registration) (map
 	return own, err
 }
 
-// erased are those of some ids that were erased players'. It is asked once the
-// ids are claimed: whoever is erased at the same time is seen by then.
+// erased returns the ids that belonged to erased players. It runs after the ids were
+// claimed, so it sees concurrent erasures.
 func (l *Ledger) erased(ctx context.Context, b bulk, ids map[gameText]bool) (map[gameText]bool, error) {
 	rows, erased := rowsOf(ids), map[gameText]bool{}
 	for i, row := range rows {
@@ -97,7 +97,7 @@ func (l *Ledger) erased(ctx context.Context, b bulk, ids map[gameText]bool) (map
 	return erased, err
 }
 
-// rowsOf are claims in their order.
+// rowsOf returns claims as sorted rows.
 func rowsOf(claims map[gameText]bool) [][]any {
 	var rows [][]any
 	for c := range claims {
@@ -109,7 +109,7 @@ func rowsOf(claims map[gameText]bool) [][]any {
 	return rows
 }
 
-// insertPlayers sets who has been created.
+// insertPlayers inserts players and marks those that were created.
 func (l *Ledger) insertPlayers(ctx context.Context, b bulk, all []*registration) error {
 	type key struct{ game, id, skeleton string }
 	keyOf := func(a *registration) key { return key{a.Game, a.ID, a.Skeleton} }

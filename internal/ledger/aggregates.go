@@ -6,11 +6,11 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// aggregateColumns are the columns of leaderboard.Parts wherever they are kept, in
-// the order of partValues and partPlaces.
+// aggregateColumns are the columns of leaderboard.Aggregates in all tables, in the
+// order of aggregateValues and aggregatePointers.
 const aggregateColumns = `score, time_ms, limit_ms, matches, asked, answered, correct`
 
-// eachAggregate is a piece of SQL for each of partColumns, the column in place of @.
+// eachAggregate repeats a piece of SQL for each aggregate column, which replaces @.
 func eachAggregate(piece string) string {
 	columns := strings.Split(aggregateColumns, ", ")
 	for i, column := range columns {
@@ -23,7 +23,7 @@ func aggregateValues(p leaderboard.Aggregates) []any {
 	return []any{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct}
 }
 
-// aggregatePointers are where Scan puts the columns.
+// aggregatePointers returns the destinations for Scan.
 func aggregatePointers(p *leaderboard.Aggregates) []any {
 	return []any{&p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
 }

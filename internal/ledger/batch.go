@@ -13,27 +13,27 @@ import (
 	"laststand/internal/settle"
 )
 
-// batch is the results of one commit and what became of them.
+// batch holds the results of one commit and their outcomes.
 type batch struct {
-	items     []*batchItem // each match once, in the order given
+	items     []*batchItem // each match once, in the given order
 	byKey     map[matchKey]*batchItem
 	committed []settle.Committed
 }
 
-// batchItem is one result on its way.
+// batchItem is one result of a batch.
 type batchItem struct {
 	result    *match.Result
-	text      string // its summary as JSON
+	text      string // summary as JSON
 	committed *settle.Committed
-	entries   []*entry // empty unless the result counts
-	counts    bool     // by what the ledger holds
+	entries   []*entry // empty if the result does not count
+	counts    bool     // whether the result counts in the ledger
 }
 
 type matchKey struct{ game, id string }
 
 func keyOf(r *match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
-// newBatch checks the results. A match that is there twice is taken once.
+// newBatch checks the results. It takes a repeated match once.
 func newBatch(results []match.Result) (*batch, error) {
 	b := &batch{byKey: map[matchKey]*batchItem{}, committed: make([]settle.Committed, len(results))}
 	for i := range results {
@@ -64,7 +64,7 @@ func newItem(r *match.Result, out *settle.Committed) (*batchItem, error) {
 	return it, nil
 }
 
-// setResult makes r the result that is recorded.
+// setResult sets the result to record.
 func (it *batchItem) setResult(r *match.Result) error {
 	text, err := json.Marshal(r.Summary())
 	if err != nil {
@@ -74,7 +74,7 @@ func (it *batchItem) setResult(r *match.Result) error {
 	return nil
 }
 
-// results is what Commit gives.
+// results returns the outcomes for Commit.
 func (b *batch) results(results []match.Result) []settle.Committed {
 	for i := range results {
 		b.committed[i].Counted = b.byKey[keyOf(&results[i])].counts
@@ -82,8 +82,8 @@ func (b *batch) results(results []match.Result) []settle.Committed {
 	return b.committed
 }
 
-// matchRows are the rows of insertMatch, in the one order in which all batches
-// lock match ids.
+// matchRows returns the rows of insertMatch, in the order in which all batches lock
+// match ids.
 func (b *batch) matchRows() [][]any {
 	var rows [][]any
 	for _, it := range slices.SortedFunc(slices.Values(b.items), compareItems) {
@@ -96,7 +96,7 @@ func compareItems(a, b *batchItem) int {
 	return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
 }
 
-// scanNew learns from what insertMatch returns that a match is new.
+// scanNew reads from insertMatch that a match is new.
 func (b *batch) scanNew(rows *sql.Rows) error {
 	var key matchKey
 	if err := rows.Scan(&key.game, &key.id); err != nil {
@@ -106,8 +106,8 @@ func (b *batch) scanNew(rows *sql.Rows) error {
 	return nil
 }
 
-// knownRows are the rows of selectKnown: results that the ledger had already,
-// and that would count.
+// knownRows returns the rows of selectKnown: results that the ledger already has and
+// that would count.
 func (b *batch) knownRows() [][]any {
 	var rows [][]any
 	for _, it := range b.items {
@@ -118,7 +118,7 @@ func (b *batch) knownRows() [][]any {
 	return rows
 }
 
-// scanKnown learns whether a match that the ledger had already has counted.
+// scanKnown reads whether a known match counts.
 func (b *batch) scanKnown(rows *sql.Rows) error {
 	var key matchKey
 	var text string
@@ -131,7 +131,7 @@ func (b *batch) scanKnown(rows *sql.Rows) error {
 	return err
 }
 
-// newByGame are the new results of each game, in the order given.
+// newByGame returns the new results of each game, in the given order.
 func (b *batch) newByGame() map[string][]*batchItem {
 	games := map[string][]*batchItem{}
 	for _, it := range b.items {
@@ -142,7 +142,7 @@ func (b *batch) newByGame() map[string][]*batchItem {
 	return games
 }
 
-// setPosition tells the caller where the result lies.
+// setPosition sets the positions of the result's entries in the outcome.
 func (it *batchItem) setPosition(at int64) {
 	it.committed.At = at
 	if n := len(it.entries); n > 0 {
@@ -150,8 +150,8 @@ func (it *batchItem) setPosition(at int64) {
 	}
 }
 
-// playerRows are the rows of updatePlayer: one for each player whose totals or
-// rating change, however many of the results are theirs.
+// playerRows returns the rows of updatePlayer: one for each player whose totals or
+// rating change.
 func playerRows(game string, items []*batchItem) ([][]any, error) {
 	sums := map[string]*playerSum{}
 	sumOf := func(player string) *playerSum {
@@ -182,10 +182,10 @@ func playerRows(game string, items []*batchItem) ([][]any, error) {
 	return rows, nil
 }
 
-// playerSum is what a batch does to one player.
+// playerSum is the change of one player by a batch.
 type playerSum struct {
 	aggregates leaderboard.Aggregates
-	rating     string // JSON; "": as it was
+	rating     string // JSON; "": unchanged
 	rated      int64
 }
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A bulk runs one statement over many rows in a transaction, in the way that is
-// quick on its database: row by row with a prepared statement on SQLite, many
-// rows at once on PostgreSQL, some six times as fast there.
+// bulk runs one statement for many rows in a transaction, in the way that is fast on
+// the database: row by row with a prepared statement on SQLite, and many rows at once
+// on PostgreSQL, which is about six times as fast there.
 //
 // The statement reads the rows from {rows}, a SELECT of their columns in order:
 //
@@ -23,7 +23,7 @@ type bulk interface {
 	run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
 }
 
-// executor is a transaction, or a database, where each statement is one.
+// executor is a transaction, or a database in which each statement is a transaction.
 type executor interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
@@ -56,7 +56,7 @@ func (b rowBulk) run(ctx context.Context, text string, rows [][]any, scan func(*
 	return nil
 }
 
-// arrayBulk is the bulk of PostgreSQL: a column an array.
+// arrayBulk is the bulk of PostgreSQL: each column is an array.
 type arrayBulk struct{ executor executor }
 
 // maxBulkRows bounds the rows of one statement.
@@ -79,15 +79,14 @@ func (b arrayBulk) run(ctx context.Context, text string, rows [][]any, scan func
 	return nil
 }
 
-// unnestRows reads arrays as rows. The LIMIT limits nothing: by it the planner takes
-// the list for a short one, and finds by an index what belongs to each row. Else
-// it would read whole tables while they are small, and go on so as they grow: it
-// keeps its plans until it is told that a table has grown.
+// unnestRows returns a SELECT that reads arrays as rows. Its LIMIT limits nothing: it
+// makes the planner assume a short list and look up each row by an index. Otherwise the
+// planner would scan small tables, and keep that plan as they grow.
 func unnestRows(types []string) string {
 	return "SELECT * FROM unnest(" + strings.Join(types, ", ") + ") LIMIT (SELECT CAST(NULL AS BIGINT))"
 }
 
-// columnsOf turns rows into arrays and the parameters that name their types.
+// columnsOf converts rows to arrays, with parameters that name their types.
 func columnsOf(rows [][]any) (types []string, columns []any) {
 	for i, first := range rows[0] {
 		if _, ok := first.(string); ok {
@@ -109,7 +108,7 @@ func column[T any](rows [][]any, i int) []T {
 	return values
 }
 
-// scanAll hands each row of a query to scan and closes the query.
+// scanAll calls scan for each row of a query, and closes the query.
 func scanAll(scan func(*sql.Rows) error) func(*sql.Rows, error) error {
 	return func(rows *sql.Rows, err error) error {
 		if err != nil {

@@ -8,11 +8,11 @@ import (
 	"laststand/internal/match"
 )
 
-// maxID bounds an id of the wire contract, in bytes.
+// maxID is the largest length of an id of the wire contract, in bytes.
 const maxID = 64
 
-// checkResult refuses with ErrBadResult what would break the ledger's sums or
-// its keys.
+// checkResult returns ErrBadResult for a result that would break the ledger's sums or
+// keys.
 func checkResult(r *match.Result) error {
 	if isBadID(r.Match) || isBadID(r.Game) {
 		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxID)
@@ -31,7 +31,7 @@ func checkResult(r *match.Result) error {
 		}
 		players[s.Player] = true
 		if s.Score < 0 || s.TimeMS < 0 || s.LimitMS < 0 || s.Asked < 0 || s.Answered < 0 || s.Correct < 0 {
-			return fmt.Errorf("%w: match %s: player %q has a negative part", ErrBadResult, r.Match, s.Player)
+			return fmt.Errorf("%w: match %s: player %q has a negative value", ErrBadResult, r.Match, s.Player)
 		}
 		if s.Rating != nil && !rated {
 			return fmt.Errorf("%w: match %s: player %q has a rating, which both players of a duel have or none", ErrBadResult, r.Match, s.Player)
@@ -58,7 +58,7 @@ func isBadID(id string) bool {
 	})
 }
 
-// humans are the standings of a result that are no bots'.
+// humans iterates over the standings of a result, without bots.
 func humans(r *match.Result) iter.Seq[*match.Standing] {
 	return func(yield func(*match.Standing) bool) {
 		for i := range r.Standings {

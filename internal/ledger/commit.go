@@ -14,19 +14,19 @@ import (
 
 var _ settle.Ledger = (*Ledger)(nil)
 
-// Commit takes results into the ledger in one transaction, each match once
-// however often it is given: its record, the history of its human seats and, if it
-// counts, an entry and the totals of each of them and an entry of each of its teams
-// that has a player: entries in the order given, teams after players. A rated duel
-// changes the ratings that its players have by then, in the order of entries. A
-// duel beyond its game's limit of duels of one pair does not count and changes no
-// rating, and is recorded so. The tasks that tell of new results, and of days that
-// are over with them, are enqueued with them. It answers in the order given too,
-// once all is on disk.
+// Commit adds results to the ledger in one transaction. A match is added only once,
+// however often it is given. Commit stores the record of the match and the history of
+// its human seats. A result that counts also adds an entry and the totals for each
+// player, and an entry for each team with players: in the given order, players first.
 //
-// After an error nothing has changed, but for a connection lost during the
-// commit: then it is unknown, and the same results given again settle it.
-// ErrBadResult: one of them can never be taken.
+// A rated duel changes the ratings that its players have at that time. A duel above its
+// game's limit per pair does not count and changes no rating; it is recorded so. Commit
+// also enqueues the tasks that report new results and ended days. It returns, in the
+// given order, when everything is on disk.
+//
+// After an error nothing has changed. If the connection was lost during the commit, the
+// outcome is unknown, and the same results can be given again. ErrBadResult means that a
+// result can never be committed.
 func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
 	b, err := newBatch(results)
 	if err == nil {
@@ -38,10 +38,9 @@ func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.C
 	return b.results(results), nil
 }
 
-// commit is the transaction. Locks are taken in one order everywhere, so that
-// batches never wait for each other in a circle: match ids, heads by game with
-// players, teams and days under their game's head, and last the lines of the tasks
-// that it gives: whoever holds a line waits for none of the others.
+// commit is the transaction. All transactions take locks in one order, so that batches
+// cannot deadlock: match ids, heads by game, then players, teams and days of that game,
+// and at last the queues of the new tasks.
 func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []taskqueue.NewTask, err error) {
 	bulk := l.bulk(tx)
 	if err := bulk.run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {
@@ -64,8 +63,8 @@ func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []task
 	return tasks, nil
 }
 
-// commitGame writes what the new results of one game leave behind, under the
-// lock on its head, and gives the tasks that tell of it.
+// commitGame writes the new results of one game under the lock on its head. It returns
+// the tasks that report them.
 func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) ([]taskqueue.NewTask, error) {
 	h, err := l.lockHead(ctx, tx, game)
 	if err != nil {

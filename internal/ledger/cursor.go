@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// cursorAt is the cursor of what comes before an instant (epoch ms) and an id,
-// newest first.
+// cursorAt returns the cursor to the rows before an instant (epoch ms) and an id, newest
+// first.
 func cursorAt(at int64, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at, 10) + ":" + id))
 }
 
-// parseCursor gives the place before which the page begins; "" is the newest.
-// It reports false for what cursorAt does not write.
+// parseCursor returns the place before which the page begins; "" is the newest. ok is
+// false if cursorAt has not written the cursor.
 func parseCursor(cursor string) (at int64, id string, ok bool) {
 	if cursor == "" {
 		return math.MaxInt64, "", true

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// maxDaysAtOnce is how many days may turn at once without further proof.
+	// maxDaysAtOnce is how many days may begin at once without a check of other clocks.
 	maxDaysAtOnce = 2
-	// maxClockDifference is how far two clocks may be apart that agree on a day.
+	// maxClockDifference is the largest difference of clocks that agree on a day.
 	maxClockDifference = int64(time.Hour / time.Millisecond)
 )
 
-// dayClocks are the clocks that the database's has to agree with before a day
-// turns, and the games whose day is held since they do not.
+// dayClocks are the clocks that must confirm the database's clock before a day begins.
+// They also hold the games whose next day is blocked, because the clocks disagree.
 type dayClocks struct {
-	cluster     func() int64 // cluster time; nil: there is no second clock
-	processTime func() int64 // the time at the start and this process's own since; nil: not asked
+	cluster     func() int64 // cluster time; nil: no second clock
+	processTime func() int64 // time at the start plus this process's own clock; nil: not used
 	days        *prometheus.GaugeVec
 	blocks      *prometheus.CounterVec
 
 	mu          sync.Mutex
-	blockedDays map[string]string // game to the day that the database's clock tells
+	blockedDays map[string]string // game → day by the database's clock
 }
 
-// The reasons of laststand_ledger_day_blocks_total.
+// Reasons of laststand_ledger_day_blocks_total.
 const (
-	reasonStep         = "leap"         // more than maxDays at once, which this process's own clock contradicts
-	reasonContradicted = "contradicted" // cluster time is more than maxApart before the day
+	reasonStep         = "leap"         // more than maxDaysAtOnce, and this process's clock disagrees
+	reasonContradicted = "contradicted" // cluster time is more than maxClockDifference before the day
 )
 
 func newDayClocks(c Config, started int64) *dayClocks {
@@ -55,8 +55,8 @@ func newDayClocks(c Config, started int64) *dayClocks {
 	return d
 }
 
-// disagreement is why days may not turn up to the one of an instant of the database's
-// clock; "" where the clocks agree.
+// disagreement returns why the days up to today must not begin, or "" if the clocks
+// agree.
 func (d *dayClocks) disagreement(days int, today string, now int64, zone *time.Location) string {
 	if days > maxDaysAtOnce && d.processTime != nil && max(now-d.processTime(), d.processTime()-now) > maxClockDifference {
 		return reasonStep
@@ -67,7 +67,8 @@ func (d *dayClocks) disagreement(days int, today string, now int64, zone *time.L
 	return ""
 }
 
-// setBlocked keeps whether the day of a game is held, and says whether that is news.
+// setBlocked records whether the next day of a game is blocked, and reports whether that
+// is new.
 func (d *dayClocks) setBlocked(game, today, reason string) (isNew bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,8 +99,8 @@ INSERT INTO confirmed_days (game, day, at) VALUES ($1, $2, {now})
 ON CONFLICT (game) DO UPDATE SET day = excluded.day, at = excluded.at`
 )
 
-// ConfirmDay lets the days of a game turn up to one, whatever other clocks say:
-// an operator knows that the database's clock is right.
+// ConfirmDay allows the days of a game up to a day to begin, although other clocks
+// disagree. An operator calls it who knows that the database's clock is right.
 func (l *Ledger) ConfirmDay(ctx context.Context, game, day string) error {
 	if _, err := l.exec(ctx, confirmDay, game, day); err != nil {
 		return fmt.Errorf("ledger: confirm a day of %s: %w", game, err)
@@ -107,8 +108,9 @@ func (l *Ledger) ConfirmDay(ctx context.Context, game, day string) error {
 	return nil
 }
 
-// allowedDays cuts the days that may turn now: all, or those that an operator has
-// confirmed while the clocks do not agree. The first day of a game is not doubted.
+// allowedDays returns the days that may begin now: all of them, or those that an
+// operator has confirmed while the clocks disagree. The first day of a game is always
+// allowed.
 func (l *Ledger) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []string) ([]string, error) {
 	if len(days) == 0 {
 		l.releaseDay(h, h.day)
@@ -142,8 +144,8 @@ func (l *Ledger) confirmed(ctx context.Context, tx *sql.Tx, game string) (day st
 	return day, err
 }
 
-// releaseDay ends the hold on a game's day, as its clock was put right and no day is
-// left to turn.
+// releaseDay ends the block of a game's day when the clock was corrected and no day has
+// to begin.
 func (l *Ledger) releaseDay(h *head, today string) {
 	if l.clocks.isBlocked(h.game) {
 		l.logDayBlock(h, today, "")
@@ -155,9 +157,8 @@ func (l *Ledger) logDayBlock(h *head, today, reason string) {
 		return
 	}
 	if reason == "" {
-		l.log.Info("the clocks agree on the day again, or it was confirmed; days turn", "game", h.game, "day", today)
+		l.log.Info("day change unblocked", "game", h.game, "day", today)
 		return
 	}
-	l.log.Error("the day of a game is held: the database's clock tells another than cluster time or this process's clock; "+
-		"correct the clock, or confirm the day with `server days confirm`", "game", h.game, "held_day", h.day, "database_day", today, "reason", reason)
+	l.log.Error("day change blocked: clocks disagree; correct the database clock or run `server days confirm`", "game", h.game, "held_day", h.day, "database_day", today, "reason", reason)
 }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// maxNewDays bounds the days that one batch may turn: a hundred years.
+// maxNewDays bounds the days that one batch may start: a hundred years.
 const maxNewDays = 36525
 
-// civilDay is the date of an instant (epoch ms) in a zone, YYYY-MM-DD.
+// civilDay returns the date of an instant (epoch ms) in a zone, YYYY-MM-DD.
 func civilDay(at int64, zone *time.Location) string {
 	return time.UnixMilli(at).In(zone).Format(time.DateOnly)
 }
 
-// daysAfter are the dates after a day up to and with today, in order: none if
-// the clock stands at or before that day, today alone if there was no day yet.
+// daysAfter returns the dates after day up to and including today, in order. It returns
+// none if the clock is at or before day, and today alone if there was no day yet.
 func daysAfter(day, today string) ([]string, error) {
 	if day == "" {
 		return []string{today}, nil

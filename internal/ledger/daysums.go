@@ -26,14 +26,13 @@ FROM days d WHERE d.game = $1 AND d.day = $2`
 SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day = $2 AND whose = $3` + orderByBytes
 )
 
-// ledgerDay is a row of days. Its rows are after pos and before end, 0 for the
-// open day.
+// ledgerDay is a row of days. Its entries are after pos and before end, which is 0 for
+// the open day.
 type ledgerDay struct {
 	pos, summed, summedTo, end int64
 }
 
-// scanDay reads the row of selectDay; found is false for a day that the game has
-// not had.
+// scanDay scans selectDay. found is false for a day that the game has not had.
 func scanDay(row *sql.Row) (d ledgerDay, found bool, err error) {
 	err = row.Scan(&d.pos, &d.summed, &d.summedTo, &d.end)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -42,7 +41,7 @@ func scanDay(row *sql.Row) (d ledgerDay, found bool, err error) {
 	return d, err == nil, err
 }
 
-// HasDaySums reports whether the ledger keeps the sums of a day that is over.
+// HasDaySums reports whether the ledger stores the sums of a past day.
 func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error) {
 	d, _, err := scanDay(l.read.QueryRowContext(ctx, selectDay, game, day))
 	if err != nil {
@@ -51,12 +50,12 @@ func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error)
 	return d.summed == 1, nil
 }
 
-// DayVersion is another one after every correction of a day, and after the
-// ledger was rolled back and the day ended anew: while it is the same, so is what
-// a day that is over holds. 0 for a day that the game has not had.
+// DayVersion returns a number that changes with every correction of a day. It also
+// changes if the ledger is rolled back and the day ends again. While it is the same, the
+// content of a past day is the same. It is 0 for a day that the game has not had.
 func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error) {
 	var version int64
-	var end string // the row that turned to the next day
+	var end string // id of the row that starts the next day
 	err := l.read.QueryRowContext(ctx, selectVersion, game, day).Scan(&version, &end)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -71,9 +70,9 @@ func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error
 
 var selectRowsOfDay = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + orderByBytes
 
-// ReadDaySums calls each with what every holder of a kind has from a day, ascending
-// by id in bytes, until it returns an error, which DaySums then returns. A day
-// that is not summed yet is reckoned from its rows.
+// ReadDaySums calls each with the sum of every holder of a kind on a day, by id in
+// ascending byte order. It stops at the first error of each and returns it. If the day
+// is not summed yet, the sums are computed from its entries.
 func (l *Ledger) ReadDaySums(ctx context.Context, game, day string, kind leaderboard.Kind, each func(leaderboard.Sum) error) error {
 	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
 		d, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, game, day))

@@ -11,28 +11,28 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect is all that SQLite and PostgreSQL do not have in common.
+// dialect has everything in which SQLite and PostgreSQL differ.
 type dialect struct {
 	name                  goose.Dialect
-	clock                 string // a SQL expression: the database's clock now, epoch ms
+	clock                 string // SQL expression of the database's current time, epoch ms
 	txOptions             *sql.TxOptions
 	snapshotOptions       *sql.TxOptions // of a transaction that reads one moment
-	allowIdle             string         // begins a transaction that may stand still, as others may not; "": all may
-	lockSpelling          string         // has claims of names wait, those under way having ended, until the transaction ends
-	forUpdate, skipLocked string         // the end of a SELECT that locks its rows; of one that leaves out locked ones
-	forShare              string         // the end of a SELECT whose row stays until the transaction ends
-	inSelect              string         // before (SELECT …)): is among these; on SQLite of one row
-	fromIDs, inIDs        string         // in FROM, what goes through the list of ids that is $2; after a column: is one of them
+	allowIdle             string         // statement that allows a transaction to be idle; "": all may be idle
+	lockSpelling          string         // statement that blocks claims of names until the transaction ends
+	forUpdate, skipLocked string         // end of a SELECT that locks its rows; of one that skips locked rows
+	forShare              string         // end of a SELECT whose row must not change until the transaction ends
+	inSelect              string         // before "(SELECT …))": is one of its values; on SQLite the SELECT has one row
+	fromIDs, inIDs        string         // in FROM: iterates over the ids in $2; after a column: is one of these ids
 	idList                func(ids []string) any
 	bulk                  func(in executor) bulk
-	registrationWorkers   int       // transactions of new players at once
-	once                  sync.Once // makes names
+	registrationWorkers   int       // concurrent registration transactions
+	once                  sync.Once // initializes replacer
 	replacer              *strings.Replacer
-	openListener          func(ctx context.Context) (*pgx.Conn, error) // beside the pool, to listen on; nil: there is nothing to hear
+	openListener          func(ctx context.Context) (*pgx.Conn, error) // opens a connection to listen on; nil: the database has no notifications
 }
 
-// sql puts the clock in place of {now}, and what else the dialect has in place of
-// its name in braces.
+// sql replaces {now} by the clock, and the other names in braces by their text in the
+// dialect.
 func (d *dialect) sql(text string) string {
 	d.once.Do(func() {
 		d.replacer = strings.NewReplacer("{now}", d.clock, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelect, "{ids}", d.fromIDs, "{listed}", d.inIDs)
@@ -40,7 +40,7 @@ func (d *dialect) sql(text string) string {
 	return d.replacer.Replace(text)
 }
 
-// placeholders is "$from, …" for n parameters.
+// placeholders returns "$from, …" for n parameters.
 func placeholders(from, n int) string {
 	marks := make([]string, n)
 	for i := range marks {

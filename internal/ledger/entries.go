@@ -9,15 +9,15 @@ import (
 	"laststand/internal/match"
 )
 
-// entry is one row of a game's ledger and the match that it follows from, ""
-// for a turn. A correction has the position of the row that it takes back.
+// entry is one row of a game's ledger with the match that caused it, "" for the start of
+// a day. A correction has the position of the corrected row.
 type entry struct {
 	leaderboard.Row
 	match        string
 	correctedPos int64
 }
 
-// playerEntries are what a counting result gives its players.
+// playerEntries returns the entries of the players of a counting result.
 func playerEntries(r *match.Result) []*entry {
 	var all []*entry
 	for s := range humans(r) {
@@ -26,8 +26,8 @@ func playerEntries(r *match.Result) []*entry {
 	return all
 }
 
-// teamEntries are what a counting result gives its teams: their own scores, and
-// else the sums over their players. A team without players gets nothing.
+// teamEntries returns the entries of the teams of a counting result: their own scores,
+// and the sums over their players for everything else. A team without players has none.
 func teamEntries(r *match.Result) []*entry {
 	if len(r.Teams) == 0 {
 		return nil
@@ -65,7 +65,7 @@ const insertEntry = `
 WITH v (` + entryColumns + `) AS ({rows})
 INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WHERE true`
 
-// row is the entry's row of insertEntry.
+// row returns the entry's row of insertEntry.
 func (e *entry) row(game string) []any {
 	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.match, string(e.HolderKind), e.Holder,
 		e.TargetDay, e.correctedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)
@@ -75,8 +75,8 @@ const selectEntries = `
 SELECT pos, id, kind, day, at, whose, holder, of_day, newest, newest_of_day, ` + aggregateColumns + `
 FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
 
-// ReadRows gives up to limit rows of a game's ledger after a position, in order
-// and without gaps.
+// ReadRows returns up to limit rows of a game's ledger after a position, in order and
+// without gaps.
 func (l *Ledger) ReadRows(ctx context.Context, game string, after int64, limit int) ([]leaderboard.Row, error) {
 	var all []leaderboard.Row
 	err := scanAll(func(rows *sql.Rows) error {

@@ -14,17 +14,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What the ledger refuses.
+// Errors of requests that the ledger refuses.
 var (
 	ErrNotFound  = errors.New("ledger: not found")
 	ErrBadResult = errors.New("ledger: result refused")
-	// ErrErasing passes by itself: see EraseNext.
+	// ErrErasing is temporary: see EraseNext.
 	ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 )
 
-// Unavailable reports whether an error is the database's condition (out of
-// reach, out of time, busy, its disk full) and not the fault of what was asked
-// of it: the same call may succeed later.
+// Unavailable reports whether an error comes from the state of the database:
+// unreachable, too slow, busy, disk full. The same call may succeed later.
 func Unavailable(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyForgotten) || errors.Is(err, errClosed) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
@@ -45,9 +44,8 @@ func Unavailable(err error) bool {
 	return false
 }
 
-// RefusesResult reports whether an error of Commit is the fault of what a result
-// says, so that the same result can never be taken. Any other error, known or not,
-// is a condition of the database or of its tables, and may pass.
+// RefusesResult reports whether an error of Commit is caused by the content of a result,
+// so that the same result can never be committed. All other errors may be temporary.
 func RefusesResult(err error) bool {
 	if errors.Is(err, ErrBadResult) {
 		return true
@@ -59,12 +57,12 @@ func RefusesResult(err error) bool {
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK
 }
 
-// badData are the SQLSTATEs of data that cannot be stored: a character that the
-// encoding lacks, a character that cannot be translated, a check that fails.
+// badData are the SQLSTATEs of data that cannot be stored: a character that the encoding
+// lacks, a character that cannot be translated, a failed check.
 var badData = []string{"22021", "22P05", "23514"}
 
-// postgresUnavailable judges by the class of a SQLSTATE (PostgreSQL manual,
-// appendix A).
+// postgresUnavailable decides by the class of a SQLSTATE (PostgreSQL manual, appendix
+// A).
 func postgresUnavailable(code string) bool {
 	switch code[:min(2, len(code))] {
 	case "08", // connection
@@ -97,7 +95,7 @@ func breaksUnique(err error) bool {
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
-// withAdvice adds to an error of the start what can be done about it.
+// withAdvice adds to an error of the start what the operator can do.
 func withAdvice(err error, c Config) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {

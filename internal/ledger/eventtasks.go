@@ -12,9 +12,9 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// inTxWithTasks runs f in one writing transaction, which enqueues at its end the
-// tasks that f gives: they are there if and only if what f has written is. Once
-// all is on disk it rings for them.
+// inTxWithTasks runs f in one writing transaction, and enqueues the tasks that f returns
+// at its end. So the tasks exist if and only if the changes of f do. After the commit it
+// notifies their topics.
 func (l *Ledger) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue.NewTask, error)) error {
 	return l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		tasks, err := f(tx)
@@ -28,8 +28,7 @@ func (l *Ledger) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue
 	})
 }
 
-// eventTasks are the tasks that tell of the days that a head ends, then of results
-// that are new.
+// eventTasks returns the tasks that report ended days, and then new results.
 func (l *Ledger) eventTasks(h *head, items ...*batchItem) (tasks []taskqueue.NewTask) {
 	if l.events == nil {
 		return nil
@@ -43,15 +42,15 @@ func (l *Ledger) eventTasks(h *head, items ...*batchItem) (tasks []taskqueue.New
 	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return l.isRefused(h.game, n) })
 }
 
-// isRefused reports that the queue can never take a task of a game's: it is left
-// out, so that it does not hold up what it was to tell of.
+// isRefused reports whether the queue can never accept a task. Such a task is dropped,
+// so that it does not block the result or the day.
 func (l *Ledger) isRefused(game string, n taskqueue.NewTask) bool {
 	err := n.Check()
 	if err == nil {
 		return false
 	}
 	l.refusedEvents.WithLabelValues(game).Inc()
-	l.log.Error("an event is not told, by a fault of the server: its task cannot be enqueued",
+	l.log.Error("event dropped: task queue refuses its task",
 		"game", game, "topic", n.Topic, "key", n.Key, "error", err)
 	return true
 }

@@ -11,10 +11,10 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Turn writes the turns of the days that have passed for a game, the first day
-// for one that has none yet, with the tasks that tell of those that are over, and
-// reports whether there were any. Commit does so too, before its entries: Turn is
-// for quiet games, and cheap when called in vain.
+// Turn adds the entries for the days that have begun since the last entry, and the tasks
+// that report the ended days. It reports whether there were any. Commit does the same
+// before its entries. Turn is for games without results, and cheap if there is nothing
+// to do.
 func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 	day, today, err := l.day(ctx, game)
 	if err != nil {
@@ -41,8 +41,8 @@ func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 
 const selectToday = `SELECT COALESCE((SELECT day FROM heads WHERE game = $1), ''), {now}`
 
-// day is the day that a game is at, "" before its first, and the one that the
-// database's clock tells, which may be earlier.
+// day returns the game's current day, "" before its first day, and today's date by the
+// database's clock, which may be earlier.
 func (l *Ledger) day(ctx context.Context, game string) (day, today string, err error) {
 	var now int64
 	if err := l.read.QueryRowContext(ctx, l.sql(selectToday), game).Scan(&day, &now); err != nil {
@@ -54,7 +54,7 @@ func (l *Ledger) day(ctx context.Context, game string) (day, today string, err e
 const selectHead = `
 SELECT h.pos, h.day, h.first_day, e.id FROM heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
 
-// Head says how far a game's ledger goes: the watermark of a view that has
+// Head returns the last position of a game's ledger, as the watermark of a view that has
 // applied all of it. Pos is 0 for a game without entries.
 func (l *Ledger) Head(ctx context.Context, game string) (leaderboard.Watermark, error) {
 	head, _, err := l.headOf(l.read.QueryRowContext(ctx, selectHead, game))
@@ -64,7 +64,7 @@ func (l *Ledger) Head(ctx context.Context, game string) (leaderboard.Watermark, 
 	return head, nil
 }
 
-// headOf reads the row of selectHead, which a game without entries has not.
+// headOf scans selectHead. A game without entries has no such row.
 func (l *Ledger) headOf(row *sql.Row) (head leaderboard.Watermark, first string, err error) {
 	head.Epoch = l.epoch
 	err = row.Scan(&head.Pos, &head.Day, &first, &head.RowID)
@@ -74,15 +74,14 @@ func (l *Ledger) headOf(row *sql.Row) (head leaderboard.Watermark, first string,
 	return head, first, err
 }
 
-// head is a game's head, locked until the transaction ends, with the entries
-// that come after it.
+// head is a game's head, locked until the transaction ends, with the entries to add.
 type head struct {
 	game      string
-	pos       int64 // of the last entry
+	pos       int64 // position of the last entry
 	day       string
 	now       int64
-	entries   []*entry // turns first
-	endedDays []string // the days that these turns are the end of
+	entries   []*entry // starts of days first
+	endedDays []string // days that end with these entries
 }
 
 const (
@@ -94,8 +93,8 @@ WITH v (game, day, pos) AS ({rows})
 INSERT INTO days (game, day, pos) SELECT game, day, pos FROM v WHERE true`
 )
 
-// lockHead locks the game's head, then reads the clock, and adds the turns of
-// the days passed. The caller adds its entries and saves the head.
+// lockHead locks the game's head, reads the clock, and adds entries for the days that
+// have begun. The caller adds its own entries and saves the head.
 func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
 	h, err := l.lockHeadRow(ctx, tx, game)
 	if err != nil {
@@ -123,8 +122,8 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 	return h, nil
 }
 
-// lockHeadRow locks the head. The clock is read after the lock was had: entries of
-// later positions are not committed earlier.
+// lockHeadRow locks the head. It reads the clock after it has the lock, so that a later
+// position never has an earlier time.
 func (l *Ledger) lockHeadRow(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
 	h := head{game: game}
 	hold := func() error {
@@ -140,7 +139,7 @@ func (l *Ledger) lockHeadRow(ctx context.Context, tx *sql.Tx, game string) (*hea
 	return &h, hold()
 }
 
-// add gives entries their positions, day and instant.
+// add sets the positions, day and time of entries.
 func (h *head) add(entries ...*entry) {
 	for _, e := range entries {
 		h.pos++
@@ -149,7 +148,7 @@ func (h *head) add(entries ...*entry) {
 	h.entries = append(h.entries, entries...)
 }
 
-// saveHead writes the entries, and the head that they lead to.
+// saveHead writes the entries and the new head.
 func (l *Ledger) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
 	if len(h.entries) == 0 {
 		return nil

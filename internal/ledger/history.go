@@ -13,10 +13,10 @@ SELECT match_id, mode, over_at, place, score, correct, players FROM seats
 WHERE game = $1 AND player = $2 AND (over_at, match_id) < ($3, $4)
 ORDER BY over_at DESC, match_id DESC LIMIT $5`
 
-// Matches gives up to limit (at least 1) of a player's settled matches, newest
-// first, and the cursor of the next page, "" after the last. A cursor is a
-// place in the history, so matches settled meanwhile neither repeat nor hide
-// one. match.ErrBadCursor for one that Matches has not given.
+// Matches returns up to limit (at least 1) of a player's settled matches, newest first,
+// and the cursor of the next page, "" after the last. A cursor is a place in the
+// history, so newly settled matches neither repeat nor hide one. The error is
+// match.ErrBadCursor for a cursor that Matches has not returned.
 func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.HistoryEntry, next string, err error) {
 	overAt, id, ok := parseCursor(cursor)
 	if !ok {

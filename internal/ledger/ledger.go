@@ -17,71 +17,70 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Config says where the ledger is.
+// Config configures a ledger.
 type Config struct {
 	URL      string                    // postgres://…; "": SQLite in Dir
-	Dir      string                    // the folder of the embedded database, created if need be
-	Zones    map[string]*time.Location // of each game's days; UTC for a game not in it
-	Pairs    map[string]int64          // how many duels of two players count on a day; 0, or a game not in it: all
-	Wake     func(topic string)        // never blocks; see Ledger.ring. nil: nobody is told
-	Events   Events                    // what is to be told of what happens; nil: nothing
-	Cluster  func() int64              // cluster time, which has to agree before a day turns; nil: there is no second clock
+	Dir      string                    // folder of the embedded database; created if missing
+	Zones    map[string]*time.Location // time zone of each game's days; missing: UTC
+	Pairs    map[string]int64          // limit of counting duels per pair and day; 0 or missing: no limit
+	Wake     func(topic string)        // called for topics with new work; must not block; nil: none
+	Events   Events                    // makes the tasks that report events; nil: none
+	Cluster  func() int64              // cluster time, which must confirm a new day; nil: no second clock
 	Logger   *slog.Logger              // nil: slog.Default
-	Registry prometheus.Registerer     // nil: not measured
+	Registry prometheus.Registerer     // nil: no metrics
 
-	clock       string        // a SQL expression in place of the database's clock, for tests
-	sumPage     int64         // positions that SumDays takes at a time, for tests
-	maxIdleInTx time.Duration // in place of stall, for tests
+	clock       string        // SQL expression that replaces the database's clock; for tests
+	sumPage     int64         // positions per step of SumDays; for tests
+	maxIdleInTx time.Duration // replaces the constant; for tests
 }
 
-// Events are the tasks by which others are told of what happens, enqueued in
-// its transaction; *hooks.Book. Its functions are quick and do no I/O; a task of
-// theirs that does not pass its Check is left out. At is an instant of the
-// database's clock, epoch ms. A transaction that fails may be tried again, and
-// they are asked again then.
+// Events makes the tasks that report events to others. The ledger enqueues them in the
+// event's transaction. *hooks.Book implements it. Its methods must be quick and do no
+// I/O. A task that does not pass its Check is dropped. at is the database's time, epoch
+// ms. If a transaction is tried again, the methods are called again.
 type Events interface {
-	// Settled is called for a result that the ledger did not have yet.
+	// Settled is called for a result that is new to the ledger.
 	Settled(r *match.Result, at int64) []taskqueue.NewTask
-	// Sealed is called for a day of a game that is over.
+	// Sealed is called for a game's day when it has ended.
 	Sealed(game, day string, at int64) []taskqueue.NewTask
 }
 
 // Ledger is an open ledger, or its Public view.
 type Ledger struct {
 	*core
-	read *sql.DB // own, or public
+	read *sql.DB // core.own or core.public
 }
 
 // core is what a ledger shares with its Public view.
 type core struct {
 	dialect
-	write  *sql.DB // SQLite: one connection, as it allows one writer
+	write  *sql.DB // SQLite: one connection, because it allows one writer
 	own    *sql.DB // for reads that the node depends on
-	public *sql.DB // for reads that anybody may ask for
+	public *sql.DB // for reads that any client may cause
 
 	zones map[string]*time.Location
 	pairs map[string]int64
 	epoch string
 
-	hashKey     hashKey // the same at all nodes
+	hashKey     hashKey // the same on all nodes
 	notifyWoken func(topic string)
 	events      Events
-	processID   string // of all processes at the database, until it is closed
+	processID   string // unique among the processes at the database
 	log         *slog.Logger
 
 	registrations registrationBatcher
 	clocks        *dayClocks
-	refusedEvents *prometheus.CounterVec // events, by game
+	refusedEvents *prometheus.CounterVec // dropped events, by game
 	sumPage       int64
 
 	namePage int   // see NamedBetween
-	rules    int64 // by which names are spelt that are claimed here
+	rules    int64 // version of the rules by which this program computes skeletons
 }
 
-// Open opens the ledger, creates it if there is none and brings its tables up
-// to date. The error of a database that is out of reach, within some 5 s, of a
-// folder that cannot be written or of a full disk says what to do, and never
-// holds a password. The caller closes the ledger.
+// Open opens the ledger. It creates the ledger if there is none, and migrates its
+// tables. It fails within about 5 s if the database does not answer, the folder is not
+// writable, or the disk is full. The error says what to do and never contains a
+// password. The caller must close the ledger.
 func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -110,8 +109,8 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	return l, nil
 }
 
-// Close closes the connections once the calls under way have ended. New players
-// who wait for others are refused.
+// Close closes the connections after running calls have ended. Waiting registrations
+// fail.
 func (l *Ledger) Close() error {
 	l.registrations.close()
 	err := errors.Join(l.own.Close(), l.public.Close())
@@ -121,12 +120,12 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// Public is the same ledger for what anybody may ask for. Its reads have
-// connections of their own: however many wait for one, settlement, leaderboards,
-// logins and tasks do not. It needs no Close.
+// Public returns the same ledger for reads that any client may cause. Its reads have
+// separate connections, so that they cannot delay settlement, leaderboards, logins and
+// tasks. It needs no Close.
 func (l *Ledger) Public() *Ledger { return &Ledger{core: l.core, read: l.public} }
 
-// Ping asks the database for an answer.
+// Ping checks that the database answers.
 func (l *Ledger) Ping(ctx context.Context) error {
 	var one int
 	if err := l.read.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
@@ -135,7 +134,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Now is the database's clock, epoch ms.
+// Now returns the database's time, epoch ms.
 func (l *Ledger) Now(ctx context.Context) (now int64, err error) {
 	if err = l.read.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
 		return 0, fmt.Errorf("ledger: clock: %w", err)
@@ -143,11 +142,11 @@ func (l *Ledger) Now(ctx context.Context) (now int64, err error) {
 	return now, nil
 }
 
-// Epoch is the random id that the ledger got when it was created: a view that
-// applied another one is worth nothing.
+// Epoch returns the random id that the ledger got when it was created. A view of a
+// ledger with another epoch is useless.
 func (l *Ledger) Epoch() string { return l.epoch }
 
-// initialize brings the tables up to date and reads who the ledger is.
+// initialize migrates the tables and reads the ledger's identity.
 func (l *Ledger) initialize(ctx context.Context) error {
 	if err := l.migrate(ctx, l.log); err != nil {
 		return err
@@ -162,7 +161,7 @@ func (l *Ledger) initialize(ctx context.Context) error {
 	return l.read.QueryRowContext(ctx, "SELECT epoch FROM about").Scan(&l.epoch)
 }
 
-// zone is the time zone of a game's days.
+// zone returns the time zone of a game's days.
 func (l *Ledger) zone(game string) *time.Location {
 	if zone := l.zones[game]; zone != nil {
 		return zone
@@ -170,29 +169,29 @@ func (l *Ledger) zone(game string) *time.Location {
 	return time.UTC
 }
 
-// inTx runs f in one writing transaction, which is on disk once inTx returns
-// nil. After an error nothing has changed, but for an error of the commit
-// itself: then it is unknown.
+// inTx runs f in one writing transaction, which is on disk when inTx returns nil. After
+// an error nothing has changed. If the error comes from the commit itself, the outcome
+// is unknown.
 func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := l.write.BeginTx(ctx, l.txOptions)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // also of an f that panics; nothing after a commit
+	defer func() { _ = tx.Rollback() }() // also if f panics; does nothing after a commit
 	if err := f(tx); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// inSnapshot runs f in a transaction that reads one moment of the ledger, however long
-// it takes.
+// inSnapshot runs f in a transaction that reads one moment of the ledger. It may take
+// long.
 func (l *Ledger) inSnapshot(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := l.read.BeginTx(ctx, l.snapshotOptions)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // it has changed nothing
+	defer func() { _ = tx.Rollback() }() // the transaction only reads
 	if l.allowIdle != "" {
 		_, err = tx.ExecContext(ctx, l.allowIdle)
 	}

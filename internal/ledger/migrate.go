@@ -13,15 +13,15 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrations only change tables: what rows say is rewritten later, in steps, or read
-// in both forms. The numbers 15, 16, 18, 20 to 22 and 24 stay unused: some ledgers
-// have them already.
+// migrations change only tables. The content of rows is rewritten later in steps, or
+// read in both forms. The numbers 15, 16, 18, 20 to 22 and 24 must stay unused,
+// because some ledgers have them already.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the tables up to date. Of several processes that start at once
-// one does, the others wait. A ledger of a newer program is refused.
+// migrate migrates the tables. If several processes start together, one migrates and the
+// others wait. It refuses a ledger of a newer program.
 func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 	provider, err := l.provider(log)
 	if err != nil {
@@ -59,9 +59,9 @@ func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
 	return goose.NewProvider(l.name, l.write, files, options...)
 }
 
-// byteOrderMigration is the migration after which PostgreSQL compares holders by their
-// bytes, as SQLite and the views of the ledger do, whatever the locale of the
-// database: indexes then have their order.
+// byteOrderMigration returns the migration after which PostgreSQL compares holders by
+// bytes, in a database of any locale. SQLite and leaderboards compare by bytes too, so
+// indexes have that order.
 func (l *Ledger) byteOrderMigration() *goose.Migration {
 	alter := func(collation string) *goose.GoFunc {
 		return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
@@ -81,9 +81,9 @@ func (l *Ledger) byteOrderMigration() *goose.Migration {
 	return goose.NewGoMigration(3, alter("C"), alter("default"))
 }
 
-// runMigrations tries some times on SQLite, where nothing keeps another process from
-// migrating at the same time: a migration is a transaction there, whoever comes
-// second fails, and finds it done when trying again.
+// runMigrations retries on SQLite, where another process may migrate at the same time. A
+// migration is a transaction there: the second process fails, and finds the migration
+// done at its next attempt.
 func (l *Ledger) runMigrations(ctx context.Context, provider *goose.Provider) error {
 	for attempt := 1; ; attempt++ {
 		_, err := provider.Up(ctx)

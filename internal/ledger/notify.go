@@ -9,19 +9,19 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Processes that share a PostgreSQL and no Redis tell each other of kinds of the
-// durable queue by NOTIFY, on one channel; a payload is the sender and kinds.
+// Processes that share a PostgreSQL and no Redis notify each other of kinds of tasks
+// by NOTIFY, on one channel. A payload has the sender and the kinds.
 const (
 	notifyChannel = "laststand_woken"
 	notify        = "SELECT pg_notify('" + notifyChannel + "', $1)"
-	maxPayload    = 7900 // bytes of kinds in a payload; PostgreSQL takes 8,000 of all
+	maxPayload    = 7900 // bytes of kinds in a payload; PostgreSQL allows payloads of 8,000 bytes
 
-	minListenPause = 100 * time.Millisecond // before it listens again, doubled while that fails
+	minListenPause = 100 * time.Millisecond // before it listens again; doubled after each failure
 	maxListenPause = 10 * time.Second
 )
 
-// Notify tells the other processes at this database of kinds of the durable
-// queue. Nobody else is at SQLite's.
+// Notify notifies the other processes at this database of kinds of tasks. With SQLite
+// there are no others.
 func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
 	if l.openListener == nil {
 		return nil
@@ -34,7 +34,7 @@ func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
 	return nil
 }
 
-// notifyPayloads are the payloads that tell of kinds. A kind has no spaces.
+// notifyPayloads returns the payloads for kinds. A kind has no spaces.
 func notifyPayloads(from string, kinds []string) (payloads []string) {
 	var payload strings.Builder
 	for _, kind := range kinds {
@@ -50,10 +50,10 @@ func notifyPayloads(from string, kinds []string) (payloads []string) {
 	return append(payloads, payload.String())
 }
 
-// Listen hears what other processes at this database tell by Notify, until the
-// context ends, on a connection of its own, which it makes anew when it is lost.
-// No kinds: it listens from now on, and what was told before is lost. Heard never
-// blocks. At SQLite there is nothing to hear.
+// Listen receives the notifications of other processes at this database until ctx ends,
+// on a connection of its own. It reconnects after a loss. It calls onKinds without kinds
+// when it has subscribed, because earlier notifications are lost. onKinds must not
+// block. With SQLite there is nothing to receive.
 func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error {
 	if l.openListener == nil {
 		<-ctx.Done()
@@ -63,14 +63,14 @@ func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error
 	for ctx.Err() == nil {
 		err := l.listen(ctx, func(kinds []string) {
 			if isLogged {
-				l.log.InfoContext(ctx, "other nodes' words about tasks are heard again")
+				l.log.InfoContext(ctx, "task notifications recovered")
 			}
 			pause, isLogged = minListenPause, false
 			onKinds(kinds)
 		})
 		if !isLogged && ctx.Err() == nil {
 			isLogged = true
-			l.log.WarnContext(ctx, "other nodes' words about tasks are not heard; the slow poll finds what they are about", "error", err)
+			l.log.WarnContext(ctx, "task notifications failed; falling back to polling", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -81,7 +81,7 @@ func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error
 	return nil
 }
 
-// listen hears on one connection until that or the context ends.
+// listen receives on one connection until that or the context ends.
 func (l *Ledger) listen(ctx context.Context, onKinds func(kinds []string)) error {
 	conn, err := l.openListener(ctx)
 	if err != nil {
@@ -103,9 +103,9 @@ func (l *Ledger) listen(ctx context.Context, onKinds func(kinds []string)) error
 	}
 }
 
-// closeConn says goodbye, also where the context has ended.
+// closeConn closes a connection, also if the context has ended.
 func closeConn(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = conn.Close(ctx) // it has heard what it has
+	_ = conn.Close(ctx) // its notifications were handled
 }

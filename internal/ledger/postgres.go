@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	postgresConns  = 16 // of one node, for all but public reads
-	publicConns    = 8  // of one node, for public reads
+	postgresConns  = 16 // per node, for everything except public reads
+	publicConns    = 8  // per node, for public reads
 	connectTimeout = 5 * time.Second
 
-	// maxIdleInTx is how long a transaction may stand still. A node that is stopped in the
-	// middle of one, or cut off, would keep its locks, and with them the others from
-	// the line or the game, until the system gives up the connection: two hours.
+	// maxIdleInTx is how long a transaction may be idle. A node that stops in the
+	// middle of a transaction would keep its locks on games and queues for two hours,
+	// until the system closes the connection.
 	maxIdleInTx = 10 * time.Second
 )
 
-// Validate checks a value of Config.URL without connecting. Its error never
-// holds the password.
+// Validate checks a value of Config.URL without connecting. Its error never contains the
+// password.
 func Validate(databaseURL string) error {
 	if databaseURL == "" {
 		return nil
@@ -60,7 +60,7 @@ func parsePostgres(databaseURL string) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// hidePassword is the error's text without the password of the URL.
+// hidePassword returns the error's text without the password of the URL.
 func hidePassword(err error, u *url.URL) string {
 	if err == nil {
 		return "not understood"
@@ -72,10 +72,9 @@ func hidePassword(err error, u *url.URL) string {
 	return text
 }
 
-// indexScansOnly has a connection read no table as a whole: each statement has its
-// index, which a plan that was made while the table was small would not use. What
-// must read one all the same is then reckoned dear, and would be compiled, which
-// costs 20 to 30 ms a time.
+// indexScansOnly stops a connection from scanning whole tables. Each statement has an
+// index, but a plan that was made while the table was small would not use it. Without
+// JIT, because compiling a statement costs 20 to 30 ms.
 const indexScansOnly = "SET enable_seqscan = off; SET jit = off"
 
 func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
@@ -92,12 +91,12 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 	return &Ledger{read: db, core: &core{write: db, own: db, public: postgresPool(config, setting, publicConns), dialect: dialect{
 		name:  goose.DialectPostgres,
 		clock: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
-		// What waits for a lock must then see what was committed meanwhile.
+		// A statement that has waited for a lock must see later commits.
 		txOptions:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		snapshotOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		allowIdle:       "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on",
-		// Of the table, since locks of tables are waited for in turn: whoever wants
-		// the row alone may wait as long as others come to share it.
+		// A lock of the table, because table locks are granted in order. An exclusive
+		// lock of the row could wait for ever while others share it.
 		lockSpelling:        "LOCK TABLE spelling IN EXCLUSIVE MODE",
 		forUpdate:           "FOR UPDATE",
 		forShare:            "FOR SHARE",
@@ -111,8 +110,8 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 	}}}, nil
 }
 
-// postgresPool opens up to conns connections, when they are needed, and prepares
-// each with setting.
+// postgresPool returns a pool of up to conns connections. It prepares each connection
+// with setting.
 func postgresPool(config *pgx.ConnConfig, setting string, conns int) *sql.DB {
 	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, setting)
@@ -124,15 +123,15 @@ func postgresPool(config *pgx.ConnConfig, setting string, conns int) *sql.DB {
 	return db
 }
 
-// listenConfig is of a connection on which hardly anything comes, and which is to
-// tell all the same that the other side is gone.
+// listenConfig returns the configuration of a connection that is mostly silent.
+// Keep-alives detect that the server is gone.
 func listenConfig(c *pgx.ConnConfig) *pgx.ConnConfig {
 	c = c.Copy()
 	c.DialFunc = (&net.Dialer{Timeout: c.ConnectTimeout, KeepAlive: 15 * time.Second}).DialContext
 	return c
 }
 
-// checkServer connects and refuses a server that would lose what it has committed.
+// checkServer connects, and refuses a server that could lose committed data.
 func checkServer(ctx context.Context, db *sql.DB, c *pgx.ConnConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -6,9 +6,9 @@ import (
 	"laststand/internal/match"
 )
 
-// readRecord reads what the ledger keeps of a match beside its seats. An older
-// program wrote the whole result: all its standings are Recorded then, as its seats
-// do not tell them. No nickname of a player is left in it.
+// readRecord reads the stored record of a match without its seats. An older program
+// stored the whole result. Its standings become Recorded, because its seats do not have
+// them. The result has no nicknames of players.
 func readRecord(text string) (match.Summary, error) {
 	var r struct {
 		match.Summary

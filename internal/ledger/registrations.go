@@ -22,12 +22,11 @@ const (
 	registrationTimeout = 5 * time.Second
 )
 
-// registrationBatcher let new players into the ledger together: while as many transactions
-// are under way as there are lanes, who comes waits, and all who wait go with the
-// next. So who comes alone waits for nobody. As many wait as there are calls: who
-// makes these bounds them.
+// registrationBatcher inserts new players together. If fewer transactions run than there
+// are workers, a new player starts one at once. Otherwise the player waits, and all
+// waiting players go with the next transaction. The callers bound how many wait.
 type registrationBatcher struct {
-	admit      func(context.Context, []*registration) error // sets created of each; after an error nobody is in, but see Ledger.inTx
+	admit      func(context.Context, []*registration) error // sets created of each; after an error none is inserted, see Ledger.inTx
 	workers    int
 	batchSizes prometheus.Histogram
 
@@ -35,14 +34,14 @@ type registrationBatcher struct {
 	closed      bool
 	busyWorkers int // lanes
 	waiting     []*registration
-	running     sync.WaitGroup // the busy lanes
+	running     sync.WaitGroup // the busy workers
 }
 
-// registration is a player to be who waits for the ledger's word.
+// registration is a new player who waits for the transaction.
 type registration struct {
 	identity.NewPlayer
-	ctx     context.Context //nolint:containedctx // of the one who waits; nobody else's
-	done    chan error      // tells that created is set, or what went wrong; nil of who has not waited
+	ctx     context.Context //nolint:containedctx // context of the waiting caller only
+	done    chan error      // gets the outcome; nil: the caller did not wait
 	created bool
 }
 
@@ -58,9 +57,9 @@ func newBatchSizes(r prometheus.Registerer) prometheus.Histogram {
 	})
 }
 
-// register takes a player in, and says whether that made one: not where id, device
-// or skeleton are taken. Whose context ends while others go is let go, and is
-// in with them or not at all.
+// register inserts a player, and reports whether it was created: not if id, device or
+// skeleton is taken. If ctx ends while the player waits, the caller returns at once; the
+// player may be inserted or not.
 func (q *registrationBatcher) register(ctx context.Context, p identity.NewPlayer) (created bool, err error) {
 	a := &registration{NewPlayer: p, ctx: ctx}
 	mustWait, err := q.joinOrStart(a)
@@ -79,7 +78,8 @@ func (q *registrationBatcher) register(ctx context.Context, p identity.NewPlayer
 	}
 }
 
-// joinOrStart has an arrival wait where all lanes are busy; else it has one.
+// joinOrStart queues a registration if all workers are busy. Otherwise the caller
+// becomes a worker.
 func (q *registrationBatcher) joinOrStart(a *registration) (mustWait bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,16 +91,15 @@ func (q *registrationBatcher) joinOrStart(a *registration) (mustWait bool, err e
 		q.running.Add(1)
 		return false, nil
 	}
-	a.done = make(chan error, 1) // who has given up does not take it
+	a.done = make(chan error, 1) // buffered: the caller may have given up
 	q.waiting = append(q.waiting, a)
 	return true, nil
 }
 
-// runWaiting takes in on a lane who has come meanwhile, in a goroutine that ends when
-// nobody waits: each transaction is bounded.
+// runWaiting inserts the waiting players, in a goroutine that ends when no caller waits.
 func (q *registrationBatcher) runWaiting() {
 	if batch := q.nextBatch(); batch != nil {
-		go func() { // close waits for its lane
+		go func() { // close waits for it
 			for ; batch != nil; batch = q.nextBatch() {
 				q.sendBatch(batch)
 			}
@@ -108,8 +107,8 @@ func (q *registrationBatcher) runWaiting() {
 	}
 }
 
-// nextBatch takes those who go together, none whom nobody waits for any more. Nil
-// where there is none: the lane is free.
+// nextBatch returns the next waiting players, without those whose callers have given up.
+// If there are none, it returns nil and the worker is free.
 func (q *registrationBatcher) nextBatch() (batch []*registration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -128,8 +127,8 @@ func (q *registrationBatcher) nextBatch() (batch []*registration) {
 	return batch
 }
 
-// sendBatch takes a batch in. If one of them was at fault they go one by one, so
-// that it fails alone.
+// sendBatch inserts a batch. If one player caused an error, it inserts all one by one,
+// so that only that one fails.
 func (q *registrationBatcher) sendBatch(batch []*registration) {
 	ctx, cancel := context.WithTimeout(context.Background(), registrationTimeout)
 	defer cancel()
@@ -143,19 +142,18 @@ func (q *registrationBatcher) sendBatch(batch []*registration) {
 	}
 }
 
-// isBatchFault says whether another transaction, with fewer in it, may do: not
-// where the database is out of reach, unless it has broken a circle of locks.
+// isBatchFault reports whether smaller transactions may succeed. They do not if the
+// database is unreachable; they do after a deadlock.
 func isBatchFault(err error) bool {
 	fault, ok := errors.AsType[*pgconn.PgError](err)
 	return err != nil && (!Unavailable(err) || ok && fault.Code == "40P01")
 }
 
-// sendSafely makes a panic an error: it would take those with it who have done
-// nothing.
+// sendSafely turns a panic into an error, so that it does not affect other callers.
 func (q *registrationBatcher) sendSafely(ctx context.Context, batch []*registration) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("panic: %v: %s", fault, debug.Stack()) // nobody above sees where
+			err = fmt.Errorf("panic: %v: %s", fault, debug.Stack()) // the stack is lost otherwise
 		}
 	}()
 	return q.send(ctx, batch)
@@ -164,13 +162,12 @@ func (q *registrationBatcher) sendSafely(ctx context.Context, batch []*registrat
 func (q *registrationBatcher) send(ctx context.Context, batch []*registration) error {
 	q.batchSizes.Observe(float64(len(batch)))
 	for _, a := range batch {
-		a.created = false // by a transaction that came to nothing
+		a.created = false // a former transaction may have set it and failed
 	}
 	return q.admit(ctx, batch)
 }
 
-// close refuses who waits and who comes, and waits for the transactions under
-// way.
+// close refuses waiting and later registrations, and waits for the running transactions.
 func (q *registrationBatcher) close() {
 	q.mu.Lock()
 	q.closed = true

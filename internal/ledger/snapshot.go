@@ -14,11 +14,11 @@ import (
 
 var _ leaderboard.Ledger = (*Ledger)(nil)
 
-// stillCounts is the condition that no correction has taken back the result e.
+// stillCounts is the condition that the result e was not corrected.
 const stillCounts = `e.kind = 'result' AND NOT EXISTS (
     SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0)`
 
-// sumColumns are those of a leaderboard.Sum, as scanSum takes them.
+// sumColumns are the columns of a leaderboard.Sum, in the order of scanSum.
 const sumColumns = `whose, holder, day, newest, at, ` + aggregateColumns
 
 // sumsOf sums the rows e of {from}, by holder and day.
@@ -31,19 +31,19 @@ SELECT g.whose, g.holder, g.day, g.newest, n.at, ` + eachAggregate("g.@") + ` FR
 func sumsFrom(from string) string { return strings.ReplaceAll(sumsOf, "{from}", from) }
 
 const (
-	orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see bytewise
+	orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see byteOrderMigration
 
 	selectFirstUnsummed = `SELECT day, pos FROM days WHERE game = $1 AND summed = 0 ORDER BY day LIMIT 1`
 )
 
-// Days are summed in their order, so those before a day are in sums and those
-// from its position on are not. What compares the day is no column, lest an
-// index by days be taken and all of it sorted: the key has the order.
+// Days are summed in order: days before the first unsummed one are in sums, the
+// entries from its position on are not. The expression day || ” keeps the database
+// from using an index by day, which would need a sort; the key has the order.
 var selectSums = `SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day || '' < $2 UNION ALL` +
 	sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $3 AND `+stillCounts) + orderByBytes
 
-// Snapshot lets work read one moment of a game's ledger, however long it takes.
-// The sums are streamed, with an error as the last of them if there is one.
+// Snapshot calls work with one moment of a game's ledger. The sums are streamed; an
+// error is the last of them.
 func (l *Ledger) Snapshot(ctx context.Context, game string, work func(leaderboard.Snapshot) error) error {
 	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
 		mark, first, err := l.headOf(tx.QueryRowContext(ctx, selectHead, game))
@@ -97,8 +97,8 @@ WITH RECURSIVE h (holder) AS (
     SELECT (SELECT MIN(e.holder) FROM entries e WHERE e.game = $1 AND e.whose = $2 AND e.holder > h.holder) FROM h WHERE h.holder IS NOT NULL
 ) SELECT holder FROM h WHERE holder IS NOT NULL LIMIT $4`
 
-// ReadHolders gives up to limit ids of a kind that have entries, those after an id,
-// ascending in bytes.
+// ReadHolders returns up to limit ids of a kind that have entries: those after an id, in
+// ascending byte order.
 func (l *Ledger) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) ([]string, error) {
 	var all []string
 	err := scanAll(func(rows *sql.Rows) error {
@@ -113,15 +113,15 @@ func (l *Ledger) ReadHolders(ctx context.Context, game string, kind leaderboard.
 	return all, nil
 }
 
-// selectSumsUpTo leaves out corrections above the position too.
+// selectSumsUpTo also ignores corrections after the position.
 var selectSumsUpTo = `
 WITH v (game, whose, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entries e
     ON e.game = v.game AND e.whose = v.whose AND e.holder = v.holder AND e.pos <= v.up_to
     WHERE e.kind = 'result' AND NOT EXISTS (
         SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0 AND c.pos <= v.up_to)`) + orderByBytes
 
-// ReadSums gives what holders have from the rows up to a position, reckoned from
-// the rows alone, by holder and day, ascending in bytes.
+// ReadSums returns the sums of holders up to a position, computed from the rows alone,
+// by holder and day in ascending byte order.
 func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) ([]leaderboard.Sum, error) {
 	var all []leaderboard.Sum
 	var rows [][]any

@@ -12,16 +12,15 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// sqliteFile is the embedded database, beside which SQLite keeps two more.
+// sqliteFile is the embedded database. SQLite keeps two more files beside it.
 const sqliteFile = "laststand.db"
 
-// sqliteMmap has readers look into the file by memory mapping, as far as SQLite
-// can, 2 GiB: names of 11 players among a million cost less than half as much as by
-// reads.
+// sqliteMmap makes readers use memory mapping for up to 2 GiB, SQLite's limit. Reading
+// the names of 11 players among a million then costs less than half.
 const sqliteMmap = "mmap_size(2147418112)"
 
-// sqliteReaders bounds the connections that read beside the one that writes, those
-// for the node's own reads and those for public ones each.
+// sqliteReaders bounds the reading connections: once for the node's own reads and once
+// for public reads.
 const sqliteReaders = 4
 
 func openSQLite(_ context.Context, c Config) (*Ledger, error) {
@@ -45,23 +44,23 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		name:                goose.DialectSQLite3,
 		clock:               "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
-		lockSpelling:        "SELECT 1", // a transaction that writes is alone
+		lockSpelling:        "SELECT 1", // there is only one writer
 		inSelect:            "IN (",
-		fromIDs:             "json_each($2) AS ids CROSS JOIN", // half as much for 50 of them as a parameter each
+		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids half the cost of one parameter each
 		inIDs:               "= ids.value",
 		idList:              jsonList,
 		bulk:                func(in executor) bulk { return rowBulk{in} },
-		registrationWorkers: 1, // as there is one writer
+		registrationWorkers: 1, // there is one writer
 	}}}, nil
 }
 
 func jsonList(ids []string) any {
-	text, _ := json.Marshal(ids) // texts always have a form in JSON
+	text, _ := json.Marshal(ids) // texts can always be encoded
 	return string(text)
 }
 
-// makePrivate creates the file and its folder if need be, for the owner alone:
-// the file holds token keys. SQLite gives its other files the same mode.
+// makePrivate creates the file and its folder if they are missing, for the owner only,
+// because the file holds token keys. SQLite gives its other files the same mode.
 func makePrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -73,8 +72,9 @@ func makePrivate(path string) error {
 	return f.Close()
 }
 
-// sqliteURL is the file with what every connection needs, and some more values of
-// one key. A commit is on disk (FULL), and another process's is waited for.
+// sqliteURL returns the file with the settings of every connection, and more values of
+// one key. A commit is on disk (FULL). A connection waits up to 5 s for another
+// process's commit.
 func sqliteURL(path, key string, values ...string) string {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)"}}
 	q[key] = append(q[key], values...)

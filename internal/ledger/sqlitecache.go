@@ -12,14 +12,14 @@ import (
 
 var sqliteDriver sqlite.Driver
 
-// cachingConnector connects to a SQLite file by connections that keep what they have
-// prepared: to prepare a statement costs more there than to run it.
+// cachingConnector connects to a SQLite file by connections that cache prepared
+// statements. Preparing a statement costs more there than running it.
 type cachingConnector struct{ url string }
 
 func (k cachingConnector) Driver() driver.Driver { return &sqliteDriver }
 
-// Connect waits while others are at the file: they may be turning it to WAL, for
-// which SQLite itself waits for nobody.
+// Connect retries while another process uses the file. That process may be switching the
+// file to WAL mode, for which SQLite itself does not wait.
 func (k cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -39,13 +39,13 @@ func (k cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 }
 
-// maxCachedStatements bounds the statements of a connection: some texts are put together of
-// what is asked for. Beyond it a new one is kept in place of any other: what is used
-// often soon comes back.
+// maxCachedStatements bounds the cached statements of a connection, because some texts
+// depend on the request. Above it a new statement replaces any other one; frequent ones
+// soon come back.
 const maxCachedStatements = 200
 
-// cachingConn is such a connection. It hides that it could run a text that was not
-// prepared. One goroutine uses it at a time.
+// cachingConn is such a connection. It hides the interfaces for running unprepared
+// texts. One goroutine uses it at a time.
 type cachingConn struct {
 	sqliteConn
 
@@ -78,10 +78,10 @@ func (c *cachingConn) PrepareContext(ctx context.Context, text string) (driver.S
 	return &cachedStmt{s.(sqliteStmt), c, text}, nil
 }
 
-// Close ends the connection with its statements.
+// Close closes the connection and its statements.
 func (c *cachingConn) Close() error {
 	for _, s := range c.idle {
-		_ = s.Close() // the connection's own error says more
+		_ = s.Close() // the connection's own error is more useful
 	}
 	return c.sqliteConn.Close()
 }
@@ -93,7 +93,8 @@ type cachedStmt struct {
 	text string
 }
 
-// Close gives the statement back, unless another of its text was used beside it.
+// Close puts the statement back into the cache, unless the cache has one with the same
+// text.
 func (s *cachedStmt) Close() error {
 	idle := s.conn.idle
 	if idle[s.text] != nil {

@@ -15,8 +15,8 @@ import (
 
 const selectMatch = `SELECT result FROM matches WHERE game = $1 AND id = $2`
 
-// Match gives what a settled match keeps beside its standings, with the
-// nicknames of today, or match.ErrNotFound.
+// Match returns the stored summary of a settled match with current nicknames, or
+// match.ErrNotFound.
 func (l *Ledger) Match(ctx context.Context, game, id string) (match.Summary, error) {
 	m, err := l.summary(ctx, game, id)
 	if err == nil {
@@ -43,7 +43,7 @@ func (l *Ledger) summary(ctx context.Context, game, id string) (match.Summary, e
 	return m, err
 }
 
-// nameFirsts puts in the nicknames. An erased player has none.
+// nameFirsts fills in nicknames. An erased player has none.
 func (l *Ledger) nameFirsts(ctx context.Context, game string, firsts []match.First) error {
 	ids := make([]string, len(firsts))
 	for i := range firsts {
@@ -56,7 +56,7 @@ func (l *Ledger) nameFirsts(ctx context.Context, game string, firsts []match.Fir
 	return err
 }
 
-// nameRecorded puts in the nicknames of players. Bots keep theirs.
+// nameRecorded fills in the nicknames of players. Bots keep theirs.
 func (l *Ledger) nameRecorded(ctx context.Context, game string, page []match.IndexedStanding) error {
 	ids := make([]string, len(page))
 	for i := range page {
@@ -69,7 +69,7 @@ func (l *Ledger) nameRecorded(ctx context.Context, game string, page []match.Ind
 	return err
 }
 
-// allNicknames is Nicknames of any number of players.
+// allNicknames is Nicknames for any number of players.
 func (l *Ledger) allNicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
 	all := make(map[string]string, len(ids))
 	slices.Sort(ids)
@@ -96,7 +96,7 @@ FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
 WHERE s.game = $1 AND s.match_id = $2 AND s.seq >= $3 AND s.seq < $4 ORDER BY s.seq`
 )
 
-// seatRows are the rows of insertSeat.
+// seatRows returns the rows of insertSeat.
 func seatRows(game string, items []*batchItem) [][]any {
 	var rows [][]any
 	for _, it := range items {
@@ -109,8 +109,7 @@ func seatRows(game string, items []*batchItem) [][]any {
 	return rows
 }
 
-// seatRow is the row of one of a result's standings, of which none says a
-// nickname.
+// seatRow returns the row of one standing, without nickname.
 func seatRow(game string, r *match.Result, i int) []any {
 	s, rating, delta := &r.Standings[i], 0, 0
 	if s.Rating != nil {
@@ -123,8 +122,8 @@ func seatRow(game string, r *match.Result, i int) []any {
 	}
 }
 
-// Standings gives those of a settled match from one index up to before another,
-// best first, with the nicknames of today: none for an erased player.
+// Standings returns the standings of a settled match with index from to before to, best
+// first, with current nicknames. An erased player has none.
 func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
 	for _, one := range m.Recorded {

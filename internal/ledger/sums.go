@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// sumPage is how many positions SumDays takes at a time.
+// sumPage is the number of positions per step of SumDays.
 const sumPage = 1000
 
-// unsummedDay is a day to be summed: rows from after pos to before end, of which
-// sums holds those up to summedTo.
+// unsummedDay is a day to be summed. Its entries are after pos and before end. Table
+// sums already has those up to summedTo.
 type unsummedDay struct {
 	game, day          string
 	pos, summedTo, end int64
 }
 
-// SumDays sums the days of a game that are over, and gives how many it has come
-// to the end of. It goes by pages, each for good once it is committed, rests for
-// as long as each took, and locks the head never, so that it keeps nobody from
-// committing. It may be ended anywhere and called by several nodes at once, who
-// then share the work; it is cheap when called in vain.
+// SumDays sums the past days of a game, and returns how many it finished. It works in
+// pages, one transaction each, and pauses as long as each page took. It never locks the
+// head, so it does not delay commits. It may stop at any point. Several nodes may run it
+// and share the work. It is cheap if there is nothing to do.
 func (l *Ledger) SumDays(ctx context.Context, game string) (int, error) {
 	for days := 0; ; {
 		d, isPast, err := l.nextUnsummed(ctx, game)
@@ -50,7 +49,7 @@ const selectUnsummed = `
 SELECT d.day, d.pos, d.summed_to, COALESCE((SELECT n.pos FROM days n WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), 0)
 FROM days d WHERE d.game = $1 AND d.summed = 0 ORDER BY d.day LIMIT 1`
 
-// nextUnsummed is the first day that is not summed, and whether it is over.
+// nextUnsummed returns the first day that is not summed, and whether it is past.
 func (l *Ledger) nextUnsummed(ctx context.Context, game string) (unsummedDay, bool, error) {
 	d := unsummedDay{game: game}
 	err := l.read.QueryRowContext(ctx, selectUnsummed, game).Scan(&d.day, &d.pos, &d.summedTo, &d.end)
@@ -60,14 +59,13 @@ func (l *Ledger) nextUnsummed(ctx context.Context, game string) (unsummedDay, bo
 	return d, d.end > 0, nil
 }
 
-// moveSummed finds no row where another node has taken the page already. It
-// locks the day, so that a correction comes before the page or after it: before
-// it the rows taken back do not count any more, after it they are in sums.
+// moveSummed changes no row if another node has summed the page already. It locks
+// the day, so that a correction happens before or after the page. Before, the
+// corrected rows do not count any more. After, they are in sums.
 const moveSummed = `
 UPDATE days SET summed_to = $3, summed = $4 WHERE game = $1 AND day = $2 AND summed_to = $5 AND summed = 0`
 
-// addSums meets the newest of a later page, but for what a correction has put
-// in already.
+// addSums keeps the newest position, because a correction may have stored a later one.
 var addSums = strings.NewReplacer(
 	"{page}", sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND e.pos <= $3 AND `+stillCounts),
 	"{parts}", eachAggregate("@ = sums.@ + excluded.@"),
@@ -79,7 +77,7 @@ ON CONFLICT (game, whose, holder, day) DO UPDATE SET
     at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
     {parts}`)
 
-// sumPageOf takes a day's next page into sums, and says whether that ends the day.
+// sumPageOf sums a day's next page, and reports whether the day is finished.
 func (l *Ledger) sumPageOf(ctx context.Context, d unsummedDay) (isEnded bool, err error) {
 	from := max(d.pos, d.summedTo)
 	to := min(from+l.sumPage, d.end-1)

@@ -13,8 +13,8 @@ WITH v (game, id, name) AS ({rows})
 INSERT INTO teams (game, id, name) SELECT game, id, name FROM v WHERE true
 ON CONFLICT (game, id) DO UPDATE SET name = excluded.name WHERE teams.name <> excluded.name`
 
-// teamRows are the rows of saveTeam: the teams that the results give something,
-// by the names that the newest of them says.
+// teamRows returns the rows of saveTeam: the teams with entries, with the names in their
+// newest result.
 func teamRows(game string, items []*batchItem) [][]any {
 	names := map[string]string{}
 	for _, it := range items {
@@ -37,9 +37,8 @@ func teamRows(game string, items []*batchItem) [][]any {
 
 const selectTeamNames = `SELECT n.id, n.name FROM {ids} teams n WHERE n.game = $1 AND n.id {listed}`
 
-// TeamNames gives the names of up to MaxNames teams by their ids, in one query:
-// of each the one it had in its last match that counted. Unknown ids are left
-// out.
+// TeamNames returns the names of up to MaxNames teams by id, in one query: the names of
+// their last counting matches. Unknown ids are missing.
 func (l *Ledger) TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error) {
 	return l.names(ctx, selectTeamNames, game, ids)
 }
