@@ -33,13 +33,13 @@ func checkBody(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
 	limit, players := b.TimeLimitMS, b.MaxPlayers
 	switch {
 	case b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival):
-		return b, badRequest("mode is buzzer or survival")
+		return b, badRequest("mode is invalid; use buzzer or survival")
 	case b.Pace != paceAuto && b.Pace != paceHost:
-		return b, badRequest("pace is auto or host")
+		return b, badRequest("pace is invalid; use auto or host")
 	case limit != nil && (*limit < minLimitMS || *limit > maxLimitMS):
-		return b, badRequest("time_limit_ms is a number from %d to %d; without it the game's own holds", minLimitMS, maxLimitMS)
+		return b, badRequest("time_limit_ms is out of range; use %d to %d, or leave it out for the game's default", minLimitMS, maxLimitMS)
 	case players != nil && (*players < minPlayers || *players > g.MaxPlayers):
-		return b, badRequest("max_players is a number from %d to %d; without it the latter holds", minPlayers, g.MaxPlayers)
+		return b, badRequest("max_players is out of range; use %d to %d, or leave it out for the maximum", minPlayers, g.MaxPlayers)
 	}
 	if limit == nil {
 		b.TimeLimitMS = &g.LimitMS
@@ -59,16 +59,16 @@ func checkBody(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
 
 func checkTeams(teams []protocol.ArenaTeam, g Game) ([]protocol.ArenaTeam, error) {
 	if n := len(teams); n != 0 && (n < minTeams || n > maxTeams) {
-		return nil, badRequest("teams are %d to %d, or left out", minTeams, maxTeams)
+		return nil, badRequest("teams has a wrong length; use %d to %d teams, or leave it out", minTeams, maxTeams)
 	}
 	checked := make([]protocol.ArenaTeam, len(teams))
 	seen := make(map[string]bool, len(teams))
 	for i, t := range teams {
 		switch {
 		case !identity.ValidID(t.ID):
-			return nil, badRequest("teams[%d].id is 1 to 64 of A-Z a-z 0-9 _ . : -", i)
+			return nil, badRequest("teams[%d].id is invalid; use 1 to 64 characters of A-Z a-z 0-9 _ . : -", i)
 		case seen[t.ID]:
-			return nil, badRequest("teams[%d].id is another team's already", i)
+			return nil, badRequest("teams[%d].id is used by another team; use a different id", i)
 		}
 		var err error
 		if t.Name, err = checkTitle(fmt.Sprintf("teams[%d].name", i), t.Name, g); err != nil {
@@ -86,15 +86,15 @@ func checkQuestions(q protocol.ArenaQuestions) (protocol.ArenaQuestions, error) 
 	named := slices.Sorted(slices.Values(q.IDs))
 	switch {
 	case q.Count < 1 || q.Count > maxQuestions:
-		return q, badRequest("questions.count is a number from 1 to %d", maxQuestions)
+		return q, badRequest("questions.count is out of range; use 1 to %d", maxQuestions)
 	case len(q.IDs) == 0:
 		return q, nil
 	case q.Count != len(q.IDs):
-		return q, badRequest("questions.ids are %d and questions.count is %d; leave one of them out", len(q.IDs), q.Count)
+		return q, badRequest("questions.ids has %d ids and questions.count is %d; leave one of them out", len(q.IDs), q.Count)
 	case len(slices.Compact(named)) < q.Count:
-		return q, badRequest("questions.ids names a question twice")
+		return q, badRequest("questions.ids contains a question twice; remove the duplicate")
 	case q.Category != "" || q.Lang != "" || q.Difficulty != "":
-		return q, badRequest("questions.ids says what is asked; leave out category, lang and difficulty")
+		return q, badRequest("questions.ids excludes category, lang and difficulty; leave out those or the ids")
 	}
 	return q, nil
 }
@@ -103,10 +103,10 @@ func checkQuestions(q protocol.ArenaQuestions) (protocol.ArenaQuestions, error) 
 func checkTitle(field, raw string, g Game) (string, error) {
 	line, err := nickname.Line(raw, maxName)
 	if err != nil {
-		return "", &titleError{outcomeBadName, badRequest("%s is a line of 1 to %d characters: %v", field, maxName, err)}
+		return "", &titleError{outcomeBadName, badRequest("%s is not one line of 1 to %d characters: %v", field, maxName, err)}
 	}
 	if err := g.Words.RefuseLine(line); err != nil {
-		return "", &titleError{outcomeBadWord, badRequest("%s is shown to all players: %v", field, err)}
+		return "", &titleError{outcomeBadWord, badRequest("%s is refused, because all players see it: %v", field, err)}
 	}
 	return line, nil
 }

@@ -32,7 +32,7 @@ func (s *Service) claimCode(ctx context.Context, p *match.Plan) (string, error) 
 			return code, err
 		}
 	}
-	return "", protocol.RetryAfter(protocol.CodeOverloaded, noCodeRetryMS, "nearly all codes are taken; try again in a minute")
+	return "", protocol.RetryAfter(protocol.CodeOverloaded, noCodeRetryMS, "nearly all codes are in use; retry in 60 s")
 }
 
 // ReleaseCode frees the code of an arena in an hour. The match of the arena is

@@ -34,7 +34,7 @@ func (s *Service) create(ctx context.Context, c CreateRequest) (protocol.ArenaMa
 		return protocol.ArenaMade{}, err
 	}
 	if err := s.Matches.CheckOverload(); err != nil {
-		return protocol.ArenaMade{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too much is waiting to be settled; try again in some seconds")
+		return protocol.ArenaMade{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too many results wait to be settled; retry in 5 s")
 	}
 	body, err := checkBody(c.NewArena, game)
 	if err != nil {
@@ -62,9 +62,9 @@ func checkAllowed(c CreateRequest, g Game) error {
 	case c.Role == identity.RoleHost:
 		return nil
 	case c.Role != identity.RolePlayer || !g.PlayersMayHost:
-		return newRefusal(protocol.CodeForbidden, "an arena of this game is made with a token of the role host")
+		return newRefusal(protocol.CodeForbidden, "this game requires a token with role host to create an arena")
 	case c.Ranked:
-		return newRefusal(protocol.CodeForbidden, "only arenas made with a token of the role host count for boards; leave out ranked")
+		return newRefusal(protocol.CodeForbidden, "ranked requires a token with role host; leave out ranked")
 	}
 	return nil
 }
@@ -75,13 +75,13 @@ func (s *Service) drawQuestions(game string, q protocol.ArenaQuestions, host boo
 	if len(q.IDs) > 0 {
 		questions, err := s.Bank.Pick(game, q.Bank, q.IDs, host)
 		if errors.Is(err, ErrUnknownQuestion) {
-			return nil, badRequest("questions.ids names a question that is not in the game's banks, or not in the bank named")
+			return nil, badRequest("questions.ids contains a question that is not in the game's banks, or not in questions.bank")
 		}
 		return questions, err
 	}
 	w := Filter{Bank: q.Bank, Category: q.Category, Lang: q.Lang, Difficulty: q.Difficulty, Host: host}
 	if have := s.Bank.Count(game, w); have < q.Count {
-		return nil, badRequest("questions.count asks for %d and only %d meet this wish; ask for fewer, or leave out bank, category, lang or difficulty", q.Count, have)
+		return nil, badRequest("questions.count is %d and only %d match; ask for fewer, or leave out bank, category, lang or difficulty", q.Count, have)
 	}
 	return s.Bank.Draw(game, w, q.Count)
 }

@@ -107,7 +107,7 @@ func TestCreateRefusesBodies(t *testing.T) {
 		"fewer ids":             {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2"} }, "questions.ids"},
 		"an id twice":           {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q1"} }, "twice"},
 		"an unknown id":         {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "x", "q3"} }, "questions.ids"},
-		"ids and a wish": {func(b *protocol.NewArena) {
+		"ids and a filter": {func(b *protocol.NewArena) {
 			b.Questions.IDs, b.Questions.Lang = []string{"q1", "q2", "q3"}, "en"
 		}, "leave out"},
 		"ranked by a player": {func(b *protocol.NewArena) { b.Ranked = true }, "ranked"},

@@ -17,7 +17,7 @@ func (s *Service) readAsHost(ctx context.Context, game, host, arenaID string) (m
 }
 
 func notHost() error {
-	return newRefusal(protocol.CodeForbidden, "only who made the arena is its host")
+	return newRefusal(protocol.CodeForbidden, "only the creator of the arena is its host")
 }
 
 // Start starts the match of an arena for its host. It does nothing if the match
@@ -28,7 +28,7 @@ func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
 		return err
 	}
 	if v.Phase == match.Lobby && v.Players == 0 {
-		return badRequest("nobody has joined yet; start once there are players")
+		return badRequest("the arena has no players; start it after players have joined")
 	}
 	return s.Matches.StartArena(ctx, v.Plan.ID)
 }
@@ -50,10 +50,10 @@ func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaN
 		return err
 	}
 	if !v.Plan.Arena.HostPaced {
-		return badRequest("this arena goes on by itself; arena.next is for those made with pace host")
+		return badRequest("this arena has pace auto; arena.next requires pace host")
 	}
 	if n.After < -1 || n.After >= len(v.Plan.Questions) {
-		return badRequest("after is the number of the last question seen, from 0 to %d, or -1 before the first", len(v.Plan.Questions)-1)
+		return badRequest("after is out of range; use the number of the last question, 0 to %d, or -1 before the first", len(v.Plan.Questions)-1)
 	}
 	return s.Matches.Proceed(ctx, v.Plan.ID, n.After)
 }

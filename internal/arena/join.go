@@ -71,7 +71,7 @@ func (s *Service) givePlace(ctx context.Context, r JoinRequest, p *match.Plan) (
 	case match.AsSpectator:
 		return checkPlace(s.Seats.AddWatcher(ctx, p.ID, r.Player, role))
 	}
-	return PlaceReply{}, badRequest("as is player, spectator or host")
+	return PlaceReply{}, badRequest("as is invalid; use player, spectator or host")
 }
 
 // giveSeat gives a player a seat. It first records that the player is in the
@@ -79,14 +79,14 @@ func (s *Service) givePlace(ctx context.Context, r JoinRequest, p *match.Plan) (
 // between, the record is stale and does not count.
 func (s *Service) giveSeat(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
 	if r.Role != identity.RolePlayer {
-		return PlaceReply{}, newRefusal(protocol.CodeForbidden, "only players play; join as host or as spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeForbidden, "a seat requires a token with role player; join as host or spectator")
 	}
 	teams := make([]string, len(p.Arena.Teams))
 	for i, t := range p.Arena.Teams {
 		teams[i] = t.ID
 	}
 	if r.Team != "" && !slices.Contains(teams, r.Team) {
-		return PlaceReply{}, badRequest("team is the id of one of the arena's teams; leave it out for the smallest")
+		return PlaceReply{}, badRequest("team is unknown; use the id of a team of the arena, or leave it out for the smallest team")
 	}
 	seat, err := s.Players.Seat(ctx, r.Game, r.Player)
 	if err != nil {
@@ -115,13 +115,13 @@ func checkPlace(reply PlaceReply, err error) (PlaceReply, error) {
 	case In:
 		return reply, nil
 	case Full:
-		return PlaceReply{}, newRefusal(protocol.CodeArenaFull, "all places are taken; you may watch as a spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeArenaFull, "the arena is full; you may watch as a spectator")
 	case Started, Left:
-		return PlaceReply{}, newRefusal(protocol.CodeArenaStarted, "it has begun without you; you may watch as a spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeArenaStarted, "the match has begun; you may watch as a spectator")
 	case Locked:
-		return PlaceReply{}, newRefusal(protocol.CodeArenaLocked, "its host lets nobody in any more; you may watch as a spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeArenaLocked, "the host has locked the arena; you may watch as a spectator")
 	case Banned:
-		return PlaceReply{}, newRefusal(protocol.CodeKicked, "its host has shut you out")
+		return PlaceReply{}, newRefusal(protocol.CodeKicked, "the host has banned you from this arena")
 	}
 	return PlaceReply{}, notFound()
 }

@@ -36,7 +36,7 @@ func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaK
 		return err
 	}
 	if k.Player == host || !identity.ValidID(k.Player) {
-		return badRequest("player is the id of somebody in the arena, other than yourself")
+		return badRequest("player is invalid; use the id of another person in the arena")
 	}
 	bans := 0
 	if k.Ban {
@@ -47,9 +47,9 @@ func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaK
 	case err != nil:
 		return err
 	case k.Ban && reply.Verdict == Out && reply.Role == "":
-		return newRefusal(protocol.CodeNotFound, "player is not in this arena; only who plays or watches can be banned")
+		return newRefusal(protocol.CodeNotFound, "player is not in this arena; only players and watchers can be banned")
 	case k.Ban && reply.Verdict == Full:
-		return badRequest("this arena has %d bans, and may have no more; kick without ban, or lock the arena", bans)
+		return badRequest("this arena has its maximum of %d bans; kick without ban, or lock the arena", bans)
 	}
 	end := protocol.ArenaEnd{ArenaID: k.ArenaID, Reason: "kicked"}
 	if k.Ban {

@@ -17,7 +17,7 @@ func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
 			return err
 		}
 		if ticket {
-			return newRefusal(protocol.CodeAlreadyQueued, "you wait for an opponent; duel.leave takes that back")
+			return newRefusal(protocol.CodeAlreadyQueued, "you wait for an opponent; send duel.leave to stop waiting")
 		}
 		stale, err := s.isStale(ctx, with, r.Player)
 		if err != nil {
@@ -45,7 +45,7 @@ func (s *Service) isStale(ctx context.Context, id, player string) (bool, error) 
 }
 
 func alreadyPlaying(id string) error {
-	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in another match; match.leave forfeits it, arena.leave ends your seat in an arena")
+	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in another match; send match.leave to forfeit it, or arena.leave to leave an arena")
 	err.Match = id
 	return err
 }

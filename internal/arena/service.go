@@ -142,5 +142,5 @@ func badRequest(format string, args ...any) error {
 }
 
 func notFound() error {
-	return newRefusal(protocol.CodeNotFound, "there is no such arena, or not any more; look at the code again")
+	return newRefusal(protocol.CodeNotFound, "the arena does not exist or is over; check the code")
 }

@@ -105,7 +105,7 @@ func (l *Lobby) readFormer(ctx context.Context, r Request) (Activity, error) {
 			return Activity{Match: activity.Match}, err
 		}
 		if time.Now().After(until) {
-			return Activity{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is still being settled; try again in a second")
+			return Activity{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is not settled yet; retry in 1 s")
 		}
 		select {
 		case <-ctx.Done():
@@ -141,9 +141,9 @@ func (l *Lobby) IsUnsettled(ctx context.Context, game, player string) (bool, err
 
 func busyError(with Activity) error {
 	if with.Ticket != "" {
-		return newRefusal(protocol.CodeAlreadyQueued, "you wait for an opponent already; duel.leave takes that back")
+		return newRefusal(protocol.CodeAlreadyQueued, "you already wait for an opponent; send duel.leave to stop waiting")
 	}
-	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; match.leave forfeits it, arena.leave ends your seat in an arena")
+	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; send match.leave to forfeit it, or arena.leave to leave an arena")
 	err.Match = with.Match
 	return err
 }

@@ -60,18 +60,18 @@ func (l *Lobby) Leave(ctx context.Context, game, player string) error {
 func (l *Lobby) newTicket(r Request) (Ticket, error) {
 	duel := l.Games[r.Game]
 	if err := l.Matches.CheckOverload(); err != nil {
-		return Ticket{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too much is waiting to be settled; try again in some seconds")
+		return Ticket{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too many results wait to be settled; retry in 5 s")
 	}
 	if have := l.Bank.Count(r.Game, r.Filter); have < duel.Questions {
 		return Ticket{}, newRefusal(protocol.CodeBadRequest,
-			"a duel needs %d questions and only %d meet this wish; leave out category, lang or difficulty", duel.Questions, have)
+			"a duel needs %d questions and only %d match; leave out category, lang or difficulty", duel.Questions, have)
 	}
 	botAfter := duel.BotAfterMS
 	if r.BotAfterMS != nil {
 		botAfter = *r.BotAfterMS
 	}
 	if botAfter < 0 || botAfter > maxBotAfterMS {
-		return Ticket{}, newRefusal(protocol.CodeBadRequest, "bot_after_ms is a number from 0 (never) to %d", maxBotAfterMS)
+		return Ticket{}, newRefusal(protocol.CodeBadRequest, "bot_after_ms is out of range; use 0 (never) to %d", maxBotAfterMS)
 	}
 	t := Ticket{ID: "t_" + newID(), Game: r.Game, Filter: r.Filter, JoinedAt: l.Now(), Address: l.addressHash(r.Game, r.Address)}
 	if botAfter > 0 {

@@ -20,7 +20,7 @@ const (
 )
 
 // errMatchChanging reports that other nodes won every step first.
-var errMatchChanging = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the match is just changing; try again")
+var errMatchChanging = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the match is changing; retry in 100 ms")
 
 // stepFunc returns a requested step, given what was read of a match. It returns
 // false if there is none.

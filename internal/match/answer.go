@@ -66,10 +66,10 @@ func (e *Engine) findAddressed(ctx context.Context, s Submission) (*localMatch, 
 		return nil, Seat{}, notInMatch()
 	}
 	if s.Answer.Question == nil {
-		return nil, Seat{}, protocol.Errorf(protocol.CodeBadRequest, "an answer names its question, from 0 on")
+		return nil, Seat{}, protocol.Errorf(protocol.CodeBadRequest, "question is missing; send the number of the question, from 0")
 	}
 	if question := *s.Answer.Question; question < 0 || question >= len(l.plan.Questions) {
-		return nil, Seat{}, protocol.Errorf(protocol.CodeBadRequest, "there is no question %d: this match has questions 0 to %d",
+		return nil, Seat{}, protocol.Errorf(protocol.CodeBadRequest, "question %d does not exist; this match has questions 0 to %d",
 			question, len(l.plan.Questions)-1)
 	}
 	return l, m.Seat, nil

@@ -57,7 +57,7 @@ func (e *Engine) Proceed(ctx context.Context, match string, after int) error {
 		return proceedStep(p, v, after, now)
 	})
 	if err == nil && remainingMS > 0 {
-		return protocol.RetryAfter(protocol.CodeQuestionNotOpen, remainingMS, "the countdown is not over yet")
+		return protocol.RetryAfter(protocol.CodeQuestionNotOpen, remainingMS, "the countdown is still running; wait until it is over")
 	}
 	return err
 }

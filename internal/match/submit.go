@@ -31,7 +31,7 @@ func (e *Engine) commit(ctx context.Context, l *localMatch, s Submission, j vali
 		}
 		state = v.State
 	}
-	return Outcome{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is just changing; send the answer again")
+	return Outcome{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is changing; send the answer again")
 }
 
 // newAttempt returns an attempt without the record, which depends on the state.

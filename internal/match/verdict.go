@@ -20,7 +20,7 @@ func (e *Engine) replyToOutcome(l *localMatch, out Outcome, j validAnswer) (prot
 			e.metrics.answers.WithLabelValues("repeated").Inc()
 			return replyTo(l.plan, r), doNothing, nil
 		}
-		err := protocol.Errorf(protocol.CodeDuplicateAnswer, "question %d has your answer already", j.question)
+		err := protocol.Errorf(protocol.CodeDuplicateAnswer, "you have already answered question %d", j.question)
 		err.Accepted = acceptedAnswer(r)
 		return e.refuse(err)
 	case Early:
@@ -30,7 +30,7 @@ func (e *Engine) replyToOutcome(l *localMatch, out Outcome, j validAnswer) (prot
 	case Eliminated:
 		return e.refuse(eliminated())
 	case LockedOut:
-		return e.refuse(protocol.RetryAfter(protocol.CodeQuestionNotOpen, out.RetryMS, "your team has just answered wrong; wait"))
+		return e.refuse(protocol.RetryAfter(protocol.CodeQuestionNotOpen, out.RetryMS, "your team has answered wrong and must wait"))
 	}
 	return e.refuse(notInMatch())
 }
@@ -104,7 +104,7 @@ func (e *Engine) refuse(err error) (protocol.Answered, func(), error) {
 }
 
 func notInMatch() error {
-	return protocol.Errorf(protocol.CodeNotInMatch, "you have no seat in this match, or it is long over")
+	return protocol.Errorf(protocol.CodeNotInMatch, "you have no seat in this match, or the match has expired")
 }
 
 func notOpen(question int) error {
@@ -112,5 +112,5 @@ func notOpen(question int) error {
 }
 
 func eliminated() error {
-	return protocol.Errorf(protocol.CodeEliminated, "you are out; you may watch on")
+	return protocol.Errorf(protocol.CodeEliminated, "you are eliminated; you may continue to watch")
 }

@@ -13,7 +13,7 @@ func (s *Store) ReadActivity(ctx context.Context, game, player string) (lobby.Ac
 	k := keys{game}
 	reply, err := readActivityScript.Run(ctx, s.client, []string{k.busy(player), k.pairings(), k.duel(player)}).Slice()
 	if err != nil {
-		return lobby.Activity{}, fmt.Errorf("redislobby: where: %w", err)
+		return lobby.Activity{}, fmt.Errorf("redislobby: read activity: %w", err)
 	}
 	text, _ := reply[0].(string)
 	forming, _ := reply[1].(int64)
@@ -29,7 +29,7 @@ func (s *Store) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (l
 	with, err := occupyPlayerScript.Run(ctx, s.client, []string{k.busy(o.Player), k.tickets(), k.waiting(), k.alive(), k.pairings()},
 		o.Match, o.Former, now, busyTTL.Milliseconds()).Text()
 	if err != nil {
-		return lobby.Activity{}, fmt.Errorf("redislobby: occupy: %w", err)
+		return lobby.Activity{}, fmt.Errorf("redislobby: occupy player: %w", err)
 	}
 	return parseActivity(with), nil
 }
@@ -39,7 +39,7 @@ func (s *Store) Free(ctx context.Context, game, player, match string) error {
 	k := keys{game}
 	err := freePlayerScript.Run(ctx, s.client, []string{k.busy(player), k.duel(player)}, activityText(lobby.Activity{Match: match}), match).Err()
 	if err != nil {
-		return fmt.Errorf("redislobby: free: %w", err)
+		return fmt.Errorf("redislobby: free player: %w", err)
 	}
 	return nil
 }

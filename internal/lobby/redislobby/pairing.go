@@ -12,7 +12,7 @@ import (
 func (s *Store) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 	pairing, err := json.Marshal(p)
 	if err != nil {
-		return false, fmt.Errorf("redislobby: pair: %w", err)
+		return false, fmt.Errorf("redislobby: pair tickets: %w", err)
 	}
 	k := keys{p.Tickets[0].Game}
 	names := []string{k.tickets(), k.waiting(), k.pairings()}
@@ -26,7 +26,7 @@ func (s *Store) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 	}
 	won, err := pairTicketsScript.Run(ctx, s.client, names, args...).Bool()
 	if err != nil {
-		return false, fmt.Errorf("redislobby: pair: %w", err)
+		return false, fmt.Errorf("redislobby: pair tickets: %w", err)
 	}
 	return won, nil
 }
@@ -39,7 +39,7 @@ func (s *Store) CompletePairing(ctx context.Context, p lobby.Pairing) error {
 		args = append(args, t.ID)
 	}
 	if err := completePairingScript.Run(ctx, s.client, []string{k.pairings(), k.alive()}, args...).Err(); err != nil {
-		return fmt.Errorf("redislobby: done: %w", err)
+		return fmt.Errorf("redislobby: complete pairing: %w", err)
 	}
 	return nil
 }
@@ -52,14 +52,14 @@ func (s *Store) RollBackPairing(ctx context.Context, p lobby.Pairing, now int64)
 	for _, t := range p.Tickets {
 		ticket, err := json.Marshal(t)
 		if err != nil {
-			return false, fmt.Errorf("redislobby: undo: %w", err)
+			return false, fmt.Errorf("redislobby: roll back pairing: %w", err)
 		}
 		names = append(names, k.busy(t.Seat.Player))
 		args = append(args, t.ID, t.Rating(), ticket)
 	}
 	rolledBack, err := rollBackPairingScript.Run(ctx, s.client, names, args...).Bool()
 	if err != nil {
-		return false, fmt.Errorf("redislobby: undo: %w", err)
+		return false, fmt.Errorf("redislobby: roll back pairing: %w", err)
 	}
 	return rolledBack, nil
 }
@@ -68,12 +68,12 @@ func (s *Store) RollBackPairing(ctx context.Context, p lobby.Pairing, now int64)
 func (s *Store) ListPairings(ctx context.Context, game string) ([]lobby.Pairing, error) {
 	raw, err := s.client.HVals(ctx, keys{game}.pairings()).Result()
 	if err != nil {
-		return nil, fmt.Errorf("redislobby: pairings: %w", err)
+		return nil, fmt.Errorf("redislobby: list pairings: %w", err)
 	}
 	pairings := make([]lobby.Pairing, len(raw))
 	for i := range raw {
 		if err := json.Unmarshal([]byte(raw[i]), &pairings[i]); err != nil {
-			return nil, fmt.Errorf("redislobby: pairings: %w", err)
+			return nil, fmt.Errorf("redislobby: list pairings: %w", err)
 		}
 	}
 	return pairings, nil

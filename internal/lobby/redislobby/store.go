@@ -62,13 +62,13 @@ func New(client redis.UniversalClient) *Store { return &Store{client: client} }
 func (s *Store) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Activity, now int64) (int64, lobby.Activity, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
-		return 0, lobby.Activity{}, fmt.Errorf("redislobby: enter: %w", err)
+		return 0, lobby.Activity{}, fmt.Errorf("redislobby: add ticket: %w", err)
 	}
 	k := keys{t.Game}
 	reply, err := addTicketScript.Run(ctx, s.client, []string{k.busy(t.Seat.Player), k.tickets(), k.waiting(), k.alive()},
 		t.ID, ticket, t.Rating(), now, now+aliveMS, activityText(former), busyTTL.Milliseconds()).Slice()
 	if err != nil {
-		return 0, lobby.Activity{}, fmt.Errorf("redislobby: enter: %w", err)
+		return 0, lobby.Activity{}, fmt.Errorf("redislobby: add ticket: %w", err)
 	}
 	waiting, _ := reply[0].(int64)
 	with, _ := reply[1].(string)
@@ -79,7 +79,7 @@ func (s *Store) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Acti
 func (s *Store) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Slice, now int64) ([]lobby.Ticket, bool, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
-		return nil, false, fmt.Errorf("redislobby: near: %w", err)
+		return nil, false, fmt.Errorf("redislobby: list nearest tickets: %w", err)
 	}
 	k := keys{t.Game}
 	raw, err := listNearestScript.Run(ctx, s.client, []string{k.tickets(), k.waiting(), k.alive(), k.busy(t.Seat.Player)},
@@ -88,12 +88,12 @@ func (s *Store) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Sli
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("redislobby: near: %w", err)
+		return nil, false, fmt.Errorf("redislobby: list nearest tickets: %w", err)
 	}
 	tickets := make([]lobby.Ticket, len(raw))
 	for i := range raw {
 		if err := json.Unmarshal([]byte(raw[i]), &tickets[i]); err != nil {
-			return nil, false, fmt.Errorf("redislobby: near: %w", err)
+			return nil, false, fmt.Errorf("redislobby: list nearest tickets: %w", err)
 		}
 	}
 	return tickets, true, nil
@@ -109,7 +109,7 @@ func (s *Store) ReadTicket(ctx context.Context, game, id string) (t lobby.Ticket
 		err = json.Unmarshal(raw, &t)
 	}
 	if err != nil {
-		return t, false, fmt.Errorf("redislobby: ticket: %w", err)
+		return t, false, fmt.Errorf("redislobby: read ticket: %w", err)
 	}
 	return t, true, nil
 }
@@ -119,7 +119,7 @@ func (s *Store) RemoveTicket(ctx context.Context, game, player string) (string, 
 	k := keys{game}
 	id, err := removeTicketScript.Run(ctx, s.client, []string{k.busy(player), k.tickets(), k.waiting(), k.alive()}).Text()
 	if err != nil {
-		return "", fmt.Errorf("redislobby: leave: %w", err)
+		return "", fmt.Errorf("redislobby: remove ticket: %w", err)
 	}
 	return id, nil
 }

@@ -23,7 +23,7 @@ func (s *Store) ClaimCode(ctx context.Context, game, code, id string) (bool, err
 		return true, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("redismatch: claim a code: %w", err)
+		return false, fmt.Errorf("redismatch: claim code: %w", err)
 	}
 	return holder == id, nil
 }
@@ -32,7 +32,7 @@ func (s *Store) ClaimCode(ctx context.Context, game, code, id string) (bool, err
 func (s *Store) FindCode(ctx context.Context, game, code string) (id string, err error) {
 	id, err = s.client.Get(ctx, codeKey(game, code)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("redismatch: find a code: %w", err)
+		return "", fmt.Errorf("redismatch: find code: %w", err)
 	}
 	return id, nil
 }
@@ -40,7 +40,7 @@ func (s *Store) FindCode(ctx context.Context, game, code string) (id string, err
 // RetireCode implements arena.Codes.
 func (s *Store) RetireCode(ctx context.Context, game, code string) error {
 	if err := s.client.PExpire(ctx, codeKey(game, code), retiredCodeTTL).Err(); err != nil {
-		return fmt.Errorf("redismatch: rest a code: %w", err)
+		return fmt.Errorf("redismatch: retire code: %w", err)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: due: %w", err)
+		return nil, fmt.Errorf("redismatch: list due matches: %w", err)
 	}
 	var ids []string
 	for _, c := range cmds {
@@ -43,7 +43,7 @@ func (s *Store) RemoveIndex(ctx context.Context, id string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("redismatch: forget %s: %w", id, err)
+		return fmt.Errorf("redismatch: remove index of %s: %w", id, err)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (s *Store) ReadProgress(ctx context.Context, matches []string) (map[string]
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: marks: %w", err)
+		return nil, fmt.Errorf("redismatch: read progress: %w", err)
 	}
 	progress := make(map[string]match.Progress, len(matches))
 	for key, cmd := range cmds {

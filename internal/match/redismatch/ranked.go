@@ -19,7 +19,7 @@ func (s *Store) RankedPlayers(ctx context.Context, id string, from, limit int) (
 	}
 	page, err := s.readRanked(ctx, newKeys(id), from, from+limit-1)
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: placed of %s: %w", id, err)
+		return nil, fmt.Errorf("redismatch: ranked players of %s: %w", id, err)
 	}
 	return page, nil
 }

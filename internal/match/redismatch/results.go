@@ -17,7 +17,7 @@ import (
 func (s *Store) IsPending(ctx context.Context, id string) (bool, error) {
 	pending, err := s.client.HExists(ctx, newKeys(id).result(), id).Result()
 	if err != nil {
-		return false, fmt.Errorf("redismatch: pending %s: %w", id, err)
+		return false, fmt.Errorf("redismatch: check pending result of %s: %w", id, err)
 	}
 	return pending, nil
 }
@@ -83,7 +83,7 @@ func (s *Store) countPending(ctx context.Context) ([]int64, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: unsettled: %w", err)
+		return nil, fmt.Errorf("redismatch: count pending results: %w", err)
 	}
 	counts := make([]int64, Partitions)
 	for i, c := range cmds {
@@ -122,7 +122,7 @@ func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[s
 	}
 	nodes, err := settledNotifiedScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: told %s: %w", id, err)
+		return nil, fmt.Errorf("redismatch: mark %s notified: %w", id, err)
 	}
 	return nodes, nil
 }
@@ -148,7 +148,7 @@ func (s *Store) Settled(ctx context.Context, results []match.Result) error {
 			}
 			err := markSettledScript.Run(ctx, s.scripts, names, r.Match, ttl, tombMS).Err()
 			if err != nil {
-				return fmt.Errorf("redismatch: settled %s: %w", r.Match, err)
+				return fmt.Errorf("redismatch: mark %s settled: %w", r.Match, err)
 			}
 			return nil
 		})

@@ -27,7 +27,7 @@ func (s *Store) AddSeat(ctx context.Context, r arena.SeatRequest) (arena.PlaceRe
 	r.Seat.Team = "" // the script may choose the team, and stores it next to the seat
 	seat, err := json.Marshal(r.Seat)
 	if err != nil {
-		return arena.PlaceReply{}, fmt.Errorf("redismatch: sit in %s: %w", r.Match, err)
+		return arena.PlaceReply{}, fmt.Errorf("redismatch: add seat in %s: %w", r.Match, err)
 	}
 	args := []any{r.Match, r.Seat.Player, seat, team, r.Max}
 	for _, t := range r.Teams {
@@ -53,7 +53,7 @@ func (s *Store) RemovePlace(ctx context.Context, id, player string, bans int) (a
 func (s *Store) runPlaceScript(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.PlaceReply, error) {
 	values, err := script.Run(ctx, s.scripts, names, args...).Slice()
 	if err != nil {
-		return arena.PlaceReply{}, fmt.Errorf("redismatch: place in %s: %w", args[0], err)
+		return arena.PlaceReply{}, fmt.Errorf("redismatch: change place in %s: %w", args[0], err)
 	}
 	reply := lua.Reply(values)
 	return arena.PlaceReply{
@@ -111,7 +111,7 @@ func (s *Store) WithoutPlace(ctx context.Context, id string, players []string) (
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: absent from %s: %w", id, err)
+		return nil, fmt.Errorf("redismatch: places in %s: %w", id, err)
 	}
 	for i, player := range players {
 		plays := seats.Val()[i] != nil && left.Val()[i] == nil

@@ -24,7 +24,7 @@ func (s *Store) SeenQuestions(ctx context.Context, game string, players []string
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: seen: %w", err)
+		return nil, fmt.Errorf("redismatch: read seen questions: %w", err)
 	}
 	seen := make(map[string]struct{})
 	for _, c := range cmds {
@@ -51,7 +51,7 @@ func (s *Store) AddSeen(ctx context.Context, game string, players, questions []s
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("redismatch: saw: %w", err)
+		return fmt.Errorf("redismatch: add seen questions: %w", err)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (s *Store) AddSeen(ctx context.Context, game string, players, questions []s
 // ForgetSeen deletes the list of questions that a player has seen.
 func (s *Store) ForgetSeen(ctx context.Context, game, player string) error {
 	if err := s.client.Del(ctx, seenKey(game, player)).Err(); err != nil {
-		return fmt.Errorf("redismatch: forget what was seen: %w", err)
+		return fmt.Errorf("redismatch: forget seen questions: %w", err)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (s *Store) Tombstone(ctx context.Context, id string) (exists bool, err erro
 	k := newKeys(id)
 	exists, err = tombstoneScript.Run(ctx, s.scripts, []string{k.match(), k.tomb()}, tombMS).Bool()
 	if err != nil {
-		return false, fmt.Errorf("redismatch: void %s: %w", id, err)
+		return false, fmt.Errorf("redismatch: tombstone %s: %w", id, err)
 	}
 	return exists, nil
 }
@@ -132,7 +132,7 @@ func (s *Store) Nodes(ctx context.Context, id string) ([]string, error) {
 func (s *Store) PostponeHostDeadline(ctx context.Context, id string, dueAt int64) error {
 	k := newKeys(id)
 	if err := hostDeadlineScript.Run(ctx, s.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {
-		return fmt.Errorf("redismatch: host of %s: %w", id, err)
+		return fmt.Errorf("redismatch: postpone host deadline of %s: %w", id, err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestBuiltinHasEnoughQuestions(t *testing.T) {
 	t.Parallel()
 	b := builtin(t)
 	type group struct {
-		lang string
+		lang  string
 		value any
 	}
 	counts := make(map[group]int)
