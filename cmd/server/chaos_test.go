@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/chaos/ordeal"
+	"laststand/loadtest/chaos/checker"
 )
 
 // chaosSeedVar names the seed of TestManyNodesLoseNothing, to repeat a run.
@@ -26,8 +26,8 @@ func TestManyNodesLoseNothing(t *testing.T) {
 		t.Fatalf("%s: %v", chaosSeedVar, err)
 	}
 	dir := chaosDir(t, seed)
-	report, err := ordeal.Run(t.Context(), ordeal.Config{
-		Server:   ordeal.Command{Path: os.Args[0], Env: []string{actAs + "=server"}},
+	report, err := checker.Run(t.Context(), checker.Config{
+		Server:   checker.Command{Path: os.Args[0], Env: []string{actAs + "=server"}},
 		Redis:    testenv.ClusterOf(t, 3, 0).URL,
 		Database: testenv.Postgres(t).URL,
 		Dir:      dir,
@@ -35,7 +35,7 @@ func TestManyNodesLoseNothing(t *testing.T) {
 		Kills: 4, Stalls: 3, Drains: 2,
 		For:  30 * time.Second,
 		Seed: seed,
-		Say:  func(line string) { t.Log(line) },
+		Log:  func(line string) { t.Log(line) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -177,6 +177,6 @@ func (g *duelTranscript) answer(p *player.Player, f player.Frame) error {
 	}
 	g.asked, g.open = append(g.asked, q), q.Question
 	time.Sleep(time.Duration(rand.N(30)) * time.Millisecond) // a player thinks
-	_, err := p.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.Guess(q)})
+	_, err := p.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.RandomAnswer(q)})
 	return err
 }

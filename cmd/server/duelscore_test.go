@@ -51,7 +51,7 @@ func (g *duelTranscript) check(t *testing.T) {
 }
 
 // isRight judges an answer by what the close said, for the kinds that
-// player.Guess can get right.
+// player.RandomAnswer can get right.
 func isRight(answer any, given json.RawMessage) bool {
 	stated, _ := json.Marshal(answer)
 	var g, a map[string]any

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"laststand/loadtest/harness"
 	"laststand/loadtest/hostile/attack"
-	"laststand/loadtest/hostile/honest"
-	"laststand/loadtest/hostile/siege"
-	"laststand/loadtest/rig"
+	"laststand/loadtest/hostile/attacker"
+	"laststand/loadtest/hostile/control"
 )
 
 // tight are limits that are met soon, of a server that may lag: tests share the
@@ -22,9 +22,9 @@ const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_p
 // loadtest/hostile is the long version.
 func TestHostileClients(t *testing.T) {
 	t.Parallel()
-	server, err := rig.Start(context.Background(), rig.Options{ // its end is Stop
+	server, err := harness.Start(context.Background(), harness.Options{ // its end is Stop
 		Binary: os.Args[0], Env: []string{actAs + "=server"},
-		RedisURL: listedRedis(t), Settings: siege.Settings(tight), Files: attack.Files(),
+		RedisURL: listedRedis(t), Settings: attacker.Settings(tight), Files: attack.Files(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -34,12 +34,12 @@ func TestHostileClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := siege.Run(t.Context(), siege.Config{
+	report, err := attacker.Run(t.Context(), attacker.Config{
 		Server: server, Admin: admin, Kinds: attack.Kinds(), Attack: attack.Run,
-		Honest: honest.Config{URL: server.URL, Duelists: 6, Seats: 4, Readers: 2, Watchers: 2},
-		Calm:   time.Second / 2, All: time.Second, Patience: 13 * time.Second, Return: 30 * time.Second, MoreMB: 1 << 10,
-		PerSecond: 440, Sockets: 24, Sources: siege.Sources(3), Bounds: attack.Bounds{Guests: 20, Lookups: 20, Codes: 15},
-		Say: func(line string) { t.Log(line) },
+		Control: control.Config{URL: server.URL, Duelists: 6, Seats: 4, Readers: 2, Watchers: 2},
+		Idle:    time.Second / 2, All: time.Second, SlowExtra: 13 * time.Second, Return: 30 * time.Second, MoreMB: 1 << 10,
+		PerSecond: 440, Sockets: 24, Sources: attacker.Sources(3), Bounds: attack.Bounds{Guests: 20, Lookups: 20, Codes: 15},
+		Log: func(line string) { t.Log(line) },
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, server.Log())

@@ -58,7 +58,7 @@ func (players playerPair) finishMatch(t *testing.T, match string, from, question
 
 func answer(t *testing.T, p *player.Player, match string, asked protocol.Question) player.Frame {
 	t.Helper()
-	return request(t, p, protocol.TypeAnswer, protocol.Answer{Match: match, Question: &asked.Question, Given: player.Guess(asked)})
+	return request(t, p, protocol.TypeAnswer, protocol.Answer{Match: match, Question: &asked.Question, Given: player.RandomAnswer(asked)})
 }
 
 // readClose waits for the end of a connection and gives its code.

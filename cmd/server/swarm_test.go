@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/swarm/crowd"
-	"laststand/loadtest/swarm/drill"
+	swarmclients "laststand/loadtest/swarm/clients"
+	"laststand/loadtest/swarm/runner"
 )
 
-// ownProcess is a crowd of the test's own process.
+// ownProcess runs swarm clients in the process of the test.
 type ownProcess struct {
 	io.WriteCloser
 	out   *io.PipeReader
@@ -22,13 +22,13 @@ type ownProcess struct {
 	err   error
 }
 
-func launch(ctx context.Context) (drill.Process, error) {
+func launch(ctx context.Context) (runner.Process, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	orders, in := io.Pipe()
 	out, report := io.Pipe()
 	w := &ownProcess{WriteCloser: in, out: out, kill: cancel}
 	w.ended.Go(func() {
-		w.err = crowd.Obey(ctx, orders, report)
+		w.err = swarmclients.RunProcess(ctx, orders, report)
 		_ = report.Close()
 	})
 	return w, nil
@@ -58,10 +58,10 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 `)
 	data := filepath.Join(t.TempDir(), "data")
 	node := startNode(t, cli{Data: &data, Config: config})
-	c := drill.Config{
+	c := runner.Config{
 		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
-		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, Linger: time.Second, Processes: 2, Files: 20_000,
-		Attach: []string{node.url}, Ops: []string{node.ops}, Launch: launch, Say: func(line string) { t.Log(line) },
+		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second, Processes: 2, Files: 20_000,
+		Attach: []string{node.url}, Ops: []string{node.ops}, Launch: launch, Log: func(line string) { t.Log(line) },
 	}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
@@ -79,10 +79,10 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	}
 }
 
-// runSwarm is the report of a drill in which nothing was untrue.
-func runSwarm(t *testing.T, c drill.Config, node *testNode) *drill.Report {
+// runSwarm is the report of a run in which nothing was untrue.
+func runSwarm(t *testing.T, c runner.Config, node *testNode) *runner.Report {
 	t.Helper()
-	report, err := drill.Run(t.Context(), c)
+	report, err := runner.Run(t.Context(), c)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, node.log)
 	}
@@ -93,6 +93,6 @@ func runSwarm(t *testing.T, c drill.Config, node *testNode) *drill.Report {
 	return report
 }
 
-func playedAll(r *drill.Report) bool {
+func playedAll(r *runner.Report) bool {
 	return r.Counts["matches duel"] > 0 && r.Counts["matches buzzer"] > 0 && r.Counts["matches survival"] > 0
 }
