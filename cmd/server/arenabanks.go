@@ -9,8 +9,8 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-// arenaBanks are the questions that arenas ask: of all banks of a game, or of
-// one. It implements arena.Bank.
+// arenaBanks draws the questions of arenas, from all banks of a game or from one. It
+// implements arena.Bank.
 type arenaBanks struct{ *banks }
 
 func (b arenaBanks) Count(game string, w arena.Filter) int {
@@ -42,7 +42,7 @@ func (b arenaBanks) pool(game, name string, host bool) *bank.Pool {
 	case p.byBank[name] != nil && (host || !p.ofHosts[name]):
 		return p.byBank[name]
 	}
-	return bank.NewPool() // a bank that the game does not have has no questions
+	return bank.NewPool() // empty: the game does not have this bank
 }
 
 func specOf(w arena.Filter, count int) bank.Spec {

@@ -17,11 +17,11 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-// banksEvery is how often a node looks whether a bank has been imported.
+// banksEvery is how often a node checks whether a bank was imported.
 const banksEvery = 5 * time.Second
 
-// banks are the questions that each game draws from: the built-in bank and
-// those imported into the ledger. It is safe for concurrent use.
+// banks holds the questions of each game: the built-in bank, and banks imported into the
+// ledger. It is safe for concurrent use.
 type banks struct {
 	config   *config
 	ledger   *ledger.Ledger
@@ -30,16 +30,16 @@ type banks struct {
 	pools    atomic.Pointer[map[string]pools]
 }
 
-// pools are the questions of one game: of the banks that everybody draws from,
-// of these and those of hosts, and of each.
+// pools holds the questions of one game: the public banks together, the public and the host
+// banks together, and each bank.
 type pools struct {
 	all, hosts *bank.Pool
 	byBank     map[string]*bank.Pool
 	ofHosts    map[string]bool // banks that only hosts draw from
 }
 
-// openBanks loads the banks of all games. A game whose banks are not there, or
-// cannot fill a duel, is an error.
+// openBanks loads the banks of all games. It fails if a bank does not exist or a game has too
+// few questions for a duel.
 func openBanks(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*banks, error) {
 	b := &banks{config: c, ledger: l, log: log}
 	var err error
@@ -49,7 +49,7 @@ func openBanks(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logge
 	return b, b.load(ctx)
 }
 
-// Run loads the banks again when one was imported, until ctx ends.
+// Run reloads the banks after an import, until ctx ends.
 func (b *banks) Run(ctx context.Context) error {
 	tick := time.NewTicker(banksEvery)
 	defer tick.Stop()
@@ -110,7 +110,7 @@ func (b *banks) load(ctx context.Context) error {
 	return nil
 }
 
-// bankList is the setting that names a bank of a game.
+// bankList returns the configuration key that lists a bank of a game.
 func bankList(g game, name string) string {
 	if slices.Contains(g.HostBanks, name) {
 		return "host_banks"
@@ -144,14 +144,14 @@ func (b *banks) Draw(game string, w lobby.Filter, count int, seen map[string]str
 }
 
 func newRand() *rand.Rand {
-	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // seeded by the runtime's secure source; a match is worth no more
+	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // seeded by the runtime's secure source; a match needs no more security
 }
 
 func (b *banks) pool(game string) *bank.Pool {
 	if p := (*b.pools.Load())[game]; p.all != nil {
 		return p.all
 	}
-	return bank.NewPool() // a game that is not declared has no questions
+	return bank.NewPool() // empty: the game is not configured
 }
 
 func spec(w lobby.Filter, count int) bank.Spec {

@@ -2,14 +2,9 @@ package main
 
 import "laststand/internal/proxies"
 
-// config is what the server runs by: the defaults, over them the configuration
-// file, over that the environment and the flags. The wire contract, section 6,
-// fixes most names.
-//
-// The comment of a field with a yaml tag is the key's text in
-// docs/reference/configuration.md. The tag `range` holds the smallest and the
-// largest number that a key takes; validation reads it. The tag `allowed`
-// describes the values of other keys.
+// config is the configuration of the server: the defaults, overridden by the configuration
+// file, then by the environment, then by the flags. The wire contract, section 6, fixes most
+// names.
 type config struct {
 	// Address for players: HTTP and websockets. Port 0 picks a free port.
 	Listen string `yaml:"listen" allowed:"host:port"`
@@ -59,7 +54,7 @@ type limits struct {
 	matchLimits      `yaml:",inline"`
 }
 
-// defaults is the configuration of a server that nobody configured.
+// defaults returns the configuration of a server without a configuration file.
 func defaults() config {
 	return config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",

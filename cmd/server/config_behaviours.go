@@ -8,8 +8,8 @@ import (
 	"laststand/internal/eventq"
 )
 
-// behaviours are what a game's queue of behaviours is kept by, and where it
-// leads. The zero value of a field stands for its default.
+// behaviours configures the behaviour queue and the sink of a game. A field with its zero
+// value gets its default.
 type behaviours struct {
 	// Behaviours that the queue holds. Higher: longer outages of the sink without a loss, more Redis memory.
 	MaxLen int `yaml:"max_len" range:"1..10000000"`
@@ -43,8 +43,8 @@ type rateRules struct {
 	Burst int `yaml:"burst" range:"1..100000"`
 }
 
-// fill puts defaults in. The server's own players are reported only where the
-// file says something of behaviours.
+// fill sets the defaults. isConfigured tells whether the file has a section behaviours;
+// without it the server reports no behaviours of its own.
 func (b *behaviours) fill(isConfigured bool) {
 	b.MaxLen = cmp.Or(b.MaxLen, 10_000)
 	b.Overflow = cmp.Or(b.Overflow, string(eventq.DropOldest))
@@ -55,7 +55,7 @@ func (b *behaviours) fill(isConfigured bool) {
 	b.Sink.fill()
 	burst := 8
 	if b.Sink.Type == sinkNPPA {
-		burst = 1 // whoever tries more than 10 times within a second is banned for 60 s
+		burst = 1 // the NPPA bans a game for 60 s after more than 10 attempts within a second
 	}
 	b.Rate.Burst = cmp.Or(b.Rate.Burst, burst)
 	if isConfigured && b.Report == nil {
@@ -63,10 +63,10 @@ func (b *behaviours) fill(isConfigured bool) {
 	}
 }
 
-// queueTerms are what the queue of a game is kept by.
+// queueTerms returns the settings of a game's queue.
 func (c *config) queueTerms(name string) eventq.Policy {
 	b := c.Games[name].Behaviours
-	flush, _ := time.ParseDuration(b.Batch.FlushInterval) // validated, both
+	flush, _ := time.ParseDuration(b.Batch.FlushInterval) // validate checked both durations
 	age, _ := time.ParseDuration(b.MaxAge)
 	return eventq.Policy{
 		Game: name, MaxLen: b.MaxLen, Overflow: eventq.Overflow(b.Overflow), BatchSize: b.Batch.MaxSize,
@@ -98,14 +98,14 @@ const (
 	tryTime = eventq.SendTimeoutMS * time.Millisecond
 )
 
-// validateOneOf checks a word.
+// validateOneOf reports a value that is not in the list.
 func (f *faults) validateOneOf(where, word string, words ...string) {
 	if !slices.Contains(words, word) {
 		f.addf("%s: %q is none of %v", where, word, words)
 	}
 }
 
-// parseDuration reads a span of time of 1 ms or more; 0 is none.
+// parseDuration parses a duration of at least 1 ms. It reports any other text and returns 0.
 func (f *faults) parseDuration(where, text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond {

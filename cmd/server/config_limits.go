@@ -11,9 +11,9 @@ import (
 	"laststand/internal/proxies"
 )
 
-// requestLimits bound what addresses, players and services do over HTTP, and
-// arena codes over the websocket too. 0 is no limit. A key is also the name of
-// its rule in metrics and refusals.
+// requestLimits bounds HTTP requests of addresses, players and services, and attempts of arena
+// codes over the websocket. 0 means no limit. A key is also the name of its rule in metrics
+// and refusals.
 type requestLimits struct {
 	// New guests of an address without the code of an arena. Known devices do not count. Holds over all nodes.
 	GuestsPerMinutePerAddress int `yaml:"guests_per_minute_per_address" range:"0..1000000"`
@@ -57,19 +57,19 @@ func defaultRequestLimits() requestLimits {
 	}
 }
 
-// unset is a limit whose default depends on others, until fill has set it.
+// unset marks a limit whose default depends on other limits, until fill sets it.
 const unset = math.MinInt
 
-// Defaults of what all calls and new guests of an address come to.
+// Defaults that bound all requests and all new guests of an address.
 const (
 	guestsPerDay         = 5000
 	guestRequests        = 600 // a minute
-	minutesOfDailyGuests = 80  // minutes in which an address has its guests of the day
+	minutesOfDailyGuests = 80  // the guests of a day arrive within this many minutes
 	requestsPerGuest     = 10
 )
 
-// fill sets the limits that are left to it: who has raised the limits of new guests
-// in a minute, or has none, is not held back by those of the day and of calls.
+// fill sets the unset limits. An operator who raises or removes the limits per minute gets
+// matching limits per day and of requests.
 func (l *requestLimits) fill() {
 	day, requests := 0, 0
 	if withoutCode, withCode := l.GuestsPerMinutePerAddress, l.ArenaGuestsPerMinutePerAddress; withoutCode > 0 && withCode > 0 {
@@ -84,11 +84,12 @@ func (l *requestLimits) fill() {
 	}
 }
 
-// maxLimit bounds all limits of entrances: a token takes a microsecond at the least.
+// maxLimit bounds all request limits, because a token of a bucket takes at least a
+// microsecond.
 const maxLimit = 1_000_000
 
-// ruleNames are the keys of a section of limits that are numbers: each is the
-// name of its rule too.
+// ruleNames returns the numeric keys of a section of limits. Each is also the name of its
+// rule.
 func ruleNames(section any) (names []string) {
 	for field := range reflect.TypeOf(section).Fields() {
 		if _, ok := rangeOf(field); ok {
@@ -99,13 +100,13 @@ func ruleNames(section any) (names []string) {
 	return names
 }
 
-// limitNames are those of all rules, of which any may be on trial.
+// limitNames returns the names of all rules that dry_run accepts.
 func limitNames() []string {
 	names := append(ruleNames(requestLimits{}), ruleNames(matchLimits{})...)
 	names = append(names, codeAttemptsByPlayers, codeAttemptsPerPlayer, codeAttemptsRefused, longReplays,
 		"websockets", "websockets_per_address", "unauthenticated_websockets", "idle_websockets",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", loadShedding)
-	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two always stand
+	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // dry_run cannot disable the other two rules
 	return slices.Sorted(slices.Values(names))
 }
 
@@ -117,8 +118,8 @@ func (l *requestLimits) validate(f *faults) {
 	}
 }
 
-// dryRun are the limits that count what they would refuse, and refuse nothing:
-// all, or those named.
+// dryRun lists the limits that count what they would refuse, and refuse nothing: all of them,
+// or those in rules.
 type dryRun struct {
 	all   bool
 	rules []string

@@ -6,8 +6,8 @@ import (
 	"laststand/internal/limit"
 )
 
-// matchLimits bound the matches of a player and of an address; 0 is no limit. A
-// key is also the name of its rule.
+// matchLimits bounds the matches of a player and of an address. 0 means no limit. A key is
+// also the name of its rule.
 type matchLimits struct {
 	// Duels that a player leaves before the first question closes. Beyond it duel.join is rate_limited. Holds over all nodes.
 	EarlyForfeitsPerHourPerPlayer int `yaml:"early_forfeits_per_hour_per_player" range:"0..1000000"`
@@ -26,12 +26,12 @@ func defaultMatchLimits() matchLimits {
 	}
 }
 
-// freeMatchesDivisor divides a player's matches of a day into those that the player may
-// join though the address has spent its own.
+// freeMatchesDivisor divides a player's daily limit. The player may join that many matches
+// after the address has used up its own limit.
 const freeMatchesDivisor = 20
 
-// earlyForfeitLimits limits the duels that players leave before a question is closed.
-// They are rare, so each is counted over all nodes.
+// earlyForfeitLimits limits the duels that players leave before a question closes. They are
+// rare, so every node counts them in the shared store.
 func (n *node) earlyForfeitLimits() *limit.ActionLimit {
 	l := n.config.Limits.matchLimits
 	rule := func(name, owner string, quota int) *limit.Rule {
@@ -45,8 +45,8 @@ func (n *node) earlyForfeitLimits() *limit.ActionLimit {
 	}
 }
 
-// matchesPerDayLimits limits the duels and arenas that players join. Those of a player are
-// counted at each node, so that joining costs one more round trip and not two.
+// matchesPerDayLimits limits the duels and arenas that players join. Each node counts the
+// matches of a player itself, so that joining costs one more round trip and not two.
 func (n *node) matchesPerDayLimits() *limit.ActionLimit {
 	l, day := n.config.Limits.matchLimits, 24*time.Hour
 	return &limit.ActionLimit{

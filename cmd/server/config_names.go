@@ -9,7 +9,7 @@ import (
 	"laststand/internal/nickname"
 )
 
-// gameNames is what nicknames, and names of arenas and teams, must not contain.
+// gameNames configures the words that nicknames, arena names and team names must not contain.
 type gameNames struct {
 	// Lists of refused words that come with the server: words that pass for staff and a sample of insults. An empty list: none.
 	Blocklists []string `yaml:"blocklists,flow" allowed:"staff_en, staff_zh, en, zh"`
@@ -23,7 +23,7 @@ func defaultNames() gameNames { return gameNames{Blocklists: nickname.Lists()} }
 
 const maxWordFile = 2 << 20 // bytes
 
-// words reads the lists of a game. It tells all that is wrong with them.
+// words reads the word lists of a game. Its error names every fault.
 func (c *config) words(game string) (*nickname.Words, error) {
 	g := c.Games[game].Names
 	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
@@ -56,7 +56,7 @@ func readWords(path string) (string, error) {
 	return string(text), nil
 }
 
-// allWords are the words of all games; validate has read them once.
+// allWords returns the word lists of all games. validate has read them before.
 func (c *config) allWords() (map[string]*nickname.Words, error) {
 	all := make(map[string]*nickname.Words, len(c.Games))
 	for name := range c.Games {

@@ -10,8 +10,8 @@ import (
 	"laststand/internal/proxies"
 )
 
-// connectionLimits bound connections, hellos and the load at which a node
-// refuses work. 0 is no limit.
+// connectionLimits bounds connections, hellos and the load at which a node refuses work. 0
+// means no limit.
 type connectionLimits struct {
 	// Websockets of an address (IPv6: of a /64) at a node; fewer when over half of connections are in use. Connections of any kind get twice as many and 64 more.
 	ConnectionsPerAddress int64 `yaml:"connections_per_address" range:"0..10000000"`
@@ -44,13 +44,12 @@ func (c *config) validateProxies(f *faults) {
 	}
 }
 
-// maxLoggedPeers bounds the peers that are named in the log for forwarding without
-// being trusted.
+// maxLoggedPeers is how many untrusted peers with forwarding headers the log names.
 const maxLoggedPeers = 8
 
-// warnOfSingleAddress counts websockets that are refused since all are of one private address
-// which has its share, while no proxy is trusted, and says so once in the log: that
-// address is likely a balancer's.
+// warnOfSingleAddress returns a function that counts refused websockets if all websockets come
+// from one private address and no proxy is trusted. That address is probably a load balancer.
+// The log warns once.
 func (n *node) warnOfSingleAddress() func(netip.Addr) {
 	refusals := promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
 		Name: "laststand_ws_single_address_refusals_total", Help: "Websockets refused because all websockets come from one private address while trusted_proxies is empty.",
@@ -67,7 +66,7 @@ func (n *node) warnOfSingleAddress() func(netip.Addr) {
 	}
 }
 
-// carrierGradeNAT is the range that is shared behind carriers' and clouds' translators
+// carrierGradeNAT is the shared range behind the address translators of carriers and clouds
 // (RFC 6598).
 var carrierGradeNAT = netip.MustParsePrefix("100.64.0.0/10")
 
@@ -75,11 +74,11 @@ func isPrivate(a netip.Addr) bool {
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierGradeNAT.Contains(a)
 }
 
-// trustedProxies are the proxies that are believed. Who forwards and is not one of them
-// is counted, and named once in the log: it may be a proxy that was forgotten
-// here, whose players then count as one address.
+// trustedProxies returns the trusted proxies. The server counts requests of other peers with
+// forwarding headers and logs each such peer once. The operator may have forgotten a proxy,
+// and all its players then count as one address.
 func (n *node) trustedProxies() *proxies.Trusted {
-	t, _ := proxies.Trust(n.config.TrustedProxies) // validated
+	t, _ := proxies.Trust(n.config.TrustedProxies) // validate checked it
 	refusals := newUntrustedCounter(n.registry)
 	var named untrustedPeers
 	t.Doubted = func(peer netip.Addr) {

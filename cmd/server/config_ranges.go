@@ -15,7 +15,7 @@ type keyRange struct {
 	text     string
 }
 
-// rangeOf reads the tag of a field; ok is false for a field without one.
+// rangeOf parses the tag of a field; ok is false for a field without a range.
 func rangeOf(field reflect.StructField) (r keyRange, ok bool) {
 	tag, ok := field.Tag.Lookup("range")
 	if !ok {
@@ -32,8 +32,8 @@ func rangeOf(field reflect.StructField) (r keyRange, ok bool) {
 	return r, true
 }
 
-// yamlKey returns the key of a field and its options; "" for a field that is not
-// of the file.
+// yamlKey returns the key of a field and its options. The key is "" for a field that the file
+// cannot set.
 func yamlKey(field reflect.StructField) (key, options string) {
 	key, options, _ = strings.Cut(field.Tag.Get("yaml"), ",")
 	return key, options
@@ -74,7 +74,7 @@ func (f *faults) checkFields(where string, v reflect.Value) {
 	}
 }
 
-// checkNumber refuses NaN too.
+// checkNumber reports a number that is out of range. It also reports NaN.
 func (f *faults) checkNumber(where string, v reflect.Value, r keyRange) {
 	n := 0.0
 	if v.CanFloat() {

@@ -11,15 +11,15 @@ import (
 	"laststand/internal/eventq"
 )
 
-// The types of sinks.
+// Types of sinks.
 const (
 	sinkFile    = "file"
 	sinkWebhook = "webhook"
 	sinkNPPA    = "nppa"
 )
 
-// sink says where the behaviours of a game go. A type has its own settings; the
-// others are "", 0 or false.
+// sink configures where the behaviours of a game go. Settings of other types are "", 0 or
+// false.
 type sink struct {
 	// Kind of the destination.
 	Type string `yaml:"type" allowed:"file, webhook, nppa"`
@@ -58,7 +58,7 @@ func (s *sink) fill() {
 	}
 }
 
-// reportableTypes are the types of the server's own behaviours that a sink takes.
+// reportableTypes returns the types of the server's own behaviours that the sink accepts.
 func (s *sink) reportableTypes() []string {
 	if s.Type == sinkNPPA {
 		return []string{eventq.Online, eventq.Offline}
@@ -66,25 +66,25 @@ func (s *sink) reportableTypes() []string {
 	return []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
 }
 
-// sinkOptions are what a game's sink is made with.
+// sinkOptions configures the sink of a game.
 type sinkOptions struct {
 	sink
-	Keys      func() ([]string, error) // as they are written, the current one first; asked for with every try
-	OpenLater bool                     // nothing is said of the game's behaviours, so perhaps nothing ever comes
+	Keys      func() ([]string, error) // as in the file, the current one first; called for every attempt
+	OpenLater bool                     // open the file only for the first behaviour, because the game does not configure behaviours
 }
 
-// sinkOptions describes the sink of a game.
+// sinkOptions returns the options of a game's sink.
 func (c *config) sinkOptions(name string, keys *receiverKeys) sinkOptions {
 	source := c.sinkKeySource(name)
 	return sinkOptions{c.sink(name), func() ([]string, error) { return keys.keysOf(source), nil }, !c.isSet("games", name, "behaviours")}
 }
 
-// sinkKeySource is where the keys of a game's sink are.
+// sinkKeySource returns the source of the keys of a game's sink.
 func (c *config) sinkKeySource(name string) keySource {
 	s, p := c.sink(name), keySource{setting: "games." + name + ".behaviours.sink.secret_file"}
 	switch s.Type {
 	case sinkWebhook:
-		p.check, p.ledgerName = checkWebhookKey, "webhook/"+name // is no name of a game
+		p.check, p.ledgerName = checkWebhookKey, "webhook/"+name // cannot be the name of a game
 	case sinkNPPA:
 		p.check = checkNPPAKey
 	}
@@ -94,7 +94,7 @@ func (c *config) sinkKeySource(name string) keySource {
 	return p
 }
 
-// sink is that of a game, with the file that it writes by default.
+// sink returns the sink of a game, with its default file.
 func (c *config) sink(name string) sink {
 	s := c.Games[name].Behaviours.Sink
 	if s.Type == sinkFile {
@@ -103,7 +103,7 @@ func (c *config) sink(name string) sink {
 	return s
 }
 
-// settings are what only sinks of some types have, and whether it is set.
+// settings lists the settings that only some types of sinks have.
 func (s *sink) settings() []setting {
 	return []setting{
 		{"path", s.Path != "", []string{sinkFile}},
@@ -149,7 +149,7 @@ func (s *sink) validate(prefix string, f *faults) {
 	}
 }
 
-// validateURL checks a URL without showing it: it may hold a secret.
+// validateURL checks a URL. Its errors do not show the URL, which may contain a secret.
 func (f *faults) validateURL(where, text string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -161,7 +161,7 @@ func (f *faults) validateURL(where, text string) {
 	}
 }
 
-// nppaID is what ids and codes of the NPPA may be.
+// nppaID matches the ids and codes of the NPPA.
 var nppaID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (s *sink) validateNPPA(prefix string, f *faults) {
@@ -179,7 +179,7 @@ func (s *sink) validateNPPA(prefix string, f *faults) {
 	}
 }
 
-// validateSinkPath refuses a file that two games would write.
+// validateSinkPath reports a file that two games would write.
 func (c *config) validateSinkPath(name string, f *faults) {
 	own := c.sink(name)
 	for _, other := range c.gameNames() {

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/identity"
 )
 
-// tokenRules are what a game asks of its tokens beside their signature.
+// tokenRules configures what a game requires of its tokens beyond their signature.
 type tokenRules struct {
 	// Audience that the aud of every token must name. Empty: aud is optional and names the game or laststand.
 	TokenAudience string `yaml:"token_audience,omitempty" allowed:"1 to 255 ASCII characters without spaces"`
@@ -16,7 +16,7 @@ type tokenRules struct {
 	MaxTokenTTL string `yaml:"max_token_ttl,omitempty" allowed:"1m to 87600h"`
 }
 
-// validAudience is what may stand in aud: a name or a URL.
+// validAudience matches an audience: a name or a URL.
 var validAudience = regexp.MustCompile(`^[!-~]{1,255}$`)
 
 const (
@@ -32,7 +32,7 @@ func (r tokenRules) validate(prefix string, f *faults) {
 	f.add(prefix+"max_token_ttl", err)
 }
 
-// maxTTL is 0 where tokens may last for as long as they say.
+// maxTTL returns the longest lifetime of a token; 0 means no limit.
 func (r tokenRules) maxTTL() (time.Duration, error) {
 	if r.MaxTokenTTL == "" {
 		return 0, nil
@@ -44,11 +44,11 @@ func (r tokenRules) maxTTL() (time.Duration, error) {
 	return d, nil
 }
 
-// tokenRules are those of all games, as tokens are held to them.
+// tokenRules returns the token rules of all games.
 func (c *config) tokenRules() map[string]identity.TokenRules {
 	rules := make(map[string]identity.TokenRules, len(c.Games))
 	for name, g := range c.Games {
-		maxTTL, _ := g.maxTTL() // validated
+		maxTTL, _ := g.maxTTL() // validate checked it
 		rules[name] = identity.TokenRules{Audience: g.TokenAudience, MaxTTL: maxTTL}
 	}
 	return rules

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/webhook"
 )
 
-// webhookConfig is an endpoint of the operator that receives events of a game.
+// webhookConfig configures an endpoint that receives events of a game.
 type webhookConfig struct {
 	// Name of the endpoint, unique in the game.
 	Name string `yaml:"name" allowed:"1 to 64 of A-Z a-z 0-9 _ . : -"`
@@ -30,11 +30,11 @@ func (h *webhookConfig) fill() {
 	}
 }
 
-// webhookKeySource is where the keys of an endpoint are.
+// webhookKeySource returns the source of the keys of an endpoint.
 func (c *config) webhookKeySource(game string, h webhookConfig) keySource {
 	p := keySource{
 		setting: "games." + game + ".webhooks." + h.Name + ".secret_file", check: checkWebhookKey,
-		ledgerName: "hook/" + game + "/" + h.Name, // is no name of a game
+		ledgerName: "hook/" + game + "/" + h.Name, // cannot be the name of a game
 	}
 	if h.SecretFile != "" {
 		p.file = c.resolvePath(h.SecretFile)
@@ -42,8 +42,7 @@ func (c *config) webhookKeySource(game string, h webhookConfig) keySource {
 	return p
 }
 
-// validateWebhooks checks what the book of endpoints does not, and has it check the
-// rest.
+// validateWebhooks checks the addresses and the events. The webhook registry checks the rest.
 func (c *config) validateWebhooks(f *faults) {
 	for _, game := range c.gameNames() {
 		for _, h := range c.Games[game].Webhooks {
@@ -54,12 +53,12 @@ func (c *config) validateWebhooks(f *faults) {
 			}
 		}
 	}
-	if _, err := hooks.NewBook(c.endpoints(), nil); err != nil { // it names the endpoints
+	if _, err := hooks.NewBook(c.endpoints(), nil); err != nil { // the error names the endpoints
 		*f = append(*f, err)
 	}
 }
 
-// endpoints are those of all games.
+// endpoints returns the webhook endpoints of all games.
 func (c *config) endpoints() (all []hooks.Endpoint) {
 	for _, game := range c.gameNames() {
 		for _, h := range c.Games[game].Webhooks {
@@ -69,7 +68,7 @@ func (c *config) endpoints() (all []hooks.Endpoint) {
 	return all
 }
 
-// wireWebhooks makes what tells the endpoints, and the workers of the durable queue.
+// wireWebhooks creates the dispatcher of webhooks, and the workers of the task queue.
 func (n *node) wireWebhooks() error {
 	var targets []httphook.Target
 	for _, game := range n.config.gameNames() {

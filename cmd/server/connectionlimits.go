@@ -16,9 +16,8 @@ import (
 	"laststand/internal/ws"
 )
 
-// limitConnections puts the door before the players' listener, with room for some more
-// connections than there may be websockets: for HTTP, and to say no by more than
-// hanging up.
+// limitConnections wraps the players' listener. It accepts more connections than the maximum
+// of websockets: HTTP needs some, and a refused client must get an answer.
 func (n *node) limitConnections(l net.Listener) net.Listener {
 	c := n.config.Limits
 	rules := make(map[string]*limit.Cap)
@@ -40,8 +39,8 @@ func (n *node) limitConnections(l net.Listener) net.Listener {
 	return d
 }
 
-// sessionLimits are those of the websocket, which shares the one of wrong codes
-// with HTTP.
+// sessionLimits returns the limits of websockets. HTTP and websockets share the limit of code
+// attempts.
 func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
 	c := n.config.Limits
 	return ws.Limits{
@@ -53,7 +52,7 @@ func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
 		}),
 		HellosInAll: n.limiter.Rule(limit.RuleConfig{
 			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: c.HellosPerMinute, Per: time.Minute,
-			Burst: (c.HellosPerMinute + 29) / 30, // those of 2 s
+			Burst: (c.HellosPerMinute + 29) / 30, // the hellos of 2 s
 		}),
 		Replays: n.limiter.Rule(limit.RuleConfig{
 			Name: longReplays, Subject: "KiB of long replays for this address", Limit: replayKiB, Per: time.Second, Burst: replaySeconds * replayKiB,
@@ -62,19 +61,19 @@ func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
 	}
 }
 
-// The rule of long replays has no setting. A class that comes back to a match all at
-// once gets its logs within seconds.
+// The rule of long replays has no configuration key. A class whose members all resume a match
+// at once gets the replays within seconds.
 const (
 	longReplays   = "long_replay_kib_per_second_per_address"
 	replayKiB     = 4096
-	replaySeconds = 16 // whose bytes may be sent at once
+	replaySeconds = 16 // a burst may use the quota of this many seconds
 )
 
 // loadShedding is the rule of limits.dry_run for all refusals of an overloaded node.
 const loadShedding = "load_shedding"
 
-// newShedder is the pressure on the node, by its memory, the lag of its goroutines and
-// its requests under way.
+// newShedder returns the load shedder of the node. Its signals are the memory, the scheduler
+// lag and the requests in flight.
 func (n *node) newShedder() *loadshed.Shedder {
 	c := n.config.Limits
 	var signals []loadshed.Signal
@@ -90,18 +89,18 @@ func (n *node) newShedder() *loadshed.Shedder {
 	})
 }
 
-// duelLagDivisor divides max_scheduler_lag_ms into the lag from which on no more duels are played than
-// just now: they are many, and each is short, so that this comes long before the rest.
+// duelLagDivisor divides max_scheduler_lag_ms. At the resulting lag the node accepts no more
+// duels than it plays. Duels are many and short, so they stop long before other work.
 const duelLagDivisor = 64
 
-// minDuelLag is what that lag is at least: less tells nothing of a machine.
+// minDuelLag is the smallest limit of that lag. A shorter lag says nothing about the load.
 const minDuelLag = 2 * time.Millisecond
 
-// assumedCPUUsage is the share of the processors that are taken to be at work where it is
-// not known: more duels have room, though not any number at once.
+// assumedCPUUsage is the CPU usage to assume if it is unknown. It allows more duels, but only
+// a few at once.
 const assumedCPUUsage = 0.7
 
-// newDuelLimit is the room for those who play them.
+// newDuelLimit returns the limit of players in duels.
 func (n *node) newDuelLimit() *loadshed.DuelLimit {
 	maxLag := time.Duration(n.config.Limits.MaxSchedulerLagMS) * time.Millisecond / duelLagDivisor
 	if maxLag > 0 {
@@ -116,13 +115,14 @@ func newUntrustedCounter(r prometheus.Registerer) prometheus.Counter {
 	})
 }
 
-// untrustedPeers are the first few peers that were doubted.
+// untrustedPeers holds the first peers with forwarding headers that are not trusted.
 type untrustedPeers struct {
 	mu    sync.Mutex
 	named []netip.Addr
 }
 
-// addNew says whether a peer is to be named: once, and few in all.
+// addNew reports whether the log must name the peer. It does so once per peer, and for at most
+// maxLoggedPeers peers.
 func (d *untrustedPeers) addNew(peer netip.Addr) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// cpuUsage is of the processors, by what the kernel says.
+// cpuUsage measures the CPU usage from the counters of the kernel.
 type cpuUsage struct {
 	root    fs.FS
-	busy    time.Duration // of the machine
+	busy    time.Duration // CPU time of the machine
 	total   time.Duration
-	process time.Duration // of this process
+	process time.Duration // CPU time of this process
 	at      time.Time
 }
 
@@ -24,9 +24,9 @@ func newCPUUsage() *cpuUsage {
 	return u
 }
 
-// sample is the share of the processors that were at work since the read before: those
-// of the machine, or of what this process may use of them, which in a container is
-// less. What cannot be read is taken for a machine with some to do.
+// sample returns the CPU usage since the last sample, 0 to 1: that of the machine, or that of
+// this process relative to its container quota, whichever is higher. It returns
+// assumedCPUUsage if a counter cannot be read.
 func (u *cpuUsage) sample() float64 {
 	busy, total, err := machineTimes(u.root)
 	process, processErr := processTime()
@@ -40,13 +40,13 @@ func (u *cpuUsage) sample() float64 {
 	return min(max(share, float64(busy-u.busy)/float64(total-u.total)), 1)
 }
 
-// processors is how many this process may use at once: those that Go uses, or its share
-// of a container, by cgroups of version 2 or 1, where that is less. Go rounds it up, and
-// to two at least, so that one who has used all of one would seem half idle.
+// processors returns how many CPUs this process may use: the quota of its container (cgroups
+// version 2 or 1), but at most GOMAXPROCS. Go rounds the quota up, to at least two, so
+// GOMAXPROCS alone would make a fully used quota of one CPU look half idle.
 func processors(root fs.FS) float64 {
 	var quota, period int64
 	text, _ := fs.ReadFile(root, "sys/fs/cgroup/cpu.max")
-	if n, _ := fmt.Sscan(string(text), &quota, &period); n < 2 { // "max" is no bound
+	if n, _ := fmt.Sscan(string(text), &quota, &period); n < 2 { // "max" means no quota
 		quota, period = readNumber(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us"), readNumber(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us")
 	}
 	usable := float64(runtime.GOMAXPROCS(0))
@@ -56,16 +56,16 @@ func processors(root fs.FS) float64 {
 	return min(usable, float64(quota)/float64(period))
 }
 
-const kernelTick = 10 * time.Millisecond // on all architectures that Go knows
+const kernelTick = 10 * time.Millisecond // on all architectures that Go supports
 
-// machineTimes reads how long the processors have worked and been there: who waits for
-// a disk does not work, what a host has taken does.
+// machineTimes returns the busy and the total CPU time of the machine. Waiting for a disk
+// counts as idle. Time that the host took (stolen) counts as busy.
 func machineTimes(root fs.FS) (busy, total time.Duration, err error) {
 	raw, err := fs.ReadFile(root, "proc/stat")
 	if err != nil {
 		return 0, 0, err
 	}
-	var user, nice, system, idle, ioWait, hardIRQ, softIRQ, stolen int64 // the first line is of all of them
+	var user, nice, system, idle, ioWait, hardIRQ, softIRQ, stolen int64 // the first line sums up all CPUs
 	if _, err = fmt.Sscanf(string(raw), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &ioWait, &hardIRQ, &softIRQ, &stolen); err != nil {
 		return 0, 0, fmt.Errorf("/proc/stat: %w", err)
 	}

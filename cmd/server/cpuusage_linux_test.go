@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// What a process may use is what its container has, be it less than one processor.
+// A process may use the quota of its container, which may be less than one CPU.
 func TestProcessors(t *testing.T) {
 	t.Parallel()
 	const two, one = "sys/fs/cgroup/cpu.max", "sys/fs/cgroup/cpu/cpu.cfs_"
@@ -29,7 +29,7 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
-// The share of the machine is that of its ticks since the read before.
+// The usage of the machine is computed from the ticks since the last sample.
 func TestUseOfMachine(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
@@ -42,9 +42,9 @@ func TestUseOfMachine(t *testing.T) {
 		stat        string
 		least, most float64
 	}{
-		{"cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 1\n", assumedCPUUsage, assumedCPUUsage}, // the first
+		{"cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 1\n", assumedCPUUsage, assumedCPUUsage}, // the first sample
 		{"cpu  110 10 10 110 0 10 20 30 0 0\n", .9, 1},
-		{"cpu  110 10 10 110 0 10 20 30 0 0\n", assumedCPUUsage, assumedCPUUsage}, // too soon
+		{"cpu  110 10 10 110 0 10 20 30 0 0\n", assumedCPUUsage, assumedCPUUsage}, // no tick since the last sample
 		{"nonsense", assumedCPUUsage, assumedCPUUsage},
 	} {
 		if got := say(test.stat); got < test.least || got > test.most {

@@ -2,7 +2,8 @@
 
 package main
 
-// use is of the processors, where nothing is known of it.
+// cpuUsage returns assumedCPUUsage, because this system has no counters that the server can
+// read.
 type cpuUsage struct{}
 
 func newCPUUsage() *cpuUsage { return new(cpuUsage) }

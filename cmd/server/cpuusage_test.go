@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// What the processors do is a share of them, also when nothing has happened since.
+// The usage is between 0 and 1, also for two samples without time in between.
 func TestUse(t *testing.T) {
 	t.Parallel()
 	u := newCPUUsage()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// faults gathers all that is wrong with a configuration.
+// faults collects everything that is wrong with a configuration.
 type faults []error
 
 func (f *faults) addf(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
@@ -16,5 +16,5 @@ func (f *faults) add(where string, err error) {
 	}
 }
 
-// join is all faults as one error, nil where there are none.
+// join returns all faults as one error, or nil.
 func (f faults) join() error { return errors.Join(f...) }

@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readConfig reads a configuration file over the defaults. All unknown fields
-// and wrong types of it are told at once, with their lines.
+// readConfig reads a configuration file over the defaults. Its error lists all unknown fields
+// and wrong types with their lines.
 func readConfig(path string) (config, error) {
 	c := defaults()
 	if path == "" {
@@ -65,8 +65,8 @@ func (c *config) readGames(raw []byte) error {
 	return nil
 }
 
-// readGame reads a game over the defaults. Those of its behaviours depend on
-// what it says of them.
+// readGame reads a game over the defaults of a game. The defaults of its behaviours depend on
+// the section behaviours.
 func readGame(node yaml.Node) (game, error) {
 	g := defaultGame()
 	g.Behaviours = behaviours{}
@@ -92,7 +92,7 @@ func decode(raw []byte, into any, strict bool) error {
 	return nil
 }
 
-// checkFields finds all unknown fields and wrong types.
+// checkFields reports all unknown fields and wrong types.
 func checkFields(raw []byte) error {
 	var strict config
 	var tree yaml.Node
@@ -108,7 +108,8 @@ func checkFields(raw []byte) error {
 	return errors.Join(err, checkWholeNumbers(&tree))
 }
 
-// checkWholeNumbers finds what the library would silently cut to a whole number.
+// checkWholeNumbers reports fractions that the YAML library would silently cut to a whole
+// number.
 func checkWholeNumbers(n *yaml.Node) error {
 	var errs []error
 	for i, part := range n.Content {
@@ -125,7 +126,8 @@ var (
 	wrongType    = regexp.MustCompile(`cannot unmarshal !!(\w+)(.*) into (\S+)`)
 )
 
-// translateTypeErrors says what is wrong with a file in the words of who wrote it.
+// translateTypeErrors replaces Go type names in the errors of the YAML library by words that
+// the author of the file knows.
 func translateTypeErrors(typeErrors *yaml.TypeError) error {
 	var lines []string
 	for _, line := range typeErrors.Errors {
@@ -138,13 +140,13 @@ func translateTypeErrors(typeErrors *yaml.TypeError) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// yamlKinds are YAML's names of what stands in a file.
+// yamlKinds maps the type tags of YAML to words for error messages.
 var yamlKinds = map[string]string{
 	"str": "the text", "int": "the number", "float": "the number", "bool": "the value", "map": "a section", "seq": "a list",
 	"null": "nothing", "timestamp": "the date", "binary": "binary data", "merge": "a merge",
 }
 
-// expectedKind names what a Go type stands for in a file.
+// expectedKind describes the value that a Go type expects in a file.
 func expectedKind(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "int"):
@@ -161,8 +163,8 @@ func expectedKind(kind string) string {
 	return "a section of fields"
 }
 
-// isSet tells whether the file sets something. The last step of the path may be
-// several, with dots.
+// isSet reports whether the file sets a value. The last element of the path may have several
+// names with dots.
 func (c *config) isSet(path ...string) bool {
 	last := len(path) - 1
 	path = append(path[:last:last], strings.Split(path[last], ".")...)
@@ -179,7 +181,7 @@ func (c *config) isSet(path ...string) bool {
 	return true
 }
 
-// resolvePath makes the path of a secret file relative to the configuration file.
+// resolvePath makes the path of a file relative to the configuration file.
 func (c *config) resolvePath(path string) string {
 	if filepath.IsAbs(path) {
 		return path

@@ -11,24 +11,23 @@ import (
 	"laststand/internal/identity"
 )
 
-// gameKeysEvery is how often the configured keys of games are read again. They are
-// taken once two readings are alike: half of a key that is being written is a key,
-// too, and would end every session.
+// gameKeysEvery is how often the server reads the configured keys of games again. It applies
+// keys after two equal readings: a half-written file may also be a valid key, which would end
+// every session.
 const gameKeysEvery = 5 * time.Second
 
-// gameKeys reads the lists of keys in the configuration file, and the files that
-// they name, again while the server runs. All else in the configuration needs a
-// start.
+// gameKeys reloads the keys of games while the server runs: the lists in the configuration
+// file, and the files that they name. All other settings need a restart.
 type gameKeys struct {
-	file    string // the configuration; "": there is none to read
+	file    string // configuration file; "": none, nothing to reload
 	games   []string
 	tokens  *identity.Tokens
 	log     *slog.Logger
-	changed func() // called when keys have been put in force
+	changed func() // called after keys were applied
 
-	inForce   map[string][]identity.Key // by game
-	lastRead  map[string][]identity.Key // of the last reading, by game
-	lastError map[string]string         // of the last reading, by game
+	inForce   map[string][]identity.Key // applied keys, by game
+	lastRead  map[string][]identity.Key // from the last reading, by game
+	lastError map[string]string         // from the last reading, by game
 }
 
 func newGameKeys(c *config, tokens *identity.Tokens, log *slog.Logger, changed func()) (*gameKeys, error) {
@@ -46,7 +45,7 @@ func newGameKeys(c *config, tokens *identity.Tokens, log *slog.Logger, changed f
 	return k, nil
 }
 
-// Run reads the keys again now and then, until ctx ends.
+// Run reloads the keys every gameKeysEvery, until ctx ends.
 func (k *gameKeys) Run(ctx context.Context) error {
 	if k.file == "" {
 		return nil
@@ -63,8 +62,7 @@ func (k *gameKeys) Run(ctx context.Context) error {
 	}
 }
 
-// reload takes the keys of games whose have changed. What is wrong with them is
-// logged once, and those before stay.
+// reload applies changed keys. It logs a fault once and keeps the earlier keys.
 func (k *gameKeys) reload(ctx context.Context) {
 	c, readErr := readConfig(k.file)
 	isChanged := false
@@ -91,7 +89,7 @@ func (k *gameKeys) reloadGame(ctx context.Context, c *config, game string) (chan
 	if err != nil || slices.EqualFunc(keys, k.inForce[game], sameKey) {
 		return false, err
 	}
-	if len(keys) == 0 { // as in a file that is half written, which would end every session
+	if len(keys) == 0 { // a half-written file may have none, which would end every session
 		return false, fmt.Errorf("it has none any more: that takes effect at the next start")
 	}
 	if !unchanged {
@@ -109,7 +107,7 @@ func sameKey(a, b identity.Key) bool {
 	return a.ID == b.ID && a.Alg == b.Alg && bytes.Equal(a.Secret, b.Secret)
 }
 
-// logError logs a fault once.
+// logError logs an error unless it is the same as the last one.
 func (k *gameKeys) logError(game string, err error) {
 	text := ""
 	if err != nil {

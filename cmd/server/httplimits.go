@@ -9,8 +9,8 @@ import (
 	"laststand/internal/redisx"
 )
 
-// newLimiter makes what the limits of a node are made by. With the embedded
-// Redis the node is all nodes.
+// newLimiter returns the limiter of the node. A node with the embedded Redis is the only node
+// and needs no shared store.
 func (n *node) newLimiter() *limit.Limiter {
 	c := limit.Config{DryRun: n.config.Limits.DryRun.includes, Registry: n.registry}
 	if n.redis.Kind != redisx.KindEmbedded {
@@ -19,17 +19,17 @@ func (n *node) newLimiter() *limit.Limiter {
 	return limit.New(c)
 }
 
-// maxBehavioursPerRequest is how many behaviours a call may have: fewer than that at once
-// would refuse some calls for ever.
+// maxBehavioursPerRequest is the largest number of behaviours in a request. A smaller burst
+// would refuse some requests forever.
 const maxBehavioursPerRequest = 1000
 
-// guestBurstMinutes is for how many minutes an address may call at once for players: a
-// school comes when the lesson begins.
+// guestBurstMinutes is how many minutes of guest requests an address may use at once, because
+// a whole school connects when a lesson begins.
 const guestBurstMinutes = 5
 
-// arenaGuestBurst is how many may come at once from an address with the codes of arenas:
-// those of the largest arena that any game allows, but no more than may be connected.
-// Else a few arenas of the default size would let in all of the day.
+// arenaGuestBurst returns how many new guests with arena codes may come from an address at
+// once: the players of the largest arena of any game, but at most the connections of an
+// address. A larger burst would let a few arenas use up the limit of the day.
 func (c *config) arenaGuestBurst() int {
 	limit := 0
 	for _, g := range c.Games {
@@ -41,8 +41,8 @@ func (c *config) arenaGuestBurst() int {
 	return max(limit, c.Limits.ArenaGuestsPerMinutePerAddress)
 }
 
-// httpLimits are the limits of HTTP. Those that cost money or memory for long, or
-// guard a secret, hold over all nodes.
+// httpLimits returns the limits of HTTP. Limits hold over all nodes if they guard a secret, or
+// if a request costs money or long-lived memory.
 func (n *node) httpLimits() httpapi.Limits {
 	l := n.config.Limits.requestLimits
 	shared := func(name, subject string, quota int, interval time.Duration) *limit.Rule {
@@ -66,7 +66,7 @@ func (n *node) httpLimits() httpapi.Limits {
 		Changes:     shared("account_changes_per_hour_per_player", "changes of name and account", l.AccountChangesPerHourPerPlayer, time.Hour),
 		Erasures: n.limiter.Rule(limit.RuleConfig{
 			Name: "erasures_per_minute_per_address", Subject: "players from this address who erase themselves", ClusterWide: true,
-			Limit: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class does so at once
+			Limit: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class erases its players at once
 		}),
 		Behaviours: n.limiter.Rule(limit.RuleConfig{
 			Name: "behaviours_per_second_per_service", Subject: "behaviours of one service", ClusterWide: true,
@@ -78,7 +78,7 @@ func (n *node) httpLimits() httpapi.Limits {
 		}),
 		Reads: n.limiter.Rule(limit.RuleConfig{
 			Name: "reads_per_second_per_address", Subject: "reads from this address",
-			Limit: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // after a match a school reads the board at once
+			Limit: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // a school reads the leaderboard at once after a match
 		}),
 		Tasks: n.limiter.Rule(limit.RuleConfig{
 			Name: "task_requests_per_second_per_service", Subject: "calls about tasks of one service",
@@ -99,9 +99,9 @@ const (
 	refusedAttemptsTimes = 10 // times code_attempts_per_hour_per_address
 )
 
-// codeAttemptLimits bound what may be guessed: so many an hour by address, and half as many
-// more of players, who have few each. What is refused is counted at the node, so
-// that it costs nothing.
+// codeAttemptLimits bounds guesses of arena codes: some per hour and address, and then half as
+// many of known players, who have few each. Each node counts refused attempts itself, which
+// costs no request to Redis.
 func (n *node) codeAttemptLimits() *limit.FailureLimiter {
 	quota := n.config.Limits.CodeAttemptsPerHourPerAddress
 	rule := func(name, subject string, quota int) *limit.Rule {

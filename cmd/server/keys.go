@@ -7,8 +7,7 @@ import (
 	"laststand/internal/identity"
 )
 
-// readKeys reads the configured keys of a game from their files, and tells all
-// that is wrong with them.
+// readKeys reads the configured keys of a game from their files. Its error names every fault.
 func (c *config) readKeys(name string) ([]identity.Key, error) {
 	var f faults
 	var keys []identity.Key

@@ -6,20 +6,19 @@ import (
 )
 
 var (
-	// userinfo ends, as in redisx and net/url, at the last @ before the path.
+	// The userinfo ends at the last @ before the path, as in redisx and net/url.
 	passwordOfUser  = regexp.MustCompile(`(://[^:@/?]*):[^/?]*@`)
 	passwordOfQuery = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]*`)
 )
 
-// maskPasswords hides the passwords of an address that has been validated, also of
-// one with several servers. What it gives is a valid address again.
+// maskPasswords hides the passwords in a valid address, which may name several servers. The
+// result is a valid address again.
 func maskPasswords(address string) string {
 	address = passwordOfUser.ReplaceAllString(address, "$1:xxxxx@")
 	return passwordOfQuery.ReplaceAllString(address, "${1}xxxxx")
 }
 
-// maskURL hides also the values of the query, which at receivers are often
-// secrets.
+// maskURL also hides the values of the query, because receivers often have secrets there.
 func maskURL(address string) string {
 	address = maskPasswords(address)
 	u, err := url.Parse(address)

@@ -9,30 +9,30 @@ import (
 	"strings"
 )
 
-// memoryLimit is how many bytes the process may use: what is configured, else
-// GOMEMLIMIT, else what its container or the machine has; 0 where none is known.
+// memoryLimit returns how many bytes the process may use: the configured number, else
+// GOMEMLIMIT, else the memory of its container or machine. 0 means unknown.
 func memoryLimit(mib int64) int64 {
 	if mib > 0 {
 		return mib << 20
 	}
-	if limit := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && limit < math.MaxInt64 { // else it is by holdMemory
+	if limit := debug.SetMemoryLimit(-1); os.Getenv("GOMEMLIMIT") != "" && limit < math.MaxInt64 { // without GOMEMLIMIT, setMemoryLimit has set it
 		return limit
 	}
 	return machineMemory(os.DirFS("/"))
 }
 
-// setMemoryLimit has the collector work harder before the process is past what it may
-// use, with a twentieth left for what is not Go's: the heap would grow to twice of
-// what is alive, and the process end, before the pressure shows. GOMEMLIMIT goes
-// before; 0 bytes are no bound.
+// setMemoryLimit makes the garbage collector run more often before the process exceeds its
+// memory. Without it the heap may grow to twice the live heap, and the kernel kills the
+// process before the load shedder notices. A twentieth is left for memory outside the Go heap.
+// GOMEMLIMIT takes precedence; 0 bytes mean no limit.
 func setMemoryLimit(bytes int64) {
 	if bytes > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(bytes / 20 * 19)
 	}
 }
 
-// machineMemory is the memory of the container, by cgroups of version 2 or 1, or of
-// the machine, where that is less; 0 where none is told.
+// machineMemory returns the memory of the container (cgroups version 2 or 1) or of the
+// machine, whichever is less. 0 means unknown.
 func machineMemory(root fs.FS) int64 {
 	limit := int64(0)
 	for _, bytes := range []int64{
@@ -45,14 +45,14 @@ func machineMemory(root fs.FS) int64 {
 	return limit
 }
 
-// readNumber reads a file that is one number; 0 for any other.
+// readNumber returns the number in a file, or 0 if the file has none.
 func readNumber(root fs.FS, path string) int64 {
 	text, _ := fs.ReadFile(root, path)
 	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	return n
 }
 
-// totalMemory is what Linux says of the machine.
+// totalMemory returns the memory of the machine from /proc/meminfo; 0 means unknown.
 func totalMemory(root fs.FS) int64 {
 	text, _ := fs.ReadFile(root, "proc/meminfo")
 	for line := range strings.Lines(string(text)) {

@@ -7,8 +7,8 @@ import (
 	"laststand/internal/identity/namefile"
 )
 
-// nameSnapshots is where the views of nicknames are kept for the next start;
-// nil without a data folder.
+// nameSnapshots returns where the server stores snapshots of the nicknames for its next start.
+// It returns nil without a data folder.
 func (c *config) nameSnapshots() identity.Snapshots {
 	if c.Data == "" {
 		return nil

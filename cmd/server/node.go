@@ -35,9 +35,9 @@ import (
 	"laststand/internal/ws"
 )
 
-// node is one running server: every room, wired.
+// node is one running server with all its services.
 type node struct {
-	id       string // among all nodes
+	id       string // unique among all nodes
 	config   config
 	log      *slog.Logger
 	registry metricRegistry
@@ -49,13 +49,13 @@ type node struct {
 	ledger     *ledger.Ledger
 	wheel      *timer.Wheel
 	presence   match.Presence
-	taskSignal taskqueue.Notifier // of the durable queue
+	taskSignal taskqueue.Notifier // signals new tasks to the workers
 	clients    clients
 	keys       *receiverKeys
 	proxies    *proxies.Trusted
 	limiter    *limit.Limiter
 	shedder    *loadshed.Shedder
-	duelLimit  *loadshed.DuelLimit // for duels
+	duelLimit  *loadshed.DuelLimit
 
 	banks           *banks
 	identity        *identity.Registry
@@ -70,7 +70,7 @@ type node struct {
 	settler         *settle.Settler
 	maintainer      *taskqueue.Maintainer
 	taskNotifier    *taskNotifier
-	webhookRegistry *hooks.Book // of who is told what happens
+	webhookRegistry *hooks.Book // of the endpoints of all games
 	dispatcher      *hooks.Office
 	workers         *taskqueue.Workers
 	sessions        *ws.Server
@@ -83,16 +83,15 @@ type node struct {
 	draining           atomic.Bool
 }
 
-// pingEvery is how often a session is pinged.
+// pingEvery is how often the server pings a session.
 const pingEvery = 25 * time.Second
 
-// open opens what a node stands on and wires its rooms, the ones that others
-// call first. Nothing runs before run.
+// open connects to the stores and creates all services. Nothing runs before run.
 func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
 	return openWithMetrics(ctx, c, log, prometheus.NewRegistry())
 }
 
-// metricRegistry takes the metrics of all packages and shows them.
+// metricRegistry registers the metrics of all packages and serves them.
 type metricRegistry interface {
 	prometheus.Registerer
 	prometheus.Gatherer
@@ -132,7 +131,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	}
 	ledgerConfig := n.config.ledgerConfig(n.log)
 	ledgerConfig.Wake, ledgerConfig.Events, ledgerConfig.Registry = n.taskNotifier.Notify, n.webhookRegistry, n.registry
-	if n.redis.Kind != redisx.KindEmbedded { // else it is the database's machine, whose own clock it is
+	if n.redis.Kind != redisx.KindEmbedded { // with an embedded Redis the machine's clock is the cluster's clock
 		ledgerConfig.Cluster = n.now
 	}
 	if n.ledger, err = ledger.Open(ctx, ledgerConfig); err != nil {
@@ -142,7 +141,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	return nil
 }
 
-// close lets go of what a node stands on.
+// close closes the sinks and the stores.
 func (n *node) close() {
 	n.wheel.Close()
 	if err := errors.Join(n.reporting.close()...); err != nil {
@@ -161,10 +160,9 @@ func (n *node) close() {
 	}
 }
 
-// run serves until ctx ends, and then stops senders before receivers: players,
-// requests, steps of matches, what is reported of them, settlement, stores. It
-// calls announce when it begins to answer players, and returns nil when all has
-// ended in order.
+// run serves until ctx ends. Then it stops senders before receivers: players, requests, match
+// steps, reporting, settlement, stores. It calls announce when it begins to serve players. It
+// returns nil after an orderly end.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
 	days := dayChanges{n.config.gameNames(), n.ledger, n.boards, n.log}
@@ -176,10 +174,10 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	erasures := erasures{n.ledger, n.boards, ledger.ErasureKept, n.log}
 	maintenanceLoops := startLoops(n.log, append(n.followCertificate(), auditRetention{n.ledger, n.config.Audit.keep(), n.log}.Run, erasures.Run)...)
 	failed := make(chan error, 2)
-	go func() { failed <- n.operators.Serve(operators) }() // ends with Close below
+	go func() { failed <- n.operators.Serve(operators) }() // Close below ends it
 	n.awaitBoards(ctx)
 	announce()
-	go func() { failed <- n.servePlayers(players) }() // ends with Shutdown in leave
+	go func() { failed <- n.servePlayers(players) }() // Shutdown in leave ends it
 	var err error
 	select {
 	case <-ctx.Done():
@@ -196,9 +194,9 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	return errors.Join(ignoreClosed(err), n.operators.Close())
 }
 
-// boardsTimeout is how long a start waits for the first leaderboards. Those of an
-// empty or small ledger take less. Beside a large one the node starts without
-// them, and /readyz says so until they are built.
+// boardsTimeout bounds how long a start waits for the leaderboards. An empty or small ledger
+// needs less. With a large ledger the node starts without leaderboards, and /readyz fails
+// until they are built.
 const boardsTimeout = 3 * time.Second
 
 func (n *node) awaitBoards(ctx context.Context) {
@@ -209,8 +207,8 @@ func (n *node) awaitBoards(ctx context.Context) {
 	}
 }
 
-// stopReporting ends what reports behaviours. The embedded Redis takes with it
-// what is queued; any other keeps it for the other nodes.
+// stopReporting stops the reporting of behaviours. The queues of an embedded Redis end with
+// the process, so it first sends what they hold. Other queues remain for the other nodes.
 func (n *node) stopReporting(reporting *loops) {
 	if n.redis.Kind != redisx.KindEmbedded {
 		reporting.end()
@@ -221,11 +219,11 @@ func (n *node) stopReporting(reporting *loops) {
 	n.reporting.discard(n.config.gameNames(), n.log)
 }
 
-// leave tells the players that the node goes, waits for their matches as long
-// as configured, and ends the requests under way.
+// leave announces the stop to the players, waits for their matches up to the configured drain
+// time, and then ends the open requests.
 func (n *node) leave() {
 	n.draining.Store(true)
-	drain, _ := n.config.drain() // validated
+	drain, _ := n.config.drain() // validate checked it
 	n.log.Info("server is stopping", "drain", drain)
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
@@ -237,13 +235,13 @@ func (n *node) leave() {
 	}
 }
 
-// loops run until they are ended.
+// loops are background tasks that run until end is called.
 type loops struct {
 	running sync.WaitGroup
 	stop    context.CancelFunc
 }
 
-// loop runs until its context ends.
+// loop is a background task that runs until its context ends.
 type loop = func(context.Context) error
 
 func startLoops(log *slog.Logger, run ...loop) *loops {

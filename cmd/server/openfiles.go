@@ -1,14 +1,16 @@
 package main
 
-// reservedFiles is room for what a node has open beside its players' connections:
-// those to Redis and the database, the operators', listeners, files.
+// reservedFiles is how many open files a node needs beside the connections of players: Redis,
+// the database, operators, listeners, files.
 const reservedFiles = 500
 
-// maxConnections is how many connections of any kind players have at once.
+// maxConnections returns how many connections of any kind players may have for a number of
+// websockets.
 func maxConnections(websockets int64) int64 { return websockets + websockets/10 + 1000 }
 
-// checkOpenFiles holds what a process may open against what its connections take: how
-// many it needs, and, where that is more, how many websockets there is room for.
+// checkOpenFiles compares the allowed open files with the configured websockets. It returns
+// how many files the node needs, and how many websockets are possible if that is more than
+// allowed.
 func checkOpenFiles(allowed uint64, websockets int64) (needed, possible int64, enough bool) {
 	needed = maxConnections(websockets) + reservedFiles
 	if uint64(needed) <= allowed {
@@ -17,8 +19,8 @@ func checkOpenFiles(allowed uint64, websockets int64) (needed, possible int64, e
 	return needed, max(0, (int64(allowed)-maxConnections(0)-reservedFiles)*10/11), false
 }
 
-// warnOfOpenFiles says where the node cannot have as many connections as it is
-// configured for: what is one too many then fails in accept, whoever it is from.
+// warnOfOpenFiles logs a warning if the open file limit is too low for the configured
+// connections. Beyond that limit accept fails for any client.
 func (n *node) warnOfOpenFiles(allowed uint64, known bool) {
 	needed, possible, enough := checkOpenFiles(allowed, n.config.Limits.Connections)
 	if !known || enough {

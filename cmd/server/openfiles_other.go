@@ -2,5 +2,5 @@
 
 package main
 
-// allowedFiles is not known here.
+// allowedFiles is unknown on this system.
 func allowedFiles() (allowed uint64, known bool) { return 0, false }

@@ -19,15 +19,15 @@ import (
 	"laststand/internal/webhook"
 )
 
-// keySource is where the keys are that a receiver knows the server by.
+// keySource tells where the keys are that sign messages to a receiver.
 type keySource struct {
-	setting    string // that names the file
-	file       string // of keys, one a line; "": there is none
+	setting    string // configuration key that names the file
+	file       string // keys, one per line; "": no file
 	check      func(key string) error
-	ledgerName string // where the ledger keeps those that are generated if there is no file; "": none are
+	ledgerName string // name in the ledger of the keys that the server generates without a file; "": it generates none
 }
 
-// keySources are those of all receivers: sinks of behaviours and webhooks.
+// keySources returns the sources of all receivers: behaviour sinks and webhooks.
 func (c *config) keySources() (all []keySource) {
 	for _, name := range c.gameNames() {
 		all = append(all, c.sinkKeySource(name))
@@ -38,8 +38,8 @@ func (c *config) keySources() (all []keySource) {
 	return all
 }
 
-// read reads the keys of the place's file, none where it has no file. No error
-// shows a key.
+// read returns the keys in the file, or none if the source has no file. Its errors never show
+// a key.
 func (p keySource) read() ([]string, error) {
 	if p.file == "" {
 		return nil, nil
@@ -64,7 +64,7 @@ func (p keySource) read() ([]string, error) {
 	return keys, f.join()
 }
 
-// open gives the keys of the place, from its file or from the ledger.
+// open returns the keys from the file or from the ledger.
 func (p keySource) open(ctx context.Context, l *ledger.Ledger) ([]string, error) {
 	keys, err := p.read()
 	if err == nil && keys == nil && p.ledgerName != "" {
@@ -76,7 +76,7 @@ func (p keySource) open(ctx context.Context, l *ledger.Ledger) ([]string, error)
 	return keys, nil
 }
 
-// print prints the keys that the ledger keeps of the place, one a line.
+// print prints the generated keys in the ledger, one per line.
 func (p keySource) print(ctx context.Context, l *ledger.Ledger, to console) error {
 	if p.file != "" {
 		return fmt.Errorf("%s: the keys are those of %s, and none is generated", p.setting, p.file)
@@ -88,21 +88,21 @@ func (p keySource) print(ctx context.Context, l *ledger.Ledger, to console) erro
 	return err
 }
 
-// receiverKeysEvery is how often files of keys are read again.
+// receiverKeysEvery is how often the server reads key files again.
 const receiverKeysEvery = 10 * time.Second
 
-// receiverKeys are the keys of all places. Those of files are read again while
-// the server runs. It is safe for concurrent use.
+// receiverKeys holds the keys of all sources and reloads key files while the server runs. It
+// is safe for concurrent use.
 type receiverKeys struct {
 	log     *slog.Logger
-	watched map[string]*watchedKeys // by their setting
+	watched map[string]*watchedKeys // by setting
 }
 
-// watchedKeys are the keys of one place, the current one first.
+// watchedKeys holds the keys of one source, the current one first.
 type watchedKeys struct {
 	source    keySource
 	keys      atomic.Pointer[[]string]
-	lastError string // of the last reading, owned by Run
+	lastError string // from the last reading, owned by Run
 }
 
 func openReceiverKeys(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*receiverKeys, error) {
@@ -118,10 +118,10 @@ func openReceiverKeys(ctx context.Context, c *config, l *ledger.Ledger, log *slo
 	return k, nil
 }
 
-// keysOf are the keys of a place as they are now.
+// keysOf returns the keys of a source at the moment.
 func (k *receiverKeys) keysOf(p keySource) []string { return *k.watched[p.setting].keys.Load() }
 
-// Run reads the files again now and then, until ctx ends.
+// Run reloads key files every receiverKeysEvery, until ctx ends.
 func (k *receiverKeys) Run(ctx context.Context) error {
 	tick := time.NewTicker(receiverKeysEvery)
 	defer tick.Stop()
@@ -137,8 +137,7 @@ func (k *receiverKeys) Run(ctx context.Context) error {
 	}
 }
 
-// reload takes the keys of a file that has changed. What is wrong with it is
-// logged once, and the keys before stay.
+// reload applies a changed file. It logs a fault once and keeps the earlier keys.
 func (k *receiverKeys) reload(watched *watchedKeys) {
 	keys, err := watched.source.read()
 	switch {
@@ -154,7 +153,7 @@ func (k *receiverKeys) reload(watched *watchedKeys) {
 	}
 }
 
-// parsedKeys are keys of webhooks as they are held, to sign by.
+// parsedKeys parses webhook keys for signing.
 func parsedKeys(watched []string) ([]webhook.Key, error) {
 	return webhook.ParseKeys(strings.Join(watched, "\n"))
 }
@@ -171,8 +170,8 @@ func checkNPPAKey(key string) error {
 	return nil
 }
 
-// keysFromLedger are the keys of webhooks that the ledger keeps. The first who asks has
-// one generated: all nodes have the same.
+// keysFromLedger returns the webhook keys in the ledger. The first call generates one, and all
+// nodes use it.
 func keysFromLedger(ctx context.Context, source string, l *ledger.Ledger) ([]string, error) {
 	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.Generate())}
 	ledgerName, err := l.Keys(ctx, source)

@@ -17,8 +17,8 @@ import (
 	"laststand/internal/webhook"
 )
 
-// reporting is how what players do leaves the node: queued per game, by its
-// sink.
+// reporting sends the behaviours of players to the sink of each game, through a queue per
+// game.
 type reporting struct {
 	*eventq.Service
 	sessionEvents *playerevents.Service
@@ -48,8 +48,7 @@ func (n *node) wireReporting() error {
 	return nil
 }
 
-// openSinks opens the sink of each game. What was opened is closed by close,
-// also after an error.
+// openSinks opens the sink of each game. close closes the opened sinks, also after an error.
 func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) error {
 	r.sinks = make(map[string]eventq.Sink)
 	for _, name := range c.gameNames() {
@@ -83,22 +82,22 @@ func openSink(o sinkOptions, clients clients) (eventq.Sink, error) {
 	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxFileMiB) << 20, Keep: o.MaxFiles, CreateLater: o.OpenLater})
 }
 
-// finalReportTimeout is how long the end of a server goes on reporting whose queues
-// end with it.
+// finalReportTimeout bounds how long a stopping server sends behaviours from queues that end
+// with it.
 const finalReportTimeout = 5 * time.Second
 
-// flush has what is queued reported, as far as there is time.
+// flush sends the queued behaviours until the timeout.
 func (r *reporting) flush(games []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, game := range games {
-		all.Go(func() { _ = r.Drain(ctx, game) }) // what is left is told by lose
+		all.Go(func() { _ = r.Drain(ctx, game) }) // discard logs the rest
 	}
 	all.Wait()
 }
 
-// discard tells what is lost with the queues.
+// discard drops and logs the behaviours that are still queued.
 func (r *reporting) discard(games []string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
@@ -110,7 +109,7 @@ func (r *reporting) discard(games []string, log *slog.Logger) {
 	}
 }
 
-// close closes the sinks, once nothing is reported any more.
+// close closes the sinks after all reporting has ended.
 func (r *reporting) close() (errs []error) {
 	for _, s := range r.sinks {
 		errs = append(errs, s.Close())

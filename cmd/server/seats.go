@@ -8,8 +8,7 @@ import (
 	"laststand/internal/rating"
 )
 
-// seats gives players their seat in a match by what the ledger holds. It
-// implements lobby.Players.
+// seats returns the seats of players in a match from the ledger. It implements lobby.Players.
 type seats struct{ ledger *ledger.Ledger }
 
 func (s seats) Seat(ctx context.Context, game, player string) (match.Seat, error) {

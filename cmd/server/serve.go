@@ -17,7 +17,7 @@ func (*serveCmd) Help() string {
 	return "Example: server --listen :8080 --redis redis://cache:6379 --database postgres://laststand@db/laststand"
 }
 
-// Run serves until SIGTERM or SIGINT, and then leaves in order.
+// Run serves until SIGTERM or SIGINT, and then shuts down gracefully.
 func (*serveCmd) Run(flags *cli, to console) error {
 	c, err := flags.load()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"laststand/internal/ledger"
 )
 
-// ledgerConfig is that of the configured ledger: the days of each game are in its
-// zone, with its limit of duels of one pair.
+// ledgerConfig returns the configuration of the ledger, with the time zone and the pair limit
+// of each game.
 func (c *config) ledgerConfig(log *slog.Logger) ledger.Config {
 	zones := make(map[string]*time.Location, len(c.Games))
 	pairs := make(map[string]int64, len(c.Games))
@@ -21,11 +21,11 @@ func (c *config) ledgerConfig(log *slog.Logger) ledger.Config {
 	return ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Pairs: pairs, Logger: log}
 }
 
-// discardLog is the log of commands that print their own answers.
+// discardLog returns the log of commands that print their own results.
 func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// unavailable says whether an error is a store's condition, to be tried again,
-// and not the fault of what was asked.
+// unavailable reports whether an error comes from the state of a store, so that the client can
+// retry, and not from the request.
 func unavailable(err error) bool {
 	if errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) {
 		return true

@@ -6,12 +6,12 @@ import (
 	"laststand/internal/timer"
 )
 
-// showTimers puts what the wheel does among the metrics.
+// showTimers registers the metrics of the timing wheel.
 func showTimers(r prometheus.Registerer, w *timer.Wheel) {
 	r.MustRegister(timerMetrics{w})
 }
 
-// timerMetrics reads a wheel once a scrape.
+// timerMetrics reads the wheel once per scrape.
 type timerMetrics struct{ wheel *timer.Wheel }
 
 func timerMetric(name, help string) *prometheus.Desc {

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/certificate"
 )
 
-// validateTLS reads the files of the certificate, if there are to be any.
+// validateTLS checks the certificate files, if any are configured.
 func (c *config) validateTLS(f *faults) {
 	switch {
 	case c.TLSCert == "" && c.TLSKey == "":
@@ -20,7 +20,7 @@ func (c *config) validateTLS(f *faults) {
 	}
 }
 
-// openCertificate opens what --listen serves TLS with, if anything.
+// openCertificate loads the certificate of --listen, if any is configured.
 func (n *node) openCertificate() (err error) {
 	if n.config.TLSCert == "" {
 		return nil
@@ -34,7 +34,7 @@ func (n *node) openCertificate() (err error) {
 	return nil
 }
 
-// followCertificate is the loop that takes a changed certificate.
+// followCertificate returns the loop that reloads a changed certificate.
 func (n *node) followCertificate() (loops []loop) {
 	if n.certificate != nil {
 		loops = append(loops, n.certificate.Run)
@@ -42,8 +42,7 @@ func (n *node) followCertificate() (loops []loop) {
 	return loops
 }
 
-// servePlayers serves HTTP on a listener, over TLS where there is a certificate,
-// until the server is shut down.
+// servePlayers serves HTTP until the server shuts down, with TLS if there is a certificate.
 func (n *node) servePlayers(l net.Listener) error {
 	if n.certificate == nil {
 		return n.players.Serve(l)
@@ -52,7 +51,7 @@ func (n *node) servePlayers(l net.Listener) error {
 	return n.players.ServeTLS(l, "", "")
 }
 
-// scheme is the URL scheme of the players' address.
+// scheme returns the URL scheme of the players' address.
 func (c *config) scheme() string {
 	if c.TLSCert != "" {
 		return "https"

@@ -45,8 +45,8 @@ func (t *tokenCmd) Run(flags *cli, to console) error {
 	})
 }
 
-// openTokens opens the server's own key and those of some games: the configured
-// ones from their files, the others from the ledger. r measures, where it is not nil.
+// openTokens opens the server's own key and the keys of some games: configured keys from their
+// files, others from the ledger. r may be nil; then there are no metrics.
 func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string, r prometheus.Registerer) (*identity.Tokens, error) {
 	configured := make(map[string][]identity.Key)
 	for _, name := range games {
@@ -61,5 +61,5 @@ func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string
 	})
 }
 
-// wallClock is what tokens live by: epoch ms.
+// wallClock returns the time that tokens are checked against, in epoch ms.
 func wallClock() int64 { return time.Now().UnixMilli() }

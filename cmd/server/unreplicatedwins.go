@@ -2,8 +2,8 @@ package main
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// unreplicatedWinsCounter counts the firsts of buzzer matches that were declared before any
-// replica had them.
+// unreplicatedWinsCounter counts the winners of buzzer questions that the server announced
+// before a replica had the answer.
 func unreplicatedWinsCounter(r prometheus.Registerer) func() {
 	c := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "laststand_match_unreplicated_wins_total",

@@ -16,14 +16,14 @@ import (
 	"laststand/internal/redisx"
 )
 
-// validate tells everything that is wrong, at once.
+// validate returns all faults of the configuration.
 func (c *config) validate() error {
 	f := c.faults()
 	c.validateKeys(&f)
 	return f.join()
 }
 
-// validateKeys reads all files of keys and of words.
+// validateKeys reads all key files and word lists.
 func (c *config) validateKeys(f *faults) {
 	for _, name := range c.gameNames() {
 		_, err := c.readKeys(name)
@@ -40,7 +40,7 @@ func (c *config) validateKeys(f *faults) {
 	c.validateTLS(f)
 }
 
-// faults are what is wrong, files of keys left out.
+// faults returns all faults except those of key files and word lists.
 func (c *config) faults() (f faults) {
 	f.checkRanges("", reflect.ValueOf(*c))
 	c.validateAddresses(&f)
@@ -99,7 +99,7 @@ func (c *config) drain() (time.Duration, error) {
 	return d, nil
 }
 
-// bankName is what a bank may be called.
+// bankName matches the name of a bank.
 var bankName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 func (c *config) validateGame(name string, f *faults) {
@@ -117,12 +117,12 @@ func (c *config) validateGame(name string, f *faults) {
 	}
 	g.validate(prefix, f)
 	c.validateBehaviours(name, f)
-	if err := c.boardConfig(name).Validate(); err != nil { // it names the game
+	if err := c.boardConfig(name).Validate(); err != nil { // the error names the game
 		*f = append(*f, err)
 	}
 }
 
-// boardConfig is what the boards of a game are kept by.
+// boardConfig returns the leaderboard configuration of a game.
 func (c *config) boardConfig(name string) leaderboard.Config {
 	b := c.Games[name].Leaderboards
 	return leaderboard.Config{
@@ -134,7 +134,7 @@ func (c *config) boardConfig(name string) leaderboard.Config {
 func (c *config) zone(name string) *time.Location {
 	zone, err := time.LoadLocation(c.Games[name].TimeZone)
 	if err != nil {
-		return time.UTC // validate has refused it
+		return time.UTC // validate reports it
 	}
 	return zone
 }

@@ -27,8 +27,8 @@ import (
 	"laststand/web"
 )
 
-// wire makes the rooms of a node, each before the ones that call it: names and
-// banks, boards, settlement, matches, the lobby, the edges.
+// wire creates the services of a node, each before the ones that call it: names and banks,
+// leaderboards, settlement, matches, the lobby, the servers.
 func (n *node) wire(ctx context.Context) error {
 	tokens, err := openTokens(ctx, &n.config, n.ledger, n.config.gameNames(), n.registry)
 	if err != nil {
@@ -82,8 +82,8 @@ func (n *node) boardConfigs() (configs []leaderboard.Config) {
 	return configs
 }
 
-// pageTTL is how old a page of a board may be that the embedded Redis serves:
-// it sorts the whole board at every read.
+// pageTTL is how long the embedded Redis may serve a cached leaderboard page. It sorts the
+// whole leaderboard for every read.
 const pageTTL = 250 * time.Millisecond
 
 func (n *node) wireBoards() {
@@ -128,7 +128,7 @@ func (n *node) wireMatches() {
 	n.wireArenas(matches)
 }
 
-// duelRules is how each game plays its duels.
+// duelRules returns the duel settings of each game.
 func (c *config) duelRules() map[string]lobby.Duel {
 	duels := make(map[string]lobby.Duel)
 	for name, g := range c.Games {
@@ -141,8 +141,8 @@ func (c *config) duelRules() map[string]lobby.Duel {
 	return duels
 }
 
-// maxEmbeddedPlayers is how many players an arena has at the most that the embedded
-// Redis serves: it sorts all of them at every look at a rank.
+// maxEmbeddedPlayers is the largest arena for an embedded Redis, which sorts all players
+// whenever it computes a rank.
 const maxEmbeddedPlayers = 1000
 
 func (n *node) wireArenas(matches *redismatch.Store) {
@@ -221,7 +221,7 @@ func (n *node) wireServers() {
 	n.operators = n.server("operations", ops.New(n.operations()))
 }
 
-// server makes that of a listener.
+// server returns the HTTP server of a listener.
 func (n *node) server(listener string, h http.Handler) *http.Server {
 	return httpguard.NewServer(httpguard.Config{Name: listener, Handler: h, Times: httpguard.Usual, Logger: n.log, Registry: n.registry, Secure: n.proxies.Secure})
 }
