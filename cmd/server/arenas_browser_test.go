@@ -41,7 +41,7 @@ func TestAnArenaIsHostedAndPlayed(t *testing.T) {
 		round.first.answer(kind, true)
 		round.first.waitForOutcome("right")
 		round.other.waitForOutcome("wrong")
-		screen.waitForOutcome("untold")
+		screen.waitForOutcome("unknown")
 	}
 	for _, p := range []*tab{h.tab, red, blue, screen} {
 		p.waitForVisible(withMark("team-t1", "score", 3), withMark("team-t2", "score", 1))
@@ -79,7 +79,7 @@ func TestSurvivalOnThePage(t *testing.T) {
 	ann.waitForVisible(withMark("status", "state", "held"))
 	bob.answer(kind, true)
 	cyd.answer(kind, false)
-	for p, outcome := range map[*tab]string{ann: "right", bob: "right", cyd: "wrong", h.tab: "untold"} {
+	for p, outcome := range map[*tab]string{ann: "right", bob: "right", cyd: "wrong", h.tab: "unknown"} {
 		p.waitForOutcome(outcome)
 		p.waitForVisible(withMark("score-them", "value", 2)) // still in
 	}
@@ -89,7 +89,7 @@ func TestSurvivalOnThePage(t *testing.T) {
 	cyd.waitForVisible(withMark("stage", "part", "out"))
 	bob.answer(kind, false)
 	ann.answer(kind, true)
-	for p, outcome := range map[*tab]string{ann: "right", bob: "wrong", cyd: "untold", h.tab: "untold"} {
+	for p, outcome := range map[*tab]string{ann: "right", bob: "wrong", cyd: "unknown", h.tab: "unknown"} {
 		p.waitForOutcome(outcome)
 		p.waitForVisible(withMark("score-them", "value", 1))
 	}
@@ -136,7 +136,7 @@ func TestAReloadedTabGoesOn(t *testing.T) {
 	bob.runSteps(chromedp.Reload())
 	bob.waitForQuestion(0)
 	bob.answer(kind, true)
-	for p, outcome := range map[*tab]string{ann: "right", bob: "right", h.tab: "untold"} {
+	for p, outcome := range map[*tab]string{ann: "right", bob: "right", h.tab: "unknown"} {
 		p.waitForOutcome(outcome)
 		p.runSteps(chromedp.Reload())
 		p.waitForOutcome(outcome)

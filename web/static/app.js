@@ -1,17 +1,17 @@
-// The roof of the players' page: it builds what there is and ties it together.
+// The entry point of the players' page: it creates all parts and connects them.
 //
-// The address decides whose page it is and where it leads: address.js. With
-// guest=new the device secret is this tab's own, so that two tabs are two
-// players; else it is the browser's.
+// address.js reads the game and the first screen from the address. With
+// guest=new the device secret belongs to this tab, so that two tabs are two
+// players. Otherwise it belongs to the browser.
 //
 // A browser test may rely on these data-test names:
 //   nickname       the name field on the home page
 //   save-name      saves a changed name
 //   play, play-bot ask for an opponent, for the bot
 //   suggestion-N   a free name offered after a refusal, from 0
-//   wish-lang, wish-category, wish-difficulty
+//   filter-lang, filter-category, filter-difficulty
 //   lang-en, lang-zh  switch the page's language
-//   connection     the line's state, its kind in data-kind (session.js)
+//   connection     the connection's state, its kind in data-kind (session.js)
 //   reconnect      connects again, or takes over from another tab
 //   notice         what went wrong
 //   waiting, cancel      while an opponent is sought
@@ -25,7 +25,7 @@
 //   opponent       the opponent's lamp, data-lit="true" once it has answered
 //   own            the player's own lamp, likewise
 //   score-me, score-them  the scores, unformatted in data-value; of survival, the second counts those still in
-//   result         a question's result, data-outcome right, wrong, none, void or untold (scene.js)
+//   result         a question's result, data-outcome right, wrong, none, void or unknown (scene.js)
 //   answer         the right answer in it
 //   leave, leave-yes, leave-no
 //   arena-code, arena-enter   the code field on the home page, and its button
@@ -40,7 +40,7 @@
 //   gone           an arena that has ended for this player, data-type kicked or closed
 //   final          the final standing, data-outcome won, lost or draw; of an arena also over
 //   standing-N     its rows, from 0; place (data-rank), more   of many players, the own place and the rest
-//   settled        the ranks after the books were written
+//   settled        the ranks after the leaderboards were updated
 //   again, home
 //   leaderboard    the boards; kind-ID, window-ID, order-ID, around, top, prev, next in it
 //   date           the day that is shown of window day, writable; day-before and day-after beside it
@@ -53,15 +53,15 @@ import { callGame } from './api.js';
 import { Boards } from './boards.js';
 import { box } from './box.js';
 import { Clock } from './clock.js';
-import { mayHurry } from './closing.js';
+import { canRetryNow } from './closing.js';
 import { Contest } from './contest.js';
 import { Duel } from './duel.js';
-import { Entrance } from './entrance.js';
+import { Login } from './login.js';
 import { Host } from './host.js';
 import { preferred, speak } from './i18n.js';
 import { html, render } from './preact.js';
 import { Preferences } from './preferences.js';
-import { Reception } from './reception.js';
+import { MessageRouter } from './messagerouter.js';
 import { Session } from './session.js';
 import { createStore } from './store.js';
 import { App } from './views/app.js';
@@ -80,8 +80,8 @@ const store = createStore({
   typed: null,
   session: { kind: 'idle' },
   queue: null,
-  wishes: null,
-  door: null,
+  questionFilter: null,
+  arenaScreen: null,
   arena: null,
   match: null,
   notice: null,
@@ -89,20 +89,20 @@ const store = createStore({
 });
 
 const request = (type, data) => session.request(type, data);
-const entrance = new Entrance({ store, account, connect: () => session.connect() });
+const login = new Login({ store, account, connect: () => session.connect() });
 const contest = new Contest({ store, request });
-const duel = new Duel({ store, entrance, contest, request });
-const arenas = new Arenas({ store, entrance, contest, request, box: own });
-const host = new Host({ store, account, entrance, arenas, request, box: own });
+const duel = new Duel({ store, login, contest, request });
+const arenas = new Arenas({ store, login, contest, request, box: own });
+const host = new Host({ store, account, login, arenas, request, box: own });
 const boards = new Boards({ request });
-const reception = new Reception({ store, entrance, contest, duel, arenas, boards });
+const router = new MessageRouter({ store, login, contest, duel, arenas, boards });
 const session = new Session({
   url: Object.assign(new URL('/v1/ws', location.href), { protocol: location.protocol.replace('http', 'ws'), search: '' }).href,
   clock,
   token: (renew) => account.token(renew),
   resume: () => contest.resume(),
-  onStatus: (status) => reception.connection(status),
-  onMessage: (message) => reception.receive(message),
+  onStatus: (status) => router.connection(status),
+  onMessage: (message) => router.receive(message),
 });
 
 const actions = {
@@ -110,13 +110,13 @@ const actions = {
   boards,
   contest,
   duel,
-  entrance,
+  login,
   host,
   connect: () => session.connect(),
   prefer: (fields) => store.patch({ preferences: preferences.write(fields) }),
   home() {
     contest.forget();
-    store.patch({ door: null, arena: null, notice: null });
+    store.patch({ arenaScreen: null, arena: null, notice: null });
   },
 };
 
@@ -126,8 +126,8 @@ function draw(state) {
   render(html`<${App} state=${state} actions=${actions} clock=${clock} />`, page);
 }
 
-function locate({ arena, door }) {
-  const place = arena?.ended ? null : arena ?? door;
+function locate({ arena, arenaScreen }) {
+  const place = arena?.ended ? null : arena ?? arenaScreen;
   const href = address.showing(location.href, asked.game, place?.code);
   if (href !== location.href) history.replaceState(null, '', href);
 }
@@ -137,14 +137,13 @@ store.subscribe(draw);
 draw(store.get());
 addEventListener('online', () => {
   const { kind, code } = store.get().session;
-  if (kind === 'retrying' && mayHurry(code)) session.connect();
+  if (kind === 'retrying' && canRetryNow(code)) session.connect();
 });
-// A page that the browser puts aside would keep its line, and its player seem
-// to be here.
+// A suspended page would keep its connection, and its player would look present.
 addEventListener('pagehide', () => session.hangUp());
 addEventListener('pageshow', ({ persisted }) => {
   if (persisted && !['idle', 'stopped'].includes(store.get().session.kind)) session.connect();
 });
-arenas.comeBack(asked);
+arenas.restore(asked);
 store.subscribe(locate);
 if (account.known) session.connect();

@@ -3,9 +3,9 @@
 //   {code, id, name, mode, as, team, teams: [{id, name, players}], players,
 //    state, host, url, pace, locked, removed: [id…], ended}
 //
-// id is null until the server has let the player in, code where it is not known.
-// as is `player`, `spectator` or `host`; host says that this page's player made
-// it, whatever they are in it; removed are those they kicked. ended is {type: 'kicked' | 'closed', reason}.
+// id is null until the server has admitted the player; code is null if it is unknown.
+// as is `player`, `spectator` or `host`. host is true if this page's player created
+// the arena. removed lists the players that the host kicked. ended is {type: 'kicked' | 'closed', reason}.
 
 const CODE_DIGITS = 6;
 
@@ -35,9 +35,9 @@ export const unnamed = (id) => ({ ...unknown, id });
 export const seated = (arena, { arena_id, name, mode, as, team = null, teams, players, state }) =>
   ({ ...arena, id: arena_id, name, mode, as, team, teams, players, state });
 
-// told takes a push `arena.lobby`, `arena.kicked` or `arena.closed`; one of
+// applyPush takes a push `arena.lobby`, `arena.kicked` or `arena.closed`; one of
 // another arena changes nothing.
-export function told(arena, { type, data }) {
+export function applyPush(arena, { type, data }) {
   if (data.arena_id !== arena.id) return arena;
   if (type === 'arena.lobby') return { ...arena, teams: data.teams, players: data.players };
   return { ...arena, ended: { type: type.slice('arena.'.length), reason: data.reason } };

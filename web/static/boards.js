@@ -17,32 +17,32 @@ export const isTop = ({ query }) => !query.cursor && !query.around;
 // dayFrom is the civil date n days after one.
 export const dayFrom = (date, n) => new Date(Date.parse(date) + n * DAY_MS).toISOString().slice(0, 10);
 
-// Boards has a view told of each change of the one board that it shows.
+// Boards passes each change of the displayed leaderboard to its view.
 export class Boards {
   #request;
   #watch = null;
 
-  // request asks over the line.
+  // request sends a request on the connection.
   constructor({ request }) {
     this.#request = request;
   }
 
-  // watch calls told(page) with the board's top, now and when it has changed,
-  // until what it returns is called or the line is lost.
-  watch(board, told) {
-    const watch = (this.#watch = { board, told, timer: 0 });
+  // watch calls onPage(page) with the top of the board, now and after each change. It ends
+  // when the returned function is called or the connection is lost.
+  watch(board, onPage) {
+    const watch = (this.#watch = { board, onPage, timer: 0 });
     this.#ask(watch);
     return () => {
       clearTimeout(watch.timer);
       if (this.#watch === watch) this.#watch = null;
-      this.#request('board.unwatch', board).catch(() => {}); // it ends with the line too
+      this.#request('board.unwatch', board).catch(() => {}); // the watch also ends with the connection
     };
   }
 
   // receive takes a push of a board; one that is no longer shown is dropped.
   receive({ data }) {
-    const { board, told } = this.#watch ?? {};
-    if (board && ['window', 'order', 'kind'].every((field) => board[field] === data[field])) told(data);
+    const { board, onPage } = this.#watch ?? {};
+    if (board && ['window', 'order', 'kind'].every((field) => board[field] === data[field])) onPage(data);
   }
 
   async #ask(watch) {

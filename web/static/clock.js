@@ -1,8 +1,8 @@
 const KEPT = 8;
 
-// Clock tells the server's time on the page's monotonic clock. Each ping and
-// its pong bound the offset by half their round trip; of the last few samples
-// the one with the shortest round trip is believed (Cristian's algorithm).
+// Clock returns the server's time, based on the page's monotonic clock. Each ping and its pong
+// bound the offset to half their round trip. Of the last few samples the clock uses the one
+// with the shortest round trip (Cristian's algorithm).
 export class Clock {
   #samples = [];
   #monotonic;
@@ -12,12 +12,12 @@ export class Clock {
     this.#monotonic = monotonic;
   }
 
-  // local is the monotonic instant to stamp a ping with.
+  // local returns the monotonic time for the stamp of a ping.
   local() {
     return this.#monotonic();
   }
 
-  // now is the server's time in epoch ms; the machine's own until a sample came.
+  // now returns the server's time in epoch ms, or the machine's time before the first sample.
   now() {
     return this.synced ? this.#monotonic() + this.#best().offset : Date.now();
   }
@@ -26,14 +26,14 @@ export class Clock {
     return this.#samples.length > 0;
   }
 
-  // sample takes a pong heard now: sentAt is the local instant of its ping.
+  // sample adds a pong that has just arrived; sentAt is the local time of its ping.
   sample(sentAt, serverAt) {
-    const heardAt = this.#monotonic();
-    const offset = serverAt - (sentAt + heardAt) / 2;
-    this.#samples = [...this.#samples, { offset, rtt: heardAt - sentAt }].slice(-KEPT);
+    const receivedAt = this.#monotonic();
+    const offset = serverAt - (sentAt + receivedAt) / 2;
+    this.#samples = [...this.#samples, { offset, rtt: receivedAt - sentAt }].slice(-KEPT);
   }
 
-  // reset forgets all samples: after a new connection the machine may have slept.
+  // reset drops all samples, because the machine may have slept before a new connection.
   reset() {
     this.#samples = [];
   }

@@ -11,10 +11,9 @@ const OVERLOADED = 1013;
 
 export const REPLACED = 4409;
 
-// afterClose decides what follows the close of a socket, by the contract's
-// table: {wait} reconnect after so many ms; {wait, renew} likewise, with a new
-// token first; {stop} never by itself. attempt counts the failures in a row
-// from 0; random is in [0, 1).
+// afterClose decides what follows the close of a socket, by the table of the contract. {wait}
+// means: reconnect after that many ms. {wait, renew} means: get a new token first. {stop}
+// means: do not reconnect. attempt counts the failures in a row from 0; random is in [0, 1).
 export function afterClose({ code, reason, attempt, renewed }, random = Math.random) {
   if (code === OVERLOADED) return { wait: retryAfter(reason) + random() * 1000 };
   if (code === TOO_FAST) return { wait: TOO_FAST_MS + random() * 5000 };
@@ -24,11 +23,12 @@ export function afterClose({ code, reason, attempt, renewed }, random = Math.ran
   return { wait: backoff(attempt, random) };
 }
 
-// mayHurry says whether a player may cut the wait short: not where the server asked for it.
-export const mayHurry = (code) => code !== TOO_FAST && code !== OVERLOADED;
+// canRetryNow reports whether a player may skip the wait. It is false if the server asked for
+// the wait.
+export const canRetryNow = (code) => code !== TOO_FAST && code !== OVERLOADED;
 
-// backoff is exponential with full jitter: any moment up to a doubling bound,
-// so that a crowd that lost its node does not come back as one.
+// backoff is exponential with full jitter: a random delay up to a doubling bound, so that
+// clients that lost a node do not reconnect all at once.
 export function backoff(attempt, random = Math.random) {
   return random() * Math.min(CAP_MS, BASE_MS * 2 ** attempt);
 }

@@ -18,13 +18,13 @@ export class Contest {
     this.#request = request;
   }
 
-  // resume is what hello asks to be told again.
+  // resume returns what hello asks the server to send again.
   resume() {
     const { match } = this.#store.get();
     return match && !match.over ? { match: match.id, seq: match.seq } : undefined;
   }
 
-  // welcomed forgets what was asked on a former line.
+  // welcomed drops requests of an earlier connection.
   welcomed() {
     this.#syncing = false;
   }
@@ -36,14 +36,14 @@ export class Contest {
     this.#sync();
   }
 
-  // forget turns away from the match; what is still told of it is not heard.
+  // forget leaves the match. Later messages about it are ignored.
   forget() {
     this.#left = this.#store.get().match?.id ?? this.#left;
     this.#store.patch({ match: null });
   }
 
   // answer gives an answer to the open question: {choice}, {choices} or {value}.
-  // The first one counts, but for one that was refused.
+  // The first answer counts, unless the server refused it.
   async answer(given) {
     const { match } = this.#store.get();
     const question = current(match);

@@ -7,14 +7,14 @@ export const bounds = { count: { min: 1, max: 50 }, seconds: { min: 3, max: 120 
 
 export const blank = { name: '', mode: 'buzzer', count: '10', seconds: '15', pace: 'auto', teams: [] };
 
-// newArena is the body that makes the arena, with the wishes for its questions.
+// newArena is the body that makes the arena, with the filter of its questions.
 // Teams without a name are left out.
-export function newArena({ name, mode, count, seconds, pace, teams }, wishes) {
+export function newArena({ name, mode, count, seconds, pace, teams }, questionFilter) {
   const named = teams.map((team) => team.trim()).filter(Boolean);
   const sides = named.length ? { teams: named.map((team, i) => ({ id: `t${i + 1}`, name: team })) } : {};
   return {
     mode, pace, name: name.trim(), ...sides,
-    questions: { count: Number(count), ...wishes },
+    questions: { count: Number(count), ...questionFilter },
     time_limit_ms: 1000 * Number(seconds),
   };
 }

@@ -9,7 +9,7 @@ const POINTS_OF_A_FIRST = 100;
 export const isOut = (match, playerID) =>
   match.out || match.rounds.some((round) => resultOf(round, playerID)?.out);
 
-// partOf is what somebody does in a match: `player`, `out` or `watching`.
+// partOf returns the role of a player in a match: `player`, `out` or `watching`.
 export function partOf(arena, match, playerID) {
   if (arena.as !== 'player') return 'watching';
   return isOut(match, playerID) ? 'out' : 'player';
@@ -23,11 +23,11 @@ export const survivors = (match, rounds = match.rounds) =>
 export const fallen = (match) => survivors(match, match.rounds.slice(0, -1)) - survivors(match);
 
 // teams are {id, name, score} with the best first, or none. The score is null
-// where it is not known: of many players only a buzzer's firsts are told.
+// where it is not known: of many players only the winners of a buzzer match are known.
 export function teams(match) {
   if (!match.found?.teams) return [];
-  const told = match.over?.teams;
-  const scoreOf = told ? ({ id }) => told.find((team) => team.id === id)?.score ?? 0 : reckoned(match);
+  const finalTeams = match.over?.teams;
+  const scoreOf = finalTeams ? ({ id }) => finalTeams.find((team) => team.id === id)?.score ?? 0 : reckoned(match);
   return match.found.teams
     .map((team) => ({ ...team, score: scoreOf(team) }))
     .sort((a, b) => b.score - a.score);
@@ -45,8 +45,8 @@ function reckoned({ found, rounds, scores }) {
 
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 
-// leader is who leads alone: a team or, without teams, a player: {id, name,
-// score}; nothing while nobody does.
+// leader returns the single leading team or, without teams, player: {id, name, score}. It
+// returns nothing on a tie.
 export function leader(match) {
   const sides = match.found?.teams?.length ? teams(match) : roster(match).map((seat) => ({ ...seat, name: seat.nickname, score: match.scores[seat.id] ?? 0 }));
   const [first, second] = sides.sort((a, b) => b.score - a.score);

@@ -8,16 +8,16 @@ const HOSTED = 'laststand.hosted';
 export class Host {
   #store;
   #account;
-  #entrance;
+  #login;
   #arenas;
   #request;
   #box;
 
   // box keeps which arena this page's player made last.
-  constructor({ store, account, entrance, arenas, request, box }) {
+  constructor({ store, account, login, arenas, request, box }) {
     this.#store = store;
     this.#account = account;
-    this.#entrance = entrance;
+    this.#login = login;
     this.#arenas = arenas;
     this.#request = request;
     this.#box = box;
@@ -25,14 +25,14 @@ export class Host {
 
   // draft opens the screen on which an arena is made.
   draft() {
-    this.#store.patch({ door: { screen: 'draft' }, notice: null });
+    this.#store.patch({ arenaScreen: { screen: 'draft' }, notice: null });
   }
 
   // make makes an arena of a draft and enters it.
-  async make(nickname, draft, wishes) {
-    await this.#entrance.trying(async () => {
-      await this.#entrance.enter(nickname);
-      const arena = made(await api.makeArena(await this.#account.token(), newArena(draft, wishes)), draft.pace);
+  async make(nickname, draft, questionFilter) {
+    await this.#login.trying(async () => {
+      await this.#login.enter(nickname);
+      const arena = made(await api.makeArena(await this.#account.token(), newArena(draft, questionFilter)), draft.pace);
       this.#box.set(HOSTED, kept(arena));
       await this.#arenas.enter(arena, { as: 'host' });
     });
@@ -45,8 +45,8 @@ export class Host {
 
   // again goes back to that arena as its host.
   async again() {
-    await this.#entrance.trying(async () => {
-      await this.#entrance.enter();
+    await this.#login.trying(async () => {
+      await this.#login.enter();
       await this.#arenas.enter(this.#hosted(), { as: 'host' });
     });
   }
@@ -54,7 +54,7 @@ export class Host {
   // playToo takes a seat; without a team the smallest.
   async playToo(team) {
     const place = team ? { as: 'player', team } : { as: 'player' };
-    await this.#entrance.trying(() => this.#arenas.enter(this.#store.get().arena, place));
+    await this.#login.trying(() => this.#arenas.enter(this.#store.get().arena, place));
   }
 
   async start() {
@@ -82,7 +82,7 @@ export class Host {
   // act asks for something about the arena; changes(arena) are the fields that
   // being granted it changes.
   async #act(type, data = {}, changes = () => ({})) {
-    await this.#entrance.trying(async () => {
+    await this.#login.trying(async () => {
       await this.#request(type, { arena_id: this.#store.get().arena.id, ...data });
       const { arena } = this.#store.get();
       if (arena) this.#store.patch({ arena: { ...arena, ...changes(arena) } });

@@ -2,8 +2,8 @@ const LETTERS = 'ABCDEFGH';
 
 export const letter = (index) => LETTERS[index];
 
-// choiceOf is the index of the choice that a key stands for (1 to 8, A to H),
-// or -1: also while typing, with a modifier held, or on a key that repeats.
+// choiceOf returns the index of the choice for a key (1 to 8, A to H). It returns -1 for other
+// keys, while typing, with a modifier, or for a repeated key.
 export function choiceOf(event) {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return -1;
   if (isTyping(event.target) || event.key.length !== 1) return -1;

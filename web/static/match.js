@@ -1,7 +1,7 @@
-// A match as this page knows it: a set of facts, each told by one push and set
-// once. Facts only add up, so pushes that come twice, late or out of order (a
-// replay beside live ones) lead to the same match. What is to be shown is
-// derived from the facts: scene.js. All functions are pure.
+// A match as this page knows it: a set of facts, each set once
+// by one push. Facts only add up, so pushes that arrive twice, late or out of order (a
+// replay beside live ones) lead to the same match. scene.js derives the
+// display from the facts. All functions are pure.
 //
 //   {id, seq, floor, found, rounds: [round…], scores: {player: score}, out,
 //    over, ended, settled}
@@ -9,10 +9,10 @@
 //   mine:  {given, state, elapsed_ms?, error?}; state is `sent`, `held`, in a
 //          buzzer match `wrong` or `first`, or `late` or `refused`
 //
-// own is what a question did to the player of this page in a match of many,
+// own is the result of a question for this page's player in a large match,
 // whose closed.results name only the best.
-// seq is the last number up to which every push is known; floor that of the
-// last match.state, beyond which nothing older is missed.
+// seq: every push up to this number is known. floor is the number of the
+// last match.state, which replaces all earlier pushes.
 
 export const begin = (id) => ({
   id, seq: 0, floor: 0, found: null, rounds: [], scores: {}, out: false, over: null, ended: false, settled: null,
@@ -39,7 +39,7 @@ export function take(match, { type, seq, data }) {
 }
 
 // takeOwn adds an `own` push: what a closed question did to this page's player.
-// Who was out by then is told too: a place, but no result.
+// A player who was out before gets a place too, but no result.
 export function takeOwn(match, player, own) {
   const watched = match.out || match.rounds.slice(0, own.question).some((round) => round?.own?.out);
   return scored(inRound(match, own.question, () => ({ own: { ...own, player, watched } })), [{ player, score: own.score }]);
@@ -63,8 +63,8 @@ export const answering = (match, question, given) =>
 export const answered = (match, { question, elapsed_ms, given, ...judged }) =>
   inRound(match, question, ({ mine }) => ({ mine: { given: given ?? mine?.given, state: held(judged), elapsed_ms } }));
 
-// refused notes why the server did not take an answer. What it holds from
-// before stands; an answer that can be put right may be given again.
+// refused stores why the server refused an answer. An earlier accepted answer
+// stays. After a correctable error the player may answer again.
 export function refused(match, question, error) {
   if (error.code === 'duplicate_answer') return answered(match, { question, ...error.accepted });
   const state = error.code === 'question_closed' ? 'late' : 'refused';
@@ -97,7 +97,7 @@ function inRound(match, index, change) {
   return { ...match, rounds };
 }
 
-// Scores only grow, so the greatest that was told is the latest.
+// Scores only grow, so the greatest one received is the latest.
 function scored(match, tellings = []) {
   const scores = { ...match.scores };
   for (const { player, score } of tellings) scores[player] = Math.max(scores[player] ?? 0, score);

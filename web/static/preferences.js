@@ -7,9 +7,8 @@ export const categories = [
 ];
 export const difficulties = ['easy', 'medium', 'hard'];
 
-// Preferences are a player's own choices on this page, kept in the browser:
-// {page, lang, category, difficulty, shortcuts}. page is the page's language;
-// the next three are wishes for questions, '' for any.
+// Preferences stores a player's choices in the browser: {page, lang, category, difficulty,
+// shortcuts}. page is the page's language. The next three filter the questions; '' means any.
 export class Preferences {
   #box;
   #now;
@@ -23,7 +22,7 @@ export class Preferences {
     return this.#now;
   }
 
-  // write takes some fields anew. Questions follow the page's language.
+  // write changes some fields. The language of questions follows the page's language.
   write(fields) {
     const follow = fields.page ? { lang: fields.page } : {};
     this.#now = { ...this.#now, ...follow, ...fields };
@@ -32,14 +31,14 @@ export class Preferences {
   }
 }
 
-// wishes are preferences as duel.join takes them: what is any is absent.
-export function wishes({ lang, category, difficulty }) {
+// filterOf returns the preferences as duel.join expects them, without fields that are "any".
+export function filterOf({ lang, category, difficulty }) {
   const all = { lang: lang && tag(lang), category, difficulty };
-  return Object.fromEntries(Object.entries(all).filter(([, wish]) => wish));
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
 
-// What is kept may be of another version, or edited: only what still has a
-// meaning is taken.
+// Stored preferences may come from another version or an editor. kept returns only the valid
+// fields.
 function kept(text) {
   const valid = {
     page: (value) => languages.includes(value),

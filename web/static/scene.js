@@ -32,16 +32,16 @@ export function podium(match, seat) {
   };
 }
 
-// mark is how a round went for a player: `right`, `wrong`, `none` (no answer),
-// `void` (it counts for nobody), `untold` (the player looked on, or was not
-// told), `asking` (not yet revealed) or `ahead` (not yet asked).
+// mark returns the result of a round for a player: `right`, `wrong`, `none` (no answer),
+// `void` (the question does not count), `unknown` (a spectator, or no result received),
+// `asking` (not revealed yet) or `ahead` (not asked yet).
 export function mark(match, index, playerID) {
   const round = match.rounds[index];
   if (!round?.question) return 'ahead';
   if (!round.closed) return 'asking';
   if (round.closed.void) return 'void';
   const result = resultOf(round, playerID);
-  if (!result) return 'untold';
+  if (!result) return 'unknown';
   return outcomeOf(result);
 }
 

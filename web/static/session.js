@@ -26,8 +26,9 @@ export class Session {
   #unanswered = 0;
   #timers = [];
 
-  // options: url; clock; token(renew) → Promise of a token; resume() → {match,
-  // seq} or nothing; onStatus(status); onMessage(push, or a reply to nobody).
+  // options: url; clock; token(renew) returns a Promise of a token; resume() returns {match,
+  // seq} or nothing; onStatus(status); onMessage(message) gets pushes, and replies without a
+  // request.
   constructor(options) {
     this.#options = options;
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { joinURL, read, showing, watchURL } from '../static/address.js';
-import { arenaOf, asCode, called, kept, made, recalled, seated, told, unnamed } from '../static/arena.js';
+import { arenaOf, asCode, called, kept, made, recalled, seated, applyPush, unnamed } from '../static/arena.js';
 import { blank, fault, newArena } from '../static/draft.js';
 
 const joined = {
@@ -38,14 +38,14 @@ test('a place keeps what only its host knows', () => {
 test('the lobby counts; another arena does not', () => {
   const arena = seated(called('123456'), joined);
   const push = { type: 'arena.lobby', data: { arena_id: 'a_1', teams: [], players: 9 } };
-  assert.equal(told(arena, push).players, 9);
-  assert.equal(told(arena, { ...push, data: { ...push.data, arena_id: 'a_2' } }), arena);
+  assert.equal(applyPush(arena, push).players, 9);
+  assert.equal(applyPush(arena, { ...push, data: { ...push.data, arena_id: 'a_2' } }), arena);
 });
 
 test('being kicked and the close end an arena', () => {
   const arena = seated(called('123456'), joined);
   for (const type of ['kicked', 'closed']) {
-    const ended = told(arena, { type: `arena.${type}`, data: { arena_id: 'a_1', reason: 'host' } });
+    const ended = applyPush(arena, { type: `arena.${type}`, data: { arena_id: 'a_1', reason: 'host' } });
     assert.deepEqual(ended.ended, { type, reason: 'host' });
     assert.equal(kept(ended), '', 'it is not come back to');
   }

@@ -30,24 +30,24 @@ test('days are civil', () => {
 test('a view hears of its board until it leaves it, and of no other', () => {
   const l = line();
   const boards = new Boards(l);
-  const told = [];
-  const stop = boards.watch(board, (page) => told.push(page.total));
+  const pages = [];
+  const stop = boards.watch(board, (page) => pages.push(page.total));
   boards.receive(push({ total: 1 }));
   for (const other of [{ window: 'all' }, { order: 'time' }, { kind: 'team' }]) boards.receive(push({ total: 9, ...other }));
   stop();
   boards.receive(push({ total: 2 }));
-  assert.deepEqual(told, [1]);
+  assert.deepEqual(pages, [1]);
   assert.deepEqual(l.sent, [['board.watch', board], ['board.unwatch', board]]);
 });
 
 test('what leaves late disturbs no later view', () => {
   const boards = new Boards(line());
-  const told = [];
-  const stop = boards.watch(board, () => told.push('former'));
-  boards.watch({ ...board, window: 'all' }, () => told.push('later'));
+  const pages = [];
+  const stop = boards.watch(board, () => pages.push('former'));
+  boards.watch({ ...board, window: 'all' }, () => pages.push('later'));
   stop();
   boards.receive(push({ window: 'all' }));
-  assert.deepEqual(told, ['later']);
+  assert.deepEqual(pages, ['later']);
 });
 
 test('a watch that is refused is asked for again, one on a lost line is not', async (t) => {

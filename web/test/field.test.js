@@ -80,7 +80,7 @@ test('that a player is out is also told by a state, by `own` and by a refusal', 
 
 test('who looks on is told no result of their own', () => {
   const match = survival(asked(0), oneFalls, asked(1), closed(1, [result('me', true, 300)]));
-  assert.deepEqual([mark(match, 1, 'y'), mark(match, 1, 'me'), mark(match, 2, 'y')], ['untold', 'right', 'ahead']);
+  assert.deepEqual([mark(match, 1, 'y'), mark(match, 1, 'me'), mark(match, 2, 'y')], ['unknown', 'right', 'ahead']);
 });
 
 test('of many players the own result comes apart, before or after the close', () => {
@@ -99,8 +99,8 @@ test('of many players the own result comes apart, before or after the close', ()
 test('of many players `own` goes on for who is out, but tells only the place', () => {
   const own = (question, rank) => ({ question, given: null, correct: false, elapsed_ms: null, points: 0, score: 0, out: true, rank });
   const field = many('survival', asked(0), closed(0, []), asked(1), closed(1, []));
-  const match = [own(0, 40), own(1, 35)].reduce((told, push) => takeOwn(told, 'me', push), field);
-  assert.deepEqual([mark(match, 0, 'me'), mark(match, 1, 'me')], ['none', 'untold']);
+  const match = [own(0, 40), own(1, 35)].reduce((state, push) => takeOwn(state, 'me', push), field);
+  assert.deepEqual([mark(match, 0, 'me'), mark(match, 1, 'me')], ['none', 'unknown']);
   assert.equal(placeOf(match, 'me').rank, 35);
 });
 
@@ -114,11 +114,11 @@ test('the results that are shown are the best, and the own', () => {
 });
 
 test('a host sees what going on would do', () => {
-  const acts = (...pushes) => nextAct(buzzer(...pushes));
-  assert.deepEqual(acts(), { act: 'open', after: -1, n: 1 });
-  assert.deepEqual(acts(asked(0)), { act: 'close', after: 0, n: 1 });
-  assert.deepEqual(acts(asked(0), firstIsY), { act: 'open', after: 0, n: 2 });
-  assert.deepEqual(acts(asked(2), closed(2, [])), { act: 'finish', after: 2, n: 3 });
+  const next = (...pushes) => nextAct(buzzer(...pushes));
+  assert.deepEqual(next(), { act: 'open', after: -1, n: 1 });
+  assert.deepEqual(next(asked(0)), { act: 'close', after: 0, n: 1 });
+  assert.deepEqual(next(asked(0), firstIsY), { act: 'open', after: 0, n: 2 });
+  assert.deepEqual(next(asked(2), closed(2, [])), { act: 'finish', after: 2, n: 3 });
   const lastOne = closed(0, [result('me', true, 150), result('x', false, 0, { out: true }), result('y', false, 0, { out: true })]);
   assert.equal(nextAct(survival(asked(0), lastOne)).act, 'finish');
 });

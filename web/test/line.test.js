@@ -38,8 +38,8 @@ test('a text that may be missing has its names filled in like any other', () => 
 test('the clock believes the shortest round trip, and forgets old samples', () => {
   let now = 0;
   const clock = new Clock(() => now);
-  const ping = (sentAt, heardAt, serverAt) => {
-    now = heardAt;
+  const ping = (sentAt, receivedAt, serverAt) => {
+    now = receivedAt;
     clock.sample(sentAt, serverAt);
   };
   ping(0, 400, 5000); // offset 4800, bounded by 200

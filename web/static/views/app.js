@@ -24,14 +24,14 @@ export function App({ state, actions, clock }) {
 }
 
 function Screen({ state, actions, clock }) {
-  const { match, queue, arena, door } = state;
+  const { match, queue, arena, arenaScreen } = state;
   const show = (View, key) => html`<${View} key=${key} state=${state} actions=${actions} clock=${clock} />`;
   if (match) return show(arenaOf(state) ? ArenaView : DuelView, match.id);
   if (queue) return show(Waiting);
   if (arena?.ended) return show(Gone);
   if (arena?.id) return show(Lobby, arena.id);
-  if (arena || door?.look === null) return html`<p class="hint entering" role="status">${t('arena.entering')}</p>`;
-  if (door) return show(door.screen === 'gate' ? Gate : Draft);
+  if (arena || arenaScreen?.look === null) return html`<p class="hint entering" role="status">${t('arena.entering')}</p>`;
+  if (arenaScreen) return show(arenaScreen.screen === 'gate' ? Gate : Draft);
   return show(Home);
 }
 

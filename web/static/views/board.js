@@ -63,10 +63,10 @@ function placed(wanted, { windows, kinds }) {
 function follow({ at, boards, show }) {
   let drop = () => {};
   const read = () => { drop(); drop = load(() => api.board(at.window, asked(at)), show); };
-  const told = (answer) => { drop(); show({ answer }); };
+  const showAnswer = (answer) => { drop(); show({ answer }); };
   const board = boards && watchable(at);
   read();
-  const stop = board ? boards.watch(board, isTop(at) ? told : read) : every(POLL_MS, read);
+  const stop = board ? boards.watch(board, isTop(at) ? showAnswer : read) : every(POLL_MS, read);
   return () => { drop(); stop(); };
 }
 

@@ -48,7 +48,7 @@ function Tile({ index, text, many, picked, locked, pick, round, seats, shortcuts
       aria-keyshortcuts=${keys} onClick=${() => pick(index)}>${name}</button>`;
 }
 
-// Tags say in words what the reveal shows in colour: what was right, and who chose it.
+// Tags repeat in words what the reveal shows in colour: the right answer, and who chose it.
 function Tags({ index, right, round, seats }) {
   if (!round.closed) return null;
   const chose = (seat) => seat && picks(resultOf(round, seat.id)?.given).includes(index);

@@ -5,8 +5,8 @@ import { phase } from '../scene.js';
 import { Leave } from './leave.js';
 import { useReached } from './time.js';
 
-// Conduct is what a host does while the match is played: go on, which stays in
-// sight, take somebody out, close the arena.
+// Conduct shows the host's controls during a match: continue (always visible), remove a
+// player, close the arena.
 export function Conduct({ match, arena, player, host, clock, busy }) {
   const paces = arena.pace === 'host';
   const kickable = roster(match).filter(({ id }) => id !== player.id && !arena.removed.includes(id));
@@ -44,7 +44,7 @@ function Kick({ seats, kick, busy }) {
   };
   return html`
     <form class="kick" onSubmit=${submit}>
-      <label class="wish">
+      <label class="question-filter-field">
         <span>${t('host.kick.who')}</span>
         <select class="field" data-test="kick-who" onChange=${(event) => setWho(event.target.value)}>
           <option value="" selected=${who === ''}>–</option>

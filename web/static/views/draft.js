@@ -1,9 +1,9 @@
 import { blank, bounds, fault } from '../draft.js';
 import { t } from '../i18n.js';
 import { html, useEffect, useRef, useState } from '../preact.js';
-import { wishes } from '../preferences.js';
+import { filterOf } from '../preferences.js';
 import { nameIn, NameField } from './name.js';
-import { Wishes } from './wishes.js';
+import { QuestionFilter } from './questionfilter.js';
 
 // Draft is the screen on which a host makes an arena.
 export function Draft({ state, actions }) {
@@ -21,7 +21,7 @@ export function Draft({ state, actions }) {
     const found = fault(draft);
     setWrong(found);
     if (found) event.currentTarget.querySelector(`[name="${found}"]`)?.focus();
-    else actions.host.make(nameIn(state), draft, wishes(preferences));
+    else actions.host.make(nameIn(state), draft, filterOf(preferences));
   };
   return html`
     <section class="stage draft" data-test="draft">
@@ -35,8 +35,8 @@ export function Draft({ state, actions }) {
           <${Text} name="seconds" draft=${draft} write=${write} inputmode="numeric" />
         </div>
         <${Options} name="pace" values=${['auto', 'host']} draft=${draft} write=${write} />
-        <${Wishes} preferences=${preferences} prefer=${actions.prefer} />
-        <${NameField} state=${state} type=${(name) => actions.entrance.type(name)} />
+        <${QuestionFilter} preferences=${preferences} prefer=${actions.prefer} />
+        <${NameField} state=${state} type=${(name) => actions.login.type(name)} />
         <p id="draft-fault" class="bad" role="alert">${wrong && t(`draft.fault.${wrong}`, bounds[wrong])}</p>
         <div class="start-buttons"><button class="button primary" data-test="make" disabled=${busy}>${t('draft.make')}</button></div>
       </form>
@@ -46,7 +46,7 @@ export function Draft({ state, actions }) {
 
 function Text({ name, draft, write, ...more }) {
   return html`
-    <label class="wish">
+    <label class="question-filter-field">
       <span>${t(`draft.${name}`)}</span>
       <input class="field" name=${name} data-test=${`draft-${name}`} value=${draft[name]} aria-describedby="draft-fault" ...${more}
         onInput=${(event) => write({ [name]: event.target.value })} />

@@ -46,5 +46,5 @@ function Result({ match, player, round, seats }) {
   const outcome = mark(match, round.question.question, player.id);
   const n = resultOf(round, player.id)?.points ?? 0;
   return html`<${Verdict} round=${round} seats=${seats} outcome=${outcome}
-    headline=${outcome === 'untold' ? t('result.closed') : t(`result.${outcome}`, { n })} />`;
+    headline=${outcome === 'unknown' ? t('result.closed') : t(`result.${outcome}`, { n })} />`;
 }

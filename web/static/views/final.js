@@ -1,6 +1,6 @@
 import { number, seconds, t, word } from '../i18n.js';
 import { html } from '../preact.js';
-import { wishes } from '../preferences.js';
+import { filterOf } from '../preferences.js';
 import { winner } from '../field.js';
 import { isRated, seats, settled } from '../scene.js';
 import { windowName } from './board.js';
@@ -12,13 +12,13 @@ export function Final({ match, player, state, actions }) {
   if (!match.over) return html`<section class="stage final"><p>${t('final.loading')}</p></section>`;
   const { over } = match;
   const result = outcome(match, player);
-  const again = () => actions.duel.play('', state.wishes ?? wishes(state.preferences));
+  const again = () => actions.duel.play('', state.questionFilter ?? filterOf(state.preferences));
   return html`
     <section class="stage final" data-test="final" data-outcome=${result}>
       <${Headline} text=${t(`final.${result}`, { name: winner(match)?.name ?? '' })} reason=${word(`final.${over.reason}`, '')} />
       <ol class="ranks">${over.standings.map((standing, i) => html`
         <${Rank} key=${standing.player} standing=${settled(standing, match, player.id)} index=${i} own=${standing.player === player.id} />`)}</ol>
-      <${Books} match=${match} />
+      <${SettledRanks} match=${match} />
       <div class="final-buttons">
         <button type="button" class="button primary" data-test="again" disabled=${state.busy} onClick=${again}>${t('final.again')}</button>
         <button type="button" class="button" data-test="home" onClick=${() => actions.home()}>${t('final.home')}</button>
@@ -54,8 +54,8 @@ function Delta({ value }) {
   return html`<strong class=${value < 0 ? 'bad' : 'good'}>${number(value, { signDisplay: 'exceptZero' })}</strong>`;
 }
 
-// Books tells whether the result is settled, and where that puts the player.
-function Books({ match }) {
+// SettledRanks shows whether the result is settled, and the player's new ranks.
+function SettledRanks({ match }) {
   if (!isRated(match)) return html`<p class="books">${t('final.practice')}</p>`;
   if (match.over.reason === 'abandoned') return null;
   if (!match.settled) return html`<p class="books">${t('final.settling')}</p>`;

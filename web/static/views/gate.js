@@ -3,9 +3,9 @@ import { number, t } from '../i18n.js';
 import { html, useEffect, useRef, useState } from '../preact.js';
 import { nameIn, NameField } from './name.js';
 
-// Gate is before an arena: what it is, and who to enter as.
+// Gate describes an arena and asks for a name before joining.
 export function Gate({ state, actions }) {
-  const { busy, door: { code, look } } = state;
+  const { busy, arenaScreen: { code, look } } = state;
   const [team, setTeam] = useState('');
   const isOpen = look.state === 'lobby';
   const join = (as) => (event) => {
@@ -17,7 +17,7 @@ export function Gate({ state, actions }) {
       <${ArenaTitle} arena=${{ ...look, code }} />
       <p class="arena-facts">${t('arena.players', { n: number(look.players) })} · ${t(`arena.state.${look.state}`)}</p>
       <form class="start" onSubmit=${join(isOpen ? 'player' : 'spectator')} autocomplete="off">
-        ${isOpen && html`<${NameField} state=${state} type=${(name) => actions.entrance.type(name)} />`}
+        ${isOpen && html`<${NameField} state=${state} type=${(name) => actions.login.type(name)} />`}
         ${isOpen && look.teams.length > 0 && html`<${TeamSelect} teams=${look.teams} team=${team} choose=${setTeam} />`}
         <div class="start-buttons">
           ${isOpen && html`<button class="button primary" data-test="join" disabled=${busy}>${t('gate.join')}</button>`}
@@ -48,7 +48,7 @@ export function ArenaTitle({ arena }) {
 // TeamSelect chooses a team, '' for the smallest.
 export function TeamSelect({ teams, team, choose }) {
   return html`
-    <label class="wish take-team">
+    <label class="question-filter-field take-team">
       <span>${t('gate.team')}</span>
       <select class="field" data-test="take-team" onChange=${(event) => choose(event.target.value)}>
         <option value="" selected=${team === ''}>${t('gate.team.any')}</option>

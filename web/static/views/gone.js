@@ -2,7 +2,7 @@ import { say } from '../announce.js';
 import { t, word } from '../i18n.js';
 import { html, useEffect, useRef } from '../preact.js';
 
-// Gone tells that an arena has ended for the player, and how.
+// Gone shows that an arena has ended for the player, and why.
 export function Gone({ state, actions }) {
   const { ended: { type, reason }, name } = state.arena;
   const names = { name: name || t('arena.unnamed') };

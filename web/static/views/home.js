@@ -1,24 +1,24 @@
 import { t } from '../i18n.js';
-import { wishes } from '../preferences.js';
+import { filterOf } from '../preferences.js';
 import { html } from '../preact.js';
 import { Board } from './board.js';
-import { Door } from './door.js';
+import { ArenaAccess } from './arenaaccess.js';
 import { nameIn, NameField } from './name.js';
-import { Wishes } from './wishes.js';
+import { QuestionFilter } from './questionfilter.js';
 
 const AT_ONCE_MS = 1;
 
 // Home is where a player takes a name, says what to be asked, and plays.
 export function Home({ state, actions }) {
   const { player, preferences, busy } = state;
-  const play = (nickname, more) => actions.duel.play(nickname, { ...wishes(preferences), ...more });
+  const play = (nickname, more) => actions.duel.play(nickname, { ...filterOf(preferences), ...more });
   return html`
     <div class="home">
       <section class="lobby" aria-label=${t('home.play')}>
         <h1 class="lead">${t('home.lead')}</h1>
-        <${Start} state=${state} entrance=${actions.entrance} play=${play} />
-        <${Door} visit=${(code) => actions.arenas.visit(code)} draft=${() => actions.host.draft()} busy=${busy} />
-        <${Wishes} preferences=${preferences} prefer=${actions.prefer}>
+        <${Start} state=${state} login=${actions.login} play=${play} />
+        <${ArenaAccess} visit=${(code) => actions.arenas.visit(code)} draft=${() => actions.host.draft()} busy=${busy} />
+        <${QuestionFilter} preferences=${preferences} prefer=${actions.prefer}>
           <label class="check">
             <input type="checkbox" checked=${preferences.shortcuts} onChange=${(event) => actions.prefer({ shortcuts: event.target.checked })} />
             <span>${t('home.shortcuts')}</span>
@@ -29,7 +29,7 @@ export function Home({ state, actions }) {
     </div>`;
 }
 
-function Start({ state, entrance, play }) {
+function Start({ state, login, play }) {
   const { player, busy } = state;
   const wanted = nameIn(state);
   const start = (more) => (event) => {
@@ -38,9 +38,9 @@ function Start({ state, entrance, play }) {
   };
   return html`
     <form class="start" onSubmit=${start({})} autocomplete="off">
-      <${NameField} state=${state} type=${(name) => entrance.type(name)}>
+      <${NameField} state=${state} type=${(name) => login.type(name)}>
         ${player && wanted && wanted !== player.nickname && html`
-          <button type="button" class="button small" data-test="save-name" onClick=${() => entrance.rename(wanted)}>${t('home.rename')}</button>`}
+          <button type="button" class="button small" data-test="save-name" onClick=${() => login.rename(wanted)}>${t('home.rename')}</button>`}
       <//>
       <div class="start-buttons">
         <button class="button primary" data-test="play" disabled=${busy}>${t('home.play')}</button>

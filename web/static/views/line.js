@@ -1,9 +1,9 @@
-import { mayHurry, REPLACED } from '../closing.js';
+import { canRetryNow, REPLACED } from '../closing.js';
 import { t, word } from '../i18n.js';
 import { html, useEffect, useState } from '../preact.js';
 
-// Line tells what is wrong with the connection and offers the way out of it;
-// while all is well it shows nothing.
+// Line shows a problem of the connection and a button to solve it. It shows nothing while the
+// connection is fine.
 export function Line({ session, connect, clock }) {
   if (session.kind === 'retrying') return html`<${Retrying} session=${session} connect=${connect} clock=${clock} />`;
   if (session.kind !== 'stopped') return null;
@@ -26,7 +26,7 @@ function Retrying({ session, connect, clock }) {
   return html`
     <div class="line">
       <p>${word(`line.${session.code}`, t('line.retrying', { n }), { n })}</p>
-      ${mayHurry(session.code) && html`
+      ${canRetryNow(session.code) && html`
         <button type="button" class="button small" data-test="reconnect" onClick=${connect}>${t('line.retry')}</button>`}
     </div>`;
 }

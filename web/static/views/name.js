@@ -4,8 +4,8 @@ import { html } from '../preact.js';
 // nameIn is the name in the field, without its margins.
 export const nameIn = ({ typed, player }) => (typed ?? player?.nickname ?? '').trim();
 
-// NameField is where a player takes a name, type(name) being told of each key;
-// after a refusal it offers free ones. Its children stand beside the field.
+// NameField is the input for a name. It calls type(name) for each key. After a refusal it
+// offers free names.
 export function NameField({ state, type, children }) {
   return html`
     <label for="nickname">${t('home.name')}</label>

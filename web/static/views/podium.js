@@ -2,9 +2,8 @@ import { number, t } from '../i18n.js';
 import { html } from '../preact.js';
 import { outcomeOf } from '../scene.js';
 
-// Podium is one player's place on the stage: a lamp that lights once an answer
-// is in, the name, the score, and after the reveal what the answer was worth.
-// side is `me` or `them`; without a seat the podium is free.
+// Podium shows one player: a lamp that lights after the answer, the name and the score. After
+// the reveal it also shows the points of the answer.
 export function Podium({ side, seat, score, answered = false, result = null }) {
   const playing = score !== undefined;
   return html`<${Stand} side=${side} free=${!seat} label=${sideText(side, seat)} name=${seat?.nickname ?? t('wait.empty')} score=${score}
@@ -13,9 +12,8 @@ export function Podium({ side, seat, score, answered = false, result = null }) {
   <//>`;
 }
 
-// Stand is what a podium looks like: label and name, below a lamp with a text
-// (looks: `right`, `wrong` or `none` of a result), and the score, if any, which
-// is of points unless named otherwise.
+// Stand draws a podium: label and name, and below them a lamp with a text. looks is the style
+// of a result: `right`, `wrong` or `none`. The score, if any, is in points.
 export function Stand({ side, free = false, label, name, score, scored = t('final.score'), lit = false, looks = '', lamp, children }) {
   return html`
     <div class=${`podium ${side} ${free ? 'free' : ''}`}>

@@ -5,10 +5,9 @@ import { takesAnswer } from '../scene.js';
 import { Choices } from './choices.js';
 import { Entry } from './entry.js';
 
-// QuestionView is a question, from its opening to its result, which its children
-// are. part is `player` or, where nothing may be answered, `out` or `watching`;
-// answer(given) hands in {choice}, {choices} or {value}. It takes the focus,
-// unless takesFocus is false.
+// QuestionView shows a question from its opening to its result. Its children are the result.
+// part is `player` or, for people who cannot answer, `out` or `watching`. answer(given)
+// submits an answer.
 export function QuestionView({ round, seats, part = 'player', takesFocus = true, shortcuts, answer, children }) {
   const { question } = round;
   const heading = useRef(null);

@@ -22,7 +22,7 @@ export function Recap({ match, player, seats }) {
     </section>`;
 }
 
-const signs = { right: '✓', wrong: '✗', none: '–', void: '∅', untold: '·' };
+const signs = { right: '✓', wrong: '✗', none: '–', void: '∅', unknown: '·' };
 
 function Mark({ kind }) {
   return html`<span class=${`recap-mark ${kind}`}><span aria-hidden="true">${signs[kind]}</span><span class="unseen">${t(`mark.${kind}`)}:</span></span>`;

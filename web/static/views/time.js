@@ -2,11 +2,11 @@ import { say } from '../announce.js';
 import { t } from '../i18n.js';
 import { html, useEffect, useRef, useState } from '../preact.js';
 
-const TOLD_AT = [10, 5];
+const ANNOUNCED_AT = [10, 5];
 const URGENT_S = 5;
 
-// TimeLeft shows the whole seconds left until an instant of the server's clock.
-// It is a timer that is not live; announced, it is told at 10 and 5 seconds.
+// TimeLeft shows the whole seconds until an instant of the server's clock. It is a timer
+// without live announcements; with announced it announces 10 and 5 seconds.
 export function TimeLeft({ clock, until, label, announced = false }) {
   const ref = useRef(null);
   useEachFrame(() => {
@@ -15,7 +15,7 @@ export function TimeLeft({ clock, until, label, announced = false }) {
     const before = Number(ref.current.textContent);
     ref.current.textContent = left;
     ref.current.classList.toggle('urgent', announced && left <= URGENT_S);
-    if (announced && left < before && TOLD_AT.includes(left)) say(t('time.left', { n: left }));
+    if (announced && left < before && ANNOUNCED_AT.includes(left)) say(t('time.left', { n: left }));
   }, [until]);
   return html`<p class="centre-number" role="timer" aria-live="off" aria-label=${label} data-test="time" ref=${ref}></p>`;
 }
@@ -38,7 +38,7 @@ export function TimeBar({ clock, from, until }) {
   const ref = useRef(null);
   useEachFrame(() => {
     const left = Math.max(0, until - clock.now());
-    const shown = calm() ? 1000 * Math.ceil(left / 1000) : left;
+    const shown = isMotionReduced() ? 1000 * Math.ceil(left / 1000) : left;
     const share = until > from ? Math.min(1, shown / (until - from)) : 0;
     ref.current.style.transform = `scaleX(${share})`;
     ref.current.classList.toggle('urgent', left <= 1000 * URGENT_S);
@@ -46,7 +46,7 @@ export function TimeBar({ clock, from, until }) {
   return html`<div class="curtain" aria-hidden="true"><div class="curtain-light" ref=${ref}></div></div>`;
 }
 
-const calm = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+const isMotionReduced = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 function useEachFrame(paint, inputs) {
   useEffect(() => {

@@ -7,8 +7,8 @@ import { Outcome } from './outcome.js';
 export function Verdict({ round, seats, outcome, headline, children }) {
   const panel = useRef(null);
   useEffect(() => {
-    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    panel.current.scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
+    const isMotionReduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    panel.current.scrollIntoView({ block: 'nearest', behavior: isMotionReduced ? 'auto' : 'smooth' });
   }, []);
   useEffect(() => {
     say([headline, ...panel.current.querySelectorAll('[data-test=answer], .explanation')].map((part) => part.textContent ?? part).join('. '));

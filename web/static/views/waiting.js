@@ -13,7 +13,7 @@ export function Waiting({ state, actions }) {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
-  const withBot = queue.wishes.bot_after_ms !== undefined;
+  const withBot = queue.questionFilter.bot_after_ms !== undefined;
   const waited = Math.max(0, Math.floor((now - queue.since) / 1000));
   return html`
     <section class="stage waiting" data-test="waiting" aria-labelledby="waiting">

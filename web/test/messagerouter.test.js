@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { Arenas } from '../static/arenas.js';
 import { Contest } from '../static/contest.js';
 import { Duel } from '../static/duel.js';
-import { Entrance } from '../static/entrance.js';
+import { Login } from '../static/login.js';
 import { Host } from '../static/host.js';
-import { Reception } from '../static/reception.js';
+import { MessageRouter } from '../static/messagerouter.js';
 import { createStore } from '../static/store.js';
 
 const place = { arena_id: 'a_1', mode: 'survival', name: 'Friday', as: 'player', teams: [], players: 1, state: 'lobby' };
@@ -23,15 +23,15 @@ function page(answers = {}, kept = {}) {
     if (answer.code) throw answer;
     return answer;
   };
-  const store = createStore({ player: { id: 'me', nickname: 'Me' }, session: { kind: 'online' }, queue: null, door: null, arena: null, match: null, notice: null });
+  const store = createStore({ player: { id: 'me', nickname: 'Me' }, session: { kind: 'online' }, queue: null, arenaScreen: null, arena: null, match: null, notice: null });
   const box = { get: (key) => kept[key] ?? null, set: (key, value) => { kept[key] = value; } };
-  const entrance = new Entrance({ store, account: {}, connect() {} });
+  const login = new Login({ store, account: {}, connect() {} });
   const contest = new Contest({ store, request });
-  const duel = new Duel({ store, entrance, contest, request });
-  const arenas = new Arenas({ store, entrance, contest, request, box });
-  const host = new Host({ store, account: {}, entrance, arenas, request, box });
-  const reception = new Reception({ store, entrance, contest, duel, arenas });
-  return { store, asked, kept, contest, duel, arenas, host, reception };
+  const duel = new Duel({ store, login, contest, request });
+  const arenas = new Arenas({ store, login, contest, request, box });
+  const host = new Host({ store, account: {}, login, arenas, request, box });
+  const router = new MessageRouter({ store, login, contest, duel, arenas });
+  return { store, asked, kept, contest, duel, arenas, host, router };
 }
 
 const push = (type, seq, data) => ({ type, match: 'm_1', seq, data });
@@ -40,13 +40,13 @@ test('a player joins, is led from the lobby into the match, and leaves', async (
   const p = page({ 'arena.join': place });
   await p.arenas.join('123456', { as: 'player', team: 't1' });
   assert.deepEqual(p.asked.at(-1), ['arena.join', { code: '123456', as: 'player', team: 't1' }]);
-  p.reception.receive({ type: 'arena.lobby', data: { arena_id: 'a_1', teams: [], players: 7 } });
+  p.router.receive({ type: 'arena.lobby', data: { arena_id: 'a_1', teams: [], players: 7 } });
   assert.equal(p.store.get().arena.players, 7);
-  p.reception.receive(push('match.found', 1, found));
+  p.router.receive(push('match.found', 1, found));
   assert.equal(p.store.get().match.found, found);
   await p.arenas.leave();
   assert.deepEqual(p.asked.at(-1), ['arena.leave', { arena_id: 'a_1' }]);
-  p.reception.receive(push('question', 2, { question: 0 }));
+  p.router.receive(push('question', 2, { question: 0 }));
   assert.deepEqual([p.store.get().arena, p.store.get().match], [null, null], 'what still comes of it is not heard');
 });
 
@@ -54,7 +54,7 @@ test('who watches a match that is on asks for it from its beginning', async () =
   const p = page({ 'arena.join': { ...place, as: 'spectator', state: 'playing', match: 'm_1' } });
   await p.arenas.watch('123456');
   assert.deepEqual(p.asked, [['arena.join', { code: '123456', as: 'spectator' }], ['match.sync', { match: 'm_1', seq: 0 }]]);
-  assert.equal(p.store.get().door, null);
+  assert.equal(p.store.get().arenaScreen, null);
 });
 
 test('what keeps a player out is said', async () => {
@@ -74,7 +74,7 @@ test('a cut in the lobby: the place is taken again, and the match found', async 
   const p = page(answers);
   await p.arenas.join('123456', {});
   answers['arena.join'] = { ...answers['arena.join'], state: 'playing', match: 'm_1' };
-  p.reception.connection(welcome({ match: 'm_1', seq: 2, arena_id: 'a_1' }));
+  p.router.connection(welcome({ match: 'm_1', seq: 2, arena_id: 'a_1' }));
   await done();
   assert.deepEqual(p.asked.slice(1), [['arena.join', { code: '123456', as: 'player', team: 't2' }], ['match.sync', { match: 'm_1', seq: 0 }]]);
 });
@@ -82,9 +82,9 @@ test('a cut in the lobby: the place is taken again, and the match found', async 
 test('a cut in the match: hello resumes it, and nothing is asked twice', async () => {
   const p = page({ 'arena.join': place });
   await p.arenas.join('123456', {});
-  p.reception.receive(push('match.found', 1, found));
+  p.router.receive(push('match.found', 1, found));
   assert.deepEqual(p.contest.resume(), { match: 'm_1', seq: 1 });
-  for (const playing of [{ match: 'm_1', seq: 3, arena_id: 'a_1' }, undefined]) p.reception.connection(welcome(playing)); // as player, as spectator
+  for (const playing of [{ match: 'm_1', seq: 3, arena_id: 'a_1' }, undefined]) p.router.connection(welcome(playing)); // as player, as spectator
   await done();
   assert.equal(p.asked.length, 1);
 });
@@ -93,8 +93,8 @@ test('a page that was left comes back by what it kept', async () => {
   const p = page({ 'arena.join': { ...place, as: 'spectator' } });
   await p.arenas.watch('123456');
   const again = page({ 'arena.join': { ...place, as: 'spectator' } }, p.kept);
-  again.arenas.comeBack({ arena: null, watch: false });
-  again.reception.connection(welcome());
+  again.arenas.restore({ arena: null, watch: false });
+  again.router.connection(welcome());
   await done();
   assert.deepEqual(again.asked, [['arena.join', { code: '123456', as: 'spectator' }]]);
   assert.equal(again.store.get().arena.name, 'Friday');
@@ -102,57 +102,57 @@ test('a page that was left comes back by what it kept', async () => {
 
 test('who has a place is not led to another arena, and told so', async () => {
   const p = page({ 'arena.join': place }, { 'laststand.arena': '{"code":"123456","as":"player"}' });
-  p.store.patch({ door: { screen: 'gate', code: '654321', look: {} } });
-  p.arenas.comeBack({ arena: null, watch: false });
-  p.reception.connection(welcome());
+  p.store.patch({ arenaScreen: { screen: 'gate', code: '654321', look: {} } });
+  p.arenas.restore({ arena: null, watch: false });
+  p.router.connection(welcome());
   await done();
-  const { arena, door, notice } = p.store.get();
-  assert.deepEqual([arena.id, door, notice], ['a_1', null, { code: 'already_playing' }]);
+  const { arena, arenaScreen, notice } = p.store.get();
+  assert.deepEqual([arena.id, arenaScreen, notice], ['a_1', null, { code: 'already_playing' }]);
 });
 
 test('an arena that is long over is forgotten without a word', async () => {
   const p = page({ 'arena.join': { code: 'not_found' } }, { 'laststand.arena': '{"code":"123456","as":"player"}' });
-  p.arenas.comeBack({ arena: null, watch: false });
-  p.reception.connection(welcome());
+  p.arenas.restore({ arena: null, watch: false });
+  p.router.connection(welcome());
   await done();
   assert.deepEqual([p.store.get().arena, p.store.get().notice, p.kept['laststand.arena']], [null, null, '']);
 });
 
 test('an arena that only the welcome names is waited in, or played', async () => {
   const p = page({ 'match.sync': { code: 'not_in_match' } });
-  p.reception.connection(welcome({ match: 'm_1', seq: 0, arena_id: 'a_1' }));
+  p.router.connection(welcome({ match: 'm_1', seq: 0, arena_id: 'a_1' }));
   await done();
   assert.deepEqual([p.store.get().arena.id, p.store.get().match, p.store.get().notice], ['a_1', null, null], 'it has not begun');
-  p.reception.receive(push('match.found', 1, found));
+  p.router.receive(push('match.found', 1, found));
   assert.equal(p.store.get().match.found, found);
 });
 
 test('the end of a match that cannot be resumed is told', async () => {
   const p = page({ 'arena.join': place });
   await p.arenas.join('123456', {});
-  p.reception.receive(push('match.found', 1, found));
-  p.reception.receive({ re: 1, type: 'error', data: { code: 'not_in_match' } });
+  p.router.receive(push('match.found', 1, found));
+  p.router.receive({ re: 1, type: 'error', data: { code: 'not_in_match' } });
   assert.deepEqual([p.store.get().match, p.store.get().arena, p.store.get().notice.code], [null, null, 'not_in_match']);
 });
 
 test('who is kicked is out of the match too', async () => {
   const p = page({ 'arena.join': place });
   await p.arenas.join('123456', {});
-  p.reception.receive(push('match.found', 1, found));
-  p.reception.receive({ type: 'arena.kicked', data: { arena_id: 'a_1', reason: 'kicked' } });
+  p.router.receive(push('match.found', 1, found));
+  p.router.receive({ type: 'arena.kicked', data: { arena_id: 'a_1', reason: 'kicked' } });
   assert.deepEqual([p.store.get().match, p.store.get().arena.ended.type], [null, 'kicked']);
-  p.reception.connection(welcome());
+  p.router.connection(welcome());
   await done();
   assert.equal(p.asked.length, 1, 'and does not come back by itself');
 });
 
 test('an own push is heard for the match that is on', async () => {
   const p = page();
-  p.reception.receive(push('match.found', 1, { ...found, players: 120 }));
+  p.router.receive(push('match.found', 1, { ...found, players: 120 }));
   const own = { question: 0, given: null, correct: false, elapsed_ms: null, points: 0, score: 40, rank: 9 };
-  p.reception.receive({ type: 'own', data: { ...own, match: 'm_2' } });
+  p.router.receive({ type: 'own', data: { ...own, match: 'm_2' } });
   assert.equal(p.store.get().match.rounds.length, 0);
-  p.reception.receive({ type: 'own', data: { ...own, match: 'm_1' } });
+  p.router.receive({ type: 'own', data: { ...own, match: 'm_1' } });
   assert.equal(p.store.get().match.scores.me, 40);
 });
 
@@ -179,10 +179,10 @@ test('a duel goes on as before: queued, led into the match, left', async () => {
   const p = page();
   await p.duel.play('Me', { lang: 'en' });
   assert.deepEqual(p.asked.at(-1), ['duel.join', { lang: 'en' }]);
-  p.reception.connection(welcome());
+  p.router.connection(welcome());
   await done();
   assert.deepEqual(p.asked.at(-1), ['duel.join', { lang: 'en' }], 'asked again on a new line');
-  p.reception.receive(push('match.found', 1, { mode: 'duel', questions: 1, players: 2, seats: [] }));
+  p.router.receive(push('match.found', 1, { mode: 'duel', questions: 1, players: 2, seats: [] }));
   assert.deepEqual([p.store.get().queue, p.store.get().match.id], [null, 'm_1']);
   await p.duel.leave();
   assert.deepEqual(p.asked.at(-1), ['match.leave', { match: 'm_1' }]);

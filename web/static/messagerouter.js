@@ -1,30 +1,30 @@
-// Reception has each word of the line heard by whom it is for, and after a loss
-// leads the player back to where they were.
-export class Reception {
+// MessageRouter passes each message of the connection to the part that handles it. After a
+// reconnect it leads the player back to the earlier screen.
+export class MessageRouter {
   #store;
-  #entrance;
+  #login;
   #contest;
   #duel;
   #arenas;
   #boards;
 
-  constructor({ store, entrance, contest, duel, arenas, boards }) {
+  constructor({ store, login, contest, duel, arenas, boards }) {
     this.#store = store;
-    this.#entrance = entrance;
+    this.#login = login;
     this.#contest = contest;
     this.#duel = duel;
     this.#arenas = arenas;
     this.#boards = boards;
   }
 
-  // connection takes the session's status.
+  // connection handles a change of the session's status.
   connection(status) {
     this.#store.patch({ session: status });
     if (status.kind === 'online') this.#welcomed(status.welcome);
-    if (status.kind === 'stopped') this.#entrance.stopped();
+    if (status.kind === 'stopped') this.#login.stopped();
   }
 
-  // receive takes a push, a match.state, or an error that belongs to no request.
+  // receive handles a push, a match.state, or an error without a request.
   receive(message) {
     if (message.type === 'draining') return this.#store.patch({ notice: { code: 'draining' } });
     if (message.type === 'error') return this.#contest.astray(message.data);
@@ -33,16 +33,16 @@ export class Reception {
     this.#contest.receive(message);
   }
 
-  // welcomed goes on where the last connection, or the last page, left off.
+  // welcomed continues after a reconnect or a reload of the page.
   #welcomed(welcome) {
     const { playing } = welcome;
     const resumed = this.#contest.resume();
     const { arena } = this.#store.get();
     this.#contest.welcomed();
-    this.#entrance.welcomed(welcome);
+    this.#login.welcomed(welcome);
     if (playing ? playing.match === resumed?.match : resumed && arena) return;
-    if (arena || playing?.arena_id) this.#arenas.goOn(playing);
+    if (arena || playing?.arena_id) this.#arenas.rejoin(playing);
     else if (playing) this.#contest.lead(playing.match);
-    else this.#duel.goOn();
+    else this.#duel.rejoin();
   }
 }

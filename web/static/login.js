@@ -1,13 +1,12 @@
-// Entrance is where the page's player takes a name and comes online: the
-// store's `player`, `notice`, `busy`, and `typed`, the name that is in the
-// field, null for none.
-export class Entrance {
+// Login gives the player a name and connects. It owns the store's `player`, `notice`, `busy`
+// and `typed`, which is the text in the name field, or null.
+export class Login {
   #store;
   #account;
   #connect;
   #waiting = [];
 
-  // connect opens the line.
+  // connect opens the connection.
   constructor({ store, account, connect }) {
     this.#store = store;
     this.#account = account;
@@ -18,8 +17,8 @@ export class Entrance {
     this.#store.patch({ typed: name });
   }
 
-  // enter signs in (nickname, empty: as known or as given) and goes online;
-  // arena is the code of the arena that a newcomer comes for.
+  // enter signs in and waits until the player is online. An empty nickname keeps the known or
+  // generated one. arena is the code of the arena that a new player joins.
   async enter(nickname = '', arena = undefined) {
     await this.#named(nickname, arena);
     if (this.#store.get().session.kind === 'online') return;
@@ -32,7 +31,7 @@ export class Entrance {
     await this.trying(() => this.#named(nickname));
   }
 
-  // trying takes a step of the player's and makes its error the notice.
+  // trying runs an action of the player and shows its error as the notice.
   async trying(step) {
     this.#store.patch({ notice: null, busy: true });
     try {
@@ -44,14 +43,14 @@ export class Entrance {
     }
   }
 
-  // welcomed lets those in who wait to enter.
+  // welcomed resolves all calls of enter that wait.
   welcomed({ player_id, nickname }) {
     const { notice } = this.#store.get();
     this.#store.patch({ player: { id: player_id, nickname }, notice: notice?.code === 'draining' ? null : notice });
     for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
-  // stopped turns them away.
+  // stopped rejects all calls of enter that wait.
   stopped() {
     for (const { reject } of this.#waiting.splice(0)) reject({ code: 'disconnected' });
   }
