@@ -62,7 +62,7 @@ func (n *node) wireRevocations() {
 // recheck closes the websockets and polls of players and services without access.
 func (n *node) recheck() {
 	n.sessions.Recheck()
-	n.accessChecker.Recheck()
+	n.revocableCalls.CancelRevoked()
 }
 
 // followUpTimeout bounds what happens after a change has been committed.

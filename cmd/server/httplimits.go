@@ -53,17 +53,17 @@ func (n *node) httpLimits() httpapi.Limits {
 			Name: "guest_requests_per_minute_per_address", Subject: "calls for players from this address",
 			Limit: l.GuestRequestsPerMinutePerAddress, Per: time.Minute, Burst: guestBurstMinutes * l.GuestRequestsPerMinutePerAddress,
 		}),
-		Guests:     shared("guests_per_minute_per_address", "new players from this address", l.GuestsPerMinutePerAddress, time.Minute),
-		GuestsADay: shared("guests_per_day_per_address", "new players from this address", l.GuestsPerDayPerAddress, 24*time.Hour),
-		ComingTo: n.limiter.Rule(limit.RuleConfig{
+		NewGuests:       shared("guests_per_minute_per_address", "new players from this address", l.GuestsPerMinutePerAddress, time.Minute),
+		NewGuestsPerDay: shared("guests_per_day_per_address", "new players from this address", l.GuestsPerDayPerAddress, 24*time.Hour),
+		GuestsWithCode: n.limiter.Rule(limit.RuleConfig{
 			Name: "arena_guests_per_minute_per_address", Subject: "new players from this address for arenas", ClusterWide: true,
 			Limit: l.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: n.config.arenaGuestBurst(),
 		}),
-		ArenaGuests: shared("guests_per_minute_per_arena", "new players for this arena", l.GuestsPerMinutePerArena, time.Minute),
-		Codes:       n.codeAttemptLimits(),
-		Hosting:     shared("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
-		HostingFrom: shared("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),
-		Changes:     shared("account_changes_per_hour_per_player", "changes of name and account", l.AccountChangesPerHourPerPlayer, time.Hour),
+		GuestsPerArena:   shared("guests_per_minute_per_arena", "new players for this arena", l.GuestsPerMinutePerArena, time.Minute),
+		ArenaCodes:       n.codeAttemptLimits(),
+		ArenasPerHost:    shared("arenas_per_hour_per_host", "arenas of one host", l.ArenasPerHourPerHost, time.Hour),
+		ArenasPerAddress: shared("arenas_per_hour_per_address", "arenas from this address", l.ArenasPerHourPerAddress, time.Hour),
+		Changes:          shared("account_changes_per_hour_per_player", "changes of name and account", l.AccountChangesPerHourPerPlayer, time.Hour),
 		Erasures: n.limiter.Rule(limit.RuleConfig{
 			Name: "erasures_per_minute_per_address", Subject: "players from this address who erase themselves", ClusterWide: true,
 			Limit: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class erases its players at once

@@ -74,7 +74,7 @@ type node struct {
 	dispatcher      *hooks.Office
 	workers         *taskqueue.Workers
 	sessions        *ws.Server
-	accessChecker   *httpapi.Standing
+	revocableCalls  *httpapi.RevocableCalls
 
 	reporting reporting
 

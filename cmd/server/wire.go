@@ -201,21 +201,22 @@ func (n *node) wireServers() {
 		Numbers: redissession.New(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, Connections: n.config.Limits.Connections,
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
-		Limits: n.sessionLimits(limits.Codes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.Client, OnSingleAddress: n.warnOfSingleAddress(), IsTLS: n.proxies.Secure,
+		Limits: n.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.Client, OnSingleAddress: n.warnOfSingleAddress(), IsTLS: n.proxies.Secure,
 	})
-	n.accessChecker = httpapi.NewStanding(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
+	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), Origins: n.config.Origins,
-		Checks: map[string]func(context.Context) error{
+		ReadinessChecks: map[string]func(context.Context) error{
 			"boards":   n.boards.Ready,
 			"clock":    n.clock.Ready,
 			"database": n.ledger.Ping,
 			"inbox":    n.inbox.Ready,
 			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
 		},
-		Draining: n.draining.Load, Down: unavailable, Limits: limits, Address: n.proxies.Client, Secure: n.proxies.Secure, Pressure: n.shedder, Standing: n.accessChecker, Version: version,
+		IsDraining: n.draining.Load, IsStoreDown: unavailable, Limits: limits, ClientAddress: n.proxies.Client, IsTLS: n.proxies.Secure,
+		LoadShedder: n.shedder, RevocableCalls: n.revocableCalls, Version: version,
 	}))
 	n.players.RegisterOnShutdown(tenantQueue.Close)
 	n.operators = n.server("operations", ops.New(n.operations()))

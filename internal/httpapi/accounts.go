@@ -6,13 +6,13 @@ import (
 	"laststand/internal/identity"
 )
 
-// deleteMe erases the player who asks.
+// deleteMe erases the player of the token.
 func (a *api) deleteMe(w http.ResponseWriter, r *request) error {
-	claims, err := a.changer(r)
+	claims, err := a.authenticateChange(r)
 	if err != nil {
 		return err
 	}
-	if err := a.Limits.Erasures.Take(r.Context(), a.from(r), 1); err != nil {
+	if err := a.Limits.Erasures.Take(r.Context(), a.addressKey(r), 1); err != nil {
 		return err
 	}
 	if err := a.Accounts.Erase(r.Context(), r.game, claims.Subject); err != nil {
@@ -31,9 +31,10 @@ type accountAnswer struct {
 	Account  string `json:"account"`
 }
 
-// putAccount ties the guest who asks to the account whose token the body has.
+// putAccount links the guest of the bearer token to the account of the token in
+// the body.
 func (a *api) putAccount(w http.ResponseWriter, r *request) error {
-	claims, err := a.changer(r)
+	claims, err := a.authenticateChange(r)
 	if err != nil {
 		return err
 	}
@@ -53,14 +54,14 @@ type deviceBody struct {
 	NewDevice string `json:"new_device" need:"true"`
 }
 
-// putDevice puts a new secret in place of the device's of the guest who asks.
+// putDevice replaces the device secret of a guest.
 func (a *api) putDevice(w http.ResponseWriter, r *request) error {
-	claims, err := a.changer(r)
+	claims, err := a.authenticateChange(r)
 	if err != nil {
 		return err
 	}
 	var body deviceBody
-	if err := readBodyUpTo(maxGuestBody, w, r.Request, &body); err != nil {
+	if err := readBodyMax(maxGuestBody, w, r.Request, &body); err != nil {
 		return err
 	}
 	change := identity.DeviceChange{Game: r.game, Player: claims.Subject, From: body.Device, To: body.NewDevice}

@@ -13,11 +13,11 @@ import (
 
 func TestErasure(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	h := New(configOf(w))
 	erase := call{method: "DELETE", target: demo + "/players/me", headers: []string{"Authorization: Bearer account"}}
-	if rec := answerTo(t, h, erase); rec.Code != http.StatusNoContent || rec.Body.Len() > 0 || !w.gone["p_1"] {
-		t.Errorf("%d %s, gone: %v", rec.Code, rec.Body, w.gone)
+	if rec := serve(t, h, erase); rec.Code != http.StatusNoContent || rec.Body.Len() > 0 || !w.erased["p_1"] {
+		t.Errorf("%d %s, gone: %v", rec.Code, rec.Body, w.erased)
 	}
 	for _, after := range []struct {
 		call   call
@@ -29,12 +29,12 @@ func TestErasure(t *testing.T) {
 		{get(demo + "/players/p_1"), 404},
 		{get(demo + "/players/p_1/matches"), 404},
 	} {
-		if rec := answerTo(t, h, after.call); rec.Code != after.status {
+		if rec := serve(t, h, after.call); rec.Code != after.status {
 			t.Errorf("%s %s: %d %s", after.call.method, after.call.target, rec.Code, rec.Body)
 		}
 	}
 	for _, match := range []string{"m_1", "m_teams"} {
-		rec := answerTo(t, h, get(demo+"/matches/"+match))
+		rec := serve(t, h, get(demo+"/matches/"+match))
 		if strings.Contains(rec.Body.String(), "Ada") || strings.Contains(rec.Body.String(), "Nick p_1") ||
 			!strings.Contains(rec.Body.String(), `"player":"p_1","nickname":""`) || !strings.Contains(rec.Body.String(), "Nick p_2") {
 			t.Errorf("%s shows %s", match, rec.Body)
@@ -42,11 +42,11 @@ func TestErasure(t *testing.T) {
 	}
 }
 
-func TestTying(t *testing.T) {
+func TestLinkingAnAccount(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	tie := send("PUT", demo+"/players/me/account", `{"token":"theirs"}`, bearerGood)
-	rec := answerTo(t, New(configOf(w)), tie)
+	rec := serve(t, New(configOf(w)), tie)
 	if want := `{"player_id":"p_1","account":"op:1"}`; rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != want {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
@@ -66,7 +66,7 @@ func TestTying(t *testing.T) {
 		{errStore, 503, protocol.CodeUnavailable},
 		{errors.New("a defect"), 500, protocol.CodeInternal},
 	} {
-		rec := answerTo(t, New(configOf(&world{fail: tt.fail})), tie)
+		rec := serve(t, New(configOf(&fakeBackend{fail: tt.fail})), tie)
 		if p := problemIn(t, rec.Body.Bytes()); rec.Code != tt.status || p.Code != tt.code {
 			t.Errorf("%v: %d %s", tt.fail, rec.Code, rec.Body)
 		}
@@ -75,9 +75,9 @@ func TestTying(t *testing.T) {
 
 func TestRotatingADevice(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	rotate := send("PUT", demo+"/players/me/device", `{"device":"`+device+`","new_device":"`+device+`2"}`, "Authorization: Bearer account")
-	if rec := answerTo(t, New(configOf(w)), rotate); rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != `{"player_id":"p_1"}` {
+	if rec := serve(t, New(configOf(w)), rotate); rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != `{"player_id":"p_1"}` {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	if want := (identity.DeviceChange{Game: "demo", Player: "p_1", From: device, To: device + "2"}); w.device != want {
@@ -89,7 +89,7 @@ func TestRotatingADevice(t *testing.T) {
 		identity.ErrErased:      protocol.CodeUnauthorized,
 		errStore:                protocol.CodeUnavailable,
 	} {
-		rec := answerTo(t, New(configOf(&world{fail: fail})), rotate)
+		rec := serve(t, New(configOf(&fakeBackend{fail: fail})), rotate)
 		if p := problemIn(t, rec.Body.Bytes()); p.Code != want {
 			t.Errorf("%v: %d %s", fail, rec.Code, rec.Body)
 		}
@@ -98,26 +98,26 @@ func TestRotatingADevice(t *testing.T) {
 		`{"device":"` + device + `"}`: 400,
 		`{"device":"` + device + `","new_device":"` + strings.Repeat("x", maxGuestBody) + `"}`: 413,
 	} {
-		if rec := answerTo(t, New(configOf(w)), send("PUT", demo+"/players/me/device", body, bearerGood)); rec.Code != status {
+		if rec := serve(t, New(configOf(w)), send("PUT", demo+"/players/me/device", body, bearerGood)); rec.Code != status {
 			t.Errorf("%.60s: %d", body, rec.Code)
 		}
 	}
-	e := enter(t, Limits{Changes: twice("changes")})
-	e.passes(rotate, 200)
-	e.passes(rotate, 200)
-	e.refused(rotate, "changes", half)
+	e := newLimitedServer(t, Limits{Changes: twice("changes")})
+	e.wantStatus(rotate, 200)
+	e.wantStatus(rotate, 200)
+	e.wantLimited(rotate, "changes", half)
 }
 
-// So many players of an address may erase themselves; who may not is not erased.
+// The limit bounds the players of an address who erase themselves. A refused player is not erased.
 func TestErasuresOfAnAddress(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Erasures: twice("players who erase themselves")})
+	e := newLimitedServer(t, Limits{Erasures: twice("players who erase themselves")})
 	erase := call{method: "DELETE", target: demo + "/players/me", headers: []string{bearerGood}}
 	for range 2 {
-		e.passes(erase, 204)
-		e.world.gone = nil // the next one
+		e.wantStatus(erase, 204)
+		e.backend.erased = nil // for the next call
 	}
-	if e.refused(erase, "players who erase themselves", half); e.world.gone["p_1"] {
-		t.Error("who was refused is erased")
+	if e.wantLimited(erase, "players who erase themselves", half); e.backend.erased["p_1"] {
+		t.Error("the refused player is erased")
 	}
 }

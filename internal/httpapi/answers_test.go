@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rec := answerTo(t, New(configOf(&world{})), tt.call)
+			rec := serve(t, New(configOf(&fakeBackend{})), tt.call)
 			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.want) {
 				t.Errorf("%d %s; want %d with %s", rec.Code, rec.Body, tt.status, tt.want)
 			}
@@ -68,29 +68,29 @@ func TestAnswers(t *testing.T) {
 
 func TestAnEmptyLeaderboardHasAnEmptyList(t *testing.T) {
 	t.Parallel()
-	rec := answerTo(t, New(configOf(&world{empty: true})), get(demo+"/leaderboards/all"))
+	rec := serve(t, New(configOf(&fakeBackend{empty: true})), get(demo+"/leaderboards/all"))
 	if !strings.Contains(rec.Body.String(), `"entries":[]`) {
 		t.Errorf("%s", rec.Body)
 	}
 }
 
-func TestAGuestIsAskedForAsSent(t *testing.T) {
+func TestGuestRequestsArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	h := New(configOf(w))
 	for header, lang := range map[string]string{
 		"zh-CN,zh;q=0.9,en;q=0.8": "zh-CN", "zh-Hans": "zh-CN", "en-GB": "en", "fr": "en", "": "en", "!": "en",
 	} {
-		answerTo(t, h, send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada"}`, "Accept-Language: "+header))
+		serve(t, h, send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada"}`, "Accept-Language: "+header))
 		if want := (identity.GuestRequest{Game: "demo", Device: device, Nickname: "Ada", Lang: lang, Address: "192.0.2.1"}); !reflect.DeepEqual(w.guest, want) {
 			t.Errorf("Accept-Language %q: asked for %+v", header, w.guest)
 		}
 	}
 }
 
-func TestANicknameIsAskedForAsSent(t *testing.T) {
+func TestNicknameRequestsArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	h := New(configOf(w))
 	for name, want := range map[string]identity.Asker{
 		"Authorization: Bearer good":    {Player: "p_1", Address: "192.0.2.1", Lang: "en"},
@@ -98,25 +98,25 @@ func TestANicknameIsAskedForAsSent(t *testing.T) {
 		"Authorization: Bearer expired": {Address: "192.0.2.1", Lang: "en"},
 		"Accept-Language: zh":           {Address: "192.0.2.1", Lang: "zh-CN"},
 	} {
-		if answerTo(t, h, send("GET", demo+"/nicknames/Ada", "", name)); w.who != want {
-			t.Errorf("%s: asked by %+v, want %+v", name, w.who, want)
+		if serve(t, h, send("GET", demo+"/nicknames/Ada", "", name)); w.asker != want {
+			t.Errorf("%s: asked by %+v, want %+v", name, w.asker, want)
 		}
 	}
-	answerTo(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good", "Accept-Language: zh"))
-	if want := (identity.Asker{Player: "p_1", Address: "192.0.2.1", Lang: "zh-CN"}); w.who != want {
-		t.Errorf("claimed by %+v", w.who)
+	serve(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good", "Accept-Language: zh"))
+	if want := (identity.Asker{Player: "p_1", Address: "192.0.2.1", Lang: "zh-CN"}); w.asker != want {
+		t.Errorf("claimed by %+v", w.asker)
 	}
 	six := send("GET", demo+"/nicknames/Ada", "").request(t)
 	six.RemoteAddr = "[2001:db8::12:1]:4711"
-	if h.ServeHTTP(httptest.NewRecorder(), six); w.who.Address != "2001:db8::/64" {
-		t.Errorf("by IPv6 asked by %q: who has a /64 has all its addresses", w.who.Address)
+	if h.ServeHTTP(httptest.NewRecorder(), six); w.asker.Address != "2001:db8::/64" {
+		t.Errorf("IPv6 address key %q: a client has all addresses of its /64", w.asker.Address)
 	}
 }
 
-func TestALeaderboardIsAskedForAsSent(t *testing.T) {
+func TestLeaderboardQueriesArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
-	w := &world{}
-	answerTo(t, New(configOf(w)), get(demo+"/leaderboards/day?order=time&limit=7&players=p_1,p_2&date=2026-11-19"))
+	w := &fakeBackend{}
+	serve(t, New(configOf(w)), get(demo+"/leaderboards/day?order=time&limit=7&players=p_1,p_2&date=2026-11-19"))
 	if q := w.query; q.Window != leaderboard.Day || q.Order != leaderboard.ByTime || q.Limit != 7 || len(q.Players) != 2 || q.Date != "2026-11-19" {
 		t.Errorf("asked for %+v", q)
 	}
@@ -124,11 +124,11 @@ func TestALeaderboardIsAskedForAsSent(t *testing.T) {
 
 func TestStandingsOfAMatchArePaged(t *testing.T) {
 	t.Parallel()
-	h := New(configOf(&world{}))
+	h := New(configOf(&fakeBackend{}))
 	var players []string
 	target := demo + "/matches/m_1?limit=2"
 	for range 3 {
-		rec := answerTo(t, h, get(target))
+		rec := serve(t, h, get(target))
 		var m finishedMatch
 		if err := json.Unmarshal(rec.Body.Bytes(), &m); err != nil {
 			t.Fatalf("%s: %v", rec.Body, err)
@@ -155,10 +155,10 @@ func TestRatingsAreShownWhole(t *testing.T) {
 	}
 }
 
-// A server strips the bodies of HEAD and knows what a recorder does not.
+// A real server strips the bodies of HEAD; a recorder does not.
 func TestOverARealConnection(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(New(configOf(&world{})))
+	server := httptest.NewServer(New(configOf(&fakeBackend{})))
 	defer server.Close()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+demo+"/players/p_1", nil)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestOverARealConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	whole := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1"))
+	whole := serve(t, New(configOf(&fakeBackend{})), get(demo+"/players/p_1"))
 	if response.StatusCode != http.StatusOK || response.ContentLength != int64(whole.Body.Len()) {
 		t.Errorf("HEAD: %d, length %d; want 200, %d", response.StatusCode, response.ContentLength, whole.Body.Len())
 	}
@@ -178,7 +178,7 @@ func TestOverARealConnection(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	rec := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1"))
+	rec := serve(t, New(configOf(&fakeBackend{})), get(demo+"/players/p_1"))
 	for name, want := range map[string]string{
 		"Cache-Control": "no-store", "Content-Type": "application/json", "Vary": "Origin",
 	} {

@@ -1,6 +1,3 @@
-// Package httpapi is the HTTP part of the wire contract: it translates requests
-// into calls of the game and their outcomes into JSON, and decides nothing
-// else. The routes are in routes.go, what an error becomes in errors.go.
 package httpapi
 
 import (
@@ -25,65 +22,73 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Tokens verifies tokens; *identity.Registry. Errors wrap identity.ErrToken.
+// Tokens verifies tokens. *identity.Registry implements it. Its errors wrap
+// identity.ErrToken.
 type Tokens interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
 }
 
-// Guests takes guests in and knows nicknames; *identity.Registry.
+// Guests registers guests and manages nicknames. *identity.Registry implements
+// it.
 type Guests interface {
 	Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error)
 	Available(ctx context.Context, game, nickname string, who identity.Asker) (identity.Availability, error)
 	Rename(ctx context.Context, c identity.Claims, nickname string, who identity.Asker) (string, error)
-	// Ensure gives the player whom a token of role player speaks for.
+	// Ensure returns the player of a token of role player.
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
-	// CheckHost refuses a host who has been erased.
+	// CheckHost returns an error if the host has been erased.
 	CheckHost(ctx context.Context, c identity.Claims) error
 }
 
-// Accounts end players and tie guests to accounts. Erase is of the player whose
-// id the claims have, Tie as identity.Accounts' and Registry.AccountOf's.
+// Accounts erases players and links guests to accounts. Erase expects the
+// player id of the claims. Tie and RotateDevice have the contracts of the
+// identity package.
 type Accounts interface {
 	Erase(ctx context.Context, game, player string) error
 	Tie(ctx context.Context, t identity.Tying) (account string, err error)
-	// RotateDevice is identity.Registry's.
 	RotateDevice(ctx context.Context, c identity.DeviceChange) error
 }
 
-// Players gives what is public of players. Player returns identity.ErrNotFound
-// where there is none.
+// Players returns the public data of players. Player returns
+// identity.ErrNotFound if there is no such player.
 type Players interface {
 	Player(ctx context.Context, game, id string) (identity.Player, error)
 }
 
-// History gives settled matches. Matches are one player's, newest first, with
-// the cursor of the next page, "" after the last; match.ErrBadCursor for one
-// that it has not given. Match returns match.ErrNotFound where there is none.
+// History returns settled matches.
+//
+// Matches returns the matches of one player, newest first, and the cursor of
+// the next page. The cursor after the last page is "". An unknown cursor gives
+// match.ErrBadCursor. Match returns match.ErrNotFound if there is no such
+// match.
 type History interface {
 	Matches(ctx context.Context, game, player, cursor string, limit int) ([]match.HistoryEntry, string, error)
-	// Match gives a settled match without its standings, which are read in pages:
-	// those from one index up to before another. Both have nicknames of today.
+	// Match returns a settled match without its standings. Standings returns
+	// the standings with the indexes from to to-1. Both show the current
+	// nicknames.
 	Match(ctx context.Context, game, id string) (match.Summary, error)
 	Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error)
 }
 
-// Arenas makes arenas and shows them; *arena.Service. What it refuses is an
-// *protocol.Error. The join URL of a made one is left to this package.
+// Arenas creates arenas and shows them. *arena.Service implements it. Its
+// refusals are *protocol.Error. This package adds the join URL of a created
+// arena.
 type Arenas interface {
 	Create(ctx context.Context, c arena.CreateRequest) (protocol.ArenaMade, error)
 	Show(ctx context.Context, game, code string) (protocol.ArenaLook, error)
 	FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error)
 }
 
-// Behaviours queues what is posted for a game; *eventq.Service. A body is
-// any text: one that is no behaviour is dropped as such, and the others taken.
-// eventq.ErrFull: none was taken.
+// Behaviours queues the behaviours of a game. *eventq.Service implements it.
+// Post accepts any text as a body, drops the invalid ones and accepts the
+// others. The error eventq.ErrFull means that Post accepted none.
 type Behaviours interface {
 	Post(ctx context.Context, game string, bodies []json.RawMessage) (eventq.PostResult, error)
 }
 
-// Tasks are the durable queue of each game's own services; *taskqueue.Front, which
-// says what it refuses: taskqueue.ErrBadTask, ErrBadAsk, ErrCrowded, ErrNotFound.
+// Tasks is the durable task queue of the services of each game.
+// *taskqueue.TenantQueue implements it and returns the errors of the taskqueue
+// package.
 type Tasks interface {
 	Enqueue(ctx context.Context, game string, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error)
 	Claim(ctx context.Context, game string, p taskqueue.Poll) ([]taskqueue.Task, error)
@@ -93,8 +98,8 @@ type Tasks interface {
 	Task(ctx context.Context, game, id string) (taskqueue.Task, error)
 }
 
-// Boards answers leaderboard queries; *display.Display. Renamed has it show a
-// player's new name from now on.
+// Boards answers leaderboard queries. *display.Display implements it.
+// ForgetName removes the cached name of a player after a change of the name.
 type Boards interface {
 	Listing(ctx context.Context, game string) (display.Answer, error)
 	Page(ctx context.Context, game string, q leaderboard.Query) (display.Answer, error)
@@ -102,8 +107,8 @@ type Boards interface {
 	ForgetName(game, player string)
 }
 
-// Config is what the handler is made of. All fields of the first group are
-// needed; the zero values of the second mean what is said there.
+// Config configures the handler. All fields of the first group are required.
+// The comments of the second group say what the zero value means.
 type Config struct {
 	Games      []string
 	Tokens     Tokens
@@ -118,51 +123,50 @@ type Config struct {
 	Logger     *slog.Logger
 	Registry   prometheus.Registerer
 
-	Websocket http.Handler                           // of /v1/ws, handed the bare connection; nil: 404
-	Page      http.Handler                           // of all that is not the API's; nil: 404
-	Origins   []string                               // allowed besides the same host, as "https://example.com"
-	Checks    map[string]func(context.Context) error // of /readyz; the name is shown, the error logged
-	Draining  func() bool                            // the node takes no new players; nil: never
-	Down      func(error) bool                       // a store's condition, to be tried again; nil: none is
-	Limits    Limits                                 // the zero value sets none
-	Address   func(*http.Request) netip.Addr         // the client's, as limits count it; nil: that of the connection
-	Pressure  Pressure                               // nil: the node is never hard-pressed
-	Secure    func(*http.Request) bool               // whether a client's own connection is TLS; nil: as the request's is
-	Standing  *Standing                              // ends polls of who is barred; nil: they last
-	Version   string                                 // of the server, shown by /healthz; "": /healthz shows none
+	Websocket       http.Handler                           // serves /v1/ws on the raw connection; nil: 404
+	Page            http.Handler                           // serves every path outside the API; nil: 404
+	Origins         []string                               // allowed besides the own host, as "https://example.com"
+	ReadinessChecks map[string]func(context.Context) error // for /readyz: the answer shows the name, the log shows the error
+	IsDraining      func() bool                            // whether the node refuses new players; nil: never
+	IsStoreDown     func(error) bool                       // whether an error means that a store is down, so a retry may succeed; nil: never
+	Limits          Limits                                 // zero value: no limits
+	ClientAddress   func(*http.Request) netip.Addr         // the address that limits count; nil: the address of the connection
+	LoadShedder     LoadShedder                            // nil: the node sheds no load
+	IsTLS           func(*http.Request) bool               // whether the client uses TLS, perhaps up to a trusted proxy; nil: whether the request uses it
+	RevocableCalls  *RevocableCalls                        // ends polls whose token was revoked; nil: polls do not end early
+	Version         string                                 // of the server, for /healthz; "": /healthz omits it
 }
 
 type api struct {
 	Config
-	games    map[string]bool
-	origins  origin.List
-	metrics  *metrics
-	checking singleflight.Group // of the readiness
+	games     map[string]bool
+	origins   origin.List
+	metrics   *metrics
+	readiness singleflight.Group // shares one run of the readiness checks
 }
 
-// New makes the handler of everything that --listen serves. It is safe for
-// concurrent use and starts nothing of its own. A request is given 5 s, its
-// body included, and more where patience says so; but for those to Websocket and
-// Page.
+// New makes the handler of the public listener. It is safe for concurrent use
+// and starts no goroutine. A request has 5 s, including its body; extraTime
+// lists the paths that have more. Websocket and Page have no such limit.
 func New(c Config) http.Handler {
-	if c.Draining == nil {
-		c.Draining = func() bool { return false }
+	if c.IsDraining == nil {
+		c.IsDraining = func() bool { return false }
 	}
-	if c.Down == nil {
-		c.Down = func(error) bool { return false }
+	if c.IsStoreDown == nil {
+		c.IsStoreDown = func(error) bool { return false }
 	}
-	if c.Address == nil {
-		c.Address = peer
+	if c.ClientAddress == nil {
+		c.ClientAddress = peerAddress
 	}
-	if c.Pressure == nil {
-		c.Pressure = calm{}
+	if c.LoadShedder == nil {
+		c.LoadShedder = neverSheds{}
 	}
-	if c.Secure == nil {
-		c.Secure = func(r *http.Request) bool { return r.TLS != nil }
+	if c.IsTLS == nil {
+		c.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
 	}
 	a := &api{Config: c, games: map[string]bool{}, origins: origin.NewList(c.Origins), metrics: newMetrics(c.Registry)}
 	for _, g := range c.Games {
 		a.games[g] = true
 	}
-	return a.mount()
+	return a.newMux()
 }

@@ -13,26 +13,27 @@ import (
 	"laststand/internal/quiz"
 )
 
-// shelf is what arenas are made of where nothing lacks: questions of every
-// wish, and free codes.
-type shelf struct {
+// fakeArenaStore has questions for every filter, and every code is free.
+type fakeArenaStore struct {
 	arena.Matches
 	arena.Codes
 }
 
-func (shelf) CheckOverload() error                                            { return nil }
-func (shelf) CreateArena(context.Context, *match.Plan) error                  { return nil }
-func (shelf) ClaimCode(context.Context, string, string, string) (bool, error) { return true, nil }
-func (shelf) Count(string, arena.Filter) int                                  { return 1000 }
-func (shelf) Draw(_ string, _ arena.Filter, n int) ([]quiz.Drawn, error) {
+func (fakeArenaStore) CheckOverload() error                           { return nil }
+func (fakeArenaStore) CreateArena(context.Context, *match.Plan) error { return nil }
+func (fakeArenaStore) ClaimCode(context.Context, string, string, string) (bool, error) {
+	return true, nil
+}
+func (fakeArenaStore) Count(string, arena.Filter) int { return 1000 }
+func (fakeArenaStore) Draw(_ string, _ arena.Filter, n int) ([]quiz.Drawn, error) {
 	return make([]quiz.Drawn, n), nil
 }
-func (shelf) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.Drawn, error) {
+func (fakeArenaStore) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.Drawn, error) {
 	return make([]quiz.Drawn, len(ids)), nil
 }
 
-// body is an arena's body with some of its fields as a test wants them; those
-// that are null are left out.
+// body returns the body of an arena with some fields replaced. Fields that are
+// null are left out.
 func body(t *testing.T, fields string) string {
 	t.Helper()
 	b := map[string]any{"mode": "survival", "name": "Cup", "questions": map[string]any{"count": 1}, "pace": "auto"}
@@ -51,7 +52,7 @@ func body(t *testing.T, fields string) string {
 	return string(raw)
 }
 
-// listOf writes a list of n elements, each with its number.
+// listOf writes a list of n elements, in which # stands for the index.
 func listOf(n int, element string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -60,19 +61,19 @@ func listOf(n int, element string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// What the service takes the contract allows, and what it refuses the contract
-// does not, on either side of every bound.
-func TestArenasAreTakenAsTheContractSays(t *testing.T) {
+// The service and the contract accept the same values on both sides of every
+// bound.
+func TestArenasAreAcceptedAsTheContractSays(t *testing.T) {
 	t.Parallel()
-	made := shelf{}
-	c := configOf(&world{})
+	made := fakeArenaStore{}
+	c := configOf(&fakeBackend{})
 	c.Arenas = arena.New(arena.Config{
 		Games:   map[string]arena.Game{"demo": {PlayersMayHost: true, LimitMS: 15_000, MaxPlayers: 100_000}},
 		Matches: made, Codes: made, Bank: made, Logger: slog.New(slog.DiscardHandler),
 	})
 	h := New(c)
 	teams, long := `{"id":"t#","name":"T"}`, strings.Repeat("é", 64)
-	for fields, takes := range map[string]bool{
+	for fields, isValid := range map[string]bool{
 		`{}`:                true,
 		`{"mode":"buzzer"}`: true, `{"mode":"duel"}`: false, `{"mode":null}`: false,
 		`{"pace":"host"}`: true, `{"pace":"slow"}`: false, `{"pace":null}`: false,
@@ -97,11 +98,11 @@ func TestArenasAreTakenAsTheContractSays(t *testing.T) {
 		`{"questions":{"count":1,"lang":"en","category":"x","difficulty":"easy"}}`: true,
 	} {
 		sent := body(t, fields)
-		rec := answerTo(t, h, send("POST", demo+"/arenas", sent, bearerGood))
-		if takes != (rec.Code == 201) || !takes && rec.Code != 400 {
+		rec := serve(t, h, send("POST", demo+"/arenas", sent, bearerGood))
+		if isValid != (rec.Code == 201) || !isValid && rec.Code != 400 {
 			t.Errorf("%.100s: %d %s", fields, rec.Code, rec.Body)
 		}
-		if err := openAPI().check("/components/schemas/NewArena", []byte(sent)); takes != (err == nil) {
+		if err := openAPI().check("/components/schemas/NewArena", []byte(sent)); isValid != (err == nil) {
 			t.Errorf("%.100s by the contract: %v", fields, err)
 		}
 	}

@@ -10,27 +10,27 @@ import (
 	"laststand/internal/protocol"
 )
 
-// postArena makes an arena, whose host is who asks.
+// postArena creates an arena. The host is the subject of the token.
 func (a *api) postArena(w http.ResponseWriter, r *request) error {
-	if a.Draining() {
-		return refuse(protocol.CodeUnavailable, "this node is about to stop; try again, another one answers")
+	if a.IsDraining() {
+		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
 	}
-	claims, err := a.bearer(r)
+	claims, err := a.authenticate(r)
 	if err != nil {
 		return err
 	}
 	switch claims.Role {
 	case identity.RolePlayer:
-		claims, err = a.known(r, claims)
+		claims, err = a.resolvePlayer(r, claims)
 	case identity.RoleHost:
 		err = a.Guests.CheckHost(r.Context(), claims)
 	default:
-		err = refuse(codeForbidden, "only hosts and players make arenas: the token is of another role")
+		err = clientErrorf(codeForbidden, "only hosts and players create arenas; use a token of role host or player")
 	}
 	if err != nil {
 		return err
 	}
-	from, err := a.pageOf(r.Request)
+	from, err := a.pageURL(r.Request)
 	if err != nil {
 		return err
 	}
@@ -45,23 +45,24 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	a.Limits.Codes.AddSecret(r.Context(), a.guessOf(r, made.Code)) // they often sit where their host does
+	a.Limits.ArenaCodes.AddSecret(r.Context(), a.codeAttempt(r, made.Code)) // players often share the address of their host
 	made.JoinURL = from.JoinPath("g", r.game, "join", made.Code).String()
 	return answer(w, http.StatusCreated, made)
 }
 
-// hostHeader is what a Host may be that is put into a link: a name or an
+// hostHeader matches the Host headers that may be part of a link: a name or an
 // address, and perhaps a port.
 var hostHeader = regexp.MustCompile(`^([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
 
-// pageOf is the address of the page by the name under which a request reached
-// this node; https where TLS ends here, or at a proxy that is trusted to say so.
-func (a *api) pageOf(r *http.Request) (*url.URL, error) {
+// pageURL returns the address of the page, under the host name of the request.
+// The scheme is https if the client uses TLS to this node or to a trusted
+// proxy.
+func (a *api) pageURL(r *http.Request) (*url.URL, error) {
 	if !hostHeader.MatchString(r.Host) {
-		return nil, badRequest("the Host is no name or address that a link could lead to")
+		return nil, badRequest("the Host header %.100q is no name or address; send a valid Host header", r.Host)
 	}
 	page := &url.URL{Scheme: "http", Host: r.Host, Path: "/"}
-	if a.Secure(r) {
+	if a.IsTLS(r) {
 		page.Scheme = "https"
 	}
 	return page, nil
@@ -69,20 +70,21 @@ func (a *api) pageOf(r *http.Request) (*url.URL, error) {
 
 var arenaCode = regexp.MustCompile(`^[0-9]{6}$`)
 
-// getArena shows an arena to whoever has its code. What is no code is nobody's.
+// getArena shows an arena to a client that knows its code. A malformed code is
+// not looked up and does not count as a wrong code.
 func (a *api) getArena(w http.ResponseWriter, r *request) error {
 	code := r.PathValue("code")
 	if !arenaCode.MatchString(code) {
-		return refuse(protocol.CodeNotFound, "there is no such arena: a code has 6 digits")
+		return clientErrorf(protocol.CodeNotFound, "there is no such arena; a code has 6 digits")
 	}
 	var look protocol.ArenaLook
-	err := a.guess(r, code, func() (err error) {
+	err := a.tryCode(r, code, func() (err error) {
 		look, err = a.Arenas.Show(r.Context(), r.game, code)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	look.Teams = list(look.Teams)
+	look.Teams = nonNil(look.Teams)
 	return answer(w, http.StatusOK, look)
 }

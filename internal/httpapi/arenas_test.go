@@ -14,10 +14,10 @@ import (
 
 const newArena = `{"mode":"buzzer","name":"Cup","teams":[{"id":"north","name":"North"}],"questions":{"count":10,"lang":"en"},"pace":"host","ranked":true}`
 
-func TestAnArenaIsAskedForAsSent(t *testing.T) {
+func TestArenaRequestsArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
-	w := &world{}
-	answerTo(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
+	w := &fakeBackend{}
+	serve(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
 	want := arena.CreateRequest{Game: "demo", Creator: "p_1", Role: identity.RoleHost, NewArena: protocol.NewArena{
 		Mode: "buzzer", Name: "Cup", Teams: []protocol.ArenaTeam{{ID: "north", Name: "North"}},
 		Questions: protocol.ArenaQuestions{Count: 10, Lang: "en"}, Pace: "host", Ranked: true,
@@ -29,14 +29,14 @@ func TestAnArenaIsAskedForAsSent(t *testing.T) {
 
 func TestAnErasedHostMakesNoArena(t *testing.T) {
 	t.Parallel()
-	w := &world{gone: map[string]bool{"p_1": true}}
-	rec := answerTo(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
+	w := &fakeBackend{erased: map[string]bool{"p_1": true}}
+	rec := serve(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
 	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 401 || p.Code != protocol.CodeUnauthorized || w.arena.Game != "" {
 		t.Errorf("%d %+v, asked for %+v", rec.Code, p, w.arena)
 	}
 }
 
-// The link leads to where the request came, and never anywhere else.
+// The link leads to the host of the request and never anywhere else.
 func TestJoinURL(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
@@ -62,8 +62,8 @@ func TestJoinURL(t *testing.T) {
 	}
 }
 
-// joinURL is the link of an arena that is made over a host; "" where that is
-// refused.
+// joinURL creates an arena by way of a host and returns its link, "" if the
+// server refuses.
 func joinURL(t *testing.T, host string, secure bool) string {
 	t.Helper()
 	r := send("POST", demo+"/arenas", newArena, bearerGood).request(t)
@@ -71,9 +71,9 @@ func joinURL(t *testing.T, host string, secure bool) string {
 		r.TLS = &tls.ConnectionState{}
 	}
 	rec := httptest.NewRecorder()
-	w := &world{}
+	w := &fakeBackend{}
 	New(configOf(w)).ServeHTTP(rec, r)
-	conform(t, r, rec)
+	checkAnswer(t, r, rec)
 	if rec.Code != 201 {
 		if p := problemIn(t, rec.Body.Bytes()); p.Code != protocol.CodeBadRequest || w.arena.Game != "" {
 			t.Errorf("Host %q: %+v, asked for %+v", host, p, w.arena)
@@ -87,18 +87,18 @@ func joinURL(t *testing.T, host string, secure bool) string {
 	return made.JoinURL
 }
 
-// What is no code is not looked up.
-func TestACodeIsLookedAtAsSent(t *testing.T) {
+// A malformed code is not looked up.
+func TestArenaCodesArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	h := New(configOf(w))
 	for _, code := range []string{"1", "12345a", "1234567", "-12345", "%20%20%20%20%20%20"} {
-		answerTo(t, h, get(demo+"/arenas/"+code))
+		serve(t, h, get(demo+"/arenas/"+code))
 	}
 	if w.code != "" {
 		t.Errorf("looked at %q", w.code)
 	}
-	rec := answerTo(t, h, get(demo+"/arenas/000402"))
+	rec := serve(t, h, get(demo+"/arenas/000402"))
 	if w.code != "000402" || rec.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("looked at %q, %q", w.code, rec.Header().Get("Cache-Control"))
 	}

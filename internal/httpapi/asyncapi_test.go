@@ -17,7 +17,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// constants are the values of a package's text constants whose names begin so.
+// constants returns the values of the text constants of a package whose names
+// begin with prefix.
 func constants(t *testing.T, folder, prefix string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -49,7 +50,7 @@ func constants(t *testing.T, folder, prefix string) []string {
 	return values
 }
 
-// messages are those of asyncapi.yaml by their names, each with its key.
+// messages maps the message names of asyncapi.yaml to their keys.
 func messages(t *testing.T) map[string]string {
 	t.Helper()
 	names := map[string]string{}
@@ -86,7 +87,8 @@ func TestEveryMessageCodeIsInTheContractAndViceVersa(t *testing.T) {
 	}
 }
 
-// A client's message goes in, a reply or a push comes out, and none is left.
+// Every message belongs to an operation, and every operation names existing
+// messages.
 func TestEveryMessageHasItsOperation(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
@@ -118,7 +120,7 @@ func TestEveryMessageHasItsOperation(t *testing.T) {
 	}
 }
 
-// data is what the protocol reads or writes for each type.
+// data has the Go type of the data of each message.
 var data = map[string]any{
 	protocol.TypeHello: protocol.Hello{}, protocol.TypePing: protocol.Ping{}, protocol.TypeDuelJoin: protocol.DuelJoin{},
 	protocol.TypeDuelLeave: protocol.Empty{}, protocol.TypeAnswer: protocol.Answer{}, protocol.TypeMatchSync: protocol.Resume{},
@@ -151,7 +153,7 @@ func TestMessagesHaveTheFieldsOfTheContract(t *testing.T) {
 	}
 }
 
-// Each example is valid, and the protocol reads all of it.
+// Each example is valid, and the protocol decodes all of it.
 func TestMessageExamples(t *testing.T) {
 	t.Parallel()
 	for name, key := range messages(t) {

@@ -7,54 +7,56 @@ import (
 	"laststand/internal/protocol"
 )
 
-// player is the request's player: the bearer of a token of role player, of the
-// game in the path. The subject of the claims is the player's id, also where the
-// token is of an account that is tied to a guest.
-func (a *api) player(r *request) (identity.Claims, error) {
-	claims, err := a.bearer(r)
+// authenticatePlayer returns the claims of a player of the game in the path.
+// Their subject is the player id, also if the token names an account that is
+// linked to a guest.
+func (a *api) authenticatePlayer(r *request) (identity.Claims, error) {
+	claims, err := a.authenticate(r)
 	if err == nil && claims.Role != identity.RolePlayer {
 		err = identity.ErrNotPlayer
 	}
 	if err != nil {
 		return identity.Claims{}, err
 	}
-	return a.known(r, claims)
+	return a.resolvePlayer(r, claims)
 }
 
-// known has claims of a player be the player's own.
-func (a *api) known(r *request, claims identity.Claims) (identity.Claims, error) {
+// resolvePlayer replaces the subject of a player token by the player id.
+func (a *api) resolvePlayer(r *request, claims identity.Claims) (identity.Claims, error) {
 	p, err := a.Guests.Ensure(r.Context(), claims)
 	claims.Subject = p.ID
 	return claims, err
 }
 
-// service is the request's service, of the game in the path; whoever is none is
-// refused.
-func (a *api) service(r *request) (identity.Claims, error) {
-	claims, err := a.bearer(r)
+// authenticateService returns the claims of a service of the game in the path.
+// It refuses tokens of other roles.
+func (a *api) authenticateService(r *request) (identity.Claims, error) {
+	claims, err := a.authenticate(r)
 	if err == nil && claims.Role != identity.RoleService {
-		return identity.Claims{}, refuse(codeForbidden, "this is for services: the token is of another role")
+		return identity.Claims{}, clientErrorf(codeForbidden, "only services may call this; use a token of role service")
 	}
 	return claims, err
 }
 
-// bearer says who sent a request, by a token of the game in the path.
-func (a *api) bearer(r *request) (identity.Claims, error) {
+// authenticate returns the claims of the bearer token. It refuses a token of
+// another game than the one in the path.
+func (a *api) authenticate(r *request) (identity.Claims, error) {
 	token, ok := bearerToken(r.Header.Values("Authorization"))
 	if !ok {
-		return identity.Claims{}, refuse(protocol.CodeUnauthorized, "send Authorization: Bearer and a token; POST …/guests gives one")
+		return identity.Claims{}, clientErrorf(protocol.CodeUnauthorized, "send the header Authorization: Bearer TOKEN; POST …/guests returns a token")
 	}
 	claims, err := a.Tokens.Verify(r.Context(), token)
 	if err != nil {
 		return identity.Claims{}, err
 	}
 	if claims.Game != r.game {
-		return identity.Claims{}, refuse(codeForbidden, "the token is of another game")
+		return identity.Claims{}, clientErrorf(codeForbidden, "the token belongs to another game")
 	}
 	return claims, nil
 }
 
-// bearerToken reads the token of RFC 6750; the scheme's case does not matter.
+// bearerToken reads the token of an Authorization header (RFC 6750). It ignores
+// the case of the scheme.
 func bearerToken(headers []string) (token string, ok bool) {
 	if len(headers) != 1 {
 		return "", false

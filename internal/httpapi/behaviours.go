@@ -11,29 +11,30 @@ import (
 )
 
 const (
-	// maxBehaviours bounds a call.
+	// maxBehaviours is the most behaviours per call.
 	maxBehaviours = 1000
-	// maxBehavioursBody bounds its body, in bytes.
+	// maxBehavioursBody is the largest body in bytes.
 	maxBehavioursBody = 4 << 20
 
 	ndjsonType = "application/x-ndjson"
 )
 
-// behavioursBody asks for behaviours to be queued. It holds one more than a
-// call may have, so that more are noticed, and no memory for the rest of them.
+// behavioursBody is the JSON form of a call. Its array has one place more than
+// a call may use. So the handler notices too many behaviours but stores only
+// the first of them.
 type behavioursBody struct {
 	Behaviours [maxBehaviours + 1]json.RawMessage `json:"behaviours" need:"true"`
 }
 
-// postBehaviours queues what a game's own service reports of its players. It is
-// answered once that is in the queue.
+// postBehaviours queues the behaviours that a game service reports. It answers
+// after they are in the queue.
 func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
-	claims, err := a.service(r)
+	claims, err := a.authenticateService(r)
 	if err != nil {
 		return err
 	}
-	if a.Draining() {
-		return refuse(protocol.CodeUnavailable, "this node is about to stop; try again, another one answers")
+	if a.IsDraining() {
+		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
 	}
 	bodies, err := readBehaviours(w, r.Request)
 	if err != nil {
@@ -52,18 +53,18 @@ func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusAccepted, posted)
 }
 
-// readBehaviours splits a body into its behaviours, and judges none of them.
+// readBehaviours splits a body into behaviours. It does not validate them.
 func readBehaviours(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, error) {
 	var split func([]byte) ([]json.RawMessage, error)
 	switch contentType(r) {
 	case jsonType:
-		split = elements
+		split = splitJSON
 	case ndjsonType:
-		split = lines
+		split = splitLines
 	default:
-		return nil, wrongType("the body must be JSON or NDJSON, with Content-Type: application/json or application/x-ndjson")
+		return nil, unsupportedType("send JSON or NDJSON with Content-Type: application/json or application/x-ndjson")
 	}
-	body, err := readText(w, r, maxBehavioursBody)
+	body, err := readUTF8(w, r, maxBehavioursBody)
 	if err != nil {
 		return nil, err
 	}
@@ -72,13 +73,13 @@ func readBehaviours(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, 
 		return nil, err
 	}
 	if n := len(bodies); n == 0 || n > maxBehaviours {
-		return nil, badRequest("send 1 to %d behaviours a call", maxBehaviours)
+		return nil, badRequest("send 1 to %d behaviours per call", maxBehaviours)
 	}
 	return bodies, nil
 }
 
-// elements are those of the list of a JSON body.
-func elements(body []byte) ([]json.RawMessage, error) {
+// splitJSON returns the behaviours of a JSON body.
+func splitJSON(body []byte) ([]json.RawMessage, error) {
 	var in behavioursBody
 	if err := decodeBody(body, &in); err != nil {
 		return nil, err
@@ -90,9 +91,9 @@ func elements(body []byte) ([]json.RawMessage, error) {
 	return in.Behaviours[:n], nil
 }
 
-// lines are those of an NDJSON body that are not blank, and no more of them
-// than it takes to see that they are too many.
-func lines(body []byte) ([]json.RawMessage, error) {
+// splitLines returns the lines of an NDJSON body that are not blank. It stops
+// one line after maxBehaviours.
+func splitLines(body []byte) ([]json.RawMessage, error) {
 	var found []json.RawMessage
 	for line := range bytes.Lines(body) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {

@@ -16,7 +16,7 @@ const (
 	online        = `{"id":"b_1","type":"online","at":1795212345678,"account":"guest"}`
 )
 
-// bodyOf is a JSON body of n times the same.
+// bodyOf returns a JSON body with n copies of an element.
 func bodyOf(n int, element string) string {
 	return `{"behaviours":[` + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + `]}`
 }
@@ -25,8 +25,8 @@ func ndjson(body, contentType string) call {
 	return call{"POST", behaviours, body, []string{bearerService, "Content-Type: " + contentType}}
 }
 
-// Each body is handed over as it came, and nothing else.
-func TestBehavioursAreHandedOverAsSent(t *testing.T) {
+// The handler passes on each behaviour as it was sent, and nothing else.
+func TestBehavioursArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
 	post := func(body string) call { return send("POST", behaviours, body, bearerService) }
 	lines := func(body string) call { return ndjson(body, ndjsonType) }
@@ -53,8 +53,8 @@ func TestBehavioursAreHandedOverAsSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{}
-			rec := answerTo(t, New(configOf(w)), tt.call)
+			w := &fakeBackend{}
+			rec := serve(t, New(configOf(w)), tt.call)
 			var got []string
 			for _, body := range w.posts {
 				got = append(got, string(body))
@@ -66,19 +66,19 @@ func TestBehavioursAreHandedOverAsSent(t *testing.T) {
 	}
 }
 
-// A node that leaves takes nothing more: its queues may end with it.
-func TestADrainingNodeTakesNoBehaviours(t *testing.T) {
+// A stopping node accepts no behaviours, because its queues may end with it.
+func TestADrainingNodeRefusesBehaviours(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	c := configOf(w)
-	c.Draining = func() bool { return true }
-	rec := answerTo(t, New(c), send("POST", behaviours, bodyOf(1, online), bearerService))
+	c.IsDraining = func() bool { return true }
+	rec := serve(t, New(c), send("POST", behaviours, bodyOf(1, online), bearerService))
 	if rec.Code != 503 || rec.Header().Get("Retry-After") == "" || len(w.posts) > 0 {
 		t.Errorf("%d %s, handed over %d", rec.Code, rec.Body, len(w.posts))
 	}
 }
 
-// What is refused is refused whole: nothing of it is queued.
+// The handler refuses a call as a whole and queues nothing of it.
 func TestRefusedBehaviours(t *testing.T) {
 	t.Parallel()
 	post := func(body string) call { return send("POST", behaviours, body, bearerService) }
@@ -99,7 +99,7 @@ func TestRefusedBehaviours(t *testing.T) {
 		"another method":           {get(behaviours), 405, protocol.CodeBadRequest, "POST"},
 		"no content type":          {call{"POST", behaviours, bodyOf(1, online), []string{bearerService}}, 415, protocol.CodeBadRequest, "application/x-ndjson"},
 		"text":                     {ndjson(online, "text/plain"), 415, protocol.CodeBadRequest, "application/json"},
-		"a content type of nobody": {ndjson(online, "application/x-ndjson; ="), 415, protocol.CodeBadRequest, "application/json"},
+		"a malformed content type": {ndjson(online, "application/x-ndjson; ="), 415, protocol.CodeBadRequest, "application/json"},
 		"none":                     {post(bodyOf(0, "")), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"1001":                     {post(bodyOf(1001, "{}")), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"many more":                {post(bodyOf(100_000, "1")), 400, protocol.CodeBadRequest, "1 to 1000"},
@@ -119,8 +119,8 @@ func TestRefusedBehaviours(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{}
-			rec := answerTo(t, New(configOf(w)), tt.call)
+			w := &fakeBackend{}
+			rec := serve(t, New(configOf(w)), tt.call)
 			p := problemIn(t, rec.Body.Bytes())
 			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.posts != nil {
 				t.Errorf("%d %s, handed over %d; want %d %s with %q", rec.Code, rec.Body, len(w.posts), tt.status, tt.code, tt.detail)
@@ -129,14 +129,14 @@ func TestRefusedBehaviours(t *testing.T) {
 	}
 }
 
-// A body as large as it may be is read whole.
+// The handler reads a body of the maximal size completely.
 func TestALargeBodyOfBehaviours(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	line := `{"data":"` + strings.Repeat("x", 4000) + `"}` + "\n"
 	body := strings.Repeat(line, 1000)
 	body += strings.Repeat(" ", maxBehavioursBody-len(body))
-	if rec := answerTo(t, New(configOf(w)), ndjson(body, ndjsonType)); rec.Code != 202 || len(w.posts) != 1000 {
+	if rec := serve(t, New(configOf(w)), ndjson(body, ndjsonType)); rec.Code != 202 || len(w.posts) != 1000 {
 		t.Errorf("%d %s, handed over %d", rec.Code, rec.Body, len(w.posts))
 	}
 }
@@ -144,15 +144,15 @@ func TestALargeBodyOfBehaviours(t *testing.T) {
 func TestBehavioursThatCannotBeQueued(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]protocol.Code{eventq.ErrFull: protocol.CodeOverloaded, errStore: protocol.CodeUnavailable} {
-		rec := answerTo(t, New(configOf(&world{fail: err})), send("POST", behaviours, bodyOf(1, online), bearerService))
+		rec := serve(t, New(configOf(&fakeBackend{fail: err})), send("POST", behaviours, bodyOf(1, online), bearerService))
 		if p := problemIn(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != want || rec.Header().Get("Retry-After") != "2" {
 			t.Errorf("%v: %d %s, Retry-After %q", err, rec.Code, rec.Body, rec.Header().Get("Retry-After"))
 		}
 	}
 }
 
-// FuzzLines checks that every line of an NDJSON body that is not blank is
-// handed over, in order, and without a line feed.
+// FuzzLines checks that the handler passes on every line of an NDJSON body that
+// is not blank, in order and without a line feed.
 func FuzzLines(f *testing.F) {
 	for _, body := range []string{"", "{}", "{}\n\n{}", "a\r\nb", "\n \n", "\x00", strings.Repeat("x\n", 1002)} {
 		f.Add(body)
@@ -164,7 +164,7 @@ func FuzzLines(f *testing.F) {
 				want = append(want, line)
 			}
 		}
-		found, err := lines([]byte(body))
+		found, err := splitLines([]byte(body))
 		if err != nil || !slices.EqualFunc(found, want, func(a json.RawMessage, b string) bool { return string(a) == b }) {
 			t.Errorf("%q: %q, %v; want %q", body, found, err, want)
 		}

@@ -12,21 +12,21 @@ import (
 	"laststand/internal/protocol"
 )
 
-// maxBody bounds a request's body in bytes.
+// maxBody is the default limit of a request body in bytes.
 const maxBody = 1 << 20
 
-// readBody reads a JSON object into a struct, as strictly as a frame of the
-// websocket: unknown fields, also those that differ by case only, and values
-// of a wrong type are refused by name.
+// readBody decodes a JSON object into a struct. Like the websocket it refuses
+// unknown fields, fields that differ only by case, and values of a wrong type.
+// The error names the field.
 func readBody(w http.ResponseWriter, r *http.Request, into any) error {
-	return readBodyUpTo(maxBody, w, r, into)
+	return readBodyMax(maxBody, w, r, into)
 }
 
-func readBodyUpTo(most int64, w http.ResponseWriter, r *http.Request, into any) error {
+func readBodyMax(most int64, w http.ResponseWriter, r *http.Request, into any) error {
 	if contentType(r) != jsonType {
-		return wrongType("the body must be JSON, with Content-Type: application/json")
+		return unsupportedType("send JSON with Content-Type: application/json")
 	}
-	body, err := readText(w, r, most)
+	body, err := readUTF8(w, r, most)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func decodeBody(body []byte, into any) error {
 
 const jsonType = "application/json"
 
-// contentType is a body's media type without its parameters, "" where there is
-// none that can be read.
+// contentType returns the media type of a body without parameters. It is "" if
+// the header is missing or malformed.
 func contentType(r *http.Request) string {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -49,38 +49,38 @@ func contentType(r *http.Request) string {
 	return kind
 }
 
-func wrongType(detail string) error {
-	return &refused{code: codeBadRequest, status: http.StatusUnsupportedMediaType, detail: detail}
+func unsupportedType(detail string) error {
+	return &clientError{code: codeBadRequest, status: http.StatusUnsupportedMediaType, detail: detail}
 }
 
-// readText reads a body of UTF-8.
-func readText(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	body, err := readInTime(w, r, most)
+// readUTF8 reads a body and refuses text that is not UTF-8.
+func readUTF8(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	body, err := readBeforeDeadline(w, r, most)
 	switch tooLarge, slow, full := (*http.MaxBytesError)(nil), net.Error(nil), (*protocol.Error)(nil); {
-	case errors.As(err, &full): // see turn
+	case errors.As(err, &full): // see concurrencySlot
 		return nil, full
 	case errors.As(err, &tooLarge):
-		return nil, refuse(protocol.CodePayloadTooLarge, "the body is larger than %d bytes", most)
+		return nil, clientErrorf(protocol.CodePayloadTooLarge, "the body is larger than %d bytes; send less per call", most)
 	case errors.As(err, &slow) && slow.Timeout():
-		return nil, &refused{code: codeBadRequest, status: http.StatusRequestTimeout, detail: "the body came too slowly"}
+		return nil, &clientError{code: codeBadRequest, status: http.StatusRequestTimeout, detail: "the body came too slowly; retry with a faster connection"}
 	case err != nil:
-		return nil, badRequest("the body ended too soon")
+		return nil, badRequest("the body ended too soon; send Content-Length bytes")
 	case !utf8.Valid(body):
-		return nil, badRequest("the body is not UTF-8")
+		return nil, badRequest("the body is not UTF-8; encode it as UTF-8")
 	}
 	return body, nil
 }
 
-// readInTime gives a client as long as its whole request may take. A body that
-// was read leaves the connection without that bound, which would end a request
-// that waits.
-func readInTime(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+// readBeforeDeadline reads a body until the deadline of its request. After the
+// body it removes the read deadline from the connection. Otherwise the deadline
+// would end a request that waits, such as a long poll.
+func readBeforeDeadline(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
-		return nil, &http.MaxBytesError{Limit: most} // as it says itself: nothing of it is read
+		return nil, &http.MaxBytesError{Limit: most} // by its Content-Length: do not read it
 	}
 	connection := http.NewResponseController(w)
 	if until, bounded := r.Context().Deadline(); bounded {
-		_ = connection.SetReadDeadline(until) // a recorder has none
+		_ = connection.SetReadDeadline(until) // a test recorder has no deadline
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if err == nil {

@@ -16,14 +16,14 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// The codes that this package gives by itself.
+// These aliases name the codes that this package uses itself.
 const (
 	codeBadRequest = protocol.CodeBadRequest
 	codeNotFound   = protocol.CodeNotFound
 	codeForbidden  = protocol.CodeForbidden
 )
 
-// statuses is what each code is over HTTP.
+// statuses maps each code to its HTTP status.
 var statuses = map[protocol.Code]int{
 	protocol.CodeBadRequest:      http.StatusBadRequest,
 	protocol.CodeUnauthorized:    http.StatusUnauthorized,
@@ -44,14 +44,14 @@ var statuses = map[protocol.Code]int{
 // websockets only.
 func Statuses() map[protocol.Code]int { return maps.Clone(statuses) }
 
-// outcomes is what each error of the game is to a client. Where the detail is
-// empty the error's own text is made for clients. The first that fits holds.
-var outcomes = []struct {
-	is     error
-	code   protocol.Code
-	detail string
+// errorTable maps the errors of the game to codes. The first matching row
+// counts. If the detail is empty, the client sees the text of the error itself.
+var errorTable = []struct {
+	sentinel error
+	code     protocol.Code
+	detail   string
 }{
-	{identity.ErrBadAccount, protocol.CodeBadRequest, ""}, // another token than the bearer's
+	{identity.ErrBadAccount, protocol.CodeBadRequest, ""}, // about the token in the body, not the bearer token
 	{identity.ErrToken, protocol.CodeUnauthorized, ""},
 	{identity.ErrBanned, protocol.CodeForbidden, ""},
 	{identity.ErrAccountTaken, protocol.CodeAccountTaken, ""},
@@ -62,86 +62,88 @@ var outcomes = []struct {
 	{identity.ErrNoGame, protocol.CodeNotFound, "there is no such game"},
 	{identity.ErrNotFound, protocol.CodeNotFound, "there is no such player"},
 	{identity.ErrNicknameTaken, protocol.CodeNicknameTaken, "another player has this nickname, or one that looks like it"},
-	{identity.ErrOldRules, protocol.CodeUnavailable, "this node is older than the rules for names and gives none out any more; try again, another one answers"},
-	{identity.ErrCannotSign, protocol.CodeForbidden, "guests are not taken in this game: its tokens are signed elsewhere"},
+	{identity.ErrOldRules, protocol.CodeUnavailable, "this node is too old for the current nickname rules; retry, and another one answers"},
+	{identity.ErrCannotSign, protocol.CodeForbidden, "this game has no guests: its tokens are signed elsewhere; get a token from the service of the game"},
 	{nickname.ErrInvalid, protocol.CodeNicknameInvalid, ""},
-	{leaderboard.ErrNoWindow, protocol.CodeNotFound, "there is no such leaderboard; the game's list of leaderboards has those there are"},
+	{leaderboard.ErrNoWindow, protocol.CodeNotFound, "there is no such leaderboard; GET …/leaderboards lists them"},
 	{leaderboard.ErrNotRanked, protocol.CodeNotRanked, "the player is not on this leaderboard"},
-	{leaderboard.ErrNotReady, protocol.CodeUnavailable, "the leaderboard is being built; try again soon"},
+	{leaderboard.ErrNotReady, protocol.CodeUnavailable, "the leaderboard is being built; retry later"},
 	{leaderboard.ErrBadQuery, protocol.CodeBadRequest, ""},
 	{match.ErrNotFound, protocol.CodeNotFound, "there is no such match, or it is not settled yet"},
-	{match.ErrOverloaded, protocol.CodeOverloaded, "too much is waiting to be settled; try again soon"},
-	{eventq.ErrFull, protocol.CodeOverloaded, "the game's queue of behaviours is full, and none of these was taken; try again soon"},
+	{match.ErrOverloaded, protocol.CodeOverloaded, "too many results wait to be settled; retry later"},
+	{eventq.ErrFull, protocol.CodeOverloaded, "the queue of behaviours of this game is full and accepted none of these; retry later"},
 	{taskqueue.ErrBadTask, protocol.CodeBadRequest, ""},
 	{taskqueue.ErrBadRequest, protocol.CodeBadRequest, ""},
 	{taskqueue.ErrNotFound, protocol.CodeNotFound, "there is no such task"},
-	{taskqueue.ErrTooManyPolls, protocol.CodeOverloaded, "too many polls wait at this node already; ask for more tasks by one, or try again soon"},
-	{match.ErrBadCursor, protocol.CodeBadRequest, "the cursor is not one that this path has given"},
+	{taskqueue.ErrTooManyPolls, protocol.CodeOverloaded, "too many polls wait at this node; claim more tasks per poll, or retry later"},
+	{match.ErrBadCursor, protocol.CodeBadRequest, "the cursor is not from an earlier page of this path; start without a cursor"},
 }
 
-// refused is an error as a client is to see it. Status 0 is the code's own.
-type refused struct {
+// clientError is an error with a text for the client. Status 0 means the status
+// of the code.
+type clientError struct {
 	code   protocol.Code
 	status int
 	detail string
 }
 
-func (e *refused) Error() string { return string(e.code) + ": " + e.detail }
+func (e *clientError) Error() string { return string(e.code) + ": " + e.detail }
 
-func refuse(code protocol.Code, format string, args ...any) *refused {
-	return &refused{code: code, detail: fmt.Sprintf(format, args...)}
+func clientErrorf(code protocol.Code, format string, args ...any) *clientError {
+	return &clientError{code: code, detail: fmt.Sprintf(format, args...)}
 }
 
-func badRequest(format string, args ...any) *refused {
-	return refuse(codeBadRequest, format, args...)
+func badRequest(format string, args ...any) *clientError {
+	return clientErrorf(codeBadRequest, format, args...)
 }
 
 var (
-	internal = refuse(protocol.CodeInternal, "something went wrong here; it has been logged")
-	outage   = refuse(protocol.CodeUnavailable, "a store is out of reach; try again soon")
+	errInternal  = clientErrorf(protocol.CodeInternal, "the request failed because of a defect of the server; the server logged it")
+	errStoreDown = clientErrorf(protocol.CodeUnavailable, "a store is out of reach; retry later")
 )
 
-// statusGone is what a request counts as whose client did not wait, after
-// nginx's custom.
-const statusGone = 499
+// statusClientClosed is the status in the metrics if the client closed the
+// request first. It is the number that nginx uses.
+const statusClientClosed = 499
 
-// fail answers a request with its error, and logs what is not the client's.
-func (a *api) fail(w *writer, r *http.Request, rt route, err error) {
-	p, known := a.outcome(err)
+// fail answers a request with its error. It logs the errors that the client did
+// not cause.
+func (a *api) fail(w *statusWriter, r *http.Request, rt route, err error) {
+	p, isExpected := a.problemFor(err)
 	switch {
-	case p.Status == http.StatusRequestTimeout: // which has ended its connection's reading, and so its context
+	case p.Status == http.StatusRequestTimeout: // the read timeout has already cancelled the context
 	case errors.Is(r.Context().Err(), context.Canceled):
-		w.WriteHeader(statusGone)
+		w.WriteHeader(statusClientClosed)
 		return
-	case known:
+	case isExpected:
 	case p.Status == http.StatusServiceUnavailable:
-		a.Logger.WarnContext(r.Context(), "a store is out of reach", "method", r.Method, "route", rt.path, "error", err)
+		a.Logger.WarnContext(r.Context(), "store is out of reach", "method", r.Method, "route", rt.path, "error", err)
 	default:
-		a.Logger.ErrorContext(r.Context(), "a request failed", "method", r.Method, "route", rt.path, "error", err)
+		a.Logger.ErrorContext(r.Context(), "request failed", "method", r.Method, "route", rt.path, "error", err)
 	}
 	writeProblem(w, p)
 }
 
-// outcome is the problem that an error is to the client; known are those that
-// the game decided.
-func (a *api) outcome(err error) (p problem, known bool) {
-	if e, ok := errors.AsType[*refused](err); ok {
+// problemFor returns the problem for an error. isExpected is false for failures
+// of the server, which must be logged.
+func (a *api) problemFor(err error) (p problem, isExpected bool) {
+	if e, ok := errors.AsType[*clientError](err); ok {
 		return problemOf(e), true
 	}
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
-		return problemOf(refuse(e.Code, "%s", e.Message)).after(e.RetryAfterMS), true
+		return problemOf(clientErrorf(e.Code, "%s", e.Message)).withRetryAfter(e.RetryAfterMS), true
 	}
-	for _, o := range outcomes {
-		if !errors.Is(err, o.is) {
+	for _, o := range errorTable {
+		if !errors.Is(err, o.sentinel) {
 			continue
 		}
 		if o.detail == "" {
 			o.detail = err.Error()
 		}
-		return problemOf(refuse(o.code, "%s", o.detail)).with(err), true
+		return problemOf(clientErrorf(o.code, "%s", o.detail)).withSuggestions(err), true
 	}
-	if a.Down(err) || errors.Is(err, context.DeadlineExceeded) {
-		return problemOf(outage), false
+	if a.IsStoreDown(err) || errors.Is(err, context.DeadlineExceeded) {
+		return problemOf(errStoreDown), false
 	}
-	return problemOf(internal), false
+	return problemOf(errInternal), false
 }

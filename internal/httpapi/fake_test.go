@@ -36,24 +36,24 @@ const (
 
 var errStore = errors.New("dial tcp 10.1.2.3:5432: secret")
 
-// world answers for everything behind the handler. Where fail is set all of it
-// answers that.
-type world struct {
-	fail   error
-	gone   map[string]bool // who has been erased, by any id of theirs
-	tying  identity.Tying  // the last one
-	device identity.DeviceChange
-	guest  identity.GuestRequest // the last one
-	who    identity.Asker        // of the last nickname
-	query  leaderboard.Query     // the last one
-	arena  arena.CreateRequest   // the last one
-	code   string                // the last one looked at
-	empty  bool                  // nobody has played
-	posts  []json.RawMessage     // the last ones
-	asked  any                   // of the durable queue, the last time
+// fakeBackend implements all services behind the handler. If fail is set, all
+// of them return it.
+type fakeBackend struct {
+	fail        error
+	erased      map[string]bool // erased players, by any of their ids
+	tying       identity.Tying  // the last request to link an account
+	device      identity.DeviceChange
+	guest       identity.GuestRequest // the last request for a guest
+	asker       identity.Asker        // of the last nickname request
+	query       leaderboard.Query     // the last one
+	arena       arena.CreateRequest   // the last one
+	code        string                // the last arena code that was looked up
+	empty       bool                  // nobody has played
+	posts       []json.RawMessage     // the last behaviours
+	taskRequest any                   // the last request to the task queue
 }
 
-func (w *world) Verify(_ context.Context, token string) (identity.Claims, error) {
+func (w *fakeBackend) Verify(_ context.Context, token string) (identity.Claims, error) {
 	c := identity.Claims{Subject: "p_1", Game: "demo", Role: identity.RolePlayer}
 	switch token {
 	case "good":
@@ -73,40 +73,40 @@ func (w *world) Verify(_ context.Context, token string) (identity.Claims, error)
 	return c, nil
 }
 
-func (w *world) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {
-	if w.gone["p_1"] {
+func (w *fakeBackend) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {
+	if w.erased["p_1"] {
 		return identity.Player{}, identity.ErrErased
 	}
 	return identity.Player{Game: c.Game, ID: "p_1"}, nil
 }
 
-func (w *world) CheckHost(_ context.Context, c identity.Claims) error {
-	if w.gone[c.Subject] {
+func (w *fakeBackend) CheckHost(_ context.Context, c identity.Claims) error {
+	if w.erased[c.Subject] {
 		return identity.ErrErased
 	}
 	return nil
 }
 
-func (w *world) Erase(_ context.Context, _, player string) error {
+func (w *fakeBackend) Erase(_ context.Context, _, player string) error {
 	if w.fail == nil {
-		w.gone = map[string]bool{player: true}
+		w.erased = map[string]bool{player: true}
 	}
 	return w.fail
 }
 
-func (w *world) RotateDevice(_ context.Context, c identity.DeviceChange) error {
+func (w *fakeBackend) RotateDevice(_ context.Context, c identity.DeviceChange) error {
 	w.device = c
 	return w.fail
 }
 
-func (w *world) Tie(_ context.Context, t identity.Tying) (string, error) {
+func (w *fakeBackend) Tie(_ context.Context, t identity.Tying) (string, error) {
 	w.tying = t
 	return "op:1", w.fail
 }
 
-func (w *world) Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error) {
+func (w *fakeBackend) Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error) {
 	w.guest = r
-	w.guest.Admit = nil // it is none of what was sent
+	w.guest.Admit = nil // a callback, not part of the request
 	if r.Nickname != "" {
 		if err := r.Admit(ctx); err != nil {
 			return identity.Guest{}, err
@@ -118,21 +118,21 @@ func (w *world) Guest(ctx context.Context, r identity.GuestRequest) (identity.Gu
 	return g, w.fail
 }
 
-func (w *world) Available(_ context.Context, _, wish string, who identity.Asker) (identity.Availability, error) {
-	w.who = who
-	if wish == "Taken" {
-		return identity.Availability{Nickname: wish, Suggestions: []string{"A-1", "A-2", "A-3"}}, w.fail
+func (w *fakeBackend) Available(_ context.Context, _, name string, asker identity.Asker) (identity.Availability, error) {
+	w.asker = asker
+	if name == "Taken" {
+		return identity.Availability{Nickname: name, Suggestions: []string{"A-1", "A-2", "A-3"}}, w.fail
 	}
-	return identity.Availability{Nickname: wish, Available: true}, w.fail
+	return identity.Availability{Nickname: name, Available: true}, w.fail
 }
 
-func (w *world) Rename(_ context.Context, _ identity.Claims, wish string, who identity.Asker) (string, error) {
-	w.who = who
-	return wish, w.fail
+func (w *fakeBackend) Rename(_ context.Context, _ identity.Claims, name string, asker identity.Asker) (string, error) {
+	w.asker = asker
+	return name, w.fail
 }
 
-func (w *world) Player(_ context.Context, game, id string) (identity.Player, error) {
-	if id != "p_1" && id != "p_new" || w.gone[id] {
+func (w *fakeBackend) Player(_ context.Context, game, id string) (identity.Player, error) {
+	if id != "p_1" && id != "p_new" || w.erased[id] {
 		return identity.Player{}, identity.ErrNotFound
 	}
 	p := identity.Player{Game: game, ID: id, Nickname: "Ada", JoinedAt: start}
@@ -142,10 +142,10 @@ func (w *world) Player(_ context.Context, game, id string) (identity.Player, err
 	return p, w.fail
 }
 
-// parts have an accuracy of 0.90488…, shown as 0.9049.
+// parts has an accuracy of 0.90488…, which is shown as 0.9049.
 var parts = leaderboard.Aggregates{Score: 41000, TimeMS: 812345, Matches: 41, Asked: 410, Answered: 405, Correct: 371}
 
-func (w *world) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+func (w *fakeBackend) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	for _, id := range ids {
 		names[id] = "Nick " + id
@@ -153,7 +153,7 @@ func (w *world) Nicknames(_ context.Context, _ string, ids []string) (map[string
 	return names, w.fail
 }
 
-func (w *world) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+func (w *fakeBackend) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	for _, id := range ids {
 		names[id] = "Team " + id
@@ -161,7 +161,7 @@ func (w *world) TeamNames(_ context.Context, _ string, ids []string) (map[string
 	return names, w.fail
 }
 
-func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]match.HistoryEntry, string, error) {
+func (w *fakeBackend) Matches(_ context.Context, _, player, cursor string, _ int) ([]match.HistoryEntry, string, error) {
 	switch {
 	case w.fail != nil:
 		return nil, "", w.fail
@@ -173,7 +173,7 @@ func (w *world) Matches(_ context.Context, _, player, cursor string, _ int) ([]m
 	return []match.HistoryEntry{{Match: "m_1", Mode: match.Duel, OverAt: start, Rank: 1, Score: 1642, Correct: 9, Players: 2}}, "next", nil
 }
 
-func (w *world) Match(_ context.Context, game, id string) (match.Summary, error) {
+func (w *fakeBackend) Match(_ context.Context, game, id string) (match.Summary, error) {
 	if w.fail != nil || id != "m_1" && id != "m_teams" {
 		return match.Summary{}, errors.Join(w.fail, match.ErrNotFound)
 	}
@@ -189,7 +189,7 @@ func (w *world) Match(_ context.Context, game, id string) (match.Summary, error)
 	return m, nil
 }
 
-func (w *world) Standings(_ context.Context, _ match.Summary, from, to int) (page []protocol.OverStanding, _ error) {
+func (w *fakeBackend) Standings(_ context.Context, _ match.Summary, from, to int) (page []protocol.OverStanding, _ error) {
 	for i, p := range []string{"p_1", "p_2", "p_3"}[from:to] {
 		page = append(page, protocol.OverStanding{
 			Rank: from + i + 1, Player: p, Nickname: w.called(p, "Nick "+p), Score: 1642, Correct: 9, Answered: 10, Asked: 10, TimeMS: 43210,
@@ -202,15 +202,15 @@ func (w *world) Standings(_ context.Context, _ match.Summary, from, to int) (pag
 	return page, w.fail
 }
 
-// called is a nickname, which an erased player has not.
-func (w *world) called(player, nickname string) string {
-	if w.gone[player] {
+// called returns the nickname of a player; an erased player has none.
+func (w *fakeBackend) called(player, nickname string) string {
+	if w.erased[player] {
 		return ""
 	}
 	return nickname
 }
 
-func (w *world) Create(_ context.Context, c arena.CreateRequest) (protocol.ArenaMade, error) {
+func (w *fakeBackend) Create(_ context.Context, c arena.CreateRequest) (protocol.ArenaMade, error) {
 	w.arena = c
 	if w.fail != nil {
 		return protocol.ArenaMade{}, w.fail
@@ -218,7 +218,7 @@ func (w *world) Create(_ context.Context, c arena.CreateRequest) (protocol.Arena
 	return protocol.ArenaMade{ArenaID: "a_1", Code: "402951"}, nil
 }
 
-func (w *world) Show(_ context.Context, _, code string) (protocol.ArenaLook, error) {
+func (w *fakeBackend) Show(_ context.Context, _, code string) (protocol.ArenaLook, error) {
 	w.code = code
 	if w.fail != nil {
 		return protocol.ArenaLook{}, w.fail
@@ -229,9 +229,9 @@ func (w *world) Show(_ context.Context, _, code string) (protocol.ArenaLook, err
 	return protocol.ArenaLook{ArenaID: "a_1", Name: "Cup", Mode: "survival", State: "lobby", Players: 3}, nil
 }
 
-// FindJoinInfo leads to an arena of 3 players, one for each code that ends with 7, or to
-// one that is over.
-func (w *world) FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error) {
+// FindJoinInfo finds an arena of 3 players for the code 402951 and for each
+// code that ends with 7. The arena of the code 000001 is over.
+func (w *fakeBackend) FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error) {
 	if code == "000001" && w.fail == nil {
 		return arena.JoinInfo{ID: "a_0", MaxPlayers: 3, Over: true}, nil
 	}
@@ -242,8 +242,8 @@ func (w *world) FindJoinInfo(ctx context.Context, game, code string) (arena.Join
 	return arena.JoinInfo{ID: look.ArenaID, MaxPlayers: 3}, err
 }
 
-// Post drops what is no JSON object.
-func (w *world) Post(_ context.Context, game string, bodies []json.RawMessage) (eventq.PostResult, error) {
+// Post drops everything that is not a JSON object.
+func (w *fakeBackend) Post(_ context.Context, game string, bodies []json.RawMessage) (eventq.PostResult, error) {
 	if w.fail != nil || game != "demo" {
 		return eventq.PostResult{}, w.fail
 	}
@@ -262,7 +262,7 @@ func (w *world) Post(_ context.Context, game string, bodies []json.RawMessage) (
 	return p, nil
 }
 
-func (w *world) Listing(context.Context, string) (leaderboard.Listing, error) {
+func (w *fakeBackend) Listing(context.Context, string) (leaderboard.Listing, error) {
 	return leaderboard.Listing{
 		Windows: []leaderboard.ListedWindow{{ID: leaderboard.All, Orders: leaderboard.Orders()}},
 		Kinds:   leaderboard.Kinds(), TimeZone: "UTC", Day: "2026-11-20",
@@ -274,14 +274,14 @@ var entry = leaderboard.Entry{
 	Asked: 410, Answered: 405, Correct: 371, Accuracy: 0.9049,
 }
 
-func (w *world) Top(ctx context.Context, game string, q leaderboard.Query) (leaderboard.TopPage, error) {
+func (w *fakeBackend) Top(ctx context.Context, game string, q leaderboard.Query) (leaderboard.TopPage, error) {
 	p, err := w.Page(ctx, game, q)
 	return leaderboard.TopPage{Page: p}, err
 }
 
-func (w *world) Page(_ context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
+func (w *fakeBackend) Page(_ context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
 	w.query = q
-	if q.Kind != "" && !slices.Contains(leaderboard.Kinds(), q.Kind) { // as the reader does
+	if q.Kind != "" && !slices.Contains(leaderboard.Kinds(), q.Kind) { // like the real reader
 		return leaderboard.Page{}, fmt.Errorf("%w: kind", leaderboard.ErrBadQuery)
 	}
 	page := leaderboard.Page{Game: game, Window: q.Window, Order: leaderboard.ByValue, From: "2026-11-14", To: "2026-11-20"}
@@ -294,7 +294,7 @@ func (w *world) Page(_ context.Context, game string, q leaderboard.Query) (leade
 	return page, w.fail
 }
 
-func (w *world) Standing(_ context.Context, _ string, q leaderboard.StandingQuery) (leaderboard.Standing, error) {
+func (w *fakeBackend) Standing(_ context.Context, _ string, q leaderboard.StandingQuery) (leaderboard.Standing, error) {
 	next := 12.5
 	s := leaderboard.Standing{Entry: entry, Total: 3, Percentile: 66.6, ToNext: &next}
 	if q.Explain {
@@ -306,7 +306,7 @@ func (w *world) Standing(_ context.Context, _ string, q leaderboard.StandingQuer
 	return s, w.fail
 }
 
-// shown shows the boards of a world, on the day after 2026-11-20.
+// shown returns the display of a backend, on the day after 2026-11-20.
 func shown(w interface {
 	display.Reader
 	leaderboard.Names
@@ -316,15 +316,16 @@ func shown(w interface {
 	})
 }
 
-// configOf is a whole configuration on a world; tests change what they try.
-func configOf(w *world) Config {
+// configOf returns a complete configuration that uses a backend. Tests change
+// the fields that they are about.
+func configOf(w *fakeBackend) Config {
 	return Config{
 		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Boards: shown(w), Arenas: w, Behaviours: w, Tasks: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-		Websocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
-		Page:      http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
-		Down:      func(err error) bool { return errors.Is(err, errStore) },
-		Version:   "0.1.0",
+		Websocket:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
+		Page:        http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
+		IsStoreDown: func(err error) bool { return errors.Is(err, errStore) },
+		Version:     "0.1.0",
 	}
 }
 
@@ -352,28 +353,28 @@ func (c call) request(t testing.TB) *http.Request {
 	return r
 }
 
-// answerTo handles a call and holds the answer against the contract.
-func answerTo(t testing.TB, h http.Handler, c call) *httptest.ResponseRecorder {
+// serve handles a call and checks the answer against the contract.
+func serve(t testing.TB, h http.Handler, c call) *httptest.ResponseRecorder {
 	t.Helper()
 	rec := httptest.NewRecorder()
 	r := c.request(t)
 	h.ServeHTTP(rec, r)
-	conform(t, r, rec)
+	checkAnswer(t, r, rec)
 	return rec
 }
 
-// renamed is a world with one name for everybody, who change it.
-type renamed struct {
-	*world
+// renamingBackend has one name for all players. Rename changes it.
+type renamingBackend struct {
+	*fakeBackend
 	name string
 }
 
-func (r *renamed) Rename(_ context.Context, _ identity.Claims, wish string, _ identity.Asker) (string, error) {
-	r.name = wish
-	return wish, nil
+func (r *renamingBackend) Rename(_ context.Context, _ identity.Claims, name string, _ identity.Asker) (string, error) {
+	r.name = name
+	return name, nil
 }
 
-func (r *renamed) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+func (r *renamingBackend) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	for _, id := range ids {
 		names[id] = r.name

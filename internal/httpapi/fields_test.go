@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// fieldFaults compares a struct's JSON fields, at every depth, with a schema's
-// properties, and those that may be absent with those that are not required.
+// fieldFaults compares the JSON fields of a struct with the properties of a
+// schema, at every depth. Optional fields must be the properties that are not
+// required.
 func (d *document) fieldFaults(pointer string, of any) []string {
 	return d.typeFaults(pointer, reflect.TypeOf(of))
 }
@@ -79,8 +80,8 @@ func collectFields(t reflect.Type, fields map[string]reflect.Type, required *[]s
 	}
 }
 
-// checkExamples holds each example against the schema beside it, and counts
-// them.
+// checkExamples checks each example against the schema beside it and returns
+// the number of examples.
 func (d *document) checkExamples(t *testing.T, node any, pointer string) int {
 	t.Helper()
 	n := 0

@@ -34,7 +34,7 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Add(uint8(3), "{}\n{}\n", "application/x-ndjson")
 	f.Add(uint8(0), "{}", "text/html; charset=\"")
-	h := New(configOf(&world{}))
+	h := New(configOf(&fakeBackend{}))
 	f.Fuzz(func(t *testing.T, which uint8, body, kind string) {
 		b := bodied[int(which)%len(bodied)]
 		r := call{method: b.method, target: b.path, body: body}.request(t)
@@ -45,7 +45,7 @@ func FuzzBody(f *testing.F) {
 		if rec.Code >= http.StatusInternalServerError {
 			t.Fatalf("%s %s: %d %s", b.method, b.path, rec.Code, rec.Body)
 		}
-		if err := conforms(r, rec); err != nil {
+		if err := contractFault(r, rec); err != nil {
 			t.Fatalf("%s %s: %v", b.method, b.path, err)
 		}
 	})
@@ -59,7 +59,7 @@ func FuzzHead(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
-	h := New(configOf(&world{}))
+	h := New(configOf(&fakeBackend{}))
 	f.Fuzz(func(t *testing.T, accept, host, authorization string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept-Language", accept)

@@ -10,15 +10,16 @@ import (
 	"laststand/internal/protocol"
 )
 
-// guestBody asks for a player. Arena is the code of the one that the player is
-// about to join, which then bears the call.
+// guestBody is the body of a registration. Arena is the code of the arena that
+// the player is about to join. Then the limits of that arena apply; see
+// admitGuest.
 type guestBody struct {
 	Device   string `json:"device"`
 	Nickname string `json:"nickname"`
 	Arena    string `json:"arena"`
 }
 
-// maxGuestBody bounds a guestBody in bytes.
+// maxGuestBody is the largest guestBody in bytes.
 const maxGuestBody = 4 << 10
 
 type guestAnswer struct {
@@ -29,15 +30,15 @@ type guestAnswer struct {
 }
 
 func (a *api) postGuest(w http.ResponseWriter, r *request) error {
-	if a.Draining() {
-		return refuse(protocol.CodeUnavailable, "this node is about to stop; try again, another one answers")
+	if a.IsDraining() {
+		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
 	}
 	var body guestBody
-	if err := readBodyUpTo(maxGuestBody, w, r.Request, &body); err != nil {
+	if err := readBodyMax(maxGuestBody, w, r.Request, &body); err != nil {
 		return err
 	}
 	g, err := a.Guests.Guest(r.Context(), identity.GuestRequest{
-		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request), Address: a.from(r).String(),
+		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request), Address: a.addressKey(r).String(),
 		Admit: func(context.Context) error { return a.admitGuest(r, body.Arena) },
 	})
 	if err != nil {
@@ -50,10 +51,11 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 	return answer(w, status, guestAnswer{g.Player.ID, g.Player.Nickname, g.Token, g.ExpiresAt})
 }
 
-// languages are those that nicknames are generated in.
+// languages are the languages of generated nicknames.
 var languages = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
 
-// languageOf is the browser's language for a generated nickname: en or zh-CN.
+// languageOf returns the language for a generated nickname, en or zh-CN, from
+// Accept-Language.
 func languageOf(r *http.Request) string {
 	if _, i := language.MatchStrings(languages, r.Header.Get("Accept-Language")); i == 1 {
 		return "zh-CN"
@@ -61,19 +63,19 @@ func languageOf(r *http.Request) string {
 	return "en"
 }
 
-// asker is who asks for a nickname: the player whose token is sent, whoever is
-// at the address else. A token that is none here makes nobody of them.
-func (a *api) asker(r *request) identity.Asker {
-	who := a.anybody(r)
-	if claims, err := a.player(r); err == nil {
+// nicknameAsker identifies the client that asks about a nickname: by its player
+// if it sends a valid token, and always by its address.
+func (a *api) nicknameAsker(r *request) identity.Asker {
+	who := a.anonymousAsker(r)
+	if claims, err := a.authenticatePlayer(r); err == nil {
 		who.Player = claims.Subject
 	}
 	return who
 }
 
-// anybody is who asks for a nickname as far as the connection tells.
-func (a *api) anybody(r *request) identity.Asker {
-	return identity.Asker{Address: a.from(r).String(), Lang: languageOf(r.Request)}
+// anonymousAsker identifies the client by its address only.
+func (a *api) anonymousAsker(r *request) identity.Asker {
+	return identity.Asker{Address: a.addressKey(r).String(), Lang: languageOf(r.Request)}
 }
 
 type nicknameAnswer struct {
@@ -83,11 +85,11 @@ type nicknameAnswer struct {
 }
 
 func (a *api) getNickname(w http.ResponseWriter, r *request) error {
-	got, err := a.Guests.Available(r.Context(), r.game, r.PathValue("name"), a.asker(r))
+	got, err := a.Guests.Available(r.Context(), r.game, r.PathValue("name"), a.nicknameAsker(r))
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, nicknameAnswer{got.Nickname, got.Available, list(got.Suggestions)})
+	return answer(w, http.StatusOK, nicknameAnswer{got.Nickname, got.Available, nonNil(got.Suggestions)})
 }
 
 type nicknameBody struct {
@@ -95,7 +97,7 @@ type nicknameBody struct {
 }
 
 func (a *api) putNickname(w http.ResponseWriter, r *request) error {
-	claims, err := a.changer(r)
+	claims, err := a.authenticateChange(r)
 	if err != nil {
 		return err
 	}
@@ -104,9 +106,9 @@ func (a *api) putNickname(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if body.Nickname == nil {
-		return badRequest("the body needs the field %q", "nickname")
+		return badRequest("the body has no field %q; add it", "nickname")
 	}
-	who := a.anybody(r)
+	who := a.anonymousAsker(r)
 	who.Player = claims.Subject
 	name, err := a.Guests.Rename(r.Context(), claims, *body.Nickname, who)
 	if err != nil {
@@ -116,8 +118,9 @@ func (a *api) putNickname(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, map[string]string{"nickname": name})
 }
 
-// list is a slice that JSON shows as a list also when it is empty.
-func list[T any](s []T) []T {
+// nonNil replaces a nil slice by an empty one, which JSON shows as [] instead
+// of null.
+func nonNil[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// checkWithin bounds each check of the readiness.
-const checkWithin = 2 * time.Second
+// readinessTimeout limits each readiness check.
+const readinessTimeout = 2 * time.Second
 
 type health struct {
 	Status  string            `json:"status"`
 	Checks  map[string]string `json:"checks"`
-	Version string            `json:"version,omitempty"` // of the server; only in the answer of /healthz
+	Version string            `json:"version,omitempty"` // of the server; only /healthz shows it
 }
 
 func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
 	return answer(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: a.Version})
 }
 
-// getReadiness runs all checks at once, and once for all who ask meanwhile: who
-// asks without end has the stores asked one time after the other. Their errors are
-// logged, not shown.
+// getReadiness runs all checks in parallel. Requests that arrive meanwhile
+// share the run, so many requests cannot flood the stores. The errors are
+// logged but not shown.
 func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
-	outcomes, _, _ := a.checking.Do("", func() (any, error) {
+	outcomes, _, _ := a.readiness.Do("", func() (any, error) {
 		return a.check(context.WithoutCancel(r.Context())), nil
 	})
 	h := health{Status: "ready", Checks: outcomes.(map[string]string)}
@@ -34,28 +34,28 @@ func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
 			h.Status = "unavailable"
 		}
 	}
-	if a.Draining() {
+	if a.IsDraining() {
 		h.Status = "draining"
 	}
 	if h.Status == "ready" {
 		return answer(w, http.StatusOK, h)
 	}
-	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	w.Header().Set("Retry-After", strconv.Itoa(defaultRetryAfterS))
 	return answer(w, http.StatusServiceUnavailable, h)
 }
 
 func (a *api) check(ctx context.Context) map[string]string {
-	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	ctx, cancel := context.WithTimeout(ctx, readinessTimeout)
 	defer cancel()
-	outcomes := make(map[string]string, len(a.Checks))
+	outcomes := make(map[string]string, len(a.ReadinessChecks))
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for name, check := range a.Checks {
+	for name, check := range a.ReadinessChecks {
 		all.Go(func() {
 			outcome := "ok"
 			if err := check(ctx); err != nil {
 				outcome = "failed"
-				a.Logger.WarnContext(ctx, "not ready", "check", name, "error", err)
+				a.Logger.WarnContext(ctx, "readiness check failed", "check", name, "error", err)
 			}
 			mu.Lock()
 			defer mu.Unlock()

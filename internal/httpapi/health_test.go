@@ -37,10 +37,10 @@ func TestReadiness(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := configOf(&world{})
-			c.Checks = map[string]func(context.Context) error{"database": well, "redis": tt.redis}
-			c.Draining = func() bool { return tt.draining }
-			rec := answerTo(t, New(c), get("/readyz"))
+			c := configOf(&fakeBackend{})
+			c.ReadinessChecks = map[string]func(context.Context) error{"database": well, "redis": tt.redis}
+			c.IsDraining = func() bool { return tt.draining }
+			rec := serve(t, New(c), get("/readyz"))
 			if rec.Code != tt.status || strings.TrimSpace(rec.Body.String()) != tt.want {
 				t.Errorf("%d %s; want %d %s", rec.Code, rec.Body, tt.status, tt.want)
 			}
@@ -55,9 +55,9 @@ func TestReadiness(t *testing.T) {
 func TestReadinessIsAskedOnceForAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := configOf(&world{})
+		c := configOf(&fakeBackend{})
 		asked, release := 0, make(chan struct{})
-		c.Checks = map[string]func(context.Context) error{"redis": func(context.Context) error {
+		c.ReadinessChecks = map[string]func(context.Context) error{"redis": func(context.Context) error {
 			asked++ // one after the other
 			<-release
 			return nil
@@ -66,7 +66,7 @@ func TestReadinessIsAskedOnceForAll(t *testing.T) {
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				if rec := answerTo(t, h, get("/readyz")); rec.Code != http.StatusOK {
+				if rec := serve(t, h, get("/readyz")); rec.Code != http.StatusOK {
 					t.Errorf("%d %s", rec.Code, rec.Body)
 				}
 			})
@@ -74,7 +74,7 @@ func TestReadinessIsAskedOnceForAll(t *testing.T) {
 		synctest.Wait()
 		close(release)
 		all.Wait()
-		if answerTo(t, h, get("/readyz")); asked != 2 {
+		if serve(t, h, get("/readyz")); asked != 2 {
 			t.Errorf("asked %d times, want once for 20, and once again", asked)
 		}
 	})
@@ -83,29 +83,29 @@ func TestReadinessIsAskedOnceForAll(t *testing.T) {
 func TestASlowCheckFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := configOf(&world{})
-		c.Checks = map[string]func(context.Context) error{"slow": func(ctx context.Context) error {
+		c := configOf(&fakeBackend{})
+		c.ReadinessChecks = map[string]func(context.Context) error{"slow": func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
 		begun := time.Now()
-		rec := answerTo(t, New(c), get("/readyz"))
-		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"slow":"failed"`) || time.Since(begun) != checkWithin {
+		rec := serve(t, New(c), get("/readyz"))
+		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"slow":"failed"`) || time.Since(begun) != readinessTimeout {
 			t.Errorf("%d %s after %v", rec.Code, rec.Body, time.Since(begun))
 		}
 	})
 }
 
-func TestADrainingNodeTakesNoGuestsAndNoArenas(t *testing.T) {
+func TestADrainingNodeRefusesGuestsAndNoArenas(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	c := configOf(w)
-	c.Draining = func() bool { return true }
+	c.IsDraining = func() bool { return true }
 	h := New(c)
 	for _, c := range []call{
 		send("POST", demo+"/guests", `{"device":"`+device+`"}`), send("POST", demo+"/arenas", newArena, bearerGood),
 	} {
-		rec := answerTo(t, h, c)
+		rec := serve(t, h, c)
 		if p := problemIn(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != protocol.CodeUnavailable || rec.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", c.target, rec.Code, rec.Body)
 		}
@@ -113,10 +113,10 @@ func TestADrainingNodeTakesNoGuestsAndNoArenas(t *testing.T) {
 	if w.guest.Device != "" || w.arena.Game != "" {
 		t.Errorf("asked for %+v, %+v", w.guest, w.arena)
 	}
-	if rec := answerTo(t, h, get(demo+"/arenas/402951")); rec.Code != 200 {
+	if rec := serve(t, h, get(demo+"/arenas/402951")); rec.Code != 200 {
 		t.Errorf("an arena: %d %s", rec.Code, rec.Body)
 	}
-	if rec := answerTo(t, h, get("/healthz")); rec.Code != 200 {
+	if rec := serve(t, h, get("/healthz")); rec.Code != 200 {
 		t.Errorf("health: %d %s", rec.Code, rec.Body)
 	}
 }
@@ -124,14 +124,14 @@ func TestADrainingNodeTakesNoGuestsAndNoArenas(t *testing.T) {
 func TestMetricsAreOfClosedSets(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	c := configOf(&world{})
+	c := configOf(&fakeBackend{})
 	c.Registry = registry
 	h := New(c)
 	for _, c := range []call{
 		get(demo + "/players/p_1"), get(demo + "/players/p_9"), get("/v1/nothing/7"),
 		send("BREW", demo+"/players/p_1", ""), get("/v1/games/nowhere/players/p_1"),
 	} {
-		answerTo(t, h, c)
+		serve(t, h, c)
 	}
 	families, err := registry.Gather()
 	if err != nil {
@@ -163,7 +163,7 @@ func TestMetricsAreOfClosedSets(t *testing.T) {
 
 func TestTheWebsocketGetsTheBareConnection(t *testing.T) {
 	t.Parallel()
-	c := configOf(&world{})
+	c := configOf(&fakeBackend{})
 	var given http.ResponseWriter
 	c.Websocket = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { given = w })
 	rec := newRecorder()

@@ -11,7 +11,7 @@ func (a *api) getBoards(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answerShown(w, r, listing)
+	return writeCacheable(w, r, listing)
 }
 
 func (a *api) getBoard(w http.ResponseWriter, r *request) error {
@@ -23,7 +23,7 @@ func (a *api) getBoard(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answerShown(w, r, page)
+	return writeCacheable(w, r, page)
 }
 
 func (a *api) getStanding(w http.ResponseWriter, r *request) error {
@@ -35,5 +35,5 @@ func (a *api) getStanding(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answerShown(w, r, standing)
+	return writeCacheable(w, r, standing)
 }

@@ -13,44 +13,44 @@ import (
 	"laststand/internal/protocol"
 )
 
-// twice is a rule that allows a thing twice an hour.
+// twice is a rule that allows two uses per hour.
 func twice(what string) *limit.Rule { return hourly(what, 2) }
 
-// hourly is a rule that allows a thing so often an hour; 0: as often as one likes.
+// hourly is a rule that allows so many uses per hour; 0 means any number.
 func hourly(what string, most int) *limit.Rule {
 	return limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: what, Subject: what, Limit: most, Per: time.Hour})
 }
 
-// entrance is a handler on a world, and a test of it.
-type entrance struct {
+// limitedServer is a handler with limits, and the test that uses it.
+type limitedServer struct {
 	*testing.T
 	http.Handler
-	world *world
+	backend *fakeBackend
 }
 
-func enter(t *testing.T, limits Limits, more ...func(*Config)) entrance {
-	w := &world{}
+func newLimitedServer(t *testing.T, limits Limits, more ...func(*Config)) limitedServer {
+	w := &fakeBackend{}
 	c := configOf(w)
 	c.Limits = limits
 	for _, f := range more {
 		f(&c)
 	}
-	return entrance{t, New(c), w}
+	return limitedServer{t, New(c), w}
 }
 
-// passes wants a call to be let in, whatever comes of it.
-func (e entrance) passes(c call, status int) {
+// wantStatus expects that a call passes the limits and gives a status.
+func (e limitedServer) wantStatus(c call, status int) {
 	e.Helper()
-	if rec := answerTo(e, e, c); rec.Code != status {
+	if rec := serve(e, e, c); rec.Code != status {
 		e.Errorf("%s %s: %d %s, want %d", c.method, c.target, rec.Code, rec.Body, status)
 	}
 }
 
-// refused wants a call to be refused by a limit that names itself, and the time
-// that it is to wait, in seconds.
-func (e entrance) refused(c call, what string, most int) {
+// wantLimited expects that a limit refuses a call, names itself, and says how
+// long to wait: from half of most to most seconds.
+func (e limitedServer) wantLimited(c call, what string, most int) {
 	e.Helper()
-	rec := answerTo(e, e, c)
+	rec := serve(e, e, c)
 	wait, err := strconv.Atoi(rec.Header().Get("Retry-After"))
 	if rec.Code != 429 || err != nil || wait < most/2 || wait > most {
 		e.Errorf("%s %s: %d, Retry-After %q, want 429 and about %d", c.method, c.target, rec.Code, rec.Header().Get("Retry-After"), most)
@@ -62,14 +62,14 @@ func (e entrance) refused(c call, what string, most int) {
 	}
 }
 
-// half is the wait for a token of twice, in seconds.
+// half is the longest wait after a refusal by twice, in seconds.
 const half = 1800
 
 func guestOf(arena string) call {
 	return send("POST", demo+"/guests", `{"device":"`+device+`","arena":"`+arena+`"}`)
 }
 
-// Each entrance that has a limit lets two in, and says then when to come again.
+// Each limited route allows two calls and then says when to retry.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	arena := send("POST", demo+"/arenas", newArena, bearerGood)
@@ -79,15 +79,15 @@ func TestLimits(t *testing.T) {
 		calls  [3]call
 	}{
 		"calls":      {Limits{GuestCalls: twice("calls")}, [3]call{guestOf(""), guestOf("none"), guestOf("999999")}},
-		"guests":     {Limits{Guests: twice("guests")}, [3]call{newGuest(""), newGuest("none"), newGuest("999999")}},
+		"guests":     {Limits{NewGuests: twice("guests")}, [3]call{newGuest(""), newGuest("none"), newGuest("999999")}},
 		"nicknames":  {Limits{Nicknames: twice("nicknames")}, [3]call{get(demo + "/nicknames/Ada"), get(demo + "/nicknames/Taken"), get(demo + "/nicknames/Ada")}},
 		"boards":     {Limits{Reads: twice("boards")}, [3]call{get(demo + "/leaderboards/all"), get(demo + "/leaderboards"), get(demo + "/leaderboards/all/p_1")}},
 		"profiles":   {Limits{Reads: twice("profiles")}, [3]call{get(demo + "/players/p_1"), get(demo + "/players/p_1/matches"), get(demo + "/matches/m_1")}},
 		"arenas":     {Limits{Reads: twice("arenas")}, [3]call{get(demo + "/arenas/402951"), get(demo + "/arenas/402951"), get(demo + "/arenas/402951")}},
 		"changes":    {Limits{Changes: twice("changes")}, [3]call{rename, rename, send("PUT", demo+"/players/me/account", `{"token":"x"}`, bearerGood)}},
 		"erasing":    {Limits{Changes: twice("erasing")}, [3]call{rename, rename, {method: "DELETE", target: demo + "/players/me", headers: []string{bearerGood}}}},
-		"hosting":    {Limits{Hosting: twice("hosting")}, [3]call{arena, arena, arena}},
-		"address":    {Limits{HostingFrom: twice("address")}, [3]call{arena, arena, arena}},
+		"hosting":    {Limits{ArenasPerHost: twice("hosting")}, [3]call{arena, arena, arena}},
+		"address":    {Limits{ArenasPerAddress: twice("address")}, [3]call{arena, arena, arena}},
 		"behaviours": {Limits{Behaviours: twice("behaviours")}, [3]call{post(1), post(1), post(1)}},
 		"tasks": {Limits{Tasks: twice("tasks")}, [3]call{
 			send("POST", demo+"/tasks/complete", `{"leases":[]}`, bearerService),
@@ -97,150 +97,151 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			e := enter(t, c.limits)
+			e := newLimitedServer(t, c.limits)
 			for _, one := range c.calls[:2] {
-				if rec := answerTo(t, e, one); rec.Code >= 300 {
+				if rec := serve(t, e, one); rec.Code >= 300 {
 					t.Errorf("%s %s: %d %s", one.method, one.target, rec.Code, rec.Body)
 				}
 			}
-			e.refused(c.calls[2], what, half)
+			e.wantLimited(c.calls[2], what, half)
 		})
 	}
 }
 
-// post posts some behaviours.
+// post is a call with n behaviours.
 func post(n int) call { return send("POST", behaviours, bodyOf(n, online), bearerService) }
 
-// Behaviours are counted one by one, not by the call.
+// The limit counts behaviours, not calls.
 func TestBehavioursAreCounted(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Behaviours: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
-	e.passes(post(90), 202)
-	e.refused(post(20), "behaviours", 10*36)
-	e.passes(post(10), 202)
-	if n := len(e.world.posts); n != 10 {
+	e := newLimitedServer(t, Limits{Behaviours: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
+	e.wantStatus(post(90), 202)
+	e.wantLimited(post(20), "behaviours", 10*36)
+	e.wantStatus(post(10), 202)
+	if n := len(e.backend.posts); n != 10 {
 		t.Errorf("%d were posted", n)
 	}
 }
 
-// Who has no limit is not limited by another's: a host by what players of its
-// address make, an address by another.
-func TestLimitsAreApart(t *testing.T) {
+// A limit does not affect others: the limit of arenas by address does not bind
+// hosts, and addresses are counted separately.
+func TestLimitsAreIndependent(t *testing.T) {
 	t.Parallel()
 	from := "10.0.0.1"
-	e := enter(t, Limits{Reads: twice("reads"), HostingFrom: twice("address")}, func(c *Config) {
-		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(from) }
+	e := newLimitedServer(t, Limits{Reads: twice("reads"), ArenasPerAddress: twice("address")}, func(c *Config) {
+		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(from) }
 	})
 	read, arena := get(demo+"/players/p_1"), send("POST", demo+"/arenas", newArena, bearerGood)
 	for range 2 {
-		e.passes(read, 200)
-		e.passes(arena, 201)
+		e.wantStatus(read, 200)
+		e.wantStatus(arena, 201)
 	}
-	e.refused(read, "reads", half)
-	e.refused(arena, "address", half)
-	e.passes(send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"), 201)
-	e.passes(get("/healthz"), 200)
+	e.wantLimited(read, "reads", half)
+	e.wantLimited(arena, "address", half)
+	e.wantStatus(send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"), 201)
+	e.wantStatus(get("/healthz"), 200)
 	from = "10.0.0.2"
-	e.passes(read, 200)
+	e.wantStatus(read, 200)
 }
 
-// Wrong codes are charged to the address, wherever they are tried; right ones
-// are not. Who has tried too many cannot try another, and is a guest of the
-// address's; one that has been right here, or was given out here, goes on.
+// Only wrong codes count against the address, on every route. After too many
+// wrong codes the address may use only codes that were right before or that it
+// was given. Guests with other codes count as guests of the address.
 func TestWrongCodes(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Codes: &limit.FailureLimiter{PerAddress: twice("codes")}, Guests: twice("guests")})
+	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twice("codes")}, NewGuests: twice("guests")})
 	right, wrong := get(demo+"/arenas/402951"), get(demo+"/arenas/999999")
 	for range 5 {
-		e.passes(get(demo+"/arenas/40295"), 404) // no code: it says nothing
+		e.wantStatus(get(demo+"/arenas/40295"), 404) // malformed: not counted
 	}
-	e.passes(wrong, 404)
-	e.passes(newGuest("999999"), 201)
-	e.refused(wrong, "codes", half)
-	e.refused(right, "codes", half)
-	e.world.code = ""
-	e.passes(newGuest("402951"), 201)
-	if e.world.code != "" {
+	e.wantStatus(wrong, 404)
+	e.wantStatus(newGuest("999999"), 201)
+	e.wantLimited(wrong, "codes", half)
+	e.wantLimited(right, "codes", half)
+	e.backend.code = ""
+	e.wantStatus(newGuest("402951"), 201)
+	if e.backend.code != "" {
 		t.Error("the code was tried")
 	}
-	e.refused(newGuest("402951"), "guests", half)
-	e.passes(send("POST", demo+"/arenas", newArena, bearerGood), 201) // of the code 402951
+	e.wantLimited(newGuest("402951"), "guests", half)
+	e.wantStatus(send("POST", demo+"/arenas", newArena, bearerGood), 201) // has the code 402951
 	for range 5 {
-		e.passes(right, 200)
-		e.passes(newGuest("402951"), 201)
+		e.wantStatus(right, 200)
+		e.wantStatus(newGuest("402951"), 201)
 	}
 
-	e = enter(t, Limits{Codes: &limit.FailureLimiter{PerAddress: twice("codes")}})
-	e.passes(right, 200)
-	e.passes(wrong, 404)
-	e.passes(wrong, 404)
-	e.refused(wrong, "codes", half)
+	e = newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twice("codes")}})
+	e.wantStatus(right, 200)
+	e.wantStatus(wrong, 404)
+	e.wantStatus(wrong, 404)
+	e.wantLimited(wrong, "codes", half)
 	for range 5 {
-		e.passes(right, 200)
-		e.passes(newGuest("402951"), 201)
+		e.wantStatus(right, 200)
+		e.wantStatus(newGuest("402951"), 201)
 	}
 }
 
-// newGuest is a call for a player who is new in the world of the tests.
+// newGuest is a call that registers a new player.
 func newGuest(arena string) call {
 	return send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"`+arena+`"}`)
 }
 
-// madeBy makes new guests until one is refused, and says how many there were.
-func (e entrance) madeBy(c call) (made int) {
-	for answerTo(e, e, c).Code == http.StatusCreated {
+// countNewGuests makes new guests until the server refuses one, and returns
+// their number.
+func (e limitedServer) countNewGuests(c call) (made int) {
+	for serve(e, e, c).Code == http.StatusCreated {
 		made++
 	}
 	return made
 }
 
-// New guests with the code of an arena count apart, so many of an address at once
-// as the arena has places, and so many of the arena in a minute. All others are the
-// address's, also those of an arena that is over.
-func TestGuestsOfArenas(t *testing.T) {
+// New guests with an arena code have limits of their own: per address as many
+// at once as the arena has places, and per arena a number per minute. All other
+// guests, and those of an arena that is over, count against the address.
+func TestNewGuestsWithAnArenaCode(t *testing.T) {
 	t.Parallel()
-	const places = 3 // of the world's arenas
+	const places = 3 // of the arenas of fakeBackend
 	coming := func(most int) *limit.Rule {
 		return limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: most, Per: time.Hour, Burst: 100})
 	}
 	for name, c := range map[string]struct {
-		limits Limits
-		code   string
-		borne  int
+		limits   Limits
+		code     string
+		admitted int
 	}{
 		"over":       {Limits{}, "000001", 0},
-		"the places": {Limits{ComingTo: coming(1)}, "402951", places},
-		"by address": {Limits{ComingTo: coming(5)}, "402951", 5},
-		"by arena":   {Limits{ArenaGuests: hourly("arena", 5)}, "402951", 5},
+		"the places": {Limits{GuestsWithCode: coming(1)}, "402951", places},
+		"by address": {Limits{GuestsWithCode: coming(5)}, "402951", 5},
+		"by arena":   {Limits{GuestsPerArena: hourly("arena", 5)}, "402951", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.limits.Guests = twice("guests")
-			e := enter(t, c.limits)
-			if made := e.madeBy(newGuest(c.code)); made != c.borne+2 {
-				t.Errorf("%d new guests, want %d of the arena and 2 of the address", made, c.borne)
+			c.limits.NewGuests = twice("guests")
+			e := newLimitedServer(t, c.limits)
+			if made := e.countNewGuests(newGuest(c.code)); made != c.admitted+2 {
+				t.Errorf("%d new guests, want %d of the arena and 2 of the address", made, c.admitted)
 			}
-			e.passes(guestOf(c.code), 200) // a known one counts for none of it
+			e.wantStatus(guestOf(c.code), 200) // a known guest does not count
 		})
 	}
 }
 
-// One address makes so many new guests over all arenas, however many those are,
-// and shuts out nobody of another address.
-func TestOneClientHasManyArenas(t *testing.T) {
+// The limit of an address holds over all arenas. Other addresses are not
+// affected.
+func TestOneAddressWithManyArenas(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
-	e := enter(t, Limits{
-		ComingTo: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: 5, Per: time.Hour, Burst: 100}),
-		Guests:   hourly("guests", 2),
+	e := newLimitedServer(t, Limits{
+		GuestsWithCode: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: 5, Per: time.Hour, Burst: 100}),
+		NewGuests:      hourly("guests", 2),
 	}, func(c *Config) {
-		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
+		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
 	arenas := []string{"100007", "200007", "300007", "400007"}
 	for range 2 {
 		made := 0
 		for _, code := range arenas {
-			made += e.madeBy(newGuest(code))
+			made += e.countNewGuests(newGuest(code))
 		}
 		if made != 5+2 {
 			t.Errorf("%s has made %d players through %d arenas, want 5 and 2", address, made, len(arenas))
@@ -249,66 +250,67 @@ func TestOneClientHasManyArenas(t *testing.T) {
 	}
 }
 
-// All new guests of an address count for its day, known devices do not.
-func TestGuestsOfADay(t *testing.T) {
+// All new guests of an address count against its daily limit. Known devices do
+// not.
+func TestNewGuestsPerDay(t *testing.T) {
 	t.Parallel()
 	day := limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 4, Per: 24 * time.Hour})
-	e := enter(t, Limits{GuestsADay: day})
+	e := newLimitedServer(t, Limits{NewGuestsPerDay: day})
 	for range 2 {
-		e.passes(newGuest(""), 201)
-		e.passes(newGuest("402951"), 201)
-		e.passes(guestOf(""), 200)
+		e.wantStatus(newGuest(""), 201)
+		e.wantStatus(newGuest("402951"), 201)
+		e.wantStatus(guestOf(""), 200)
 	}
-	e.refused(newGuest("402951"), "new players", 6*3600)
-	e.passes(guestOf("402951"), 200)
+	e.wantLimited(newGuest("402951"), "new players", 6*3600)
+	e.wantStatus(guestOf("402951"), 200)
 }
 
-// Who is refused for the day takes nothing of what an arena may have of others.
-func TestGuestsBeyondADayLeaveTheArenaItsOwn(t *testing.T) {
+// A refusal by the daily limit uses up nothing of the limit of the arena.
+func TestTheDailyLimitDoesNotUseUpTheArenaLimit(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
-	e := enter(t, Limits{
-		ArenaGuests: hourly("arena", 5), Guests: hourly("guests", 1),
-		GuestsADay: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 2, Per: 24 * time.Hour}),
+	e := newLimitedServer(t, Limits{
+		GuestsPerArena: hourly("arena", 5), NewGuests: hourly("guests", 1),
+		NewGuestsPerDay: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 2, Per: 24 * time.Hour}),
 	}, func(c *Config) {
-		c.Address = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
+		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
 	for range 2 {
-		e.passes(newGuest("402951"), 201)
+		e.wantStatus(newGuest("402951"), 201)
 	}
 	for range 10 {
-		e.refused(newGuest("402951"), "new players", 12*3600)
+		e.wantLimited(newGuest("402951"), "new players", 12*3600)
 	}
 	address = "10.0.0.2"
 	for range 2 {
-		e.passes(newGuest("402951"), 201)
+		e.wantStatus(newGuest("402951"), 201)
 	}
 	address = "10.0.0.3"
-	if made := e.madeBy(newGuest("402951")); made != 2 {
+	if made := e.countNewGuests(newGuest("402951")); made != 2 {
 		t.Errorf("%d new guests, want the last of the arena's 5 and 1 of the address", made)
 	}
 }
 
-// Who calls too often for players is refused before anything is read.
+// The limit of guest requests refuses before the body is read.
 func TestGuestCallsAreCountedFirst(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{GuestCalls: twice("calls")})
+	e := newLimitedServer(t, Limits{GuestCalls: twice("calls")})
 	large := send("POST", demo+"/guests", `{"device":"`+strings.Repeat("x", 5<<10)+`"}`)
-	e.passes(large, http.StatusRequestEntityTooLarge)
-	e.passes(guestOf(""), 200)
+	e.wantStatus(large, http.StatusRequestEntityTooLarge)
+	e.wantStatus(guestOf(""), 200)
 	for _, c := range []call{large, guestOf(""), send("POST", demo+"/guests", `{`)} {
-		e.refused(c, "calls", half)
+		e.wantLimited(c, "calls", half)
 	}
 }
 
-// A store that is out of reach is no wrong code.
+// A store that is out of reach does not count as a wrong code.
 func TestCodesWithoutAStore(t *testing.T) {
 	t.Parallel()
-	e := enter(t, Limits{Codes: &limit.FailureLimiter{PerAddress: twice("codes")}})
-	e.world.fail = errStore
+	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twice("codes")}})
+	e.backend.fail = errStore
 	for range 3 {
-		e.passes(newGuest("402951"), 503)
+		e.wantStatus(newGuest("402951"), 503)
 	}
-	e.world.fail = nil
-	e.passes(get(demo+"/arenas/402951"), 200)
+	e.backend.fail = nil
+	e.wantStatus(get(demo+"/arenas/402951"), 200)
 }

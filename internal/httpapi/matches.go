@@ -8,8 +8,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// finishedMatch is a settled match. Teams and Firsts are those of a buzzer
-// match, on every page.
+// finishedMatch is a settled match. Every page of a buzzer match has Teams and
+// Firsts.
 type finishedMatch struct {
 	Match      string                  `json:"match"`
 	Mode       match.Mode              `json:"mode"`
@@ -23,8 +23,7 @@ type finishedMatch struct {
 	NextCursor string                  `json:"next_cursor,omitempty"`
 }
 
-// matchFirst is a match.First without the node that decided it: node ids are
-// internal.
+// matchFirst is a match.First without the node, because node ids are internal.
 type matchFirst struct {
 	Question  int    `json:"question"`
 	Player    string `json:"player"`
@@ -69,5 +68,5 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 	}
 	shown := display.EncodeAnswer(view)
 	shown.IsFinal = true
-	return answerShown(w, r, shown)
+	return writeCacheable(w, r, shown)
 }

@@ -33,7 +33,8 @@ func (m *metrics) observe(route, method string, status int, took time.Duration) 
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// methodLabel keeps the label's values a closed set.
+// methodLabel maps unknown methods to "other", so that the label has a fixed
+// set of values.
 func methodLabel(method string) string {
 	known := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions}
 	if slices.Contains(known, method) {

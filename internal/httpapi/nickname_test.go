@@ -10,39 +10,40 @@ import (
 	"laststand/internal/identity"
 )
 
-// asked counts how often it is asked who a token speaks for.
-type asked struct {
-	*world
+// countingGuests counts the calls of Ensure.
+type countingGuests struct {
+	*fakeBackend
 	times int
 }
 
-func (a *asked) Ensure(ctx context.Context, c identity.Claims) (identity.Player, error) {
+func (a *countingGuests) Ensure(ctx context.Context, c identity.Claims) (identity.Player, error) {
 	a.times++
-	return a.world.Ensure(ctx, c)
+	return a.fakeBackend.Ensure(ctx, c)
 }
 
-// A claim of a name asks once who it is.
-func TestPutNicknameAsksOnce(t *testing.T) {
+// A change of the nickname resolves the player once.
+func TestPutNicknameResolvesThePlayerOnce(t *testing.T) {
 	t.Parallel()
-	w := &asked{world: &world{}}
-	c := configOf(w.world)
+	w := &countingGuests{fakeBackend: &fakeBackend{}}
+	c := configOf(w.fakeBackend)
 	c.Guests = w
-	rec := answerTo(t, New(c), send(http.MethodPut, demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer account", "Accept-Language: zh-CN"))
-	if rec.Code != http.StatusOK || w.times != 1 || w.who.Lang != "zh-CN" || w.who.Address == "" {
-		t.Errorf("%d %s, asked %d times; by %+v", rec.Code, rec.Body, w.times, w.who)
+	rec := serve(t, New(c), send(http.MethodPut, demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer account", "Accept-Language: zh-CN"))
+	if rec.Code != http.StatusOK || w.times != 1 || w.asker.Lang != "zh-CN" || w.asker.Address == "" {
+		t.Errorf("%d %s, asked %d times; by %+v", rec.Code, rec.Body, w.times, w.asker)
 	}
 }
 
-// A node that is older than the rules for names says that another may give one.
-func TestNamesOfAnOldNode(t *testing.T) {
+// A node that is too old for the current nickname rules refers clients to
+// another node.
+func TestNicknamesOnAnOutdatedNode(t *testing.T) {
 	t.Parallel()
-	w := &world{fail: fmt.Errorf("ledger: %w", identity.ErrOldRules)}
+	w := &fakeBackend{fail: fmt.Errorf("ledger: %w", identity.ErrOldRules)}
 	for _, c := range []call{
 		send(http.MethodPost, demo+"/guests", `{"device":"`+device+`"}`),
 		send(http.MethodPut, demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good"),
 		get(demo + "/nicknames/Ada"),
 	} {
-		rec := answerTo(t, New(configOf(w)), c)
+		rec := serve(t, New(configOf(w)), c)
 		if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" || !strings.Contains(rec.Body.String(), `"code":"unavailable"`) ||
 			!strings.Contains(rec.Body.String(), "another one answers") {
 			t.Errorf("%s %s: %d %s", c.method, c.target, rec.Code, rec.Body)

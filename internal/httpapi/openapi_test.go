@@ -38,8 +38,8 @@ func TestEveryRouteIsInTheContractAndViceVersa(t *testing.T) {
 	}
 }
 
-// queryOf are the query parameters of an operation, and checks that all
-// parameters of the path are there.
+// queryOf returns the query parameters of an operation. It also checks that all
+// path parameters are declared.
 func queryOf(t *testing.T, path, method string) []string {
 	t.Helper()
 	var query []string
@@ -108,7 +108,7 @@ func TestEveryStateOfATaskIsInTheContractAndViceVersa(t *testing.T) {
 	}
 }
 
-// Every answer has the fields of its schema, those that can be absent too.
+// Every answer has the fields of its schema, and the same fields are optional.
 func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for schema, answer := range map[string]any{
@@ -117,7 +117,7 @@ func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
 		"Posted": eventq.PostResult{}, "Behaviour": eventq.Behaviour{},
-		"Enqueued": enqueued{}, "Claimed": claimed{}, "Lost": lost{}, "Task": taskView{},
+		"Enqueued": enqueueAnswer{}, "Claimed": claimAnswer{}, "Lost": leasesAnswer{}, "Task": taskView{},
 	} {
 		for _, fault := range openAPI().fieldFaults("/components/schemas/"+schema, answer) {
 			t.Error(fault)
@@ -125,7 +125,8 @@ func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 	}
 }
 
-// Of a request every field is optional to Go: only their names are compared.
+// All fields of request bodies are optional in Go, so the test compares only
+// their names.
 func TestBodiesHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for schema, body := range map[string]any{

@@ -2,18 +2,18 @@ package httpapi
 
 import "net/http"
 
-// allowOrigin lets pages of the same host and of the configured origins read
-// an answer, and tells caches that it depends on the origin.
+// allowOrigin lets pages of the own host and of the configured origins read the
+// answer. It tells caches that the answer depends on the origin.
 func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
-	if a.originAllowed(r) {
+	if a.isOriginAllowed(r) {
 		w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 		w.Header().Set("Access-Control-Expose-Headers", "ETag, Retry-After")
 	}
 }
 
-func (a *api) originAllowed(r *http.Request) bool {
-	return a.origins.Allows(r.Header.Get("Origin"), r.Host, a.Secure(r))
+func (a *api) isOriginAllowed(r *http.Request) bool {
+	return a.origins.Allows(r.Header.Get("Origin"), r.Host, a.IsTLS(r))
 }
 
 func isPreflight(r *http.Request) bool {
@@ -21,10 +21,10 @@ func isPreflight(r *http.Request) bool {
 		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// preflight answers a browser that asks before it sends.
+// preflight answers the CORS request that a browser sends before the real one.
 func (a *api) preflight(w http.ResponseWriter, r *http.Request, methods string) error {
-	if !a.originAllowed(r) {
-		return refuse(codeForbidden, "pages of this origin may not call; the operator allows it under `origins`")
+	if !a.isOriginAllowed(r) {
+		return clientErrorf(codeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", methods)

@@ -8,11 +8,11 @@ import (
 	"laststand/internal/proxies"
 )
 
-// Behind a trusted proxy that says it speaks TLS no page without it is of the
-// same host; who is none is not believed.
+// Behind a trusted proxy with TLS, a page without TLS has another origin. The
+// header of an untrusted client is ignored.
 func TestOriginsBehindProxies(t *testing.T) {
 	t.Parallel()
-	trusted, err := proxies.Trust([]string{"192.0.2.1"}) // whom the requests of tests are from
+	trusted, err := proxies.Trust([]string{"192.0.2.1"}) // the address of requests in tests
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,9 +24,9 @@ func TestOriginsBehindProxies(t *testing.T) {
 		"a proxy with TLS": {trusted, "https", false}, "a proxy without": {trusted, "http", true},
 		"a proxy that does not say": {trusted, "", true}, "a stranger": {nil, "https", true},
 	} {
-		config := configOf(&world{})
-		config.Secure = c.by.Secure
-		rec := answerTo(t, New(config), call{"GET", demo + "/players/p_1", "", []string{"Origin: http://quiz.example", "X-Forwarded-Proto: " + c.said}})
+		config := configOf(&fakeBackend{})
+		config.IsTLS = c.by.Secure
+		rec := serve(t, New(config), call{"GET", demo + "/players/p_1", "", []string{"Origin: http://quiz.example", "X-Forwarded-Proto: " + c.said}})
 		if allowed := rec.Header().Get("Access-Control-Allow-Origin") != ""; rec.Code != http.StatusOK || allowed != c.allowed {
 			t.Errorf("%s: %d, allowed %v", name, rec.Code, allowed)
 		}
@@ -35,18 +35,18 @@ func TestOriginsBehindProxies(t *testing.T) {
 
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	c := configOf(&world{})
+	c := configOf(&fakeBackend{})
 	c.Origins = []string{"https://play.example"}
 	h := New(c)
 	for origin, allowed := range map[string]bool{
-		"https://play.example": true, "https://quiz.example": true, "http://quiz.example": true, // the host of the requests
+		"https://play.example": true, "https://quiz.example": true, "http://quiz.example": true, // the last two have the host of the requests
 		"https://play.example.evil": false, "http://play.example": false, "https://evil.example": false, "null": false, "": false, ":": false,
 	} {
 		var headers []string
 		if origin != "" {
 			headers = []string{"Origin: " + origin}
 		}
-		rec := answerTo(t, h, call{"GET", demo + "/players/p_1", "", headers})
+		rec := serve(t, h, call{"GET", demo + "/players/p_1", "", headers})
 		got := rec.Header().Get("Access-Control-Allow-Origin")
 		if rec.Code != http.StatusOK || allowed != (got == origin && origin != "") || !allowed && got != "" {
 			t.Errorf("origin %q: %d, allowed %q", origin, rec.Code, got)
@@ -59,7 +59,7 @@ func TestOrigins(t *testing.T) {
 
 func TestPreflight(t *testing.T) {
 	t.Parallel()
-	c := configOf(&world{})
+	c := configOf(&fakeBackend{})
 	c.Origins = []string{"https://play.example"}
 	h := New(c)
 	ask := func(origin string) call {
@@ -67,7 +67,7 @@ func TestPreflight(t *testing.T) {
 			"Origin: " + origin, "Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: authorization,content-type",
 		}}
 	}
-	rec := answerTo(t, h, ask("https://play.example"))
+	rec := serve(t, h, ask("https://play.example"))
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin": "https://play.example", "Access-Control-Allow-Methods": "PUT",
 		"Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match", "Vary": "Origin",
@@ -79,10 +79,10 @@ func TestPreflight(t *testing.T) {
 	if rec.Code != http.StatusNoContent || rec.Body.Len() > 0 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	rec = answerTo(t, h, ask("https://evil.example"))
+	rec = serve(t, h, ask("https://evil.example"))
 	for name := range rec.Header() {
 		if strings.HasPrefix(name, "Access-Control-") {
-			t.Errorf("a foreign origin is told %s", name)
+			t.Errorf("a foreign origin gets %s", name)
 		}
 	}
 	if rec.Code != http.StatusForbidden {

@@ -10,34 +10,36 @@ import (
 	"laststand/internal/match"
 )
 
-// paging is the part of a list that is asked for.
+// paging selects a page of a list.
 type paging struct {
 	limit  int
 	cursor string
 }
 
-// readPaging reads limit and cursor, by the same bounds as for leaderboards.
+// readPaging reads the parameters limit and cursor. The bounds are those of
+// leaderboards.
 func readPaging(query url.Values) (paging, error) {
 	p := paging{limit: leaderboard.DefaultLimit, cursor: query.Get("cursor")}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > leaderboard.MaxLimit || strconv.Itoa(n) != text {
-			return paging{}, badRequest("limit=%q: a whole number from 1 to %d", text, leaderboard.MaxLimit)
+			return paging{}, badRequest("limit=%q is not valid; use a whole number from 1 to %d", text, leaderboard.MaxLimit)
 		}
 		p.limit = n
 	}
 	return p, nil
 }
 
-// offsetPrefix marks a cursor into a list that never changes: it is a count.
+// offsetPrefix marks a cursor that is an offset into a list that never changes.
 const offsetPrefix = "o"
 
 func offsetCursor(n int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(offsetPrefix + strconv.Itoa(n)))
 }
 
-// window is the range of a list of n that is asked for, and the cursor of the
-// next page, "" after the last. The list never changes.
+// window returns the range of the page in a list of n elements that never
+// changes, and the cursor of the next page. The cursor after the last page is
+// "".
 func (p paging) window(n int) (from, to int, next string, err error) {
 	if p.cursor != "" {
 		if from, err = readOffset(p.cursor); err != nil || from >= n {

@@ -42,7 +42,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(raw)
 	}
-	h := New(configOf(&world{}))
+	h := New(configOf(&fakeBackend{}))
 	f.Fuzz(func(t *testing.T, raw string) {
 		query, err := protocol.ReadQuery(&url.URL{RawQuery: raw}, []string{"limit", "cursor"})
 		if err == nil {
@@ -58,7 +58,7 @@ func FuzzQuery(f *testing.F) {
 			if rec.Code != 200 && rec.Code != 400 {
 				t.Fatalf("%s?%s: %d %s", path, raw, rec.Code, rec.Body)
 			}
-			if err := conforms(r, rec); err != nil {
+			if err := contractFault(r, rec); err != nil {
 				t.Fatalf("%s?%s: %v", path, raw, err)
 			}
 		}
@@ -69,7 +69,7 @@ func checkPaging(t *testing.T, query url.Values) {
 	t.Helper()
 	p, err := readPaging(query)
 	if err != nil {
-		if _, ours := errors.AsType[*refused](err); !ours {
+		if _, ours := errors.AsType[*clientError](err); !ours {
 			t.Fatalf("%v: %v", query, err)
 		}
 		return

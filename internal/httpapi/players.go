@@ -46,11 +46,11 @@ func (a *api) getHistory(w http.ResponseWriter, r *request) error {
 	}
 	player := r.PathValue("player")
 	if _, err := a.Players.Player(r.Context(), r.game, player); err != nil {
-		return err // nobody, or one who has been erased: the results stay, their list does not
+		return err // unknown or erased: the matches stay, but the list of matches is gone
 	}
 	matches, next, err := a.History.Matches(r.Context(), r.game, player, page.cursor, page.limit)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, history{list(matches), next})
+	return answer(w, http.StatusOK, history{nonNil(matches), next})
 }

@@ -12,25 +12,25 @@ import (
 	"laststand/internal/protocol"
 )
 
-// problem is an error's body (RFC 9457). Its type is about:blank: the code
-// tells kinds apart.
+// problem is the body of an error answer (RFC 9457). Its type is always
+// about:blank; clients tell errors apart by the code.
 type problem struct {
 	Type        string        `json:"type"`
 	Title       string        `json:"title"`
 	Status      int           `json:"status"`
 	Detail      string        `json:"detail"`
 	Code        protocol.Code `json:"code"`
-	Suggestions []string      `json:"suggestions,omitempty"` // with nickname_taken
+	Suggestions []string      `json:"suggestions,omitempty"` // only with nickname_taken
 
-	Again int64 `json:"-"` // when to try again, in seconds; 0: retryAfter
+	RetryAfterS int64 `json:"-"` // when to try again, in seconds; 0: defaultRetryAfterS
 }
 
 const (
-	maxDetail  = 300 // characters of a detail
-	retryAfter = 2   // seconds, told with 429 and 503 that say nothing else
+	maxDetail          = 300 // the longest detail in characters
+	defaultRetryAfterS = 2   // seconds; for 429 and 503 without a time of their own
 )
 
-func problemOf(e *refused) problem {
+func problemOf(e *clientError) problem {
 	status := cmp.Or(e.status, statuses[e.code], http.StatusInternalServerError)
 	p := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.detail, Code: e.code}
 	if r := []rune(p.Detail); len(r) > maxDetail {
@@ -39,17 +39,17 @@ func problemOf(e *refused) problem {
 	return p
 }
 
-// with adds what the game's error carries for the client.
-func (p problem) with(err error) problem {
+// withSuggestions adds the free nicknames that an identity.TakenError suggests.
+func (p problem) withSuggestions(err error) problem {
 	if e, ok := errors.AsType[*identity.TakenError](err); ok {
 		p.Suggestions = e.Suggestions
 	}
 	return p
 }
 
-// after has a client try again in so many milliseconds, 0 for as usual.
-func (p problem) after(ms int64) problem {
-	p.Again = (ms + 999) / 1000
+// withRetryAfter sets the time until the retry in ms; 0 means the default.
+func (p problem) withRetryAfter(ms int64) problem {
+	p.RetryAfterS = (ms + 999) / 1000
 	return p
 }
 
@@ -58,7 +58,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", strconv.FormatInt(cmp.Or(p.Again, retryAfter), 10))
+		w.Header().Set("Retry-After", strconv.FormatInt(cmp.Or(p.RetryAfterS, defaultRetryAfterS), 10))
 	}
 	write(w, p.Status, "application/problem+json", encode(p))
 }
@@ -69,7 +69,7 @@ func answer(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// write sends a whole body. A client that went away is no error of ours.
+// write sends a complete answer. It ignores a client that is gone.
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -77,8 +77,8 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// encode encodes a body of this package, which always succeeds: it panics on
-// what JSON does not have.
+// encode encodes a body as JSON. All bodies are types of this package, so an
+// error is a defect and encode panics.
 func encode(body any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

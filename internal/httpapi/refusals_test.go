@@ -104,7 +104,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			rec := answerTo(t, New(configOf(&world{})), tt.call)
+			rec := serve(t, New(configOf(&fakeBackend{})), tt.call)
 			p := problemIn(t, rec.Body.Bytes())
 			if rec.Code != tt.status || p.Status != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) {
 				t.Errorf("%d %s; want %d %s with %q", rec.Code, rec.Body, tt.status, tt.code, tt.detail)
@@ -131,8 +131,8 @@ func problemIn(t *testing.T, body []byte) problem {
 	return p
 }
 
-// What the game says, wrapped as it may come.
-func TestOutcomes(t *testing.T) {
+// The errors of the game are recognised when they are wrapped.
+func TestErrorsBecomeProblems(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		err    error
@@ -167,8 +167,8 @@ func TestOutcomes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.err.Error(), func(t *testing.T) {
 			t.Parallel()
-			h := New(configOf(&world{fail: fmt.Errorf("%w", tt.err)}))
-			rec := answerTo(t, h, get(demo+"/leaderboards/all"))
+			h := New(configOf(&fakeBackend{fail: fmt.Errorf("%w", tt.err)}))
+			rec := serve(t, h, get(demo+"/leaderboards/all"))
 			p := problemIn(t, rec.Body.Bytes())
 			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) {
 				t.Errorf("%d %s; want %d %s with %q", rec.Code, rec.Body, tt.status, tt.code, tt.detail)
@@ -188,19 +188,19 @@ func TestOutcomes(t *testing.T) {
 
 func TestALongDetailIsCut(t *testing.T) {
 	t.Parallel()
-	rec := answerTo(t, New(configOf(&world{})), get(demo+"/players/p_1/matches?limit="+strings.Repeat("界", 2000)))
+	rec := serve(t, New(configOf(&fakeBackend{})), get(demo+"/players/p_1/matches?limit="+strings.Repeat("界", 2000)))
 	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 400 || len([]rune(p.Detail)) != maxDetail+1 {
 		t.Errorf("%d, a detail of %d characters", rec.Code, len([]rune(p.Detail)))
 	}
 }
 
-// stuck is a store that answers when the caller has given up, or panics.
-type stuck struct {
-	*world
+// stuckStore answers only after its caller has given up, or panics.
+type stuckStore struct {
+	*fakeBackend
 	panics bool
 }
 
-func (s stuck) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
+func (s stuckStore) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
 	if s.panics {
 		panic("a secret")
 	}
@@ -208,36 +208,36 @@ func (s stuck) Listing(ctx context.Context, _ string) (leaderboard.Listing, erro
 	return leaderboard.Listing{}, ctx.Err()
 }
 
-func (s stuck) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
+func (s stuckStore) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func TestAPanicIsOurs(t *testing.T) {
+func TestAPanicIsAnswered500(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	c := configOf(w)
-	c.Boards = shown(stuck{w, true})
-	rec := answerTo(t, New(c), get(demo+"/leaderboards"))
+	c.Boards = shown(stuckStore{w, true})
+	rec := serve(t, New(c), get(demo+"/leaderboards"))
 	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 500 || p.Code != protocol.CodeInternal || strings.Contains(rec.Body.String(), "secret") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 }
 
-// Each path has its time; a claim may wait beside it.
-func TestASlowStoreIsGivenUp(t *testing.T) {
+// Each path has a time limit. A claim may wait in addition.
+func TestASlowStoreTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := stuck{&world{}, false}
-		c := configOf(s.world)
+		s := stuckStore{&fakeBackend{}, false}
+		c := configOf(s.fakeBackend)
 		c.Boards, c.Tasks = shown(s), s
 		h := New(c)
 		for within, slow := range map[time.Duration]call{
-			callWithin:                     get(demo + "/leaderboards"),
-			callWithin + taskqueue.MaxWait: send("POST", tasks+"/claim", `{"kind":"mail","wait_ms":20000}`, bearerService),
+			requestTimeout:                     get(demo + "/leaderboards"),
+			requestTimeout + taskqueue.MaxWait: send("POST", tasks+"/claim", `{"kind":"mail","wait_ms":20000}`, bearerService),
 		} {
 			begun := time.Now()
-			rec := answerTo(t, h, slow)
+			rec := serve(t, h, slow)
 			if took := time.Since(begun); rec.Code != 503 || took != within {
 				t.Errorf("%s: %d after %v", slow.target, rec.Code, took)
 			}
@@ -245,23 +245,23 @@ func TestASlowStoreIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestAClientThatDoesNotWait(t *testing.T) {
+func TestAClientThatClosesTheRequest(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	c := configOf(w)
-	c.Boards = shown(stuck{w, false})
+	c.Boards = shown(stuckStore{w, false})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	rec := newRecorder()
 	New(c).ServeHTTP(rec, get(demo+"/leaderboards").request(t).WithContext(ctx))
-	if rec.Code != statusGone || rec.Body.Len() > 0 {
+	if rec.Code != statusClientClosed || rec.Body.Len() > 0 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 }
 
-func TestWithoutAPageAndAWebsocket(t *testing.T) {
+func TestWithoutPageOrWebsocket(t *testing.T) {
 	t.Parallel()
-	c := configOf(&world{})
+	c := configOf(&fakeBackend{})
 	c.Page, c.Websocket = nil, nil
 	h := New(c)
 	for _, target := range []string{"/", "/app.js", "/v1/ws"} {
@@ -273,25 +273,25 @@ func TestWithoutAPageAndAWebsocket(t *testing.T) {
 	}
 }
 
-// counted counts what is read of it.
-type counted struct {
+// countingReader counts the bytes that are read from it.
+type countingReader struct {
 	io.Reader
 	read int
 }
 
-func (c *counted) Read(p []byte) (n int, err error) {
+func (c *countingReader) Read(p []byte) (n int, err error) {
 	n, err = c.Reader.Read(p)
 	c.read += n
 	return n, err
 }
 
-// A body that says itself that it is too large is not read, and one that says
-// nothing is read to the bound.
+// A body whose Content-Length is too large is not read. A body without
+// Content-Length is read up to the limit.
 func TestABodyThatIsTooLarge(t *testing.T) {
 	t.Parallel()
-	h := New(configOf(&world{}))
+	h := New(configOf(&fakeBackend{}))
 	for length, most := range map[int64]int{maxBody + 2: 0, -1: maxBody + 1024} {
-		body := &counted{Reader: strings.NewReader(strings.Repeat("d", maxBody+1<<20))}
+		body := &countingReader{Reader: strings.NewReader(strings.Repeat("d", maxBody+1<<20))}
 		r := send("POST", demo+"/guests", "").request(t)
 		r.Body, r.ContentLength = io.NopCloser(body), length
 		rec := newRecorder()

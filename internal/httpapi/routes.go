@@ -7,8 +7,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// route is one operation of the contract. Query names the parameters that it
-// takes; any other is refused.
+// route is one operation of the contract. query lists the query parameters that
+// it supports. The server refuses all other parameters.
 type route struct {
 	method, path string
 	handle       func(http.ResponseWriter, *request) error
@@ -21,13 +21,13 @@ const (
 	behavioursPath = "/v1/games/{game}/behaviours"
 )
 
-// largeWithin is how much longer a service may take to send a body of some MiB.
-const largeWithin = 15 * time.Second
+// largeBodyTimeout is the extra time for a body of some MiB.
+const largeBodyTimeout = 15 * time.Second
 
-// patience is what a path may take beyond callWithin.
-var patience = map[string]time.Duration{claimPath: taskqueue.MaxWait, tasksPath: largeWithin, behavioursPath: largeWithin}
+// extraTime is the time that a path has in addition to requestTimeout.
+var extraTime = map[string]time.Duration{claimPath: taskqueue.MaxWait, tasksPath: largeBodyTimeout, behavioursPath: largeBodyTimeout}
 
-// routes is the whole API but for the websocket, see mount.
+// routes lists all operations except the websocket, which newMux adds.
 func (a *api) routes() []route {
 	const game = "/v1/games/{game}"
 	page := []string{"limit", "cursor"}
@@ -62,8 +62,10 @@ func (a *api) routes() []route {
 	}
 }
 
-// websocketPath is the websocket's route; its handler speaks for itself.
+// websocketPath is the path of the websocket. Its handler writes its own
+// answers.
 const websocketPath = "/v1/ws"
 
-// mePath is nobody's profile: no player has the id.
+// mePath is the path of the calling player. It has no profile, because no
+// player has the id "me".
 const mePath = "/v1/games/{game}/players/me"

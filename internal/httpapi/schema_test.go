@@ -17,15 +17,15 @@ import (
 	"laststand/docs"
 )
 
-// document is a YAML document whose schemas can be compiled. In tests objects
-// take no properties but their own, so that a field nobody documented is found;
-// readers of the contract may not rely on that.
+// document is a YAML document with schemas. In the tests, objects allow no
+// undeclared properties, so the tests find undocumented fields. Readers of the
+// contract must allow them.
 type document struct {
 	root any
 
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
-	mux      *http.ServeMux // of the paths, for OpenAPI
+	mux      *http.ServeMux // of the paths; only for OpenAPI
 }
 
 var (
@@ -85,8 +85,8 @@ func muxOf(root any) *http.ServeMux {
 	return mux
 }
 
-// at gives what stands at a path of the document, references followed, and the
-// JSON pointer (RFC 6901) to it; nil where there is nothing.
+// at returns the node at a path of the document and its JSON pointer (RFC
+// 6901). It follows references. The node is nil if there is none.
 func (d *document) at(path ...string) (any, string) {
 	node, pointer := d.root, ""
 	for _, key := range path {
@@ -101,7 +101,7 @@ func (d *document) at(path ...string) (any, string) {
 	return node, pointer
 }
 
-// check holds JSON against the schema at a pointer.
+// check validates JSON against the schema at a pointer.
 func (d *document) check(pointer string, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -117,19 +117,20 @@ func (d *document) check(pointer string, text []byte) error {
 	return schema.Validate(value)
 }
 
-// conform holds an answer against the contract: its status, its type, its body.
-func conform(t testing.TB, r *http.Request, rec *httptest.ResponseRecorder) {
+// checkAnswer checks the status, the media type and the body of an answer
+// against the contract.
+func checkAnswer(t testing.TB, r *http.Request, rec *httptest.ResponseRecorder) {
 	t.Helper()
-	if err := conforms(r, rec); err != nil {
+	if err := contractFault(r, rec); err != nil {
 		t.Errorf("%s %s: %d %s: %v", r.Method, r.URL, rec.Code, rec.Body, err)
 	}
 }
 
-func conforms(r *http.Request, rec *httptest.ResponseRecorder) error {
+func contractFault(r *http.Request, rec *httptest.ResponseRecorder) error {
 	kind := rec.Header().Get("Content-Type")
 	_, pattern := openAPI().mux.Handler(r)
 	method, path, found := strings.Cut(pattern, " ")
-	if !found { // no operation: a refusal, the page or a preflight
+	if !found { // no operation of the contract: a refusal, the page or a preflight
 		if rec.Code >= 400 && r.URL.Path != "/" {
 			return openAPI().check("/components/schemas/Problem", rec.Body.Bytes())
 		}

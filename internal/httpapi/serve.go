@@ -11,28 +11,28 @@ import (
 	"laststand/internal/protocol"
 )
 
-// callWithin bounds a request, its stores' answers included.
-const callWithin = 5 * time.Second
+// requestTimeout limits a request, including its body and the calls to stores.
+const requestTimeout = 5 * time.Second
 
-// request is a request whose game is known and whose query holds nothing that
-// its route does not take, each once and with a value.
+// request is a request of a known game. Its query has only supported
+// parameters, each once and with a value.
 type request struct {
 	*http.Request
 	game  string
 	query url.Values
 }
 
-// serve makes a handler of a route: it counts, answers for panics, and turns
-// the errors of the route into problems.
+// serve makes the handler of a route. It counts requests, recovers from panics,
+// and turns errors into problems.
 func (a *api) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		out := &writer{ResponseWriter: w}
+		out := &statusWriter{ResponseWriter: w}
 		defer func() { a.metrics.observe(rt.path, r.Method, out.status, time.Since(begun)) }()
-		defer a.rescue(out, r, rt)
+		defer a.recoverPanic(out, r, rt)
 		out.Header().Set("Cache-Control", "no-store")
 		a.allowOrigin(out, r)
-		ctx, cancel := context.WithTimeout(r.Context(), callWithin+patience[rt.path])
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout+extraTime[rt.path])
 		defer cancel()
 		if err := a.call(out, r.WithContext(ctx), rt); err != nil {
 			a.fail(out, r, rt, err)
@@ -40,12 +40,12 @@ func (a *api) serve(rt route) http.Handler {
 	})
 }
 
-func (a *api) call(w *writer, r *http.Request, rt route) error {
+func (a *api) call(w *statusWriter, r *http.Request, rt route) error {
 	game := r.PathValue("game")
 	if game != "" && !a.games[game] {
-		return refuse(codeNotFound, "there is no such game")
+		return clientErrorf(codeNotFound, "there is no such game")
 	}
-	if rt.method == "" { // it is no operation, and takes any query
+	if rt.method == "" { // no operation of the contract: any query is allowed
 		return rt.handle(w, &request{Request: r, game: game})
 	}
 	query, err := protocol.ReadQuery(r.URL, rt.query)
@@ -53,13 +53,13 @@ func (a *api) call(w *writer, r *http.Request, rt route) error {
 		return err
 	}
 	asked := &request{Request: r, game: game, query: query}
-	if rt.counts() {
-		w.turn = &turn{pressure: a.Pressure}
-		if err := w.turn.take(); err != nil {
+	if rt.needsSlot() {
+		w.slot = &concurrencySlot{shedder: a.LoadShedder}
+		if err := w.slot.acquire(); err != nil {
 			return err
 		}
-		defer w.turn.leave()
-		r.Body = awaited{r.Body, w.turn}
+		defer w.slot.release()
+		r.Body = slottedBody{r.Body, w.slot}
 	}
 	if err := a.shed(asked, rt); err != nil {
 		return err
@@ -70,8 +70,9 @@ func (a *api) call(w *writer, r *http.Request, rt route) error {
 	return rt.handle(w, asked)
 }
 
-// rescue answers for a handler that panicked: the client learns nothing of it.
-func (a *api) rescue(w *writer, r *http.Request, rt route) {
+// recoverPanic answers 500 after a panic of a handler. It logs the panic and
+// hides it from the client.
+func (a *api) recoverPanic(w *statusWriter, r *http.Request, rt route) {
 	cause := recover()
 	if cause == nil {
 		return
@@ -79,36 +80,37 @@ func (a *api) rescue(w *writer, r *http.Request, rt route) {
 	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(cause)
 	}
-	a.Logger.ErrorContext(r.Context(), "a request panicked",
+	a.Logger.ErrorContext(r.Context(), "request panicked",
 		"method", r.Method, "route", rt.path, "panic", cause, "stack", string(debug.Stack()))
 	if w.status == 0 {
-		writeProblem(w, problemOf(internal))
+		writeProblem(w, problemOf(errInternal))
 	}
 }
 
-// writer remembers the status that was written, 0 before.
-type writer struct {
+// statusWriter records the status of the answer and releases the slot when the
+// answer begins. Status 0 means that nothing was written yet.
+type statusWriter struct {
 	http.ResponseWriter
 	status int
-	turn   *turn // ends when the answer begins; nil where the request has none
+	slot   *concurrencySlot // released when the answer begins; nil if the request has none
 }
 
-func (w *writer) WriteHeader(status int) {
-	w.begin(status)
+func (w *statusWriter) WriteHeader(status int) {
+	w.startAnswer(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *writer) Write(b []byte) (int, error) {
-	w.begin(http.StatusOK)
+func (w *statusWriter) Write(b []byte) (int, error) {
+	w.startAnswer(http.StatusOK)
 	return w.ResponseWriter.Write(b)
 }
 
-func (w *writer) begin(status int) {
+func (w *statusWriter) startAnswer(status int) {
 	if w.status == 0 {
 		w.status = status
-		w.turn.leave()
+		w.slot.release()
 	}
 }
 
-// Unwrap serves http.ResponseController.
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap makes http.ResponseController work.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

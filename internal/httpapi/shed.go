@@ -4,26 +4,28 @@ import (
 	"laststand/internal/loadshed"
 )
 
-// Pressure says what the node refuses since it has too much to do;
-// *loadshed.Gauge. Presses only says whether Refuse would. Enter begins a
-// request, unless too many are under way, and Leave ends one that it began.
-type Pressure interface {
+// LoadShedder refuses work while the node is overloaded. *loadshed.LoadShedder
+// implements it. ShouldShed reports whether Check would refuse. AcquireRequest
+// starts a request or refuses it if too many run. ReleaseRequest ends a request
+// that AcquireRequest started.
+type LoadShedder interface {
 	ShouldShed(w loadshed.Kind) bool
 	Check(w loadshed.Kind) error
 	AcquireRequest() error
 	ReleaseRequest()
 }
 
-// calm is the Pressure on a node that has no gauge.
-type calm struct{}
+// neverSheds is the LoadShedder of a node without load shedding.
+type neverSheds struct{}
 
-func (calm) ShouldShed(loadshed.Kind) bool { return false }
-func (calm) Check(loadshed.Kind) error { return nil }
-func (calm) AcquireRequest() error               { return nil }
-func (calm) ReleaseRequest()                     {}
+func (neverSheds) ShouldShed(loadshed.Kind) bool { return false }
+func (neverSheds) Check(loadshed.Kind) error     { return nil }
+func (neverSheds) AcquireRequest() error         { return nil }
+func (neverSheds) ReleaseRequest()               {}
 
-// sheds is what a hard-pressed node refuses, by method and path.
-var sheds = map[string]loadshed.Kind{
+// kindByRoute lists the routes that an overloaded node refuses, with the kind
+// of their work.
+var kindByRoute = map[string]loadshed.Kind{
 	"GET /v1/games/{game}/nicknames/{name}":               loadshed.Reading,
 	"GET /v1/games/{game}/players/{player}":               loadshed.Reading,
 	"GET /v1/games/{game}/players/{player}/matches":       loadshed.Reading,
@@ -35,23 +37,24 @@ var sheds = map[string]loadshed.Kind{
 	"POST /v1/games/{game}/arenas":                        loadshed.Joining,
 }
 
-// shed refuses what the node has no time for just now. Who reads with a token of
-// the game is somebody who plays.
+// shed refuses a request if the node sheds its kind of work. It still serves
+// reads with a valid token of the game, because such a client plays.
 func (a *api) shed(r *request, rt route) error {
-	what, ok := sheds[rt.method+" "+rt.path]
-	if !ok || !a.Pressure.ShouldShed(what) {
+	kind, ok := kindByRoute[rt.method+" "+rt.path]
+	if !ok || !a.LoadShedder.ShouldShed(kind) {
 		return nil
 	}
-	if what == loadshed.Reading {
-		if _, err := a.bearer(r); err == nil {
+	if kind == loadshed.Reading {
+		if _, err := a.authenticate(r); err == nil {
 			return nil
 		}
 	}
-	return a.Pressure.Check(what)
+	return a.LoadShedder.Check(kind)
 }
 
-// counts says whether a route's requests are counted while they are under way:
-// not those that answer at once, whatever the load, and those that only wait.
-func (rt route) counts() bool {
-	return rt.method != "" && rt.path != "/healthz" && rt.path != "/readyz" && patience[rt.path] == 0
+// needsSlot reports whether the requests of a route need a concurrency slot.
+// Health checks need none because they must always answer. Long polls need none
+// because they only wait.
+func (rt route) needsSlot() bool {
+	return rt.method != "" && rt.path != "/healthz" && rt.path != "/readyz" && extraTime[rt.path] == 0
 }

@@ -12,33 +12,33 @@ import (
 	"laststand/internal/protocol"
 )
 
-// pressed is a Pressure that refuses one thing, and so many requests.
-type pressed struct {
-	refuses loadshed.Kind
-	room    int
+// fakeShedder refuses one kind of work and has a number of free slots.
+type fakeShedder struct {
+	refused   loadshed.Kind
+	freeSlots int
 }
 
-func (p *pressed) ShouldShed(w loadshed.Kind) bool { return w == p.refuses }
+func (p *fakeShedder) ShouldShed(w loadshed.Kind) bool { return w == p.refused }
 
-func (p *pressed) Check(w loadshed.Kind) error {
+func (p *fakeShedder) Check(w loadshed.Kind) error {
 	if !p.ShouldShed(w) {
 		return nil
 	}
 	return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 }
 
-func (p *pressed) AcquireRequest() error {
-	if p.room <= 0 {
+func (p *fakeShedder) AcquireRequest() error {
+	if p.freeSlots <= 0 {
 		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 	}
-	p.room--
+	p.freeSlots--
 	return nil
 }
 
-func (p *pressed) ReleaseRequest() { p.room++ }
+func (p *fakeShedder) ReleaseRequest() { p.freeSlots++ }
 
-// What a hard-pressed node refuses, and whom: reading without a token, guests, the
-// making of arenas. All else is answered.
+// An overloaded node refuses reads without a token, guests, or new arenas,
+// according to the kind that it sheds. It answers everything else.
 func TestShed(t *testing.T) {
 	t.Parallel()
 	reads := []call{
@@ -47,13 +47,13 @@ func TestShed(t *testing.T) {
 	}
 	guest := send("POST", demo+"/guests", `{"device":"`+device+`"}`)
 	made := send("POST", demo+"/arenas", newArena, bearerGood)
-	calm := []call{get("/healthz"), get("/readyz"), get("/openapi.yaml"), get(demo + "/arenas/402951"), send("PUT", demo+"/players/me/nickname", `{"nickname":"Bob"}`, bearerGood)}
+	answered := []call{get("/healthz"), get("/readyz"), get("/openapi.yaml"), get(demo + "/arenas/402951"), send("PUT", demo+"/players/me/nickname", `{"nickname":"Bob"}`, bearerGood)}
 	for what, refused := range map[loadshed.Kind][]call{"": nil, loadshed.Reading: reads, loadshed.NewGuests: {guest}, loadshed.Joining: {made}} {
-		h := configOf(&world{})
-		h.Pressure = &pressed{refuses: what, room: 1}
+		h := configOf(&fakeBackend{})
+		h.LoadShedder = &fakeShedder{refused: what, freeSlots: 1}
 		handler := New(h)
-		status := func(c call) int { return answerTo(t, handler, c).Code }
-		for _, c := range append(append(calm, guest, made), reads...) {
+		status := func(c call) int { return serve(t, handler, c).Code }
+		for _, c := range append(append(answered, guest, made), reads...) {
 			want := false
 			for _, r := range refused {
 				want = want || r.target == c.target && r.method == c.method
@@ -71,45 +71,45 @@ func TestShed(t *testing.T) {
 	}
 }
 
-// Requests have their room, each until it has ended; health is told without.
-func TestRequestsUnderWay(t *testing.T) {
+// A request holds a slot until it ends. Health checks need no slot.
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
-	c := configOf(&world{})
-	room := &pressed{room: 1}
-	c.Pressure = room
+	c := configOf(&fakeBackend{})
+	shedder := &fakeShedder{freeSlots: 1}
+	c.LoadShedder = shedder
 	h := New(c)
 	for range 3 {
-		if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
+		if rec := serve(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
 			t.Errorf("one after the other: %d", rec.Code)
 		}
 	}
-	room.room = 0
-	rec := answerTo(t, h, get(demo+"/leaderboards"))
-	if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" || room.room != 0 {
-		t.Errorf("without room: %d, %v", rec.Code, rec.Header())
+	shedder.freeSlots = 0
+	rec := serve(t, h, get(demo+"/leaderboards"))
+	if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" || shedder.freeSlots != 0 {
+		t.Errorf("without a free slot: %d, %v", rec.Code, rec.Header())
 	}
-	if rec := answerTo(t, h, get("/healthz")); rec.Code != http.StatusOK {
+	if rec := serve(t, h, get("/healthz")); rec.Code != http.StatusOK {
 		t.Errorf("health: %d", rec.Code)
 	}
 }
 
-// waited says when it is read for the first time.
-type waited struct {
+// signallingReader closes begun at the first Read.
+type signallingReader struct {
 	io.Reader
 	begun chan struct{}
 	once  sync.Once
 }
 
-func (w *waited) Read(b []byte) (int, error) {
+func (w *signallingReader) Read(b []byte) (int, error) {
 	w.once.Do(func() { close(w.begun) })
 	return w.Reader.Read(b)
 }
 
-// slowGuest asks a handler for a player by a body that waits for its end, and
-// gives what has it end and what gives the answer then.
+// slowGuest sends a request for a guest whose body does not end until end is
+// called. The channel then gives the answer.
 func slowGuest(h http.Handler) (end func(), answer chan *httptest.ResponseRecorder) {
 	rest, write := io.Pipe()
-	await := &waited{Reader: rest, begun: make(chan struct{})}
+	await := &signallingReader{Reader: rest, begun: make(chan struct{})}
 	r := httptest.NewRequest(http.MethodPost, demo+"/guests", io.MultiReader(strings.NewReader(`{"device":"`+device), await))
 	r.Header.Set("Content-Type", "application/json")
 	answer = make(chan *httptest.ResponseRecorder, 1)
@@ -122,16 +122,17 @@ func slowGuest(h http.Handler) (end func(), answer chan *httptest.ResponseRecord
 	return func() { _, _ = write.Write([]byte(`"}`)); _ = write.Close() }, answer
 }
 
-// Who sends a body slowly has nobody's place; once it has come there has to be one.
-func TestASlowBodyTakesNoPlace(t *testing.T) {
+// A client that sends its body slowly holds no slot. After the body the request
+// needs a free one.
+func TestASlowBodyHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	for _, want := range []int{http.StatusOK, http.StatusServiceUnavailable} {
-		c := configOf(&world{})
+		c := configOf(&fakeBackend{})
 		gauge := loadshed.New(loadshed.Config{MaxRequests: 1})
-		c.Pressure = gauge
+		c.LoadShedder = gauge
 		h := New(c)
 		end, guest := slowGuest(h)
-		if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
+		if rec := serve(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
 			t.Errorf("beside a slow body: %d", rec.Code)
 		}
 		if want != http.StatusOK {
@@ -146,38 +147,38 @@ func TestASlowBodyTakesNoPlace(t *testing.T) {
 		if want != http.StatusOK {
 			gauge.ReleaseRequest()
 		}
-		if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
+		if rec := serve(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
 			t.Errorf("after it: %d", rec.Code)
 		}
 	}
 }
 
-// unread is an answer whose client does not read it.
-type unread struct {
+// unreadAnswer is an answer that the client does not read until read is closed.
+type unreadAnswer struct {
 	*httptest.ResponseRecorder
 	begun, read chan struct{}
 }
 
-func (s unread) Write(b []byte) (int, error) {
+func (s unreadAnswer) Write(b []byte) (int, error) {
 	close(s.begun)
 	<-s.read
 	return s.ResponseRecorder.Write(b)
 }
 
-// Who reads an answer slowly has nobody's place either.
-func TestASlowReaderTakesNoPlace(t *testing.T) {
+// A client that reads its answer slowly holds no slot.
+func TestASlowReaderHoldsNoSlot(t *testing.T) {
 	t.Parallel()
-	c := configOf(&world{})
-	c.Pressure = loadshed.New(loadshed.Config{MaxRequests: 1})
+	c := configOf(&fakeBackend{})
+	c.LoadShedder = loadshed.New(loadshed.Config{MaxRequests: 1})
 	h := New(c)
-	slow := unread{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	slow := unreadAnswer{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		h.ServeHTTP(slow, httptest.NewRequest(http.MethodGet, "/openapi.yaml", nil))
 	}()
 	<-slow.begun
-	if rec := answerTo(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
+	if rec := serve(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
 		t.Errorf("beside a slow reader: %d", rec.Code)
 	}
 	close(slow.read)

@@ -9,17 +9,17 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// maxTasksBody bounds the body of a call that enqueues, in bytes: as many tasks
-// as it may have, of payloads as large as they may be.
+// maxTasksBody is the largest body that enqueues tasks, in bytes. It has room
+// for the most tasks per call with the largest payloads.
 const maxTasksBody = 8 << 20
 
-// tasksBody asks for tasks to be enqueued. It holds one more than a call may
-// have, as behavioursBody does.
+// tasksBody is the body that enqueues tasks. Like behavioursBody it has one
+// place more than a call may use.
 type tasksBody struct {
 	Tasks [taskqueue.MaxPerCall + 1]json.RawMessage `json:"tasks" need:"true"`
 }
 
-// newTask is one of them.
+// newTask is one task of a tasksBody.
 type newTask struct {
 	Topic     string             `json:"topic" need:"true"`
 	Key       string             `json:"key" need:"true"`
@@ -30,15 +30,15 @@ type newTask struct {
 	Payload   json.RawMessage    `json:"payload" need:"true"`
 }
 
-// enqueued are the tasks of a call, in its order.
-type enqueued struct {
+// enqueueAnswer lists the tasks in the order of the call.
+type enqueueAnswer struct {
 	Tasks []taskqueue.Accepted `json:"tasks"`
 }
 
-// postTasks enqueues what a game's own services have to do. It is answered once
-// that is on disk.
+// postTasks enqueues tasks of a game service. It answers after the tasks are on
+// disk.
 func (a *api) postTasks(w http.ResponseWriter, r *request) error {
-	if _, err := a.worker(r); err != nil {
+	if _, err := a.authenticateTaskCall(r); err != nil {
 		return err
 	}
 	tasks, err := readTasks(w, r.Request)
@@ -49,12 +49,12 @@ func (a *api) postTasks(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusAccepted, enqueued{accepted})
+	return answer(w, http.StatusAccepted, enqueueAnswer{accepted})
 }
 
 func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.NewTask, error) {
 	var body tasksBody
-	if err := readBodyUpTo(maxTasksBody, w, r, &body); err != nil {
+	if err := readBodyMax(maxTasksBody, w, r, &body); err != nil {
 		return nil, err
 	}
 	var tasks []taskqueue.NewTask
@@ -74,7 +74,7 @@ func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.NewTask, err
 	return tasks, nil
 }
 
-// taskView is a task of a game's own.
+// taskView shows one task.
 type taskView struct {
 	ID        string              `json:"id"`
 	Topic     string              `json:"topic"`
@@ -92,7 +92,7 @@ type taskView struct {
 }
 
 func (a *api) getTask(w http.ResponseWriter, r *request) error {
-	if _, err := a.worker(r); err != nil {
+	if _, err := a.authenticateTaskCall(r); err != nil {
 		return err
 	}
 	t, err := a.Tasks.Task(r.Context(), r.game, r.PathValue("task"))
@@ -101,6 +101,6 @@ func (a *api) getTask(w http.ResponseWriter, r *request) error {
 	}
 	return answer(w, http.StatusOK, taskView{
 		ID: t.ID, Topic: t.Topic, Key: t.Key, Priority: t.Priority, Ordering: t.Ordering, State: t.State, DueAt: t.DueAt,
-		Tries: t.Tries, MaxTries: t.MaxTries, Errors: list(t.Errors), CreatedAt: t.CreatedAt, ChangedAt: t.ChangedAt, Payload: t.Payload,
+		Tries: t.Tries, MaxTries: t.MaxTries, Errors: nonNil(t.Errors), CreatedAt: t.CreatedAt, ChangedAt: t.ChangedAt, Payload: t.Payload,
 	})
 }

@@ -20,24 +20,24 @@ const (
 	mail   = `{"topic":"mail/eu","key":"k","payload":{"n":1}}`
 )
 
-// leased is what was asked of leases.
+// leased is a recorded call about leases.
 type leased struct {
 	leases []taskqueue.Lease
-	lease  time.Duration // 0: they are completed
+	lease  time.Duration // 0: the call completes the tasks
 }
 
-func (w *world) Enqueue(_ context.Context, game string, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, err error) {
+func (w *fakeBackend) Enqueue(_ context.Context, game string, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, err error) {
 	if game != "demo" || w.fail != nil {
 		return nil, w.fail
 	}
-	w.asked = tasks
+	w.taskRequest = tasks
 	for i := range tasks {
 		accepted = append(accepted, taskqueue.Accepted{ID: fmt.Sprint(taskID, i), State: taskqueue.Waiting, New: i == 0})
 	}
 	return accepted, nil
 }
 
-// queued is a task as the queue gives it.
+// queued is a task as the queue returns it.
 func queued() taskqueue.Task {
 	return taskqueue.Task{
 		ID: taskID, Game: "demo", Topic: "mail/eu", Key: "k", Priority: 3, State: taskqueue.Claimed, Pos: 7, Fence: 4,
@@ -45,15 +45,15 @@ func queued() taskqueue.Task {
 	}
 }
 
-func (w *world) Claim(_ context.Context, _ string, p taskqueue.Poll) ([]taskqueue.Task, error) {
-	w.asked = p
+func (w *fakeBackend) Claim(_ context.Context, _ string, p taskqueue.Poll) ([]taskqueue.Task, error) {
+	w.taskRequest = p
 	if w.empty || w.fail != nil {
 		return nil, w.fail
 	}
 	return []taskqueue.Task{queued()}, nil
 }
 
-// allBut gives the leases whose fence is not 1.
+// allBut returns the leases whose fence is not 1.
 func allBut(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	for _, l := range leases {
 		if l.Fence != 1 {
@@ -63,22 +63,22 @@ func allBut(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	return lost
 }
 
-func (w *world) Renew(_ context.Context, _ string, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
-	w.asked = leased{leases, lease}
+func (w *fakeBackend) Renew(_ context.Context, _ string, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
+	w.taskRequest = leased{leases, lease}
 	return allBut(leases), w.fail
 }
 
-func (w *world) Complete(_ context.Context, _ string, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	w.asked = leased{leases, 0}
+func (w *fakeBackend) Complete(_ context.Context, _ string, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	w.taskRequest = leased{leases, 0}
 	return allBut(leases), w.fail
 }
 
-func (w *world) Fail(_ context.Context, _ string, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
-	w.asked = failed
+func (w *fakeBackend) Fail(_ context.Context, _ string, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
+	w.taskRequest = failed
 	return nil, w.fail
 }
 
-func (w *world) Task(_ context.Context, _, id string) (taskqueue.Task, error) {
+func (w *fakeBackend) Task(_ context.Context, _, id string) (taskqueue.Task, error) {
 	switch {
 	case w.fail != nil:
 		return taskqueue.Task{}, w.fail
@@ -88,10 +88,10 @@ func (w *world) Task(_ context.Context, _, id string) (taskqueue.Task, error) {
 	return queued(), nil
 }
 
-// ask is a call of the durable queue by a service.
-func ask(path, body string) call { return send("POST", tasks+path, body, bearerService) }
+// taskCall is a call of the task queue by a service.
+func taskCall(path, body string) call { return send("POST", tasks+path, body, bearerService) }
 
-func TestTheQueueIsAskedAsSent(t *testing.T) {
+func TestTaskCallsArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
 	held := func(fences ...int64) (leases []taskqueue.Lease) {
 		for _, fence := range fences {
@@ -107,12 +107,12 @@ func TestTheQueueIsAskedAsSent(t *testing.T) {
 		answer string
 	}{
 		"a task": {
-			ask("", `{"tasks":[`+mail+`]}`), 202,
+			taskCall("", `{"tasks":[`+mail+`]}`), 202,
 			[]taskqueue.NewTask{{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)}},
 			`{"tasks":[{"id":"` + taskID + `0","state":"waiting","new":true}]}`,
 		},
 		"all that a task may have": {
-			ask("", `{"tasks":[`+mail+`,{"topic":"t","key":"k2","priority":7,"ordering":"pausing","not_before":1795212345678,"max_tries":3,"payload":[]}]}`), 202,
+			taskCall("", `{"tasks":[`+mail+`,{"topic":"t","key":"k2","priority":7,"ordering":"pausing","not_before":1795212345678,"max_tries":3,"payload":[]}]}`), 202,
 			[]taskqueue.NewTask{
 				{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)},
 				{Topic: "t", Key: "k2", Priority: 7, Ordering: taskqueue.Pausing, NotBefore: start, MaxTries: 3, Payload: []byte(`[]`)},
@@ -120,30 +120,30 @@ func TestTheQueueIsAskedAsSent(t *testing.T) {
 			`{"id":"` + taskID + `1","state":"waiting","new":false}]}`,
 		},
 		"a claim": {
-			ask("/claim", `{"kind":"mail"}`), 200, taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second},
+			taskCall("/claim", `{"kind":"mail"}`), 200, taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second},
 			`{"tasks":[{"id":"` + taskID + `","fence":4,"topic":"mail/eu","key":"k","priority":3,"tries":2,"lease_until":1795212346678,"payload":{"n":1}}]}`,
 		},
 		"a claim that says all": {
-			ask("/claim", `{"kind":"mail","max":100,"lease_ms":1500,"wait_ms":20000}`), 200,
+			taskCall("/claim", `{"kind":"mail","max":100,"lease_ms":1500,"wait_ms":20000}`), 200,
 			taskqueue.Poll{Kind: "mail", Max: 100, Lease: 1500 * time.Millisecond, Wait: 20 * time.Second}, `"fence":4`,
 		},
-		"a claim of nothing": {ask("/claim", `{"kind":"mail","max":0,"lease_ms":0}`), 200, taskqueue.Poll{Kind: "mail"}, ""},
+		"a claim of nothing": {taskCall("/claim", `{"kind":"mail","max":0,"lease_ms":0}`), 200, taskqueue.Poll{Kind: "mail"}, ""},
 		"a claim for ages": {
-			ask("/claim", `{"kind":"mail","wait_ms":9223372036854775807}`), 200,
+			taskCall("/claim", `{"kind":"mail","wait_ms":9223372036854775807}`), 200,
 			taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: 9223372036854 * time.Millisecond}, "",
 		},
 		"a claim before now": {
-			ask("/claim", `{"kind":"mail","wait_ms":-9223372036854775808}`), 200,
+			taskCall("/claim", `{"kind":"mail","wait_ms":-9223372036854775808}`), 200,
 			taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: -time.Millisecond}, "",
 		},
-		"renewed":            {ask("/renew", `{"leases":[`+one+`}],"lease_ms":60000}`), 200, leased{held(1), time.Minute}, `{"lost":[]}`},
-		"renewed as claimed": {ask("/renew", `{"leases":[`+one+`}]}`), 200, leased{held(1), 30 * time.Second}, `{"lost":[]}`},
+		"renewed":            {taskCall("/renew", `{"leases":[`+one+`}],"lease_ms":60000}`), 200, leased{held(1), time.Minute}, `{"lost":[]}`},
+		"renewed as claimed": {taskCall("/renew", `{"leases":[`+one+`}]}`), 200, leased{held(1), 30 * time.Second}, `{"lost":[]}`},
 		"completed": {
-			ask("/complete", `{"leases":[`+one+`},{"id":"`+taskID+`","fence":2}]}`), 200, leased{held(1, 2), 0},
+			taskCall("/complete", `{"leases":[`+one+`},{"id":"`+taskID+`","fence":2}]}`), 200, leased{held(1, 2), 0},
 			`{"lost":[{"id":"` + taskID + `","fence":2}]}`,
 		},
 		"failed": {
-			ask("/fail", `{"tasks":[`+one+`,"error":"why"},`+one+`,"error":"no","retry_after_ms":5000},`+one+`,"error":"x","final":true},`+one+`,"error":"y","postpone":true}]}`), 200,
+			taskCall("/fail", `{"tasks":[`+one+`,"error":"why"},`+one+`,"error":"no","retry_after_ms":5000},`+one+`,"error":"x","final":true},`+one+`,"error":"y","postpone":true}]}`), 200,
 			[]taskqueue.FailedAttempt{
 				{Lease: held(1)[0], Err: errors.New("why")}, {Lease: held(1)[0], Err: errors.New("no"), Wait: 5 * time.Second},
 				{Lease: held(1)[0], Err: errors.New("x"), Final: true}, {Lease: held(1)[0], Err: errors.New("y"), Postponed: true},
@@ -157,10 +157,10 @@ func TestTheQueueIsAskedAsSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{}
-			rec := answerTo(t, New(configOf(w)), tt.call)
-			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.answer) || !reflect.DeepEqual(w.asked, tt.want) {
-				t.Errorf("%d %s, asked for %+v", rec.Code, rec.Body, w.asked)
+			w := &fakeBackend{}
+			rec := serve(t, New(configOf(w)), tt.call)
+			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.answer) || !reflect.DeepEqual(w.taskRequest, tt.want) {
+				t.Errorf("%d %s, asked for %+v", rec.Code, rec.Body, w.taskRequest)
 			}
 		})
 	}
@@ -168,12 +168,12 @@ func TestTheQueueIsAskedAsSent(t *testing.T) {
 
 func TestAClaimThatFindsNothing(t *testing.T) {
 	t.Parallel()
-	if rec := answerTo(t, New(configOf(&world{empty: true})), ask("/claim", `{"kind":"mail"}`)); rec.Body.String() != "{\"tasks\":[]}\n" {
+	if rec := serve(t, New(configOf(&fakeBackend{empty: true})), taskCall("/claim", `{"kind":"mail"}`)); rec.Body.String() != "{\"tasks\":[]}\n" {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 }
 
-// What is refused here never reaches the queue.
+// The handler refuses these calls before they reach the queue.
 func TestRefusedCallsOfTheQueue(t *testing.T) {
 	t.Parallel()
 	const lease = `{"leases":[{"id":"x","fence":1}]}`
@@ -215,25 +215,25 @@ func TestRefusedCallsOfTheQueue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{}
-			rec := answerTo(t, New(configOf(w)), tt.call)
+			w := &fakeBackend{}
+			rec := serve(t, New(configOf(w)), tt.call)
 			p := problemIn(t, rec.Body.Bytes())
-			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.asked != nil {
-				t.Errorf("%d %s, asked for %v; want %d %s with %q", rec.Code, rec.Body, w.asked, tt.status, tt.code, tt.detail)
+			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.taskRequest != nil {
+				t.Errorf("%d %s, asked for %v; want %d %s with %q", rec.Code, rec.Body, w.taskRequest, tt.status, tt.code, tt.detail)
 			}
 		})
 	}
 }
 
-// As many tasks as a call may have come through, and of more one more, so that
-// the queue sees that they are too many.
+// The handler passes on the most tasks that a call may have, and one more of a
+// larger call, so that the queue sees that there are too many.
 func TestManyTasks(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{100: 100, 101: 101, 5000: 101} {
-		w := &world{}
+		w := &fakeBackend{}
 		body := `{"tasks":[` + strings.TrimSuffix(strings.Repeat(mail+",", n), ",") + `]}`
-		answerTo(t, New(configOf(w)), ask("", body))
-		if got := len(w.asked.([]taskqueue.NewTask)); got != want {
+		serve(t, New(configOf(w)), taskCall("", body))
+		if got := len(w.taskRequest.([]taskqueue.NewTask)); got != want {
 			t.Errorf("of %d tasks %d came through", n, got)
 		}
 	}
@@ -243,11 +243,11 @@ func TestAQueueThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	const lease = `{"leases":[{"id":"x","fence":1}]}`
 	for _, c := range []call{
-		ask("", `{"tasks":[`+mail+`]}`), ask("/claim", `{"kind":"mail"}`), ask("/renew", lease), ask("/complete", lease),
-		ask("/fail", `{"tasks":[{"id":"x","fence":1,"error":"why"}]}`), {http.MethodGet, tasks + "/" + taskID, "", []string{bearerService}},
+		taskCall("", `{"tasks":[`+mail+`]}`), taskCall("/claim", `{"kind":"mail"}`), taskCall("/renew", lease), taskCall("/complete", lease),
+		taskCall("/fail", `{"tasks":[{"id":"x","fence":1,"error":"why"}]}`), {http.MethodGet, tasks + "/" + taskID, "", []string{bearerService}},
 	} {
 		for err, want := range map[error]int{taskqueue.ErrTooManyPolls: 503, errStore: 503, taskqueue.ErrBadRequest: 400} {
-			if rec := answerTo(t, New(configOf(&world{fail: err})), c); rec.Code != want {
+			if rec := serve(t, New(configOf(&fakeBackend{fail: err})), c); rec.Code != want {
 				t.Errorf("%s %s: %v: %d %s", c.method, c.target, err, rec.Code, rec.Body)
 			}
 		}

@@ -50,7 +50,7 @@ func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) site {
 	s.Registry = measuredNode(t, s.ledger, s.metrics)
 	s.Offers = redisnames.New(conn.Client)
 	s.Handler = httpapi.New(httpapi.Config{
-		Games: []string{demo}, Tokens: s.Registry, Guests: s.Registry, Boards: noBoards{}, Down: ledger.Unavailable,
+		Games: []string{demo}, Tokens: s.Registry, Guests: s.Registry, Boards: noBoards{}, IsStoreDown: ledger.Unavailable,
 		Logger: slog.New(slog.DiscardHandler), Registry: s.metrics,
 	})
 	return s

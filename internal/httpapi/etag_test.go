@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-func TestBoardsAreRevalidated(t *testing.T) {
+func TestLeaderboardsAreRevalidated(t *testing.T) {
 	t.Parallel()
-	h := New(configOf(&world{}))
+	h := New(configOf(&fakeBackend{}))
 	for target, fresh := range map[string]string{
 		"/leaderboards":                     "public, max-age=1",
 		"/leaderboards/all":                 "public, max-age=1",
@@ -18,7 +18,7 @@ func TestBoardsAreRevalidated(t *testing.T) {
 		"/matches/m_1":                      "public, max-age=60",
 		"/matches/m_teams?limit=2":          "public, max-age=60",
 	} {
-		whole := answerTo(t, h, get(demo+target))
+		whole := serve(t, h, get(demo+target))
 		tag := whole.Header().Get("ETag")
 		if len(tag) != 18 || whole.Header().Get("Cache-Control") != fresh || whole.Header().Get("Vary") != "Origin" {
 			t.Errorf("%s: ETag %s, Cache-Control %q", target, tag, whole.Header().Get("Cache-Control"))
@@ -28,7 +28,7 @@ func TestBoardsAreRevalidated(t *testing.T) {
 		} {
 			c := get(demo + target)
 			c.headers = []string{"If-None-Match: " + value}
-			rec := answerTo(t, h, c)
+			rec := serve(t, h, c)
 			if rec.Code != status || (rec.Body.Len() == 0) != (status == http.StatusNotModified) || rec.Header().Get("ETag") != tag {
 				t.Errorf("%s with If-None-Match %s: %d %s, want %d", target, value, rec.Code, rec.Body, status)
 			}
@@ -38,7 +38,7 @@ func TestBoardsAreRevalidated(t *testing.T) {
 
 func TestARefusalIsKeptNowhere(t *testing.T) {
 	t.Parallel()
-	rec := answerTo(t, New(configOf(&world{fail: errStore})), get(demo+"/leaderboards/all"))
+	rec := serve(t, New(configOf(&fakeBackend{fail: errStore})), get(demo+"/leaderboards/all"))
 	if rec.Header().Get("Cache-Control") != "no-store" || rec.Header().Get("ETag") != "" {
 		t.Errorf("%v", rec.Header())
 	}
@@ -48,27 +48,27 @@ func TestARefusalIsKeptNowhere(t *testing.T) {
 // changed, and nothing else.
 func TestAMatchHasATagOfItsNames(t *testing.T) {
 	t.Parallel()
-	w := &world{}
+	w := &fakeBackend{}
 	h := New(configOf(w))
-	before, again := answerTo(t, h, get(demo+"/matches/m_1")), answerTo(t, h, get(demo+"/matches/m_1"))
-	w.gone = map[string]bool{"p_1": true}
-	after := answerTo(t, h, get(demo+"/matches/m_1")).Header().Get("ETag")
+	before, again := serve(t, h, get(demo+"/matches/m_1")), serve(t, h, get(demo+"/matches/m_1"))
+	w.erased = map[string]bool{"p_1": true}
+	after := serve(t, h, get(demo+"/matches/m_1")).Header().Get("ETag")
 	if tag := before.Header().Get("ETag"); tag == "" || again.Header().Get("ETag") != tag || after == tag {
 		t.Errorf("tags %q, %q, and %q after the erasure", tag, again.Header().Get("ETag"), after)
 	}
 }
 
-// Who takes a new name finds it on the boards at once.
+// A changed name appears on the leaderboards at once.
 func TestARenameShowsOnTheBoards(t *testing.T) {
 	t.Parallel()
-	w := &renamed{world: &world{}, name: "Ada"}
-	c := configOf(w.world)
+	w := &renamingBackend{fakeBackend: &fakeBackend{}, name: "Ada"}
+	c := configOf(w.fakeBackend)
 	c.Guests, c.Boards = w, shown(w)
 	h := New(c)
 	board := get(demo + "/leaderboards/all")
-	before := answerTo(t, h, board)
-	answerTo(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Eve"}`, bearerGood))
-	if after := answerTo(t, h, board); after.Header().Get("ETag") == before.Header().Get("ETag") {
+	before := serve(t, h, board)
+	serve(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Eve"}`, bearerGood))
+	if after := serve(t, h, board); after.Header().Get("ETag") == before.Header().Get("ETag") {
 		t.Errorf("after the rename: %s", after.Body)
 	}
 }

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// mount puts all paths on one mux, which finds the path before the method: one
-// that is written out comes before one with a parameter. Each path also answers
-// the methods that it does not have, and what no path matches under /v1/ is 404
-// in our own form.
-func (a *api) mount() http.Handler {
+// newMux routes every path. The mux finds the path first and the method second.
+// A literal path wins over a path with a parameter. Each path answers
+// unsupported methods itself. An unknown path below /v1/ gives a 404 problem.
+func (a *api) newMux() http.Handler {
 	mux := http.NewServeMux()
 	paths := map[string]methods{}
 	for _, r := range a.routes() {
@@ -24,7 +23,7 @@ func (a *api) mount() http.Handler {
 		paths[websocketPath] = methods{"GET": a.Websocket}
 	}
 	for path, m := range paths {
-		mux.Handle(path, m.or(a.serve(route{path: path, handle: a.refuseMethod(m)})))
+		mux.Handle(path, m.withFallback(a.serve(route{path: path, handle: a.refuseMethod(m)})))
 	}
 	nothing := a.serve(route{path: noRoute, handle: notFound})
 	mux.Handle("/v1", nothing)
@@ -37,10 +36,11 @@ func (a *api) mount() http.Handler {
 	return mux
 }
 
-// methods are the handlers of a path. HEAD is GET's.
+// methods maps the methods of a path to handlers. The handler of GET also
+// serves HEAD.
 type methods map[string]http.Handler
 
-func (m methods) or(refusal http.Handler) http.Handler {
+func (m methods) withFallback(fallback http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
 		if method == http.MethodHead {
@@ -50,18 +50,19 @@ func (m methods) or(refusal http.Handler) http.Handler {
 			handler.ServeHTTP(w, r)
 			return
 		}
-		refusal.ServeHTTP(w, r)
+		fallback.ServeHTTP(w, r)
 	})
 }
 
-// noRoute labels, in metrics, what no route matched.
+// noRoute is the route label in the metrics if no route matched.
 const noRoute = "none"
 
 func notFound(http.ResponseWriter, *request) error {
-	return refuse(codeNotFound, "there is nothing at this path; /openapi.yaml lists what there is")
+	return clientErrorf(codeNotFound, "there is nothing at this path; /openapi.yaml lists all paths")
 }
 
-// refuseMethod answers preflights and refuses every other method of a path.
+// refuseMethod answers CORS preflights and refuses all other methods that a
+// path does not support.
 func (a *api) refuseMethod(has methods) func(http.ResponseWriter, *request) error {
 	allowed := slices.Sorted(maps.Keys(has))
 	if has["GET"] != nil {
@@ -73,7 +74,7 @@ func (a *api) refuseMethod(has methods) func(http.ResponseWriter, *request) erro
 			return a.preflight(w, r.Request, list)
 		}
 		w.Header().Set("Allow", list)
-		return &refused{code: codeBadRequest, status: http.StatusMethodNotAllowed,
+		return &clientError{code: codeBadRequest, status: http.StatusMethodNotAllowed,
 			detail: "this path takes " + list}
 	}
 }

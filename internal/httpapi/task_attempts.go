@@ -10,13 +10,13 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// What a claim is that does not say.
+// The values of a claim that does not set them.
 const (
 	defaultClaim = 1
 	defaultLease = 30 * time.Second
 )
 
-// claimBody asks for tasks to be handed out.
+// claimBody asks for tasks to work on.
 type claimBody struct {
 	Kind    string `json:"kind" need:"true"`
 	Max     *int   `json:"max"`
@@ -24,8 +24,9 @@ type claimBody struct {
 	WaitMS  int64  `json:"wait_ms"`
 }
 
-// claimed are the tasks handed out, none after the wait.
-type claimed struct {
+// claimAnswer lists the claimed tasks. It is empty if no task was due during
+// the wait.
+type claimAnswer struct {
 	Tasks []claimedTask `json:"tasks"`
 }
 
@@ -40,10 +41,10 @@ type claimedTask struct {
 	Payload    json.RawMessage `json:"payload"`
 }
 
-// postClaim hands tasks out, and may wait for them: see patience. It waits no
-// longer than its service may come.
+// postClaim claims tasks and may wait for them; see extraTime. The wait ends
+// early if the token of the service is revoked.
 func (a *api) postClaim(w http.ResponseWriter, r *request) error {
-	service, err := a.worker(r)
+	service, err := a.authenticateTaskCall(r)
 	if err != nil {
 		return err
 	}
@@ -55,16 +56,16 @@ func (a *api) postClaim(w http.ResponseWriter, r *request) error {
 	if body.Max != nil {
 		poll.Max = *body.Max
 	}
-	ctx, leave := a.Standing.enter(r.Request, service)
-	defer leave()
+	ctx, untrack := a.RevocableCalls.track(r.Request, service)
+	defer untrack()
 	tasks, err := a.Tasks.Claim(ctx, r.game, poll)
-	if barred := refusal(ctx); barred != nil {
-		return barred // tasks that were just handed out are so again when their leases end
+	if revoked := revocationOf(ctx); revoked != nil {
+		return revoked // tasks that were just claimed become due again when their leases end
 	}
 	if err != nil {
 		return err
 	}
-	out := claimed{make([]claimedTask, len(tasks))}
+	out := claimAnswer{make([]claimedTask, len(tasks))}
 	for i, t := range tasks {
 		out.Tasks[i] = claimedTask{
 			ID: t.ID, Fence: t.Fence, Topic: t.Topic, Key: t.Key, Priority: t.Priority,
@@ -81,13 +82,13 @@ func leaseOf(ms *int64) time.Duration {
 	return duration(*ms)
 }
 
-// duration is that of some milliseconds; what is out of its range stays out of
-// every bound.
+// duration converts milliseconds. A value that overflows or is negative is
+// clamped to one that is still out of every valid range.
 func duration(ms int64) time.Duration {
 	return time.Duration(max(-1, min(ms, math.MaxInt64/int64(time.Millisecond)))) * time.Millisecond
 }
 
-// leasesBody names tries under way.
+// leasesBody names leases of the calling service.
 type leasesBody struct {
 	Leases []leaseBody `json:"leases" need:"true"`
 }
@@ -105,13 +106,13 @@ func (b *leasesBody) leases() []taskqueue.Lease {
 	return all
 }
 
-// renewBody has them go on.
+// renewBody extends leases.
 type renewBody struct {
 	leasesBody
 	LeaseMS *int64 `json:"lease_ms"`
 }
 
-// failBody says that they failed.
+// failBody reports failed attempts.
 type failBody struct {
 	Tasks []failedTask `json:"tasks" need:"true"`
 }
@@ -125,28 +126,29 @@ type failedTask struct {
 	Postpone     bool   `json:"postpone"`
 }
 
-// lost are the leases that no longer hold: nothing was changed for them.
-type lost struct {
+// leasesAnswer lists the leases that the service no longer holds. The call
+// changed nothing for them.
+type leasesAnswer struct {
 	Lost []taskqueue.Lease `json:"lost"`
 }
 
 func (a *api) postRenew(w http.ResponseWriter, r *request) error {
 	var body renewBody
-	return a.tellTries(w, r, &body, func() ([]taskqueue.Lease, error) {
+	return a.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
 		return a.Tasks.Renew(r.Context(), r.game, body.leases(), leaseOf(body.LeaseMS))
 	})
 }
 
 func (a *api) postComplete(w http.ResponseWriter, r *request) error {
 	var body leasesBody
-	return a.tellTries(w, r, &body, func() ([]taskqueue.Lease, error) {
+	return a.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
 		return a.Tasks.Complete(r.Context(), r.game, body.leases())
 	})
 }
 
 func (a *api) postFail(w http.ResponseWriter, r *request) error {
 	var body failBody
-	return a.tellTries(w, r, &body, func() ([]taskqueue.Lease, error) {
+	return a.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
 		failed := make([]taskqueue.FailedAttempt, len(body.Tasks))
 		for i, t := range body.Tasks {
 			failed[i] = taskqueue.FailedAttempt{
@@ -158,17 +160,17 @@ func (a *api) postFail(w http.ResponseWriter, r *request) error {
 	})
 }
 
-// tellTries answers what a service says of tries, once its body is read.
-func (a *api) tellTries(w http.ResponseWriter, r *request, body any, tell func() ([]taskqueue.Lease, error)) error {
-	if _, err := a.worker(r); err != nil {
+// changeLeases reads the body, calls change, and answers with the lost leases.
+func (a *api) changeLeases(w http.ResponseWriter, r *request, body any, change func() ([]taskqueue.Lease, error)) error {
+	if _, err := a.authenticateTaskCall(r); err != nil {
 		return err
 	}
 	if err := readBody(w, r.Request, body); err != nil {
 		return err
 	}
-	gone, err := tell()
+	lost, err := change()
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, lost{list(gone)})
+	return answer(w, http.StatusOK, leasesAnswer{nonNil(lost)})
 }

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"laststand/internal/leaderboard/display"
+)
+
+// The values of Cache-Control. Leaderboards may be cached for a second. A
+// leaderboard of a past day and a settled match may be cached for a minute:
+// only corrections and new nicknames change them.
+const (
+	cacheOneSecond = "public, max-age=1"
+	cacheOneMinute = "public, max-age=60"
+)
+
+// writeCacheable writes a leaderboard or a match. If the client already has
+// this version, it writes 304.
+func writeCacheable(w http.ResponseWriter, r *request, shown display.Answer) error {
+	h := w.Header()
+	h.Set("Cache-Control", cacheOneSecond)
+	if shown.IsFinal {
+		h.Set("Cache-Control", cacheOneMinute)
+	}
+	tag := `"` + shown.ETag + `"`
+	h.Set("ETag", tag)
+	if matchesETag(r.Header.Values("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	write(w, http.StatusOK, "application/json", shown.JSON)
+	return nil
+}
+
+// matchesETag reports whether the values of If-None-Match contain a tag. The
+// comparison is weak (RFC 9110, 13.1.2).
+func matchesETag(values []string, tag string) bool {
+	for _, value := range values {
+		for one := range strings.SplitSeq(value, ",") {
+			one = strings.TrimSpace(one)
+			if one == "*" || strings.TrimPrefix(one, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"laststand/internal/identity"
+	"laststand/internal/taskqueue"
+)
+
+// blockingQueue finds no task until its caller gives up.
+type blockingQueue struct {
+	*fakeBackend
+	begun chan struct{}
+}
+
+func (w *blockingQueue) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
+	w.begun <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A poll ends with the refusal when its service is revoked; other polls
+// continue. A poll that begins just before the revocation ends too.
+func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
+	t.Parallel()
+	var revoked atomic.Bool
+	calls := NewRevocableCalls(func(c identity.Claims) error {
+		if revoked.Load() && c.Role == identity.RoleService {
+			return identity.ErrTokenRevoked
+		}
+		return nil
+	})
+	c := configOf(&fakeBackend{})
+	queue := &blockingQueue{&fakeBackend{}, make(chan struct{}, 1)}
+	c.Tasks, c.RevocableCalls = queue, calls
+	h := New(c)
+	ended := make(chan int)
+	poll := func() { ended <- serve(t, h, taskCall("/claim", `{"kind":"mail","wait_ms":20000}`)).Code }
+	go poll()
+	<-queue.begun
+	calls.CancelRevoked()
+	select {
+	case status := <-ended:
+		t.Fatalf("the poll ended with %d without a revocation", status)
+	default:
+	}
+	revoked.Store(true)
+	calls.CancelRevoked()
+	if status := <-ended; status != http.StatusUnauthorized {
+		t.Errorf("it ended with %d", status)
+	}
+	go poll()
+	<-queue.begun // its context has already ended
+	if status := <-ended; status != http.StatusUnauthorized {
+		t.Errorf("the next ended with %d", status)
+	}
+	if len(calls.calls) != 0 {
+		t.Errorf("%d calls are remembered", len(calls.calls))
+	}
+}
+
+// A client that goes away, or a time limit, is no revocation.
+func TestPollsThatEndByThemselves(t *testing.T) {
+	t.Parallel()
+	s := NewRevocableCalls(func(identity.Claims) error { return nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	inner, untrack := s.track(get("/").request(t).WithContext(ctx), identity.Claims{})
+	cancel()
+	if err := revocationOf(inner); err != nil || !errors.Is(inner.Err(), context.Canceled) {
+		t.Errorf("%v, %v", err, inner.Err())
+	}
+	untrack()
+	if inner, untrack = (*RevocableCalls)(nil).track(get("/").request(t), identity.Claims{}); inner.Err() != nil || revocationOf(inner) != nil {
+		t.Error("without one it has ended")
+	}
+	untrack()
+}
