@@ -58,7 +58,7 @@ func TestAKeyThatIsNotListedIsFound(t *testing.T) {
 		"{b:demo}:g1:player:all:by:value", "busy:{lobby:com.example.quiz}:p_1", "session:{demo/a:b}",
 	}
 	unknownKeys := []string{"x", "m:{12}:m_1:new", "m:{12}:m_1:lock:0:p_1:new", "{b:demo}:new", "new:{demo/p_1}"}
-	if got := testenv.Unlisted(slices.Concat(listed, unknownKeys)); !slices.Equal(got, unknownKeys) {
+	if got := testenv.UnlistedKeys(slices.Concat(listed, unknownKeys)); !slices.Equal(got, unknownKeys) {
 		t.Errorf("unlisted are %q, want %q", got, unknownKeys)
 	}
 }

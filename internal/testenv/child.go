@@ -13,7 +13,7 @@ import (
 
 // patience bounds the start and the orderly end of a server, which take well
 // under a second each on an idle machine.
-const patience = 30 * time.Second
+const processTimeout = 30 * time.Second
 
 // child is a server process that ends with the test binary.
 type child struct {
@@ -58,7 +58,7 @@ func (c *child) reap(cmd *exec.Cmd, done chan struct{}) {
 }
 
 func (c *child) awaitReady() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -84,7 +84,7 @@ func (c *child) stop(sig syscall.Signal) error {
 	}
 	_ = c.signal(syscall.SIGCONT) // a paused process would not hear it
 	_ = c.signal(sig)
-	timeout := time.NewTimer(patience)
+	timeout := time.NewTimer(processTimeout)
 	defer timeout.Stop()
 	select {
 	case <-c.done:
@@ -95,7 +95,7 @@ func (c *child) stop(sig syscall.Signal) error {
 	_ = c.signal(syscall.SIGKILL)
 	<-c.done
 	c.cmd = nil
-	return fmt.Errorf("%s did not end within %s of %s and was killed", c.path, patience, sig)
+	return fmt.Errorf("%s did not end within %s of %s and was killed", c.path, processTimeout, sig)
 }
 
 func (c *child) signal(sig syscall.Signal) error {

@@ -103,7 +103,7 @@ func startNodes(dir string, n int, own func(*Server), more ...string) ([]*Server
 
 // shareSlots makes the servers one cluster and waits until it is whole.
 func shareSlots(masters []*Server, replicas ...*Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
 	if err := meet(ctx, masters, replicas); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Serve serves a handler for a test, and gives its URL. The end of the test waits
-// for no client.
+// Serve serves a handler for a test and returns its URL. The server closes all
+// client connections when the test ends.
 func Serve(t testing.TB, handler http.HandlerFunc) (url string) {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -23,7 +23,8 @@ func Serve(t testing.TB, handler http.HandlerFunc) (url string) {
 	return server.URL
 }
 
-// ServeTLS does so, with a certificate that nobody trusts. It has nothing to say.
+// ServeTLS serves TLS with a certificate that no client trusts, and returns its URL.
+// Its handler answers every request with 404.
 func ServeTLS(t testing.TB, config *tls.Config) (url string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -34,7 +35,7 @@ func ServeTLS(t testing.TB, config *tls.Config) (url string) {
 	return server.URL
 }
 
-// ServeNobody gives a URL at which nobody answers.
+// ServeNobody returns a URL that refuses connections.
 func ServeNobody(t testing.TB) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +46,7 @@ func ServeNobody(t testing.TB) (url string) {
 	return "http://" + listener.Addr().String()
 }
 
-// Nowhere knows no name.
+// Nowhere is a resolver that resolves no name.
 var Nowhere = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	_ = theirs.Close()

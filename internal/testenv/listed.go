@@ -55,7 +55,7 @@ var listedKeys = func() []*regexp.Regexp {
 }()
 
 // Unlisted is the keys that docs/STORAGE.md does not list.
-func Unlisted(keys []string) []string {
+func UnlistedKeys(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 		return slices.ContainsFunc(listedKeys, func(listed *regexp.Regexp) bool { return listed.MatchString(key) })
 	})
@@ -69,7 +69,7 @@ func OnlyListedKeys(t testing.TB, client redis.UniversalClient) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range Unlisted(keys) {
+	for _, key := range UnlistedKeys(keys) {
 		t.Errorf("Redis holds the key %q, which docs/STORAGE.md does not list: add a row with its owner, bounds and end", key)
 	}
 }

@@ -16,9 +16,9 @@ import (
 
 // EachRedis runs f as the subtests "embedded", "single" and "cluster", each
 // with a client of that kind that is closed afterwards. Embedded and single are
-// empty and f's own. The two-master cluster is the whole test binary's: tests
-// on it keep apart by ids that nobody else uses, and never flush it. What f leaves
-// in single must be listed in docs/STORAGE.md.
+// empty and f's own. The whole test binary shares the two-master cluster:
+// each test uses its own ids and never flushes it. Every key that f leaves in single
+// must be listed in docs/STORAGE.md.
 func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { f(t, connect(t, "")) })

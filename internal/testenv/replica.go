@@ -17,7 +17,7 @@ func Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	host, port, _ := strings.Cut(master.Addr, ":")
 	s := ownRedis(t, "--replicaof", host, port)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
 	s.must(follows(ctx, s, master))
 	return s

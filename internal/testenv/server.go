@@ -33,7 +33,7 @@ func (s *Server) Kill() { s.must(s.child.stop(syscall.SIGKILL)) }
 // with what was committed.
 func (s *Server) Restart() {
 	s.Stop()
-	tooLate := time.Now().Add(patience)
+	tooLate := time.Now().Add(processTimeout)
 	err := s.child.start()
 	for errors.Is(err, errEnded) && time.Now().Before(tooLate) {
 		// The workers of a killed PostgreSQL outlive it by some ms and keep the next one out.

@@ -55,8 +55,7 @@ func atEnd(stop func() error) {
 	shared.stops = append(shared.stops, stop)
 }
 
-// stopShared ends all that atEnd was told of and returns once it has ended and
-// its folder is gone.
+// stopShared runs the functions that atEnd registered and removes the shared folder.
 func stopShared() {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

@@ -32,8 +32,8 @@ type contest struct {
 	ended   time.Time
 }
 
-// patience bounds a whole contest.
-const patience = 10 * time.Minute
+// replyTimeout bounds a whole contest.
+const replyTimeout = 10 * time.Minute
 
 // contend answers every question, at once or within the spread, until the match
 // is over.
@@ -45,7 +45,7 @@ func (c *contest) contend(p *player.Player, questions int) error {
 		replies = append(replies, r)
 	}
 	d := player.Contender{Player: p, Value: c.answer, Pause: pause, Other: c.lost, Took: took}
-	if err := d.SetReadTimeout(patience); err != nil {
+	if err := d.SetReadTimeout(replyTimeout); err != nil {
 		return err
 	}
 	if err := d.Play(); err != nil {

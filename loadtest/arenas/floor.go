@@ -23,7 +23,7 @@ import (
 // what sockets and Redis take by themselves.
 type floor struct {
 	scripts  redis.Scripter
-	halls    []*hall
+	halls    []*venueHall
 	upgrader websocket.Upgrader
 }
 
@@ -54,7 +54,7 @@ func serveFloor(o options) error {
 }
 
 // hall is the one of a name.
-func (f *floor) hall(name string) *hall {
+func (f *floor) hall(name string) *venueHall {
 	nth, _ := strconv.Atoi(name) // they are named by their number
 	return f.halls[nth]
 }
@@ -85,7 +85,7 @@ type guest struct {
 	floor  *floor
 	socket net.Conn
 	name   string
-	in     *hall
+	in     *venueHall
 }
 
 // take answers a frame. All but answers come before anything is measured.
@@ -113,7 +113,7 @@ func (g *guest) take(frame []byte) error {
 		g.in = g.floor.hall(r.Data.Code)
 		g.in.join(g.socket)
 	case protocol.TypeArenaStart:
-		g.floor.hall(r.Data.ArenaID).tell()
+		g.floor.hall(r.Data.ArenaID).broadcast()
 	}
 	_, err := g.socket.Write(framed(protocol.EncodeReply(&r.ID, kind, data)))
 	return err

@@ -12,9 +12,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// hall is an arena of the floor: when all have answered it tells all of them
+// venueHall is an arena of the floor: when all have answered it tells all of them
 // what is next.
-type hall struct {
+type venueHall struct {
 	name     string
 	players  int64
 	answered atomic.Int64
@@ -30,23 +30,23 @@ var record = strings.Repeat("r", 190)
 
 // newHall knows what it will say: the first question, then each one's close with
 // the next, or with the end; as long as ours are.
-func newHall(name string, o options) *hall {
-	h := &hall{name: name, players: int64(o.players)}
+func newHall(name string, o options) *venueHall {
+	h := &venueHall{name: name, players: int64(o.players)}
 	id := "01JD" + strings.Repeat("0", 22-len(name)) + name
-	told := []byte(nil)
+	frame := []byte(nil)
 	say := func(kind string, data any) {
-		told = append(told, framed(protocol.EncodeNumbered(id, kind, data).Frame(int64(len(h.asks)+1)))...)
+		frame = append(frame, framed(protocol.EncodeNumbered(id, kind, data).Frame(int64(len(h.asks)+1)))...)
 	}
 	for q := range o.questions {
 		say(protocol.TypeQuestion, protocol.Question{
 			Question: q, Of: o.questions, Kind: "text", Text: fmt.Sprintf("What is asked in question %d?", q), Category: "load",
 			Difficulty: "easy", Lang: "en", OpensAt: time.Now().UnixMilli(), ClosesAt: time.Now().UnixMilli(), MaxPoints: 1000,
 		})
-		h.asks, told = append(h.asks, told), nil
+		h.asks, frame = append(h.asks, frame), nil
 		say(protocol.TypeQuestionClosed, closing(q, o.players))
 	}
 	say(protocol.TypeMatchOver, protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{}})
-	h.asks = append(h.asks, told)
+	h.asks = append(h.asks, frame)
 	return h
 }
 
@@ -65,21 +65,21 @@ func closing(question, players int) protocol.QuestionClosed {
 	return c
 }
 
-func (h *hall) join(socket net.Conn) {
+func (h *venueHall) join(socket net.Conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sockets = append(h.sockets, socket)
 }
 
 // count counts an answer that was replied to.
-func (h *hall) count() {
+func (h *venueHall) count() {
 	if h.answered.Add(1)%h.players == 0 {
-		h.tell()
+		h.broadcast()
 	}
 }
 
-// tell says what is next to all, in one write each.
-func (h *hall) tell() {
+// broadcast says what is next to all, in one write each.
+func (h *venueHall) broadcast() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, socket := range h.sockets {

@@ -23,7 +23,7 @@ func firsts(ctx context.Context, s *harness.Server, o options) (outcome, error) 
 
 // bare is answers without a game.
 func bare(ctx context.Context, s *harness.Server, o options) (outcome, error) {
-	return play(ctx, s, o, &contest{mode: "survival", arenas: o.arenas, answer: `"wrong"`, seat: attended, spread: o.spread()})
+	return play(ctx, s, o, &contest{mode: "survival", arenas: o.arenas, answer: `"wrong"`, seat: fillArena, spread: o.spread()})
 }
 
 // play seats the players of all arenas, then starts these and plays them to
@@ -98,8 +98,8 @@ func seated(ctx context.Context, s *harness.Server, o options, v venue) (*arena,
 	}, made.Code)
 }
 
-// attended is a hall of the floor: whoever starts it is its host.
-func attended(ctx context.Context, s *harness.Server, o options, v venue) (*arena, error) {
+// fillArena is a hall of the floor: whoever starts it is its host.
+func fillArena(ctx context.Context, s *harness.Server, o options, v venue) (*arena, error) {
 	connect := func() (*player.Player, error) {
 		return player.Dialer{Lean: true}.Connect(ctx, s.URL, player.Guest{}, nil)
 	}

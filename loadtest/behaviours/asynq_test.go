@@ -25,11 +25,11 @@ func BenchmarkAsynq(b *testing.B) {
 		"-redis", rdb.Options().Addr, "-games", fmt.Sprint(*games), "-bytes", fmt.Sprint(eventBytes),
 		"-producers", fmt.Sprint(*producers), "-window", fmt.Sprint(*backlog),
 		"-warming", warming.String(), "-seconds", seconds.String())
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	var output bytes.Buffer
+	cmd.Stderr = &output
 	out, err := cmd.Output()
 	if err != nil {
-		b.Fatalf("peers: %v: %s", err, told.String())
+		b.Fatalf("peers: %v: %s", err, output.String())
 	}
 	var run peerRun
 	if err := json.Unmarshal(out, &run); err != nil {

@@ -33,16 +33,16 @@ func gameNames(n int) []string {
 	return names
 }
 
-var padding = strings.Repeat("x", eventBytes-stampBytes)
+var padding = strings.Repeat("x", eventBytes-timestampBytes)
 
-// stampBytes are the digits of epoch ms.
-const stampBytes = 13
+// timestampBytes are the digits of epoch ms.
+const timestampBytes = 13
 
 // newEvent is a string of the usual size that says when it was offered.
 func newEvent() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) + padding }
 
 // offeredAt is what newEvent wrote.
 func offeredAt(event string) int64 {
-	at, _ := strconv.ParseInt(event[:stampBytes], 10, 64) // 0 gives a latency that nobody overlooks
+	at, _ := strconv.ParseInt(event[:timestampBytes], 10, 64) // 0 gives a latency that nobody overlooks
 	return at
 }

@@ -26,7 +26,7 @@ const (
 	boundInTexts = 1 << 20 // which nothing reaches
 )
 
-var lineRest = strings.Repeat("x", lineBytes-stampBytes)
+var lineRest = strings.Repeat("x", lineBytes-timestampBytes)
 
 // least is what a bounded queue for each game has Redis do at the very least: texts
 // of up to 32 events of a game, with as many bytes as ours have, are put at the end
@@ -59,19 +59,19 @@ func openLeast(b *testing.B, rdb *redis.Client, f *flow) way {
 }
 
 func (l *least) offer(ctx context.Context, games []int) error {
-	stamp := strconv.AppendInt(nil, time.Now().UnixMilli(), 10)
-	return l.push(ctx, l.gather(stamp, games))
+	timestamp := strconv.AppendInt(nil, time.Now().UnixMilli(), 10)
+	return l.push(ctx, l.gather(timestamp, games))
 }
 
 // gather gives what is to be pushed.
-func (l *least) gather(stamp []byte, games []int) (texts []text) {
+func (l *least) gather(timestamp []byte, games []int) (texts []text) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, game := range games {
 		if l.open[game] == nil {
 			l.open[game] = make([]byte, 0, linesOfText*lineBytes)
 		}
-		l.open[game] = append(append(l.open[game], stamp...), lineRest...)
+		l.open[game] = append(append(l.open[game], timestamp...), lineRest...)
 		if len(l.open[game]) == linesOfText*lineBytes {
 			l.full = append(l.full, text{game, l.open[game]})
 			l.open[game] = nil

@@ -60,11 +60,11 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), ba
 	enrol(b, open)
 	rdb := redis.NewClient(options(b, testenv.Redis(b).URL))
 	defer rdb.Close()
-	told, settler, stop := startSettler(b, l, rdb)
+	watcher, settler, stop := startSettler(b, l, rdb)
 	defer stop()
 	spent, write := settlers(b, open, rdb), bare()
 	for round := range *rounds {
-		b.Run("settle", func(b *testing.B) { settleAll(b, told, settler, fmt.Sprint(round), spent) })
+		b.Run("settle", func(b *testing.B) { settleAll(b, watcher, settler, fmt.Sprint(round), spent) })
 		b.Run("floor", func(b *testing.B) {
 			costs(b, spent, func() int { settleFloor(b, write, rdb, round); return 2 * settled })
 		})
@@ -72,37 +72,37 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), ba
 }
 
 // startSettler starts what settles results, until stop is called.
-func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (told *watch, settler *settle.Settler, stop func()) {
+func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *watch, settler *settle.Settler, stop func()) {
 	cfg := config()
 	cfg.Windows, cfg.Orders = []lb.Window{lb.All, lb.Day, "7d"}, []lb.Order{lb.ByValue}
 	o := applierOptions(nil, redisboard.New(rdb))
 	o.Ledger, o.Games = l, []lb.Config{cfg}
-	told = &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
+	watcher = &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
 	settler = settle.New(settle.Config{
-		Ledger: l, Pending: nothing{}, Boards: lb.NewApplier(o), Tell: told.tell,
+		Ledger: l, Pending: nothing{}, Boards: lb.NewApplier(o), Tell: watcher.notifySettled,
 		Down: ledger.Unavailable, Refuses: ledger.RefusesResult, Now: func() int64 { return time.Now().UnixMilli() },
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- settler.Run(ctx) }()
-	return told, settler, func() { cancel(); <-ended }
+	return watcher, settler, func() { cancel(); <-ended }
 }
 
 // settleAll measures the rate, and then how long it takes at half of it.
-func settleAll(b *testing.B, told *watch, settler *settle.Settler, round string, spent spending) {
+func settleAll(b *testing.B, watcher *watch, settler *settle.Settler, round string, spent spending) {
 	began := time.Now()
 	costs(b, spent, func() int {
-		offer(told, settler, "flood"+round+".", settled, 0)
-		told.all.Wait()
+		offer(watcher, settler, "flood"+round+".", settled, 0)
+		watcher.all.Wait()
 		return 2 * settled
 	})
 	rate := float64(settled) / time.Since(began).Seconds()
 	b.ReportMetric(2*rate, "rows/s")
-	told.taken = nil
-	offer(told, settler, "paced"+round+".", int(rate/2*paced.Seconds()), time.Duration(2*float64(time.Second)/rate))
-	told.all.Wait()
-	quantiles(b, told.taken)
+	watcher.taken = nil
+	offer(watcher, settler, "paced"+round+".", int(rate/2*paced.Seconds()), time.Duration(2*float64(time.Second)/rate))
+	watcher.all.Wait()
+	quantiles(b, watcher.taken)
 }
 
 // settlers are what this process, Redis and PostgreSQL with its backends have taken.
@@ -149,12 +149,12 @@ func postmaster(b *testing.B, open func() (*sql.DB, error)) int {
 }
 
 // offer hands over results, one every so often; 0: as fast as they are taken.
-func offer(told *watch, settler *settle.Settler, name string, results int, every time.Duration) {
+func offer(watcher *watch, settler *settle.Settler, name string, results int, every time.Duration) {
 	began := time.Now()
 	for i := range results {
 		time.Sleep(time.Until(began.Add(time.Duration(i) * every)))
 		r := duel(fmt.Sprint(name, i), i)
-		told.begin(r.Match)
+		watcher.begin(r.Match)
 		for !settler.Offer(r) {
 			time.Sleep(time.Millisecond)
 		}
@@ -209,7 +209,7 @@ func (w *watch) begin(id string) {
 	w.since[id] = time.Now()
 }
 
-func (w *watch) tell(_ context.Context, r match.Result) {
+func (w *watch) notifySettled(_ context.Context, r match.Result) {
 	w.mu.Lock()
 	began, ours := w.since[r.Match]
 	delete(w.since, r.Match)

@@ -47,7 +47,7 @@ func arena(ctx context.Context, o options) (outcome, error) {
 	if err := harness.Ask(only, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
 		return outcome{}, err
 	}
-	crowd, err := gather(ctx, o, server.URL, made.Code)
+	group, err := gather(ctx, o, server.URL, made.Code)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -55,7 +55,7 @@ func arena(ctx context.Context, o options) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	one, err := sum(crowd, o)
+	one, err := sum(group, o)
 	one.server = o.perFrame(took, 2*o.pushes) // what closes a question goes to all too
 	return one, err
 }
@@ -109,8 +109,8 @@ func lead(host *player.Player, arenaID string, questions int) error {
 	return nil
 }
 
-func sum(c *crowd, o options) (outcome, error) {
-	pushes, err := c.tell(o)
+func sum(c *watcherGroup, o options) (outcome, error) {
+	pushes, err := c.measureAll(o)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -31,7 +31,7 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	crowd, err := gather(ctx, o, "ws://"+strings.TrimSpace(address), "")
+	group, err := gather(ctx, o, "ws://"+strings.TrimSpace(address), "")
 	if err != nil {
 		return outcome{}, err
 	}
@@ -49,7 +49,7 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	one, err := sum(crowd, o)
+	one, err := sum(group, o)
 	one.server = o.perFrame(after-before, o.pushes)
 	return one, errors.Join(err, child.End())
 }

@@ -80,7 +80,7 @@ func watch(w watching) error {
 // reader reads one text frame, at the same cost from an arena and the floor.
 type reader func() ([]byte, error)
 
-const patience = 10 * time.Minute
+const replyTimeout = 10 * time.Minute
 
 func follow(read reader, note func([]byte, time.Time)) {
 	for {
@@ -102,7 +102,7 @@ func (w watching) connect(ctx context.Context, number int) (reader, error) {
 		}
 		_ = answer.Body.Close()
 		return func() ([]byte, error) {
-			_ = conn.SetReadDeadline(time.Now().Add(patience)) // as the players of an arena do
+			_ = conn.SetReadDeadline(time.Now().Add(replyTimeout)) // as the players of an arena do
 			_, raw, err := conn.ReadMessage()
 			return raw, err
 		}, nil
@@ -123,11 +123,11 @@ func (w watching) connect(ctx context.Context, number int) (reader, error) {
 	if err == nil && f.Type != protocol.TypeArenaJoined {
 		err = fmt.Errorf("joining was answered with %s", f.Raw)
 	}
-	return func() ([]byte, error) { return p.ReadRaw(patience) }, err
+	return func() ([]byte, error) { return p.ReadRaw(replyTimeout) }, err
 }
 
-// crowd is the processes of the watchers.
-type crowd struct{ members []*member }
+// watcherGroup is the processes of the watchers.
+type watcherGroup struct{ members []*member }
 
 type member struct {
 	*harness.Child
@@ -135,8 +135,8 @@ type member struct {
 }
 
 // gather starts the watchers and waits until all are connected.
-func gather(ctx context.Context, o options, target, code string) (*crowd, error) {
-	c := &crowd{}
+func gather(ctx context.Context, o options, target, code string) (*watcherGroup, error) {
+	c := &watcherGroup{}
 	each := o.watchers / o.processes
 	for i := range o.processes {
 		child, err := harness.StartChild(ctx, "-as", "watchers", "-target", target, "-code", code,
@@ -154,8 +154,8 @@ func gather(ctx context.Context, o options, target, code string) (*crowd, error)
 	return c, nil
 }
 
-// tell ends the watchers and gives, for each push, when the last of all had it.
-func (c *crowd) tell(o options) ([]push, error) {
+// measureAll ends the watchers and gives, for each push, when the last of all had it.
+func (c *watcherGroup) measureAll(o options) ([]push, error) {
 	all := make(map[int64]push)
 	for _, m := range c.members {
 		_ = m.Close()

@@ -24,8 +24,8 @@ type order struct {
 	Codes  []string      `json:"codes"` // of arenas; none: duels
 }
 
-// tally is what came of it.
-type tally struct {
+// counts is what came of it.
+type counts struct {
 	Took    []int64        `json:"took"`    // µs: of each client, from the instant at which it was to connect until it was welcome
 	Back    []int64        `json:"back"`    // epoch µs at which players were led back into their match
 	Refused map[string]int `json:"refused"` // by close code, before they were let in
@@ -54,7 +54,7 @@ func gather(ctx context.Context, o options) (*clientProcess, error) {
 }
 
 // do has all processes carry out an order, each with its part of the clients.
-func (c *clientProcess) do(o order) (all tally, err error) {
+func (c *clientProcess) do(o order) (all counts, err error) {
 	all.Refused = map[string]int{}
 	each := o.Count / len(c.members)
 	for i, m := range c.members {
@@ -65,7 +65,7 @@ func (c *clientProcess) do(o order) (all tally, err error) {
 		}
 	}
 	for _, m := range c.members {
-		var t tally
+		var t counts
 		if err := m.out.Decode(&t); err != nil {
 			return all, fmt.Errorf("a client process ended: %w", err)
 		}
@@ -101,7 +101,7 @@ type wave struct {
 	Refused map[string]int `json:"refused"`
 }
 
-func newWave(name string, micros []int64, t tally) (wave, error) {
+func newWave(name string, micros []int64, t counts) (wave, error) {
 	if len(micros) == 0 {
 		return wave{}, errors.New("nobody came")
 	}

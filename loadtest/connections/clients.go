@@ -33,11 +33,11 @@ type client struct {
 	dropped atomic.Bool
 }
 
-// patience bounds everything that a client waits for.
-const patience = time.Minute
+// replyTimeout bounds everything that a client waits for.
+const replyTimeout = time.Minute
 
-// serveCrowd carries out orders until there are no more.
-func serveCrowd(in io.Reader, out io.Writer) error {
+// serveClients carries out orders until there are no more.
+func serveClients(in io.Reader, out io.Writer) error {
 	var c clients
 	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
@@ -56,29 +56,29 @@ func serveCrowd(in io.Reader, out io.Writer) error {
 	}
 }
 
-func (c *clients) obey(o order) (tally, error) {
+func (c *clients) obey(o order) (counts, error) {
 	switch o.Do {
 	case "connect":
 		return c.connect(o)
 	case "drop":
 		c.drop()
-		return tally{}, nil
+		return counts{}, nil
 	case "seat":
 		c.contests = &contests{order: o}
-		return tally{}, c.contests.seat()
+		return counts{}, c.contests.seat()
 	case "ask":
-		return tally{}, c.contests.wait()
+		return counts{}, c.contests.wait()
 	case "back":
 		return c.contests.back()
 	}
-	return tally{}, errors.New("no such order: " + o.Do)
+	return counts{}, errors.New("no such order: " + o.Do)
 }
 
 // connect makes clients at even times, whatever becomes of those before.
-func (c *clients) connect(o order) (tally, error) {
+func (c *clients) connect(o order) (counts, error) {
 	var mu sync.Mutex
 	var failed error
-	t := tally{Refused: map[string]int{}}
+	t := counts{Refused: map[string]int{}}
 	began := time.Now()
 	var all sync.WaitGroup
 	for i := range o.Count {
@@ -107,7 +107,7 @@ func (c *clients) connect(o order) (tally, error) {
 
 // enter connects a client, again and again while it is told to come again.
 func (o order) enter(i int) (one *client, refused []string, err error) {
-	for until := time.Now().Add(patience); time.Now().Before(until); {
+	for until := time.Now().Add(replyTimeout); time.Now().Before(until); {
 		if one, err = o.dial(i); err == nil {
 			return one, refused, nil
 		}
@@ -137,7 +137,7 @@ func turnedAway(err error) (code string, after time.Duration, again bool) {
 }
 
 func (o order) dial(i int) (*client, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), replyTimeout)
 	defer cancel()
 	from, at := harness.Source((o.First+i)/harness.PerSource), o.Nodes[i%len(o.Nodes)]
 	if o.Ours {

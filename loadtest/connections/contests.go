@@ -36,7 +36,7 @@ func (c *contests) seat() error {
 			return err
 		}
 		r := &player.Roamer{
-			Guest: g, Servers: c.servers(i), ReplyTimeout: patience, GiveUp: patience,
+			Guest: g, Servers: c.servers(i), ReplyTimeout: replyTimeout, GiveUp: replyTimeout,
 			Dialer: player.Dialer{From: harness.Source((c.First + i) / harness.PerSource)},
 		}
 		go c.contend(r, c.First+i) // ends with the process
@@ -110,8 +110,8 @@ func (c *contests) wait() error {
 }
 
 // back waits until those are led back into their match whose node was the first.
-func (c *contests) back() (tally, error) {
-	var t tally
+func (c *contests) back() (counts, error) {
+	var t counts
 	err := c.until(func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *contests) back() (tally, error) {
 }
 
 func (c *contests) until(holds func() bool, what string) error {
-	for until := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(replyTimeout); !holds(); time.Sleep(10 * time.Millisecond) {
 		c.mu.Lock()
 		err := c.failed
 		c.mu.Unlock()

@@ -57,7 +57,7 @@ func main() {
 	var err error
 	switch *role {
 	case "clients":
-		err = serveCrowd(os.Stdin, os.Stdout)
+		err = serveClients(os.Stdin, os.Stdout)
 	case "plain", "lean":
 		err = servePeer(*role)
 	default:

@@ -63,12 +63,12 @@ func stayAndStorm(ctx context.Context, o options, r *report, name string, t targ
 	}
 	come.Count, come.Within = o.storm, o.within
 	began := time.Now()
-	told, err := c.do(come)
+	reply, err := c.do(come)
 	if err != nil {
 		return err
 	}
 	took := time.Since(began).Seconds()
-	w, err := newWave(name+", storm", told.Took, told)
+	w, err := newWave(name+", storm", reply.Took, reply)
 	w.Seconds = took
 	r.Storms = append(r.Storms, w)
 	w.show()
@@ -209,17 +209,17 @@ func kill(ctx context.Context, o options, r *report) error {
 	}
 	began := time.Now()
 	doomed.Kill()
-	told, err := c.do(order{Do: "back"})
+	reply, err := c.do(order{Do: "back"})
 	if err != nil {
 		return err
 	}
-	if told.Refused, err = heir.refusedSince(ctx, before); err != nil {
+	if reply.Refused, err = heir.refusedSince(ctx, before); err != nil {
 		return err
 	}
-	for i, at := range told.Back {
-		told.Back[i] = at - began.UnixMicro()
+	for i, at := range reply.Back {
+		reply.Back[i] = at - began.UnixMicro()
 	}
-	w, err := newWave("a node's death", told.Back, told)
+	w, err := newWave("a node's death", reply.Back, reply)
 	w.Seconds = w.Max / 1000
 	r.Returns = append(r.Returns, w)
 	w.show()

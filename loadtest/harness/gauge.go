@@ -17,8 +17,8 @@ func (s *Server) log() string { return filepath.Join(s.dir, "log") }
 
 // Log is what the server has logged so far.
 func (s *Server) Log() string {
-	told, _ := os.ReadFile(s.log()) // none is none
-	return string(told)
+	text, _ := os.ReadFile(s.log()) // none is none
+	return string(text)
 }
 
 // Process is the id of the server's process.

@@ -46,8 +46,8 @@ func Sign(claims jwt.MapClaims) (string, error) {
 func (s *Server) Admin(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, s.options.Binary, append([]string{"token", "--role=admin", "--sub=load"}, s.stores...)...)
 	cmd.Env = append(os.Environ(), s.options.Env...)
-	var told strings.Builder
-	cmd.Stderr = &told
+	var text strings.Builder
+	cmd.Stderr = &text
 	held, err := cmd.StdinPipe()
 	if err != nil {
 		return "", err
@@ -55,7 +55,7 @@ func (s *Server) Admin(ctx context.Context) (string, error) {
 	defer held.Close()
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("server token: %w: %s", err, told.String())
+		return "", fmt.Errorf("server token: %w: %s", err, text.String())
 	}
 	return strings.TrimSpace(string(out)), nil
 }

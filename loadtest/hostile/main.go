@@ -63,11 +63,11 @@ func main() {
 	flag.IntVar(&o.Control.Seats, "seats", 20, "honest players in an arena")
 	flag.IntVar(&o.Control.Readers, "readers", 10, "honest readers of boards")
 	flag.IntVar(&o.Control.Watchers, "watchers", 10, "honest watchers of boards")
-	flag.DurationVar(&o.Idle, "calm", 15*time.Second, "measured before and after")
+	flag.DurationVar(&o.Idle, "idle", 15*time.Second, "measured before and after")
 	flag.DurationVar(&o.Each, "each", 8*time.Second, "of each kind")
 	flag.DurationVar(&o.All, "all", 20*time.Second, "of all kinds at once")
 	flag.DurationVar(&o.Slow, "slow", 20*time.Second, "of kinds that show after seconds")
-	flag.DurationVar(&o.SlowExtra, "patience", 40*time.Second, "how much longer dawdlers are let go on")
+	flag.DurationVar(&o.SlowExtra, "slow-timeout", 40*time.Second, "extra time for slow clients")
 	flag.DurationVar(&o.Return, "return", 30*time.Second, "by when the server is what it was")
 	flag.Int64Var(&o.MoreMB, "more-mb", 64, "memory that it may then have in use beyond the calm")
 	flag.Float64Var(&o.PerSecond, "rate", 400, "what attackers do a second, twice that all at once")
@@ -115,13 +115,13 @@ func run(o options) (err error) {
 	if err != nil {
 		return err
 	}
-	return o.tell(report)
+	return o.printReport(report)
 }
 
 // bounds are the server's defaults.
 var bounds = attack.Bounds{Guests: 60, Lookups: 600, Codes: 150}
 
-func (o options) tell(report attacker.Report) error {
+func (o options) printReport(report attacker.Report) error {
 	slow := report.Slow(o.floorMS, o.mostMB)
 	fmt.Print(report)
 	for _, line := range slow {
@@ -136,7 +136,7 @@ func (o options) tell(report attacker.Report) error {
 			return err
 		}
 	}
-	if len(report.Untrue)+len(slow) > 0 {
+	if len(report.Violations)+len(slow) > 0 {
 		return errUntrue
 	}
 	return nil

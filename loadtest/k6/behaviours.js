@@ -1,5 +1,5 @@
 // A game's own service posts behaviours, faulty ones among them, and counts
-// what it is told of them. In the end the server's books are looked at.
+// what it is reply of them. In the end the server's books are looked at.
 //
 //   k6 run -e VUS=4 -e DURATION=1m -e KEY_FILE=data/demo.key -e OPS=http://127.0.0.1:8081 loadtest/k6/behaviours.js
 
@@ -7,12 +7,12 @@ import { sleep } from 'k6';
 import { Counter } from 'k6/metrics';
 import { duration, key, think, vus } from './lib/env.js';
 import { post, random, token } from './lib/http.js';
-import { checkBooks } from './lib/server.js';
+import { checkBehaviourTotals } from './lib/server.js';
 import { holds, thresholds } from './lib/checks.js';
 
 export const options = {
   scenarios: { behaviours: { executor: 'constant-vus', vus, duration } },
-  thresholds: thresholds(['taken', 'books'], { behaviours_taken: ['count>0'] }),
+  thresholds: thresholds(['taken', 'totals'], { behaviours_taken: ['count>0'] }),
 };
 
 const taken = new Counter('behaviours_taken');
@@ -39,15 +39,15 @@ export function report() {
   minted = minted || token('service', service);
   const good = Array.from({ length: size }, () => behaviour());
   const faults = [behaviour({ id: good[0].id }), behaviour({ at: Date.now() - 600_000 }), behaviour({ type: '' })];
-  const told = post('/behaviours', { behaviours: [...good, ...faults] }, minted);
-  if (!told) return sleep(1);
-  taken.add(told.accepted);
-  const { queue_full: full = 0, duplicate, too_old: old, invalid, ...others } = told.dropped;
+  const reply = post('/behaviours', { behaviours: [...good, ...faults] }, minted);
+  if (!reply) return sleep(1);
+  taken.add(reply.accepted);
+  const { queue_full: full = 0, duplicate, too_old: old, invalid, ...others } = reply.dropped;
   const right = duplicate === 1 && old === 1 && invalid === 1 && Object.keys(others).length === 0;
-  holds('taken', right && told.accepted + full === size, () => `${size} good ones and 3 faulty ones: ${JSON.stringify(told)}`);
+  holds('taken', right && reply.accepted + full === size, () => `${size} good ones and 3 faulty ones: ${JSON.stringify(reply)}`);
   sleep((Math.random() * think) / 1000);
 }
 
-export const teardown = checkBooks;
+export const teardown = checkBehaviourTotals;
 
 export default report;

@@ -5,7 +5,7 @@
 
 import { sleep } from 'k6';
 import { Counter } from 'k6/metrics';
-import { duration, patience, think, vus } from './lib/env.js';
+import { duration, pushTimeout, think, vus } from './lib/env.js';
 import { fetch, get } from './lib/http.js';
 import { newPlayer } from './lib/player.js';
 import { holds, thresholds } from './lib/checks.js';
@@ -109,7 +109,7 @@ export async function watchBoard(window, order) {
   const reply = await player.request('board.watch', watched);
   const asked = Date.now();
   if (reply && reply.type === 'board.ok') {
-    while (player.ws && !last && Date.now() - asked < patience) await pause(50);
+    while (player.ws && !last && Date.now() - asked < pushTimeout) await pause(50);
     holds('watch', last !== null || !player.ws, () => `${JSON.stringify(watched)} was not pushed`);
     await pause(held);
     await player.request('board.unwatch', watched);

@@ -1,4 +1,4 @@
-// Players meet in duels, and hold all that they are told against the contract.
+// Players meet in duels, and check everything they receive against the contract.
 //
 //   k6 run -e VUS=20 -e DURATION=1m loadtest/k6/duel.js
 

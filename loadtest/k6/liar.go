@@ -106,8 +106,8 @@ func hand(to, from *websocket.Conn, say func([]byte) [][]byte) {
 		if err != nil {
 			return
 		}
-		for _, said := range say(frame) {
-			if to.WriteMessage(websocket.TextMessage, said) != nil {
+		for _, output := range say(frame) {
+			if to.WriteMessage(websocket.TextMessage, output) != nil {
 				return
 			}
 		}

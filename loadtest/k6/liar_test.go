@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// honest is a server that accepts no second answer, whatever it is sent.
-func honest(t *testing.T) string {
+// correctServer is a server that accepts no second answer, whatever it is sent.
+func correctServer(t *testing.T) string {
 	t.Helper()
 	upgrader := websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}}
 	mux := http.NewServeMux()
@@ -45,7 +45,7 @@ func honest(t *testing.T) string {
 // The liar is between a server and k6, and neither notices but by what is said.
 func TestTheLiar(t *testing.T) {
 	t.Parallel()
-	url, stop, err := lie(t.Context(), honest(t))
+	url, stop, err := lie(t.Context(), correctServer(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +60,9 @@ func TestTheLiar(t *testing.T) {
 	if err := conn.WriteMessage(websocket.TextMessage, []byte(`{}`)); err != nil {
 		t.Fatal(err)
 	}
-	_, said, err := conn.ReadMessage()
-	if want := `{"re":1,"type":"answered","data":{"question":0,"at":1,"elapsed_ms":1}}`; err != nil || string(said) != want {
-		t.Errorf("%s, %v, want %s", said, err, want)
+	_, output, err := conn.ReadMessage()
+	if want := `{"re":1,"type":"answered","data":{"question":0,"at":1,"elapsed_ms":1}}`; err != nil || string(output) != want {
+		t.Errorf("%s, %v, want %s", output, err, want)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/games/demo/leaderboards/all/p", nil)
 	if err != nil {
@@ -82,12 +82,12 @@ func TestTheLiar(t *testing.T) {
 
 func TestWhatWasFoundAndMissed(t *testing.T) {
 	t.Parallel()
-	truths, err := readTruths([]byte(`{"metrics":{"checks":{"passes":3,"fails":2},` +
-		`"checks{truth:seq}":{"passes":3,"fails":0,"thresholds":{"rate==1":false},"value":1},"checks{truth:page}":{"passes":1,"fails":2}}}`))
-	if want := map[string]tally{"seq": {3, 0}, "page": {1, 2}}; err != nil || !reflect.DeepEqual(truths, want) {
-		t.Fatalf("%v, %v, want %v", truths, err, want)
+	ruleCounts, err := readRules([]byte(`{"metrics":{"checks":{"passes":3,"fails":2},` +
+		`"checks{rule:seq}":{"passes":3,"fails":0,"thresholds":{"rate==1":false},"value":1},"checks{rule:page}":{"passes":1,"fails":2}}}`))
+	if want := map[string]checkCount{"seq": {3, 0}, "page": {1, 2}}; err != nil || !reflect.DeepEqual(ruleCounts, want) {
+		t.Fatalf("%v, %v, want %v", ruleCounts, err, want)
 	}
-	found, missed := judge(truths)
+	found, missed := judge(ruleCounts)
 	if !reflect.DeepEqual(found, []string{"page"}) || !reflect.DeepEqual(missed, []string{"seq"}) {
 		t.Errorf("found %v, missed %v", found, missed)
 	}

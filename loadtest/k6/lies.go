@@ -33,7 +33,7 @@ func (t *tongue) refuses(path string) bool {
 
 // frame is what a frame to a client becomes: one lie at most each.
 func (t *tongue) frame(frame []byte) [][]byte {
-	one := func(said string) [][]byte { return [][]byte{[]byte(said)} }
+	one := func(output string) [][]byte { return [][]byte{[]byte(output)} }
 	text := string(frame)
 	is := func(kind string) bool { return strings.Contains(text, `"type":"`+kind+`"`) }
 	switch {

@@ -35,7 +35,7 @@ type options struct {
 	k6, server, game string
 	within           time.Duration
 	script           string
-	told             []string // NAME=VALUE for the script
+	env              []string // NAME=VALUE for the script
 }
 
 // usual is the game of all runs but the short one and a spike.
@@ -60,11 +60,11 @@ func main() {
 	flag.StringVar(&o.game, "game", usual, "settings of the game demo, as YAML in braces")
 	flag.DurationVar(&o.within, "within", 24*time.Hour, "after which the run has failed, and is ended")
 	flag.Parse()
-	if o.script, o.told = flag.Arg(0), flag.Args(); o.script == "" {
+	if o.script, o.env = flag.Arg(0), flag.Args(); o.script == "" {
 		fmt.Fprintln(os.Stderr, "k6: name a script of loadtest/k6, such as duel")
 		os.Exit(2)
 	}
-	o.told = o.told[1:]
+	o.env = o.env[1:]
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "k6:", err)
 		os.Exit(1)
@@ -92,7 +92,7 @@ func run(o options) (err error) {
 	short := o.script == "short"
 	if short {
 		o.game = quick
-		o.told = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, o.told...)
+		o.env = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, o.env...)
 	}
 	if o.script == "spike" && o.game == usual { // before, while and after it matches begin and end
 		o.game = quick
@@ -102,8 +102,8 @@ func run(o options) (err error) {
 		return err
 	}
 	defer done()
-	k := k6{binary: o.k6, script: filepath.Join(dir, o.script+".js"), told: append(o.told, "KEY_FILE="+server.KeyFile(), "KEY_ID="+harness.KeyID)}
-	err = k.honest(ctx, server.URL, server.Ops, short)
+	k := k6{binary: o.k6, script: filepath.Join(dir, o.script+".js"), env: append(o.env, "KEY_FILE="+server.KeyFile(), "KEY_ID="+harness.KeyID)}
+	err = k.runUnmodified(ctx, server.URL, server.Ops, short)
 	if err == nil && short {
 		err = k.lied(ctx, server.URL, server.Ops)
 	}

@@ -1,11 +1,11 @@
 // What CI runs: a few seconds of duels, arenas, readers and behaviours at once,
-// with every truth checked. How swift it is, is not asked.
+// with every rule checked. How swift it is, is not asked.
 //
 //   go run ./loadtest/k6 short
 
 import { duration, vus } from './lib/env.js';
 import { matches, ofMatches, thresholds } from './lib/checks.js';
-import { checkBooks } from './lib/server.js';
+import { checkBehaviourTotals } from './lib/server.js';
 import { needKey, report } from './behaviours.js';
 import { hold } from './arena.js';
 import { read, readAll, watchBoard } from './boards.js';
@@ -21,7 +21,7 @@ export const options = {
     watchers: constant('watchers', 1),
     behaviours: constant('behaviours', 1),
   },
-  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'watch', 'taken', 'books'], { matches: ['count>0'] }),
+  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'watch', 'taken', 'totals'], { matches: ['count>0'] }),
 };
 
 export function setup() {
@@ -38,5 +38,5 @@ export const watchers = () => watchBoard('all', 'value');
 // teardown looks at what there may have been no time for.
 export function teardown() {
   readAll();
-  checkBooks();
+  checkBehaviourTotals();
 }

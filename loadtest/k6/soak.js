@@ -5,7 +5,7 @@
 
 import { duration, ops, seconds, vus } from './lib/env.js';
 import { matches, ofMatches, swift, thresholds } from './lib/checks.js';
-import { checkBooks, watchGrowth } from './lib/server.js';
+import { checkBehaviourTotals, watchGrowth } from './lib/server.js';
 import { needKey, report } from './behaviours.js';
 import { hold } from './arena.js';
 import { read, watch } from './boards.js';
@@ -23,7 +23,7 @@ export const options = {
     behaviours: constant('behaviours', 0.1),
     ...(ops ? { server: { executor: 'per-vu-iterations', exec: 'server', vus: 1, maxDuration: `${Math.ceil(seconds(duration)) + 30}s` } } : {}),
   },
-  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'watch', 'taken', ...(ops ? ['books', 'flat'] : [])], { ...swift, matches: ['count>0'] }),
+  thresholds: thresholds([...ofMatches, 'same', 'first', 'page', 'explain', 'watch', 'taken', ...(ops ? ['totals', 'flat'] : [])], { ...swift, matches: ['count>0'] }),
 };
 
 export function setup() {
@@ -33,4 +33,4 @@ export function setup() {
 
 export { duel as duels, hold as arenas, read as boards, watch as watchers, report as behaviours };
 export const server = () => watchGrowth(seconds(duration));
-export const teardown = checkBooks;
+export const teardown = checkBehaviourTotals;

@@ -19,31 +19,31 @@ const breached = 99
 // k6 is how a script is run.
 type k6 struct {
 	binary, script string
-	told           []string
+	env            []string
 }
 
-// tally is how often a truth held and did not.
-type tally struct{ Passes, Fails int }
+// checkCount counts how often a rule held and how often it was broken.
+type checkCount struct{ Passes, Fails int }
 
-// honest runs the script against the server; whole demands that each of its
-// truths was looked at.
-func (k k6) honest(ctx context.Context, url, ops string, whole bool) error {
-	code, truths, said, err := k.run(ctx, url, ops)
+// runUnmodified runs the script against the server; whole demands that each of its
+// rules was checked.
+func (k k6) runUnmodified(ctx context.Context, url, ops string, whole bool) error {
+	code, ruleCounts, output, err := k.run(ctx, url, ops)
 	if err != nil {
 		return err
 	}
-	fmt.Print(said)
+	fmt.Print(output)
 	if code != 0 {
 		return fmt.Errorf("k6 ended with %d: what it says above was untrue, or too slow", code)
 	}
 	var missed []string
-	for name, t := range truths {
+	for name, t := range ruleCounts {
 		if t.Passes == 0 && name != "refusal" { // nobody need be refused
 			missed = append(missed, name)
 		}
 	}
-	if whole && (len(missed) > 0 || len(truths) == 0) {
-		return fmt.Errorf("of %d truths these were never looked at: %v", len(truths), missed)
+	if whole && (len(missed) > 0 || len(ruleCounts) == 0) {
+		return fmt.Errorf("%d rules; these were never checked: %v", len(ruleCounts), missed)
 	}
 	return nil
 }
@@ -55,44 +55,44 @@ func (k k6) lied(ctx context.Context, url, ops string) error {
 		return err
 	}
 	defer stop()
-	books, stopBooks, err := lie(ctx, ops)
+	proxy, stopProxy, err := lie(ctx, ops)
 	if err != nil {
 		return err
 	}
-	defer stopBooks()
-	k.told = append(k.told, "PATIENCE=5", "GRACE=5s") // who waits for what was kept from them need not be waited for
-	code, truths, said, err := k.run(ctx, front, books)
+	defer stopProxy()
+	k.env = append(k.env, "PUSH_TIMEOUT=5", "GRACE=5s") // who waits for what was kept from them need not be waited for
+	code, ruleCounts, output, err := k.run(ctx, front, proxy)
 	if err != nil {
 		return err
 	}
-	found, missed := judge(truths)
+	found, missed := judge(ruleCounts)
 	fmt.Printf("lies found: %v\n", found)
 	if code != breached || len(missed) > 0 {
-		return fmt.Errorf("%s\nk6 was lied to, ended with %d and did not find: %v", said, code, missed)
+		return fmt.Errorf("%s\nk6 was lied to, ended with %d and did not find: %v", output, code, missed)
 	}
 	return nil
 }
 
-// judge says of which truths a breach was found, and of which none.
-func judge(truths map[string]tally) (found, missed []string) {
-	for _, name := range slices.Sorted(maps.Keys(truths)) {
-		if truths[name].Fails > 0 {
+// judge sorts the rules by whether a breach was found.
+func judge(ruleCounts map[string]checkCount) (found, missed []string) {
+	for _, name := range slices.Sorted(maps.Keys(ruleCounts)) {
+		if ruleCounts[name].Fails > 0 {
 			found = append(found, name)
 		} else {
 			missed = append(missed, name)
 		}
 	}
-	if len(truths) == 0 {
+	if len(ruleCounts) == 0 {
 		missed = []string{"any"}
 	}
 	return found, missed
 }
 
-// run gives k6's exit code, its truths and all it said.
-func (k k6) run(ctx context.Context, url, ops string) (code int, truths map[string]tally, said string, err error) {
+// run returns the exit code of k6, the counts of its rules and its output.
+func (k k6) run(ctx context.Context, url, ops string) (code int, ruleCounts map[string]checkCount, output string, err error) {
 	export := filepath.Join(filepath.Dir(k.script), "summary.json")
 	cmd := exec.CommandContext(ctx, k.binary, "run", "--quiet", "--no-color", "--address", "127.0.0.1:0", "--summary-export", export, k.script)
-	cmd.Env = append(append(os.Environ(), "K6_NO_USAGE_REPORT=true", "URL="+url, "OPS="+ops), k.told...)
+	cmd.Env = append(append(os.Environ(), "K6_NO_USAGE_REPORT=true", "URL="+url, "OPS="+ops), k.env...)
 	out, err := cmd.CombinedOutput()
 	var ended *exec.ExitError
 	if errors.As(err, &ended) && ended.ExitCode() == breached {
@@ -104,29 +104,29 @@ func (k k6) run(ctx context.Context, url, ops string) (code int, truths map[stri
 	if err != nil {
 		return code, nil, "", err
 	}
-	truths, err = readTruths(raw)
-	return code, truths, string(out), err
+	ruleCounts, err = readRules(raw)
+	return code, ruleCounts, string(out), err
 }
 
-// readTruths reads them from the summary that k6 exports.
-func readTruths(summary []byte) (map[string]tally, error) {
+// readRules reads them from the summary that k6 exports.
+func readRules(summary []byte) (map[string]checkCount, error) {
 	var s struct {
 		Metrics map[string]json.RawMessage `json:"metrics"`
 	}
 	if err := json.Unmarshal(summary, &s); err != nil {
 		return nil, err
 	}
-	truths := make(map[string]tally)
+	ruleCounts := make(map[string]checkCount)
 	for name, raw := range s.Metrics {
-		truth, ok := strings.CutPrefix(name, "checks{truth:")
+		rule, ok := strings.CutPrefix(name, "checks{rule:")
 		if !ok {
 			continue
 		}
-		var t tally
+		var t checkCount
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		truths[strings.TrimSuffix(truth, "}")] = t
+		ruleCounts[strings.TrimSuffix(rule, "}")] = t
 	}
-	return truths, nil
+	return ruleCounts, nil
 }

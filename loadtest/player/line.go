@@ -25,13 +25,13 @@ type fastConn struct {
 }
 
 const (
-	mostFrame = 1 << 20 // of a server
-	finalBit  = 0x80
-	maskBit   = 0x80
-	textFrame = 1
-	bye       = 8
-	ping      = 9
-	pong      = 10
+	mostFrame  = 1 << 20 // of a server
+	finalBit   = 0x80
+	maskBit    = 0x80
+	textFrame  = 1
+	closeFrame = 8
+	ping       = 9
+	pong       = 10
 )
 
 func newFastConn(c net.Conn) *fastConn { return &fastConn{Conn: c, in: make([]byte, readBuffer)} }
@@ -143,7 +143,7 @@ func (l *fastConn) deal(take func([]byte) (bool, error)) (done bool, err error) 
 			done, err = take(payload)
 		case finalBit | ping:
 			err = l.write(pong, payload)
-		case finalBit | bye:
+		case finalBit | closeFrame:
 			err = fmt.Errorf("closed: %q", payload)
 		default:
 			err = fmt.Errorf("a frame that begins with %#x", first)

@@ -19,7 +19,7 @@ func (o *options) measure(ctx context.Context, store string, nodes int, kind str
 		return nil, err
 	}
 	all = append(all, rest)
-	c := newCrowd(s)
+	c := newClients(s)
 	defer c.leave()
 	c.pause.Store(int64(o.thinking(kind)))
 	if err := o.seat(ctx, c, kind); err != nil {
@@ -56,7 +56,7 @@ func (o *options) thinking(kind string) time.Duration {
 	return all
 }
 
-func (o *options) seat(ctx context.Context, c *crowd, kind string) error {
+func (o *options) seat(ctx context.Context, c *clients, kind string) error {
 	if err := c.enter(ctx, o.players); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (o *options) seat(ctx context.Context, c *crowd, kind string) error {
 
 // resting measures nodes that nobody plays at, and what Redis holds for them.
 func (s *stage) resting(ctx context.Context, o *options) (r Run, empty float64, err error) {
-	nobody := newCrowd(s)
+	nobody := newClients(s)
 	if err := nobody.wait(ctx, o.warm); err != nil {
 		return r, 0, err
 	}
@@ -90,7 +90,7 @@ func (s *stage) resting(ctx context.Context, o *options) (r Run, empty float64, 
 }
 
 // loaded measures those who play; Redis held so much before they did.
-func (s *stage) loaded(ctx context.Context, o *options, c *crowd, empty float64) (r Run, err error) {
+func (s *stage) loaded(ctx context.Context, o *options, c *clients, empty float64) (r Run, err error) {
 	if err := c.wait(ctx, o.warm); err != nil {
 		return r, err
 	}

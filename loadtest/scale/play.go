@@ -16,8 +16,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// crowd is all who play.
-type crowd struct {
+// clients is all who play.
+type clients struct {
 	stage   *stage
 	players []*player.Player
 	hosts   []*player.Player
@@ -33,20 +33,20 @@ type crowd struct {
 	answers float64                 // so far
 }
 
-// patience bounds how long a crowd plays.
-const patience = time.Hour
+// replyTimeout bounds how long a crowd plays.
+const replyTimeout = time.Hour
 
-func newCrowd(s *stage) *crowd {
-	return &crowd{stage: s, over: make(chan struct{}), failed: make(chan error, 1), latency: newLatency()}
+func newClients(s *stage) *clients {
+	return &clients{stage: s, over: make(chan struct{}), failed: make(chan error, 1), latency: newLatency()}
 }
 
 func newLatency() *hdrhistogram.Histogram { return hdrhistogram.New(1, 60_000_000, 3) }
 
 // node is the one that a number comes to: all have as many.
-func (c *crowd) node(n int) string { return c.stage.servers[n%len(c.stage.servers)].URL }
+func (c *clients) node(n int) string { return c.stage.servers[n%len(c.stage.servers)].URL }
 
 // enter connects as many players, over all nodes.
-func (c *crowd) enter(ctx context.Context, n int) error {
+func (c *clients) enter(ctx context.Context, n int) error {
 	c.players = make([]*player.Player, n)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
@@ -65,7 +65,7 @@ func (c *crowd) enter(ctx context.Context, n int) error {
 
 // arenas seats all in as many arenas, of which each is on all nodes, and starts
 // these.
-func (c *crowd) arenas(ctx context.Context, n int) error {
+func (c *clients) arenas(ctx context.Context, n int) error {
 	var starts []func() error
 	for nth := range n {
 		host, made, err := harness.MakeArena(ctx, c.node(nth), protocol.NewArena{
@@ -87,7 +87,7 @@ func (c *crowd) arenas(ctx context.Context, n int) error {
 	for _, p := range c.players {
 		d := c.contender(p)
 		c.begin(func() error {
-			if err := errors.Join(p.SetReadTimeout(patience), d.Play()); err != nil {
+			if err := errors.Join(p.SetReadTimeout(replyTimeout), d.Play()); err != nil {
 				return err
 			}
 			c.once.Do(func() { close(c.over) })
@@ -101,7 +101,7 @@ func (c *crowd) arenas(ctx context.Context, n int) error {
 }
 
 // duels has all meet in duels, one after another.
-func (c *crowd) duels() {
+func (c *clients) duels() {
 	for _, p := range c.players {
 		d := c.contender(p)
 		join := func() error {
@@ -110,7 +110,7 @@ func (c *crowd) duels() {
 		}
 		d.Other = func(frame []byte) error { return player.Joining(frame, join) }
 		c.begin(func() error {
-			err := p.SetReadTimeout(patience)
+			err := p.SetReadTimeout(replyTimeout)
 			for err == nil {
 				if err = join(); err == nil {
 					err = d.Play()
@@ -121,12 +121,12 @@ func (c *crowd) duels() {
 	}
 }
 
-func (c *crowd) contender(p *player.Player) *player.Contender {
+func (c *clients) contender(p *player.Player) *player.Contender {
 	return &player.Contender{Player: p, Value: `"wrong"`, Pause: &c.pause, Took: c.took}
 }
 
 // begin does something beside the rest; the first fault is told.
-func (c *crowd) begin(work func() error) {
+func (c *clients) begin(work func() error) {
 	c.playing.Go(func() error {
 		if err := work(); err != nil && !c.ending.Load() {
 			select {
@@ -138,7 +138,7 @@ func (c *crowd) begin(work func() error) {
 	})
 }
 
-func (c *crowd) took(r player.Reply) {
+func (c *clients) took(r player.Reply) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answers++
@@ -146,7 +146,7 @@ func (c *crowd) took(r player.Reply) {
 }
 
 // taken is what answers took since it was called last, and how many there were so far.
-func (c *crowd) taken() (latency *hdrhistogram.Histogram, answers float64) {
+func (c *clients) taken() (latency *hdrhistogram.Histogram, answers float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	latency, c.latency = c.latency, newLatency()
@@ -155,7 +155,7 @@ func (c *crowd) taken() (latency *hdrhistogram.Histogram, answers float64) {
 
 // wait waits, at most until an arena is over; an error says that a player could
 // not go on.
-func (c *crowd) wait(ctx context.Context, span time.Duration) error {
+func (c *clients) wait(ctx context.Context, span time.Duration) error {
 	select {
 	case err := <-c.failed:
 		return err
@@ -172,7 +172,7 @@ func (c *crowd) wait(ctx context.Context, span time.Duration) error {
 }
 
 // leave ends all connections, and waits for all who played.
-func (c *crowd) leave() {
+func (c *clients) leave() {
 	c.ending.Store(true)
 	for _, p := range append(c.players, c.hosts...) {
 		if p != nil {

@@ -79,13 +79,13 @@ func (s *stage) readInside(ctx context.Context, r *reading) error {
 }
 
 func readMaster(ctx context.Context, client *redis.Client) (m master, err error) {
-	told, err := client.Info(ctx, "everything").Result()
+	text, err := client.Info(ctx, "everything").Result()
 	if err != nil {
 		return m, err
 	}
 	info := make(map[string]string)
 	m.calls = make(map[string]int64)
-	for line := range strings.Lines(told) {
+	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		info[key] = value
 		if command, ok := strings.CutPrefix(key, "cmdstat_"); ok {

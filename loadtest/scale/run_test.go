@@ -60,11 +60,11 @@ func TestComplete(t *testing.T) {
 }
 
 // A fault is told also where an arena is over at the same time.
-func TestFaultIsTold(t *testing.T) {
+func TestFaultIsReported(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("refused")
 	for range 64 {
-		c := newCrowd(new(stage))
+		c := newClients(new(stage))
 		c.begin(func() error { return fault })
 		_ = c.playing.Wait() // the fault is told otherwise
 		close(c.over)

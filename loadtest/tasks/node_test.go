@@ -24,7 +24,7 @@ var payload = []byte(`"` + strings.Repeat("x", taskBytes-2) + `"`)
 type node struct {
 	*ledger.Ledger
 
-	bell      taskqueue.Notifier
+	notifier  taskqueue.Notifier
 	intake    *taskqueue.Batcher
 	enqueued  atomic.Int64 // also makes keys
 	completed atomic.Int64 // on disk
@@ -33,7 +33,7 @@ type node struct {
 func openNode(b *testing.B, c ledger.Config) *node {
 	b.Helper()
 	n := &node{}
-	c.Wake, c.Logger = n.bell.Notify, slog.New(slog.DiscardHandler)
+	c.Wake, c.Logger = n.notifier.Notify, slog.New(slog.DiscardHandler)
 	l, err := ledger.Open(b.Context(), c)
 	if err != nil {
 		b.Fatal(err)
@@ -80,10 +80,10 @@ func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
 	w := taskqueue.NewWorkers(taskqueue.Config{
-		Claims: n, Notifier: &n.bell, Logger: logger, Registry: prometheus.NewRegistry(),
+		Claims: n, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
 		Services: []taskqueue.Service{{Kind: kind, Handle: handle, Concurrency: *workers}},
 	})
-	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: &n.bell, Logger: logger, Registry: prometheus.NewRegistry()})
+	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry()})
 	ctx, cancel := context.WithCancel(b.Context())
 	var running errgroup.Group
 	running.Go(func() error { return w.Run(ctx) })

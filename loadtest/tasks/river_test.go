@@ -31,11 +31,11 @@ func driveRiver(b *testing.B, binary string, p *postgres) figures {
 		"-database", p.fresh(b), "-conns", fmt.Sprint(riverConns), "-bytes", fmt.Sprint(taskBytes), "-topics", fmt.Sprint(*topics),
 		"-producers", fmt.Sprint(*producers), "-singles", fmt.Sprint(*singles), "-batched", fmt.Sprint(*batched),
 		"-workers", fmt.Sprint(*workers), fmt.Sprintf("-unique=%t", *unique))
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	var output bytes.Buffer
+	cmd.Stderr = &output
 	out, err := cmd.Output()
 	if err != nil {
-		b.Fatalf("peers: %v: %s", err, told.String())
+		b.Fatalf("peers: %v: %s", err, output.String())
 	}
 	var f figures
 	if err := json.Unmarshal(out, &f); err != nil {

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// stampBytes are the digits of epoch ms, with which an event begins.
-const stampBytes = 13
+// timestampBytes are the digits of epoch ms, with which an event begins.
+const timestampBytes = 13
 
 // queue takes events through asynq, no more at a time than the window.
 type queue struct {
@@ -38,7 +38,7 @@ func newQueue(client *asynq.Client, o options) *queue {
 
 // produce offers until ctx ends.
 func (q *queue) produce(ctx context.Context) error {
-	padding := strings.Repeat("x", max(0, q.bytes-stampBytes))
+	padding := strings.Repeat("x", max(0, q.bytes-timestampBytes))
 	var group errgroup.Group
 	for p := range q.producers {
 		group.Go(func() error {
@@ -59,7 +59,7 @@ func (q *queue) produce(ctx context.Context) error {
 
 // ProcessTask reports an event.
 func (q *queue) ProcessTask(_ context.Context, task *asynq.Task) error {
-	at, err := strconv.ParseInt(string(task.Payload()[:stampBytes]), 10, 64)
+	at, err := strconv.ParseInt(string(task.Payload()[:timestampBytes]), 10, 64)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ type contender struct {
 }
 
 const (
-	patience = 3 * time.Second // for a reply, until another node is tried
-	giveUp   = 30 * time.Second
+	replyTimeout = 3 * time.Second // for a reply, until another node is tried
+	giveUp       = 30 * time.Second
 )
 
 // gather makes the players, before anything is done to the nodes.
@@ -48,7 +48,7 @@ func (o *checker) gather(ctx context.Context) ([]*contender, error) {
 func (o *checker) roamer(g player.Guest, dice *rand.Rand) *player.Roamer {
 	server := ""
 	return &player.Roamer{
-		Guest: g, ReplyTimeout: patience, GiveUp: giveUp,
+		Guest: g, ReplyTimeout: replyTimeout, GiveUp: giveUp,
 		Servers: func(last string) string {
 			server = o.fleet.draw(dice, last)
 			return server

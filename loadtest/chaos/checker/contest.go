@@ -42,10 +42,10 @@ const (
 	stillWithin = 30 * time.Second
 	// freeWithin bounds how long after a match its players may count as playing.
 	freeWithin = 30 * time.Second
-	// linger is how long after the last ticket was taken back a match is waited
+	// lateMatchWait is how long after the last ticket was taken back a match is waited
 	// for that was made before that.
-	linger = 1500 * time.Millisecond
-	look   = 100 * time.Millisecond
+	lateMatchWait = 1500 * time.Millisecond
+	look          = 100 * time.Millisecond
 )
 
 // run asks to get in where that was not done, and plays until an end.

@@ -29,7 +29,7 @@ func (c *contest) left() {
 	case c.leaving:
 		c.gone = true
 		if c.offer == nil {
-			c.at = time.Now().Add(linger)
+			c.at = time.Now().Add(lateMatchWait)
 		}
 	default:
 		c.Ask(c.kind, c.data)

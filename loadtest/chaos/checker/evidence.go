@@ -20,7 +20,7 @@ type evidence struct {
 func (r *round) evidence(s *share) evidence {
 	g := s.answers[r.asked.Question]
 	result := r.result(s.player)
-	own, told := s.owns[r.asked.Question]
+	own, shown := s.owns[r.asked.Question]
 	switch {
 	case g != nil && g.reply != nil:
 		return r.judged(g.raw, g.said.ElapsedMS)
@@ -28,10 +28,10 @@ func (r *round) evidence(s *share) evidence {
 		return evidence{}
 	case result != nil && result.ElapsedMS != nil:
 		return r.judged(result.Given, *result.ElapsedMS)
-	case told && own.ElapsedMS != nil:
+	case shown && own.ElapsedMS != nil:
 		return r.judged(own.Given, *own.ElapsedMS)
 	}
-	return evidence{unsure: result == nil && !told}
+	return evidence{unsure: result == nil && !shown}
 }
 
 func (r *round) extended() bool { return r.closesAt > r.asked.ClosesAt }

@@ -132,9 +132,9 @@ func (f *fleet) heal(n *node) {
 
 // token mints a host's token with the key that the nodes share.
 func (f *fleet) token(ctx context.Context, sub string) (string, error) {
-	var told strings.Builder
+	var shown strings.Builder
 	cmd := f.Server.with(ctx, append([]string{"token", "--game=demo", "--role=host", "--sub=" + sub}, f.settings...)...)
-	cmd.Stderr = &told
+	cmd.Stderr = &shown
 	held, err := cmd.StdinPipe()
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func (f *fleet) token(ctx context.Context, sub string) (string, error) {
 	defer held.Close()
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("server token: %w: %s", err, told.String())
+		return "", fmt.Errorf("server token: %w: %s", err, shown.String())
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -121,7 +121,7 @@ func (h *holder) make(ctx context.Context, a protocol.NewArena) error {
 }
 
 func makeArena(ctx context.Context, server, token string, a protocol.NewArena) (protocol.ArenaMade, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
 	return player.NewArena(ctx, server, "demo", token, a)
 }

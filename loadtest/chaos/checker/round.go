@@ -38,7 +38,7 @@ func (j *judgement) known(r *round) map[string]evidence {
 		}
 		if !t.out {
 			known[player] = e
-			j.stamp(r, j.shares[player])
+			j.checkTimes(r, j.shares[player])
 		} else if e.accepted {
 			j.addViolation("question %d: the answer of %s was accepted, who was out", r.asked.Question, player)
 		}
@@ -70,8 +70,8 @@ func scoreOf(known map[string]evidence) (t score) {
 // sealGraceMS is how long after closes_at a question is sealed.
 const sealGraceMS = 150
 
-// stamp checks the instants of an accepted answer.
-func (j *judgement) stamp(r *round, s *share) {
+// checkTimes checks the instants of an accepted answer.
+func (j *judgement) checkTimes(r *round, s *share) {
 	g := s.answers[r.asked.Question]
 	if g == nil || g.reply == nil {
 		return

@@ -67,7 +67,7 @@ func (a *attacker) ask(ctx context.Context, worker int, c call) reply {
 	}
 	r, err := http.NewRequestWithContext(ctx, c.method, url+c.path, strings.NewReader(c.body))
 	if err != nil {
-		a.untrue("a request of our own is wrong: %v", err)
+		a.addViolation("a request of our own is wrong: %v", err)
 		return reply{}
 	}
 	if c.body != "" {
@@ -118,10 +118,10 @@ func (a *attacker) asked(what, of string, answer *http.Response, body []byte) {
 	again := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 	switch {
 	case again && answer.Header.Get("Retry-After") == "":
-		a.untrue("%.80s was answered with %d without a Retry-After", what, status)
+		a.addViolation("%.80s was answered with %d without a Retry-After", what, status)
 	case status >= 500 && status != http.StatusServiceUnavailable && of != "bare ":
-		a.untrue("%.80s was answered with %d: %.200s", what, status, body)
+		a.addViolation("%.80s was answered with %d: %.200s", what, status, body)
 	case bytes.Contains(body, []byte("goroutine ")), bytes.Contains(body, []byte("panic")):
-		a.untrue("%.80s shows the inside of the server: %.200s", what, body)
+		a.addViolation("%.80s shows the inside of the server: %.200s", what, body)
 	}
 }

@@ -118,12 +118,12 @@ func newAttacker(o Order) *attacker {
 
 func (a *attacker) close() { a.clients.close() }
 
-// swarm has workers, as many as there may be sockets and at most so many, do one
+// playBots has workers, as many as there may be sockets and at most so many, do one
 // thing after the other at the order's pace until its time is over.
-func (a *attacker) swarm(ctx context.Context, most int, one func(ctx context.Context, worker int)) {
+func (a *attacker) playBots(ctx context.Context, most int, one func(ctx context.Context, worker int)) {
 	ctx, cancel := context.WithDeadline(ctx, a.until)
 	defer cancel()
-	a.crowd(ctx, most, one)
+	a.runWorkers(ctx, most, one)
 }
 
 // rounds has workers go through cases in turn, until the order's time is over
@@ -169,7 +169,7 @@ func (a *attacker) granted(what string, times int64, each int, period time.Durat
 	elapsed := time.Since(a.until) + a.For
 	most := float64(len(a.Sources)) * (1 + float64(each)*(1+float64(elapsed)/float64(period)))
 	if each > 0 && float64(times) > most {
-		a.untrue("%d addresses were granted %d %s, at most %.0f may be", len(a.Sources), times, what, most)
+		a.addViolation("%d addresses were granted %d %s, at most %.0f may be", len(a.Sources), times, what, most)
 	}
 }
 
@@ -182,7 +182,7 @@ func (a *attacker) refused(how string) {
 // mostUntrue bounds what is kept of untruths.
 const mostUntrue = 12
 
-func (a *attacker) untrue(format string, args ...any) {
+func (a *attacker) addViolation(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	line := a.Kind + ": " + fmt.Sprintf(format, args...)

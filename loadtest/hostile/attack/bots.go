@@ -78,7 +78,7 @@ func (b *bot) play(ctx context.Context) {
 		switch {
 		case err == nil && f.Type != protocol.TypeError && f.closed == 0:
 			b.take(ctx, f)
-		case !b.heard(ctx, f, err):
+		case !b.checkReply(ctx, f, err):
 			return
 		}
 		if b.match == "" && time.Now().After(b.until) {
@@ -104,16 +104,16 @@ func (b *bot) try(match string, question int, given protocol.Given) {
 	b.send(protocol.TypeAnswer, protocol.Answer{Match: match, Question: &question, Given: given}, attempt{question, string(raw), match != b.match})
 }
 
-func (b *bot) take(ctx context.Context, f heardFrame) {
+func (b *bot) take(ctx context.Context, f receivedFrame) {
 	switch f.Type {
 	case protocol.TypeMatchFound:
 		b.match = f.Match
 		for _, question := range []int{0, 1, -1, 99} {
-			b.try(b.match, question, guess("single", 0))
+			b.try(b.match, question, randomAnswer("single", 0))
 		}
-		b.try("m_nobody", 0, guess("single", 0))
+		b.try("m_nobody", 0, randomAnswer("single", 0))
 		if b.Match != "" {
-			b.try(b.Match, 0, guess("single", 0))
+			b.try(b.Match, 0, randomAnswer("single", 0))
 		}
 	case protocol.TypeQuestion:
 		var q protocol.Question
@@ -141,15 +141,15 @@ func (b *bot) answer(ctx context.Context, q protocol.Question) {
 	}
 	b.asked[q.Question] = &asked{q, map[string]bool{}, false}
 	if at, early := b.early[q.Question]; early && at < q.OpensAt {
-		b.untrue("an answer of %d was accepted %d ms before question %d of %s was open", at, q.OpensAt-at, q.Question, b.match)
+		b.addViolation("an answer of %d was accepted %d ms before question %d of %s was open", at, q.OpensAt-at, q.Question, b.match)
 	}
-	b.try(b.match, q.Question, guess(q.Kind, 0))
-	b.try(b.match, q.Question, guess(q.Kind, 0))
+	b.try(b.match, q.Question, randomAnswer(q.Kind, 0))
+	b.try(b.match, q.Question, randomAnswer(q.Kind, 0))
 	if q.Question%3 == 1 {
 		b.doubleUp(ctx)
 	}
-	b.try(b.match, q.Question, guess(q.Kind, 1))
-	b.try(b.match, q.Question+1, guess("single", 0))
+	b.try(b.match, q.Question, randomAnswer(q.Kind, 1))
+	b.try(b.match, q.Question+1, randomAnswer("single", 0))
 }
 
 // doubleUp opens a second connection while answers of the first are on the way,
@@ -167,7 +167,7 @@ func (b *bot) doubleUp(ctx context.Context) {
 			b.answered(f)
 			continue
 		}
-		if !b.heard(ctx, f, err) {
+		if !b.checkReply(ctx, f, err) {
 			break
 		}
 	}
@@ -175,8 +175,8 @@ func (b *bot) doubleUp(ctx context.Context) {
 	b.send(protocol.TypeMatchSync, protocol.Resume{Match: b.match}, attempt{})
 }
 
-// guess is the nth guess at a question of a kind.
-func guess(kind string, n int) protocol.Given {
+// randomAnswer is the nth guess at a question of a kind.
+func randomAnswer(kind string, n int) protocol.Given {
 	switch kind {
 	case "single", "boolean":
 		return protocol.Given{Choice: &n}

@@ -26,7 +26,7 @@ func (a *attacker) tryRandomCodes(ctx context.Context) {
 					a.lookForCode(ctx, worker, &wrong)
 					continue
 				}
-				if s, err := a.greet(ctx, worker, a.token("bad_guess_"+rand.Text()[:8])); err == nil {
+				if s, err := a.greet(ctx, worker, a.token("code_attempt_"+rand.Text()[:8])); err == nil {
 					for more := true; more; more = more && a.next(ctx) {
 						more = a.tryCode(ctx, s, &wrong)
 					}
@@ -42,10 +42,10 @@ func (a *attacker) tryRandomCodes(ctx context.Context) {
 func code() string { return fmt.Sprintf("%06d", dice(1_000_000)) }
 
 func (a *attacker) lookForCode(ctx context.Context, worker int, wrong *atomic.Int64) {
-	guess := code()
-	switch a.ask(ctx, worker, call{method: "GET", path: "/v1/games/demo/arenas/" + guess}).status {
+	randomCode := code()
+	switch a.ask(ctx, worker, call{method: "GET", path: "/v1/games/demo/arenas/" + randomCode}).status {
 	case http.StatusOK:
-		a.untrue("the code %s was found over HTTP", guess)
+		a.addViolation("the code %s was found over HTTP", randomCode)
 	case http.StatusNotFound:
 		wrong.Add(1)
 	}
@@ -53,16 +53,16 @@ func (a *attacker) lookForCode(ctx context.Context, worker int, wrong *atomic.In
 
 // tryCode tries to join with a code, and says whether the connection goes on.
 func (a *attacker) tryCode(ctx context.Context, s *socket, wrong *atomic.Int64) bool {
-	guess := code()
-	if s.text(`{"id":9,"type":"arena.join","data":{"code":"`+guess+`"}}`) != nil {
+	randomCode := code()
+	if s.text(`{"id":9,"type":"arena.join","data":{"code":"`+randomCode+`"}}`) != nil {
 		return false
 	}
 	f, err := s.next(callWithin)
 	switch {
 	case f.Type == protocol.TypeArenaJoined:
-		a.untrue("the code %s was found over a websocket", guess)
+		a.addViolation("the code %s was found over a websocket", randomCode)
 	case f.Type == protocol.TypeError && refusal(f).Code == protocol.CodeNotFound:
 		wrong.Add(1)
 	}
-	return a.heard(ctx, f, err)
+	return a.checkReply(ctx, f, err)
 }

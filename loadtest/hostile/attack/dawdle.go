@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A dawdler begins something and goes on byte by byte; by is when a server has
+// A slowClient begins something and goes on byte by byte; by is when a server has
 // to have cut it off.
-type dawdler struct {
+type slowClient struct {
 	name  string
 	begin func(a *attacker, ctx context.Context, worker int) (net.Conn, error)
 	drip  string // what follows, one byte at a time; "" for silence
@@ -25,7 +25,7 @@ const (
 	slack = 7 * time.Second
 )
 
-var slowWriters = []dawdler{
+var slowWriters = []slowClient{
 	{"headers", bare("GET /healthz HTTP/1.1\r\nHost: laststand\r\n"), "X-Slow: " + pad(4000), soon},
 	{"a request line", bare("GET /health"), pad(4000), soon},
 	{"a body", bare("POST /v1/games/demo/guests HTTP/1.1\r\nHost: laststand\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"), pad(900), later},
@@ -34,7 +34,7 @@ var slowWriters = []dawdler{
 	{"a hello in fragments", upgraded(string(encode(opText, []byte("{"), -1))), string(encode(opContinuation, []byte(" "), -1)), soon},
 }
 
-var halfOpen = []dawdler{
+var halfOpen = []slowClient{
 	{"a connection", bare(""), "", soon},
 	{"a connection that was of use once", bare("GET /healthz HTTP/1.1\r\nHost: laststand\r\n\r\n"), "", 2*time.Minute + slack},
 	{"a websocket", upgraded(""), "", soon},
@@ -64,22 +64,22 @@ func upgraded(first string) func(*attacker, context.Context, int) (net.Conn, err
 
 // writeSlowly begins requests, headers, bodies and frames, and goes on byte by
 // byte.
-func (a *attacker) writeSlowly(ctx context.Context) { a.dawdle(ctx, slowWriters) }
+func (a *attacker) writeSlowly(ctx context.Context) { a.runSlowClients(ctx, slowWriters) }
 
 // sayNothing connects and leaves it at that.
-func (a *attacker) sayNothing(ctx context.Context) { a.dawdle(ctx, halfOpen) }
+func (a *attacker) sayNothing(ctx context.Context) { a.runSlowClients(ctx, halfOpen) }
 
-func (a *attacker) dawdle(ctx context.Context, ways []dawdler) {
-	a.crowd(ctx, a.Sockets, func(ctx context.Context, worker int) { a.dawdleOnce(ctx, worker, ways[worker%len(ways)]) })
+func (a *attacker) runSlowClients(ctx context.Context, ways []slowClient) {
+	a.runWorkers(ctx, a.Sockets, func(ctx context.Context, worker int) { a.runSlowClient(ctx, worker, ways[worker%len(ways)]) })
 }
 
 // drippedEvery is how often a dawdler says a byte.
 const drippedEvery = 400 * time.Millisecond
 
-// dawdleOnce keeps on until the server cuts the connection, which it has to do
+// runSlowClient keeps on until the server cuts the connection, which it has to do
 // in time. It gives up itself at the end of the order, if the time has not come
 // by then, unless the order has the patience for it.
-func (a *attacker) dawdleOnce(ctx context.Context, worker int, d dawdler) {
+func (a *attacker) runSlowClient(ctx context.Context, worker int, d slowClient) {
 	conn, err := d.begin(a, ctx, worker)
 	if err != nil {
 		if conn != nil {
@@ -96,7 +96,7 @@ func (a *attacker) dawdleOnce(ctx context.Context, worker int, d dawdler) {
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		defer close(ended)
-		a.hearOut(ctx, conn)
+		a.readUntilClosed(ctx, conn)
 	})
 	defer reader.Wait()
 	defer conn.Close() // before the wait
@@ -105,7 +105,7 @@ func (a *attacker) dawdleOnce(ctx context.Context, worker int, d dawdler) {
 
 // drip goes on byte by byte until the connection has ended, or it is time to give
 // up.
-func (a *attacker) drip(ctx context.Context, conn net.Conn, d dawdler, giveUp time.Time, ended <-chan struct{}) {
+func (a *attacker) drip(ctx context.Context, conn net.Conn, d slowClient, giveUp time.Time, ended <-chan struct{}) {
 	began := time.Now()
 	again := time.NewTicker(drippedEvery)
 	defer again.Stop()
@@ -117,7 +117,7 @@ func (a *attacker) drip(ctx context.Context, conn net.Conn, d dawdler, giveUp ti
 			return
 		case now := <-again.C:
 			if now.Sub(began) > d.by {
-				a.untrue("%s, byte by byte, was let go on for %s", d.name, d.by)
+				a.addViolation("%s, byte by byte, was let go on for %s", d.name, d.by)
 				return
 			}
 			if now.After(giveUp) {
@@ -131,8 +131,8 @@ func (a *attacker) drip(ctx context.Context, conn net.Conn, d dawdler, giveUp ti
 	}
 }
 
-// hearOut reads until the server ends a connection, and notes how.
-func (a *attacker) hearOut(ctx context.Context, conn net.Conn) {
+// readUntilClosed reads until the server ends a connection, and notes how.
+func (a *attacker) readUntilClosed(ctx context.Context, conn net.Conn) {
 	if s, ok := conn.(*socket); ok {
 		a.listen(ctx, s, time.Hour)
 		return

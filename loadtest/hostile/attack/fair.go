@@ -7,7 +7,7 @@ import (
 )
 
 // answered notes what was accepted: one answer to a question, of its own match.
-func (b *bot) answered(f heardFrame) {
+func (b *bot) answered(f receivedFrame) {
 	var said protocol.Answered
 	if f.Re == nil || json.Unmarshal(f.Data, &said) != nil {
 		return
@@ -17,7 +17,7 @@ func (b *bot) answered(f heardFrame) {
 		return // of a match that is over
 	}
 	if what.foreign || what.question != said.Question || what.question < 0 {
-		b.untrue("an answer to question %d of a match of others was accepted: %s", what.question, f.Data)
+		b.addViolation("an answer to question %d of a match of others was accepted: %s", what.question, f.Data)
 		return
 	}
 	q := b.asked[said.Question]
@@ -26,15 +26,15 @@ func (b *bot) answered(f heardFrame) {
 		return
 	}
 	if q.accepted[what.given] = true; len(q.accepted) > 1 {
-		b.untrue("two answers to question %d of %s were accepted: %v", said.Question, b.match, q.accepted)
+		b.addViolation("two answers to question %d of %s were accepted: %v", said.Question, b.match, q.accepted)
 	}
 	if said.ElapsedMS < 0 {
-		b.untrue("an answer was accepted after %d ms", said.ElapsedMS)
+		b.addViolation("an answer was accepted after %d ms", said.ElapsedMS)
 	}
 }
 
 // judge holds what a question gave against what was accepted.
-func (b *bot) judge(f heardFrame) {
+func (b *bot) judge(f receivedFrame) {
 	var closed protocol.QuestionClosed
 	if json.Unmarshal(f.Data, &closed) != nil {
 		return
@@ -47,10 +47,10 @@ func (b *bot) judge(f heardFrame) {
 		q.judged = true
 		b.score += r.Points
 		if r.Points > b.worth(q, r) {
-			b.untrue("question %d of %s gave %d points: %s", closed.Question, b.match, r.Points, f.Data)
+			b.addViolation("question %d of %s gave %d points: %s", closed.Question, b.match, r.Points, f.Data)
 		}
 		if given := string(r.Given); given != "null" && len(q.accepted) == 1 && !q.accepted[given] {
-			b.untrue("question %d of %s counted %s, and %v was accepted", closed.Question, b.match, given, q.accepted)
+			b.addViolation("question %d of %s counted %s, and %v was accepted", closed.Question, b.match, given, q.accepted)
 		}
 	}
 }
@@ -65,19 +65,19 @@ func (b *bot) worth(q *asked, r protocol.QuestionResult) int64 {
 }
 
 // over holds a match's end against its questions.
-func (b *bot) over(f heardFrame) {
+func (b *bot) over(f receivedFrame) {
 	var over protocol.MatchOver
 	if json.Unmarshal(f.Data, &over) != nil {
 		return
 	}
 	for question := range b.early {
 		if b.asked[question] == nil {
-			b.untrue("an answer to question %d of %s was accepted, which was never asked", question, b.match)
+			b.addViolation("an answer to question %d of %s was accepted, which was never asked", question, b.match)
 		}
 	}
 	for _, s := range over.Standings {
 		if s.Player == b.sub && (s.Score > b.score || s.Answered > s.Asked) {
-			b.untrue("%s gave %d points for %d answers to %d questions, and %d were seen", b.match, s.Score, s.Answered, s.Asked, b.score)
+			b.addViolation("%s gave %d points for %d answers to %d questions, and %d were seen", b.match, s.Score, s.Answered, s.Asked, b.score)
 		}
 	}
 	b.served()

@@ -16,7 +16,7 @@ import (
 func (a *attacker) token(sub string) string {
 	token, err := harness.Token("player", sub)
 	if err != nil {
-		a.untrue("a token of our own: %v", err)
+		a.addViolation("a token of our own: %v", err)
 	}
 	return token
 }
@@ -74,7 +74,7 @@ func (a *attacker) flood(ctx context.Context, worker int, token string, frames [
 // floodConnects connects and goes, at each step of the way.
 func (a *attacker) floodConnects(ctx context.Context) {
 	var step atomic.Int64
-	a.swarm(ctx, 128, func(ctx context.Context, worker int) {
+	a.playBots(ctx, 128, func(ctx context.Context, worker int) {
 		now := step.Add(1) % 4
 		if now == 0 {
 			if conn, err := a.dial(ctx, worker); err == nil {
@@ -84,7 +84,7 @@ func (a *attacker) floodConnects(ctx context.Context) {
 		}
 		if now == 1 {
 			if s, err := a.open(ctx, worker, "Origin: https://evil.example\r\n"); err == nil {
-				a.untrue("a page of another origin was let in")
+				a.addViolation("a page of another origin was let in")
 				_ = s.Close()
 			}
 			return
@@ -103,7 +103,7 @@ func (a *attacker) floodConnects(ctx context.Context) {
 // floodHellos says hello with good and bad tokens, again and again.
 func (a *attacker) floodHellos(ctx context.Context) {
 	good := a.token("bad_hello")
-	a.swarm(ctx, 64, func(ctx context.Context, worker int) {
+	a.playBots(ctx, 64, func(ctx context.Context, worker int) {
 		token := good
 		if worker%2 == 0 {
 			token = "eyJhbGciOiJIUzI1NiJ9." + rand.Text() + "." + rand.Text()
@@ -113,7 +113,7 @@ func (a *attacker) floodHellos(ctx context.Context) {
 			return
 		}
 		if token != good {
-			a.untrue("a token of no shape was welcome")
+			a.addViolation("a token of no shape was welcome")
 		}
 		a.served()
 		_ = s.Close()
@@ -135,7 +135,7 @@ func (a *attacker) floodGuests(ctx context.Context) {
 // what the addresses that they really come from may make.
 func (a *attacker) countGuests(ctx context.Context, header func(n int) http.Header) {
 	var asked, made atomic.Int64
-	a.swarm(ctx, 64, func(ctx context.Context, worker int) {
+	a.playBots(ctx, 64, func(ctx context.Context, worker int) {
 		if a.guest(ctx, worker, header(int(asked.Add(1)))).status == http.StatusCreated {
 			made.Add(1)
 		}
@@ -156,11 +156,11 @@ func (a *attacker) spoofAddresses(ctx context.Context) {
 
 // floodLookups asks for nicknames.
 func (a *attacker) floodLookups(ctx context.Context) {
-	var told atomic.Int64
-	a.swarm(ctx, 64, func(ctx context.Context, worker int) {
+	var reported atomic.Int64
+	a.playBots(ctx, 64, func(ctx context.Context, worker int) {
 		if a.ask(ctx, worker, call{method: "GET", path: "/v1/games/demo/nicknames/" + rand.Text()[:12]}).status == http.StatusOK {
-			told.Add(1)
+			reported.Add(1)
 		}
 	})
-	a.granted("nicknames", told.Load(), a.Bounds.Lookups, time.Minute)
+	a.granted("nicknames", reported.Load(), a.Bounds.Lookups, time.Minute)
 }

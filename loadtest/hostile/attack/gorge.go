@@ -12,18 +12,18 @@ import (
 // readSlowly asks for as much as it may and reads next to nothing of it: half
 // the sockets are websockets, half HTTP. There are no more than can ask for much.
 func (a *attacker) readSlowly(ctx context.Context) {
-	a.crowd(ctx, 1+int(a.PerSecond*gorgeEvery.Seconds()), func(ctx context.Context, worker int) {
+	a.runWorkers(ctx, 1+int(a.PerSecond*gorgeEvery.Seconds()), func(ctx context.Context, worker int) {
 		if worker%2 == 0 {
-			a.gorge(ctx, worker)
+			a.requestWithoutReading(ctx, worker)
 			return
 		}
 		a.pipeline(ctx, worker)
 	})
 }
 
-// crowd keeps as many sockets at work as there may be, and at most so many; each
+// runWorkers keeps as many sockets at work as there may be, and at most so many; each
 // ends by itself.
-func (a *attacker) crowd(ctx context.Context, most int, one func(ctx context.Context, worker int)) {
+func (a *attacker) runWorkers(ctx context.Context, most int, one func(ctx context.Context, worker int)) {
 	open, cancel := context.WithDeadline(ctx, a.until)
 	defer cancel()
 	var workers sync.WaitGroup
@@ -51,8 +51,8 @@ const gorgeEvery = time.Second / 18
 // has the patience gorges on until the server has had enough.
 const fullAfter = 35 * time.Second
 
-// gorge has the largest frames echoed and reads none.
-func (a *attacker) gorge(ctx context.Context, worker int) {
+// requestWithoutReading has the largest frames echoed and reads none.
+func (a *attacker) requestWithoutReading(ctx context.Context, worker int) {
 	s, err := a.greet(ctx, worker, a.token(fmt.Sprintf("bad_gorge_%d", worker)))
 	if err != nil {
 		return

@@ -109,9 +109,9 @@ func (a *attacker) breakFrame(ctx context.Context, worker int, m malformed, firs
 	_ = s.put(m.raw) // a closing may come amid it
 	f, err := s.next(endless(m))
 	how := outcome(f, err)
-	a.heard(ctx, f, err)
+	a.checkReply(ctx, f, err)
 	if ctx.Err() == nil && !slices.Contains(strings.Split(m.want, ","), how) && how != "cut" && how != "close 1013" && how != "close 4429" {
-		a.untrue("the frame %q (first: %v) was met with %q, and %s was due", m.name, first, how, m.want)
+		a.addViolation("the frame %q (first: %v) was met with %q, and %s was due", m.name, first, how, m.want)
 	}
 }
 
@@ -125,7 +125,7 @@ func endless(m malformed) time.Duration {
 }
 
 // outcome is what heard notes, and "none" for nothing in time.
-func outcome(f heardFrame, err error) string {
+func outcome(f receivedFrame, err error) string {
 	switch {
 	case err != nil:
 		if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {

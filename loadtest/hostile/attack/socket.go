@@ -82,7 +82,7 @@ func (a *attacker) upgradeRefused(answer *http.Response) {
 	_ = answer.Body.Close()
 	a.refused("upgrade " + strconv.Itoa(answer.StatusCode))
 	if answer.StatusCode >= 500 && answer.StatusCode != http.StatusServiceUnavailable {
-		a.untrue("an upgrade was answered with %d", answer.StatusCode)
+		a.addViolation("an upgrade was answered with %d", answer.StatusCode)
 	}
 }
 
@@ -98,7 +98,7 @@ func (a *attacker) greet(ctx context.Context, worker int, token string) (*socket
 	if err == nil && f.Type == protocol.TypeWelcome {
 		return s, nil
 	}
-	a.heard(ctx, f, err)
+	a.checkReply(ctx, f, err)
 	_ = s.Close()
 	return nil, errUpgrade
 }
@@ -131,7 +131,7 @@ func (s *socket) put(raw []byte) error {
 func (s *socket) text(frame string) error { return s.put(encode(bitFinal|opText, []byte(frame), -1)) }
 
 // heard is a frame of the server's: a message, or the code of its closing.
-type heardFrame struct {
+type receivedFrame struct {
 	Re     *int64          `json:"re"`
 	Type   string          `json:"type"`
 	Match  string          `json:"match"`
@@ -144,7 +144,7 @@ type heardFrame struct {
 const mostFrame = 4 << 20
 
 // next waits for the next message or the closing; pings are passed over.
-func (s *socket) next(within time.Duration) (f heardFrame, err error) {
+func (s *socket) next(within time.Duration) (f receivedFrame, err error) {
 	_ = s.SetReadDeadline(time.Now().Add(within)) // it cannot fail on an open one
 	for {
 		op, payload, err := s.frame()
@@ -152,7 +152,7 @@ func (s *socket) next(within time.Duration) (f heardFrame, err error) {
 		case err != nil:
 			return f, err
 		case op == opClose && len(payload) >= 2:
-			return heardFrame{closed: int(binary.BigEndian.Uint16(payload))}, nil
+			return receivedFrame{closed: int(binary.BigEndian.Uint16(payload))}, nil
 		case op == opText:
 			f.at = time.Now()
 			return f, json.Unmarshal(payload, &f)
@@ -181,10 +181,10 @@ func (s *socket) frame() (op byte, payload []byte, err error) {
 	return head[0] & 0xf, payload, err
 }
 
-// heard notes how a message was refused: "error rate_limited" for a reply,
+// checkReply notes how a message was refused: "error rate_limited" for a reply,
 // "close 4429" for a closing, "cut" for an end without a word. It says whether
 // the connection goes on.
-func (a *attacker) heard(ctx context.Context, f heardFrame, err error) bool {
+func (a *attacker) checkReply(ctx context.Context, f receivedFrame, err error) bool {
 	switch {
 	case errors.Is(err, net.ErrClosed):
 		return false // by us
@@ -200,17 +200,17 @@ func (a *attacker) heard(ctx context.Context, f heardFrame, err error) bool {
 		e := refusal(f)
 		a.refused("error " + string(e.Code))
 		if e.Code == protocol.CodeRateLimited && e.RetryAfterMS <= 0 {
-			a.untrue("a message was refused as too fast without a time: %s", f.Data)
+			a.addViolation("a message was refused as too fast without a time: %s", f.Data)
 		}
 		if e.Code == protocol.CodeInternal || e.Code == "" {
-			a.untrue("a message was answered with %s", f.Data)
+			a.addViolation("a message was answered with %s", f.Data)
 		}
 	}
 	return true
 }
 
 // refusal is what an error reply says.
-func refusal(f heardFrame) (e protocol.Error) {
+func refusal(f receivedFrame) (e protocol.Error) {
 	_ = json.Unmarshal(f.Data, &e) // an unreadable one has no code
 	return e
 }
@@ -220,7 +220,7 @@ func (a *attacker) listen(ctx context.Context, s *socket, within time.Duration) 
 	until := time.Now().Add(within)
 	for {
 		f, err := s.next(time.Until(until))
-		if !a.heard(ctx, f, err) {
+		if !a.checkReply(ctx, f, err) {
 			return
 		}
 	}

@@ -112,7 +112,7 @@ func (a *attacker) forgeTokens(ctx context.Context) {
 	good := signedByEd(headerOf("EdDSA", "ed"), playerClaims("demo", "bad_but_good"))
 	for _, token := range []string{good, a.token("bad_but_good")} {
 		if status := a.bear(ctx, 0, token).status; status == http.StatusUnauthorized {
-			a.untrue("a good token was refused: %s", token)
+			a.addViolation("a good token was refused: %s", token)
 		}
 	}
 	forged := forgeries()
@@ -144,14 +144,14 @@ func (a *attacker) bearForged(ctx context.Context, worker int, f forgery) {
 	switch got := a.bear(ctx, worker, f.token); got.status {
 	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 	default:
-		a.untrue("the token %q was taken: %d %.200s", f.name, got.status, got.body)
+		a.addViolation("the token %q was taken: %d %.200s", f.name, got.status, got.body)
 	}
 }
 
 func (a *attacker) greetForged(ctx context.Context, worker int, f forgery) {
 	s, err := a.greet(ctx, worker, f.token)
 	if err == nil {
-		a.untrue("the token %q was welcome", f.name)
+		a.addViolation("the token %q was welcome", f.name)
 		_ = s.Close()
 	}
 }
@@ -169,7 +169,7 @@ func (a *attacker) eraseAndReturn(ctx context.Context) {
 	case 0, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return
 	default:
-		a.untrue("an erasure was answered with %d: %.200s", gone.status, gone.body)
+		a.addViolation("an erasure was answered with %d: %.200s", gone.status, gone.body)
 		return
 	}
 	f := forgery{"of a player who is erased", guest.Token}

@@ -85,12 +85,12 @@ func (s *runner) run(ctx context.Context) (err error) {
 	if s.revokedTokens, err = s.revokeTokens(ctx); err != nil {
 		return err
 	}
-	calm, err := s.phase(ctx, "calm", func(ctx context.Context) error { return pause(ctx, s.Idle) })
+	before, err := s.phase(ctx, "calm", func(ctx context.Context) error { return pause(ctx, s.Idle) })
 	if err != nil {
 		return err
 	}
-	s.report.Before = calm
-	s.Log(calm.String())
+	s.report.Before = before
+	s.Log(before.String())
 	for _, kind := range s.alone() {
 		if err := s.attack(ctx, kind, []string{kind}); err != nil {
 			return err
@@ -118,18 +118,18 @@ func (s *runner) alone() []string {
 
 // attack lets some kinds in for a while.
 func (s *runner) attack(ctx context.Context, name string, kinds []string) error {
-	tallies := make([]attack.Counts, len(kinds))
+	counts := make([]attack.Counts, len(kinds))
 	phase, err := s.phase(ctx, name, func(ctx context.Context) error {
 		var attacks errgroup.Group
 		for i, kind := range kinds {
 			attacks.Go(func() (err error) {
-				tallies[i], err = s.Attack(ctx, s.order(kind, len(kinds)))
+				counts[i], err = s.Attack(ctx, s.order(kind, len(kinds)))
 				return err
 			})
 		}
 		return attacks.Wait()
 	})
-	phase.Tallies = tallies
+	phase.Attacks = counts
 	s.Log(phase.String())
 	s.report.Phases = append(s.report.Phases, phase)
 	return err
@@ -162,7 +162,7 @@ func (s *runner) phase(ctx context.Context, name string, do func(context.Context
 	watching.Go(func() error { return s.watch(watched, &sizes) })
 	began := time.Now()
 	err := do(ctx)
-	p := Phase{Name: name, Seconds: time.Since(began).Seconds(), Honest: s.control.Service()}
+	p := Phase{Name: name, Seconds: time.Since(began).Seconds(), Control: s.control.Service()}
 	stop()
 	if failed := watching.Wait(); err == nil {
 		err = failed
@@ -185,7 +185,7 @@ func (s *runner) awaitReturn(ctx context.Context) error {
 		}
 		above := now.above(s.report.Before.Most, s.MoreMB)
 		if len(above) == 0 || time.Now().After(until) {
-			s.report.untrue(above...)
+			s.report.addViolations(above...)
 			s.report.Back = s.Return - time.Until(until)
 			return nil
 		}

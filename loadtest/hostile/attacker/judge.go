@@ -15,21 +15,21 @@ import (
 // checkControl holds what the honest players say, and what the server keeps of
 // their duels, against what was played.
 func (s *runner) checkControl(ctx context.Context) {
-	told, more := s.control.Untrue()
-	for _, line := range told {
-		s.report.untrue("honest: " + line)
+	listed, more := s.control.Violations()
+	for _, line := range listed {
+		s.report.addViolations("honest: " + line)
 	}
 	if more > 0 {
-		s.report.untrue(fmt.Sprintf("honest: and %d more", more))
+		s.report.addViolations(fmt.Sprintf("honest: and %d more", more))
 	}
-	played := s.control.Played()
+	played := s.control.DuelsPlayed()
 	for _, n := range played {
 		s.report.Duels += n
 	}
 	until := time.Now().Add(s.Return)
 	for _, id := range slices.Sorted(maps.Keys(played)) {
 		if n, err := s.kept(ctx, id, played[id], until); err != nil || n != played[id] {
-			s.report.untrue(fmt.Sprintf("honest: %s has played %d duels, and the board says %d (%v)", id, played[id], n, err))
+			s.report.addViolations(fmt.Sprintf("honest: %s has played %d duels, and the board says %d (%v)", id, played[id], n, err))
 		}
 	}
 }
@@ -65,15 +65,15 @@ func (s *runner) standing(ctx context.Context, id string) (int, error) {
 	return standing.Matches, json.Unmarshal(body, &standing)
 }
 
-// checkTallies tells what the attackers saw that was untrue.
-func (s *runner) checkTallies() {
+// checkAttacks tells what the attackers saw that was untrue.
+func (s *runner) checkAttacks() {
 	for _, p := range s.report.Phases {
-		for _, t := range p.Tallies {
+		for _, t := range p.Attacks {
 			for _, line := range slices.Sorted(maps.Keys(t.Untrue)) {
-				s.report.untrue(fmt.Sprintf("%s (%d times, %s)", line, t.Untrue[line], p.Name))
+				s.report.addViolations(fmt.Sprintf("%s (%d times, %s)", line, t.Untrue[line], p.Name))
 			}
 			if t.Omitted > 0 {
-				s.report.untrue(fmt.Sprintf("%s: and %d more", t.Kind, t.Omitted))
+				s.report.addViolations(fmt.Sprintf("%s: and %d more", t.Kind, t.Omitted))
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (s *runner) checkTallies() {
 // checkServer holds what the attackers saw against the server's metrics and its
 // log.
 func (s *runner) checkServer(ctx context.Context) error {
-	s.checkTallies()
+	s.checkAttacks()
 	after, err := s.Server.Metrics(ctx)
 	if err != nil {
 		return fmt.Errorf("the server does not answer any more: %w", err)
@@ -90,7 +90,7 @@ func (s *runner) checkServer(ctx context.Context) error {
 	for how, seen := range s.report.refused() {
 		if name, labels, counted := metricOf(how); counted {
 			if n := after.Sum(name, labels...) - s.before.Sum(name, labels...); n < float64(seen) {
-				s.report.untrue(fmt.Sprintf("%d refusals %q were seen, and %s %v counts %.0f", seen, how, name, labels, n))
+				s.report.addViolations(fmt.Sprintf("%d refusals %q were seen, and %s %v counts %.0f", seen, how, name, labels, n))
 			}
 		}
 	}
@@ -100,16 +100,16 @@ func (s *runner) checkServer(ctx context.Context) error {
 		"laststand_limit_refusals_total": refused["http 429"] + refused["error rate_limited"],
 	} {
 		if n := after.Sum(metric) - s.before.Sum(metric); n < float64(seen) {
-			s.report.untrue(fmt.Sprintf("%d refusals were seen, and %s counts %.0f", seen, metric, n))
+			s.report.addViolations(fmt.Sprintf("%d refusals were seen, and %s counts %.0f", seen, metric, n))
 		}
 	}
 	if n := after.Sum("laststand_ws_panics_total"); n > 0 {
-		s.report.untrue(fmt.Sprintf("%.0f messages panicked", n))
+		s.report.addViolations(fmt.Sprintf("%.0f messages panicked", n))
 	}
 	log := s.Server.Log()
 	for _, word := range []string{"panic", "DATA RACE", "fatal error"} {
 		if at := strings.Index(log, word); at >= 0 {
-			s.report.untrue(fmt.Sprintf("the log tells of a %s: %.2000s", word, log[at:]))
+			s.report.addViolations(fmt.Sprintf("the log tells of a %s: %.2000s", word, log[at:]))
 		}
 	}
 	return nil

@@ -13,24 +13,24 @@ import (
 
 // Report is what a siege showed.
 type Report struct {
-	Before Phase         `json:"calm"`
-	Phases []Phase       `json:"phases"`
-	After  Phase         `json:"after"`
-	Back   time.Duration `json:"back_ns"` // until the server was what it was
-	Duels  int           `json:"duels"`   // that honest players have played, each counted for both
-	Untrue []string      `json:"violations"`
+	Before     Phase         `json:"before"`
+	Phases     []Phase       `json:"phases"`
+	After      Phase         `json:"after"`
+	Back       time.Duration `json:"back_ns"` // until the server was what it was
+	Duels      int           `json:"duels"`   // that honest players have played, each counted for both
+	Violations []string      `json:"violations"`
 }
 
 // Phase is a span of time.
 type Phase struct {
-	Name    string          `json:"name"`
-	Seconds float64         `json:"seconds"`
-	Honest  control.Service `json:"honest"`
-	Most    Size            `json:"most"` // the server's
-	Tallies []attack.Counts `json:"attacks,omitempty"`
+	Name    string               `json:"name"`
+	Seconds float64              `json:"seconds"`
+	Control control.Measurements `json:"control"`
+	Most    Size                 `json:"most"` // the server's
+	Attacks []attack.Counts      `json:"attacks,omitempty"`
 }
 
-func (r *Report) untrue(lines ...string) { r.Untrue = append(r.Untrue, lines...) }
+func (r *Report) addViolations(lines ...string) { r.Violations = append(r.Violations, lines...) }
 
 // refused adds up how attackers were refused.
 func (r *Report) refused() map[string]int64 {
@@ -45,7 +45,7 @@ func (r *Report) refused() map[string]int64 {
 
 func (p Phase) refused() map[string]int64 {
 	all := map[string]int64{}
-	for _, t := range p.Tallies {
+	for _, t := range p.Attacks {
 		for how, n := range t.Refused {
 			all[how] += n
 		}
@@ -62,14 +62,14 @@ func (r *Report) Slow(floorMS float64, mostMB int64) (all []string) {
 			what      string
 			now, calm control.Times
 		}{
-			{"answers", p.Honest.Answers, r.Before.Honest.Answers}, {"reads", p.Honest.Reads, r.Before.Honest.Reads}, {"pongs", p.Honest.Pongs, r.Before.Honest.Pongs},
+			{"answers", p.Control.Answers, r.Before.Control.Answers}, {"reads", p.Control.Reads, r.Before.Control.Reads}, {"pongs", p.Control.Pongs, r.Before.Control.Pongs},
 		} {
 			if most := max(2*of.calm.P99, floorMS); of.now.P99 > most {
 				all = append(all, fmt.Sprintf("%s: p99 of %s %.1f ms, %.1f in the calm", p.Name, of.what, of.now.P99, of.calm.P99))
 			}
 		}
-		if p.Honest.Shed > 0 {
-			all = append(all, fmt.Sprintf("%s: %d honest reads and arrivals were put off", p.Name, p.Honest.Shed))
+		if p.Control.Shed > 0 {
+			all = append(all, fmt.Sprintf("%s: %d honest reads and arrivals were put off", p.Name, p.Control.Shed))
 		}
 		if p.Most.MB > mostMB {
 			all = append(all, fmt.Sprintf("%s: %d MB in use, at most %d may be", p.Name, p.Most.MB, mostMB))
@@ -84,7 +84,7 @@ const head = "                    s    sent/s   answers n  p50  p99 ms     reads
 // String is the phase as a line of it.
 func (p Phase) String() string {
 	sent := int64(0)
-	for _, t := range p.Tallies {
+	for _, t := range p.Attacks {
 		sent += t.Sent
 	}
 	refused := p.refused()
@@ -94,7 +94,7 @@ func (p Phase) String() string {
 		how[i] = fmt.Sprintf("%s×%d", of, refused[of])
 	}
 	return fmt.Sprintf("%-16s %4.0f %9.0f %11d %4.1f %7.1f %13.1f %7.1f %5d %8d %7d %6d  %s", p.Name, p.Seconds, float64(sent)/max(p.Seconds, 1),
-		p.Honest.Answers.N, p.Honest.Answers.P50, p.Honest.Answers.P99, p.Honest.Reads.P50, p.Honest.Reads.P99,
+		p.Control.Answers.N, p.Control.Answers.P50, p.Control.Answers.P99, p.Control.Reads.P50, p.Control.Reads.P99,
 		p.Most.MB, p.Most.Goroutines, p.Most.Sockets, p.Most.Files, strings.Join(how, ", "))
 }
 
@@ -108,7 +108,7 @@ func (r Report) String() string {
 	}
 	fmt.Fprintln(&b, r.After)
 	fmt.Fprintf(&b, "what it was within %s; honest players have played %d duels\n", r.Back.Round(100*time.Millisecond), r.Duels/2)
-	for _, line := range r.Untrue {
+	for _, line := range r.Violations {
 		fmt.Fprintln(&b, "UNTRUE  "+line)
 	}
 	return b.String()

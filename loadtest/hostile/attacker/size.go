@@ -25,18 +25,18 @@ const (
 )
 
 // above says in what a size is above another by more than that.
-func (z Size) above(calm Size, moreMB int64) (all []string) {
-	if z.Goroutines > calm.Goroutines+moreGoroutines {
-		all = append(all, fmt.Sprintf("the server has %d goroutines, %d in the calm", z.Goroutines, calm.Goroutines))
+func (z Size) above(before Size, moreMB int64) (all []string) {
+	if z.Goroutines > before.Goroutines+moreGoroutines {
+		all = append(all, fmt.Sprintf("the server has %d goroutines, %d in the calm", z.Goroutines, before.Goroutines))
 	}
-	if z.Sockets > calm.Sockets+moreSockets {
-		all = append(all, fmt.Sprintf("the server has %d connections, %d in the calm", z.Sockets, calm.Sockets))
+	if z.Sockets > before.Sockets+moreSockets {
+		all = append(all, fmt.Sprintf("the server has %d connections, %d in the calm", z.Sockets, before.Sockets))
 	}
-	if z.Files > calm.Files+moreFiles {
-		all = append(all, fmt.Sprintf("the server has %d files open, %d in the calm", z.Files, calm.Files))
+	if z.Files > before.Files+moreFiles {
+		all = append(all, fmt.Sprintf("the server has %d files open, %d in the calm", z.Files, before.Files))
 	}
-	if float64(z.MB) > max(float64(calm.MB+moreMB), timesMB*float64(calm.MB)) {
-		all = append(all, fmt.Sprintf("the server has %d MB of memory in use, %d in the calm", z.MB, calm.MB))
+	if float64(z.MB) > max(float64(before.MB+moreMB), timesMB*float64(before.MB)) {
+		all = append(all, fmt.Sprintf("the server has %d MB of memory in use, %d in the calm", z.MB, before.MB))
 	}
 	return all
 }

@@ -44,7 +44,7 @@ func (p *person) hostOne(n int) error {
 	ready := make(chan struct{}, p.of.Seats)
 	for i := range p.of.Seats {
 		one := &person{of: p.of, id: fmt.Sprintf("seat_%d_%d", n, i), from: address(1000 + i)}
-		seats.Go(func() { p.of.end(one, one.sit(made.Code, ready)) })
+		seats.Go(func() { p.of.end(one, one.playArena(made.Code, ready)) })
 	}
 	for range p.of.Seats {
 		select {
@@ -56,7 +56,7 @@ func (p *person) hostOne(n int) error {
 	if err := t.settle(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}); err != nil {
 		return err
 	}
-	return t.untilOver(func(heard) error { return nil })
+	return t.untilOver(func(received) error { return nil })
 }
 
 // makeArena makes one over HTTP.
@@ -66,7 +66,7 @@ func (p *person) makeArena() (made protocol.ArenaMade, err error) {
 		return made, err
 	}
 	body, err := json.Marshal(protocol.NewArena{
-		Mode: "buzzer", Name: "honest", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 10},
+		Mode: "buzzer", Name: "control", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 10},
 		Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
 	})
 	if err != nil {
@@ -81,8 +81,8 @@ func (p *person) makeArena() (made protocol.ArenaMade, err error) {
 	return made, p.fetch(p.client(), r, http.StatusCreated, &made)
 }
 
-// sit takes a seat and answers all questions.
-func (p *person) sit(code string, ready chan<- struct{}) error {
+// playArena takes a seat and answers all questions.
+func (p *person) playArena(code string, ready chan<- struct{}) error {
 	t, err := p.connect("player")
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (p *person) sit(code string, ready chan<- struct{}) error {
 		return err
 	}
 	ready <- struct{}{}
-	return t.untilOver(func(h heard) error {
+	return t.untilOver(func(h received) error {
 		switch h.Type {
 		case protocol.TypeQuestion:
 			return t.reply(h)
@@ -126,7 +126,7 @@ func (t *talker) settle(kind string, data any) error {
 }
 
 // untilOver hears a match to its end.
-func (t *talker) untilOver(take func(heard) error) error {
+func (t *talker) untilOver(take func(received) error) error {
 	last := time.Now()
 	for {
 		h, err := t.next(time.Second)
@@ -165,7 +165,7 @@ var errOverloaded = errors.New("the server is overloaded")
 
 // fetch is it over a client that goes on.
 func fetch(client *http.Client, r *http.Request, status int, into any) error {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), replyTimeout)
 	defer cancel()
 	answer, err := client.Do(r.WithContext(ctx))
 	if err != nil {

@@ -45,7 +45,7 @@ type duelist struct {
 	over    bool
 }
 
-func (d *duelist) take(h heard) error {
+func (d *duelist) take(h received) error {
 	switch {
 	case h.none && d.playing && time.Since(d.last) > quiet:
 		return fmt.Errorf("nothing heard of %s for %s", d.match, quiet)
@@ -70,7 +70,7 @@ func (d *duelist) take(h heard) error {
 }
 
 // ended notes a match that was played to its end, and goes on to the next.
-func (d *duelist) ended(h heard) error {
+func (d *duelist) ended(h received) error {
 	var over protocol.MatchOver
 	if err := json.Unmarshal(h.Data, &over); err != nil {
 		return err
@@ -92,7 +92,7 @@ var errRefused = errors.New("refused")
 
 // refused joins once more while the last match is being settled, which is no
 // fault; anything else is.
-func (d *duelist) refused(h heard) error {
+func (d *duelist) refused(h received) error {
 	e := h.refusal()
 	if h.to.kind != protocol.TypeDuelJoin || e.Code != protocol.CodeUnavailable || e.RetryAfterMS <= 0 {
 		return fmt.Errorf("%s: %w: %s", h.to.kind, errRefused, h.Raw)

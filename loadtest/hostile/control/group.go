@@ -29,19 +29,19 @@ type Config struct {
 // use.
 type Group struct {
 	Config
-	answers, reads, pongs, arrivals timer
-	shed                            atomic.Int64
+	answers, reads, pongs, newGuests timer
+	shed                             atomic.Int64
 
 	life    context.Context
 	kill    context.CancelFunc
 	stopped chan struct{} // closed: nothing new is begun
 	working sync.WaitGroup
 
-	mu     sync.Mutex
-	arena  string // the match of the arena, "" while there is none
-	played map[string]int
-	untrue []string
-	untold int
+	mu         sync.Mutex
+	arena      string // the match of the arena, "" while there is none
+	played     map[string]int
+	violations []string
+	omitted    int
 }
 
 // Start has the crowd begin.
@@ -59,7 +59,7 @@ func Start(ctx context.Context, c Config) *Group {
 	begin(c.Duelists, "duelist", (*person).duel)
 	begin(c.Readers, "reader", (*person).read)
 	begin(c.Watchers, "watcher", (*person).watch)
-	begin(1, "newcomer", (*person).arrive)
+	begin(1, "newcomer", (*person).makeNewGuests)
 	begin(1, "host", (*person).host)
 	return w
 }
@@ -86,8 +86,8 @@ func (w *Group) Match() string {
 	return w.arena
 }
 
-// Played is how many duels each player has played to the end, by id.
-func (w *Group) Played() map[string]int {
+// DuelsPlayed is how many duels each player has played to the end, by id.
+func (w *Group) DuelsPlayed() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make(map[string]int, len(w.played))
@@ -97,11 +97,11 @@ func (w *Group) Played() map[string]int {
 	return all
 }
 
-// Untrue is what was wrong so far, the first few, and how many more.
-func (w *Group) Untrue() (told []string, more int) {
+// Violations is what was wrong so far, the first few, and how many more.
+func (w *Group) Violations() (listed []string, more int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]string{}, w.untrue...), w.untold
+	return append([]string{}, w.violations...), w.omitted
 }
 
 // mostUntrue bounds what is kept of untruths.
@@ -117,11 +117,11 @@ func (w *Group) end(p *person, err error) {
 func (w *Group) say(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.untrue) == mostUntrue {
-		w.untold++
+	if len(w.violations) == mostUntrue {
+		w.omitted++
 		return
 	}
-	w.untrue = append(w.untrue, fmt.Sprintf(format, args...))
+	w.violations = append(w.violations, fmt.Sprintf(format, args...))
 }
 
 func (w *Group) stopping() bool {
@@ -154,8 +154,8 @@ type person struct {
 
 // client is an HTTP client that connects from a person's address.
 func (p *person) client() *http.Client {
-	return &http.Client{Timeout: patience, Transport: &http.Transport{DialContext: p.from.DialContext}}
+	return &http.Client{Timeout: replyTimeout, Transport: &http.Transport{DialContext: p.from.DialContext}}
 }
 
-// patience is how long a person waits for any reply.
-const patience = 10 * time.Second
+// replyTimeout is how long a person waits for any reply.
+const replyTimeout = 10 * time.Second

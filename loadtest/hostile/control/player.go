@@ -19,7 +19,7 @@ func (p *person) connect(role string) (*talker, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(p.of.life, patience)
+	ctx, cancel := context.WithTimeout(p.of.life, replyTimeout)
 	defer cancel()
 	conn, err := player.ConnectBy(ctx, p.from, p.of.URL, player.Guest{ID: p.id, Token: token}, nil)
 	if err != nil {
@@ -82,22 +82,22 @@ func (t *talker) ask(kind string, data any) error {
 	return err
 }
 
-// heard is a frame and the request that it answers.
-type heard struct {
+// received is a frame and the request that it answers.
+type received struct {
 	player.Frame
 	to   waiting // of kind "" for a push
 	none bool    // nothing came
 }
 
 // next waits for a frame, at most so long.
-func (t *talker) next(within time.Duration) (h heard, err error) {
+func (t *talker) next(within time.Duration) (h received, err error) {
 	wait := time.NewTimer(within)
 	defer wait.Stop()
 	select {
 	case <-t.of.life.Done():
 		return h, t.of.life.Err()
 	case <-wait.C:
-		return heard{none: true}, t.overdue()
+		return received{none: true}, t.overdue()
 	case f, open := <-t.frames:
 		if !open {
 			return h, t.err
@@ -126,7 +126,7 @@ func (t *talker) next(within time.Duration) (h heard, err error) {
 // overdue is an error where a request has had no reply for too long.
 func (t *talker) overdue() error {
 	for _, w := range t.waits {
-		if took := time.Since(w.at); took > patience {
+		if took := time.Since(w.at); took > replyTimeout {
 			return fmt.Errorf("no reply to %s for %s", w.kind, took.Round(time.Second))
 		}
 	}
@@ -134,7 +134,7 @@ func (t *talker) overdue() error {
 }
 
 // refusal reads an error reply.
-func (h heard) refusal() (e protocol.Error) {
+func (h received) refusal() (e protocol.Error) {
 	_ = json.Unmarshal(h.Data, &e) // one that cannot be read has no code, which nobody expects
 	return e
 }
@@ -145,7 +145,7 @@ func think() time.Duration {
 }
 
 // reply answers a question after a while.
-func (t *talker) reply(h heard) error {
+func (t *talker) reply(h received) error {
 	var q protocol.Question
 	if err := json.Unmarshal(h.Data, &q); err != nil {
 		return err

@@ -71,11 +71,11 @@ func (p *person) watch() error {
 	return nil
 }
 
-// arrive comes anew again and again: a guest is made, connects and goes.
-func (p *person) arrive() error {
+// makeNewGuests comes anew again and again: a guest is made, connects and goes.
+func (p *person) makeNewGuests() error {
 	for n := 0; p.of.pause(arriveEvery); n++ {
 		at := time.Now()
-		err := (&person{of: p.of, from: address(2000 + 10*(n%50))}).come()
+		err := (&person{of: p.of, from: address(2000 + 10*(n%50))}).connectWithRetry()
 		if why, ok := errors.AsType[*websocket.CloseError](err); errors.Is(err, errOverloaded) || ok && why.Code == protocol.CloseOverloaded {
 			p.of.shed.Add(1)
 			continue
@@ -83,13 +83,13 @@ func (p *person) arrive() error {
 		if err != nil {
 			return err
 		}
-		p.of.arrivals.add(time.Since(at))
+		p.of.newGuests.add(time.Since(at))
 	}
 	return nil
 }
 
-func (p *person) come() error {
-	ctx, cancel := context.WithTimeout(p.of.life, patience)
+func (p *person) connectWithRetry() error {
+	ctx, cancel := context.WithTimeout(p.of.life, replyTimeout)
 	defer cancel()
 	body := `{"device":"` + rand.Text() + rand.Text()[:6] + `"}`
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.of.URL+"/v1/games/demo/guests", strings.NewReader(body))

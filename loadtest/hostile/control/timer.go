@@ -42,16 +42,16 @@ func (t *timer) take() (out Times) {
 	return out
 }
 
-// Service is what honest players had of a server in a span of time.
-type Service struct {
-	Answers  Times `json:"answers"`  // from an answer to its reply
-	Reads    Times `json:"reads"`    // of boards over HTTP
-	Pongs    Times `json:"pongs"`    // of those who watch
-	Arrivals Times `json:"arrivals"` // a new guest: made, connected, welcome
-	Shed     int64 `json:"shed"`     // reads and arrivals put off by a server that says that it is overloaded
+// Measurements is what honest players had of a server in a span of time.
+type Measurements struct {
+	Answers   Times `json:"answers"`    // from an answer to its reply
+	Reads     Times `json:"reads"`      // of boards over HTTP
+	Pongs     Times `json:"pongs"`      // of those who watch
+	NewGuests Times `json:"new_guests"` // a new guest: made, connected, welcome
+	Shed      int64 `json:"shed"`       // reads and arrivals put off by a server that says that it is overloaded
 }
 
 // Service is what they had since this was called last.
-func (w *Group) Service() Service {
-	return Service{w.answers.take(), w.reads.take(), w.pongs.take(), w.arrivals.take(), w.shed.Swap(0)}
+func (w *Group) Service() Measurements {
+	return Measurements{w.answers.take(), w.reads.take(), w.pongs.take(), w.newGuests.take(), w.shed.Swap(0)}
 }

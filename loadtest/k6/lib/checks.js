@@ -1,11 +1,11 @@
-// What must hold while the load runs. Each truth is a check with a threshold of
+// The rules that must hold while the load runs. Each rule is a check with a threshold of
 // its own: a single breach ends k6 with 99.
 
 import { check } from 'k6';
 import { Counter, Trend } from 'k6/metrics';
 import { p99 } from './env.js';
 
-const truths = {
+const rules = {
   seq: 'each numbered push is the next one',
   same: 'numbered pushes are the same for everyone',
   reply: 'a request is answered once, and nothing else is',
@@ -14,25 +14,25 @@ const truths = {
   given: 'the answer that counts is the one that was sent',
   points: 'points are what the rules give',
   score: 'the score is the sum of the points',
-  first: 'a question has one first at most, and all are told the same one',
-  ledger: 'the ledger has the standing that was told',
+  first: 'a question has one first at most, and all players see the same one',
+  ledger: 'the ledger has the standing that was reported',
   board: "a player's board is the sum of the settled matches",
   page: 'a page is in order, and equals share a rank',
   watch: 'a watched board comes at once, in order, and never an older one',
   explain: 'the parts of a value add up to it',
   taken: 'behaviours are taken and dropped as they deserve',
-  books: 'behaviours: offered = sent + dropped + queued + in flight',
-  refusal: 'who is turned away is told when to come again',
+  totals: 'behaviours: offered = sent + dropped + queued + in flight',
+  refusal: 'a refusal says when to retry',
   goes: 'a match goes on to its end',
   flat: 'memory and goroutines of the server stay as they were',
 };
 
-let told = 0; // of this VU: a flood of the same helps nobody
+let reported = 0; // failures that this VU has printed; it prints at most 5
 
-// holds checks a truth; why, a function, says what was seen instead.
-export function holds(truth, ok, why) {
-  check(null, { [truths[truth]]: () => ok }, { truth });
-  if (!ok && told++ < 5) console.error(`UNTRUE ${truth}: ${why()}`);
+// holds checks a rule. The function describe returns what was seen when the rule is broken.
+export function holds(rule, ok, describe) {
+  check(null, { [rules[rule]]: () => ok }, { rule });
+  if (!ok && reported++ < 5) console.error(`FAILED ${rule}: ${describe()}`);
   return ok;
 }
 
@@ -41,10 +41,10 @@ export const matches = new Counter('matches'); // seen to their end, by each pla
 export const lost = new Counter('connections_lost'); // not by us, by code
 export const refused = new Counter('refused'); // requests, by code
 
-// thresholds are those of a script that is to check these truths.
+// thresholds returns the thresholds of a script that checks the named rules.
 export function thresholds(names, more) {
   const all = { ...more };
-  for (const name of [...names, 'refusal']) all[`checks{truth:${name}}`] = ['rate==1'];
+  for (const name of [...names, 'refusal']) all[`checks{rule:${name}}`] = ['rate==1'];
   return all;
 }
 

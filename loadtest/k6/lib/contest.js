@@ -1,7 +1,7 @@
 // One player's way through one match, held against the contract.
 
 import { setTimeout, clearTimeout } from 'k6/timers';
-import { patience, resumes, think, twice } from './env.js';
+import { pushTimeout, resumes, think, twice } from './env.js';
 import { fetch } from './http.js';
 import { alike, answers, learn, points, right } from './rules.js';
 import { answered, holds, matches } from './checks.js';
@@ -28,7 +28,7 @@ export class Contest {
       this.resolve = resolve;
     });
     player.onpush = (frame, raw) => this.take(frame, raw);
-    player.onlost = (_, after) => this.comeBack(after);
+    player.onlost = (_, after) => this.reconnect(after);
     this.wait();
   }
 
@@ -36,9 +36,9 @@ export class Contest {
   wait() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      holds('goes', this.seq === 0, () => `${this.match}: nothing for ${patience} ms after push ${this.seq}`);
+      holds('goes', this.seq === 0, () => `${this.match}: nothing for ${pushTimeout} ms after push ${this.seq}`);
       this.finish(false);
-    }, patience);
+    }, pushTimeout);
   }
 
   finish(whole) {
@@ -121,17 +121,17 @@ export class Contest {
     if (!reply || reply.type !== 'answered') return;
     answered.add(Date.now() - at, this.tags);
     if (this.question === question) this.reply = reply.data;
-    if (this.hall) this.hall.told(question.question, this.player.id, reply.data);
+    if (this.hall) this.hall.recordReply(question.question, this.player.id, reply.data);
     if (Math.random() < twice) await this.insist(say, one, other, reply.data);
     if (this.cut && this.question === question) this.drop();
   }
 
   // insist sends another answer, and the first one again.
-  async insist(say, one, other, told) {
+  async insist(say, one, other, first) {
     const [changed, again] = await Promise.all([say(other), say(one)]);
     if (changed) holds('twice', changed.type !== 'answered', () => `${this.match}: ${JSON.stringify(other)} after ${JSON.stringify(one)}: ${JSON.stringify(changed)}`);
     if (again && again.type === 'answered') {
-      holds('twice', JSON.stringify(again.data) === JSON.stringify(told), () => `${this.match}: ${JSON.stringify(told)}, then ${JSON.stringify(again.data)}`);
+      holds('twice', JSON.stringify(again.data) === JSON.stringify(first), () => `${this.match}: ${JSON.stringify(first)}, then ${JSON.stringify(again.data)}`);
     }
   }
 
@@ -145,10 +145,10 @@ export class Contest {
   drop() {
     this.cut = false;
     this.player.close();
-    this.comeBack(50 + Math.random() * 300);
+    this.reconnect(50 + Math.random() * 300);
   }
 
-  comeBack(after) {
+  reconnect(after) {
     this.away = true;
     setTimeout(async () => {
       if (this.done) return;
@@ -236,8 +236,8 @@ export class Contest {
   async checkMatch() {
     const kept = await fetch(`/matches/${this.match}`, 'GET matches/{match}');
     if (!kept) return;
-    const told = (standings) => JSON.stringify(standings.map((s) => [s.rank, s.player, s.score, s.correct, s.time_ms]));
-    holds('ledger', told(kept.standings) === told(this.over.standings), () => `${this.match}: ${told(this.over.standings)} was told, ${told(kept.standings)} is kept`);
+    const summarize = (standings) => JSON.stringify(standings.map((s) => [s.rank, s.player, s.score, s.correct, s.time_ms]));
+    holds('ledger', summarize(kept.standings) === summarize(this.over.standings), () => `${this.match}: ${summarize(this.over.standings)} was told, ${summarize(kept.standings)} is kept`);
     const own = kept.standings.find((standing) => standing.player === this.player.id);
     if (this.rating !== undefined) holds('ledger', own && own.rating === this.rating, () => `${this.match}: rating ${this.rating} was told, ${JSON.stringify(own)} is kept`);
   }

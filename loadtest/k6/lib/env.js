@@ -1,4 +1,4 @@
-// What every script is told by its environment. README.md names it all.
+// The environment variables of all scripts. README.md lists them.
 
 const env = (name, otherwise) => (__ENV[name] === undefined || __ENV[name] === '' ? otherwise : __ENV[name]);
 
@@ -22,7 +22,7 @@ export const think = number('THINK', 500, 0); // ms within which a player answer
 export const resumes = number('RESUMES', 0.2, 0); // share of matches in which the connection is lost once
 export const twice = number('TWICE', 0.3, 0); // share of answers that are sent again, and changed
 export const p99 = number('P99', 1000, 0); // ms from answer to answered; 0: whatever it takes
-export const patience = number('PATIENCE', 60, 1) * 1000; // for the next push, seconds to ms
+export const pushTimeout = number('PUSH_TIMEOUT', 60, 1) * 1000; // for the next push, seconds to ms
 export const seconds = (text) => {
   const units = { ms: 0.001, s: 1, m: 60, h: 3600 };
   let sum = 0;

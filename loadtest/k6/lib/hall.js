@@ -1,5 +1,5 @@
 // What the players of one arena have in common: all of them are of one VU, so
-// that what they are told can be compared.
+// that what they receive can be compared.
 
 import { holds } from './checks.js';
 
@@ -7,7 +7,7 @@ export class Hall {
   constructor(ranked) {
     this.ranked = ranked; // counts for boards
     this.pushes = []; // by seq, as first seen
-    this.firsts = new Map(); // who was told to be first, by question
+    this.firsts = new Map(); // the player named first, by question
     this.onfound = () => {}; // once
     this.onclosed = () => {}; // once for each question
     this.last = -1; // question that was seen closed
@@ -24,8 +24,8 @@ export class Hall {
     this.onfound = () => {};
   }
 
-  // told notes a reply in a buzzer match: it says whether its player was first.
-  told(question, player, reply) {
+  // recordReply records a reply in a buzzer match, which says whether its player was first.
+  recordReply(question, player, reply) {
     if (!reply.first) return;
     const other = this.firsts.get(question);
     holds('first', other === undefined || other === player, () => `question ${question}: first are ${other} and ${player}`);
@@ -37,8 +37,8 @@ export class Hall {
       this.last = closed.question;
       this.onclosed(closed.question);
     }
-    const told = this.firsts.get(closed.question);
+    const claimed = this.firsts.get(closed.question);
     const first = closed.first && closed.first.player;
-    if (told !== undefined) holds('first', told === first, () => `question ${closed.question}: ${told} was told to be first, all were told ${first}`);
+    if (claimed !== undefined) holds('first', claimed === first, () => `question ${closed.question}: ${claimed} claims to be first, the push names ${first}`);
   }
 }

@@ -85,14 +85,14 @@ export class Player {
     for (const resolve of waiting) resolve(null);
   }
 
-  // ended is told of an end that was not ours.
+  // ended handles a close that this client did not start.
   ended(event) {
     const code = event.code || 1006;
     lost.add(1, { code: `${code}` });
     let after = 1000;
     if (code === 1013) {
-      const told = /"retry_after_ms":\s*(\d+)/.exec(event.reason);
-      if (holds('refusal', told !== null, () => `closed 1013 ${event.reason}`)) after = Number(told[1]);
+      const retry = /"retry_after_ms":\s*(\d+)/.exec(event.reason);
+      if (holds('refusal', retry !== null, () => `closed 1013 ${event.reason}`)) after = Number(retry[1]);
     }
     this.onlost(code, after);
   }

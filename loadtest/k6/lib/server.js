@@ -17,16 +17,16 @@ export function metrics() {
   };
 }
 
-// checkBooks holds the counts of the behaviour queue against each other. They
+// checkBehaviourTotals holds the counts of the behaviour queue against each other. They
 // are of one instant, so this holds whatever is under way.
-export function checkBooks() {
+export function checkBehaviourTotals() {
   if (!ops) return;
   const of = metrics();
   const count = (what) => of(`laststand_behaviours_${what}`, `game="${game}"`);
   const offered = count('offered_total');
   const parts = ['sent_total', 'dropped_total', 'queued', 'in_flight'].map((what) => [what, count(what)]);
   const sum = parts.reduce((all, [, n]) => all + n, 0);
-  holds('books', offered === sum, () => `offered ${offered}, but ${JSON.stringify(parts)}`);
+  holds('totals', offered === sum, () => `offered ${offered}, but ${JSON.stringify(parts)}`);
 }
 
 const allowed = Number(__ENV.GROWTH || 1.25); // times

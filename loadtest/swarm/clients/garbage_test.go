@@ -12,7 +12,7 @@ import (
 )
 
 // A process that is told to collects its garbage, and then none by itself.
-func TestCollectsWhenTold(t *testing.T) { //nolint:paralleltest // the collector is the process's
+func TestCollectsOnCommand(t *testing.T) { //nolint:paralleltest // the collector is the process's
 	usual := debug.SetGCPercent(100)
 	limit := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetGCPercent(usual); debug.SetMemoryLimit(limit) })

@@ -75,14 +75,14 @@ func (p *client) play(group context.Context, e entry) error {
 			err = t.handleFrame(h)
 		}
 		if err != nil {
-			t.tellEntry(err)
+			t.sendEntry(err)
 			return err
 		}
 		if time.Since(t.since) > silenceLimit && (t.match != nil || t.round != nil) {
 			return fmt.Errorf("%w: nothing heard for %v of what %+v led to", player.ErrContract, silenceLimit, t.data)
 		}
 	}
-	t.tellEntry(errArenaStarted)
+	t.sendEntry(errArenaStarted)
 	return t.finish()
 }
 
@@ -98,8 +98,8 @@ func (t *participation) isPlaying() bool { return t.match != nil && t.host == ni
 
 var errArenaStarted = errors.New("the arena had begun")
 
-// tellEntry tells once whether the player is in.
-func (t *participation) tellEntry(err error) {
+// sendEntry tells once whether the player is in.
+func (t *participation) sendEntry(err error) {
 	if t.reportEntry != nil {
 		t.reportEntry(err)
 		t.reportEntry = nil
@@ -203,7 +203,7 @@ func (t *participation) handleFrame(h player.Received) error {
 		return t.reenter(h)
 	case protocol.TypeDuelQueued, protocol.TypeArenaJoined:
 		t.hasEntered, t.since = true, time.Now()
-		t.tellEntry(nil)
+		t.sendEntry(nil)
 	case protocol.TypeDuelLeft:
 		t.handleLeft()
 	case protocol.TypeError:

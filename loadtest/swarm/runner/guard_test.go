@@ -20,7 +20,7 @@ func TestGuard(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	in, told := io.Pipe()
+	in, output := io.Pipe()
 	guarding := make(chan struct{})
 	go func() {
 		defer close(guarding)
@@ -37,11 +37,11 @@ func TestGuard(t *testing.T) {
 	for _, line := range []guardedItem{
 		{Process: ours.Process.Pid, Since: startTicks(ours.Process.Pid)}, {Process: another.Process.Pid, Since: "1"}, {Folder: folder},
 	} {
-		if err := json.NewEncoder(told).Encode(line); err != nil {
+		if err := json.NewEncoder(output).Encode(line); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := told.Close(); err != nil {
+	if err := output.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := ours.Wait(); err == nil {
@@ -58,24 +58,24 @@ func TestGuard(t *testing.T) {
 	_ = another.Wait()
 }
 
-// heard is a process that keeps what it is told.
-type heard struct {
+// outputLog is a process that keeps what it is told.
+type outputLog struct {
 	Process
 	bytes.Buffer
 }
 
-func (h *heard) Write(line []byte) (int, error) { return h.Buffer.Write(line) }
+func (h *outputLog) Write(line []byte) (int, error) { return h.Buffer.Write(line) }
 
 // What runs is seen to before anything else is started: this may be killed then.
 func TestSeenToAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.Redis(t) // is needed
-	told := new(heard)
-	if _, err := startEnvironment(t.Context(), Config{Binary: "false", Nodes: 1}, &guard{process: told}); err == nil {
+	output := new(outputLog)
+	if _, err := startEnvironment(t.Context(), Config{Binary: "false", Nodes: 1}, &guard{process: output}); err == nil {
 		t.Fatal("a node was started that ends at once")
 	}
 	var one guardedItem
-	if err := json.NewDecoder(&told.Buffer).Decode(&one); err != nil || one.Process == 0 || one.Since == "" {
+	if err := json.NewDecoder(&output.Buffer).Decode(&one); err != nil || one.Process == 0 || one.Since == "" {
 		t.Errorf("the guard was told %+v of Redis: %v", one, err)
 	}
 	if one.isRunning() {

@@ -5,7 +5,7 @@ import "fmt"
 // Soak says whether nodes stayed as they were over a long time.
 type Soak struct {
 	Lines    []string `json:"lines"`
-	Failures []string `json:"bars"` // what grew
+	Failures []string `json:"failures"` // what grew
 }
 
 // What counts as flat, over the time that is looked at: a share of the mean, or

@@ -24,7 +24,7 @@ type Spike struct {
 	Refused map[string]int64 `json:"refused"` // both, by what was asked for and the code
 
 	RecoveredS float64  `json:"recovered_s"` // after its end; -1: not
-	Failures   []string `json:"bars"`        // what was not held, none is well
+	Failures   []string `json:"failures"`    // what was not held, none is well
 }
 
 // within says what a figure may be.

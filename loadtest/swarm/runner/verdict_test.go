@@ -46,7 +46,7 @@ func TestSoak(t *testing.T) {
 }
 
 // Each bar of a spike is held up to it.
-func TestSpikeBars(t *testing.T) {
+func TestSpikeLimits(t *testing.T) {
 	t.Parallel()
 	well := Spike{Before: stats.Quantiles{P99: 40}, During: stats.Quantiles{P99: 79}, Shed: 5, RecoveredS: 10}
 	for want, change := range map[string]func(*Spike){
