@@ -45,7 +45,7 @@ func TestHostileClients(t *testing.T) {
 		t.Fatalf("%v\n%s", err, server.Log())
 	}
 	t.Log(report)
-	for _, untrue := range report.Untrue {
+	for _, untrue := range report.Violations {
 		t.Error(untrue)
 	}
 	if report.Duels == 0 {
