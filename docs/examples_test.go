@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/internal/webhook"
+	"laststand/internal/webhook/signature"
 )
 
 const webhookKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -56,11 +56,11 @@ func deliveries(t *testing.T) []delivery {
 	other := "whsec_" + strings.Repeat("QUJD", 8)
 	body := `{"type":"match.settled","timestamp":"2026-11-20T22:05:45Z","data":{"game":"demo"}}`
 	sign := func(name string, valid bool, at int64, body string, texts ...string) delivery {
-		keys, err := webhook.ParseKeys(strings.Join(texts, "\n"))
+		keys, err := signature.ParseKeys(strings.Join(texts, "\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := webhook.Sign(keys, "msg_1", time.Unix(at, 0), []byte(body))
+		h, err := signature.Sign(keys, "msg_1", time.Unix(at, 0), []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"laststand/internal/hooks"
-	"laststand/internal/hooks/httphook"
 	"laststand/internal/leaderboard"
 	"laststand/internal/taskqueue"
 	"laststand/internal/webhook"
+	"laststand/internal/webhook/httpposter"
+	"laststand/internal/webhook/signature"
 )
 
 // webhookConfig configures an endpoint that receives events of a game.
@@ -26,7 +26,7 @@ type webhookConfig struct {
 
 func (h *webhookConfig) fill() {
 	if h.Events == nil {
-		h.Events = hooks.Events()
+		h.Events = webhook.Events()
 	}
 }
 
@@ -49,20 +49,20 @@ func (c *config) validateWebhooks(f *faults) {
 			prefix := "games." + game + ".webhooks." + h.Name + "."
 			f.validateURL(prefix+"url", h.URL)
 			if len(h.Events) == 0 {
-				f.addf("%sevents: name at least one, or leave it out for all: %v", prefix, hooks.Events())
+				f.addf("%sevents: name at least one, or leave it out for all: %v", prefix, webhook.Events())
 			}
 		}
 	}
-	if _, err := hooks.NewBook(c.endpoints(), nil); err != nil { // the error names the endpoints
+	if _, err := webhook.NewRegistry(c.endpoints(), nil); err != nil { // the error names the endpoints
 		*f = append(*f, err)
 	}
 }
 
 // endpoints returns the webhook endpoints of all games.
-func (c *config) endpoints() (all []hooks.Endpoint) {
+func (c *config) endpoints() (all []webhook.Endpoint) {
 	for _, game := range c.gameNames() {
 		for _, h := range c.Games[game].Webhooks {
-			all = append(all, hooks.Endpoint{Game: game, Name: h.Name, Events: h.Events, Ordered: h.Ordered})
+			all = append(all, webhook.Endpoint{Game: game, Name: h.Name, Events: h.Events, Ordered: h.Ordered})
 		}
 	}
 	return all
@@ -70,22 +70,22 @@ func (c *config) endpoints() (all []hooks.Endpoint) {
 
 // wireWebhooks creates the dispatcher of webhooks, and the workers of the task queue.
 func (n *node) wireWebhooks() error {
-	var targets []httphook.Target
+	var targets []httpposter.Target
 	for _, game := range n.config.gameNames() {
 		for _, h := range n.config.Games[game].Webhooks {
 			source := n.config.webhookKeySource(game, h)
-			targets = append(targets, httphook.Target{
+			targets = append(targets, httpposter.Target{
 				Game: game, Name: h.Name, URL: h.URL, Client: n.clients[h.AllowPrivate],
-				Keys: func() ([]webhook.Key, error) { return parsedKeys(n.keys.keysOf(source)) },
+				Keys: func() ([]signature.Key, error) { return parsedKeys(n.keys.keysOf(source)) },
 			})
 		}
 	}
-	poster, err := httphook.New(targets)
+	poster, err := httpposter.New(targets)
 	if err != nil {
 		return err
 	}
-	n.dispatcher = hooks.NewOffice(hooks.Config{
-		Book: n.webhookRegistry, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Poster: poster, Logger: n.log,
+	n.dispatcher = webhook.NewDispatcher(webhook.Config{
+		Registry: n.webhookRegistry, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Poster: poster, Logger: n.log,
 		Lists: leaderboard.NewTopLists(n.boardConfigs(), n.ledger, n.ledger),
 	})
 	n.workers = taskqueue.NewWorkers(taskqueue.Config{

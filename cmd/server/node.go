@@ -16,7 +16,6 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/certificate"
-	"laststand/internal/hooks"
 	"laststand/internal/httpapi"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
@@ -32,6 +31,7 @@ import (
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
 	"laststand/internal/timer"
+	"laststand/internal/webhook"
 	"laststand/internal/ws"
 )
 
@@ -70,8 +70,8 @@ type node struct {
 	settler         *settle.Settler
 	maintainer      *taskqueue.Maintainer
 	taskNotifier    *taskNotifier
-	webhookRegistry *hooks.Book // of the endpoints of all games
-	dispatcher      *hooks.Office
+	webhookRegistry *webhook.Registry // of the endpoints of all games
+	dispatcher      *webhook.Dispatcher
 	workers         *taskqueue.Workers
 	sessions        *ws.Server
 	revocableCalls  *httpapi.RevocableCalls
@@ -126,7 +126,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	}
 	n.now = n.clock.Now
 	n.inbox = redisx.NewInbox(n.redis, redisx.InboxConfig{Node: n.id, Registry: n.registry, Logger: n.log})
-	if n.webhookRegistry, err = hooks.NewBook(n.config.endpoints(), n.registry); err != nil {
+	if n.webhookRegistry, err = webhook.NewRegistry(n.config.endpoints(), n.registry); err != nil {
 		return err
 	}
 	ledgerConfig := n.config.ledgerConfig(n.log)

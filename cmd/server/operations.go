@@ -38,7 +38,7 @@ func (n *node) admin(ctx context.Context, token string) (string, error) {
 // implements ops.Corrections.
 type corrections struct {
 	ledger *ledger.Ledger
-	boards settle.Boards
+	boards settle.Leaderboards
 }
 
 func (c corrections) Correct(ctx context.Context, wrong ops.Correction) (int, error) {

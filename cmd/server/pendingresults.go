@@ -30,7 +30,7 @@ func (p pendingResults) Complete(ctx context.Context, r *match.Result) error {
 const maxConcurrentFrees = 64
 
 // Settled marks matches as settled and frees their players for the next one.
-func (p pendingResults) Settled(ctx context.Context, results []match.Result) error {
+func (p pendingResults) MarkSettled(ctx context.Context, results []match.Result) error {
 	if err := p.matches.Settled(ctx, results); err != nil {
 		return err // the next sweep tries again
 	}

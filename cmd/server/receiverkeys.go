@@ -16,7 +16,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
-	"laststand/internal/webhook"
+	"laststand/internal/webhook/signature"
 )
 
 // keySource tells where the keys are that sign messages to a receiver.
@@ -154,12 +154,12 @@ func (k *receiverKeys) reload(watched *watchedKeys) {
 }
 
 // parsedKeys parses webhook keys for signing.
-func parsedKeys(watched []string) ([]webhook.Key, error) {
-	return webhook.ParseKeys(strings.Join(watched, "\n"))
+func parsedKeys(watched []string) ([]signature.Key, error) {
+	return signature.ParseKeys(strings.Join(watched, "\n"))
 }
 
 func checkWebhookKey(key string) error {
-	_, err := webhook.ParseKey(key)
+	_, err := signature.ParseKey(key)
 	return err
 }
 
@@ -173,7 +173,7 @@ func checkNPPAKey(key string) error {
 // keysFromLedger returns the webhook keys in the ledger. The first call generates one, and all
 // nodes use it.
 func keysFromLedger(ctx context.Context, source string, l *ledger.Ledger) ([]string, error) {
-	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.Generate())}
+	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(signature.Generate())}
 	ledgerName, err := l.Keys(ctx, source)
 	if err == nil && len(ledgerName) == 0 {
 		if err = l.AddKeyIfNone(ctx, source, generated); err == nil {

@@ -14,7 +14,7 @@ import (
 	"laststand/internal/eventq/playerevents"
 	"laststand/internal/eventq/redisqueue"
 	"laststand/internal/eventq/webhooksink"
-	"laststand/internal/webhook"
+	"laststand/internal/webhook/signature"
 )
 
 // reporting sends the behaviours of players to the sink of each game, through a queue per
@@ -66,7 +66,7 @@ func openSink(o sinkOptions, clients clients) (eventq.Sink, error) {
 	case sinkWebhook:
 		return webhooksink.New(webhooksink.Options{
 			URL: o.URL, Format: webhooksink.Format(o.Format), Client: clients[o.AllowPrivate],
-			Keys: func() ([]webhook.Key, error) {
+			Keys: func() ([]signature.Key, error) {
 				keys, err := o.Keys()
 				if err != nil {
 					return nil, err

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"laststand/internal/hooks"
 	"laststand/internal/ledger"
+	"laststand/internal/webhook"
 )
 
 type webhooksCmd struct {
@@ -47,7 +47,7 @@ func (*webhooksList) Help() string {
 // Run lists webhooks.
 func (*webhooksList) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var list struct{ Webhooks []hooks.Status }
+		var list struct{ Webhooks []webhook.Status }
 		if err := a.call(ctx, http.MethodGet, "/webhooks", nil, &list); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (*webhooksList) Run(flags *cli, to console) error {
 }
 
 // printHooks prints a table of webhooks.
-func printHooks(to console, all ...hooks.Status) error {
+func printHooks(to console, all ...webhook.Status) error {
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "GAME\tNAME\tURL\tEVENTS\tWAITING\tDEAD\tDISABLED\tLAST ERROR (THIS NODE)")
 	for _, h := range all {
@@ -66,14 +66,14 @@ func printHooks(to console, all ...hooks.Status) error {
 	return table.Flush()
 }
 
-func disabledSince(h hooks.Status) string {
+func disabledSince(h webhook.Status) string {
 	if h.Disabled == "" {
 		return none
 	}
 	return time.UnixMilli(h.Since).UTC().Format(time.DateTime) + ": " + h.Disabled
 }
 
-func lastHookError(h hooks.Status) string {
+func lastHookError(h webhook.Status) string {
 	if h.Error == "" {
 		return none
 	}
@@ -91,7 +91,7 @@ func (*webhooksPing) Help() string {
 // Run pings a webhook.
 func (p *webhooksPing) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var pinged hooks.Pinged
+		var pinged webhook.PingResult
 		if err := a.call(ctx, http.MethodPost, p.path("/ping"), nil, &pinged); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (d *webhooksDisable) Run(flags *cli, to console) error {
 // askHook sends a request that changes a webhook and prints the webhook of the answer.
 func askHook(flags *cli, to console, path string, body any) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var h hooks.Status
+		var h webhook.Status
 		if err := a.call(ctx, http.MethodPost, path, body, &h); err != nil {
 			return err
 		}

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"testing"
 
-	"laststand/internal/hooks"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
+	"laststand/internal/webhook"
 	"laststand/loadtest/player"
 )
 
@@ -81,13 +81,13 @@ func TestWebhooksAreSent(t *testing.T) {
 func checkMatchesSent(t *testing.T, e *webhookReceiver, games []*duelTranscript) {
 	t.Helper()
 	ids := map[string]string{}
-	for _, m := range e.waitForAccepted("all", hooks.MatchSettled, len(games)/2) {
+	for _, m := range e.waitForAccepted("all", webhook.MatchSettled, len(games)/2) {
 		ids[m.payload.Data.Match] = m.id
 		if d := m.payload.Data; d.Game != "demo" || !d.Counts || len(d.Standings) != 2 {
 			t.Errorf("%s", m.body)
 		}
 	}
-	for _, m := range e.waitForAccepted("matches", hooks.MatchSettled, len(games)/2) {
+	for _, m := range e.waitForAccepted("matches", webhook.MatchSettled, len(games)/2) {
 		if ids[m.payload.Data.Match] != m.id {
 			t.Errorf("%s has the ids %s and %s", m.payload.Data.Match, ids[m.payload.Data.Match], m.id)
 		}
@@ -126,8 +126,8 @@ func checkArenaSent(t *testing.T, e *webhookReceiver, flags cli, urls []string) 
 	}
 	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
 	playAll(t, all)
-	over := e.waitForAccepted("all", hooks.ArenaOver, 1)[0]
-	settled := e.waitForAccepted("all", hooks.MatchSettled, 11)[10]
+	over := e.waitForAccepted("all", webhook.ArenaOver, 1)[0]
+	settled := e.waitForAccepted("all", webhook.MatchSettled, 11)[10]
 	for _, m := range []webhookEvent{over, settled} {
 		if d := m.payload.Data; d.ArenaID != made.ArenaID || d.Match != host.match || d.Counts || len(d.Standings) != 4 {
 			t.Errorf("the match %s of arena %s, which is not ranked, is told of as %s", host.match, made.ArenaID, m.body)
@@ -142,12 +142,12 @@ func checkArenaSent(t *testing.T, e *webhookReceiver, flags cli, urls []string) 
 // lists are told of as the boards show them.
 func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 	t.Helper()
-	if n := len(e.received("days", "")) + len(e.received("all", hooks.DaySealed)); n > 0 {
+	if n := len(e.received("days", "")) + len(e.received("all", webhook.DaySealed)); n > 0 {
 		t.Errorf("%d events came of the day that is not over", n)
 	}
 	n := startNode(t, late)
-	sealed := e.waitForAccepted("days", hooks.DaySealed, 1)[0]
-	also := e.waitForAccepted("all", hooks.DaySealed, 1)[0]
+	sealed := e.waitForAccepted("days", webhook.DaySealed, 1)[0]
+	also := e.waitForAccepted("all", webhook.DaySealed, 1)[0]
 	if sealed.id != also.id || sealed.body != also.body {
 		t.Errorf("%s %s\n%s %s", sealed.id, sealed.body, also.id, also.body)
 	}
@@ -189,7 +189,7 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
 	n := h.node(t)
 	command := commandsTo(t, n, append(ledgerOf(h.db), "--config="+h.config)...)
 	playDuels(t, n.url, 3)
-	for _, m := range e.waitForAccepted("busy", hooks.MatchSettled, 3) {
+	for _, m := range e.waitForAccepted("busy", webhook.MatchSettled, 3) {
 		if m.tries != 3 {
 			t.Errorf("%d tries of %s", m.tries, m.id)
 		}
@@ -200,7 +200,7 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
 	})
 	refused := len(e.received("gone", ""))
 	playDuels(t, n.url, 2)
-	e.waitForAccepted("busy", hooks.MatchSettled, 5)
+	e.waitForAccepted("busy", webhook.MatchSettled, 5)
 	listed, _ := command(0, "tasks", "list", "--topic=webhook/demo/gone")
 	dead := strings.Count(listed, "410 Gone") // those that were enqueued before it was disabled
 	if dropped := sumMetric(t, n.ops, "laststand_webhooks_drops_total", `endpoint="gone"`, `reason="disabled"`); dropped < 2 || dropped+dead != 5 || len(e.received("gone", "")) != refused {
@@ -214,7 +214,7 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
 	out, _ = command(0, "webhooks", "enable", "--game=demo", "gone")
 	checkMessage(t, out, "gone")
 	command(0, "tasks", "requeue", "--all", "--topic=webhook/demo/gone")
-	e.waitForAccepted("gone", hooks.MatchSettled, dead)
+	e.waitForAccepted("gone", webhook.MatchSettled, dead)
 	command(0, "webhooks", "disable", "--game=demo", "--reason=it moves", "gone")
 	out, _ = command(0, "webhooks", "list")
 	checkMessage(t, out, "it moves")
@@ -238,5 +238,5 @@ func TestWebhooksOfADeadNodeAreSent(t *testing.T) {
 	dying.wait(t)
 	e.respond("slow", nil)
 	h.node(t)
-	e.waitForAccepted("slow", hooks.MatchSettled, 5)
+	e.waitForAccepted("slow", webhook.MatchSettled, 5)
 }

@@ -117,8 +117,8 @@ func (n *node) wireMatches() {
 	})
 	notifier.engine = n.engine
 	n.settler = settle.New(settle.Config{
-		Ledger: n.ledger, Pending: pendingResults{matches, tickets}, Tasks: n.ledger, Boards: n.boards,
-		Tell: notifier.notify, Down: ledger.Unavailable, Refuses: ledger.RefusesResult, Now: n.now, Logger: n.log, Registry: n.registry,
+		Ledger: n.ledger, Pending: pendingResults{matches, tickets}, DeadLetters: n.ledger, Leaderboards: n.boards,
+		Notify: notifier.notify, IsUnavailable: ledger.Unavailable, IsRefusal: ledger.RefusesResult, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.handleMessages(notifier)
 	n.lobby = lobby.New(lobby.Config{

@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"fmt"
 
-	"laststand/internal/hooks"
+	"laststand/internal/webhook"
 )
 
 var (
-	_ hooks.States = (*Ledger)(nil)
-	_ hooks.Counts = (*Ledger)(nil)
+	_ webhook.States = (*Ledger)(nil)
+	_ webhook.Counts = (*Ledger)(nil)
 )
 
 const (
@@ -25,10 +25,10 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 
 )
 
 // EndpointStates gives the endpoints that are disabled, by game and name.
-func (l *Ledger) EndpointStates(ctx context.Context) ([]hooks.State, error) {
-	var states []hooks.State
+func (l *Ledger) EndpointStates(ctx context.Context) ([]webhook.State, error) {
+	var states []webhook.State
 	err := scanAll(func(rows *sql.Rows) error {
-		var s hooks.State
+		var s webhook.State
 		err := rows.Scan(&s.Game, &s.Name, &s.Disabled, &s.Since)
 		states = append(states, s)
 		return err

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/hooks"
 	"laststand/internal/taskqueue"
 	"laststand/internal/testenv"
+	"laststand/internal/webhook"
 )
 
 func TestEndpointStates(t *testing.T) {
@@ -25,8 +25,8 @@ func TestEndpointStates(t *testing.T) {
 		l.disable(t, "g", "a", "no more")
 		l.disable(t, "f", "b", "never")
 		l.checkStates(t,
-			hooks.State{Game: "f", Name: "b", Disabled: "never", Since: 2000}, hooks.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000},
-			hooks.State{Game: "g", Name: "b", Disabled: "it is gone", Since: 1000})
+			webhook.State{Game: "f", Name: "b", Disabled: "never", Since: 2000}, webhook.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000},
+			webhook.State{Game: "g", Name: "b", Disabled: "it is gone", Since: 1000})
 		for range 2 {
 			if err := l.EnableEndpoint(t.Context(), "g", "b"); err != nil {
 				t.Fatal(err)
@@ -35,8 +35,8 @@ func TestEndpointStates(t *testing.T) {
 		l.set(t, 3000)
 		l.disable(t, "f", "a", "again")
 		l.checkStates(t,
-			hooks.State{Game: "f", Name: "a", Disabled: "again", Since: 3000}, hooks.State{Game: "f", Name: "b", Disabled: "never", Since: 2000},
-			hooks.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000})
+			webhook.State{Game: "f", Name: "a", Disabled: "again", Since: 3000}, webhook.State{Game: "f", Name: "b", Disabled: "never", Since: 2000},
+			webhook.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000})
 	})
 }
 
@@ -47,7 +47,7 @@ func (c clocked) disable(t *testing.T, game, name, why string) {
 	}
 }
 
-func (c clocked) checkStates(t *testing.T, want ...hooks.State) {
+func (c clocked) checkStates(t *testing.T, want ...webhook.State) {
 	t.Helper()
 	if got := must(c.EndpointStates(t.Context()))(t); !slices.Equal(got, want) {
 		t.Errorf("states %+v, want %+v", got, want)

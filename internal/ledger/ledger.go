@@ -35,7 +35,7 @@ type Config struct {
 }
 
 // Events makes the tasks that report events to others. The ledger enqueues them in the
-// event's transaction. *hooks.Book implements it. Its methods must be quick and do no
+// event's transaction. *webhook.Registry implements it. Its methods must be quick and do no
 // I/O. A task that does not pass its Check is dropped. at is the database's time, epoch
 // ms. If a transaction is tried again, the methods are called again.
 type Events interface {

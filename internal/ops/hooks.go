@@ -4,21 +4,21 @@ import (
 	"context"
 	"net/http"
 
-	"laststand/internal/hooks"
+	"laststand/internal/webhook"
 )
 
-// Hooks lists and changes webhooks; *hooks.Office implements it. The error for an
-// unknown name is hooks.ErrNoEndpoint.
+// Hooks lists and changes webhooks; *webhook.Office implements it. The error for an
+// unknown name is webhook.ErrNoEndpoint.
 type Hooks interface {
-	List(ctx context.Context) ([]hooks.Status, error)
-	Ping(ctx context.Context, game, name string) (hooks.Pinged, error)
-	Enable(ctx context.Context, game, name string) (hooks.Status, error)
-	Disable(ctx context.Context, game, name, reason string) (hooks.Status, error)
+	List(ctx context.Context) ([]webhook.Status, error)
+	Ping(ctx context.Context, game, name string) (webhook.PingResult, error)
+	Enable(ctx context.Context, game, name string) (webhook.Status, error)
+	Disable(ctx context.Context, game, name, reason string) (webhook.Status, error)
 }
 
 // endpoints is the list of all webhooks. It has no pages, because a game has few.
 type endpoints struct {
-	Webhooks []hooks.Status `json:"webhooks"`
+	Webhooks []webhook.Status `json:"webhooks"`
 }
 
 // getHooks lists the webhooks of all games.

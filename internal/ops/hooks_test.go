@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"laststand/internal/hooks"
+	"laststand/internal/webhook"
 )
 
 const (
@@ -17,36 +17,36 @@ const (
 // endpoint is the one webhook of a world, rewards of demo. It implements Hooks.
 type endpoint struct {
 	*world
-	state hooks.Status
+	state webhook.Status
 }
 
 func newEndpoint(w *world) *endpoint {
-	return &endpoint{w, hooks.Status{
-		State: hooks.State{Game: "demo", Name: "rewards"}, URL: "https://rewards.test", Events: []string{hooks.DaySealed}, Waiting: 3, Dead: 1,
+	return &endpoint{w, webhook.Status{
+		State: webhook.State{Game: "demo", Name: "rewards"}, URL: "https://rewards.test", Events: []string{webhook.DaySealed}, Waiting: 3, Dead: 1,
 	}}
 }
 
-func (e *endpoint) List(context.Context) ([]hooks.Status, error) {
-	return []hooks.Status{e.state}, e.fail
+func (e *endpoint) List(context.Context) ([]webhook.Status, error) {
+	return []webhook.Status{e.state}, e.fail
 }
 
 func (e *endpoint) find(name string) error {
 	if name != e.state.Name {
-		return hooks.ErrNoEndpoint
+		return webhook.ErrNoEndpoint
 	}
 	return e.fail
 }
 
-func (e *endpoint) Ping(_ context.Context, _, name string) (hooks.Pinged, error) {
-	return hooks.Pinged{ID: "evt_1", Status: 500, TookMS: 12, Error: "it answered 500"}, e.find(name)
+func (e *endpoint) Ping(_ context.Context, _, name string) (webhook.PingResult, error) {
+	return webhook.PingResult{ID: "evt_1", Status: 500, TookMS: 12, Error: "it answered 500"}, e.find(name)
 }
 
-func (e *endpoint) Enable(_ context.Context, _, name string) (hooks.Status, error) {
+func (e *endpoint) Enable(_ context.Context, _, name string) (webhook.Status, error) {
 	e.state.Disabled, e.state.Since = "", 0
 	return e.state, e.find(name)
 }
 
-func (e *endpoint) Disable(_ context.Context, _, name, why string) (hooks.Status, error) {
+func (e *endpoint) Disable(_ context.Context, _, name, why string) (webhook.Status, error) {
 	e.state.Disabled, e.state.Since = why, 7
 	return e.state, e.find(name)
 }

@@ -9,13 +9,13 @@ import (
 	"net/http"
 
 	"laststand/internal/audit"
-	"laststand/internal/hooks"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
+	"laststand/internal/webhook"
 )
 
 // problem is the body of an error (RFC 9457), in the same form as in the player API.
@@ -61,13 +61,13 @@ var outcomes = []struct {
 	status int
 }{
 	{taskqueue.ErrNotFound, protocol.CodeNotFound, 0},
-	{hooks.ErrNoEndpoint, protocol.CodeNotFound, 0},
+	{webhook.ErrNoEndpoint, protocol.CodeNotFound, 0},
 	{taskqueue.ErrDone, protocol.CodeBadRequest, http.StatusConflict},
 	{taskqueue.ErrBadCursor, protocol.CodeBadRequest, 0},
 	{audit.ErrBadCursor, protocol.CodeBadRequest, 0},
 	{taskqueue.ErrBadTask, protocol.CodeBadRequest, 0},
 	{settle.ErrBadPayload, protocol.CodeBadRequest, 0},
-	{settle.ErrStopped, protocol.CodeUnavailable, 0},
+	{settle.ErrStopping, protocol.CodeUnavailable, 0},
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0},
 	{ErrNoResult, protocol.CodeNotFound, 0},
 	{ErrErasing, protocol.CodeUnavailable, 0},

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	firstWait = 50 * time.Millisecond
-	maxWait   = 5 * time.Second
+	firstBackoff = 50 * time.Millisecond
+	maxBackoff   = 5 * time.Second
 )
 
 // backoff gives growing waits, each drawn from the upper half of its bound so
@@ -16,12 +16,12 @@ const (
 type backoff struct{ last time.Duration }
 
 func (b *backoff) next() time.Duration {
-	b.last = min(max(firstWait, 2*b.last), maxWait)
+	b.last = min(max(firstBackoff, 2*b.last), maxBackoff)
 	return b.last/2 + rand.N(b.last/2) //nolint:gosec // a wait is no secret
 }
 
 // pause waits, or until the context ends.
-func pause(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -19,22 +19,22 @@ const callTimeout = 10 * time.Second
 // have been told of results that the ledger has already. It reports whether some of
 // it is settled, or dead.
 func (s *Settler) settle(work context.Context, batch []match.Result, swept bool) bool {
-	if batch = s.unheld(batch); len(batch) == 0 {
+	if batch = s.withoutHeld(batch); len(batch) == 0 {
 		return false
 	}
 	done, again, err := s.commit(work, batch)
 	switch {
 	case err == nil:
 		s.release(batch)
-		return s.settled(work, batch, tellable(batch, done, swept || again))
+		return s.finish(work, batch, resultsToNotify(batch, done, swept || again))
 	case work.Err() != nil:
-		s.metrics.failed(reasonStopped, len(batch))
+		s.metrics.countFailures(reasonStopped, len(batch))
 		return false
 	case len(batch) == 1:
-		return s.refused(work, batch[0], err)
+		return s.recordRefusal(work, batch[0], err)
 	}
 	progress := false
-	for _, part := range s.parts(batch) {
+	for _, part := range s.splitBatch(batch) {
 		progress = s.settle(work, part, swept) || progress
 	}
 	return progress
@@ -42,28 +42,28 @@ func (s *Settler) settle(work context.Context, batch []match.Result, swept bool)
 
 // parts are what a refused batch is tried in: game by game, and of one game result
 // by result, first those that were not refused before.
-func (s *Settler) parts(batch []match.Result) (parts [][]match.Result) {
-	at := map[string]int{}
+func (s *Settler) splitBatch(batch []match.Result) (splitBatch [][]match.Result) {
+	index := map[string]int{}
 	for _, r := range batch {
-		i, known := at[r.Game]
+		i, known := index[r.Game]
 		if !known {
-			i, parts = len(parts), append(parts, nil)
-			at[r.Game] = i
+			i, splitBatch = len(splitBatch), append(splitBatch, nil)
+			index[r.Game] = i
 		}
-		parts[i] = append(parts[i], r)
+		splitBatch[i] = append(splitBatch[i], r)
 	}
-	if len(parts) > 1 {
-		return parts
+	if len(splitBatch) > 1 {
+		return splitBatch
 	}
-	fresh, refused := []match.Result{}, []match.Result{}
+	untried, refused := []match.Result{}, []match.Result{}
 	for _, r := range batch {
-		if _, known := s.parked[keyOf(r)]; known {
+		if _, known := s.refused[keyOf(r)]; known {
 			refused = append(refused, r)
 		} else {
-			fresh = append(fresh, r)
+			untried = append(untried, r)
 		}
 	}
-	return slices.Collect(slices.Chunk(append(fresh, refused...), 1))
+	return slices.Collect(slices.Chunk(append(untried, refused...), 1))
 }
 
 // commit gives a batch to the ledger until that answers. again says that it was
@@ -72,12 +72,12 @@ func (s *Settler) commit(work context.Context, batch []match.Result) (done []Com
 	var wait backoff
 	for ; ; again = true {
 		done, err = s.commitOnce(work, batch)
-		s.noteOutage(err)
-		if err == nil || !s.down(err) || work.Err() != nil {
+		s.logOutage(err)
+		if err == nil || !s.isUnavailable(err) || work.Err() != nil {
 			return done, again, err
 		}
-		s.metrics.failed(reasonUnavailable, 1)
-		pause(work, wait.next())
+		s.metrics.countFailures(reasonUnavailable, 1)
+		sleep(work, wait.next())
 	}
 }
 
@@ -87,18 +87,18 @@ func (s *Settler) commitOnce(work context.Context, batch []match.Result) ([]Comm
 	began := time.Now()
 	done, err := s.Ledger.Commit(ctx, batch)
 	if err == nil {
-		s.metrics.committed(done, time.Since(began))
+		s.metrics.observeCommit(done, time.Since(began))
 	}
 	return done, err
 }
 
-func (s *Settler) down(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.Down(err)
+func (s *Settler) isUnavailable(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
 }
 
 // noteOutage logs the first failure of an outage, and its end.
-func (s *Settler) noteOutage(err error) {
-	down := err != nil && s.down(err)
+func (s *Settler) logOutage(err error) {
+	down := err != nil && s.isUnavailable(err)
 	if down && !s.outage {
 		s.Logger.Warn("ledger unavailable; results wait for a retry", "error", err)
 	}
@@ -110,41 +110,41 @@ func (s *Settler) noteOutage(err error) {
 
 // tellable are the results of a committed batch that count, and whose players
 // are to be told, with the ratings of the ledger. One that the ledger had already is another's to tell of, unless all are.
-func tellable(batch []match.Result, done []Committed, all bool) []match.Result {
-	var some []match.Result
+func resultsToNotify(batch []match.Result, done []Committed, includeOld bool) []match.Result {
+	var chosen []match.Result
 	for i, r := range batch {
-		if !done[i].Counted || !done[i].New && !all {
+		if !done[i].Counted || !done[i].New && !includeOld {
 			continue
 		}
 		if done[i].Standings != nil {
 			r.Standings = done[i].Standings
 		}
-		some = append(some, r)
+		chosen = append(chosen, r)
 	}
-	return some
+	return chosen
 }
 
 // settled follows a commit: the batch is no longer pending, and what is to be
 // told goes to the boards. If pending fails the sweep comes back to the batch,
 // and its players are not told again.
-func (s *Settler) settled(work context.Context, batch, tell []match.Result) bool {
+func (s *Settler) finish(work context.Context, batch, toNotify []match.Result) bool {
 	ctx, cancel := context.WithTimeout(work, callTimeout)
 	defer cancel()
-	err := s.Pending.Settled(ctx, batch)
+	err := s.Pending.MarkSettled(ctx, batch)
 	if err != nil {
-		s.metrics.failed(reasonPending, len(batch))
+		s.metrics.countFailures(reasonPending, len(batch))
 		s.Logger.Warn("pending results removal failed; the next sweep retries", "results", len(batch), "error", err)
 	}
-	for _, r := range tell {
-		if !s.told[keyOf(r)] {
-			s.show(work, r)
+	for _, r := range toNotify {
+		if !s.notified[keyOf(r)] {
+			s.enqueueForLeaderboards(work, r)
 		}
 	}
 	for _, r := range batch {
-		delete(s.parked, keyOf(r))
-		delete(s.told, keyOf(r))
-		if err != nil && len(s.told) < s.Queue {
-			s.told[keyOf(r)] = true
+		delete(s.refused, keyOf(r))
+		delete(s.notified, keyOf(r))
+		if err != nil && len(s.notified) < s.QueueSize {
+			s.notified[keyOf(r)] = true
 		}
 	}
 	return err == nil

@@ -28,7 +28,7 @@ var (
 )
 
 // world is all that a settler talks to, in memory, with faults to switch on.
-type world struct {
+type fixture struct {
 	mu      sync.Mutex
 	pending map[string]match.Result
 	graves  map[string]*taskqueue.Task // by match, which is the id too
@@ -50,8 +50,8 @@ type world struct {
 	registry *prometheus.Registry
 }
 
-func newWorld() *world {
-	return &world{
+func newFixture() *fixture {
+	return &fixture{
 		pending: map[string]match.Result{}, graves: map[string]*taskqueue.Task{}, taken: map[string]bool{}, beyond: map[string]bool{}, tries: map[string]int{}, told: map[string]int{},
 		ledger:  func([]match.Result) error { return nil },
 		settled: func() error { return nil },
@@ -64,15 +64,15 @@ func newWorld() *world {
 }
 
 // start runs a settler until stop, which waits for its end.
-func (w *world) start(t *testing.T, tune func(*Config)) (s *Settler, stop func()) {
+func (f *fixture) start(t *testing.T, tune func(*Config)) (s *Settler, stop func()) {
 	t.Helper()
 	c := Config{
-		Ledger: w, Pending: w, Tasks: w, Boards: w, Tell: w.Tell,
-		Down:     func(err error) bool { return errors.Is(err, errDown) },
-		Refuses:  func(err error) bool { return errors.Is(err, errRefused) },
-		Now:      func() int64 { return time.Now().UnixMilli() },
-		Logger:   slog.New(slog.DiscardHandler),
-		Registry: w.registry,
+		Ledger: f, Pending: f, DeadLetters: f, Leaderboards: f, Notify: f.Notify,
+		IsUnavailable: func(err error) bool { return errors.Is(err, errDown) },
+		IsRefusal:     func(err error) bool { return errors.Is(err, errRefused) },
+		Now:           func() int64 { return time.Now().UnixMilli() },
+		Logger:        slog.New(slog.DiscardHandler),
+		Registry:      f.registry,
 	}
 	if tune != nil {
 		tune(&c)
@@ -91,156 +91,156 @@ func (w *world) start(t *testing.T, tune func(*Config)) (s *Settler, stop func()
 	return s, stop
 }
 
-func (w *world) Commit(ctx context.Context, batch []match.Result) ([]Committed, error) {
+func (f *fixture) Commit(ctx context.Context, batch []match.Result) ([]Committed, error) {
 	select {
-	case <-time.After(w.latency):
+	case <-time.After(f.latency):
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if len(batch) == 1 {
-		w.tries[batch[0].Match]++
+		f.tries[batch[0].Match]++
 	}
-	if err := w.ledger(batch); err != nil {
+	if err := f.ledger(batch); err != nil {
 		return nil, err
 	}
 	var done []Committed
 	for _, r := range batch {
-		done = append(done, Committed{Match: r.Match, Counted: r.Counts && !w.beyond[r.Match], New: !w.taken[r.Match]})
-		w.taken[r.Match] = true
-		w.log = append(w.log, "commit "+r.Match)
+		done = append(done, Committed{Match: r.Match, Counted: r.Counts && !f.beyond[r.Match], New: !f.taken[r.Match]})
+		f.taken[r.Match] = true
+		f.log = append(f.log, "commit "+r.Match)
 	}
-	w.batches = append(w.batches, len(batch))
+	f.batches = append(f.batches, len(batch))
 	return done, nil
 }
 
-func (w *world) Results(_ context.Context, limit int) ([]match.Result, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	oldest := slices.SortedFunc(maps.Values(w.pending), func(a, b match.Result) int { return cmp.Compare(a.OverAt, b.OverAt) })
+func (f *fixture) Results(_ context.Context, limit int) ([]match.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	oldest := slices.SortedFunc(maps.Values(f.pending), func(a, b match.Result) int { return cmp.Compare(a.OverAt, b.OverAt) })
 	return oldest[:min(limit, len(oldest))], nil
 }
 
-func (w *world) Settled(_ context.Context, results []match.Result) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.settled(); err != nil {
+func (f *fixture) MarkSettled(_ context.Context, results []match.Result) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.settled(); err != nil {
 		return err
 	}
 	for _, r := range results {
-		delete(w.pending, r.Match)
-		w.log = append(w.log, "settled "+r.Match)
+		delete(f.pending, r.Match)
+		f.log = append(f.log, "settled "+r.Match)
 	}
 	return nil
 }
 
-func (w *world) Complete(_ context.Context, r *match.Result) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.standings(); err != nil {
+func (f *fixture) Complete(_ context.Context, r *match.Result) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.standings(); err != nil {
 		return err
 	}
 	r.Standings, r.Paged = make([]match.Standing, 60), false
 	return nil
 }
 
-func (w *world) AddTask(_ context.Context, t taskqueue.Task) (bool, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.tasks(); err != nil {
+func (f *fixture) AddTask(_ context.Context, t taskqueue.Task) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.tasks(); err != nil {
 		return false, err
 	}
-	if w.graves[t.Key] != nil {
+	if f.graves[t.Key] != nil {
 		return false, nil
 	}
 	t.ID = t.Key
-	w.graves[t.Key] = &t
-	w.log = append(w.log, "bury "+t.Key)
+	f.graves[t.Key] = &t
+	f.log = append(f.log, "bury "+t.Key)
 	return true, nil
 }
 
-func (w *world) Task(_ context.Context, id string) (taskqueue.Task, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.graves[id] == nil {
+func (f *fixture) Task(_ context.Context, id string) (taskqueue.Task, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.graves[id] == nil {
 		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
-	return *w.graves[id], w.tasks()
+	return *f.graves[id], f.tasks()
 }
 
-func (w *world) ChangeTask(_ context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.graves[id] == nil {
+func (f *fixture) ChangeTask(_ context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.graves[id] == nil {
 		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
-	t := *w.graves[id]
+	t := *f.graves[id]
 	if err := change(&t); err != nil {
 		return taskqueue.Task{}, err
 	}
-	*w.graves[id] = t
+	*f.graves[id] = t
 	return t, nil
 }
 
-func (w *world) Apply(_ context.Context, game string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.log = append(w.log, "apply "+game)
-	return w.boards(game)
+func (f *fixture) Apply(_ context.Context, game string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.log = append(f.log, "apply "+game)
+	return f.boards(game)
 }
 
-func (w *world) Tell(_ context.Context, r match.Result) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.told[r.Match]++
-	w.log = append(w.log, "tell "+r.Match)
+func (f *fixture) Notify(_ context.Context, r match.Result) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told[r.Match]++
+	f.log = append(f.log, "tell "+r.Match)
 }
 
 // over ends a match now: its result is pending.
-func (w *world) over(id string) match.Result {
+func (f *fixture) over(id string) match.Result {
 	r := match.Result{Match: id, Game: "demo", OverAt: time.Now().UnixMilli(), Counts: true, Standings: make([]match.Standing, 2)}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.pending[id] = r
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pending[id] = r
 	return r
 }
 
 // with looks at the world, or changes a fault, while the settler runs.
-func (w *world) with(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f()
+func (f *fixture) with(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
 }
 
 // wantAll checks that matches m0 to m(n-1) are settled and told once.
-func (w *world) wantAll(t *testing.T, n int) {
+func (f *fixture) wantAll(t *testing.T, n int) {
 	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.taken) != n || len(w.pending) != 0 || len(w.told) != n {
-		t.Errorf("%d in the ledger, %d pending, %d told: want %d, 0, %d", len(w.taken), len(w.pending), len(w.told), n, n)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.taken) != n || len(f.pending) != 0 || len(f.told) != n {
+		t.Errorf("%d in the ledger, %d pending, %d told: want %d, 0, %d", len(f.taken), len(f.pending), len(f.told), n, n)
 	}
-	for id, times := range w.told {
+	for id, times := range f.told {
 		if times != 1 {
 			t.Errorf("%s was told %d times", id, times)
 		}
 	}
 }
 
-func (w *world) wantLog(t *testing.T, want ...string) {
+func (f *fixture) wantLog(t *testing.T, want ...string) {
 	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !slices.Equal(w.log, want) {
-		t.Errorf("done %q, want %q", w.log, want)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.log, want) {
+		t.Errorf("done %q, want %q", f.log, want)
 	}
 }
 
 // metric is the value of a counter or gauge, the count of a histogram.
-func (w *world) metric(t *testing.T, name, reason string) float64 {
+func (f *fixture) metric(t *testing.T, name, reason string) float64 {
 	t.Helper()
-	families, err := w.registry.Gather()
+	families, err := f.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,9 +256,9 @@ func (w *world) metric(t *testing.T, name, reason string) float64 {
 	return 0
 }
 
-func (w *world) failures(t *testing.T, reason string) float64 {
+func (f *fixture) failures(t *testing.T, reason string) float64 {
 	t.Helper()
-	return w.metric(t, "laststand_settle_failures_total", reason)
+	return f.metric(t, "laststand_settle_failures_total", reason)
 }
 
 func id(n int) string { return fmt.Sprint("m", n) }

@@ -9,15 +9,15 @@ import (
 
 // The reasons of laststand_settle_failures_total.
 const (
-	reasonQueueFull   = "queue_full"   // not taken on: left to a sweep
-	reasonStopped     = "stopped"      // the same, for the end of the process
-	reasonUnavailable = "unavailable"  // a commit while the ledger was down
-	reasonRefused     = "refused"      // a result that the ledger refuses for its own fault
-	reasonUnexpected  = "unexpected"   // a result that the ledger refuses for no fault of the result, and not for an outage
-	reasonHeld        = "held"         // a result of a game whose results are refused one after another: left to a later sweep
-	reasonPending     = "pending"      // committed or dead, and still pending; or a failed sweep
-	reasonBoards      = "boards"       // an application of the ledger to the boards
-	reasonUntold      = "notification" // on disk, but its players were not told
+	reasonQueueFull    = "queue_full"   // not taken on: left to a sweep
+	reasonStopped      = "stopped"      // the same, for the end of the process
+	reasonUnavailable  = "unavailable"  // a commit while the ledger was down
+	reasonRefused      = "refused"      // a result that the ledger refuses for its own fault
+	reasonUnexpected   = "unexpected"   // a result that the ledger refuses for no fault of the result, and not for an outage
+	reasonHeld         = "held"         // a result of a game whose results are refused one after another: left to a later sweep
+	reasonPending      = "pending"      // committed or dead, and still pending; or a failed sweep
+	reasonLeaderboards = "boards"       // an application of the ledger to the boards
+	reasonNotification = "notification" // on disk, but its players were not told
 )
 
 type metrics struct {
@@ -50,17 +50,17 @@ func newMetrics(r prometheus.Registerer, queued func() float64) *metrics {
 			Name: "laststand_settle_commit_duration_seconds", Help: "Duration of a commit.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
 		}),
 	}
-	for _, reason := range []string{reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonUnexpected, reasonHeld, reasonPending, reasonBoards, reasonUntold} {
+	for _, reason := range []string{reasonQueueFull, reasonStopped, reasonUnavailable, reasonRefused, reasonUnexpected, reasonHeld, reasonPending, reasonLeaderboards, reasonNotification} {
 		m.failures.WithLabelValues(reason)
 	}
 	return m
 }
 
-func (m *metrics) failed(reason string, n int) {
+func (m *metrics) countFailures(reason string, n int) {
 	m.failures.WithLabelValues(reason).Add(float64(n))
 }
 
-func (m *metrics) committed(done []Committed, took time.Duration) {
+func (m *metrics) observeCommit(done []Committed, took time.Duration) {
 	for _, c := range done {
 		if c.New {
 			m.settled.Inc()

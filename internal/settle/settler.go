@@ -25,14 +25,14 @@ type Ledger interface {
 // match.ErrNotFound: they are gone, or this node cannot read them.
 type Pending interface {
 	Results(ctx context.Context, limit int) ([]match.Result, error)
-	Settled(ctx context.Context, results []match.Result) error
+	MarkSettled(ctx context.Context, results []match.Result) error
 	Complete(ctx context.Context, r *match.Result) error
 }
 
 // Tasks keeps the dead letters, on disk once AddTask returns; that changes
 // nothing where the key is there already. ChangeTask has one caller at a time
 // change a task.
-type Tasks interface {
+type DeadLetters interface {
 	AddTask(ctx context.Context, t taskqueue.Task) (added bool, err error)
 	Task(ctx context.Context, id string) (taskqueue.Task, error)
 	ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error)
@@ -40,30 +40,30 @@ type Tasks interface {
 
 // Boards are views of the ledger. After Apply they show what the game's ledger
 // held when it was called.
-type Boards interface {
+type Leaderboards interface {
 	Apply(ctx context.Context, game string) error
 }
 
 // Config is what a settler is made of. The fields of the first group are
 // needed, zero values of the second mean what is said there.
 type Config struct {
-	Ledger   Ledger
-	Pending  Pending
-	Tasks    Tasks
-	Boards   Boards
-	Tell     func(context.Context, match.Result) // the boards show it; called for one game's results in turn
-	Down     func(error) bool                    // an error of the ledger is an outage, which passes
-	Refuses  func(error) bool                    // an error of the ledger is the fault of a result, which no retry mends
-	Now      func() int64                        // cluster time, epoch ms
-	Logger   *slog.Logger
-	Registry prometheus.Registerer
+	Ledger        Ledger
+	Pending       Pending
+	DeadLetters   DeadLetters
+	Leaderboards  Leaderboards
+	Notify        func(context.Context, match.Result) // the boards show it; called for one game's results in turn
+	IsUnavailable func(error) bool                    // an error of the ledger is an outage, which passes
+	IsRefusal     func(error) bool                    // an error of the ledger is the fault of a result, which no retry mends
+	Now           func() int64                        // cluster time, epoch ms
+	Logger        *slog.Logger
+	Registry      prometheus.Registerer
 
-	Batch  int           // results of one commit at most; 256
-	Linger time.Duration // how long the first of a batch waits for others; 5 ms
-	Queue  int           // offered results that may wait; 4096
-	Shelf  int           // results of a game that may wait for its boards; 4096
-	Sweep  time.Duration // between sweeps, and the age from which they take a result; 2 s
-	Drain  time.Duration // how long a stop goes on with what was offered; 5 s
+	BatchSize        int           // results of one commit at most; 256
+	BatchDelay       time.Duration // how long the first of a batch waits for others; 5 ms
+	QueueSize        int           // offered results that may wait; 4096
+	LeaderboardQueue int           // results of a game that may wait for its boards; 4096
+	SweepInterval    time.Duration // between sweeps, and the age from which they take a result; 2 s
+	StopTimeout      time.Duration // how long a stop goes on with what was offered; 5 s
 }
 
 // Settler takes results to where they belong. Its methods may be called
@@ -72,16 +72,16 @@ type Settler struct {
 	Config
 	metrics *metrics
 	queue   chan match.Result
-	retries chan retry
+	retries chan retryRequest
 	ended   chan struct{} // closed once nothing is taken on any more
 
 	// What follows belongs to Run's loop.
-	parked  map[matchKey]parked
-	holds   map[string]*hold  // by game
-	told    map[matchKey]bool // shown, yet still pending: not to be told again
-	outage  bool              // the ledger did not answer the last time
-	shelves map[string]chan<- match.Result
-	showing sync.WaitGroup
+	refused  map[matchKey]refusedResult
+	holds    map[string]*hold  // by game
+	notified map[matchKey]bool // shown, yet still pending: not to be told again
+	outage   bool              // the ledger did not answer the last time
+	outboxes map[string]chan<- match.Result
+	running  sync.WaitGroup
 }
 
 type matchKey struct{ game, id string }
@@ -90,15 +90,15 @@ func keyOf(r match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
 // New makes a settler. Nothing happens before Run.
 func New(c Config) *Settler {
-	orDefault(&c.Batch, 256)
-	orDefault(&c.Queue, 4096)
-	orDefault(&c.Shelf, 4096)
-	orDefault(&c.Linger, 5*time.Millisecond)
-	orDefault(&c.Sweep, 2*time.Second)
-	orDefault(&c.Drain, 5*time.Second)
+	orDefault(&c.BatchSize, 256)
+	orDefault(&c.QueueSize, 4096)
+	orDefault(&c.LeaderboardQueue, 4096)
+	orDefault(&c.BatchDelay, 5*time.Millisecond)
+	orDefault(&c.SweepInterval, 2*time.Second)
+	orDefault(&c.StopTimeout, 5*time.Second)
 	s := &Settler{
-		Config: c, queue: make(chan match.Result, c.Queue), retries: make(chan retry), ended: make(chan struct{}),
-		parked: map[matchKey]parked{}, holds: map[string]*hold{}, told: map[matchKey]bool{}, shelves: map[string]chan<- match.Result{},
+		Config: c, queue: make(chan match.Result, c.QueueSize), retries: make(chan retryRequest), ended: make(chan struct{}),
+		refused: map[matchKey]refusedResult{}, holds: map[string]*hold{}, notified: map[matchKey]bool{}, outboxes: map[string]chan<- match.Result{},
 	}
 	s.metrics = newMetrics(c.Registry, func() float64 { return float64(len(s.queue)) })
 	return s
@@ -121,7 +121,7 @@ func (s *Settler) Offer(r match.Result) bool {
 	}
 	select {
 	case <-s.ended:
-		s.metrics.failed(reasonStopped, 1)
+		s.metrics.countFailures(reasonStopped, 1)
 		return false
 	default:
 	}
@@ -129,7 +129,7 @@ func (s *Settler) Offer(r match.Result) bool {
 	case s.queue <- r:
 		return true
 	default:
-		s.metrics.failed(reasonQueueFull, 1)
+		s.metrics.countFailures(reasonQueueFull, 1)
 		return false
 	}
 }
@@ -139,48 +139,48 @@ func (s *Settler) Offer(r match.Result) bool {
 // returns nil once everything that it started has ended.
 func (s *Settler) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var watch sync.WaitGroup
-	watch.Go(func() { endLater(ctx, work, s.Drain, cancel) })
+	var stopTimer sync.WaitGroup
+	stopTimer.Go(func() { cancelLater(ctx, work, s.StopTimeout, cancel) })
 	s.loop(ctx, work)
 	close(s.ended)
-	for _, shelf := range s.shelves {
-		close(shelf)
+	for _, outbox := range s.outboxes {
+		close(outbox)
 	}
-	s.showing.Wait()
+	s.running.Wait()
 	cancel()
-	watch.Wait()
+	stopTimer.Wait()
 	return nil
 }
 
 // endLater ends the work some time after ctx has ended, or returns when the
 // work has.
-func endLater(ctx, work context.Context, after time.Duration, end context.CancelFunc) {
+func cancelLater(ctx, work context.Context, after time.Duration, end context.CancelFunc) {
 	select {
 	case <-ctx.Done():
 	case <-work.Done():
 		return
 	}
-	pause(work, after)
+	sleep(work, after)
 	end()
 }
 
 // loop takes turns between what is offered, what an operator asks for and
 // sweeps. It begins with a sweep, for what a former process left.
 func (s *Settler) loop(ctx, work context.Context) {
-	sweeps := time.NewTicker(s.Sweep)
+	sweeps := time.NewTicker(s.SweepInterval)
 	defer sweeps.Stop()
 	more := s.sweep(work)
 	for ctx.Err() == nil {
 		var next chan struct{} // ready at once while a sweep has left some
 		if more {
-			next = ready
+			next = alwaysReady
 		}
 		select {
 		case <-ctx.Done():
 		case r := <-s.queue:
-			s.settle(work, s.gather(ctx, r), false)
-		case again := <-s.retries:
-			again.done <- s.settleDead(work, again.result)
+			s.settle(work, s.collectBatch(ctx, r), false)
+		case request := <-s.retries:
+			request.done <- s.commitDeadLetter(work, request.result)
 		case <-sweeps.C:
 			more = s.sweep(work)
 		case <-next:
@@ -191,7 +191,7 @@ func (s *Settler) loop(ctx, work context.Context) {
 }
 
 // ready is a channel that never blocks a receiver.
-var ready = func() chan struct{} {
+var alwaysReady = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
@@ -202,13 +202,13 @@ func (s *Settler) drain(work context.Context) {
 	for work.Err() == nil {
 		select {
 		case r := <-s.queue:
-			s.settle(work, s.gather(work, r), false)
+			s.settle(work, s.collectBatch(work, r), false)
 		default:
 			return
 		}
 	}
 	if n := len(s.queue); n > 0 {
-		s.metrics.failed(reasonStopped, n)
+		s.metrics.countFailures(reasonStopped, n)
 		s.Logger.Warn("settlement stopped with unsettled results; results stay pending", "results", n)
 	}
 }

@@ -15,47 +15,47 @@ import (
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s, stop := w.start(t, nil)
-		s.Offer(w.over("m0"))
+		f := newFixture()
+		s, stop := f.start(t, nil)
+		s.Offer(f.over("m0"))
 		time.Sleep(time.Second)
-		w.wantLog(t, "commit m0", "settled m0", "apply demo", "tell m0")
+		f.wantLog(t, "commit m0", "settled m0", "apply demo", "tell m0")
 		stop()
-		w.wantAll(t, 1)
-		if n := w.metric(t, "laststand_settle_results_total", ""); n != 1 {
+		f.wantAll(t, 1)
+		if n := f.metric(t, "laststand_settle_results_total", ""); n != 1 {
 			t.Errorf("settled %v", n)
 		}
 	})
 }
 
-func TestUncountedResultIsSettledAndNotTold(t *testing.T) {
+func TestUncountedResultIsSettledWithoutNotification(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s, stop := w.start(t, nil)
-		r := w.over("m0")
+		f := newFixture()
+		s, stop := f.start(t, nil)
+		r := f.over("m0")
 		r.Counts = false
 		s.Offer(r)
 		time.Sleep(time.Second)
 		stop()
-		w.wantLog(t, "commit m0", "settled m0")
+		f.wantLog(t, "commit m0", "settled m0")
 	})
 }
 
 // The ledger alone sees that a result is beyond a limit, also when it had it
 // already.
-func TestResultBeyondALimitIsNotTold(t *testing.T) {
+func TestResultBeyondALimitIsNotNotified(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.beyond["m0"], w.beyond["m1"], w.taken["m1"] = true, true, true
-		w.over("m1") // left for the sweep
-		s, stop := w.start(t, nil)
-		s.Offer(w.over("m0"))
+		f := newFixture()
+		f.beyond["m0"], f.beyond["m1"], f.taken["m1"] = true, true, true
+		f.over("m1") // left for the sweep
+		s, stop := f.start(t, nil)
+		s.Offer(f.over("m0"))
 		time.Sleep(10 * time.Second)
 		stop()
-		if len(w.told) != 0 || len(w.pending) != 0 {
-			t.Errorf("told of %v, pending %v", w.told, w.pending)
+		if len(f.told) != 0 || len(f.pending) != 0 {
+			t.Errorf("told of %v, pending %v", f.told, f.pending)
 		}
 	})
 }
@@ -65,26 +65,26 @@ func TestResultBeyondALimitIsNotTold(t *testing.T) {
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.latency = 20 * time.Millisecond
-		s, stop := w.start(t, nil)
+		f := newFixture()
+		f.latency = 20 * time.Millisecond
+		s, stop := f.start(t, nil)
 		began := time.Now()
-		s.Offer(w.over(id(0)))
+		s.Offer(f.over(id(0)))
 		time.Sleep(10 * time.Millisecond) // the commit of m0 is under way
 		for n := 1; n <= 300; n++ {
-			s.Offer(w.over(id(n)))
+			s.Offer(f.over(id(n)))
 		}
 		time.Sleep(15*time.Millisecond + 20*time.Millisecond + 20*time.Millisecond)
 		synctest.Wait()
 		if took := time.Since(began); took != 65*time.Millisecond {
 			t.Errorf("took %s", took)
 		}
-		w.wantAll(t, 301)
+		f.wantAll(t, 301)
 		stop()
-		if len(w.batches) != 3 || w.batches[0] != 1 || w.batches[1] != 256 || w.batches[2] != 44 {
-			t.Errorf("batches %v", w.batches)
+		if len(f.batches) != 3 || f.batches[0] != 1 || f.batches[1] != 256 || f.batches[2] != 44 {
+			t.Errorf("batches %v", f.batches)
 		}
-		if n := w.metric(t, "laststand_settle_batch_size", ""); n != 3 {
+		if n := f.metric(t, "laststand_settle_batch_size", ""); n != 3 {
 			t.Errorf("%v batches counted", n)
 		}
 	})
@@ -93,19 +93,19 @@ func TestGroupCommit(t *testing.T) {
 func TestBatchIsBoundedBySeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.latency = time.Millisecond
-		s, stop := w.start(t, nil)
+		f := newFixture()
+		f.latency = time.Millisecond
+		s, stop := f.start(t, nil)
 		for n := range 5 {
-			r := w.over(id(n))
+			r := f.over(id(n))
 			r.Standings = make([]match.Standing, maxSeats/2)
 			s.Offer(r)
 		}
 		time.Sleep(time.Second)
 		stop()
-		w.wantAll(t, 5)
-		if len(w.batches) != 3 {
-			t.Errorf("batches %v", w.batches)
+		f.wantAll(t, 5)
+		if len(f.batches) != 3 {
+			t.Errorf("batches %v", f.batches)
 		}
 	})
 }
@@ -113,19 +113,19 @@ func TestBatchIsBoundedBySeats(t *testing.T) {
 func TestSweptBatchIsBoundedBySeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		f := newFixture()
 		for n := range 5 {
-			w.over(id(n))
-			r := w.pending[id(n)]
+			f.over(id(n))
+			r := f.pending[id(n)]
 			r.Standings = make([]match.Standing, maxSeats/2)
-			w.pending[id(n)] = r
+			f.pending[id(n)] = r
 		}
 		time.Sleep(2 * time.Second)
-		_, stop := w.start(t, nil)
+		_, stop := f.start(t, nil)
 		stop()
-		w.wantAll(t, 5)
-		if !slices.Equal(w.batches, []int{2, 2, 1}) {
-			t.Errorf("batches %v", w.batches)
+		f.wantAll(t, 5)
+		if !slices.Equal(f.batches, []int{2, 2, 1}) {
+			t.Errorf("batches %v", f.batches)
 		}
 	})
 }
@@ -135,23 +135,23 @@ func TestSweptBatchIsBoundedBySeats(t *testing.T) {
 func TestPagedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		s, stop := w.start(t, nil)
-		r := w.over("m0")
+		f := newFixture()
+		s, stop := f.start(t, nil)
+		r := f.over("m0")
 		r.Paged, r.Standings = true, nil
 		if s.Offer(r) {
 			t.Error("took a result without standings")
 		}
 		time.Sleep(time.Second)
-		w.with(func() {
-			if len(w.batches) != 0 {
-				t.Errorf("batches %v", w.batches)
+		f.with(func() {
+			if len(f.batches) != 0 {
+				t.Errorf("batches %v", f.batches)
 			}
 		})
 		time.Sleep(10 * time.Second)
-		w.wantAll(t, 1)
+		f.wantAll(t, 1)
 		stop()
-		if n := w.failures(t, reasonQueueFull); n != 0 {
+		if n := f.failures(t, reasonQueueFull); n != 0 {
 			t.Errorf("%v failures", n)
 		}
 	})
@@ -160,33 +160,33 @@ func TestPagedResult(t *testing.T) {
 func TestLedgerDownThenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.ledger = func([]match.Result) error { return errDown }
-		s, stop := w.start(t, func(c *Config) { c.Queue, c.Batch = 50, 10 })
+		f := newFixture()
+		f.ledger = func([]match.Result) error { return errDown }
+		s, stop := f.start(t, func(c *Config) { c.QueueSize, c.BatchSize = 50, 10 })
 		refused := 0
 		for n := range 200 { // more than the queue takes
-			if !s.Offer(w.over(id(n))) {
+			if !s.Offer(f.over(id(n))) {
 				refused++
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		w.with(func() {
-			if refused < 200-50-10 || len(w.taken) != 0 {
-				t.Errorf("refused %d, taken %d", refused, len(w.taken))
+		f.with(func() {
+			if refused < 200-50-10 || len(f.taken) != 0 {
+				t.Errorf("refused %d, taken %d", refused, len(f.taken))
 			}
 		})
-		if n := w.failures(t, reasonQueueFull); n != float64(refused) {
+		if n := f.failures(t, reasonQueueFull); n != float64(refused) {
 			t.Errorf("%v refusals counted, there were %d", n, refused)
 		}
-		if n := w.metric(t, "laststand_settle_queue_length", ""); n != 50 {
+		if n := f.metric(t, "laststand_settle_queue_length", ""); n != 50 {
 			t.Errorf("queue gauge %v", n)
 		}
-		if w.failures(t, reasonUnavailable) == 0 {
+		if f.failures(t, reasonUnavailable) == 0 {
 			t.Error("the outage was not counted")
 		}
-		w.with(func() { w.ledger = func([]match.Result) error { return nil } })
+		f.with(func() { f.ledger = func([]match.Result) error { return nil } })
 		time.Sleep(time.Minute)
-		w.wantAll(t, 200)
+		f.wantAll(t, 200)
 		stop()
 	})
 }
@@ -196,37 +196,37 @@ func TestLedgerDownThenUp(t *testing.T) {
 func TestLostAnswerOfACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.ledger = func([]match.Result) error {
-			if w.tries["m0"] > 1 {
+		f := newFixture()
+		f.ledger = func([]match.Result) error {
+			if f.tries["m0"] > 1 {
 				return nil
 			}
-			w.taken["m0"] = true
+			f.taken["m0"] = true
 			return errDown
 		}
-		s, stop := w.start(t, nil)
-		s.Offer(w.over("m0"))
+		s, stop := f.start(t, nil)
+		s.Offer(f.over("m0"))
 		time.Sleep(time.Minute)
 		stop()
-		w.wantAll(t, 1)
+		f.wantAll(t, 1)
 	})
 }
 
 func TestStopDrains(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.latency = 10 * time.Millisecond
-		s, stop := w.start(t, nil)
+		f := newFixture()
+		f.latency = 10 * time.Millisecond
+		s, stop := f.start(t, nil)
 		for n := range 1000 {
-			s.Offer(w.over(id(n)))
+			s.Offer(f.over(id(n)))
 		}
 		stop()
-		w.wantAll(t, 1000)
-		if s.Offer(w.over("late")) {
+		f.wantAll(t, 1000)
+		if s.Offer(f.over("late")) {
 			t.Error("a stopped settler took a result")
 		}
-		if n := w.failures(t, reasonStopped); n != 1 {
+		if n := f.failures(t, reasonStopped); n != 1 {
 			t.Errorf("%v counted as stopped", n)
 		}
 	})
@@ -234,19 +234,19 @@ func TestStopDrains(t *testing.T) {
 
 func TestStopIsBounded(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*world){
-		"ledger down":  func(w *world) { w.ledger = func([]match.Result) error { return errDown } },
-		"ledger hangs": func(w *world) { w.latency = time.Hour },
-		"boards down":  func(w *world) { w.boards = func(string) error { return errDown } },
+	for name, spoil := range map[string]func(*fixture){
+		"ledger down":  func(f *fixture) { f.ledger = func([]match.Result) error { return errDown } },
+		"ledger hangs": func(f *fixture) { f.latency = time.Hour },
+		"boards down":  func(f *fixture) { f.boards = func(string) error { return errDown } },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				spoil(w)
-				s, stop := w.start(t, func(c *Config) { c.Batch = 10 })
+				f := newFixture()
+				spoil(f)
+				s, stop := f.start(t, func(c *Config) { c.BatchSize = 10 })
 				for n := range 25 {
-					s.Offer(w.over(id(n)))
+					s.Offer(f.over(id(n)))
 				}
 				time.Sleep(time.Second)
 				began := time.Now()
@@ -254,7 +254,7 @@ func TestStopIsBounded(t *testing.T) {
 				if took := time.Since(began); took > 5*time.Second {
 					t.Errorf("the stop took %s", took)
 				}
-				if n := w.failures(t, reasonStopped) + w.failures(t, reasonUntold); n != 25 {
+				if n := f.failures(t, reasonStopped) + f.failures(t, reasonNotification); n != 25 {
 					t.Errorf("%v counted as left behind, want 25", n)
 				}
 			})
@@ -265,14 +265,14 @@ func TestStopIsBounded(t *testing.T) {
 func TestSweepSettlesLeftovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		f := newFixture()
 		for n := range 1000 { // of a former process; one of them is in the ledger already
-			w.over(id(n))
+			f.over(id(n))
 		}
-		w.taken[id(7)] = true
+		f.taken[id(7)] = true
 		time.Sleep(2 * time.Second)
-		_, stop := w.start(t, nil)
-		w.wantAll(t, 1000) // at once
+		_, stop := f.start(t, nil)
+		f.wantAll(t, 1000) // at once
 		stop()
 	})
 }
@@ -280,18 +280,18 @@ func TestSweepSettlesLeftovers(t *testing.T) {
 func TestSweepLeavesFreshResultsToTheirNode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		_, stop := w.start(t, nil)
+		f := newFixture()
+		_, stop := f.start(t, nil)
 		time.Sleep(1500 * time.Millisecond)
-		w.over("m0")
+		f.over("m0")
 		time.Sleep(time.Second) // the sweep at 2 s found it half a second old
-		w.with(func() {
-			if len(w.tries) != 0 {
+		f.with(func() {
+			if len(f.tries) != 0 {
 				t.Error("the sweep took a fresh result")
 			}
 		})
 		time.Sleep(2 * time.Second)
-		w.wantAll(t, 1)
+		f.wantAll(t, 1)
 		stop()
 	})
 }
@@ -300,24 +300,24 @@ func TestSweepLeavesFreshResultsToTheirNode(t *testing.T) {
 func TestOfferedAndSwept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.latency = 3 * time.Second // so that the queue outlives sweeps
-		s, stop := w.start(t, func(c *Config) { c.Batch = 10 })
+		f := newFixture()
+		f.latency = 3 * time.Second // so that the queue outlives sweeps
+		s, stop := f.start(t, func(c *Config) { c.BatchSize = 10 })
 		for n := range 100 {
-			s.Offer(w.over(id(n)))
+			s.Offer(f.over(id(n)))
 		}
 		time.Sleep(5 * time.Minute)
-		w.wantAll(t, 100)
+		f.wantAll(t, 100)
 		stop()
-		if n := w.metric(t, "laststand_settle_results_total", ""); n != 100 {
+		if n := f.metric(t, "laststand_settle_results_total", ""); n != 100 {
 			t.Errorf("settled %v", n)
 		}
 	})
 }
 
 // refuse makes the ledger refuse every batch with one of the matches.
-func (w *world) refuse(ids ...string) {
-	w.ledger = func(batch []match.Result) error {
+func (f *fixture) refuse(ids ...string) {
+	f.ledger = func(batch []match.Result) error {
 		for _, r := range batch {
 			for _, id := range ids {
 				if r.Match == id {
@@ -332,26 +332,26 @@ func (w *world) refuse(ids ...string) {
 func TestRefusedResultHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.refuse(id(3), id(5))
-		s, stop := w.start(t, func(c *Config) { c.Batch = 2 }) // parked ones would fill a page
+		f := newFixture()
+		f.refuse(id(3), id(5))
+		s, stop := f.start(t, func(c *Config) { c.BatchSize = 2 }) // parked ones would fill a page
 		for n := range 20 {
-			s.Offer(w.over(id(n)))
+			s.Offer(f.over(id(n)))
 		}
 		time.Sleep(5 * time.Second)
-		w.with(func() {
-			if len(w.taken) != 18 || len(w.pending) != 2 {
-				t.Errorf("%d taken, %d pending: want 18 and 2", len(w.taken), len(w.pending))
+		f.with(func() {
+			if len(f.taken) != 18 || len(f.pending) != 2 {
+				t.Errorf("%d taken, %d pending: want 18 and 2", len(f.taken), len(f.pending))
 			}
 		})
-		w.over(id(20)) // the sweep finds it behind the parked ones
+		f.over(id(20)) // the sweep finds it behind the parked ones
 		time.Sleep(5 * time.Second)
-		w.with(func() {
-			if !w.taken[id(20)] {
+		f.with(func() {
+			if !f.taken[id(20)] {
 				t.Error("parked results hide another from the sweep")
 			}
-			if len(w.graves) != 0 {
-				t.Errorf("dead within 10 s: %v", w.graves)
+			if len(f.graves) != 0 {
+				t.Errorf("dead within 10 s: %v", f.graves)
 			}
 		})
 		stop()
@@ -361,70 +361,70 @@ func TestRefusedResultHoldsUpNothing(t *testing.T) {
 func TestPendingDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.settled = func() error { return errDown }
-		s, stop := w.start(t, nil)
+		f := newFixture()
+		f.settled = func() error { return errDown }
+		s, stop := f.start(t, nil)
 		for n := range 10 {
-			s.Offer(w.over(id(n)))
+			s.Offer(f.over(id(n)))
 		}
 		time.Sleep(10 * time.Second)
-		w.with(func() {
-			if len(w.pending) != 10 || len(w.told) != 10 || w.failures(t, reasonPending) == 0 {
-				t.Errorf("%d pending, %d told", len(w.pending), len(w.told))
+		f.with(func() {
+			if len(f.pending) != 10 || len(f.told) != 10 || f.failures(t, reasonPending) == 0 {
+				t.Errorf("%d pending, %d told", len(f.pending), len(f.told))
 			}
 		})
-		w.with(func() { w.settled = func() error { return nil } })
+		f.with(func() { f.settled = func() error { return nil } })
 		time.Sleep(10 * time.Second)
-		w.wantAll(t, 10)
+		f.wantAll(t, 10)
 		stop()
 	})
 }
 
-func TestBoardsOfOneGameDown(t *testing.T) {
+func TestLeaderboardsOfOneGameDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.boards = func(game string) error {
+		f := newFixture()
+		f.boards = func(game string) error {
 			if game == "other" {
 				return errDown
 			}
 			return nil
 		}
-		s, stop := w.start(t, nil)
-		stuck := w.over("m0")
+		s, stop := f.start(t, nil)
+		stuck := f.over("m0")
 		stuck.Game = "other"
 		s.Offer(stuck)
-		s.Offer(w.over("m1"))
+		s.Offer(f.over("m1"))
 		time.Sleep(time.Second)
-		w.with(func() {
-			if len(w.pending) != 0 || w.told["m1"] != 1 || w.told["m0"] != 0 {
-				t.Errorf("pending %v, told %v", w.pending, w.told)
+		f.with(func() {
+			if len(f.pending) != 0 || f.told["m1"] != 1 || f.told["m0"] != 0 {
+				t.Errorf("pending %v, told %v", f.pending, f.told)
 			}
 		})
-		w.with(func() { w.boards = func(string) error { return nil } })
+		f.with(func() { f.boards = func(string) error { return nil } })
 		time.Sleep(10 * time.Second)
-		w.wantAll(t, 2)
+		f.wantAll(t, 2)
 		stop()
 	})
 }
 
 // More than the shelf holds is in the ledger, and its players are not told.
-func TestFullShelf(t *testing.T) {
+func TestFullOutbox(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.boards = func(string) error { return errDown }
-		s, stop := w.start(t, func(c *Config) { c.Shelf = 5 })
+		f := newFixture()
+		f.boards = func(string) error { return errDown }
+		s, stop := f.start(t, func(c *Config) { c.LeaderboardQueue = 5 })
 		for n := range 20 {
-			s.Offer(w.over(id(n)))
+			s.Offer(f.over(id(n)))
 			time.Sleep(100 * time.Millisecond)
 		}
-		w.with(func() { w.boards = func(string) error { return nil } })
+		f.with(func() { f.boards = func(string) error { return nil } })
 		time.Sleep(time.Minute)
 		stop()
-		untold := w.failures(t, reasonUntold)
-		if len(w.taken) != 20 || len(w.pending) != 0 || len(w.told)+int(untold) != 20 || len(w.told) < 5 {
-			t.Errorf("%d taken, %d pending, %d told, %v untold", len(w.taken), len(w.pending), len(w.told), untold)
+		untold := f.failures(t, reasonNotification)
+		if len(f.taken) != 20 || len(f.pending) != 0 || len(f.told)+int(untold) != 20 || len(f.told) < 5 {
+			t.Errorf("%d taken, %d pending, %d told, %v untold", len(f.taken), len(f.pending), len(f.told), untold)
 		}
 	})
 }
@@ -440,7 +440,7 @@ func TestNothingIsLost(t *testing.T) {
 		gaps := rapid.SliceOfN(rapid.IntRange(0, 900), n, n).Draw(rt, "gaps")
 		offered := rapid.SliceOfN(rapid.Bool(), n, n).Draw(rt, "offered")
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			f := newFixture()
 			fault := func(kind int, err error) error {
 				if len(faults) == 0 {
 					return nil
@@ -452,30 +452,30 @@ func TestNothingIsLost(t *testing.T) {
 				}
 				return nil
 			}
-			w.ledger = func([]match.Result) error {
+			f.ledger = func([]match.Result) error {
 				if err := fault(1, errRefused); err != nil {
 					return err
 				}
 				return fault(2, errDown)
 			}
-			w.settled = func() error { return fault(3, errDown) }
-			w.boards = func(string) error { return fault(4, errDown) }
-			s, stop := w.start(t, func(c *Config) { c.Queue, c.Batch = 5, 3 })
+			f.settled = func() error { return fault(3, errDown) }
+			f.boards = func(string) error { return fault(4, errDown) }
+			s, stop := f.start(t, func(c *Config) { c.QueueSize, c.BatchSize = 5, 3 })
 			for i := range n {
-				r := w.over(id(i))
+				r := f.over(id(i))
 				if offered[i] {
 					s.Offer(r)
 				}
 				time.Sleep(time.Duration(gaps[i]) * time.Millisecond)
 			}
 			time.Sleep(time.Hour)
-			for id := range w.graves {
+			for id := range f.graves {
 				if dead, err := s.Requeue(t.Context(), id); err != nil || dead.State != taskqueue.Done {
 					t.Errorf("%s: %+v, %v", id, dead, err)
 				}
 			}
 			stop()
-			w.wantAll(t, n)
+			f.wantAll(t, n)
 		})
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/webhook"
+	"laststand/internal/webhook/signature"
 )
 
 // Posted is a request as it came to a receiver of webhooks.
@@ -25,20 +25,20 @@ func ReadPosted(r *http.Request) (Posted, error) {
 }
 
 // Headers are those of Standard Webhooks.
-func (p Posted) Headers() webhook.Headers {
-	return webhook.Headers{
-		ID: p.Header.Get(webhook.HeaderID), Timestamp: p.Header.Get(webhook.HeaderTimestamp), Signature: p.Header.Get(webhook.HeaderSignature),
+func (p Posted) Headers() signature.Headers {
+	return signature.Headers{
+		ID: p.Header.Get(signature.HeaderID), Timestamp: p.Header.Get(signature.HeaderTimestamp), Signature: p.Header.Get(signature.HeaderSignature),
 	}
 }
 
 // Verify says why it is not signed by any of the keys, one a line, at about an
 // instant.
 func (p Posted) Verify(keys string, at time.Time) error {
-	known, err := webhook.ParseKeys(keys)
+	known, err := signature.ParseKeys(keys)
 	if err != nil {
 		return err
 	}
-	return webhook.Verify(known, p.Headers(), p.Body, at)
+	return signature.Verify(known, p.Headers(), p.Body, at)
 }
 
 // Receiver gives all who post to it one answer, and keeps what came.

@@ -1,127 +1,120 @@
+// Package webhook tells an operator's own services what has happened: that a match
+// is settled, an arena over, a day sealed. An event is written as tasks of the
+// durable queue, one for each endpoint that wants it, in the transaction of what
+// it tells of; so it is told if and only if that happened, at least once, with
+// the same id however often.
+//
+// A Book knows the endpoints and writes events as tasks; an Office works these
+// tasks, and is where operators look after the endpoints.
 package webhook
 
 import (
-	"crypto/hmac"
-	"encoding/base64"
+	"context"
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
+
+	"laststand/internal/leaderboard"
 )
 
-// The names of the headers.
+// ErrNoEndpoint says that the configuration has no endpoint of that game and name.
+var ErrNoEndpoint = errors.New("there is no such endpoint")
+
+// The types of events.
 const (
-	HeaderID        = "webhook-id"
-	HeaderTimestamp = "webhook-timestamp"
-	HeaderSignature = "webhook-signature"
+	MatchSettled = "match.settled" // its result is in the ledger
+	ArenaOver    = "arena.over"    // a match of an arena is, likewise
+	DaySealed    = "day.sealed"    // a day of the boards is over, with its top lists
+	Ping         = "webhook.ping"  // an operator tries an endpoint
 )
 
-// Tolerance is how far a timestamp may be off, either way, against replays.
-const Tolerance = 5 * time.Minute
+// Events are the types that an endpoint may want.
+func Events() []string { return []string{MatchSettled, ArenaOver, DaySealed} }
 
-var (
-	// ErrID says that an id is empty, too long, or has a full stop, white space or
-	// what is not ASCII.
-	ErrID = errors.New("invalid webhook id")
-	// ErrTimestamp says that a timestamp is none, or not within Tolerance.
-	ErrTimestamp = errors.New("invalid webhook timestamp")
-	// ErrSignature says that none of the signatures is by any of the keys.
-	ErrSignature = errors.New("no valid webhook signature")
+// Kind is that of the topics of deliveries, SealKind that of days that are over
+// and whose top lists are still to be read: see taskqueue.Kind.
+const (
+	Kind     = "webhook"
+	SealKind = "seal"
 )
 
-// Headers are the values of a message's headers.
-type Headers struct {
-	ID        string // of the message, the same over retries: who gets it twice drops it
-	Timestamp string // of the try, in Unix seconds
-	Signature string // one or more, spaces between them
+// Endpoint is where the events of a game go that it wants. Its name is the
+// game's own.
+type Endpoint struct {
+	Game, Name string
+	Events     []string // none: all
+	Ordered    bool     // one at a time, in their order: one that fails holds up those behind it
 }
 
-// Sign signs a message with every key, so that a receiver that knows any of
-// them accepts it. Errors: ErrKey where there is no key, ErrID.
-func Sign(keys []Key, id string, at time.Time, body []byte) (Headers, error) {
-	if err := checkKeys(keys); err != nil {
-		return Headers{}, err
-	}
-	if !validID(id) {
-		return Headers{}, ErrID
-	}
-	h := Headers{ID: id, Timestamp: strconv.FormatInt(at.Unix(), 10)}
-	var list []byte
-	for i, key := range keys {
-		if i > 0 {
-			list = append(list, ' ')
-		}
-		list = append(list, version...)
-		list = base64.StdEncoding.AppendEncode(list, key.mac(h, body))
-	}
-	h.Signature = string(list)
-	return h, nil
+// Topic is that of the endpoint's deliveries.
+func (e *Endpoint) Topic() string { return Kind + "/" + e.Game + "/" + e.Name }
+
+// Message is an event as it is sent: the same over all tries.
+type Message struct {
+	ID   string // of the event, the same at all endpoints
+	Body []byte // JSON: type, timestamp, data
 }
 
-// Verify says whether a message is genuine and of about now. Errors: ErrKey
-// where there is no key, ErrID, ErrTimestamp, ErrSignature.
-func Verify(keys []Key, h Headers, body []byte, now time.Time) error {
-	if err := checkKeys(keys); err != nil {
-		return err
-	}
-	if !validID(h.ID) {
-		return ErrID
-	}
-	if err := checkTimestamp(h.Timestamp, now); err != nil {
-		return err
-	}
-	for _, key := range keys {
-		if signed(h.Signature, key.mac(h, body)) {
-			return nil
-		}
-	}
-	return ErrSignature
+// Reply is how an endpoint answered a try.
+type Reply struct {
+	Status     int           // of HTTP; 0: there was no answer
+	RetryAfter time.Duration // it asks to be left alone for so long
+	Err        error         // why it was not accepted, in words that an operator may see; nil: it was
 }
 
-// version marks a signature of the symmetric scheme. Others are passed over.
-const version = "v1,"
-
-// signed finds a MAC among signatures, in a time that does not depend on how
-// much of it was guessed.
-func signed(signatures string, mac []byte) bool {
-	for signature := range strings.SplitSeq(signatures, " ") {
-		encoded, ok := strings.CutPrefix(signature, version)
-		if !ok {
-			continue
-		}
-		given, err := base64.StdEncoding.DecodeString(encoded)
-		if err == nil && hmac.Equal(given, mac) {
-			return true
-		}
-	}
-	return false
+// Poster sends messages. A try is bounded by the poster; it is for concurrent use.
+type Poster interface {
+	Post(ctx context.Context, e Endpoint, m Message) Reply
+	// Host is where to, without what may be secret: scheme and host.
+	Host(e Endpoint) string
 }
 
-// maxID bounds an id, in bytes.
-const maxID = 256
-
-// validID: a full stop would make two messages of the same signed content.
-func validID(id string) bool {
-	if id == "" || len(id) > maxID {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if c <= ' ' || c >= 0x7f || c == '.' {
-			return false
-		}
-	}
-	return true
+// State is what is kept of an endpoint, by every node alike.
+type State struct {
+	Game     string `json:"game"`
+	Name     string `json:"name"`
+	Disabled string `json:"disabled_reason,omitempty"` // "": the endpoint is enabled
+	Since    int64  `json:"disabled_at,omitempty"`     // epoch ms, by the database's clock
 }
 
-func checkTimestamp(text string, now time.Time) error {
-	at, err := strconv.ParseUint(text, 10, 63)
-	if err != nil {
-		return fmt.Errorf("%w: it is no number of seconds", ErrTimestamp)
-	}
-	off := int64(at) - now.Unix()
-	if max(off, -off) > int64(Tolerance/time.Second) {
-		return fmt.Errorf("%w: it is %d s off", ErrTimestamp, off)
-	}
-	return nil
+// States keeps what is said of endpoints; *ledger.Ledger. Those of whom nothing
+// was said are not disabled.
+type States interface {
+	EndpointStates(ctx context.Context) ([]State, error)
+	// DisableEndpoint leaves one alone that is disabled already.
+	DisableEndpoint(ctx context.Context, game, name, cause string) error
+	EnableEndpoint(ctx context.Context, game, name string) error
+}
+
+// TopLists reads the best of a day that is over; *leaderboard.TopLists.
+type TopLists interface {
+	// Top gives the first n by value, and how many are ranked.
+	Top(ctx context.Context, game, date string, kind leaderboard.Kind, n int) (entries []leaderboard.TopEntry, total int64, err error)
+}
+
+// Counts says what the queue holds; *ledger.Ledger.
+type Counts interface {
+	// CountTasks is how many tasks of a topic have not ended, and how many are
+	// dead, each counted up to a number.
+	CountTasks(ctx context.Context, topic string, upTo int) (waiting, dead int64, err error)
+}
+
+// Status is an endpoint as an operator sees it.
+type Status struct {
+	State
+
+	URL     string   `json:"url"` // see Poster.Host
+	Events  []string `json:"events"`
+	Ordered bool     `json:"ordered,omitempty"`
+	Waiting int64    `json:"waiting"`            // deliveries that have not ended, counted up to 100,000
+	Dead    int64    `json:"dead"`               // that wait for an operator, counted likewise
+	Error   string   `json:"error,omitempty"`    // of the last try at this node that failed
+	ErrorAt int64    `json:"error_at,omitempty"` // epoch ms
+}
+
+// Pinged is how an endpoint answered a ping.
+type PingResult struct {
+	ID     string `json:"id"`
+	Status int    `json:"status,omitempty"`
+	TookMS int64  `json:"took_ms"`
+	Error  string `json:"error,omitempty"`
 }

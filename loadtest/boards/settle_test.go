@@ -227,5 +227,5 @@ func (w *watch) notifySettled(_ context.Context, r match.Result) {
 type nothing struct{}
 
 func (nothing) Results(context.Context, int) ([]match.Result, error) { return nil, nil }
-func (nothing) Settled(context.Context, []match.Result) error        { return nil }
+func (nothing) MarkSettled(context.Context, []match.Result) error    { return nil }
 func (nothing) Complete(context.Context, *match.Result) error        { return nil }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/webhook"
+	"laststand/internal/webhook/signature"
 )
 
 // maxReply bounds what is read of an answer, in bytes: a refusal of each item
@@ -27,7 +27,7 @@ func readAnswer(reply *http.Response, b eventq.Batch) eventq.Outcome {
 		return applyItemErrors(outcome, body, len(b.Items))
 	}
 	if outcome.Delivery == eventq.TryAgain {
-		outcome.RetryAfter = webhook.RetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
+		outcome.RetryAfter = signature.RetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
 		outcome.Pause = reply.StatusCode == http.StatusGone
 	}
 	outcome.Err = fmt.Errorf("the webhook answered %s", outcome.Code)

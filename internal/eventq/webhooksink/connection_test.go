@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/outbound"
 	"laststand/internal/testenv"
+	"laststand/internal/webhook/safehttp"
 )
 
 func TestTryWithoutAnswer(t *testing.T) {
 	t.Parallel()
-	own := outbound.Options{AllowPrivate: true}
+	own := safehttp.Options{AllowPrivate: true}
 	tests := map[string]struct {
 		url     string
-		options outbound.Options
+		options safehttp.Options
 		want    eventq.Outcome
 	}{
-		"a private address":      {testenv.Serve(t, testenv.Hang), outbound.Options{}, eventq.Outcome{Delivery: eventq.Forbidden, Code: "blocked"}},
+		"a private address":      {testenv.Serve(t, testenv.Hang), safehttp.Options{}, eventq.Outcome{Delivery: eventq.Forbidden, Code: "blocked"}},
 		"nobody there":           {testenv.ServeNobody(t), own, eventq.Outcome{Code: "dial"}},
-		"an unknown name":        {"http://receiver.invalid.", outbound.Options{Resolver: testenv.Nowhere}, eventq.Outcome{Code: "dns"}},
+		"an unknown name":        {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.Nowhere}, eventq.Outcome{Code: "dns"}},
 		"a slow receiver":        {testenv.Serve(t, testenv.Hang), own, eventq.Outcome{Code: "timeout"}},
 		"a connection cut off":   {testenv.Serve(t, testenv.HangUp), own, eventq.Outcome{Code: "transport"}},
 		"what is no HTTP":        {testenv.Serve(t, testenv.Babble), own, eventq.Outcome{Code: "transport"}},
@@ -59,7 +59,7 @@ func TestSendIsCanceled(t *testing.T) {
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.Hang(w, r) }), Keys: keysOf(oldKey),
-		Client: guarded(t, outbound.Options{AllowPrivate: true})})
+		Client: guarded(t, safehttp.Options{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 		if calls.Add(1) == 2 {
 			testenv.HangUp(w, r)
 		}
-	}), Keys: keysOf(oldKey), Client: guarded(t, outbound.Options{AllowPrivate: true})})
+	}), Keys: keysOf(oldKey), Client: guarded(t, safehttp.Options{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
 	}

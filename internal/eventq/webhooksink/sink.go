@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/webhook"
+	"laststand/internal/webhook/signature"
 )
 
 // Format is of a message's body.
@@ -32,7 +32,7 @@ type Options struct {
 	URL    string
 	Format Format // "": StandardWebhooks
 	// Keys are asked for with every try, so that they may change meanwhile.
-	Keys func() ([]webhook.Key, error)
+	Keys func() ([]signature.Key, error)
 	// Client follows no redirect and guards whom it connects to; an error of its
 	// with a method Blocked that is true says that the URL leads where it must not.
 	Client *http.Client
@@ -94,7 +94,7 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 	if err != nil {
 		return nil, signingFailed(err)
 	}
-	stamp, err := webhook.Sign(keys, b.ID, time.UnixMilli(b.Now), body)
+	stamp, err := signature.Sign(keys, b.ID, time.UnixMilli(b.Now), body)
 	if err != nil {
 		return nil, signingFailed(err)
 	}
@@ -109,9 +109,9 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 		// receiver closed a kept connection at that moment: the id says it is the same.
 		"Idempotency-Key": {},
 	}
-	request.Header.Set(webhook.HeaderID, stamp.ID)
-	request.Header.Set(webhook.HeaderTimestamp, stamp.Timestamp)
-	request.Header.Set(webhook.HeaderSignature, stamp.Signature)
+	request.Header.Set(signature.HeaderID, stamp.ID)
+	request.Header.Set(signature.HeaderTimestamp, stamp.Timestamp)
+	request.Header.Set(signature.HeaderSignature, stamp.Signature)
 	return request, eventq.Outcome{}
 }
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/outbound"
 	"laststand/internal/testenv"
-	"laststand/internal/webhook"
+	"laststand/internal/webhook/safehttp"
+	"laststand/internal/webhook/signature"
 )
 
 const (
@@ -102,11 +102,11 @@ func TestKeysChange(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusOK, "")
 	text, fault := oldKey, error(nil)
-	sink := at.sink(t, Options{Keys: func() ([]webhook.Key, error) {
+	sink := at.sink(t, Options{Keys: func() ([]signature.Key, error) {
 		if fault != nil {
 			return nil, fault
 		}
-		return webhook.ParseKeys(text)
+		return signature.ParseKeys(text)
 	}})
 	b := batchOf(`{"id":"a","type":"online"}`)
 	sink.Send(t.Context(), b)
@@ -118,11 +118,11 @@ func TestKeysChange(t *testing.T) {
 		}
 	}
 	text = ""
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: webhook.ErrKey})
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: signature.ErrKey})
 	fault = errors.New("no such file")
 	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fault})
 	b.ID, fault, text = "a.b", nil, oldKey
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: webhook.ErrID})
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: signature.ErrID})
 	if len(at.Posted()) != 2 {
 		t.Errorf("sent %d times", len(at.Posted()))
 	}
@@ -202,7 +202,7 @@ func (at receiver) onlyPost(t *testing.T) testenv.Posted {
 // sink posts to the receiver, with the old key where the options name none.
 func (at receiver) sink(t *testing.T, o Options) *Sink {
 	t.Helper()
-	o.URL, o.Client = at.URL, guarded(t, outbound.Options{AllowPrivate: true})
+	o.URL, o.Client = at.URL, guarded(t, safehttp.Options{AllowPrivate: true})
 	if o.Keys == nil {
 		o.Keys = keysOf(oldKey)
 	}
@@ -214,15 +214,15 @@ func (at receiver) sink(t *testing.T, o Options) *Sink {
 	return sink
 }
 
-func guarded(t *testing.T, o outbound.Options) *http.Client {
+func guarded(t *testing.T, o safehttp.Options) *http.Client {
 	t.Helper()
-	client := outbound.New(o)
+	client := safehttp.New(o)
 	t.Cleanup(client.CloseIdleConnections)
 	return client
 }
 
-func keysOf(text string) func() ([]webhook.Key, error) {
-	return func() ([]webhook.Key, error) { return webhook.ParseKeys(text) }
+func keysOf(text string) func() ([]signature.Key, error) {
+	return func() ([]signature.Key, error) { return signature.ParseKeys(text) }
 }
 
 func batchOf(bodies ...string) eventq.Batch {

@@ -1,0 +1,22 @@
+// Package eventq is the bounded queue of behaviours, one per game. A behaviour is
+// an event about a player, for example "online". The server buffers behaviours,
+// queues them, and reports them in batches to the sink that the game names, while
+// they are fresh.
+//
+// Delivery is best effort. Every lost behaviour is counted with its reason, so that
+// offered = sent + dropped + queued + in flight.
+//
+// Words: a sink is the destination of a game (a file, a webhook, the NPPA). A push
+// appends items to a queue; a take moves the oldest items in flight as batches. A
+// batch has a lease, and counts as lost when the lease ends. A partition is a fixed
+// share of the games; one node at a time owns it. A game is hot when it needs
+// dedicated reporters beside the shared worker pools.
+//
+// The way of an item: Service.Offer or Service.Post (intake.go), gameBuffer
+// (buffer.go), Queue.Push (push.go), Queue.Take (take.go), Sink.Send (send.go), and
+// Queue.Finish (finish.go) or a retry (retry.go). Start with behaviour.go, queue.go
+// and service.go.
+//
+// The package does no I/O. Redis is in redisqueue, the sinks are in filesink,
+// webhooksink and nppa, and playerevents offers the events of this server's players.
+package eventq

@@ -1,0 +1,69 @@
+package settle
+
+import (
+	"context"
+	"time"
+
+	"laststand/internal/match"
+)
+
+// maxSeats bounds the standings of one batch, unless a single result has more.
+const maxSeats = 20_000
+
+// gather makes a batch that begins with a result. What has gathered during the
+// commit before goes out at once; a result that comes alone waits for others,
+// for as long as Linger.
+func (s *Settler) collectBatch(ctx context.Context, first match.Result) []match.Result {
+	batch, seats := []match.Result{first}, len(first.Standings)
+	var timeout <-chan time.Time
+	if len(s.queue) == 0 {
+		timeout = time.After(s.BatchDelay)
+	}
+	for !s.isFull(len(batch), seats) {
+		r, ok := s.nextOffered(ctx, timeout)
+		if !ok {
+			break
+		}
+		batch, seats = append(batch, r), seats+len(r.Standings)
+	}
+	return batch
+}
+
+// full says whether a batch takes no more results.
+func (s *Settler) isFull(results, seats int) bool { return results >= s.BatchSize || seats >= maxSeats }
+
+// batches cuts what a sweep has found.
+func (s *Settler) splitBySize(found []match.Result) (all [][]match.Result) {
+	from, seats := 0, 0
+	for i, r := range found {
+		seats += len(r.Standings)
+		if s.isFull(i+1-from, seats) {
+			all = append(all, found[from:i+1])
+			from, seats = i+1, 0
+		}
+	}
+	if from < len(found) {
+		all = append(all, found[from:])
+	}
+	return all
+}
+
+// following is the next offered result: one that is there, or that comes before
+// patience, if there is any, is over.
+func (s *Settler) nextOffered(ctx context.Context, timeout <-chan time.Time) (match.Result, bool) {
+	select {
+	case r := <-s.queue:
+		return r, true
+	default:
+	}
+	if timeout == nil {
+		return match.Result{}, false
+	}
+	select {
+	case r := <-s.queue:
+		return r, true
+	case <-timeout:
+	case <-ctx.Done():
+	}
+	return match.Result{}, false
+}

@@ -1,0 +1,291 @@
+package settle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/match"
+	"laststand/internal/taskqueue"
+)
+
+// dead starts a settler in whose world m0 has been refused to its death.
+func newDeadLetter(t *testing.T, f *fixture) (s *Settler, stop func()) {
+	t.Helper()
+	f.refuse("m0")
+	s, stop = f.start(t, nil)
+	s.Offer(f.over("m0"))
+	time.Sleep(time.Minute)
+	f.with(func() {
+		if f.graves["m0"] == nil || len(f.pending) != 0 {
+			t.Fatalf("after a minute there are %d dead, %d pending", len(f.graves), len(f.pending))
+		}
+	})
+	return s, stop
+}
+
+// mend makes the ledger take everything again.
+func (f *fixture) repairLedger() {
+	f.with(func() { f.ledger = func([]match.Result) error { return nil } })
+}
+
+func TestTenRefusalsMakeADeadLetter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		s, stop := newDeadLetter(t, f)
+		grave := *f.graves["m0"]
+		if f.tries["m0"] != maxRefusals || grave.Tries != maxRefusals || len(grave.Errors) != maxRefusals || grave.State != taskqueue.Dead {
+			t.Errorf("after %d tries %+v", f.tries["m0"], grave)
+		}
+		var r match.Result
+		if err := json.Unmarshal(grave.Payload, &r); err != nil || r.Match != "m0" || len(r.Standings) != 2 || grave.Game != r.Game {
+			t.Errorf("%v: %s", err, grave.Payload)
+		}
+		for i, e := range grave.Errors {
+			if e.Error != errRefused.Error() || i > 0 && e.At <= grave.Errors[i-1].At {
+				t.Errorf("errors %+v", grave.Errors)
+			}
+		}
+		f.wantLog(t, "bury m0", "settled m0")
+		if n := f.metric(t, "laststand_settle_dead_letters_total", ""); n != 1 {
+			t.Errorf("%v dead", n)
+		}
+		stop()
+		if len(s.refused) != 0 {
+			t.Errorf("%d still parked", len(s.refused))
+		}
+	})
+}
+
+// An outage, however long, is no result's fault.
+func TestAnOutageMakesNoDeadLetter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		f.ledger = func([]match.Result) error { return errDown }
+		s, stop := f.start(t, nil)
+		s.Offer(f.over("m0"))
+		f.over("m1")
+		time.Sleep(24 * time.Hour)
+		f.repairLedger()
+		time.Sleep(time.Minute)
+		stop()
+		f.wantAll(t, 2)
+		if len(f.graves) != 0 {
+			t.Errorf("dead: %v", f.graves)
+		}
+	})
+}
+
+// Whatever is cut short on the way to the grave is done again, and once.
+func TestMoveToDeadLettersIsRepeated(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*fixture, func() error){
+		"SQL":   func(f *fixture, fail func() error) { f.tasks = fail },
+		"Redis": func(f *fixture, fail func() error) { f.settled = fail },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture()
+				failures := 3
+				spoil(f, func() error {
+					if failures--; failures >= 0 {
+						return errDown
+					}
+					return nil
+				})
+				_, stop := newDeadLetter(t, f)
+				f.wantLog(t, "bury m0", "settled m0")
+				if n := f.metric(t, "laststand_settle_dead_letters_total", ""); n != 1 {
+					t.Errorf("%v dead", n)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+func TestRequeuedResultIsSettledAndNotified(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		s, stop := newDeadLetter(t, f)
+		f.repairLedger()
+		for range 2 { // a repeat changes nothing
+			done, err := s.Requeue(t.Context(), "m0")
+			if err != nil || done.State != taskqueue.Done || done.Tries != maxRefusals+1 {
+				t.Errorf("%+v, %v", done, err)
+			}
+		}
+		time.Sleep(time.Second)
+		stop()
+		f.wantAll(t, 1)
+		f.wantLog(t, "bury m0", "settled m0", "commit m0", "apply demo", "tell m0")
+	})
+}
+
+func TestRequeueThatFailsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		s, stop := newDeadLetter(t, f)
+		f.with(func() { f.ledger = func([]match.Result) error { return errors.New("another reason") } })
+		again, err := s.Requeue(t.Context(), "m0")
+		if n := len(again.Errors); err != nil || again.State != taskqueue.Dead || again.Tries != maxRefusals+1 || again.Errors[n-1].Error != "another reason" {
+			t.Errorf("%+v, %v", again, err)
+		}
+		f.with(func() { f.ledger = func([]match.Result) error { return errDown } })
+		if _, err := s.Requeue(t.Context(), "m0"); !errors.Is(err, errDown) {
+			t.Errorf("while the ledger is down: %v", err)
+		}
+		if grave := f.graves["m0"]; grave.Tries != maxRefusals+1 {
+			t.Errorf("an outage counts as a try: %+v", grave)
+		}
+		if _, err := s.Requeue(t.Context(), "m1"); !errors.Is(err, taskqueue.ErrNotFound) {
+			t.Errorf("a task that is not there: %v", err)
+		}
+		stop()
+		if _, err := s.Requeue(t.Context(), "m0"); !errors.Is(err, ErrStopping) {
+			t.Errorf("a stopped settler: %v", err)
+		}
+	})
+}
+
+// A requeue does not wait for an outage's end longer than its caller does.
+func TestRequeueDuringACommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		s, stop := newDeadLetter(t, f)
+		f.with(func() { f.ledger = func([]match.Result) error { return errDown } })
+		s.Offer(f.over("m1"))
+		synctest.Wait() // it is being committed
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Requeue(ctx, "m0"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		f.repairLedger()
+		stop()
+	})
+}
+
+func TestEditAndDiscard(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		s, stop := newDeadLetter(t, f)
+		for _, bad := range []string{`{`, `{"match":"m1","game":"demo"}`, `{"match":"m0","game":"other"}`, `{"match":"m0","game":"demo","paged":true}`} {
+			if _, err := s.Edit(t.Context(), "m0", []byte(bad)); !errors.Is(err, ErrBadPayload) {
+				t.Errorf("%s: %v", bad, err)
+			}
+		}
+		mended := []byte(`{"match":"m0","game":"demo","counts":true,"winner":"mended"}`)
+		if edited, err := s.Edit(t.Context(), "m0", mended); err != nil || !slices.Equal(edited.Payload, mended) || edited.State != taskqueue.Dead {
+			t.Errorf("%+v, %v", edited, err)
+		}
+		if gone, err := s.Discard(t.Context(), "m0"); err != nil || gone.State != taskqueue.Discarded {
+			t.Errorf("%+v, %v", gone, err)
+		}
+		f.with(func() {
+			f.ledger = func(batch []match.Result) error {
+				if batch[0].Winner != "mended" {
+					return errRefused
+				}
+				return nil
+			}
+		})
+		if done, err := s.Requeue(t.Context(), "m0"); err != nil || done.State != taskqueue.Done {
+			t.Errorf("%+v, %v", done, err)
+		}
+		_, edited := s.Edit(t.Context(), "m0", mended)
+		_, discarded := s.Discard(t.Context(), "m0")
+		if !errors.Is(edited, taskqueue.ErrDone) || !errors.Is(discarded, taskqueue.ErrDone) {
+			t.Errorf("once done: %v, %v", edited, discarded)
+		}
+		stop()
+	})
+}
+
+// What another node has settled or buried is not kept in mind for ever.
+func TestRefusalSettledElsewhereIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		f.refuse("m0")
+		s, stop := f.start(t, nil)
+		s.Offer(f.over("m0"))
+		time.Sleep(time.Second)
+		f.with(func() { delete(f.pending, "m0") })
+		time.Sleep(5 * time.Minute)
+		stop()
+		if f.tries["m0"] == 0 || len(s.refused) != 0 {
+			t.Errorf("%d tries, %d parked", f.tries["m0"], len(s.refused))
+		}
+	})
+}
+
+// A result whose standings cannot be read waits some tries, counted, and is a
+// dead letter then: it is not stuck, and its players are free.
+func TestAnUnreadableResultBecomesADeadLetter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		_, stop := f.start(t, nil)
+		f.with(func() {
+			f.pending["m0"] = match.Result{Match: "m0", Game: "demo", Counts: true, Paged: true}
+		})
+		f.over("m1")
+		time.Sleep(time.Minute)
+		f.with(func() {
+			if grave := f.graves["m0"]; grave == nil || grave.Tries != maxRefusals || f.tries["m0"] != 0 || len(f.pending) != 0 {
+				t.Errorf("%+v, pending %v, given to the ledger %d times", grave, f.pending, f.tries["m0"])
+			}
+			if !f.taken["m1"] {
+				t.Error("the other result is not settled")
+			}
+		})
+		if n := f.failures(t, reasonRefused); n != maxRefusals {
+			t.Errorf("counted %v times", n)
+		}
+		stop()
+	})
+}
+
+// A result that died without its standings is settled once they can be read again;
+// until then a requeue is one more reason, and no try while the store is away.
+func TestARequeuedResultIsCompleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, errAway := newFixture(), errors.New("redis is away")
+		s, stop := f.start(t, nil)
+		f.with(func() {
+			f.pending["m0"] = match.Result{Match: "m0", Game: "demo", Counts: true, Paged: true}
+			f.standings = func() error { return errAway }
+		})
+		time.Sleep(time.Minute)
+		if _, err := s.Requeue(t.Context(), "m0"); !errors.Is(err, errAway) || f.graves["m0"].Tries != maxRefusals {
+			t.Errorf("while the store is away: %v, %+v", err, f.graves["m0"])
+		}
+		f.with(func() { f.standings = func() error { return match.ErrNotFound } })
+		again, err := s.Requeue(t.Context(), "m0")
+		if err != nil || again.State != taskqueue.Dead || again.Tries != maxRefusals+1 || len(f.taken) != 0 {
+			t.Errorf("while the standings are gone: %v, %+v", err, again)
+		}
+		f.with(func() { f.standings = func() error { return nil } })
+		done, err := s.Requeue(t.Context(), "m0")
+		var r match.Result
+		if err != nil || done.State != taskqueue.Done || json.Unmarshal(done.Payload, &r) != nil || len(r.Standings) != 60 {
+			t.Errorf("%v, %+v", err, done)
+		}
+		time.Sleep(time.Second)
+		stop()
+		f.wantAll(t, 1)
+	})
+}

@@ -1,0 +1,121 @@
+package webhook
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/taskqueue"
+)
+
+const sealedBody = `{"type":"day.sealed","timestamp":"2026-11-18T11:06:40.123Z","data":{"game":"com.example.quiz","date":"2026-11-17","boards":[` +
+	`{"kind":"player","order":"value","total":5,"entries":[{"rank":1,"id":"player2026-11-17","nickname":"Ada","value":100,"score":7,"time_ms":6,"matches":1,"asked":3,"answered":2,"correct":1,"accuracy":0.3333}]},` +
+	`{"kind":"team","order":"value","total":5,"entries":[{"rank":1,"id":"team2026-11-17","nickname":"Ada","value":100,"score":7,"time_ms":6,"matches":1,"asked":3,"answered":2,"correct":1,"accuracy":0.3333}]}]}}`
+
+// seal enqueues the task of a sealed day.
+func (w *fixture) seal(t *testing.T) {
+	t.Helper()
+	if _, err := w.Enqueue(t.Context(), w.book.Sealed(game, "2026-11-17", at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDayIsSealed(t *testing.T) {
+	t.Parallel()
+	endpoints := []Endpoint{{Game: game, Name: "a"}, {Game: game, Name: "b"}, {Game: game, Name: "c", Events: []string{ArenaOver}}}
+	run(t, endpoints, func(t *testing.T, w *fixture) {
+		w.seal(t)
+		time.Sleep(5 * time.Second)
+		posts := w.posts()
+		if w.count(taskqueue.Done) != 3 || len(posts) != 2 || posts[0].ID != posts[1].ID {
+			t.Fatalf("posted %+v", posts)
+		}
+		if got := string(posts[0].Body); got != sealedBody {
+			t.Errorf("posted\n%s, want\n%s", got, sealedBody)
+		}
+		again := taskqueue.Task{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
+		if err := w.office.seal(t.Context(), again); err != nil || len(w.tasks) != 3 {
+			t.Errorf("sealed again: %v, %d tasks", err, len(w.tasks))
+		}
+	})
+}
+
+// The lists are asked again until they answer.
+func TestSealingWaits(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.setUnavailable(true)
+		w.seal(t)
+		time.Sleep(3 * time.Second)
+		if f := w.last(t, "2026-11-17"); f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
+			t.Errorf("it failed with %+v", f)
+		}
+		w.setUnavailable(false)
+		time.Sleep(20 * time.Minute)
+		if w.count(taskqueue.Done) != 2 || len(w.posts()) != 1 {
+			t.Errorf("the task is %+v", w.task(0))
+		}
+	})
+}
+
+// A node whose configuration is not yet, or no more, that of the one which sealed
+// the day leaves it to others for a while.
+func TestSealingIsForOtherNodes(t *testing.T) {
+	t.Parallel()
+	endpoints := []Endpoint{{Game: game, Name: "a", Events: []string{MatchSettled}}}
+	run(t, endpoints, func(t *testing.T, w *fixture) {
+		other, err := NewRegistry(oneEndpoint(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Enqueue(t.Context(), other.Sealed(game, "2026-11-17", at)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(configRollout / 2)
+		if f := w.last(t, "2026-11-17"); !f.Postponed || w.count(taskqueue.Done) > 0 {
+			t.Errorf("soon after: %+v, %+v", f, w.task(0))
+		}
+		time.Sleep(configRollout)
+		if w.count(taskqueue.Done) != 1 {
+			t.Errorf("long after: %+v", w.task(0))
+		}
+	})
+}
+
+func TestSealingReachesEndpointsThatAnotherNodeEnabled(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.enableElsewhere(t, "a")
+		w.seal(t)
+		time.Sleep(time.Second)
+		if len(w.posts()) != 1 {
+			t.Errorf("the tasks are %d, %d of them done", len(w.tasks), w.count(taskqueue.Done))
+		}
+	})
+}
+
+func TestSealingWithoutSubscribers(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, w *fixture) {
+		task := taskqueue.Task{Game: "other", Topic: "seal/other", Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
+		if err := w.office.seal(t.Context(), task); err != nil || len(w.tasks) > 0 {
+			t.Errorf("nobody wants it: %v, %d tasks", err, len(w.tasks))
+		}
+		_, _ = w.office.Disable(t.Context(), game, "a", "")
+		task.Game = game
+		if err := w.office.seal(t.Context(), task); err != nil || len(w.tasks) > 0 || testutil.ToFloat64(w.book.metrics.drops) != 1 {
+			t.Errorf("who wants it is disabled: %v, %d tasks", err, len(w.tasks))
+		}
+	})
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		if _, err := w.Enqueue(t.Context(), []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if f := w.last(t, "2026-11-17"); !f.Final {
+			t.Errorf("it failed with %+v", f)
+		}
+	})
+}

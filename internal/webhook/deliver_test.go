@@ -1,0 +1,249 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"laststand/internal/taskqueue"
+)
+
+var errAnswer = errors.New("the endpoint answered so")
+
+func oneEndpoint() []Endpoint { return []Endpoint{{Game: game, Name: "a"}} }
+
+func TestDeliveryArrives(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		if posts := w.posts(); w.count(taskqueue.Done) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
+			t.Errorf("posted %+v", posts)
+		}
+		if n := testutil.ToFloat64(w.book.metrics.sends.WithLabelValues(game, "a", "204")); n != 1 {
+			t.Errorf("%v sends counted", n)
+		}
+	})
+}
+
+// What an answer means for the delivery.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		reply            Reply
+		final, postponed bool
+	}{
+		{Reply{Err: errAnswer}, false, false},
+		{Reply{Status: 500, Err: errAnswer}, false, false},
+		{Reply{Status: 400, Err: errAnswer}, false, false},
+		{Reply{Status: 301, Err: errAnswer}, false, false},
+		{Reply{Status: 410, Err: errAnswer}, true, false},
+		{Reply{Status: 429, Err: errAnswer}, false, true},
+		{Reply{Status: 503, Err: errAnswer}, false, true},
+		{Reply{Status: 502, RetryAfter: time.Minute, Err: errAnswer}, false, true},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprint(test.reply.Status, test.reply.RetryAfter), func(t *testing.T) {
+			t.Parallel()
+			run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+				w.setReplies(test.reply)
+				w.deliver(t, "a", "e1")
+				time.Sleep(2 * time.Second)
+				f := w.failures("e1")[0]
+				if f.Final != test.final || f.Postponed != test.postponed || !errors.Is(f.Err, errAnswer) {
+					t.Errorf("it failed with %+v", f)
+				}
+				list, err := w.office.List(t.Context())
+				if err != nil || list[0].Error != errAnswer.Error() || list[0].ErrorAt == 0 {
+					t.Errorf("status %+v, %v", list, err)
+				}
+			})
+		})
+	}
+}
+
+// A delivery that never arrives is tried for one to six days, some three on
+// average.
+func TestTriesTakeDays(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.setReplies(Reply{Status: 500, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(24 * time.Hour)
+		if w.count(taskqueue.Later) != 1 {
+			t.Errorf("after a day the task is %+v", w.task(0))
+		}
+		time.Sleep(6 * 24 * time.Hour)
+		if n := len(w.failures("e1")); w.count(taskqueue.Dead) != 1 || n != maxAttempts {
+			t.Errorf("after a week and %d tries the task is %+v", n, w.task(0))
+		}
+	})
+}
+
+func TestGoneDisables(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.setReplies(Reply{Status: 410, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		w.deliver(t, "a", "e2")
+		time.Sleep(2 * time.Second)
+		if f := w.last(t, "e2"); len(w.posts()) != 1 || !f.Final || !strings.Contains(f.Err.Error(), "server webhooks enable") {
+			t.Errorf("%d posts, then %+v", len(w.posts()), f)
+		}
+		if tasks := w.book.Settled(duel(), at); len(tasks) > 0 {
+			t.Errorf("enqueued for a disabled endpoint: %s", describe(tasks))
+		}
+		if n := testutil.ToFloat64(w.book.metrics.drops); n != 1 {
+			t.Errorf("%v drops counted", n)
+		}
+		if n := testutil.ToFloat64(w.book.metrics.disabled); n != 1 {
+			t.Errorf("disabled is %v", n)
+		}
+	})
+}
+
+// What is requeued as soon as its endpoint is enabled arrives, also from a node
+// that has not looked since.
+func TestEnabledAtAnotherNode(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.enableElsewhere(t, "a")
+		w.deliver(t, "a", "e1")
+		time.Sleep(time.Second)
+		if len(w.posts()) != 1 || w.count(taskqueue.Done) != 1 {
+			t.Errorf("the task is %+v", w.task(0))
+		}
+	})
+}
+
+// An endpoint that is gone and cannot be disabled now is tried again.
+func TestGoneWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		if _, err := w.office.List(t.Context()); err != nil { // the states are known
+			t.Fatal(err)
+		}
+		w.setUnavailable(true)
+		w.setReplies(Reply{Status: 410, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		if f := w.failures("e1")[0]; f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
+			t.Errorf("it failed with %+v", f)
+		}
+		w.setUnavailable(false)
+		time.Sleep(time.Hour)
+		if w.count(taskqueue.Dead) != 1 || !w.isDisabled("a") {
+			t.Errorf("the task is %+v", w.task(0))
+		}
+	})
+}
+
+// Another node or an operator disables and enables an endpoint.
+func TestStatesAreFollowed(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go func() { _ = w.office.Run(ctx) }() // ends with the bubble
+		time.Sleep(time.Second)
+		_ = w.DisableEndpoint(t.Context(), game, "a", "it fails")
+		time.Sleep(refreshInterval)
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		if f := w.last(t, "e1"); len(w.posts()) > 0 || !f.Final || !strings.Contains(f.Err.Error(), "it fails") {
+			t.Errorf("%d posts, then %+v", len(w.posts()), f)
+		}
+		w.setUnavailable(true) // what is known stands
+		time.Sleep(refreshInterval)
+		if tasks := w.book.Settled(duel(), at); len(tasks) > 0 {
+			t.Errorf("enqueued %s", describe(tasks))
+		}
+		w.setUnavailable(false)
+		_ = w.EnableEndpoint(t.Context(), game, "a")
+		time.Sleep(refreshInterval)
+		if tasks := w.book.Settled(duel(), at); len(tasks) != 1 {
+			t.Errorf("enqueued %s", describe(tasks))
+		}
+	})
+}
+
+// Nothing is sent before it is known to whom.
+func TestStatesAreUnknown(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, w *fixture) {
+		w.away = true
+		w.deliver(t, "a", "e1")
+		task := w.task(0)
+		if err := w.office.deliver(t.Context(), task); !errors.Is(err, errAway) || len(w.posts()) > 0 {
+			t.Errorf("%v after %d posts", err, len(w.posts()))
+		}
+		w.away = false
+		if err := w.office.deliver(t.Context(), task); err != nil || len(w.posts()) != 1 {
+			t.Errorf("%v after %d posts", err, len(w.posts()))
+		}
+	})
+}
+
+// However many ask, a database that hangs keeps nobody longer than one.
+func TestStatesHang(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, w *fixture) {
+		w.hangs = true
+		began := time.Now()
+		var asking sync.WaitGroup
+		for range 20 {
+			asking.Go(func() {
+				if err := w.office.refreshStates(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v", err)
+				}
+			})
+		}
+		asking.Wait()
+		if took := time.Since(began); took != callTimeout {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// A node of an older configuration leaves the deliveries of a new endpoint to
+// others; after a while there are no others.
+func TestEndpointIsUnknown(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.deliver(t, "b", "e1")
+		time.Sleep(2 * time.Second)
+		if f := w.last(t, "e1"); !f.Postponed || f.Wait != time.Minute {
+			t.Errorf("it failed with %+v", f)
+		}
+		time.Sleep(configRollout + 2*time.Minute)
+		if f := w.last(t, "e1"); !f.Final || w.count(taskqueue.Dead) != 1 || len(w.posts()) > 0 {
+			t.Errorf("it failed with %+v", f)
+		}
+	})
+}
+
+// A try that the end of the process cuts off is given back, and says nothing of
+// the endpoint.
+func TestEndOfTheProcess(t *testing.T) {
+	t.Parallel()
+	var left *fixture
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.answer = func(ctx context.Context, _ Endpoint, _ Message) Reply {
+			<-ctx.Done()
+			return Reply{Err: errAnswer}
+		}
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		left = w
+	})
+	if task := *left.tasks[0]; task.State != taskqueue.Waiting || len(left.failed) > 0 || left.book.endpoints()[0].lastError != "" {
+		t.Errorf("the task is %+v", task)
+	}
+}

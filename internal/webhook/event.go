@@ -1,0 +1,69 @@
+package webhook
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"laststand/internal/taskqueue"
+)
+
+const (
+	// mostListed bounds each list in a message.
+	maxListed = 100
+
+	// iso8601 is in UTC.
+	iso8601 = "2006-01-02T15:04:05.000Z"
+
+	idPrefix = "evt_"
+	idLength = 26 // characters, of 5 bits each
+)
+
+// event is what has happened: of its type, game and subject there is one.
+type event struct {
+	kind, game, subject string
+	occurredAt          int64               // epoch ms
+	data                func(limit int) any // with at most so many entries in each list
+}
+
+// message is the event as all endpoints get it.
+func (e *event) message() Message { return Message{ID: e.id(), Body: e.body()} }
+
+// body has lists as long as fit into a task.
+func (e *event) body() (body []byte) {
+	for limit := maxListed; limit >= 0; limit -= 10 {
+		body = encode(envelope{e.kind, time.UnixMilli(e.occurredAt).UTC().Format(iso8601), e.data(limit)})
+		if len(body) <= taskqueue.MaxPayload {
+			break
+		}
+	}
+	return body
+}
+
+// id is reckoned from what the event is, so that it is the same whoever tells of
+// it, and however often.
+func (e *event) id() string {
+	sum := sha256.Sum256([]byte(e.kind + "\x00" + e.game + "\x00" + e.subject))
+	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:idLength])
+}
+
+// envelope is the payload that Standard Webhooks 1.0.0 recommends.
+type envelope struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"`
+	Data      any    `json:"data"`
+}
+
+// encode always succeeds: it panics on what JSON does not have.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

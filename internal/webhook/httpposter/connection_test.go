@@ -1,0 +1,106 @@
+package httpposter
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"laststand/internal/testenv"
+	"laststand/internal/webhook"
+	"laststand/internal/webhook/safehttp"
+)
+
+func TestTryWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	own := safehttp.Options{AllowPrivate: true}
+	tests := map[string]struct {
+		url     string
+		options safehttp.Options
+		want    string // in the error
+	}{
+		"a private address":      {testenv.Serve(t, testenv.Hang), safehttp.Options{}, "not an address of the public internet"},
+		"nobody there":           {testenv.ServeNobody(t), own, "refused"},
+		"an unknown name":        {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.Nowhere}, "receiver.invalid"},
+		"a slow receiver":        {testenv.Serve(t, testenv.Hang), own, errTime.Error()},
+		"a connection cut off":   {testenv.Serve(t, testenv.HangUp), own, errExchange.Error()},
+		"what is no HTTP":        {testenv.Serve(t, testenv.Babble), own, errExchange.Error()},
+		"an unknown certificate": {testenv.ServeTLS(t, nil), own, "certificate"},
+		"TLS of other versions":  {testenv.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
+		"no TLS":                 {strings.Replace(testenv.Serve(t, testenv.HangUp), "http:", "https:", 1), own, "HTTPS"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wait := 10 * time.Second
+			if test.want == errTime.Error() {
+				wait = 30 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), wait)
+			defer cancel()
+			p := newPoster(t, Target{URL: test.url + "/secret?secret=secret", Keys: keysOf(oldKey)}, test.options)
+			reply := p.Post(ctx, endpoint, message)
+			if reply.Status != 0 || reply.Err == nil || !strings.Contains(reply.Err.Error(), test.want) {
+				t.Errorf("reply %+v, want %q", reply, test.want)
+			}
+			if reply.Err != nil && strings.Contains(reply.Err.Error(), "secret") {
+				t.Errorf("the error shows it: %v", reply.Err)
+			}
+		})
+	}
+}
+
+func TestPostIsCanceled(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	p := newPoster(t, Target{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.Hang(w, r) }), Keys: keysOf(oldKey)},
+		safehttp.Options{AllowPrivate: true})
+	go func() { // ends before Post does
+		<-began
+		cancel()
+	}()
+	if reply := p.Post(ctx, endpoint, message); !errors.Is(reply.Err, context.Canceled) {
+		t.Errorf("reply %+v", reply)
+	}
+}
+
+// A receiver that closes kept connections, unanswered, gets the message over a
+// new one within the same try.
+func TestKeptConnectionIsClosed(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	p := newPoster(t, Target{Keys: keysOf(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) == 2 {
+			testenv.HangUp(w, r)
+		}
+	})}, safehttp.Options{AllowPrivate: true})
+	for range 2 {
+		if reply := p.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
+			t.Errorf("reply %+v", reply)
+		}
+	}
+	if n := calls.Load(); n != 3 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+// An answer without an end costs no more than its status.
+func TestEndlessAnswer(t *testing.T) {
+	t.Parallel()
+	p := newPoster(t, Target{Keys: keysOf(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, strings.Repeat("x", 1<<12)); err != nil {
+				return
+			}
+		}
+	})}, safehttp.Options{AllowPrivate: true})
+	if reply := p.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
+		t.Errorf("reply %+v", reply)
+	}
+}

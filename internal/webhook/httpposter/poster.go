@@ -1,0 +1,127 @@
+// Package httpposter posts messages by Standard Webhooks 1.0.0.
+package httpposter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"laststand/internal/webhook"
+	"laststand/internal/webhook/signature"
+)
+
+var _ webhook.Poster = (*Poster)(nil)
+
+// Target is where the messages of an endpoint go.
+type Target struct {
+	Game, Name string // of the endpoint
+	URL        string
+	// Keys are asked for with every try, so that they may change meanwhile.
+	Keys func() ([]signature.Key, error)
+	// Client follows no redirect and guards whom it connects to; an error of its
+	// with a method Blocked that is true says that the URL leads where it must not.
+	Client *http.Client
+}
+
+// Poster posts to the targets. Neither a URL beyond its host, nor a key, nor the
+// body of an answer is in its errors.
+type Poster struct {
+	targets map[endpointKey]Target
+	hosts   map[endpointKey]string
+}
+
+type endpointKey struct{ game, name string }
+
+const (
+	attemptTimeout = 15 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
+	maxReply       = 64 << 10         // bytes that are read, so that the connection can be used again
+)
+
+// New checks the targets. It does not connect.
+func New(targets []Target) (*Poster, error) {
+	p := &Poster{targets: map[endpointKey]Target{}, hosts: map[endpointKey]string{}}
+	for _, t := range targets {
+		u, err := url.Parse(t.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, fmt.Errorf("webhook %q of game %q: its URL is not of the form https://host/path", t.Name, t.Game) // it may hold a secret
+		}
+		at := endpointKey{t.Game, t.Name}
+		p.targets[at], p.hosts[at] = t, u.Scheme+"://"+u.Host
+	}
+	return p, nil
+}
+
+// Host is the scheme and host of an endpoint's URL.
+func (p *Poster) Host(e webhook.Endpoint) string { return p.hosts[endpointKey{e.Game, e.Name}] }
+
+// Post makes one try, of 15 s at most.
+func (p *Poster) Post(ctx context.Context, e webhook.Endpoint, m webhook.Message) webhook.Reply {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	target, ok := p.targets[endpointKey{e.Game, e.Name}]
+	if !ok {
+		return webhook.Reply{Err: errors.New("no URL is known for the endpoint")}
+	}
+	request, err := target.request(ctx, m)
+	if err != nil {
+		return webhook.Reply{Err: err}
+	}
+	reply, err := target.Client.Do(request)
+	if err != nil {
+		return webhook.Reply{Err: describeError(err)}
+	}
+	defer reply.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxReply)) // the status says enough
+	return readReply(reply)
+}
+
+// request is signed.
+func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request, error) {
+	keys, err := t.Keys()
+	if err != nil {
+		return nil, fmt.Errorf("sign the message: %w", err)
+	}
+	stamp, err := signature.Sign(keys, m.ID, time.Now(), m.Body)
+	if err != nil {
+		return nil, fmt.Errorf("sign the message: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(m.Body))
+	if err != nil {
+		return nil, errors.New("the endpoint's URL makes no request")
+	}
+	request.Header = http.Header{
+		"Content-Type": {"application/json"},
+		"User-Agent":   {"laststand"},
+		// Not sent, as it is empty. It lets the client repeat the request where the
+		// receiver closed a kept connection at that moment: the id says it is the same.
+		"Idempotency-Key": {},
+	}
+	request.Header.Set(signature.HeaderID, stamp.ID)
+	request.Header.Set(signature.HeaderTimestamp, stamp.Timestamp)
+	request.Header.Set(signature.HeaderSignature, stamp.Signature)
+	return request, nil
+}
+
+// judge reads an answer: only 2xx accepts the message, and a redirect is not
+// followed.
+func readReply(reply *http.Response) webhook.Reply {
+	status := reply.StatusCode
+	if status/100 == 2 {
+		return webhook.Reply{Status: status}
+	}
+	text := strconv.Itoa(status)
+	if known := http.StatusText(status); known != "" {
+		text += " " + known
+	}
+	return webhook.Reply{
+		Status:     status,
+		RetryAfter: signature.RetryAfter(reply.Header.Get("Retry-After"), time.Now()),
+		Err:        errors.New("the endpoint answered " + text),
+	}
+}

@@ -1,0 +1,166 @@
+package httpposter
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/testenv"
+	"laststand/internal/webhook"
+	"laststand/internal/webhook/safehttp"
+	"laststand/internal/webhook/signature"
+)
+
+const (
+	oldKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	newKey = "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldY"
+)
+
+var (
+	endpoint = webhook.Endpoint{Game: "demo", Name: "rewards"}
+	message  = webhook.Message{ID: "evt_1", Body: []byte(`{"type":"match.settled"}`)}
+)
+
+// A receiver with the old key only verifies what is signed by both.
+func TestPostIsSigned(t *testing.T) {
+	t.Parallel()
+	at := testenv.Receive(t, http.StatusNoContent, "")
+	reply := newPosterTo(t, at, keysOf(newKey+"\n"+oldKey)).Post(t.Context(), endpoint, message)
+	if reply != (webhook.Reply{Status: 204}) {
+		t.Errorf("reply %+v", reply)
+	}
+	r := at.Posted()[0]
+	for _, key := range []string{oldKey, newKey} {
+		if err := r.Verify(key, time.Now()); err != nil {
+			t.Errorf("by %s: %v", key, err)
+		}
+	}
+	if r.Header.Get("webhook-id") != "evt_1" || string(r.Body) != string(message.Body) {
+		t.Errorf("%s with %v", r.Body, r.Header)
+	}
+	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || len(r.Header.Values("Idempotency-Key")) > 0 {
+		t.Errorf("%s with %v", r.Method, r.Header)
+	}
+}
+
+func TestEachStatus(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{200, 201, 202, 204, 299} {
+		at := testenv.Receive(t, status, "secret")
+		if reply := newPosterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: status}) {
+			t.Errorf("%d: %+v", status, reply)
+		}
+	}
+	for _, status := range []int{300, 301, 307, 400, 401, 404, 410, 418, 429, 499, 500, 503, 599} {
+		at := testenv.Receive(t, status, "secret", "Location", "/secret")
+		reply := newPosterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message)
+		if reply.Status != status || reply.Err == nil || !strings.Contains(reply.Err.Error(), fmt.Sprint(status)) || strings.Contains(reply.Err.Error(), "secret") {
+			t.Errorf("%d: %+v", status, reply)
+		}
+		if len(at.Posted()) != 1 {
+			t.Errorf("%d: %d requests: a redirect was followed", status, len(at.Posted()))
+		}
+	}
+}
+
+func TestRetryAfterIsRead(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		status int
+		header string
+		want   time.Duration
+	}{
+		{429, "7", 7 * time.Second}, {503, "0", time.Second}, {503, "86400", time.Hour}, {500, "2", 2 * time.Second}, {429, "soon", 0}, {200, "7", 0},
+	}
+	for _, test := range tests {
+		at := testenv.Receive(t, test.status, "", "Retry-After", test.header)
+		if reply := newPosterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply.RetryAfter != test.want {
+			t.Errorf("%d with %q: after %s, want %s", test.status, test.header, reply.RetryAfter, test.want)
+		}
+	}
+}
+
+// The keys are read with every try; without them nothing is sent.
+func TestKeysChange(t *testing.T) {
+	t.Parallel()
+	at := testenv.Receive(t, http.StatusOK, "")
+	text, fault := oldKey, error(nil)
+	p := newPosterTo(t, at, func() ([]signature.Key, error) {
+		if fault != nil {
+			return nil, fault
+		}
+		return signature.ParseKeys(text)
+	})
+	for i, key := range []string{oldKey, newKey} {
+		text = key
+		p.Post(t.Context(), endpoint, message)
+		if err := at.Posted()[i].Verify(key, time.Now()); err != nil {
+			t.Errorf("try %d: %v", i, err)
+		}
+	}
+	text = ""
+	if reply := p.Post(t.Context(), endpoint, message); reply.Status != 0 || !errors.Is(reply.Err, signature.ErrKey) {
+		t.Errorf("without a key: %+v", reply)
+	}
+	fault = errors.New("no such file")
+	if reply := p.Post(t.Context(), endpoint, message); !errors.Is(reply.Err, fault) {
+		t.Errorf("without a file: %+v", reply)
+	}
+	text, fault = oldKey, nil
+	if reply := p.Post(t.Context(), endpoint, webhook.Message{ID: "a.b"}); !errors.Is(reply.Err, signature.ErrID) {
+		t.Errorf("with a bad id: %+v", reply)
+	}
+	if len(at.Posted()) != 2 {
+		t.Errorf("sent %d times", len(at.Posted()))
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"", "receiver.test", "ftp://receiver.test/secret", "http:///secret", "http://[::1/secret", "http://a b/secret"} {
+		_, err := New([]Target{{Game: "demo", Name: "rewards", URL: url}})
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), `"rewards"`) {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func TestHost(t *testing.T) {
+	t.Parallel()
+	p, err := New([]Target{{Game: "demo", Name: "rewards", URL: "https://user:secret@receiver.test:8443/secret?secret#secret"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host := p.Host(endpoint); host != "https://receiver.test:8443" {
+		t.Errorf("host %q", host)
+	}
+	other := webhook.Endpoint{Game: "other", Name: "rewards"}
+	if reply := p.Post(t.Context(), other, message); p.Host(other) != "" || reply.Err == nil {
+		t.Errorf("of another: %q, %+v", p.Host(other), reply)
+	}
+}
+
+// posterTo posts to a receiver.
+func newPosterTo(t *testing.T, at *testenv.Receiver, keys func() ([]signature.Key, error)) *Poster {
+	t.Helper()
+	return newPoster(t, Target{URL: at.URL, Keys: keys}, safehttp.Options{AllowPrivate: true})
+}
+
+// posting posts to a target, which becomes that of the endpoint.
+func newPoster(t *testing.T, target Target, o safehttp.Options) *Poster {
+	t.Helper()
+	target.Game, target.Name, target.Client = endpoint.Game, endpoint.Name, safehttp.New(o)
+	t.Cleanup(target.Client.CloseIdleConnections)
+	p, err := New([]Target{target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func keysOf(text string) func() ([]signature.Key, error) {
+	return func() ([]signature.Key, error) { return signature.ParseKeys(text) }
+}

@@ -1,0 +1,194 @@
+package webhook_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/leaderboard"
+	"laststand/internal/ledger"
+	"laststand/internal/match"
+	"laststand/internal/taskqueue"
+	"laststand/internal/testenv"
+	"laststand/internal/webhook"
+	"laststand/internal/webhook/httpposter"
+	"laststand/internal/webhook/safehttp"
+	"laststand/internal/webhook/signature"
+)
+
+var _ ledger.Events = (*webhook.Registry)(nil)
+
+const game = "demo"
+
+// Two nodes deliver what is enqueued, signed and each event once; an endpoint
+// that is gone is disabled at both.
+func TestDeliveriesOfTheLedger(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		at := newReceivingServer(t)
+		var nodes []*node
+		for range 2 {
+			nodes = append(nodes, at.open(t, db))
+		}
+		ctx, end := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for _, n := range nodes {
+			n.run(ctx, &running)
+		}
+		const matches = 10
+		for i := range matches {
+			nodes[i%2].settle(t, fmt.Sprint("m", i))
+			nodes[i%2].settle(t, fmt.Sprint("m", i/2)) // again
+		}
+		nodes[0].enqueue(t, nodes[0].book.Sealed(game, "2026-11-17", 1))
+		at.waitFor(t, func() bool { return len(at.received("good")) == matches+1 })
+		at.waitFor(t, func() bool { // enqueued before both knew
+			list, err := nodes[1].office.List(t.Context())
+			return err == nil && list[0].Disabled != "" && list[0].Dead > 0 && list[0].Waiting == 0
+		})
+		if _, err := nodes[1].office.Enable(t.Context(), game, "gone"); err != nil {
+			t.Error(err)
+		}
+		end()
+		running.Wait()
+		for id, times := range at.received("good") {
+			if times != 1 {
+				t.Errorf("%s was delivered %d times", id, times)
+			}
+		}
+		list, err := nodes[0].office.List(t.Context())
+		if err != nil || list[0].Disabled != "" || list[1].Waiting+list[1].Dead != 0 || list[1].URL != at.url {
+			t.Errorf("in the end %+v, %v", list, err)
+		}
+	})
+}
+
+// shop is where both endpoints are: one accepts what is genuine, one is gone.
+type receivingServer struct {
+	url string
+	key string
+
+	mu    sync.Mutex
+	times map[string]map[string]int // by endpoint and id
+}
+
+func newReceivingServer(t *testing.T) *receivingServer {
+	t.Helper()
+	at := &receivingServer{key: signature.Generate(), times: map[string]map[string]int{"/good": {}, "/gone": {}}}
+	server := httptest.NewServer(at)
+	t.Cleanup(server.Close)
+	at.url = server.URL
+	return at
+}
+
+func (at *receivingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	at.mu.Lock()
+	at.times[r.URL.Path][r.Header.Get("webhook-id")]++
+	at.mu.Unlock()
+	switch {
+	case r.URL.Path == "/gone":
+		w.WriteHeader(http.StatusGone)
+	case !at.isGenuine(r):
+		w.WriteHeader(http.StatusForbidden)
+	}
+}
+
+func (at *receivingServer) isGenuine(r *http.Request) bool {
+	keys, err := signature.ParseKeys(at.key)
+	body, readErr := io.ReadAll(r.Body)
+	headers := signature.Headers{
+		ID: r.Header.Get(signature.HeaderID), Timestamp: r.Header.Get(signature.HeaderTimestamp), Signature: r.Header.Get(signature.HeaderSignature),
+	}
+	return err == nil && readErr == nil && signature.Verify(keys, headers, body, time.Now()) == nil
+}
+
+func (at *receivingServer) received(endpoint string) map[string]int {
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	had := map[string]int{}
+	for id, times := range at.times["/"+endpoint] {
+		had[id] = times
+	}
+	return had
+}
+
+func (at *receivingServer) waitFor(t *testing.T, isDone func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !isDone(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not come about; delivered %v", at.received("good"))
+		}
+	}
+}
+
+// node is a process with the ledger.
+type node struct {
+	ledger *ledger.Ledger
+	bell   *taskqueue.Notifier
+	book   *webhook.Registry
+	office *webhook.Dispatcher
+}
+
+func (at *receivingServer) open(t *testing.T, db testenv.SQL) *node {
+	t.Helper()
+	book, err := webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone"}, {Game: game, Name: "good"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{bell: &taskqueue.Notifier{}, book: book}
+	n.ledger, err = ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Wake: n.bell.Notify, Events: book, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.ledger.Close() })
+	keys := func() ([]signature.Key, error) { return signature.ParseKeys(at.key) }
+	client := safehttp.New(safehttp.Options{AllowPrivate: true})
+	t.Cleanup(client.CloseIdleConnections)
+	poster, err := httpposter.New([]httpposter.Target{
+		{Game: game, Name: "gone", URL: at.url + "/gone", Keys: keys, Client: client}, {Game: game, Name: "good", URL: at.url + "/good", Keys: keys, Client: client},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.office = webhook.NewDispatcher(webhook.Config{
+		Registry: book, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Lists: noTopLists{}, Poster: poster, Logger: slog.New(slog.DiscardHandler),
+	})
+	return n
+}
+
+func (n *node) run(ctx context.Context, running *sync.WaitGroup) {
+	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n.ledger, Notifier: n.bell, Services: n.office.Services(), Logger: log, Registry: registry})
+	keeper := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: n.bell, Logger: log, Registry: registry})
+	for _, run := range []func(context.Context) error{n.office.Run, workers.Run, keeper.Run} {
+		running.Go(func() { _ = run(ctx) })
+	}
+}
+
+func (n *node) settle(t *testing.T, id string) {
+	t.Helper()
+	n.enqueue(t, n.book.Settled(&match.Result{Match: id, Game: game, Counts: true}, 1))
+}
+
+func (n *node) enqueue(t *testing.T, tasks []taskqueue.NewTask) {
+	t.Helper()
+	if _, err := n.ledger.Enqueue(t.Context(), tasks); err != nil {
+		t.Error(err)
+	}
+}
+
+// noLists are of a day on which nothing happened.
+type noTopLists struct{}
+
+func (noTopLists) Top(context.Context, string, string, leaderboard.Kind, int) ([]leaderboard.TopEntry, int64, error) {
+	return nil, 0, nil
+}

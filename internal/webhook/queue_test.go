@@ -1,0 +1,149 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/taskqueue"
+)
+
+// queue is a durable queue in memory, and remembers how tries failed. It rings
+// when there is something to do.
+type queue struct {
+	bell taskqueue.Notifier
+
+	mu     sync.Mutex
+	tasks  []*taskqueue.Task
+	failed map[string][]taskqueue.FailedAttempt // by key
+}
+
+func (q *queue) Enqueue(_ context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	accepted := make([]taskqueue.Accepted, len(tasks))
+	for i, n := range tasks {
+		if err := n.Check(); err != nil {
+			return nil, err
+		}
+		if q.find(func(t *taskqueue.Task) bool { return t.Topic == n.Topic && t.Key == n.Key }) != nil {
+			continue
+		}
+		t := n.Task(time.Now().UnixMilli())
+		t.ID, t.CreatedAt = fmt.Sprint(len(q.tasks)), time.Now().UnixMilli()
+		q.tasks, accepted[i].New = append(q.tasks, &t), true
+		q.bell.Notify(t.Topic)
+	}
+	return accepted, nil
+}
+
+func (q *queue) find(matches func(*taskqueue.Task) bool) *taskqueue.Task {
+	for _, t := range q.tasks {
+		if matches(t) {
+			return t
+		}
+	}
+	return nil
+}
+
+func (q *queue) Claim(_ context.Context, kind string, n int, _ time.Duration) (claimed []taskqueue.Task, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now().UnixMilli()
+	for _, t := range q.tasks {
+		due := t.State == taskqueue.Waiting || t.State == taskqueue.Later && t.DueAt <= now
+		if due && taskqueue.Kind(t.Topic) == kind && len(claimed) < n {
+			t.State, t.Fence = taskqueue.Claimed, t.Fence+1
+			claimed = append(claimed, *t)
+		}
+	}
+	return claimed, nil
+}
+
+func (q *queue) Renew(context.Context, []taskqueue.Lease, time.Duration) ([]taskqueue.Lease, error) {
+	return nil, nil
+}
+
+func (q *queue) Complete(_ context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	q.each(leases, func(t *taskqueue.Task) { t.Finish(t.Payload) })
+	return nil, nil
+}
+
+func (q *queue) Return(_ context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	q.each(leases, (*taskqueue.Task).Return)
+	return nil, nil
+}
+
+func (q *queue) Fail(_ context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
+	now := time.Now().UnixMilli()
+	for _, f := range failed {
+		q.each([]taskqueue.Lease{f.Lease}, func(t *taskqueue.Task) {
+			q.failed[t.Key] = append(q.failed[t.Key], f)
+			_ = t.RecordFailure(now, &f)
+			time.AfterFunc(f.Wait, func() { q.bell.Notify(t.Topic) })
+		})
+	}
+	return nil, nil
+}
+
+func (q *queue) each(leases []taskqueue.Lease, do func(*taskqueue.Task)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, lease := range leases {
+		do(q.find(func(t *taskqueue.Task) bool { return t.Lease() == lease }))
+	}
+}
+
+// deliver enqueues messages to an endpoint, with ids and bodies of these keys.
+func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
+	t.Helper()
+	var tasks []taskqueue.NewTask
+	for _, key := range keys {
+		tasks = append(tasks, newEndpointState(Endpoint{Game: game, Name: endpoint}).delivery(Message{key, []byte(`"` + key + `"`)}))
+	}
+	if _, err := q.Enqueue(t.Context(), tasks); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// task gives the first, second, … task, once nothing more happens now.
+func (q *queue) task(i int) taskqueue.Task {
+	synctest.Wait()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return *q.tasks[i]
+}
+
+// count is how many tasks are in a state, once nothing more happens now.
+func (q *queue) count(state taskqueue.State) (n int) {
+	synctest.Wait()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, t := range q.tasks {
+		if t.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// failures are those of a task.
+func (q *queue) failures(key string) []taskqueue.FailedAttempt {
+	synctest.Wait()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.failed[key]
+}
+
+// last is how the last try of a task failed.
+func (q *queue) last(t *testing.T, key string) taskqueue.FailedAttempt {
+	t.Helper()
+	all := q.failures(key)
+	if len(all) == 0 {
+		t.Fatalf("no try of %s has failed", key)
+	}
+	return all[len(all)-1]
+}

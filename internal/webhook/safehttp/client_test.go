@@ -1,0 +1,194 @@
+package safehttp
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestRedirectIsReturned(t *testing.T) {
+	t.Parallel()
+	target, calls := newCountingListener(t)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target.URL, status) })
+		got, err := get(t, Options{AllowPrivate: true}, server.URL)
+		if err != nil || got != status {
+			t.Errorf("%d: answered %d, %v", status, got, err)
+		}
+	}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("followed %d times", n)
+	}
+}
+
+func TestProxyOfTheEnvironmentIsIgnored(t *testing.T) {
+	proxy, calls := newCountingListener(t)
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	t.Setenv("HTTPS_PROXY", proxy.URL)
+	if transport := newTransport(Options{}); transport.Proxy != nil {
+		t.Error("there is a proxy")
+	}
+	if _, err := get(t, Options{Resolver: newFakeDNS("127.0.0.1").resolver(t)}, "http://receiver.test./"); err == nil {
+		t.Error("an address was reached that is blocked")
+	}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("the proxy was asked %d times", n)
+	}
+}
+
+func TestReplyIsBounded(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("a", 1001)) })
+	for most, whole := range map[int64]bool{1000: false, 1001: true, 0: true} {
+		client := New(Options{AllowPrivate: true, maxReply: most})
+		t.Cleanup(client.CloseIdleConnections)
+		reply, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		_, cut := errors.AsType[*http.MaxBytesError](err)
+		if cut == whole || whole && len(text) != 1001 || !whole && len(text) != 1000 {
+			t.Errorf("of at most %d: %d bytes, %v", most, len(text), err)
+		}
+	}
+}
+
+func TestHeadersAreBounded(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("A", strings.Repeat("a", 2*maxHeader)) })
+	if status, err := get(t, Options{AllowPrivate: true}, server.URL); err == nil {
+		t.Errorf("answered %d", status)
+	}
+}
+
+// A slow receiver has no more connections than it may have, and an idle one is
+// used again.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	var tooMany atomic.Bool
+	addresses := make(chan string, 40)
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		addresses <- r.RemoteAddr
+		if now.Add(1) > 2 {
+			tooMany.Store(true)
+		}
+		now.Add(-1)
+	})
+	client := New(Options{AllowPrivate: true, perHost: 2})
+	t.Cleanup(client.CloseIdleConnections)
+	var calls sync.WaitGroup
+	for range cap(addresses) {
+		calls.Go(func() {
+			reply, err := client.Get(server.URL)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			reply.Body.Close()
+		})
+	}
+	calls.Wait()
+	close(addresses)
+	used := map[string]bool{}
+	for address := range addresses {
+		used[address] = true
+	}
+	if tooMany.Load() || len(used) > 2 {
+		t.Errorf("%d connections, more than 2 calls at once: %t", len(used), tooMany.Load())
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	t.Parallel()
+	for version, fine := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		client := trusting(t, server)
+		reply, err := client.Get(server.URL)
+		if err == nil {
+			reply.Body.Close()
+		}
+		if (err == nil) != fine {
+			t.Errorf("%s: %v", tls.VersionName(version), err)
+		}
+	}
+}
+
+func TestUnknownCertificateIsRefused(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	_, err := get(t, Options{AllowPrivate: true}, server.URL)
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
+		t.Errorf("answered with %v", err)
+	}
+}
+
+// Every phase has its bound; the context cuts any of them shorter.
+func TestTimesAreBounded(t *testing.T) {
+	t.Parallel()
+	client := New(Options{})
+	transport := client.Transport.(*limitedTransport).base
+	for name, bound := range map[string]time.Duration{
+		"dial": dialTimeout, "TLS": transport.TLSHandshakeTimeout, "headers": transport.ResponseHeaderTimeout, "all": client.Timeout,
+	} {
+		if bound <= 0 || bound > 30*time.Second {
+			t.Errorf("%s: %s", name, bound)
+		}
+	}
+	if idle := transport.IdleConnTimeout; idle <= 0 || idle >= 120*time.Second {
+		t.Errorf("idle: %s", idle)
+	}
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	client = New(Options{AllowPrivate: true})
+	t.Cleanup(client.CloseIdleConnections)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := client.Do(request)
+	if err == nil {
+		reply.Body.Close()
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("answered with %v", err)
+	}
+}
+
+func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// trusting is a client that knows the server's certificate.
+func trusting(t *testing.T, server *httptest.Server) *http.Client {
+	t.Helper()
+	client := New(Options{AllowPrivate: true})
+	t.Cleanup(client.CloseIdleConnections)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	client.Transport.(*limitedTransport).base.TLSClientConfig.RootCAs = roots
+	return client
+}

@@ -1,0 +1,75 @@
+package safehttp
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"syscall"
+)
+
+// BlockedError says that an address was not connected to, as it is not public.
+type BlockedError struct{ Address string }
+
+func (e *BlockedError) Error() string {
+	return fmt.Sprintf("%s is not an address of the public internet", e.Address)
+}
+
+// Blocked tells it from other errors for who cannot import this package.
+func (e *BlockedError) Blocked() bool { return true }
+
+// refusePrivate sees the address that is about to be connected to, after its
+// name was resolved: a name that leads elsewhere the next time gains nothing.
+func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) error {
+	host, err := netip.ParseAddrPort(address)
+	if err != nil || !isPublic(host.Addr()) {
+		return &BlockedError{Address: address}
+	}
+	return nil
+}
+
+// public holds for addresses that are globally reachable by the registries of
+// IANA for special purposes, less those that lead to others.
+func isPublic(a netip.Addr) bool {
+	a = a.Unmap().WithZone("") // a prefix contains no address with a zone
+	if !a.IsValid() || a.Is6() && !globalUnicast6.Contains(a) {
+		return false
+	}
+	return !slices.ContainsFunc(specialPurpose, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// global6 is all that is assigned for global unicast. Outside of it are
+// loopback, unique local, link-local and multicast addresses, those with an
+// IPv4 address within them, and NAT64 (64:ff9b::/96, 64:ff9b:1::/48).
+var globalUnicast6 = netip.MustParsePrefix("2000::/3")
+
+var specialPurpose = prefixes(
+	"0.0.0.0/8",        // this host
+	"10.0.0.0/8",       // private
+	"100.64.0.0/10",    // between a provider and its customers; metadata of Alibaba
+	"127.0.0.0/8",      // loopback
+	"168.63.129.16/32", // metadata of Azure
+	"169.254.0.0/16",   // link-local; metadata of most clouds
+	"172.16.0.0/12",    // private
+	"192.0.0.0/24",     // protocols; metadata of Oracle
+	"192.0.2.0/24",     // documentation
+	"192.88.99.0/24",   // 6to4 relays
+	"192.168.0.0/16",   // private
+	"198.18.0.0/15",    // benchmarks
+	"198.51.100.0/24",  // documentation
+	"203.0.113.0/24",   // documentation
+	"224.0.0.0/4",      // multicast
+	"240.0.0.0/4",      // reserved; broadcast
+	"2001::/23",        // protocols; Teredo has an IPv4 address within it
+	"2001:db8::/32",    // documentation
+	"2002::/16",        // 6to4 has an IPv4 address within it
+	"3fff::/20",        // documentation
+)
+
+func prefixes(texts ...string) []netip.Prefix {
+	list := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		list[i] = netip.MustParsePrefix(text)
+	}
+	return list
+}

@@ -1,0 +1,93 @@
+// Package signature signs and verifies messages by Standard Webhooks 1.0.0
+// (standard-webhooks/standard-webhooks, spec/standard-webhooks.md), with the
+// symmetric scheme v1: HMAC-SHA256 over id, timestamp and body.
+package signature
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ErrKey is what every error about keys wraps. None shows a key.
+var ErrKey = errors.New("invalid webhook key")
+
+const (
+	keyPrefix = "whsec_"
+	minKey    = 24 // bytes
+	maxKey    = 64
+)
+
+// Key is a secret shared with a receiver. The zero Key signs nothing.
+type Key struct{ secret []byte }
+
+// Generate gives the text of a new key, which ParseKey reads.
+func Generate() string {
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	return keyPrefix + base64.StdEncoding.EncodeToString(secret)
+}
+
+// ParseKey reads a key of the form whsec_ and 24 to 64 bytes in Base64.
+func ParseKey(text string) (Key, error) {
+	encoded, ok := strings.CutPrefix(text, keyPrefix)
+	if !ok {
+		return Key{}, fmt.Errorf("%w: it does not begin with %s", ErrKey, keyPrefix)
+	}
+	secret, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if err != nil {
+		return Key{}, fmt.Errorf("%w: what follows %s is no Base64 with padding", ErrKey, keyPrefix)
+	}
+	if len(secret) < minKey || len(secret) > maxKey {
+		return Key{}, fmt.Errorf("%w: it has %d bytes, not %d to %d", ErrKey, len(secret), minKey, maxKey)
+	}
+	return Key{secret}, nil
+}
+
+// ParseKeys reads the keys of a secret file, at least one, white space between
+// them: while keys change there are the new one and the old.
+func ParseKeys(text string) ([]Key, error) {
+	var keys []Key
+	for i, field := range strings.Fields(text) {
+		key, err := ParseKey(field)
+		if err != nil {
+			return nil, fmt.Errorf("key %d: %w", i+1, err)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, errNoKey
+	}
+	return keys, nil
+}
+
+var errNoKey = fmt.Errorf("%w: there is none", ErrKey)
+
+// Format shows no key, whatever the verb.
+func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, keyPrefix+"…") }
+
+// mac is of the signed content: id.timestamp.body.
+func (k Key) mac(h Headers, body []byte) []byte {
+	mac := hmac.New(sha256.New, k.secret)
+	_, _ = io.WriteString(mac, h.ID+"."+h.Timestamp+".")
+	_, _ = mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// checkKeys refuses to go without a secret.
+func checkKeys(keys []Key) error {
+	for _, key := range keys {
+		if len(key.secret) == 0 {
+			return errNoKey
+		}
+	}
+	if len(keys) == 0 {
+		return errNoKey
+	}
+	return nil
+}

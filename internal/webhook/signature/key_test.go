@@ -1,0 +1,85 @@
+package signature
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestParseKey(t *testing.T) {
+	t.Parallel()
+	long := func(n int) string { return keyPrefix + base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	tests := map[string]string{
+		vectorKey: "", long(24): "", long(25): "", long(64): "",
+		long(23): "23 bytes", long(65): "65 bytes", keyPrefix: "0 bytes",
+		"":                                  "does not begin with whsec_",
+		"MfKQ9r8GKYqrTwjUPD8ILP":            "does not begin with whsec_",
+		"whsk_" + strings.Repeat("QUJD", 8): "does not begin with whsec_",
+		vectorKey + "!":                     "no Base64",
+		strings.TrimRight(long(25), "="):    "no Base64",
+	}
+	for text, want := range tests {
+		_, err := ParseKey(text)
+		if want == "" && err == nil {
+			continue
+		}
+		if want == "" || !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestParseKeys(t *testing.T) {
+	t.Parallel()
+	if got := keys(t, " "+vectorKey+"\r", vectorKey, ""); len(got) != 2 {
+		t.Errorf("%d keys of 2", len(got))
+	}
+	for text, want := range map[string]string{"\n": "there is none", vectorKey + "\nwhsec_x": "key 2: "} {
+		if _, err := ParseKeys(text); !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestKeyIsNotShown(t *testing.T) {
+	t.Parallel()
+	list := keys(t, "whsec_"+strings.Repeat("QUJD", 8)) // ABC, again and again
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
+		for _, value := range []any{list[0], &list[0], list} {
+			shown := fmt.Sprintf(verb, value)
+			for _, secret := range []string{"ABC", "QUJD", "414243", "65 66", "0x41"} {
+				if strings.Contains(shown, secret) {
+					t.Errorf("%s shows %s", verb, shown)
+				}
+			}
+		}
+	}
+	if text, err := json.Marshal(list); err != nil || string(text) != "[{}]" {
+		t.Errorf("JSON shows %s, %v", text, err)
+	}
+	if _, err := ParseKey("whsec_secret"); strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error shows it: %v", err)
+	}
+}
+
+// A key that is read signs, and is of an allowed length.
+func FuzzParseKey(f *testing.F) {
+	f.Add(vectorKey)
+	f.Add("whsec_=")
+	f.Add("whsec_\n" + strings.Repeat("QUJD", 8))
+	f.Fuzz(func(t *testing.T, text string) {
+		key, err := ParseKey(text)
+		if err != nil {
+			if !errors.Is(err, ErrKey) {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if n := len(key.secret); n < 24 || n > 64 {
+			t.Errorf("%q has %d bytes", text, n)
+		}
+	})
+}

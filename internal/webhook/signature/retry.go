@@ -1,0 +1,39 @@
+package signature
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	minRetry = time.Second
+	maxRetry = time.Hour
+)
+
+// RetryAfter reads the header of that name, seconds or an HTTP date (RFC 9110,
+// 10.2.3): how long the receiver wants to be left alone, 1 s to 1 h. It is 0
+// where the header says nothing that can be read.
+func RetryAfter(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if isDigits(header) {
+		seconds, err := strconv.Atoi(header)
+		if err != nil || seconds > int(maxRetry/time.Second) {
+			return maxRetry
+		}
+		return max(minRetry, time.Duration(seconds)*time.Second)
+	}
+	for _, form := range dateForms {
+		if at, err := time.Parse(form, header); err == nil {
+			return min(max(minRetry, at.Sub(now)), maxRetry)
+		}
+	}
+	return 0
+}
+
+// dateForms are the three of RFC 9110, 5.6.7, all of them in GMT.
+var dateForms = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
+
+func isDigits(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}

@@ -1,0 +1,180 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"laststand/internal/taskqueue"
+)
+
+// An endpoint is left alone for as long as it asks; tasks meanwhile are put off
+// and their tries do not count.
+func TestEndpointAsksForAPause(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.setReplies(Reply{Status: 429, RetryAfter: 70 * time.Second, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(2 * time.Second)
+		w.setReplies(Reply{Status: 200})
+		w.deliver(t, "a", "e2")
+		time.Sleep(60 * time.Second)
+		if f := w.last(t, "e2"); len(w.posts()) != 1 || !f.Postponed || f.Wait < 60*time.Second || f.Wait > 80*time.Second {
+			t.Errorf("%d posts, then %+v", len(w.posts()), f)
+		}
+		time.Sleep(20 * time.Second)
+		if first := w.task(0); w.count(taskqueue.Done) != 2 || first.Tries != 1 {
+			t.Errorf("tasks %+v, %+v", first, w.task(1))
+		}
+	})
+}
+
+// One that does not say for how long gets 30 s, then more and more, until it
+// accepts a message.
+func TestPausesGrow(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.setReplies(Reply{Status: 503, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(time.Hour)
+		tries := w.posts()
+		for i, least := range []time.Duration{minPause, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, maxPause, maxPause} {
+			if rest := tries[i+1].at.Sub(tries[i].at); rest < least || rest > least+5*time.Second {
+				t.Errorf("rest %d is %s, want %s", i, rest, least)
+			}
+		}
+		w.setReplies(Reply{Status: 200})
+		time.Sleep(maxPause + time.Minute)
+		w.setReplies(Reply{Status: 503, Err: errAnswer})
+		w.deliver(t, "a", "e2")
+		time.Sleep(2 * time.Second)
+		if f := w.last(t, "e2"); f.Wait < minPause || f.Wait > minPause+5*time.Second {
+			t.Errorf("after a message was accepted it failed with %+v", f)
+		}
+	})
+}
+
+// Tries that end together ask for one rest.
+func TestPauseOfManyAttempts(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.answer = func(context.Context, Endpoint, Message) Reply {
+			time.Sleep(100 * time.Millisecond)
+			return Reply{Status: 503, Err: errAnswer}
+		}
+		w.deliver(t, "a", numbered("e", concurrencyPerEndpoint)...)
+		time.Sleep(2 * time.Second)
+		w.setReplies(Reply{Status: 200})
+		time.Sleep(minPause + 5*time.Second)
+		if n := w.count(taskqueue.Done); n != concurrencyPerEndpoint {
+			t.Errorf("%d tasks are done", n)
+		}
+	})
+}
+
+// An endpoint that is busy for days costs its deliveries their tries.
+func TestThrottledForDays(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.setReplies(Reply{Status: 503, Err: errAnswer})
+		w.deliver(t, "a", "e1")
+		time.Sleep(maxThrottled - time.Hour)
+		if task := w.task(0); task.State != taskqueue.Later || task.Tries != 0 {
+			t.Errorf("the task is %+v", task)
+		}
+		time.Sleep(10 * 24 * time.Hour)
+		if w.count(taskqueue.Dead) != 1 {
+			t.Errorf("the task is %+v", w.task(0))
+		}
+	})
+}
+
+// An endpoint that takes all of its time holds up nobody else, and gets what it
+// can take.
+func TestSlowEndpoint(t *testing.T) {
+	t.Parallel()
+	endpoints := []Endpoint{{Game: game, Name: "slow"}, {Game: game, Name: "quick"}}
+	run(t, endpoints, func(t *testing.T, w *fixture) {
+		w.answer = func(_ context.Context, e Endpoint, _ Message) Reply {
+			if e.Name == "slow" {
+				time.Sleep(15 * time.Second)
+			}
+			return Reply{Status: 200}
+		}
+		const tasks = 400
+		w.deliver(t, "slow", numbered("s", tasks)...)
+		time.Sleep(20 * time.Second)
+		w.deliver(t, "quick", numbered("q", tasks)...)
+		time.Sleep(3 * time.Second)
+		if n := w.count(taskqueue.Done); n < tasks {
+			t.Errorf("%d tasks are done, want those of the quick endpoint", n)
+		}
+		if w.maxConcurrent("slow") != concurrencyPerEndpoint {
+			t.Errorf("%d tries at once, want %d", w.maxConcurrent("slow"), concurrencyPerEndpoint)
+		}
+		time.Sleep(tasks / concurrencyPerEndpoint * 15 * time.Second)
+		if n := w.count(taskqueue.Done); n < 2*tasks*8/10 {
+			t.Errorf("%d of %d tasks are done in the time that they take", n, 2*tasks)
+		}
+		time.Sleep(2 * maxPostpone)
+		put, all := 0, numbered("s", tasks)
+		for _, key := range all {
+			put += len(w.failures(key))
+		}
+		if w.count(taskqueue.Done) != 2*tasks || put > 4*tasks {
+			t.Errorf("tasks were put off %d times, of %d", put, tasks)
+		}
+	})
+}
+
+// One that answers at once gets all, without one being put off.
+func TestQuickEndpoint(t *testing.T) {
+	t.Parallel()
+	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		w.answer = func(context.Context, Endpoint, Message) Reply {
+			time.Sleep(10 * time.Millisecond)
+			return Reply{Status: 200}
+		}
+		time.Sleep(2 * time.Second)
+		w.deliver(t, "a", numbered("warm", 8)...)
+		time.Sleep(2 * time.Second)
+		for i := range 20 {
+			w.deliver(t, "a", numbered(fmt.Sprint("round", i), 8)...)
+			time.Sleep(2 * time.Second)
+		}
+		w.deliver(t, "a", numbered("e", 400)...)
+		time.Sleep(3 * time.Second)
+		if n := w.count(taskqueue.Done); n != 568 || w.maxConcurrent("a") != concurrencyPerEndpoint {
+			t.Errorf("%d tasks are done, %d tries at once", n, w.maxConcurrent("a"))
+		}
+		for _, key := range numbered("e", 400) {
+			if f := w.failures(key); len(f) > 0 {
+				t.Errorf("%s was put off: %+v", key, f)
+			}
+		}
+	})
+}
+
+// However many are put off, each comes back within bounds.
+func TestPostponementIsBounded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, w *fixture) {
+		p := w.book.endpoints()[0].throttle
+		p.averageDuration = 15 * time.Second
+		p.pause(time.Minute)
+		for range 10_000 {
+			_ = p.postpone(errBusy)
+		}
+		if limit := time.Until(p.postponedUntil); limit != time.Minute+maxPostpone {
+			t.Errorf("the last is put off by %s", limit)
+		}
+	})
+}
+
+func numbered(prefix string, n int) (keys []string) {
+	for i := range n {
+		keys = append(keys, fmt.Sprint(prefix, i))
+	}
+	return keys
+}
