@@ -79,8 +79,8 @@ func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *w
 	o.Ledger, o.Games = l, []lb.Config{cfg}
 	watcher = &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
 	settler = settle.New(settle.Config{
-		Ledger: l, Pending: nothing{}, Boards: lb.NewApplier(o), Tell: watcher.notifySettled,
-		Down: ledger.Unavailable, Refuses: ledger.RefusesResult, Now: func() int64 { return time.Now().UnixMilli() },
+		Ledger: l, Pending: nothing{}, Leaderboards: lb.NewApplier(o), Notify: watcher.notifySettled,
+		IsUnavailable: ledger.Unavailable, IsRefusal: ledger.RefusesResult, Now: func() int64 { return time.Now().UnixMilli() },
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithCancel(b.Context())
