@@ -5,50 +5,53 @@ import (
 	"encoding/json"
 )
 
-// Hands do with a task what an operator asks for. Each gives the task as it is
-// then. ErrNotFound, ErrDone.
+// TaskActions are what an operator can do with a task. Each returns the task as
+// it is afterwards, or ErrNotFound or ErrDone.
 type TaskActions interface {
-	// Requeue has it tried now, with all its tries before it.
+	// Requeue tries the task now. All its attempts are available again.
 	Requeue(ctx context.Context, id string) (Task, error)
-	// Edit gives it another payload. ErrBadTask.
+	// Edit replaces the payload. It returns ErrBadTask for a bad payload.
 	Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error)
-	// Discard gives it up.
+	// Discard gives the task up.
 	Discard(ctx context.Context, id string) (Task, error)
 }
 
-// Changing is where tasks are looked up and changed, by one caller at a time.
+// ChangeStore looks tasks up and changes them. Only one caller at a time
+// changes a task.
 type ChangeStore interface {
 	Task(ctx context.Context, id string) (Task, error)
 	ChangeTask(ctx context.Context, id string, change func(*Task) error) (Task, error)
 }
 
-// Desk is Hands for tasks of every topic: some topics have hands of their own.
+// Admin implements TaskActions for tasks of every topic. Some topics have
+// actions of their own.
 type Admin struct {
 	store   ChangeStore
 	byTopic map[string]TaskActions
 }
 
-// NewDesk makes a desk; own are the hands of topics.
+// NewAdmin returns an Admin. byTopic has the actions of topics that need their
+// own.
 func NewAdmin(store ChangeStore, byTopic map[string]TaskActions) *Admin {
 	return &Admin{store, byTopic}
 }
 
-// Requeue implements Hands.
+// Requeue implements TaskActions.
 func (d *Admin) Requeue(ctx context.Context, id string) (Task, error) {
 	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Requeue(ctx, id) })
 }
 
-// Edit implements Hands.
+// Edit implements TaskActions.
 func (d *Admin) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
 	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Edit(ctx, id, payload) })
 }
 
-// Discard implements Hands.
+// Discard implements TaskActions.
 func (d *Admin) Discard(ctx context.Context, id string) (Task, error) {
 	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Discard(ctx, id) })
 }
 
-// hand hands a task to those who deal with its topic.
+// dispatch calls the actions of the task's topic.
 func (d *Admin) dispatch(ctx context.Context, id string, do func(TaskActions) (Task, error)) (Task, error) {
 	t, err := d.store.Task(ctx, id)
 	if err != nil {
@@ -60,7 +63,7 @@ func (d *Admin) dispatch(ctx context.Context, id string, do func(TaskActions) (T
 	return do(defaultActions{d.store})
 }
 
-// plain are the hands of topics that have none of their own.
+// defaultActions are the actions of topics without their own.
 type defaultActions struct{ store ChangeStore }
 
 func (p defaultActions) Requeue(ctx context.Context, id string) (Task, error) {

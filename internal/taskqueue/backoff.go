@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// Backoff bounds the waits between the tries of a task.
+// Backoff bounds the waits between the attempts of a task.
 type Backoff struct {
-	First time.Duration // the bound of the wait after the first try
-	Max   time.Duration // the bound of all, doubled from try to try
+	First time.Duration // the bound of the wait after the first attempt
+	Max   time.Duration // the bound of every wait; the bound doubles up to it
 }
 
-// wait draws from all of the bound ("full jitter": AWS Architecture Blog,
-// Exponential Backoff and Jitter, 2015), so that what failed together does not
-// come back together.
+// wait returns a random time up to the bound ("full jitter": AWS Architecture
+// Blog, Exponential Backoff and Jitter, 2015). Tasks that failed together
+// therefore do not come back together. Example: with First 1 s and Max 10 s,
+// the bounds are 1, 2, 4, 8 and 10 s.
 func (b Backoff) wait(tries int64) time.Duration {
 	bound := b.First
 	for i := int64(1); i < tries && bound < b.Max; i++ {

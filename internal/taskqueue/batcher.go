@@ -6,45 +6,44 @@ import (
 	"time"
 )
 
-// Enqueuer takes tasks, all in one commit.
+// Enqueuer accepts tasks in one commit.
 type Enqueuer interface {
 	Enqueue(ctx context.Context, tasks []NewTask) ([]Accepted, error)
 }
 
-// Intake groups what is enqueued concurrently: while one commit is under way,
-// the tasks for the next one gather, so that each costs a part of a commit.
+// Batcher groups tasks that are enqueued at the same time. While one commit is
+// under way, tasks gather for the next one.
 type Batcher struct {
 	store      Enqueuer
-	slots      chan struct{} // taken by each task until its commit has ended
+	slots      chan struct{} // each task holds one until its commit has ended
 	commitLock chan struct{} // held by the commit under way
 
 	mu   sync.Mutex
-	next *batch // that still takes tasks, if there is one
+	next *batch // the batch that still accepts tasks, or nil
 }
 
-// group is the tasks of one commit.
+// batch has the tasks of one commit.
 type batch struct {
 	tasks    []NewTask
-	done     chan struct{} // closed once the rest is set
+	done     chan struct{} // closed after accepted and err are set
 	accepted []Accepted
 	err      error
 }
 
-// mostTaken bounds the tasks of an intake: as many as one commit and the next
-// have. Those for whom nobody waits any more would else pile up at a store that
-// hangs.
+// maxPending bounds the tasks of a Batcher: one commit and the next. Without it
+// tasks would pile up when the store hangs and their callers have left.
 const maxPending = 2 * MaxBatch
 
-// NewIntake gives an intake into a store.
+// NewBatcher returns a Batcher for a store.
 func NewBatcher(store Enqueuer) *Batcher {
 	return &Batcher{store: store, slots: make(chan struct{}, maxPending), commitLock: make(chan struct{}, 1)}
 }
 
-// Enqueue takes a task, which is on disk once it returns, as Enqueuer does. It
-// waits while the intake is full. After an error, of the context too, the task may
-// have been taken: enqueue it again.
+// Enqueue accepts a task, which is on disk when it returns. It waits while the
+// Batcher is full. After an error the task may still have been accepted:
+// enqueue it again.
 func (in *Batcher) Enqueue(ctx context.Context, task NewTask) (Accepted, error) {
-	if err := task.Check(); err != nil { // it would spoil the others' commit
+	if err := task.Check(); err != nil { // a bad task would fail the commit of the others
 		return Accepted{}, err
 	}
 	select {
@@ -67,7 +66,7 @@ func (in *Batcher) Enqueue(ctx context.Context, task NewTask) (Accepted, error) 
 	return g.accepted[index], nil
 }
 
-// join puts a task into the next group.
+// join adds a task to the next batch.
 func (in *Batcher) join(task NewTask) (g *batch, index int, isFirst bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -81,7 +80,8 @@ func (in *Batcher) join(task NewTask) (g *batch, index int, isFirst bool) {
 	return g, index, isFirst
 }
 
-// commit waits for the group's turn, closes it and hands it to the store.
+// commit waits until the commit before has ended, closes the batch and stores
+// it.
 func (in *Batcher) commit(g *batch) {
 	in.commitLock <- struct{}{}
 	defer func() { <-in.commitLock }()
@@ -99,5 +99,6 @@ func (in *Batcher) commit(g *batch) {
 	}
 }
 
-// callTimeout bounds a call of the store, which hangs where it is cut off.
+// callTimeout bounds a call of the store, which may hang when the network is
+// cut.
 const callTimeout = 10 * time.Second

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	maxErrors = 20  // that a task remembers
-	maxError  = 500 // bytes of each
+	maxErrors = 20  // errors that a task remembers
+	maxError  = 500 // bytes of each error
 )
 
-// errExpired is the reason of a try of which nothing more was heard.
+// errExpired is the error of an attempt whose lease ended.
 var errExpired = errors.New("the lease ended before the try did: the worker died, hung or was cut off")
 
-// End notes a try that failed, as its worker says. ErrDone: it succeeded
-// elsewhere.
+// RecordFailure records a failed attempt as its worker reports it. It returns
+// ErrDone if the task succeeded elsewhere.
 func (t *Task) RecordFailure(now int64, f *FailedAttempt) error {
 	switch {
 	case f.Postponed:
@@ -30,8 +30,8 @@ func (t *Task) RecordFailure(now int64, f *FailedAttempt) error {
 	return nil
 }
 
-// Fail notes a try that failed, after which the task is dead. ErrDone: it
-// succeeded elsewhere.
+// Fail records a failed attempt and makes the task dead. It returns ErrDone if
+// the task succeeded elsewhere.
 func (t *Task) Fail(now int64, cause error) error {
 	if t.State == Done {
 		return ErrDone
@@ -41,8 +41,8 @@ func (t *Task) Fail(now int64, cause error) error {
 	return nil
 }
 
-// Retry notes a try that failed. The task comes back after a wait, unless that
-// was its last try.
+// Retry records a failed attempt. The task comes back after the wait. It is
+// dead if that was its last attempt.
 func (t *Task) Retry(now int64, cause error, wait time.Duration) {
 	t.addError(now, cause)
 	t.State, t.DueAt = Later, now+max(0, wait.Milliseconds())
@@ -51,13 +51,14 @@ func (t *Task) Retry(now int64, cause error, wait time.Duration) {
 	}
 }
 
-// Postpone has a task come back after a wait, as its try was not made.
+// Postpone returns the task after a wait. The attempt does not count, because
+// it was not made.
 func (t *Task) Postpone(now int64, wait time.Duration) {
 	t.State, t.DueAt = Later, now+max(0, wait.Milliseconds())
 }
 
-// Due has a task go on whose instant has come: the wait is over, or the lease,
-// which is a try that failed.
+// HandleDue moves a task on whose time has come: its wait is over, or its lease
+// has ended. An ended lease counts as a failed attempt.
 func (t *Task) HandleDue(now int64) {
 	if t.State == Claimed {
 		t.addError(now, errExpired)
@@ -69,7 +70,7 @@ func (t *Task) HandleDue(now int64) {
 	t.Return()
 }
 
-// Return puts a task back whose try was not made.
+// Return puts back a task whose attempt was not made.
 func (t *Task) Return() { t.State, t.DueAt = Waiting, 0 }
 
 func (t *Task) addError(now int64, cause error) {
@@ -79,15 +80,15 @@ func (t *Task) addError(now int64, cause error) {
 	t.Errors = slices.Delete(t.Errors, 0, max(0, len(t.Errors)-maxErrors))
 }
 
-// Finish notes the try that succeeded, with the payload that it was made with.
+// Finish records the successful attempt and the payload that it used.
 func (t *Task) Finish(payload json.RawMessage) {
 	if t.State != Done {
 		t.State, t.DueAt, t.Tries, t.Payload = Done, 0, t.Tries+1, payload
 	}
 }
 
-// Edit changes what is to be done, from the next try on, and leaves the state as
-// it is. ErrDone.
+// Edit changes the payload for the next attempt and keeps the state. It returns
+// ErrDone for a task that is done.
 func (t *Task) Edit(payload json.RawMessage) error {
 	if t.State == Done {
 		return ErrDone
@@ -96,8 +97,9 @@ func (t *Task) Edit(payload json.RawMessage) error {
 	return nil
 }
 
-// Discard gives a task up; it may be requeued all the same. A try under way
-// counts for nothing. ErrDone.
+// Discard gives a task up. An attempt under way no longer counts, and an
+// operator can still requeue the task. It returns ErrDone for a task that is
+// done.
 func (t *Task) Discard() error {
 	if t.State == Done {
 		return ErrDone
@@ -106,8 +108,8 @@ func (t *Task) Discard() error {
 	return nil
 }
 
-// Requeue has a task that is dead, discarded or not yet due tried now, with all
-// its tries before it. ErrDone.
+// Requeue makes a task ready that is dead, discarded or not yet due. All its
+// attempts are available again. It returns ErrDone for a task that is done.
 func (t *Task) Requeue() error {
 	switch t.State {
 	case Done:

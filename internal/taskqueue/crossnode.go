@@ -10,17 +10,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RelayConfig is what a relay needs.
+// CrossNodeConfig configures a CrossNodeNotifier.
 type CrossNodeConfig struct {
 	Notifier *Notifier // of this process
-	// Tell tells all other nodes of kinds, whose relays then hear of them. What it
-	// could not tell is not told again: their slow polls find it.
+	// Publish sends kinds to all other nodes, which call Receive. The notifier
+	// does not repeat a failed call: the slow polls of the other nodes find the
+	// tasks.
 	Publish  func(ctx context.Context, kinds []string) error
 	Registry prometheus.Registerer // nil: not measured
 }
 
-// Relay rings the bells of other nodes with that of its own: a line that wakes
-// here wakes the workers of its kind there. It may be used concurrently.
+// CrossNodeNotifier passes the notifications of this process to the other
+// nodes. It is safe for concurrent use.
 type CrossNodeNotifier struct {
 	CrossNodeConfig
 
@@ -28,23 +29,24 @@ type CrossNodeNotifier struct {
 	notified      chan struct{}
 
 	mu      sync.Mutex
-	pending map[string]bool // kinds
+	pending map[string]bool // kinds to publish
 }
 
 const (
-	publishInterval = 50 * time.Millisecond // what wakes meanwhile is told together
+	publishInterval = 50 * time.Millisecond // kinds of this time are published together
 	maxPendingKinds = 1000                  // kinds at a time
 )
 
-// NewRelay makes a relay. What wakes before Run waits for it.
+// NewCrossNodeNotifier returns a CrossNodeNotifier. It collects kinds before
+// Run.
 func NewCrossNodeNotifier(c CrossNodeConfig) *CrossNodeNotifier {
 	return &CrossNodeNotifier{
 		CrossNodeConfig: c, notifications: newNotifications(c.Registry), notified: make(chan struct{}, 1), pending: map[string]bool{},
 	}
 }
 
-// Ring rings for a topic here, as Bell.Ring does, and has other nodes told soon.
-// It never blocks.
+// Notify notifies the workers here, and those of other nodes soon. It never
+// blocks.
 func (r *CrossNodeNotifier) Notify(topic string) {
 	r.Notifier.Notify(topic)
 	if kind := Kind(topic); kind != "" {
@@ -66,9 +68,9 @@ func (r *CrossNodeNotifier) add(kind string) {
 	}
 }
 
-// Heard rings for kinds that another node tells of: for their workers alone, as
-// that node does what else there is to do. None: words of others may have been
-// lost, and everybody looks.
+// Receive notifies the workers of kinds that another node published. It does
+// not notify the Maintainer, because the other node does that work. No kinds
+// mean that messages may be lost: then every subscriber is notified.
 func (r *CrossNodeNotifier) Receive(kinds []string) {
 	if len(kinds) == 0 {
 		r.notifications.WithLabelValues(notificationLost).Inc()
@@ -79,8 +81,8 @@ func (r *CrossNodeNotifier) Receive(kinds []string) {
 	r.Notifier.notifyKinds(kinds...)
 }
 
-// Run tells other nodes until the context ends, and then what is left: so it
-// ends after the workers, who give back what they have not done.
+// Run publishes until the context ends, and then what is left. It must end
+// after the workers, because they return unfinished tasks.
 func (r *CrossNodeNotifier) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		select {
@@ -94,8 +96,8 @@ func (r *CrossNodeNotifier) Run(ctx context.Context) error {
 	return nil
 }
 
-// tell tells what is untold, in one call that the end of the relay does not cut
-// off.
+// publish publishes the pending kinds in one call. The end of Run does not cut
+// the call off.
 func (r *CrossNodeNotifier) publish(ctx context.Context) {
 	kinds := r.takePending()
 	if len(kinds) == 0 {
@@ -110,7 +112,7 @@ func (r *CrossNodeNotifier) publish(ctx context.Context) {
 	r.notifications.WithLabelValues(notificationSent).Add(float64(len(kinds)))
 }
 
-// tellWithin bounds a call of Tell.
+// publishTimeout bounds a call of Publish.
 const publishTimeout = 2 * time.Second
 
 func (r *CrossNodeNotifier) takePending() []string {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// deaths logs tasks that are dead, one of a topic in a minute, and of so many
-// topics: what kills one mostly kills all that wait there. One goroutine uses it.
+// deadLog logs dead tasks, at most one per topic and minute. One fault often
+// kills all tasks of a topic. One goroutine uses it.
 type deadLog struct {
 	logger     *slog.Logger
-	lastLogged map[string]time.Time // when one was, by topic
+	lastLogged map[string]time.Time // when a dead task was last logged, by topic
 }
 
 const (
 	deadLogInterval = time.Minute
-	maxLoggedTopics = 100 // topics
+	maxLoggedTopics = 100 // topics per minute
 )
 
 func (d *deadLog) log(t *Task, cause error) {

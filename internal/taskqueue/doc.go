@@ -1,23 +1,31 @@
-// Package taskqueue is the durable queue of any number of topics: what must be
-// done exactly as often as it is asked for waits in it, on disk, until a worker
-// has done it. The tasks of a topic and priority are a line.
+// Package taskqueue is the durable task queue, for any number of topics. A task
+// waits on disk until a worker has completed it. The queue serves webhooks,
+// results that the ledger refused, and the tasks of games.
+//
+// Words: the tasks of one topic and priority are a queue. The kind of a topic
+// is its part before the first slash; workers serve one kind. A lease is the
+// right of a worker to end one attempt of a task; its fence (fencing token)
+// grows with each lease. A dead letter is a task that the queue gave up.
 //
 // # Promises
 //
-// An accepted task is on disk, and ends in one of three ways: it is done, it is
-// dead and waits for an operator, or an operator discarded it. Its key is taken
-// once, until 7 days after the end. A try is ended only by whoever holds its
-// newest lease.
+// An accepted task is on disk. It ends in one of three ways: it is done, it is
+// dead and waits for an operator, or an operator discarded it. A key is
+// accepted once per game and topic, until 7 days after the end of its task.
+// Only the newest lease can end an attempt.
 //
-// Topics of a kind are served in turn, however much waits in one of them, and
-// priorities by weight, so that none starves. What fails leaves its line until it
-// is due and then goes to its end, so that it holds nothing up; unless the line
-// is ordered.
+// Topics of a kind are served in turn, and priorities by weight. No topic and
+// no priority starves. A task that failed leaves its queue until it is due, and
+// then joins the end of the queue. Only a task of an ordered queue holds up the
+// others.
 //
-// # Who does what
+// # Parts
 //
-// The store assigns positions and leases. Workers run handlers; a Keeper on every
-// node brings back what is due; a Bell wakes the workers of its process, a Relay
-// those of other nodes, and what neither reaches is found by a slow poll. A Desk is
-// for operators.
+// The store assigns positions and leases. Workers run handlers. A Maintainer on
+// each node returns due tasks. A Notifier wakes the workers of its process, and
+// a CrossNodeNotifier those of other nodes. A slow poll finds what both missed.
+// Admin is for operators, TenantQueue for the services of games.
+//
+// Start with task.go and lease.go, then pool.go. This package does no I/O and
+// knows neither SQL nor HTTP.
 package taskqueue

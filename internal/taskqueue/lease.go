@@ -6,48 +6,49 @@ import (
 	"time"
 )
 
-// Lease is the right to end one try of a task. Its fence is greater than that
-// of every lease of the task before it, and only the newest counts.
+// Lease is the right to end one attempt of a task. Each lease of a task has a
+// higher fence than those before. Only the newest lease counts.
 type Lease struct {
 	ID    string `json:"id"`
 	Fence int64  `json:"fence"`
 }
 
-// Failed is a try that failed.
+// FailedAttempt reports a failed attempt.
 type FailedAttempt struct {
 	Lease
 
 	Err       error
-	Wait      time.Duration // before the next try
-	Final     bool          // there is none
-	Postponed bool          // the try was not made: it does not count
+	Wait      time.Duration // before the next attempt
+	Final     bool          // there is no next attempt
+	Postponed bool          // the attempt was not made and does not count
 }
 
-// Claims hands tasks out and hears how they ended. What a lease no longer holds
-// for, as its try has ended, its task was given to another or changed by an
-// operator, is in lost and has changed nothing; completing it once more is no loss.
+// Claims hands out tasks and records how attempts ended. A lease is lost if its
+// attempt has ended, another worker has the task, or an operator changed it. A
+// lost lease changes nothing. Completing a task twice is not a loss.
 type Claims interface {
-	// Claim gives up to n tasks of a kind, to be ended within the lease: fair among
-	// topics, by weight among priorities.
+	// Claim returns up to n tasks of a kind. It is fair among topics and
+	// weighted among priorities. The worker must end each attempt within the
+	// lease.
 	Claim(ctx context.Context, kind string, n int, lease time.Duration) ([]Task, error)
-	// Renew has leases begin anew.
+	// Renew restarts leases.
 	Renew(ctx context.Context, leases []Lease, lease time.Duration) (lost []Lease, err error)
 	Complete(ctx context.Context, leases []Lease) (lost []Lease, err error)
-	// Fail has tasks wait, or die after their last try.
+	// Fail postpones tasks, or makes them dead after their last attempt.
 	Fail(ctx context.Context, failed []FailedAttempt) (lost []Lease, err error)
-	// Return gives tasks back whose try was not made.
+	// Return returns tasks whose attempts were not made.
 	Return(ctx context.Context, leases []Lease) (lost []Lease, err error)
 }
 
-// permanent is a failure that no further try mends.
+// permanent is a failure that no further attempt can repair.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// Permanent has a handler's error be the task's death.
+// Permanent wraps the error of a handler so that the task becomes dead.
 func Permanent(cause error) error { return permanent{cause} }
 
-// postponed is a try that was not made.
+// postponed is an attempt that was not made.
 type postponed struct {
 	error
 	wait time.Duration
@@ -55,11 +56,12 @@ type postponed struct {
 
 func (p postponed) Unwrap() error { return p.error }
 
-// Postpone has a task be tried after a wait, and the try not count, as it was not
-// made: the other side is known to want none now.
+// Postpone wraps the error of a handler that made no attempt, because the
+// receiver is known to refuse now. The attempt does not count, and the task
+// comes back after the wait.
 func Postpone(cause error, wait time.Duration) error { return postponed{cause, wait} }
 
-// failed judges a handler's error.
+// classify turns the error of a handler into a FailedAttempt.
 func (b Backoff) classify(t *Task, cause error) FailedAttempt {
 	f := FailedAttempt{Lease: t.Lease(), Err: cause, Wait: b.wait(t.Tries + 1)}
 	if p, ok := errors.AsType[postponed](cause); ok {

@@ -11,30 +11,32 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Keeping is what the queue does of itself, in slices of n.
+// MaintenanceStore has the maintenance steps of a store. Each step handles at
+// most n rows.
 type MaintenanceStore interface {
-	// ReturnDue sees to tasks whose wait or lease is over.
+	// ReturnDue handles tasks whose wait or lease is over.
 	ReturnDue(ctx context.Context, n int) (Returned, error)
-	// NextDue is how long it is until ReturnDue has something to do, if it will.
+	// NextDue returns how long ReturnDue will have nothing to do. ok is false
+	// if nothing will be due.
 	NextDue(ctx context.Context) (wait time.Duration, ok bool, err error)
-	// MoveDone moves done cursors of lines after one, and gives the last that it
-	// looked at, how many those were, and how many it moved.
+	// MoveDone moves the done cursors of the queues after the given one. It
+	// returns the last queue it read, how many it read and how many it moved.
 	MoveDone(ctx context.Context, after QueueID, n int) (last QueueID, seen, moved int, err error)
-	// ForgetTasks removes tasks that ended long ago.
+	// ForgetTasks deletes tasks that ended long ago.
 	ForgetTasks(ctx context.Context, n int) (count int, err error)
-	// Depth is how many tasks there are of a state, counted up to a number, and how
-	// old the oldest is.
+	// Depth counts the tasks of a state, up to a limit, and returns the age of
+	// the oldest.
 	Depth(ctx context.Context, state State, upTo int) (count int64, oldest time.Duration, err error)
-	// Backlogs are those of up to so many kinds, by name, each counted in up to so
-	// many lines.
+	// Backlogs returns the backlogs of at most so many kinds, by name. It
+	// counts at most upTo queues of each kind.
 	Backlogs(ctx context.Context, kinds, upTo int) ([]Backlog, error)
 }
 
-// Returned is how many tasks were due: those that went back into their lines, and
-// those that are dead, as the lease of their last try was over.
+// Returned counts due tasks: those that went back into their queues, and those
+// that are dead because the lease of their last attempt ended.
 type Returned struct{ Back, Dead int }
 
-// Note counts a task that was due, as it is since.
+// Note counts a task after HandleDue.
 func (r *Returned) Note(t *Task) {
 	if t.State == Dead {
 		r.Dead++
@@ -43,44 +45,44 @@ func (r *Returned) Note(t *Task) {
 	}
 }
 
-// KeeperConfig is what a keeper needs.
+// MaintainerConfig configures a Maintainer.
 type MaintainerConfig struct {
 	Store    MaintenanceStore
 	Notifier *Notifier             // tells it that there may be something to do
-	Poll     time.Duration         // it looks all the same, as other nodes ring other bells; 0: a minute
+	Poll     time.Duration         // it also looks this often, because other nodes have other notifiers; 0: 1 min
 	Logger   *slog.Logger          // nil: slog.Default
 	Registry prometheus.Registerer // nil: not measured
 }
 
-// Keeper brings back what is due, moves the done cursors and forgets what ended.
-// Each node has one; they get along.
+// Maintainer returns due tasks, moves done cursors and deletes ended tasks.
+// Each node runs one; several work safely at the same time.
 type Maintainer struct {
 	MaintainerConfig
 
 	notified  <-chan struct{}
 	metrics   *maintenanceMetrics
-	lastCount time.Time // when tasks were last counted; Run's
+	lastCount time.Time // when tasks were last counted; owned by Run
 }
 
 const (
 	sliceRows    = 500                   // rows of a transaction
-	maxSlices    = 100                   // of each thing in a round: another may be waiting
-	busyInterval = time.Second           // between two rounds while there is something to do
-	minWait      = 10 * time.Millisecond // what is due may be another's that is at it
-	countEvery   = 10 * time.Second      // at the most: nobody looks more often
+	maxSlices    = 100                   // of each step in a round, so that the other steps get their turn
+	busyInterval = time.Second           // between two rounds while there is work
+	minWait      = 10 * time.Millisecond // another node may be handling what is due
+	countEvery   = 10 * time.Second      // scrapes are not more frequent
 	countUpTo    = 100_000
 	countKinds   = 1000
-	countLines   = 10_000 // of a kind
+	countLines   = 10_000 // queues of a kind
 )
 
-// NewKeeper makes a keeper.
+// NewMaintainer returns a Maintainer.
 func NewMaintainer(c MaintainerConfig) *Maintainer {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Poll = cmp.Or(c.Poll, time.Minute)
 	return &Maintainer{MaintainerConfig: c, notified: c.Notifier.Subscribe(""), metrics: newMaintenanceMetrics(c.Registry)}
 }
 
-// Run keeps the queue until the context ends.
+// Run maintains the queue until the context ends.
 func (k *Maintainer) Run(ctx context.Context) error {
 	failing := false
 	for ctx.Err() == nil {
@@ -98,8 +100,8 @@ func (k *Maintainer) Run(ctx context.Context) error {
 	return nil
 }
 
-// rest waits, less if the bell rings, but never so little that a busy queue is
-// looked at all the time.
+// waitForWork waits, less if a notification comes. It always waits for
+// busyInterval, so that a busy queue is not read all the time.
 func (k *Maintainer) waitForWork(ctx context.Context, wait time.Duration) {
 	if !sleep(ctx, min(wait, busyInterval), nil) {
 		return
@@ -107,7 +109,8 @@ func (k *Maintainer) waitForWork(ctx context.Context, wait time.Duration) {
 	sleep(ctx, wait-busyInterval, k.notified)
 }
 
-// sleep waits until a time is over or it is rung; false: the context has ended.
+// sleep waits for a time or a notification. It returns false if the context has
+// ended.
 func sleep(ctx context.Context, d time.Duration, notified <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -120,8 +123,8 @@ func sleep(ctx context.Context, d time.Duration, notified <-chan struct{}) bool 
 	return true
 }
 
-// round does all that there is to do now, and says how long there is nothing, at
-// most a poll.
+// round does all work that there is now. It returns how long there will be
+// none, at most Poll.
 func (k *Maintainer) round(ctx context.Context) (rest time.Duration, err error) {
 	due, err := k.nextDue(ctx)
 	if err != nil {
@@ -152,7 +155,7 @@ func (k *Maintainer) round(ctx context.Context) (rest time.Duration, err error) 
 	return max(time.Until(due), minWait), nil
 }
 
-// nextDue is when there is something due, at most a poll from now.
+// nextDue returns when something is due, at most Poll from now.
 func (k *Maintainer) nextDue(ctx context.Context) (time.Time, error) {
 	now := time.Now()
 	call, cancel := context.WithTimeout(ctx, callTimeout)
@@ -164,7 +167,7 @@ func (k *Maintainer) nextDue(ctx context.Context) (time.Time, error) {
 	return now.Add(wait), err
 }
 
-// slices repeats a step until it finds less than a slice.
+// repeat repeats a step until it finds less than a slice.
 func (k *Maintainer) repeat(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
 	for range maxSlices {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
@@ -200,7 +203,7 @@ func (k *Maintainer) moveDone(ctx context.Context) (total int, err error) {
 	}
 }
 
-// count shows how much there is, unless that was done of late.
+// updateCounts updates the gauges, unless it did so recently.
 func (k *Maintainer) updateCounts(ctx context.Context) error {
 	if time.Since(k.lastCount) < countEvery {
 		return nil
@@ -223,8 +226,8 @@ func (k *Maintainer) updateCounts(ctx context.Context) error {
 	return nil
 }
 
-// jittered is some three quarters to five quarters of a time, so that nodes do
-// not do together what each does by itself.
+// jittered returns between 3/4 and 5/4 of a time, so that nodes do not work in
+// step.
 func jittered(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2+1) //nolint:gosec // a wait is no secret
 }

@@ -12,15 +12,15 @@ const prefix = "laststand_tasks_"
 // The reasons of laststand_tasks_failures_total.
 const (
 	reasonError     = "error"     // the handler failed
-	reasonPermanent = "permanent" // and no further try mends it
+	reasonPermanent = "permanent" // the handler failed, and no further attempt can repair it
 	reasonPanic     = "panic"     // the handler panicked
 	reasonLost      = "lost"      // the lease had ended, or an operator changed the task
-	reasonReturned  = "returned"  // given back at the end of the process
-	reasonPostponed = "postponed" // the other side is known to want none now
+	reasonReturned  = "returned"  // returned at the end of the process
+	reasonPostponed = "postponed" // the receiver is known to refuse now
 	reasonStore     = "store"     // a call of the store
 )
 
-// workMetrics are of the workers of this node.
+// workMetrics are about the workers of this node.
 type workMetrics struct {
 	claimed, completed, dead *prometheus.CounterVec
 	failures                 *prometheus.CounterVec
@@ -49,15 +49,15 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 	return m
 }
 
-// keepMetrics are of the keeper of this node. What the queue holds is the same
-// at every node.
+// maintenanceMetrics are about the Maintainer of this node. Figures about the
+// queue are the same at every node.
 type maintenanceMetrics struct {
 	tasks, oldest       *prometheus.GaugeVec
 	ready, waiting      *prometheus.GaugeVec
 	returned, expired   prometheus.Counter
 	forgotten, failures prometheus.Counter
 
-	shownKinds map[string]bool // kinds; the keeper's loop owns it
+	shownKinds map[string]bool // owned by the loop of the Maintainer
 }
 
 // shownKinds bounds the labels: kinds are what those who enqueue make of them.
@@ -91,7 +91,7 @@ func (m *maintenanceMetrics) setDepth(state State, count int64, oldest time.Dura
 	m.oldest.WithLabelValues(string(state)).Set(oldest.Seconds())
 }
 
-// backlogs shows kinds, and those no more that are not among them.
+// setBacklogs shows the backlogs and removes kinds that have none any more.
 func (m *maintenanceMetrics) setBacklogs(all []Backlog) {
 	sums := map[string]Backlog{}
 	for i, b := range all {
@@ -125,7 +125,7 @@ const (
 	notificationFailed   = "failed"   // not sent, as the call failed
 )
 
-// newNotifications counts the kinds that nodes tell each other about.
+// newNotifications counts the kinds that nodes notify each other about.
 func newNotifications(r prometheus.Registerer) *prometheus.CounterVec {
 	notifications := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "notifications_total",

@@ -9,64 +9,64 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is enqueued.
+// Limits of new tasks.
 const (
 	MaxPayload  = 64 << 10 // bytes
 	MaxName     = 200      // bytes of a topic and of a key
-	MaxPriority = 7        // priorities are 0 to 7, the most urgent; each has twice the share of the one below
+	MaxPriority = 7        // priorities are 0 to 7; each has twice the share of the one below
 	TriesLimit  = 1000
 	MaxBatch    = 1000 // tasks of one call
 
 	defaultTries = 20
-	maxInstant   = 253_402_300_799_999 // epoch ms, of the year 9999: what is later was not meant in ms
+	maxInstant   = 253_402_300_799_999 // epoch ms, the year 9999; a later time is not in ms
 )
 
-// ErrBadTask says that a task can never be taken.
+// ErrBadTask says that a task can never be accepted.
 var ErrBadTask = errors.New("the task cannot be enqueued")
 
-// Ordering says in what order the tasks of a topic and priority are handed out.
-// What was enqueued there last decides.
+// Ordering is the order in which the tasks of a queue are handed out. The last
+// enqueued task decides for its queue.
 type Ordering string
 
 // The orderings.
 const (
-	// Free: in order, to as many workers as there are.
+	// Free hands tasks out in order, to any number of workers.
 	Free Ordering = ""
-	// Ordered: one at a time. One that fails holds up those behind it until it is
-	// dead.
+	// Ordered hands out one task at a time. A failing task holds up the later
+	// ones until it is dead.
 	Ordered Ordering = "ordered"
-	// Pausing: Ordered, and a dead one holds them up until an operator requeues or
-	// discards it.
+	// Pausing is like Ordered, but a dead task holds up the later ones until an
+	// operator requeues or discards it.
 	Pausing Ordering = "pausing"
 )
 
-// New is a task to be enqueued.
+// NewTask is a task to enqueue.
 type NewTask struct {
 	Game      string
-	Topic     string // as webhook/demo/1: workers serve the part before the first /
-	Key       string // of this game and topic, taken once
+	Topic     string // for example webhook/demo/1: workers serve the part before the first /
+	Key       string // accepted once per game and topic
 	Priority  int64
 	Ordering  Ordering
-	NotBefore int64 // epoch ms; it gets its place in the line then. 0: now
+	NotBefore int64 // epoch ms; the task joins its queue then. 0: now
 	MaxTries  int64 // 0: 20
 	Payload   json.RawMessage
 }
 
-// Accepted is what an enqueued task is, which is on disk: for a key that was
-// there already, the task that came first.
+// Accepted identifies an enqueued task, which is on disk. For a known key it is
+// the first task with that key.
 type Accepted struct {
 	ID    string `json:"id"`
 	State State  `json:"state"`
 	New   bool   `json:"new"`
 }
 
-// Kind is the part of a topic that workers serve: up to its first /.
+// Kind returns the part of a topic that workers serve: up to its first slash.
 func Kind(topic string) string {
 	kind, _, _ := strings.Cut(topic, "/")
 	return kind
 }
 
-// Check refuses with ErrBadTask what no store would take.
+// Check returns ErrBadTask for a task that no store would accept.
 func (n *NewTask) Check() error {
 	switch {
 	case isBadName(n.Game, true), isBadName(n.Topic, false), isBadName(n.Key, false), Kind(n.Topic) == "":
@@ -95,12 +95,13 @@ func checkPayload(payload json.RawMessage) error {
 	return nil
 }
 
-// bad says whether a name is none: printable ASCII without spaces is.
+// isBadName reports whether a name is too long, or contains anything but
+// printable ASCII without spaces.
 func isBadName(name string, mayBeEmpty bool) bool {
 	return name == "" && !mayBeEmpty || len(name) > MaxName || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
-// Task is the task to be, in its state at an instant.
+// Task returns the new task in its first state.
 func (n *NewTask) Task(now int64) Task {
 	t := Task{
 		Game: n.Game, Topic: n.Topic, Key: n.Key, Priority: n.Priority, Ordering: n.Ordering,

@@ -5,17 +5,18 @@ import (
 	"sync"
 )
 
-// Bell tells the workers of a process that there is something to do. Its zero
-// value is ready, and it may be used concurrently.
+// Notifier tells the workers of a process that there may be something to do.
+// Its zero value is ready. It is safe for concurrent use.
 type Notifier struct {
 	mu          sync.Mutex
-	subscribers map[string][]chan struct{} // by kind; "" hears all
+	subscribers map[string][]chan struct{} // by kind; those under "" receive every kind
 }
 
-// Ring tells of a topic; of "" only who hears all. It never blocks.
+// Notify wakes the subscribers of a topic's kind, and those of every kind. It
+// never blocks.
 func (b *Notifier) Notify(topic string) { b.notifyKinds("", Kind(topic)) }
 
-// ring tells those who listen for one of the kinds, and nobody else.
+// notifyKinds wakes only the subscribers of the given kinds.
 func (b *Notifier) notifyKinds(kinds ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -24,7 +25,7 @@ func (b *Notifier) notifyKinds(kinds ...string) {
 	}
 }
 
-// ringAll tells everybody.
+// notifyAll wakes every subscriber.
 func (b *Notifier) notifyAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -37,20 +38,21 @@ func signalAll(subscribers []chan struct{}) {
 	for _, subscriber := range subscribers {
 		select {
 		case subscriber <- struct{}{}:
-		default: // it has not listened since it was rung for last
+		default: // this subscriber has not read its last notification
 		}
 	}
 }
 
-// Listen gives a channel that holds a value once a topic of the kind was rung
-// for since it was read last; of any kind for "". It is for as long as the bell.
+// Subscribe returns a channel that holds a value when a topic of the kind was
+// notified since the last read. The kind "" means every kind. The subscription
+// never ends.
 func (b *Notifier) Subscribe(kind string) <-chan struct{} {
 	subscriber := make(chan struct{}, 1)
 	b.add(kind, subscriber)
 	return subscriber
 }
 
-// hear has an ear, which holds one value, be rung from now on.
+// add starts to notify a channel, which must have room for one value.
 func (b *Notifier) add(kind string, subscriber chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +62,7 @@ func (b *Notifier) add(kind string, subscriber chan struct{}) {
 	b.subscribers[kind] = append(b.subscribers[kind], subscriber)
 }
 
-// forget has an ear be rung no more.
+// remove ends what add began.
 func (b *Notifier) remove(kind string, subscriber chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

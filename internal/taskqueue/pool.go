@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// crew works the tasks of one kind. Its loop owns all fields.
+// pool runs the tasks of one kind. Its loop owns all fields.
 type pool struct {
 	Service
 
@@ -15,27 +15,27 @@ type pool struct {
 	notified     <-chan struct{}
 	claimed      chan claimResult
 	ended        chan *attempt
-	running      map[Lease]*attempt // claimed, until the store knows how they ended
-	finished     []*attempt         // ended, and the store does not know it yet
+	running      map[Lease]*attempt // claimed tasks, until the store knows how their attempts ended
+	finished     []*attempt         // ended attempts that the store does not know yet
 	deadLog      deadLog
-	mayHaveTasks bool // there may be something to claim
-	claiming     bool // a claim is under way
+	mayHaveTasks bool // whether a claim may find tasks
+	claiming     bool // whether a claim is under way
 	stopping     bool
-	isGraceOver  bool // up waiting for tries: they are given back
+	isGraceOver  bool // whether the loop returns the attempts under way
 
-	attemptsCtx    context.Context // of the tries
+	attemptsCtx    context.Context // of the attempts
 	cancelAttempts context.CancelFunc
 	pollTimer      *time.Timer
-	retryTimer     *time.Timer // to tell the store what it would not hear
+	retryTimer     *time.Timer // when to report again what the store did not accept
 }
 
-// claim is what came of one.
+// claimResult is the outcome of one claim.
 type claimResult struct {
 	tasks []Task
 	err   error
 }
 
-// try is a claimed task on its way.
+// attempt is one run of a handler for a claimed task.
 type attempt struct {
 	task      Task
 	cancel    context.CancelFunc
@@ -44,12 +44,12 @@ type attempt struct {
 	err       error
 }
 
-// errPanicked is a handler's panic.
+// errPanicked is the panic of a handler.
 type errPanicked struct{ fault any }
 
 func (e errPanicked) Error() string { return fmt.Sprintf("the handler panicked: %v", e.fault) }
 
-// storeAway is how long a store that failed is left alone.
+// storeRetryDelay is the pause after a failed call of the store.
 const storeRetryDelay = time.Second
 
 func newPool(w *Workers, s Service) *pool {
@@ -59,8 +59,8 @@ func newPool(w *Workers, s Service) *pool {
 	}
 }
 
-// run is the loop. At the end it waits for the tries, and gives back those that
-// take too long.
+// run is the loop. At its end it waits for the attempts under way, and returns
+// those that take longer than the grace period.
 func (c *pool) run(ctx context.Context) {
 	c.attemptsCtx, c.cancelAttempts = context.WithCancel(context.WithoutCancel(ctx))
 	defer c.cancelAttempts()
@@ -96,15 +96,15 @@ func (c *pool) run(ctx context.Context) {
 	}
 }
 
-// claim has the free hands filled. The loop goes on meanwhile, and tells how
-// tries ended, which costs the store as much as claims.
+// startClaim claims tasks for the free workers. The loop goes on meanwhile and
+// reports ended attempts.
 func (c *pool) startClaim() {
 	free := c.Concurrency - len(c.running)
 	if !c.mayHaveTasks || c.claiming || c.stopping || free <= 0 {
 		return
 	}
 	c.mayHaveTasks, c.claiming = false, true
-	go func() { // the loop waits for what it gives
+	go func() { // the loop waits for claimed
 		ctx, cancel := c.callContext()
 		defer cancel()
 		tasks, err := c.workers.Claims.Claim(ctx, c.Kind, min(free, MaxBatch), c.Lease)
@@ -112,14 +112,14 @@ func (c *pool) startClaim() {
 	}()
 }
 
-// take begins what was claimed.
+// startClaimed starts the attempts of claimed tasks.
 func (c *pool) startClaimed(result claimResult) {
 	c.claiming = false
 	if result.err != nil {
 		c.recordStoreFailure("claim", result.err)
 		c.pollTimer.Reset(storeRetryDelay)
 	}
-	if len(result.tasks) > 0 { // fewer may be a part: another held the rest
+	if len(result.tasks) > 0 { // there may be more: another node held the rest
 		c.mayHaveTasks = true
 	}
 	for i := range result.tasks {
@@ -128,7 +128,8 @@ func (c *pool) startClaimed(result claimResult) {
 	c.workers.metrics.claimed.WithLabelValues(c.Kind).Add(float64(len(result.tasks)))
 }
 
-// call bounds a call of the store; it outlives the context that ends the loop.
+// callContext bounds a call of the store. The end of the loop does not cut the
+// call off.
 func (c *pool) callContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(c.attemptsCtx), callTimeout)
 }
@@ -138,8 +139,7 @@ func (c *pool) recordStoreFailure(operation string, err error) {
 	c.workers.Logger.Warn("the durable queue's store failed; it is tried again", "kind", c.Kind, "call", operation, "error", err)
 }
 
-// begin has the handler make the try; the loop hears of its end before it ends
-// itself.
+// start runs the handler of an attempt. The loop reads its end from c.ended.
 func (c *pool) start(t *attempt) {
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancel(c.attemptsCtx)
@@ -160,7 +160,7 @@ func (c *pool) runHandler(ctx context.Context, t Task) (err error) {
 	return c.Handle(ctx, t)
 }
 
-// gather takes a try that has ended, and the others that have meanwhile.
+// collectFinished takes an ended attempt, and all others that have ended since.
 func (c *pool) collectFinished(t *attempt) {
 	for {
 		c.workers.metrics.seconds.WithLabelValues(c.Kind).Observe(time.Since(t.startedAt).Seconds())
@@ -173,8 +173,9 @@ func (c *pool) collectFinished(t *attempt) {
 	}
 }
 
-// settle tells the store how tries ended. What it would not hear is told again
-// later, unless the process ends: then the leases run out.
+// reportFinished tells the store how attempts ended. It reports again later
+// what the store did not accept. At the end of the process the leases run out
+// instead.
 func (c *pool) reportFinished() {
 	var succeeded, returned []Lease
 	var failed []FailedAttempt
@@ -203,7 +204,7 @@ func leasesOf(failed []FailedAttempt) (leases []Lease) {
 	return leases
 }
 
-// tell makes one call of the store and forgets the tries that it was about.
+// report makes one call of the store and removes its attempts.
 func (c *pool) report(operation string, leases []Lease, call func(context.Context) ([]Lease, error)) {
 	if len(leases) == 0 {
 		return
@@ -226,7 +227,7 @@ func (c *pool) report(operation string, leases []Lease, call func(context.Contex
 	}
 }
 
-// keepUntold leaves of the ended tries those that the store does not know of.
+// keepUnreported keeps the ended attempts that the store does not know yet.
 func (c *pool) keepUnreported() {
 	var unreported []*attempt
 	for _, t := range c.finished {
@@ -239,7 +240,7 @@ func (c *pool) keepUnreported() {
 	}
 }
 
-// forget counts how a try ended and frees its hand.
+// remove counts how an attempt ended, and frees its worker.
 func (c *pool) remove(lease Lease) {
 	t, m := c.running[lease], c.workers.metrics
 	delete(c.running, lease)
@@ -279,7 +280,8 @@ func (c *pool) failureReason(t *attempt) string {
 	return reasonError
 }
 
-// renew has the leases of all tries begin anew, and ends those that are lost.
+// renewLeases renews the leases of all attempts, and cancels attempts whose
+// lease is lost.
 func (c *pool) renewLeases() {
 	if len(c.running) == 0 {
 		return

@@ -1,46 +1,46 @@
 package taskqueue
 
-// LineID names a line.
+// QueueID names a queue.
 type QueueID struct {
 	Topic    string `json:"topic"`
 	Priority int64  `json:"priority"`
 }
 
-// Line is the tasks of one topic and priority, in the order of their commits,
-// and how far it has come. Both cursors only move forward.
+// Queue is the tasks of one topic and priority in the order of their commits,
+// and how far the queue has come. Both cursors only move forward.
 type Queue struct {
 	QueueID
 
 	Ordering  Ordering `json:"ordering,omitempty"`
-	Pos       int64    `json:"pos"`            // the last position given
-	Scan      int64    `json:"scan"`           // up to here tasks have been handed out
-	Done      int64    `json:"done"`           // up to here all have ended, or left for later
-	Head      string   `json:"head,omitempty"` // the task that an ordered line waits for
-	Redeliver bool     `json:"-"`              // the head is to be handed out again
+	Pos       int64    `json:"pos"`            // the last position assigned
+	Scan      int64    `json:"scan"`           // tasks up to here have been handed out
+	Done      int64    `json:"done"`           // tasks up to here have ended or left the queue
+	Head      string   `json:"head,omitempty"` // the task that an ordered queue waits for
+	Redeliver bool     `json:"-"`              // whether to hand out the head again
 	VTime     int64    `json:"-"`              // what the line has been served, in strides
 }
 
-// LineFilter chooses lines: those that agree with every field that is not zero.
+// QueueFilter selects queues that match every field that is not zero.
 type QueueFilter struct {
 	Kind, Topic string
-	Busy        bool // something waits in them, or was handed out and has not ended
+	Busy        bool // tasks wait, or are handed out and have not ended
 }
 
-// Backlog is what waits in the lines of a kind.
+// Backlog counts what waits in the queues of a kind.
 type Backlog struct {
 	Kind  string
-	Ready int64 // lines with something to hand out
-	Tasks int64 // places not handed out
+	Ready int64 // queues with a task to hand out
+	Tasks int64 // positions that are not handed out
 }
 
-// stride is what a task of a priority costs its line: half as much as one of the
-// priority below.
+// stride returns what a task costs its queue: half as much as a task of the
+// next lower priority. Example: priority 7 costs 1, priority 6 costs 2.
 func stride(priority int64) int64 { return 1 << (MaxPriority - priority) }
 
-// next is the position that the line hands out next, of as many as there are.
+// nextPositions returns the next position to hand out, and how many there are.
 func (l *Queue) nextPositions() (pos, count int64) {
 	switch {
-	case l.Redeliver: // the cursor stands at the head
+	case l.Redeliver: // the cursor points to the head
 		return l.Scan, 1
 	case l.Head != "":
 		return 0, 0
@@ -50,14 +50,16 @@ func (l *Queue) nextPositions() (pos, count int64) {
 	return l.Scan + 1, l.Pos - l.Scan
 }
 
-// Share is a part of a line: positions First to Last, none if Last is before.
+// Allocation is a range of positions of a queue, First to Last. It is empty if
+// Last is less than First.
 type Allocation struct {
 	Queue       *Queue
 	First, Last int64
 }
 
-// Shares gives up to n positions to the lines by stride scheduling (Waldspurger
-// and Weihl, 1995): each to the line that has had the least so far.
+// Allocate divides up to n positions among queues by stride scheduling
+// (Waldspurger and Weihl, 1995): each position goes to the queue with the least
+// VTime so far.
 func Allocate(queues []Queue, n int) []Allocation {
 	allocations, left, served := make([]Allocation, len(queues)), make([]int64, len(queues)), make([]int64, len(queues))
 	for i := range queues {
@@ -81,14 +83,14 @@ func Allocate(queues []Queue, n int) []Allocation {
 	return allocations
 }
 
-// Took moves the line on after it gave the positions of a share, of which some
-// tasks, the one with the id among them, were still there.
+// Advance moves the queue past an allocation. tasks is how many of its tasks
+// still existed, id the last of them.
 func (s *Allocation) Advance(tasks int64, id string) {
 	l := s.Queue
 	l.Scan, l.Redeliver = max(l.Scan, s.Last), false
 	l.VTime += tasks * stride(l.Priority)
 	switch {
-	case tasks == 0: // a head that is gone holds nothing up
+	case tasks == 0: // a head that no longer exists holds up nothing
 		l.Head = ""
 	case l.Ordering != Free:
 		l.Head = id

@@ -11,45 +11,46 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Bounds of what is asked of a front.
+// Limits of the calls of a TenantQueue.
 const (
 	MaxPerCall = 100 // tasks of a call
-	MaxTopic   = 128 // bytes of a game's own topic and of a kind
+	MaxTopic   = 128 // bytes of a topic and of a kind
 
 	MinLease     = time.Second
 	MaxLease     = 10 * time.Minute
 	MaxWait      = 20 * time.Second    // of a poll
-	MaxRetryWait = 30 * 24 * time.Hour // of a task that failed
+	MaxRetryWait = 30 * 24 * time.Hour // the wait after a failed attempt
 )
 
-// What a front refuses, in words for its callers; ErrBadTask and ErrNotFound too.
+// Errors of a TenantQueue, with texts for its callers. It also returns
+// ErrBadTask and ErrNotFound.
 var (
 	ErrBadRequest   = errors.New("the queue cannot do this")
 	ErrTooManyPolls = errors.New("too many polls wait at this node")
 )
 
-// FrontStore is the queue behind a front, which rings for all that begins in it;
-// *ledger.Ledger.
+// TenantStore is the store of a TenantQueue. It notifies the Notifier of every
+// new or returned task. *ledger.Ledger implements it.
 type TenantStore interface {
 	Enqueuer
 	Claims
-	// Task gives a task, or ErrNotFound.
+	// Task returns a task, or ErrNotFound.
 	Task(ctx context.Context, id string) (Task, error)
-	// TasksOf gives, of tasks with these ids, those of a game, without payloads.
+	// TasksOf returns those of the tasks with the given ids that belong to the
+	// game, without payloads.
 	TasksOf(ctx context.Context, game string, ids []string) ([]Task, error)
 }
 
-// FrontConfig is what a front needs.
+// TenantConfig configures a TenantQueue.
 type TenantConfig struct {
 	Store    TenantStore
 	Notifier *Notifier
-	Poll     time.Duration         // it looks for who waits all the same, as other nodes ring other bells; 0: 10 s
+	Poll     time.Duration         // polls also look this often, because other nodes have other notifiers; 0: 10 s
 	Registry prometheus.Registerer // nil: not measured
 }
 
-// Front is the queue as the producers and workers of a game's own have it. Their
-// topics are theirs: what another game has queued, or the server, is for them as
-// if it were not there. It is for concurrent use.
+// TenantQueue is the task queue for the producers and workers of games. Each
+// game sees only its own topics. It is safe for concurrent use.
 type TenantQueue struct {
 	store   TenantStore
 	batcher *Batcher
@@ -61,7 +62,7 @@ type TenantQueue struct {
 	closed  chan struct{}
 }
 
-// NewFront makes a front. The caller closes it before it ends.
+// NewTenantQueue returns a TenantQueue. The caller must close it.
 func NewTenantQueue(c TenantConfig) *TenantQueue {
 	metrics := newTenantMetrics(c.Registry)
 	return &TenantQueue{
@@ -72,20 +73,20 @@ func NewTenantQueue(c TenantConfig) *TenantQueue {
 	}
 }
 
-// Close ends the polls that wait, with nothing found; from then on none waits.
+// Close ends all waiting polls with no tasks. Later polls do not wait.
 func (f *TenantQueue) Close() { f.closing.Do(func() { close(f.closed) }) }
 
-// own is a topic of a game's own, or a kind, as it is stored. No name of a game
-// has a ~ and no kind of the server begins so: what one game can name is no
-// other's.
+// storedTopic returns how the store names a topic or kind of a game. Names of
+// games contain no "~", and no kind of the server starts with "own:". Therefore
+// the topics of two games never collide.
 func storedTopic(game, topic string) string { return "own:" + game + "~" + topic }
 
-// badTopic says whether a game may not have a topic.
+// isBadTopic reports whether a game must not use a topic.
 func isBadTopic(topic string) bool {
 	return isBadName(topic, false) || len(topic) > MaxTopic || Kind(topic) == ""
 }
 
-// countOf refuses a call about none or too many.
+// checkCount refuses a call with no task or too many tasks.
 func checkCount(n int) error {
 	if n < 1 || n > MaxPerCall {
 		return fmt.Errorf("%w: %d tasks in a call: want 1 to %d", ErrBadRequest, n, MaxPerCall)
@@ -93,8 +94,9 @@ func checkCount(n int) error {
 	return nil
 }
 
-// Enqueue takes tasks of a game's own, all or none; they are on disk once it
-// returns, see Enqueuer. Their Game is set here. ErrBadAsk, ErrBadTask.
+// Enqueue accepts tasks of a game, all or none. The tasks are on disk when it
+// returns. It sets their Game. It returns ErrBadRequest or ErrBadTask for bad
+// input.
 func (f *TenantQueue) Enqueue(ctx context.Context, game string, tasks []NewTask) ([]Accepted, error) {
 	if err := checkCount(len(tasks)); err != nil {
 		return nil, err
@@ -116,7 +118,7 @@ func (f *TenantQueue) Enqueue(ctx context.Context, game string, tasks []NewTask)
 	return accepted, err
 }
 
-// enqueue has single tasks share a commit.
+// enqueue lets single tasks share a commit with others.
 func (f *TenantQueue) enqueue(ctx context.Context, tasks []NewTask) ([]Accepted, error) {
 	if len(tasks) > 1 {
 		return f.store.Enqueue(ctx, tasks)
@@ -128,7 +130,7 @@ func (f *TenantQueue) enqueue(ctx context.Context, tasks []NewTask) ([]Accepted,
 	return []Accepted{accepted}, nil
 }
 
-// Task gives a task of a game's own, or ErrNotFound.
+// Task returns a task of a game, or ErrNotFound.
 func (f *TenantQueue) Task(ctx context.Context, game, id string) (Task, error) {
 	t, err := f.store.Task(ctx, id)
 	if err != nil {

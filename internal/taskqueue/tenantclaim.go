@@ -8,10 +8,10 @@ import (
 
 // Poll asks for tasks of a kind.
 type Poll struct {
-	Kind  string // of the game's own topics
+	Kind  string // of the game's topics
 	Max   int
 	Lease time.Duration
-	Wait  time.Duration // for the first task; 0: not at all
+	Wait  time.Duration // how long to wait for the first task; 0: not at all
 }
 
 func (p *Poll) check() error {
@@ -34,9 +34,9 @@ func checkLease(lease time.Duration) error {
 	return nil
 }
 
-// Claim gives tasks of a game's own, as Claims does, or none after the wait. What
-// it found for a caller whose context has ended meanwhile goes back. ErrBadAsk,
-// ErrCrowded.
+// Claim returns tasks of a game like Claims.Claim, or none after the wait. If
+// the context ends meanwhile, it returns the tasks to the queue. It returns
+// ErrBadRequest for bad input and ErrTooManyPolls at a limit.
 func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, e
 	return tasks, err
 }
 
-// claimCrowded is a claim that may not wait.
+// claimWithoutWait claims once, because a limit allows no waiting.
 func (f *TenantQueue) claimWithoutWait(ctx context.Context, game string, p Poll, reason string) ([]Task, error) {
 	tasks, err := f.claim(ctx, game, p)
 	if err != nil || len(tasks) > 0 {
@@ -95,7 +95,7 @@ func (f *TenantQueue) claim(ctx context.Context, game string, p Poll) ([]Task, e
 	return tasks, nil
 }
 
-// giveBack returns what nobody is there to have. Where that fails their leases
+// returnTasks returns tasks whose caller has left. If that fails, the leases
 // run out.
 func (f *TenantQueue) returnTasks(ctx context.Context, tasks []Task) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// disown has a task of a game's own bear its topic as the game knows it; false
-// for any other task.
+// stripTopic replaces the stored topic by the name that the game uses. It
+// reports whether the task belongs to the game.
 func (t *Task) stripTopic(game string) (ok bool) {
 	t.Topic, ok = strings.CutPrefix(t.Topic, storedTopic(game, ""))
 	return ok && t.Game == game
 }
 
-// Renew has leases begin anew, as Claims does; those of tasks that are not the
-// game's own are lost. ErrBadAsk.
+// Renew renews leases. Leases of tasks that do not belong to the game are lost.
+// It returns ErrBadRequest for bad input.
 func (f *TenantQueue) Renew(ctx context.Context, game string, leases []Lease, lease time.Duration) ([]Lease, error) {
 	if err := checkLease(lease); err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (f *TenantQueue) Renew(ctx context.Context, game string, leases []Lease, le
 	})
 }
 
-// Complete ends tries that succeeded, as Renew does its part.
+// Complete ends successful attempts. It treats foreign leases like Renew.
 func (f *TenantQueue) Complete(ctx context.Context, game string, leases []Lease) ([]Lease, error) {
 	return f.callForOwn(ctx, game, leases, func(held []Lease, _ map[string]Task) ([]Lease, error) {
 		lost, err := f.store.Complete(ctx, held)
@@ -37,8 +37,9 @@ func (f *TenantQueue) Complete(ctx context.Context, game string, leases []Lease)
 	})
 }
 
-// Fail ends tries that failed, likewise. A Wait of 0 is left to the back-off: up
-// to 1 s after the first try, doubled from try to try, up to 10 min.
+// Fail ends failed attempts. It treats foreign leases like Renew. A Wait of 0
+// means the backoff: up to 1 s after the first attempt, doubled each time, up
+// to 10 min.
 func (f *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAttempt) ([]Lease, error) {
 	for i := range failed {
 		if err := failed[i].check(); err != nil {
@@ -48,7 +49,7 @@ func (f *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAtte
 	return f.callForOwn(ctx, game, leasesOf(failed), func(held []Lease, byID map[string]Task) ([]Lease, error) {
 		ends := make([]FailedAttempt, len(held))
 		for i, lease := range held {
-			x := failed[slices.IndexFunc(failed, func(x FailedAttempt) bool { return x.Lease == lease })] // what is said first
+			x := failed[slices.IndexFunc(failed, func(x FailedAttempt) bool { return x.Lease == lease })] // the first report of a lease counts
 			if x.Wait == 0 {
 				x.Wait = f.backoff.wait(byID[x.ID].Tries + 1)
 			}
@@ -64,7 +65,7 @@ func (f *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAtte
 	})
 }
 
-// check refuses what a game's own worker may not say of a try.
+// check refuses reports that a game's worker must not make.
 func (f *FailedAttempt) check() error {
 	switch {
 	case f.Err == nil || f.Err.Error() == "":
@@ -77,9 +78,9 @@ func (f *FailedAttempt) check() error {
 	return nil
 }
 
-// ofOwn has leases seen to by a call that is for those of the game's own tasks,
-// each once, and gets these by id, as they were before. The others are lost, as
-// are those that the call gives.
+// callForOwn calls a function with those leases that belong to tasks of the
+// game, each once, and with these tasks as they were before. It returns as lost
+// all other leases and those that the function returns.
 func (f *TenantQueue) callForOwn(
 	ctx context.Context, game string, leases []Lease, call func(held []Lease, byID map[string]Task) (lost []Lease, err error),
 ) (lost []Lease, err error) {
@@ -110,7 +111,7 @@ func (f *TenantQueue) callForOwn(
 	return lost, nil
 }
 
-// tasksOf are the game's own tasks that leases name, by id.
+// tasksOf returns the tasks of the game that the leases name, by id.
 func (f *TenantQueue) tasksOf(ctx context.Context, game string, leases []Lease) (map[string]Task, error) {
 	ids := make([]string, len(leases))
 	for i, lease := range leases {

@@ -5,17 +5,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Whose bound a poll that may not wait has reached: the reasons of
+// The limits that a poll can reach: labels of
 // laststand_game_tasks_poll_refusals_total.
 const (
 	limitNode = "node"
 	limitGame = "game"
 )
 
-// gamePrefix begins the names of the metrics about games' own tasks.
+// gamePrefix starts the names of metrics about the tasks of games.
 const gamePrefix = "laststand_game_tasks_"
 
-// frontMetrics are of what games' own producers and workers ask of this node.
+// tenantMetrics count what producers and workers of games do at this node.
 type tenantMetrics struct {
 	enqueues                 *prometheus.CounterVec
 	claimed, completed, dead prometheus.Counter
@@ -63,7 +63,7 @@ func (m *tenantMetrics) countEnqueued(accepted []Accepted) {
 	}
 }
 
-// failed counts a try of a task, as that was before.
+// recordFailure counts a failed attempt. t is the task as it was before.
 func (m *tenantMetrics) recordFailure(x FailedAttempt, t Task) {
 	switch {
 	case x.Postponed:

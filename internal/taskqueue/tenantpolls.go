@@ -9,12 +9,12 @@ import (
 
 const (
 	maxWaitingPolls   = 1000 // polls that wait at a node
-	maxWaitingPerGame = 250  // of one game
+	maxWaitingPerGame = 250  // polls of one game that wait at a node
 )
 
-// polls are those that wait. The ones of a kind share an ear, as a ring is for
-// one of them: it looks, and passes the ring on if it has found something, or could
-// not look.
+// polls are the waiting polls of a node. The polls of a kind share one channel,
+// because a notification is for one of them. That poll claims, and wakes the
+// next one if it found tasks or could not claim.
 type polls struct {
 	notifier *Notifier
 	interval time.Duration
@@ -22,18 +22,19 @@ type polls struct {
 
 	mu      sync.Mutex
 	waiting int
-	perGame map[string]int        // by game, those that have any
-	byKind  map[string]*kindPolls // by stored kind, likewise
+	perGame map[string]int        // waiting polls by game
+	byKind  map[string]*kindPolls // by stored kind
 }
 
-// ear is that of a kind. Its polls' lock guards seats and look.
+// kindPolls are the waiting polls of a kind. The mutex of polls guards count
+// and timer.
 type kindPolls struct {
 	notified chan struct{}
 	count    int
-	timer    *time.Timer // rings every so often
+	timer    *time.Timer // wakes a poll at intervals
 }
 
-// seat is the place of a poll that waits.
+// waitingPoll is one poll that waits.
 type waitingPoll struct {
 	*kindPolls
 
@@ -44,7 +45,8 @@ func newPolls(notifier *Notifier, interval time.Duration, gauge prometheus.Gauge
 	return &polls{notifier: notifier, interval: interval, gauge: gauge, perGame: map[string]int{}, byKind: map[string]*kindPolls{}}
 }
 
-// sit gives a poll a seat, to be left again, or says whose bound is reached.
+// add registers a poll that will wait. It returns the limit that the poll has
+// reached, or "". remove ends what add began.
 func (p *polls) add(game, kind string) (s waitingPoll, limit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +85,7 @@ func (p *polls) remove(s waitingPoll) {
 	}
 }
 
-// again is the slow poll of a kind.
+// pollAgain is the slow poll of a kind.
 func (p *polls) pollAgain(e *kindPolls) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,10 +95,10 @@ func (p *polls) pollAgain(e *kindPolls) {
 	}
 }
 
-// pass rings for another one, if there is one.
+// wakeNext wakes one waiting poll, if there is one.
 func (e *kindPolls) wakeNext() {
 	select {
 	case e.notified <- struct{}{}:
-	default: // somebody is about to look
+	default: // a poll is already about to claim
 	}
 }

@@ -10,33 +10,34 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Handler makes a try of a task. The task is done once it returns nil; else it is
-// tried again, see Permanent and Postpone. It ends soon after its context
-// does: then the lease is lost, or the process ends. A task may have been tried
-// by another before, up to any point: what a handler does it does by the key.
+// Handler makes an attempt. The task is done when it returns nil. After an
+// error the task is tried again; see Permanent and Postpone. The handler must
+// end soon after its context ends: the lease is lost or the process stops. An
+// earlier attempt may have done part of the work, so the handler must use the
+// key to stay idempotent.
 type Handler func(ctx context.Context, t Task) error
 
-// Service is how the tasks of a kind are worked.
+// Service says how to run the tasks of a kind.
 type Service struct {
 	Kind        string
 	Handle      Handler
-	Concurrency int           // tasks that a node works at a time; 0: 16
-	Lease       time.Duration // renewed while a try goes on; so long is a dead node's task lost. 0: 30 s
+	Concurrency int           // attempts of a node at a time; 0: 16
+	Lease       time.Duration // renewed during an attempt; tasks of a dead node wait this long. 0: 30 s
 	Backoff     Backoff       // zero: from 1 s to 10 min
 }
 
-// Config is what workers need.
+// Config configures Workers.
 type Config struct {
 	Claims   Claims
 	Notifier *Notifier
 	Services []Service
-	Poll     time.Duration         // they look all the same, as other nodes ring other bells; 0: a minute
-	Grace    time.Duration         // for tries under way at the end; then they are given back. 0: 10 s
+	Poll     time.Duration         // they also look this often, because other nodes have other notifiers; 0: 1 min
+	Grace    time.Duration         // for attempts under way at the end; then their tasks are returned. 0: 10 s
 	Logger   *slog.Logger          // nil: slog.Default
 	Registry prometheus.Registerer // nil: not measured
 }
 
-// Workers work off tasks on this node.
+// Workers run tasks on this node.
 type Workers struct {
 	Config
 
@@ -44,7 +45,8 @@ type Workers struct {
 	pools   []*pool
 }
 
-// NewWorkers makes the workers of some services, which hear the bell from now on.
+// NewWorkers returns the workers of some services. They receive notifications
+// from now on.
 func NewWorkers(c Config) *Workers {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Poll, c.Grace = cmp.Or(c.Poll, time.Minute), cmp.Or(c.Grace, 10*time.Second)
@@ -60,8 +62,8 @@ func NewWorkers(c Config) *Workers {
 	return w
 }
 
-// Run works tasks off until the context ends, and then until the tries under way
-// have, or were given back.
+// Run runs tasks until the context ends, and then until the attempts under way
+// have ended or were returned.
 func (w *Workers) Run(ctx context.Context) error {
 	var all errgroup.Group
 	for _, c := range w.pools {
