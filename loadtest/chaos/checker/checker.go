@@ -1,7 +1,7 @@
-// Package checker plays duels and arenas on many nodes while nodes are killed,
-// stalled and drained, and holds all that the players saw, and all that the
-// server keeps of it, against the wire contract. It knows the server as a
-// program and by its contract only.
+// Package checker plays duels and arenas on many nodes while it kills, stalls and
+// drains nodes. It checks everything the players saw and everything the server has
+// stored against the wire contract. It knows the server only as a program and by that
+// contract. Start reading at Run.
 package checker
 
 import (
@@ -54,8 +54,8 @@ type checker struct {
 // keeps may take to agree with it.
 const settleWithin = time.Minute
 
-// Run carries an ordeal out and ends all that it started. The error says that
-// it could not be carried out; what was found to be false is in the report.
+// Run plays one run and ends everything that it started. An error says that the run
+// could not be played. The report lists the violations.
 func Run(ctx context.Context, c Config) (Report, error) {
 	settings, err := writeSettings(c.Dir)
 	if err != nil {

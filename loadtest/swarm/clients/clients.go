@@ -38,7 +38,7 @@ type Clients struct {
 	reconnects player.Reconnects
 }
 
-// Start has a crowd begin. Nobody is left when Wait has returned.
+// Start starts the clients. All of them have ended when Wait returns.
 func Start(ctx context.Context, o Plan) *Clients {
 	c := &Clients{Plan: o, ctx: ctx}
 	c.closing, c.close = context.WithCancel(ctx)
@@ -148,7 +148,7 @@ func (c *Clients) addViolation(format string, args ...any) {
 	c.violations = append(c.violations, fmt.Sprintf("%s %s: ", time.Now().Format("15:04:05.000"), c.Name)+fmt.Sprintf(format, args...))
 }
 
-// TakeUpdate is what there is to say since it was called last.
+// TakeUpdate returns what the clients saw since the last call.
 func (c *Clients) TakeUpdate() (s Update, err error) {
 	slice, err := c.stats.Take()
 	c.mu.Lock()
@@ -160,7 +160,7 @@ func (c *Clients) TakeUpdate() (s Update, err error) {
 	return s, err
 }
 
-// Summarize is what there is to say when all have gone and Check has ended.
+// Summarize returns the totals after Wait and Check have returned.
 func (c *Clients) Summarize(checked, unsure int) *Summary {
 	return &Summary{Reconnects: c.reconnects, Posted: c.posted.Load(), Checked: checked, Unsure: unsure}
 }

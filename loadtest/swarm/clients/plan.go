@@ -1,7 +1,7 @@
-// Package clients is the players of one process of a swarm: duellists, arenas with
-// their hosts, idle sessions, watchers and readers of boards, and posters of
-// behaviours. They check what they are told as they go, and in the end what the
-// server keeps of it.
+// Package clients simulates the clients of one process of a swarm: players of duels
+// and arenas, hosts, idle sessions, watchers and readers of boards, and services that
+// post behaviours. Clients check everything they receive against package rules. At the
+// end they check what the server has stored. Start reading at RunProcess.
 package clients
 
 import (
@@ -66,7 +66,7 @@ type Update struct {
 	Done       *Summary       `json:"done,omitempty"`    // the last line
 }
 
-// Summary is what there is to say in the end.
+// Summary is part of the last update of a process.
 type Summary struct {
 	Reconnects player.Reconnects `json:"travels"`
 	Posted     int64             `json:"posted"` // behaviours that were answered for

@@ -1,7 +1,7 @@
-// Package rules holds what players are told while a swarm loads a server
-// against the wire contract, with what it needs of memory for one match a
-// player: answers, points and standings by a reckoning of its own, and whether
-// all who were in a match were told the same. It does no input or output.
+// Package rules checks what players receive in a load test against the wire contract.
+// It computes answers, points and standings itself, and it compares the pushes of all
+// players of a match. It keeps one match per player in memory and does no input or
+// output. Start reading at Match.
 package rules
 
 import (
@@ -33,8 +33,7 @@ func (s *Sums) Add(o Sums) {
 	s.Correct += o.Correct
 }
 
-// Match is one match as one of its players is told of it, from match.found to
-// its end. It is not safe for concurrent use. Errors wrap player.ErrFalse.
+// Match is one match as one of its players sees it, from match.found to its end. It is not safe for concurrent use. Errors wrap player.ErrFalse.
 type Match struct {
 	ID     string
 	player string

@@ -8,9 +8,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// Finish holds all that the player was told of a match that is over against a
-// reckoning by section 3 of the contract, and gives what the player has of it.
-// Every answer must have had its reply.
+// Finish scores a match that is over by section 3 of the contract, compares the score
+// with what the player received, and returns it. Every answer must have had its reply.
 func (m *Match) Finish() (Sums, error) {
 	k := scoring{Match: m}
 	if m.over.Reason == "abandoned" {
@@ -34,7 +33,7 @@ func (m *Match) Finish() (Sums, error) {
 	return k.sums, nil
 }
 
-// scoring is a match being reckoned, question by question.
+// scoring computes the score of a match, question by question.
 type scoring struct {
 	*Match
 	sums  Sums

@@ -1,6 +1,6 @@
-// Package runner carries a swarm out: it starts nodes and their stores, has crowds
-// of players in many processes play on them, measures all of these, and puts
-// together what they saw.
+// Package runner runs a swarm: it starts nodes, their stores and the processes of
+// clients. It measures all of these and merges what the clients report.
+// Start reading at Run.
 package runner
 
 import (

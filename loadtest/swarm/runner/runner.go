@@ -33,8 +33,8 @@ type Mark struct {
 	What string  `json:"what"`
 }
 
-// Run carries a drill out and ends all that it started. An error says that it could
-// not begin; what was untrue or too slow is in the report, and why it broke off.
+// Run runs a load test and ends everything that it started. An error says that the
+// test could not begin. The report lists violations, slow answers and why a run broke off.
 func Run(ctx context.Context, c Config) (r *Report, err error) {
 	c.setPace()
 	if c.Nodes == 0 || len(c.Attach) > 0 {
@@ -170,7 +170,7 @@ func (d *runner) logMark(format string, args ...any) {
 	}
 }
 
-// connectStallLimit bounds how long nobody may connect while some are to.
+// connectStallLimit bounds the time without a new connection while some are missing.
 const connectStallLimit = time.Minute
 
 // connect waits until all are connected.
