@@ -48,15 +48,15 @@ func (n *node) accessControl() accessControl {
 
 // wireRevocations applies changes of bans and revocations to the sessions and names here.
 func (n *node) wireRevocations() {
-	n.identity.Bars.OnChange(func(revocations []identity.Bar) {
+	n.identity.Revocations.OnChange(func(revocations []identity.Revocation) {
 		for _, b := range revocations {
-			if b.Kind == identity.BarErased {
+			if b.Kind == identity.KindErased {
 				n.display.ForgetName(b.Game, b.ID)
 			}
 		}
 		n.recheck()
 	})
-	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Bars.Wake() })
+	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
 }
 
 // recheck closes the websockets and polls of players and services without access.
@@ -79,25 +79,25 @@ func followUp(ctx context.Context) (context.Context, context.CancelFunc) {
 func (a accessControl) publish(ctx context.Context) {
 	ctx, cancel := followUp(ctx)
 	defer cancel()
-	_ = a.identity.Bars.Refresh(ctx) // Refresh logs its errors
+	_ = a.identity.Revocations.Refresh(ctx) // Refresh logs its errors
 	a.inbox.Send(ctx, a.aliveNodes(), kindRevocations, nil)
 }
 
 // SetBar implements ops.Revocations. A banned player forfeits.
-func (a accessControl) SetBar(ctx context.Context, bar identity.Bar) (identity.Bar, error) {
+func (a accessControl) SetBar(ctx context.Context, bar identity.Revocation) (identity.Revocation, error) {
 	set, err := a.Ledger.SetBar(ctx, bar)
 	if err != nil {
 		return set, err
 	}
 	a.publish(ctx)
-	if set.Kind == identity.BarBan {
+	if set.Kind == identity.KindBan {
 		a.forfeit(ctx, set.Game, set.ID)
 	}
 	return set, nil
 }
 
 // LiftBar implements ops.Revocations.
-func (a accessControl) LiftBar(ctx context.Context, bar identity.Bar) error {
+func (a accessControl) LiftBar(ctx context.Context, bar identity.Revocation) error {
 	err := a.Ledger.LiftBar(ctx, bar)
 	if err == nil {
 		a.publish(ctx)
@@ -132,8 +132,8 @@ func (a accessControl) ResetDevice(ctx context.Context, game, id string) (player
 }
 
 // Untie implements ops.Players.
-func (a accessControl) Untie(ctx context.Context, game, id string) (account string, err error) {
-	if account, err = a.Ledger.Untie(ctx, game, id); err == nil {
+func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
+	if account, err = a.Ledger.UnlinkAccount(ctx, game, id); err == nil {
 		a.publish(ctx)
 	}
 	return account, err
@@ -175,8 +175,8 @@ func (a accessControl) leave(ctx context.Context, game, player string) error {
 
 // Tie implements httpapi.Accounts. It refuses an account whose own player is in a match: the
 // result would belong to nobody.
-func (a accessControl) Tie(ctx context.Context, t identity.Tying) (string, error) {
-	account, err := a.identity.AccountOf(ctx, t)
+func (a accessControl) LinkAccount(ctx context.Context, t identity.LinkRequest) (string, error) {
+	account, err := a.identity.VerifyAccount(ctx, t)
 	if err != nil {
 		return "", err
 	}
@@ -193,7 +193,7 @@ func (a accessControl) Tie(ctx context.Context, t identity.Tying) (string, error
 			return "", err
 		}
 	}
-	if err := a.Ledger.Tie(ctx, game, guest, account); err != nil {
+	if err := a.Ledger.LinkAccount(ctx, game, guest, account); err != nil {
 		return "", err
 	}
 	a.publish(ctx)
@@ -213,10 +213,10 @@ func (a accessControl) allSettled(ctx context.Context, game, player string) erro
 }
 
 // KeysOf implements ops.Keys.
-func (a accessControl) KeysOf(game string) []identity.KeyShown { return a.identity.KeysOf(game) }
+func (a accessControl) ListKeys(game string) []identity.KeyInfo { return a.identity.ListKeys(game) }
 
 // RotateKey implements ops.Keys.
-func (a accessControl) RotateKey(ctx context.Context, game string) (identity.KeyShown, error) {
+func (a accessControl) RotateKey(ctx context.Context, game string) (identity.KeyInfo, error) {
 	made, err := a.identity.RotateKey(ctx, game)
 	if err == nil {
 		a.publish(ctx)

@@ -45,7 +45,7 @@ func (*keysList) Help() string { return "Example: server keys list --game demo" 
 // Run lists keys.
 func (k *keysList) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var list struct{ Keys []identity.KeyShown }
+		var list struct{ Keys []identity.KeyInfo }
 		if err := a.call(ctx, http.MethodGet, k.path(""), nil, &list); err != nil {
 			return err
 		}
@@ -68,11 +68,11 @@ func (*keysRotate) Help() string {
 // Run creates a key.
 func (k *keysRotate) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var made identity.KeyShown
+		var made identity.KeyInfo
 		if err := a.call(ctx, http.MethodPost, k.path("/rotate"), nil, &made); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s signs in %v\n", made.ID, identity.SettleIn)
+		fmt.Fprintf(to.out, "%s signs in %v\n", made.ID, identity.SigningDelay)
 		return nil
 	})
 }

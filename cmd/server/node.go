@@ -168,7 +168,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	days := dayChanges{n.config.gameNames(), n.ledger, n.boards, n.log}
 	ledgerLoops := startLoops(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.maintainer.Run, n.taskNotifier.Run)
 	webhookLoops := startLoops(n.log, n.dispatcher.Run, n.workers.Run)
-	reporting := startLoops(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Bars.Run)
+	reporting := startLoops(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	sessionLoops := startLoops(n.log, n.reporting.sessionEvents.Run)
 	matchLoops := startLoops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, days.Run, days.Sum)
 	erasures := erasures{n.ledger, n.boards, ledger.ErasureKept, n.log}

@@ -34,7 +34,7 @@ func (n *node) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	revocations, err := identity.OpenBars(ctx, identity.BarsConfig{Store: n.ledger, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
+	revocations, err := identity.OpenRevocations(ctx, identity.RevocationsConfig{Store: n.ledger, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
 	if err != nil {
 		return err
 	}
@@ -47,11 +47,11 @@ func (n *node) wire(ctx context.Context) error {
 		return err
 	}
 	n.identity = identity.Open(identity.Config{
-		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger.Public(), Named: n.ledger, Bars: revocations,
+		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger.Public(), NameSource: n.ledger, Revocations: revocations,
 		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
-		Words: wordLists, Offers: redisnames.New(n.redis.Client),
+		Words: wordLists, Reservations: redisnames.New(n.redis.Client),
 	})
-	if err := n.identity.Respell(ctx); err != nil {
+	if err := n.identity.MigrateSkeletons(ctx); err != nil {
 		return err
 	}
 	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
@@ -203,7 +203,7 @@ func (n *node) wireServers() {
 		PerSecond: n.config.Limits.MessagesPerSecond, PingEvery: pingEvery,
 		Limits: n.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.Client, OnSingleAddress: n.warnOfSingleAddress(), IsTLS: n.proxies.Secure,
 	})
-	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.Stands(c, c.Subject) })
+	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,

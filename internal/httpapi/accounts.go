@@ -42,7 +42,7 @@ func (a *api) putAccount(w http.ResponseWriter, r *request) error {
 	if err := readBody(w, r.Request, &body); err != nil {
 		return err
 	}
-	account, err := a.Accounts.Tie(r.Context(), identity.Tying{Guest: claims, Token: body.Token})
+	account, err := a.Accounts.LinkAccount(r.Context(), identity.LinkRequest{Guest: claims, Token: body.Token})
 	if err != nil {
 		return err
 	}

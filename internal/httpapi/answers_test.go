@@ -92,7 +92,7 @@ func TestNicknameRequestsArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
 	h := New(configOf(w))
-	for name, want := range map[string]identity.Asker{
+	for name, want := range map[string]identity.Requester{
 		"Authorization: Bearer good":    {Player: "p_1", Address: "192.0.2.1", Lang: "en"},
 		"Authorization: Bearer foreign": {Address: "192.0.2.1", Lang: "en"},
 		"Authorization: Bearer expired": {Address: "192.0.2.1", Lang: "en"},
@@ -103,7 +103,7 @@ func TestNicknameRequestsArePassedOnUnchanged(t *testing.T) {
 		}
 	}
 	serve(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good", "Accept-Language: zh"))
-	if want := (identity.Asker{Player: "p_1", Address: "192.0.2.1", Lang: "zh-CN"}); w.asker != want {
+	if want := (identity.Requester{Player: "p_1", Address: "192.0.2.1", Lang: "zh-CN"}); w.asker != want {
 		t.Errorf("claimed by %+v", w.asker)
 	}
 	six := send("GET", demo+"/nicknames/Ada", "").request(t)

@@ -32,8 +32,8 @@ type Tokens interface {
 // it.
 type Guests interface {
 	Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error)
-	Available(ctx context.Context, game, nickname string, who identity.Asker) (identity.Availability, error)
-	Rename(ctx context.Context, c identity.Claims, nickname string, who identity.Asker) (string, error)
+	Available(ctx context.Context, game, nickname string, who identity.Requester) (identity.Availability, error)
+	Rename(ctx context.Context, c identity.Claims, nickname string, who identity.Requester) (string, error)
 	// Ensure returns the player of a token of role player.
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
 	// CheckHost returns an error if the host has been erased.
@@ -45,7 +45,7 @@ type Guests interface {
 // identity package.
 type Accounts interface {
 	Erase(ctx context.Context, game, player string) error
-	Tie(ctx context.Context, t identity.Tying) (account string, err error)
+	LinkAccount(ctx context.Context, t identity.LinkRequest) (account string, err error)
 	RotateDevice(ctx context.Context, c identity.DeviceChange) error
 }
 

@@ -40,11 +40,11 @@ var errStore = errors.New("dial tcp 10.1.2.3:5432: secret")
 // of them return it.
 type fakeBackend struct {
 	fail        error
-	erased      map[string]bool // erased players, by any of their ids
-	tying       identity.Tying  // the last request to link an account
+	erased      map[string]bool      // erased players, by any of their ids
+	tying       identity.LinkRequest // the last request to link an account
 	device      identity.DeviceChange
 	guest       identity.GuestRequest // the last request for a guest
-	asker       identity.Asker        // of the last nickname request
+	asker       identity.Requester    // of the last nickname request
 	query       leaderboard.Query     // the last one
 	arena       arena.CreateRequest   // the last one
 	code        string                // the last arena code that was looked up
@@ -99,7 +99,7 @@ func (w *fakeBackend) RotateDevice(_ context.Context, c identity.DeviceChange) e
 	return w.fail
 }
 
-func (w *fakeBackend) Tie(_ context.Context, t identity.Tying) (string, error) {
+func (w *fakeBackend) LinkAccount(_ context.Context, t identity.LinkRequest) (string, error) {
 	w.tying = t
 	return "op:1", w.fail
 }
@@ -118,7 +118,7 @@ func (w *fakeBackend) Guest(ctx context.Context, r identity.GuestRequest) (ident
 	return g, w.fail
 }
 
-func (w *fakeBackend) Available(_ context.Context, _, name string, asker identity.Asker) (identity.Availability, error) {
+func (w *fakeBackend) Available(_ context.Context, _, name string, asker identity.Requester) (identity.Availability, error) {
 	w.asker = asker
 	if name == "Taken" {
 		return identity.Availability{Nickname: name, Suggestions: []string{"A-1", "A-2", "A-3"}}, w.fail
@@ -126,7 +126,7 @@ func (w *fakeBackend) Available(_ context.Context, _, name string, asker identit
 	return identity.Availability{Nickname: name, Available: true}, w.fail
 }
 
-func (w *fakeBackend) Rename(_ context.Context, _ identity.Claims, name string, asker identity.Asker) (string, error) {
+func (w *fakeBackend) Rename(_ context.Context, _ identity.Claims, name string, asker identity.Requester) (string, error) {
 	w.asker = asker
 	return name, w.fail
 }
@@ -369,7 +369,7 @@ type renamingBackend struct {
 	name string
 }
 
-func (r *renamingBackend) Rename(_ context.Context, _ identity.Claims, name string, _ identity.Asker) (string, error) {
+func (r *renamingBackend) Rename(_ context.Context, _ identity.Claims, name string, _ identity.Requester) (string, error) {
 	r.name = name
 	return name, nil
 }

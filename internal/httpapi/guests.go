@@ -65,7 +65,7 @@ func languageOf(r *http.Request) string {
 
 // nicknameAsker identifies the client that asks about a nickname: by its player
 // if it sends a valid token, and always by its address.
-func (a *api) nicknameAsker(r *request) identity.Asker {
+func (a *api) nicknameAsker(r *request) identity.Requester {
 	who := a.anonymousAsker(r)
 	if claims, err := a.authenticatePlayer(r); err == nil {
 		who.Player = claims.Subject
@@ -74,8 +74,8 @@ func (a *api) nicknameAsker(r *request) identity.Asker {
 }
 
 // anonymousAsker identifies the client by its address only.
-func (a *api) anonymousAsker(r *request) identity.Asker {
-	return identity.Asker{Address: a.addressKey(r).String(), Lang: languageOf(r.Request)}
+func (a *api) anonymousAsker(r *request) identity.Requester {
+	return identity.Requester{Address: a.addressKey(r).String(), Lang: languageOf(r.Request)}
 }
 
 type nicknameAnswer struct {

@@ -44,7 +44,7 @@ func start(t testing.TB, l *ledger.Ledger, folder string) *running {
 	}
 	r := &running{metrics: prometheus.NewRegistry()}
 	r.Registry = identity.Open(identity.Config{
-		Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(),
+		Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(),
 		Snapshots: namefile.New(folder), Logger: slog.New(slog.DiscardHandler), Registry: r.metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -146,7 +146,7 @@ func (r *running) compare(b *testing.B) {
 	const looks = 200_000
 	before := r.value(b, "lookups_total", "false_positive")
 	for i := range looks {
-		a, err := r.Available(b.Context(), demo, "Free"+strconv.Itoa(i), identity.Asker{})
+		a, err := r.Available(b.Context(), demo, "Free"+strconv.Itoa(i), identity.Requester{})
 		if err != nil || !a.Available {
 			b.Fatalf("a free name is refused: %+v, %v", a, err)
 		}
@@ -173,7 +173,7 @@ func BenchmarkChecks(b *testing.B) {
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := r.Available(b.Context(), demo, "Free"+strconv.FormatInt(n.Add(1), 36), identity.Asker{}); err != nil {
+			if _, err := r.Available(b.Context(), demo, "Free"+strconv.FormatInt(n.Add(1), 36), identity.Requester{}); err != nil {
 				b.Error(err)
 			}
 		}
@@ -220,7 +220,7 @@ func BenchmarkPoll(b *testing.B) {
 			fill(b, at, *benchNames)
 			since := time.Now().Add(-time.Second).UnixMilli()
 			for b.Loop() {
-				if err := l.NamedBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("a name") }); err != nil {
+				if err := l.NamesBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("a name") }); err != nil {
 					b.Fatal(err)
 				}
 			}

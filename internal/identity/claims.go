@@ -14,36 +14,35 @@ const (
 	RolePlayer  Role = "player"
 	RoleHost    Role = "host"    // makes arenas that count
 	RoleService Role = "service" // an operator's program
-	RoleAdmin   Role = "admin"   // of the whole server, in no game
+	RoleAdmin   Role = "admin"   // of the whole server, not of a game
 )
 
 // Claims are what a token says. Game is empty for an admin, and only then.
 type Claims struct {
-	Subject   string // a player's id, or a client's
+	Subject   string // a player's id, or the name of an operator's program
 	Game      string
 	Role      Role
 	PI        string // a player's id at the NPPA, who is verified then; "": a guest
 	ID        string // jti, by which this one token can be revoked; "": it cannot
-	Key       string // that signed it
+	Key       string // id of the key that signed it
 	IssuedAt  int64  // epoch ms, on whole seconds
 	ExpiresAt int64  // epoch ms
 
-	gaps int64 // Bars.gaps when the token was verified
+	missedReads int64 // Revocations.missedReads when the token was verified
 }
 
 const (
 	// GuestTTL is how long a guest's token lasts. The device gets a new one
 	// at any time.
 	GuestTTL = 30 * 24 * time.Hour
-	// Leeway is how far the clock of who signed a token may be ahead.
+	// Leeway is how far ahead the clock of the token's signer may be.
 	Leeway = 30 * time.Second
 )
 
 // maxID bounds an id of the wire contract, in bytes.
 const maxID = 64
 
-// reserved is the path segment by which a player speaks of itself, so nobody
-// has it as an id.
+// reserved is the path segment for the calling player. It is no valid id.
 const reserved = "me"
 
 // ValidID reports whether s is an id of the wire contract: 1 to 64 of

@@ -28,14 +28,14 @@ import (
 var variants = []string{"Max Ada", "MAX ADA", "max ada", "Мах Аdа", "ＭＡＸ　ＡＤＡ", "Μax  Αda", "rnax ada", " maХ ΑԁΑ "}
 
 // site is a node behind its HTTP handler.
-type site struct {
+type testSite struct {
 	http.Handler
 	*identity.Registry
 	ledger  *ledger.Ledger
 	metrics *prometheus.Registry
 }
 
-func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) site {
+func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) testSite {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: cache.URL})
 	if err != nil {
@@ -46,9 +46,9 @@ func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) site {
 			t.Error(err)
 		}
 	})
-	s := site{ledger: open(t, db), metrics: prometheus.NewRegistry()}
+	s := testSite{ledger: open(t, db), metrics: prometheus.NewRegistry()}
 	s.Registry = measuredNode(t, s.ledger, s.metrics)
-	s.Offers = redisnames.New(conn.Client)
+	s.Reservations = redisnames.New(conn.Client)
 	s.Handler = httpapi.New(httpapi.Config{
 		Games: []string{demo}, Tokens: s.Registry, Guests: s.Registry, Boards: noBoards{}, IsStoreDown: ledger.Unavailable,
 		Logger: slog.New(slog.DiscardHandler), Registry: s.metrics,
@@ -58,17 +58,17 @@ func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) site {
 
 type noBoards struct{ httpapi.Boards }
 
-func (noBoards) Renamed(string, string) {}
+func (noBoards) ForgetName(string, string) {}
 
 // told is what is answered to who claims or asks for a name.
-type told struct {
+type response struct {
 	status         int
 	Code, Nickname string
 	Available      bool
 	Suggestions    []string
 }
 
-func (s site) call(t *testing.T, from, method, path, token, body string) (a told) {
+func (s testSite) call(t *testing.T, from, method, path, token, body string) (a response) {
 	r := httptest.NewRequestWithContext(t.Context(), method, "/v1/games/demo/"+path, strings.NewReader(body))
 	r.RemoteAddr = from + ":1234"
 	if body != "" {
@@ -88,7 +88,7 @@ func (s site) call(t *testing.T, from, method, path, token, body string) (a told
 
 // claim has somebody claim a name: new guests and players of an operator's, by
 // turns.
-func (s site) claim(t *testing.T, i int, name string) told {
+func (s testSite) claim(t *testing.T, i int, name string) response {
 	from := fmt.Sprint("192.0.2.", i)
 	if i%2 == 0 {
 		return s.call(t, from, http.MethodPost, "guests", "", fmt.Sprintf(`{"device":"%s%d","nickname":%q}`, secret, i, name))
@@ -107,8 +107,8 @@ func (s site) claim(t *testing.T, i int, name string) told {
 func TestOneOf200GetsAName(t *testing.T) {
 	t.Parallel()
 	db, cache := testenv.Database(t), testenv.Redis(t)
-	nodes := []site{newSite(t, db, cache), newSite(t, db, cache), newSite(t, db, cache)}
-	answers := make([]told, 200)
+	nodes := []testSite{newSite(t, db, cache), newSite(t, db, cache), newSite(t, db, cache)}
+	answers := make([]response, 200)
 	var all sync.WaitGroup
 	for i := range answers {
 		all.Go(func() { answers[i] = nodes[i%3].claim(t, i, variants[i%len(variants)]) })
@@ -170,7 +170,7 @@ func skeletonOf(t *testing.T, name string) string {
 
 // unkeptOf is how often a Redis on a busy machine was too slow to keep what was
 // suggested, which is then suggested all the same.
-func unkeptOf(t *testing.T, nodes []site) (times int) {
+func unkeptOf(t *testing.T, nodes []testSite) (times int) {
 	t.Helper()
 	for _, n := range nodes {
 		families, err := n.metrics.Gather()
@@ -203,7 +203,7 @@ func BenchmarkClaim(b *testing.B) {
 				c := identity.Claims{Subject: fmt.Sprint("p", next), Game: demo, Role: identity.RolePlayer}
 				mu.Unlock()
 				for n := 0; pb.Next(); n++ {
-					if _, err := at.Rename(b.Context(), c, fmt.Sprint(c.Subject, " ", n), identity.Asker{}); err != nil {
+					if _, err := at.Rename(b.Context(), c, fmt.Sprint(c.Subject, " ", n), identity.Requester{}); err != nil {
 						b.Error(err)
 						return
 					}

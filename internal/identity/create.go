@@ -12,24 +12,23 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Ensure gives the player that claims speak of: of an account that is tied to a
-// guest, the guest. One that is seen first, by a token of an operator's own login
-// service, becomes a player with a generated nickname. ErrNotPlayer for claims of
-// another role, ErrNoGame, ErrOldRules for a new one, and ErrErased, ErrTokenRevoked or ErrBanned for who is
-// barred.
+// Ensure returns the player of the claims; for an account that is linked to a guest,
+// the guest. A new subject of an operator's login service becomes a player with a
+// generated nickname. Errors are ErrNotPlayer for another role, ErrNoGame, ErrOldRules
+// for a new player, and ErrErased, ErrTokenRevoked or ErrBanned.
 func (r *Registry) Ensure(ctx context.Context, c Claims) (Player, error) {
 	p, err := r.ensure(ctx, c)
 	if err == nil {
-		err = r.Bars.player(c, p.ID)
+		err = r.Revocations.checkPlayer(c, p.ID)
 	}
 	if err != nil {
-		return Player{}, r.counted(err)
+		return Player{}, r.countRefusal(err)
 	}
 	return p, nil
 }
 
-// plays refuses claims of whoever is no player.
-func (r *Registry) plays(c Claims) error {
+// checkPlayerRole refuses claims of another role than player.
+func (r *Registry) checkPlayerRole(c Claims) error {
 	switch {
 	case c.Role != RolePlayer:
 		return ErrNotPlayer
@@ -40,7 +39,7 @@ func (r *Registry) plays(c Claims) error {
 }
 
 func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
-	if err := r.plays(c); err != nil {
+	if err := r.checkPlayerRole(c); err != nil {
 		return Player{}, err
 	}
 	p, err := r.Players.Known(ctx, c.Game, c.Subject)
@@ -52,20 +51,20 @@ func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
 	return p, err
 }
 
-// creation is one of the two ways of Players.
+// creation is CreateGuest or EnsurePlayer of Players.
 type creation func(context.Context, NewPlayer) (Player, bool, error)
 
 const (
 	drawTries  = 20 // nicknames drawn for one new player
-	trustTries = 10 // of them, those for which the filter's word is enough
+	trustTries = 10 // of these, the draws for which the filter decides without the ledger
 )
 
-// createNamed creates a player with a generated nickname, unless there is one.
+// createNamed creates a player with a generated nickname, if the player does not exist.
 func (r *Registry) createNamed(ctx context.Context, fresh NewPlayer, lang string, create creation) (Player, bool, error) {
 	rng := newRand()
 	for try := range drawTries {
 		drawn := nickname.Generate(lang, rng)
-		if r.Words[fresh.Game].Refuse(drawn) != nil || try < trustTries && r.known[fresh.Game].has(drawn) {
+		if r.Words[fresh.Game].Refuse(drawn) != nil || try < trustTries && r.views[fresh.Game].mayExist(drawn) {
 			continue
 		}
 		p, created, err := r.create(ctx, fresh, drawn, create)
@@ -80,12 +79,12 @@ func (r *Registry) create(ctx context.Context, fresh NewPlayer, n nickname.Name,
 	fresh.Nickname, fresh.Skeleton = n.Display, n.Skeleton
 	p, created, err := create(ctx, fresh)
 	if created {
-		r.known[fresh.Game].add(n)
+		r.views[fresh.Game].add(n)
 	}
-	return p, created, r.spelt(ctx, fresh.Game, err)
+	return p, created, r.countOutdated(ctx, fresh.Game, err)
 }
 
-// newRand draws nicknames. It is one goroutine's, as they want it.
+// newRand returns a source for drawing nicknames, for one goroutine.
 func newRand() *rand.Rand {
 	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // a nickname is no secret
 }

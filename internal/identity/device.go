@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// DeviceChange puts a new secret in place of a player's device's own.
+// DeviceChange replaces the device secret of a player.
 type DeviceChange struct {
 	Game, Player string
 	From, To     string
 }
 
-// RotateDevice has the new secret speak for the guest from now on, and the old one
-// for nobody. Called again it changes nothing. Tokens stay in force.
-// ErrBadDevice, ErrWrongDevice.
+// RotateDevice replaces the secret of a guest. A repeated call changes nothing. Tokens
+// stay valid. Errors are ErrBadDevice and ErrWrongDevice.
 func (r *Registry) RotateDevice(ctx context.Context, c DeviceChange) error {
 	switch {
 	case !validDevice(c.From):
@@ -30,8 +29,8 @@ func (r *Registry) RotateDevice(ctx context.Context, c DeviceChange) error {
 	return r.Devices.RotateDevice(ctx, c.Game, c.Player, hashDevice(c.Game, c.From), hashDevice(c.Game, c.To))
 }
 
-// ResetDevice gives a guest, named by its id or its account's, a new device. The
-// former one is a stranger's from then on. ErrNotFound, ErrNotGuest.
+// ResetDevice gives a guest a new device secret; id is the guest's or the account's.
+// The former secret is unknown from then on. Errors are ErrNotFound and ErrNotGuest.
 func (r *Registry) ResetDevice(ctx context.Context, game, id string) (player, device string, err error) {
 	device = rand.Text()
 	player, err = r.Devices.ResetDevice(ctx, game, id, hashDevice(game, device))
@@ -47,9 +46,9 @@ func validDevice(s string) bool {
 	})
 }
 
-// hashDevice keeps secrets out of the ledger. They are random and long, so a
-// plain hash does; the game is hashed in, so that equal secrets of two games
-// have nothing in common.
+// hashDevice keeps secrets out of the ledger. They are random and long, so a plain hash
+// is enough. The hash contains the game, so that equal secrets in two games have
+// different hashes.
 func hashDevice(game, device string) string {
 	sum := sha256.Sum256([]byte("laststand device\x00" + game + "\x00" + device))
 	return hex.EncodeToString(sum[:])

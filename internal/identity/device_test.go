@@ -54,7 +54,7 @@ func TestRevocationRacesAGuest(t *testing.T) {
 	}
 	id := first.Player.ID
 	r.Devices = &raced{s, func() {
-		s.bar(Bar{Kind: BarSubject, ID: id, IssuedBefore: wholeSecond(start)})
+		s.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: wholeSecond(start)})
 		s.detach(game, id)
 		refresh(t, r)
 	}}
@@ -65,12 +65,12 @@ func TestRevocationRacesAGuest(t *testing.T) {
 
 // raced is a store in which something happens after a device was found once.
 type raced struct {
-	*store
+	*fakeStore
 	then func()
 }
 
 func (d *raced) Guest(ctx context.Context, game, hash string) (Player, error) {
-	p, err := d.store.Guest(ctx, game, hash)
+	p, err := d.fakeStore.Guest(ctx, game, hash)
 	if then := d.then; then != nil {
 		d.then = nil
 		then()
@@ -87,7 +87,7 @@ func TestGuestsWaitForTheEndOfARevocation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.bar(Bar{Kind: BarSubject, ID: first.Player.ID, IssuedBefore: start + Leeway.Milliseconds() + 700})
+	s.revoke(Revocation{Kind: KindSubject, ID: first.Player.ID, IssuedBefore: start + Leeway.Milliseconds() + 700})
 	refresh(t, r)
 	_, err = r.Guest(t.Context(), ask("Ada"))
 	if soon, ok := errors.AsType[*protocol.Error](err); !ok || soon.Code != protocol.CodeUnavailable || soon.RetryAfterMS != 700 {
@@ -100,16 +100,16 @@ func TestUntiedSessionsEnd(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	r := registryOf(t, s)
-	s.bar(Bar{Kind: BarUntied, ID: "op:1", EndsAt: start + 1})
+	s.revoke(Revocation{Kind: KindUnlinked, ID: "op:1", EndsAt: start + 1})
 	refresh(t, r)
 	account := Claims{Subject: "op:1", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
 	for id, want := range map[string]error{"p_1": ErrTokenRevoked, "op:1": nil} {
-		if err := r.Stands(account, id); !errors.Is(err, want) {
+		if err := r.CheckActive(account, id); !errors.Is(err, want) {
 			t.Errorf("the account as %s: %v, want %v", id, err, want)
 		}
 	}
 	account.Subject = "p_1"
-	if err := r.Stands(account, "p_1"); err != nil {
+	if err := r.CheckActive(account, "p_1"); err != nil {
 		t.Errorf("the guest: %v", err)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// ErrToken says that a token is refused. The errors that wrap it say why, in
-// words that a client may see.
+// ErrToken means that a token is refused. The errors that wrap it say why, in words for
+// clients.
 var ErrToken = errors.New("token refused")
 
-// Why a token is refused.
+// The reasons for refusing a token.
 var (
 	ErrTokenMalformed = fmt.Errorf("%w: malformed; it must be a JWT with kid, sub, game, role, iat and exp", ErrToken)
 	ErrTokenSignature = fmt.Errorf("%w: wrong signature, or a key that the game does not have", ErrToken)
@@ -30,32 +30,32 @@ var (
 	ErrTokenAlg      = fmt.Errorf("%w; alg is not that of the key", ErrTokenSignature)
 )
 
-// What else is refused, in words that a client may see, beside
-// nickname.ErrInvalid. ErrNotFound, ErrNicknameTaken, ErrOldRules, ErrErased, and of accounts,
-// bars and keys all but ErrKeysOfFiles, are the stores' to return.
+// Other refusals, in words for clients, besides nickname.ErrInvalid. The stores return
+// ErrNotFound, ErrNicknameTaken, ErrOldRules and ErrErased, and those of accounts,
+// revocations and keys except ErrConfiguredKeys.
 var (
-	ErrNotFound      = errors.New("no such player")
-	ErrNicknameTaken = errors.New("nickname taken")
-	ErrOldRules      = errors.New("the names of the ledger are spelt by newer rules than this program's")
-	ErrNoGame        = errors.New("no such game")
-	ErrBadDevice     = errors.New("device must be 22 to 64 random characters of A-Z a-z 0-9 _ -")
-	ErrWrongDevice   = errors.New("device is not the secret of this player")
-	ErrNoAccount     = errors.New("the player is not linked to an account")
-	ErrNotPlayer     = errors.New("only a player can do this: the token is of another role")
-	ErrCannotSign    = errors.New("the game's keys only verify")
-	ErrBanned        = errors.New("banned from this game by its operator")
-	ErrAccountTaken  = errors.New("the account cannot be tied to this guest")
-	ErrNotGuest      = errors.New("only a guest can be tied to an account: this player has one of its own")
-	ErrBadBar        = errors.New("ban or revocation refused")
-	ErrNoBar         = errors.New("not banned or revoked")
-	ErrNoKey         = errors.New("no such key")
-	ErrKeyInUse      = errors.New("the key cannot be retired")
-	ErrManyKeys      = errors.New("too many keys")
-	ErrKeysOfFiles   = errors.New("the game's keys are those of its configuration: change the files there")
+	ErrNotFound          = errors.New("no such player")
+	ErrNicknameTaken     = errors.New("nickname taken")
+	ErrOldRules          = errors.New("the names of the ledger are spelt by newer rules than this program's")
+	ErrNoGame            = errors.New("no such game")
+	ErrBadDevice         = errors.New("device must be 22 to 64 random characters of A-Z a-z 0-9 _ -")
+	ErrWrongDevice       = errors.New("device is not the secret of this player")
+	ErrNoAccount         = errors.New("the player is not linked to an account")
+	ErrNotPlayer         = errors.New("only a player can do this: the token is of another role")
+	ErrCannotSign        = errors.New("the game's keys only verify")
+	ErrBanned            = errors.New("banned from this game by its operator")
+	ErrAccountTaken      = errors.New("the account cannot be tied to this guest")
+	ErrNotGuest          = errors.New("only a guest can be tied to an account: this player has one of its own")
+	ErrInvalidRevocation = errors.New("ban or revocation refused")
+	ErrNotRevoked        = errors.New("not banned or revoked")
+	ErrNoKey             = errors.New("no such key")
+	ErrKeyInUse          = errors.New("the key cannot be retired")
+	ErrTooManyKeys       = errors.New("too many keys")
+	ErrConfiguredKeys    = errors.New("the game's keys are those of its configuration: change the files there")
 )
 
-// TakenError is ErrNicknameTaken with other nicknames, three or none, that
-// were free just now.
+// TakenError is ErrNicknameTaken with three nicknames that are free at the moment, or
+// none.
 type TakenError struct{ Suggestions []string }
 
 func (e *TakenError) Error() string { return ErrNicknameTaken.Error() }

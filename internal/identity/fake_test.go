@@ -27,7 +27,7 @@ var errStore = errors.New("the store is out of reach")
 
 // store is a ledger in memory. Its nicknames can be claimed behind the back of
 // the registry under test.
-type store struct {
+type fakeStore struct {
 	mu      sync.Mutex
 	keys    map[string][]Key
 	players map[[2]string]Player // by game and id
@@ -43,7 +43,7 @@ type store struct {
 	down    bool
 
 	accounts map[[2]string]string // by game and subject, the player; "": erased
-	bars     []Bar                // by their changes
+	bars     []Revocation         // by their changes
 	revision int64
 	keysAt   int64  // the revision of the last change of keys
 	barless  bool   // BarsSince fails
@@ -53,15 +53,15 @@ type store struct {
 	unreadable bool // EachSkeleton fails
 }
 
-func newStore() *store {
-	return &store{
+func newStore() *fakeStore {
+	return &fakeStore{
 		keys: map[string][]Key{}, players: map[[2]string]Player{},
 		devices: map[[2]string]string{}, names: map[[2]string]string{}, accounts: map[[2]string]string{},
 		named: map[[2]string]int64{}, late: map[string]bool{},
 	}
 }
 
-func (s *store) Keys(_ context.Context, game string) ([]Key, error) {
+func (s *fakeStore) Keys(_ context.Context, game string) ([]Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -71,7 +71,7 @@ func (s *store) Keys(_ context.Context, game string) ([]Key, error) {
 	return s.keys[game], nil
 }
 
-func (s *store) AddKeyIfNone(_ context.Context, game string, k Key) error {
+func (s *fakeStore) AddKeyIfNone(_ context.Context, game string, k Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.keys[game]) == 0 {
@@ -80,7 +80,7 @@ func (s *store) AddKeyIfNone(_ context.Context, game string, k Key) error {
 	return nil
 }
 
-func (s *store) AddKey(_ context.Context, game string, k Key) error {
+func (s *fakeStore) AddKey(_ context.Context, game string, k Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k.CreatedAt = start
@@ -90,7 +90,7 @@ func (s *store) AddKey(_ context.Context, game string, k Key) error {
 	return nil
 }
 
-func (s *store) RetireKey(_ context.Context, game, id string, _ int64) error {
+func (s *fakeStore) RetireKey(_ context.Context, game, id string, _ int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keys[game] = slices.DeleteFunc(slices.Clone(s.keys[game]), func(k Key) bool { return k.ID == id })
@@ -99,7 +99,7 @@ func (s *store) RetireKey(_ context.Context, game, id string, _ int64) error {
 	return nil
 }
 
-func (s *store) Revision(context.Context) (Revision, error) {
+func (s *fakeStore) Revision(context.Context) (Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -115,7 +115,7 @@ func (s *store) Revision(context.Context) (Revision, error) {
 	return revision, nil
 }
 
-func (s *store) BarsSince(_ context.Context, revision int64, limit int) (page []Bar, _ error) {
+func (s *fakeStore) RevocationsSince(_ context.Context, revision int64, limit int) (page []Revocation, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.barless {
@@ -129,13 +129,13 @@ func (s *store) BarsSince(_ context.Context, revision int64, limit int) (page []
 	return page, nil
 }
 
-func (s *store) ErasedID(game, subject string) string { return "#" + game + "/" + subject }
+func (s *fakeStore) ErasedID(game, subject string) string { return "#" + game + "/" + subject }
 
 // ofAdmins is the game of a bar that is of none.
 const ofAdmins = "-"
 
 // bar changes a bar behind the back of the views.
-func (s *store) bar(b Bar) {
+func (s *fakeStore) revoke(b Revocation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision++
@@ -146,18 +146,18 @@ func (s *store) bar(b Bar) {
 	case ofAdmins:
 		b.Game = ""
 	}
-	s.bars = append(slices.DeleteFunc(s.bars, func(o Bar) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
+	s.bars = append(slices.DeleteFunc(s.bars, func(o Revocation) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
 }
 
 // tie has a subject speak for a player, "" for nobody any more.
-func (s *store) tie(subject, player string) {
+func (s *fakeStore) link(subject, player string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.accounts[[2]string{game, subject}] = player
 	delete(s.players, [2]string{game, subject})
 }
 
-func (s *store) Known(ctx context.Context, game, subject string) (Player, error) {
+func (s *fakeStore) Known(ctx context.Context, game, subject string) (Player, error) {
 	s.mu.Lock()
 	player, tied := s.accounts[[2]string{game, subject}]
 	s.mu.Unlock()
@@ -170,7 +170,7 @@ func (s *store) Known(ctx context.Context, game, subject string) (Player, error)
 	return s.Player(ctx, game, player)
 }
 
-func (s *store) CreateGuest(_ context.Context, p NewPlayer) (Player, bool, error) {
+func (s *fakeStore) CreateGuest(_ context.Context, p NewPlayer) (Player, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id, known := s.devices[[2]string{p.Game, p.DeviceHash}]; known {
@@ -183,7 +183,7 @@ func (s *store) CreateGuest(_ context.Context, p NewPlayer) (Player, bool, error
 	return got, created, err
 }
 
-func (s *store) EnsurePlayer(_ context.Context, p NewPlayer) (Player, bool, error) {
+func (s *fakeStore) EnsurePlayer(_ context.Context, p NewPlayer) (Player, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.players[[2]string{p.Game, p.ID}]; ok {
@@ -192,7 +192,7 @@ func (s *store) EnsurePlayer(_ context.Context, p NewPlayer) (Player, bool, erro
 	return s.insert(p)
 }
 
-func (s *store) insert(p NewPlayer) (Player, bool, error) {
+func (s *fakeStore) insert(p NewPlayer) (Player, bool, error) {
 	if s.down {
 		return Player{}, false, errStore
 	}
@@ -206,7 +206,7 @@ func (s *store) insert(p NewPlayer) (Player, bool, error) {
 	return made, true, nil
 }
 
-func (s *store) Player(_ context.Context, game, id string) (Player, error) {
+func (s *fakeStore) Player(_ context.Context, game, id string) (Player, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, known := s.players[[2]string{game, id}]; known {
@@ -215,7 +215,7 @@ func (s *store) Player(_ context.Context, game, id string) (Player, error) {
 	return Player{}, ErrNotFound
 }
 
-func (s *store) Guest(_ context.Context, game, hash string) (Player, error) {
+func (s *fakeStore) Guest(_ context.Context, game, hash string) (Player, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id, known := s.devices[[2]string{game, hash}]; known {
@@ -224,7 +224,7 @@ func (s *store) Guest(_ context.Context, game, hash string) (Player, error) {
 	return Player{}, ErrNotFound
 }
 
-func (s *store) RotateDevice(_ context.Context, game, player, from, to string) error {
+func (s *fakeStore) RotateDevice(_ context.Context, game, player, from, to string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.devices[[2]string{game, from}] != player {
@@ -235,7 +235,7 @@ func (s *store) RotateDevice(_ context.Context, game, player, from, to string) e
 	return nil
 }
 
-func (s *store) ResetDevice(_ context.Context, game, id, hash string) (string, error) {
+func (s *fakeStore) ResetDevice(_ context.Context, game, id, hash string) (string, error) {
 	s.detach(game, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,13 +244,13 @@ func (s *store) ResetDevice(_ context.Context, game, id, hash string) (string, e
 }
 
 // detach has no device speak for a player any more.
-func (s *store) detach(game, player string) {
+func (s *fakeStore) detach(game, player string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.devices, func(key [2]string, id string) bool { return key[0] == game && id == player })
 }
 
-func (s *store) Rename(_ context.Context, game, id, nickname, skeleton string) error {
+func (s *fakeStore) Rename(_ context.Context, game, id, nickname, skeleton string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if holder, taken := s.names[[2]string{game, skeleton}]; taken && holder != id {
@@ -267,7 +267,7 @@ func (s *store) Rename(_ context.Context, game, id, nickname, skeleton string) e
 	return nil
 }
 
-func (s *store) NicknameTaken(_ context.Context, game, skeleton string) (bool, error) {
+func (s *fakeStore) NicknameTaken(_ context.Context, game, skeleton string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -275,14 +275,14 @@ func (s *store) NicknameTaken(_ context.Context, game, skeleton string) (bool, e
 	return taken, nil
 }
 
-func (s *store) Respell(context.Context) (map[string]int, error) {
+func (s *fakeStore) MigrateSkeletons(context.Context) (map[string]int, error) {
 	if s.down {
 		return nil, errStore
 	}
 	return map[string]int{game: 3, "com.example.gone": 1}, nil
 }
 
-func (s *store) NamedBetween(_ context.Context, since, to int64, f func(game, skeleton string, at int64)) error {
+func (s *fakeStore) NamesBetween(_ context.Context, since, to int64, f func(game, skeleton string, at int64)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -297,7 +297,7 @@ func (s *store) NamedBetween(_ context.Context, since, to int64, f func(game, sk
 	return nil
 }
 
-func (s *store) EachSkeleton(_ context.Context, game string, f func(string)) error {
+func (s *fakeStore) EachSkeleton(_ context.Context, game string, f func(string)) error {
 	s.mu.Lock()
 	var all []string
 	for key := range s.names {
@@ -322,7 +322,7 @@ func (s *store) EachSkeleton(_ context.Context, game string, f func(string)) err
 	return nil
 }
 
-func (s *store) CountNames(_ context.Context, game string) (n int64, err error) {
+func (s *fakeStore) CountNames(_ context.Context, game string) (n int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -337,7 +337,7 @@ func (s *store) CountNames(_ context.Context, game string) (n int64, err error) 
 }
 
 // Clock goes with the test's time, and is off.
-func (s *store) Clock(context.Context) (int64, error) {
+func (s *fakeStore) Clock(context.Context) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -346,16 +346,16 @@ func (s *store) Clock(context.Context) (int64, error) {
 	return s.clock(), nil
 }
 
-func (s *store) clock() int64 { return time.Now().Add(s.off).UnixMilli() }
+func (s *fakeStore) clock() int64 { return time.Now().Add(s.off).UnixMilli() }
 
-func (s *store) setDown(down bool) {
+func (s *fakeStore) setDown(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.down = down
 }
 
 // claim gives a nickname to somebody behind the registry's back.
-func (s *store) claim(t *testing.T, wish string) {
+func (s *fakeStore) claim(t *testing.T, wish string) {
 	t.Helper()
 	n, err := nickname.Parse(wish)
 	if err != nil {
@@ -368,7 +368,7 @@ func (s *store) claim(t *testing.T, wish string) {
 }
 
 // tokensOf opens the tokens of both games on a store, at start.
-func tokensOf(t testing.TB, s *store, configured map[string][]Key) *Tokens {
+func tokensOf(t testing.TB, s *fakeStore, configured map[string][]Key) *Tokens {
 	t.Helper()
 	tokens, err := OpenTokens(t.Context(), TokensConfig{
 		Games: []string{game, other}, Configured: configured, Keys: s, Now: func() int64 { return start },
@@ -380,38 +380,38 @@ func tokensOf(t testing.TB, s *store, configured map[string][]Key) *Tokens {
 }
 
 // registryOf is a registry that has read the names there are.
-func registryOf(t testing.TB, s *store) *Registry {
+func registryOf(t testing.TB, s *fakeStore) *Registry {
 	t.Helper()
 	return registryWith(t, s, tokensOf(t, s, nil))
 }
 
-func registryWith(t testing.TB, s *store, tokens *Tokens) *Registry {
+func registryWith(t testing.TB, s *fakeStore, tokens *Tokens) *Registry {
 	t.Helper()
-	bars, err := OpenBars(t.Context(), BarsConfig{Store: s, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
+	bars, err := OpenRevocations(t.Context(), RevocationsConfig{Store: s, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := configOf(s, tokens)
-	c.Bars = bars
+	c.Revocations = bars
 	r := Open(c)
 	read(t, r)
 	return r
 }
 
-func configOf(s *store, tokens *Tokens) Config {
+func configOf(s *fakeStore, tokens *Tokens) Config {
 	return Config{
-		Tokens: tokens, Players: s, Devices: s, Names: s, Named: s, Epoch: "first", Logger: slog.New(slog.DiscardHandler),
+		Tokens: tokens, Players: s, Devices: s, Names: s, NameSource: s, Epoch: "first", Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
 // read does once what Run does at its beginning.
 func read(t testing.TB, r *Registry) {
 	t.Helper()
-	f := r.follower
-	if err := errors.Join(f.begin(t.Context()), f.catchUp(t.Context())); err != nil {
+	f := r.replicator
+	if err := errors.Join(f.loadSnapshots(t.Context()), f.catchUp(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	f.buildOrdered(t.Context(), map[string]time.Time{})
+	f.buildRequested(t.Context(), map[string]time.Time{})
 }
 
 func second(n int64) int64 { return n * time.Second.Milliseconds() }

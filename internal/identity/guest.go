@@ -12,11 +12,11 @@ type GuestRequest struct {
 	Game     string
 	Device   string // a secret: 22 to 64 of A-Z a-z 0-9 _ -
 	Nickname string // of a new player; "": a generated one
-	Lang     string // that it is generated in, such as zh-CN
-	Address  string // of the network, as an Asker's
+	Lang     string // language of a generated nickname, such as zh-CN
+	Address  string // network address, as in Requester
 
-	// Admit is asked once before a player is made: its error ends the request. A
-	// known device does not ask. nil admits.
+	// Admit is called once before a player is created; its error ends the request. It
+	// is not called for a known device. nil admits all.
 	Admit func(ctx context.Context) error
 }
 
@@ -35,10 +35,10 @@ type Guest struct {
 	New       bool
 }
 
-// Guest gives the device's player, the nickname in the request ignored, or
-// makes one. Errors wrap ErrNoGame, ErrBadDevice, ErrCannotSign, ErrBanned, or, for
-// a new device, those of Admit, ErrOldRules, nickname.ErrInvalid and ErrNicknameTaken
-// (a *TakenError).
+// Guest returns the player of a device, or creates one. For a known device the nickname
+// in the request is ignored. Errors are ErrNoGame, ErrBadDevice, ErrCannotSign and
+// ErrBanned. For a new device they are also those of Admit, ErrOldRules,
+// nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
 func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	if !r.keys.has(q.Game) {
 		return Guest{}, ErrNoGame
@@ -53,25 +53,24 @@ func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	if err != nil {
 		return Guest{}, err
 	}
-	if wait := issuedFrom - r.now() - Leeway.Milliseconds(); wait > 0 { // whole seconds: less than one
+	if wait := issuedFrom - r.now() - Leeway.Milliseconds(); wait > 0 { // issuedFrom is on a whole second: less than a second
 		return Guest{}, protocol.RetryAfter(protocol.CodeUnavailable, wait, "the player's tokens were revoked just now; try again in a second")
 	}
 	c := Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer, IssuedAt: max(r.now(), issuedFrom)}
-	if err := r.counted(r.Bars.player(c, p.ID)); err != nil {
+	if err := r.countRefusal(r.Revocations.checkPlayer(c, p.ID)); err != nil {
 		return Guest{}, err
 	}
 	token, expiresAt, err := r.Mint(c, r.guestTTL(p.Game))
 	return Guest{Player: p, Token: token, ExpiresAt: expiresAt, New: created}, err
 }
 
-// guestNow is guest, with the first instant at which a token of the player can be
-// issued that is not revoked. A revocation takes the device from its player: where
-// this node knows of one the device is looked up again, as it may have been found
-// before.
+// guestNow is guest; it also returns the first time at which a valid token of the
+// player can be issued. A revocation removes the player's device. If this node knows of
+// one, the device is looked up again, since the lookup may have come before it.
 func (r *Registry) guestNow(ctx context.Context, q GuestRequest) (p Player, created bool, issuedFrom int64, err error) {
 	for found := ""; ; found = p.ID {
 		p, created, err = r.guest(ctx, q)
-		from := r.Bars.issuedFrom(p.Game, p.ID)
+		from := r.Revocations.issuedFrom(p.Game, p.ID)
 		if err != nil || created || from == 0 || p.ID == found && from == issuedFrom {
 			return p, created, from, err
 		}
@@ -81,7 +80,7 @@ func (r *Registry) guestNow(ctx context.Context, q GuestRequest) (p Player, crea
 
 func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created bool, err error) {
 	device := hashDevice(q.Game, q.Device)
-	known, err := r.Devices.Guest(ctx, q.Game, device) // devices come back again and again
+	known, err := r.Devices.Guest(ctx, q.Game, device) // most requests are from known devices
 	if !errors.Is(err, ErrNotFound) {
 		return known, false, err
 	}
@@ -95,11 +94,11 @@ func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created
 	return r.createNamed(ctx, fresh, q.Lang, r.Players.CreateGuest)
 }
 
-// guestNamed makes a player with the nickname in the request. The device may have
-// become known meanwhile.
+// guestNamed creates a player with the nickname in the request, unless the device has
+// become known in the meantime.
 func (r *Registry) guestNamed(ctx context.Context, q GuestRequest, fresh NewPlayer) (_ Player, created bool, err error) {
-	who := Asker{Address: q.Address, Lang: q.Lang, device: fresh.DeviceHash}
-	wanted, refusal := r.claimable(ctx, q.Game, q.Nickname, who)
+	requester := Requester{Address: q.Address, Lang: q.Lang, device: fresh.DeviceHash}
+	wanted, refusal := r.checkClaimable(ctx, q.Game, q.Nickname, requester)
 	if refusal != nil {
 		known, err := r.Devices.Guest(ctx, q.Game, fresh.DeviceHash)
 		if errors.Is(err, ErrNotFound) {
@@ -110,15 +109,15 @@ func (r *Registry) guestNamed(ctx context.Context, q GuestRequest, fresh NewPlay
 	if err := q.admit(ctx); err != nil {
 		return Player{}, false, err
 	}
-	names := r.known[q.Game]
-	seen := names.look(wanted)
+	names := r.views[q.Game]
+	seen := names.lookUp(wanted)
 	p, created, err := r.create(ctx, fresh, wanted, r.Players.CreateGuest)
 	isTaken := errors.Is(err, ErrNicknameTaken)
-	if created || isTaken { // else the device is known, and the name is not looked at
-		names.learn(seen, isTaken)
+	if created || isTaken { // else the device was known, and the name was not checked
+		names.countLookup(seen, isTaken)
 	}
 	if isTaken {
-		err = r.taken(ctx, q.Game, wanted, who, reasonTaken)
+		err = r.takenError(ctx, q.Game, wanted, requester, reasonTaken)
 	}
 	return p, created, err
 }

@@ -229,21 +229,21 @@ func TestAvailable(t *testing.T) {
 	s := newStore()
 	s.claim(t, "Ada")
 	r := registryOf(t, s)
-	a, err := r.Available(t.Context(), game, "ADA", Asker{})
+	a, err := r.Available(t.Context(), game, "ADA", Requester{})
 	if err != nil || a.Available || len(a.Suggestions) != 3 {
 		t.Errorf("taken: %+v, %v", a, err)
 	}
 	s.mu.Lock()
 	s.asked = 0
 	s.mu.Unlock()
-	a, err = r.Available(t.Context(), game, "Grace", Asker{})
+	a, err = r.Available(t.Context(), game, "Grace", Requester{})
 	if err != nil || !a.Available || a.Nickname != "Grace" || a.Suggestions != nil || s.asked != 0 {
 		t.Errorf("free: %+v, %v, %d queries", a, err, s.asked)
 	}
-	if _, err = r.Available(t.Context(), game, "\x00\x00", Asker{}); !errors.Is(err, nickname.ErrInvalid) {
+	if _, err = r.Available(t.Context(), game, "\x00\x00", Requester{}); !errors.Is(err, nickname.ErrInvalid) {
 		t.Errorf("invalid: %v", err)
 	}
-	if _, err = r.Available(t.Context(), "nowhere", "Grace", Asker{}); !errors.Is(err, ErrNoGame) {
+	if _, err = r.Available(t.Context(), "nowhere", "Grace", Requester{}); !errors.Is(err, ErrNoGame) {
 		t.Errorf("unknown game: %v", err)
 	}
 }
@@ -256,8 +256,8 @@ func TestNobodyIsRefusedAFreeNickname(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.known[game].add(n) // the filter is wrong
-	if a, err := r.Available(t.Context(), game, "Ada", Asker{}); err != nil || !a.Available {
+	r.views[game].add(n) // the filter is wrong
+	if a, err := r.Available(t.Context(), game, "Ada", Requester{}); err != nil || !a.Available {
 		t.Errorf("available: %+v, %v", a, err)
 	}
 	if g, err := r.Guest(t.Context(), ask("Ada")); err != nil || !g.New {
@@ -277,7 +277,7 @@ func TestRename(t *testing.T) {
 	}{
 		{"Grace", nil}, {"GRACE", nil}, {"Taken", ErrNicknameTaken}, {"\x00\x00", nickname.ErrInvalid},
 	} {
-		got, err := r.Rename(t.Context(), c, tt.wish, Asker{})
+		got, err := r.Rename(t.Context(), c, tt.wish, Requester{})
 		if !errors.Is(err, tt.want) || tt.want == nil && got != tt.wish {
 			t.Errorf("%q: %q, %v; want %v", tt.wish, got, err, tt.want)
 		}
@@ -298,20 +298,20 @@ func TestRenameAsksOnce(t *testing.T) {
 	}
 	asking := &unasked{Players: s}
 	r.Players = asking
-	if got, err := r.Rename(t.Context(), player(g.Player.ID), "Grace", Asker{}); err != nil || got != "Grace" || asking.times != 0 {
+	if got, err := r.Rename(t.Context(), player(g.Player.ID), "Grace", Requester{}); err != nil || got != "Grace" || asking.times != 0 {
 		t.Errorf("%q, %v; the ledger was asked %d times who it is", got, err, asking.times)
 	}
-	s.tie("op:1", g.Player.ID)
-	if got, err := r.Rename(t.Context(), player("op:1"), "Eva", Asker{}); err != nil || got != "Eva" || asking.times != 1 || s.players[[2]string{game, g.Player.ID}].Nickname != "Eva" {
+	s.link("op:1", g.Player.ID)
+	if got, err := r.Rename(t.Context(), player("op:1"), "Eva", Requester{}); err != nil || got != "Eva" || asking.times != 1 || s.players[[2]string{game, g.Player.ID}].Nickname != "Eva" {
 		t.Errorf("by an account: %q, %v; the ledger was asked %d times who it is", got, err, asking.times)
 	}
-	s.tie("op:1", "")
-	if _, err := r.Rename(t.Context(), player("op:1"), "Ida", Asker{}); !errors.Is(err, ErrErased) {
+	s.link("op:1", "")
+	if _, err := r.Rename(t.Context(), player("op:1"), "Ida", Requester{}); !errors.Is(err, ErrErased) {
 		t.Errorf("an erased one: %v", err)
 	}
 	host := player(g.Player.ID)
 	host.Role = RoleHost
-	if _, err := r.Rename(t.Context(), host, "Ida", Asker{}); !errors.Is(err, ErrNotPlayer) {
+	if _, err := r.Rename(t.Context(), host, "Ida", Requester{}); !errors.Is(err, ErrNotPlayer) {
 		t.Errorf("a host: %v", err)
 	}
 }

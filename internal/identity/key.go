@@ -13,7 +13,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// The algorithms that tokens are signed by.
+// The algorithms of tokens.
 const (
 	HS256 = "HS256" // HMAC with SHA-256 (RFC 7518)
 	EdDSA = "EdDSA" // Ed25519 (RFC 8037)
@@ -29,30 +29,30 @@ type Key struct {
 	ID        string
 	Alg       string
 	Secret    []byte
-	CreatedAt int64 // epoch ms by the store's clock; 0: of a configured key
+	CreatedAt int64 // epoch ms by the store's clock; 0 for a configured key
 }
 
-// ReadKey makes a key of a configured file's bytes, less one trailing newline,
-// and says what is wrong with them.
+// ReadKey reads a configured key file, without one trailing newline. Its error says
+// what is wrong with the file.
 func ReadKey(id, alg string, file []byte) (Key, error) {
 	k := Key{ID: id, Alg: alg, Secret: bytes.Clone(bytes.TrimSuffix(file, []byte("\n")))}
 	_, err := k.open()
 	return k, err
 }
 
-// newKey draws a secret for HS256.
+// newKey generates a secret for HS256.
 func newKey() Key {
 	secret := make([]byte, minSecret)
 	rand.Read(secret) // never fails
 	return Key{ID: "k_" + rand.Text()[:12], Alg: HS256, Secret: secret}
 }
 
-// signer is a key ready for use; sign is nil for one that only verifies.
+// signer is a parsed key; sign is nil if the key can only verify.
 type signer struct {
 	id           string
 	method       jwt.SigningMethod
 	verify, sign any
-	since        int64 // epoch ms: signs from then on
+	since        int64 // the key signs from this time on, epoch ms
 	createdAt    int64
 }
 
@@ -65,7 +65,7 @@ func (k Key) open() (signer, error) {
 		return signer{}, fmt.Errorf("key %q: %w", k.ID, err)
 	}
 	if s.createdAt = k.CreatedAt; k.CreatedAt != 0 {
-		s.since = k.CreatedAt + SettleIn.Milliseconds()
+		s.since = k.CreatedAt + SigningDelay.Milliseconds()
 	}
 	return s, nil
 }
@@ -86,9 +86,9 @@ func (k Key) read() (signer, error) {
 	return signer{}, fmt.Errorf("unknown alg %q: %s or %s", k.Alg, HS256, EdDSA)
 }
 
-// holdsPublicKey says whether a secret is, or contains, what others may know: a PEM
-// block anywhere, an OpenSSH public key, or a public key or certificate as DER or as
-// base64 of that.
+// holdsPublicKey returns true if a secret is, or contains, something public. That is a
+// PEM block anywhere, an OpenSSH public key, or a public key or certificate in DER or
+// base64 of it.
 func holdsPublicKey(secret []byte) bool {
 	text := bytes.TrimSpace(bytes.TrimPrefix(secret, []byte("\xef\xbb\xbf")))
 	if bytes.Contains(text, []byte("-----BEGIN")) || bytes.HasPrefix(text, []byte("ssh-")) || bytes.HasPrefix(text, []byte("ecdsa-")) {

@@ -127,7 +127,7 @@ func TestOpenTokensRefuses(t *testing.T) {
 	down.down = true
 	tests := []struct {
 		name       string
-		store      *store
+		store      *fakeStore
 		configured map[string][]Key
 		want       string
 	}{

@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// Keys keeps generated keys; game "" holds the server's own. AddKeyIfNone
-// keeps a key if the game has none: of several nodes that start at once one
-// wins, and all read the same keys afterwards.
+// Keys stores generated keys; game "" holds the server's own. AddKeyIfNone adds a key
+// if the game has none: of several nodes that start at once one succeeds, and all read
+// the same keys afterwards.
 type Keys interface {
 	Keys(ctx context.Context, game string) ([]Key, error) // oldest first
 	AddKeyIfNone(ctx context.Context, game string, k Key) error
-	// AddKey keeps one more key; ErrManyKeys.
+	// AddKey adds one more key; ErrTooManyKeys.
 	AddKey(ctx context.Context, game string, k Key) error
-	// RetireKey forgets a key; ErrNoKey, or ErrKeyInUse where none is left that
-	// has been kept for settleIn ms.
+	// RetireKey deletes a key. Errors are ErrNoKey, and ErrKeyInUse if no other key has
+	// been stored for settleIn ms.
 	RetireKey(ctx context.Context, game, id string, settleIn int64) error
 }
 
-// serverKeys is the place of the server's own key among those of games.
+// serverKeys is the game name under which the server's own keys are stored.
 const serverKeys = ""
 
-// SettleIn is how long a kept key only verifies before it signs: by then every
+// SigningDelay is how long a stored key only verifies before it signs. By then every
 // node has read it.
-const SettleIn = 10 * time.Second
+const SigningDelay = 10 * time.Second
 
-// keyring holds the keys of each game in their order: the first that can sign
-// does, and has settled in. It is not changed once made.
+// keyring holds the keys of each game in order. The first key that can sign, and is
+// past SigningDelay, signs. It is not changed after it is made.
 type keyring map[string][]signer
 
-// openKeys opens the configured keys of each game; a game without any has one
-// generated, and so has the server.
+// openKeys reads the configured keys of each game. It generates a key for each game
+// without one, and for the server.
 func openKeys(ctx context.Context, games []string, configured map[string][]Key, store Keys) (keyring, error) {
 	ring := keyring{}
 	for _, game := range append([]string{serverKeys}, games...) {
 		keys := configured[game]
 		if game == serverKeys || len(keys) == 0 {
 			var err error
-			if keys, err = keptKeys(ctx, game, store); err != nil {
+			if keys, err = storedKeys(ctx, game, store); err != nil {
 				return nil, fmt.Errorf("identity: keys of %q: %w", game, err)
 			}
 		}
@@ -51,8 +51,8 @@ func openKeys(ctx context.Context, games []string, configured map[string][]Key, 
 	return ring, nil
 }
 
-// keptKeys are those of the store, the newest first, as it is to sign.
-func keptKeys(ctx context.Context, game string, store Keys) ([]Key, error) {
+// storedKeys returns the keys of the store, newest first, since the newest one signs.
+func storedKeys(ctx context.Context, game string, store Keys) ([]Key, error) {
 	keys, err := store.Keys(ctx, game)
 	if err == nil && len(keys) == 0 {
 		if err = store.AddKeyIfNone(ctx, game, newKey()); err == nil {
@@ -88,7 +88,7 @@ func (r keyring) games() []string {
 	return games
 }
 
-// has says whether the game is known; the server's own place is no game.
+// has returns true if the game is known; serverKeys is no game.
 func (r keyring) has(game string) bool {
 	return game != serverKeys && len(r[game]) > 0
 }
@@ -102,8 +102,8 @@ func (r keyring) find(game, id string) (signer, bool) {
 	return signer{}, false
 }
 
-// signing is the key that signs at an instant, epoch ms: of kept keys that none
-// of has settled in yet the oldest does.
+// signing returns the key that signs at a time, epoch ms. If all stored keys are newer
+// than SigningDelay, the oldest one signs.
 func (r keyring) signing(game string, now int64) (signer, error) {
 	var last signer
 	for _, s := range r[game] {
@@ -121,11 +121,11 @@ func (r keyring) signing(game string, now int64) (signer, error) {
 	return signer{}, fmt.Errorf("%w: %q has public keys only; mint its tokens where the private key is", ErrCannotSign, game)
 }
 
-// liveKeys are the keys in force. Safe for concurrent use.
-type liveKeys struct{ ring atomic.Pointer[keyring] }
+// currentKeys holds the keys in use. It is safe for concurrent use.
+type currentKeys struct{ ring atomic.Pointer[keyring] }
 
-func (k *liveKeys) now() keyring { return *k.ring.Load() }
+func (k *currentKeys) now() keyring { return *k.ring.Load() }
 
-func (k *liveKeys) has(game string) bool { return k.now().has(game) }
+func (k *currentKeys) has(game string) bool { return k.now().has(game) }
 
-func (k *liveKeys) games() []string { return k.now().games() }
+func (k *currentKeys) games() []string { return k.now().games() }

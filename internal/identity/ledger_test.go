@@ -36,7 +36,7 @@ func measuredNode(t testing.TB, l *ledger.Ledger, metrics prometheus.Registerer)
 		t.Fatal(err)
 	}
 	return identity.Open(identity.Config{
-		Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(), Logger: slog.New(slog.DiscardHandler),
+		Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(), Logger: slog.New(slog.DiscardHandler),
 		Registry: metrics,
 	})
 }
@@ -77,7 +77,7 @@ func TestNodesOnOneLedger(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the other node refuses the token: %v", err)
 		}
-		if name, err := b.Rename(t.Context(), c, "Grace", identity.Asker{}); err != nil || name != "Grace" {
+		if name, err := b.Rename(t.Context(), c, "Grace", identity.Requester{}); err != nil || name != "Grace" {
 			t.Errorf("rename: %q, %v", name, err)
 		}
 		_, err = a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret + "2", Nickname: "grace"})
@@ -86,10 +86,10 @@ func TestNodesOnOneLedger(t *testing.T) {
 			t.Errorf("a nickname that the other node gave out: %v", err)
 		}
 		later := node(t, l)
-		if got, err := later.Available(t.Context(), demo, "Grace", identity.Asker{}); err != nil || got.Available {
+		if got, err := later.Available(t.Context(), demo, "Grace", identity.Requester{}); err != nil || got.Available {
 			t.Errorf("a node that starts later: %+v, %v", got, err)
 		}
-		if got, err := later.Available(t.Context(), demo, "Ada", identity.Asker{}); err != nil || !got.Available {
+		if got, err := later.Available(t.Context(), demo, "Ada", identity.Requester{}); err != nil || !got.Available {
 			t.Errorf("the former nickname: %+v, %v", got, err)
 		}
 	})
@@ -172,7 +172,7 @@ func TestNodesFollowEachOther(t *testing.T) {
 		has(b, 1)
 		c, err := b.Verify(t.Context(), ada.Token)
 		if err == nil {
-			_, err = b.Rename(t.Context(), c, "Grace", identity.Asker{})
+			_, err = b.Rename(t.Context(), c, "Grace", identity.Requester{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +187,7 @@ func TestNodesFollowEachOther(t *testing.T) {
 		if got := later.value(t, "builds_total"); got != -1 {
 			t.Errorf("%v views built", got)
 		}
-		if got, err := later.Available(t.Context(), demo, "Ada", identity.Asker{}); err != nil || !got.Available {
+		if got, err := later.Available(t.Context(), demo, "Ada", identity.Requester{}); err != nil || !got.Available {
 			t.Errorf("the former name: %+v, %v", got, err)
 		}
 		if mistaken, taken := later.value(t, "lookups_total", "false_positive"), later.value(t, "lookups_total", "taken"); mistaken != 1 || taken != 0 {

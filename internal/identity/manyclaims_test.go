@@ -20,29 +20,29 @@ func TestManyClaimsAgainstTheory(t *testing.T) {
 	c.firstNames = first
 	r := Open(c)
 	read(t, r)
-	k, expected := r.known[game], 0.0
+	k, expected := r.views[game], 0.0
 	for i := range claims {
 		n := nickname.Name{Display: "x", Skeleton: strconv.Itoa(i * 7919)}
-		f := k.serving.Load()
+		f := k.active.Load()
 		expected += f.TheoreticalRate(f.Len())
-		free, err := r.free(t.Context(), game, n)
+		free, err := r.isFree(t.Context(), game, n)
 		if err != nil || !free {
 			t.Fatalf("claim %d: free %v, %v", i, free, err)
 		}
 		s.names[[2]string{game, n.Skeleton}] = "p_somebody"
 		k.add(n)
-		if k.full() {
-			r.follower.orderFull()
-			r.follower.buildOrdered(t.Context(), map[string]time.Time{})
+		if k.isFull() {
+			r.replicator.requestLargerViews()
+			r.replicator.buildRequested(t.Context(), map[string]time.Time{})
 		}
 	}
-	if got, spread := float64(k.answers[mistaken].Load()), 5*math.Sqrt(expected); math.Abs(got-expected) > spread || got == 0 {
+	if got, spread := float64(k.lookups[mistaken].Load()), 5*math.Sqrt(expected); math.Abs(got-expected) > spread || got == 0 {
 		t.Errorf("%v of %d mistaken, theory says %.0f±%.0f", got, claims, expected, spread)
 	}
-	if got := int64(s.asked); got != k.answers[mistaken].Load() || k.answers[notIn].Load()+got != claims {
-		t.Errorf("%d queries, %d mistaken, %d not in it", got, k.answers[mistaken].Load(), k.answers[notIn].Load())
+	if got := int64(s.asked); got != k.lookups[mistaken].Load() || k.lookups[notIn].Load()+got != claims {
+		t.Errorf("%d queries, %d mistaken, %d not in it", got, k.lookups[mistaken].Load(), k.lookups[notIn].Load())
 	}
-	if f := k.serving.Load(); f.Cap() != 8*first || s.builds != 4 {
+	if f := k.active.Load(); f.Cap() != 8*first || s.builds != 4 {
 		t.Errorf("made for %d names after %d builds", f.Cap(), s.builds)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// refusals are what a token is refused for, by their labels; the first that fits
-// holds.
+// refusals are the reasons for refusing a token, with their labels; the first match
+// counts.
 var refusals = []struct {
 	label string
 	is    error
@@ -20,7 +20,7 @@ var refusals = []struct {
 	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
 }
 
-// refusalOf is the label of a refusal; "" for what is none.
+// refusalOf returns the label of a refusal, "" for another error.
 func refusalOf(err error) string {
 	for _, r := range refusals {
 		if errors.Is(err, r.is) {
@@ -30,7 +30,7 @@ func refusalOf(err error) string {
 	return ""
 }
 
-// newRefused counts refused tokens.
+// newRefused makes the counter of refused tokens.
 func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
 	refused := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_token_refusals_total", Help: "Tokens that this node refused, by reason.",
@@ -41,15 +41,15 @@ func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
 	return refused
 }
 
-type barMetrics struct {
+type revocationMetrics struct {
 	known    *prometheus.GaugeVec
 	failures prometheus.Counter
-	readAt   atomic.Int64 // epoch ms, the last time that all changes were known
+	readAt   atomic.Int64 // when all changes were last known, epoch ms
 }
 
-func newBarMetrics(r prometheus.Registerer, now func() int64) *barMetrics {
+func newRevocationMetrics(r prometheus.Registerer, now func() int64) *revocationMetrics {
 	on := promauto.With(r)
-	m := &barMetrics{
+	m := &revocationMetrics{
 		known: on.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "laststand_bans", Help: "Bans, revocations and erasures in force that this node knows, by kind.",
 		}, []string{"kind"}),
@@ -60,12 +60,12 @@ func newBarMetrics(r prometheus.Registerer, now func() int64) *barMetrics {
 	on.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_bans_lag_seconds", Help: "Time since this node last knew all bans and revocations.",
 	}, func() float64 { return float64(now()-m.readAt.Load()) / 1000 })
-	m.know(nil)
+	m.setCounts(nil)
 	return m
 }
 
-func (m *barMetrics) know(counts map[BarKind]int) {
-	for _, kind := range BarKinds() {
+func (m *revocationMetrics) setCounts(counts map[RevocationKind]int) {
+	for _, kind := range RevocationKinds() {
 		m.known.WithLabelValues(string(kind)).Set(float64(counts[kind]))
 	}
 }

@@ -63,7 +63,7 @@ func example(t *testing.T, language string) string {
 func asDocumented(t *testing.T, keys ...identity.Key) *identity.Tokens {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
-		Games: []string{demo}, Keys: nobodys{}, Now: func() int64 { return now }, Configured: map[string][]identity.Key{demo: keys},
+		Games: []string{demo}, Keys: emptyKeyStore{}, Now: func() int64 { return now }, Configured: map[string][]identity.Key{demo: keys},
 		Rules: map[string]identity.TokenRules{demo: {Audience: "quiz.example", MaxTTL: 24 * time.Hour}},
 	})
 	if err != nil {
@@ -73,14 +73,14 @@ func asDocumented(t *testing.T, keys ...identity.Key) *identity.Tokens {
 }
 
 // nobodys keeps the server's own key and forgets the rest.
-type nobodys struct{}
+type emptyKeyStore struct{}
 
-func (nobodys) Keys(context.Context, string) ([]identity.Key, error) {
+func (emptyKeyStore) Keys(context.Context, string) ([]identity.Key, error) {
 	return []identity.Key{{ID: "own", Alg: identity.HS256, Secret: []byte(shared)}}, nil
 }
-func (nobodys) AddKeyIfNone(context.Context, string, identity.Key) error { return nil }
-func (nobodys) AddKey(context.Context, string, identity.Key) error       { return nil }
-func (nobodys) RetireKey(context.Context, string, string, int64) error   { return nil }
+func (emptyKeyStore) AddKeyIfNone(context.Context, string, identity.Key) error { return nil }
+func (emptyKeyStore) AddKey(context.Context, string, identity.Key) error       { return nil }
+func (emptyKeyStore) RetireKey(context.Context, string, string, int64) error   { return nil }
 
 func accepted(t *testing.T, tokens *identity.Tokens, token string) {
 	t.Helper()

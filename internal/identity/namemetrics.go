@@ -9,34 +9,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// answer is what a view says of a name, and whether it was right.
-type answer int
+// lookupResult is what a view returned for a name, and whether that was right.
+type lookupResult int
 
 const (
-	unready  answer = iota // there is no view yet
-	notIn                  // it is not in the view, and free
-	late                   // it is not in the view, but taken: claimed elsewhere a moment ago
-	taken                  // it is in the view, and taken
-	mistaken               // it is in the view, but free
-	mayBe                  // it is in the view; the ledger has still to be asked
-	answers  = mayBe
+	unready       lookupResult = iota // the view is not loaded yet
+	notIn                             // not in the view, and free
+	late                              // not in the view, but taken: claimed at another node a moment ago
+	taken                             // in the view, and taken
+	mistaken                          // in the view, but free
+	mayBe                             // in the view; the ledger is not asked yet
+	lookupResults = mayBe
 )
 
-func (a answer) String() string {
+func (a lookupResult) String() string {
 	return [...]string{"unready", "absent", "late", "taken", "false_positive", "maybe"}[a]
 }
 
-// reason is why a view is built anew.
+// reason is why a view is rebuilt.
 type reason string
 
 const (
-	byStart reason = "start"
-	bySize  reason = "full"
-	byStale reason = "stale"
-	byClock reason = "clock" // the ledger's clock was set back
+	reasonStart reason = "start"
+	reasonFull  reason = "full"
+	reasonStale reason = "stale"
+	reasonClock reason = "clock" // the ledger's clock was set back
 )
 
-// What becomes of snapshots.
+// The outcomes of loading and saving snapshots.
 const (
 	saved   = "saved"
 	unsaved = "failed"
@@ -45,21 +45,21 @@ const (
 	broken  = "broken"
 	newer   = "version"
 	foreign = "foreign" // of another ledger, game or rules
-	ahead   = "ahead"   // it has followed the ledger further than the ledger's clock has come
+	ahead   = "ahead"   // its watermark is later than the ledger's clock
 )
 
-// nameMetrics shows the views of all games.
+// nameMetrics exports the views of all games.
 type nameMetrics struct {
-	known     map[string]*knownNames
+	views     map[string]*nameView
 	rebuilds  *prometheus.CounterVec
 	snapshots *prometheus.CounterVec
 	failures  prometheus.Counter
 }
 
-func newNameMetrics(r prometheus.Registerer, known map[string]*knownNames, age func() time.Duration) *nameMetrics {
+func newNameMetrics(r prometheus.Registerer, known map[string]*nameView, age func() time.Duration) *nameMetrics {
 	on := promauto.With(r)
 	m := &nameMetrics{
-		known: known,
+		views: known,
 		rebuilds: on.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_name_filter_builds_total", Help: "Name filters built from the ledger, by reason.",
 		}, []string{"game", "reason"}),
@@ -80,15 +80,15 @@ func newNameMetrics(r prometheus.Registerer, known map[string]*knownNames, age f
 }
 
 var (
-	filterLookups = described("lookups_total", "Look-ups of names by result: absent (free, no query), taken, false_positive (free, after a query), late (just claimed elsewhere), unready (no filter yet).", "answer")
-	filterNames   = described("names", "Names in the filter, including stale ones.")
-	filterCap     = described("capacity", "Names that the filter is sized for.")
-	filterBytes   = described("size_bytes", "Memory of the filter.")
-	filterStale   = described("stale_names", "Names in the filter that no player has any more, at the last count.")
-	filterRates   = described("false_positive_ratio", "Share of free names for which the filter needs a query: measured since the start, and estimated from its fill.", "by")
+	filterLookups = newDesc("lookups_total", "Look-ups of names by result: absent (free, no query), taken, false_positive (free, after a query), late (just claimed elsewhere), unready (no filter yet).", "answer")
+	filterNames   = newDesc("names", "Names in the filter, including stale ones.")
+	filterCap     = newDesc("capacity", "Names that the filter is sized for.")
+	filterBytes   = newDesc("size_bytes", "Memory of the filter.")
+	filterStale   = newDesc("stale_names", "Names in the filter that no player has any more, at the last count.")
+	filterRates   = newDesc("false_positive_ratio", "Share of free names for which the filter needs a query: measured since the start, and estimated from its fill.", "by")
 )
 
-func described(name, help string, labels ...string) *prometheus.Desc {
+func newDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("laststand_name_filter_"+name, help, append([]string{"game"}, labels...), nil)
 }
 
@@ -101,17 +101,17 @@ func (m *nameMetrics) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (m *nameMetrics) Collect(to chan<- prometheus.Metric) {
-	for _, game := range slices.Sorted(maps.Keys(m.known)) {
-		k := m.known[game]
+	for _, game := range slices.Sorted(maps.Keys(m.views)) {
+		k := m.views[game]
 		gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{game}, labels...)...)
 		}
-		for a := range answers {
-			to <- prometheus.MustNewConstMetric(filterLookups, prometheus.CounterValue, float64(k.answers[a].Load()), game, a.String())
+		for a := range lookupResults {
+			to <- prometheus.MustNewConstMetric(filterLookups, prometheus.CounterValue, float64(k.lookups[a].Load()), game, a.String())
 		}
-		gauge(filterRates, k.measured(), "measured")
+		gauge(filterRates, k.falsePositiveRatio(), "measured")
 		gauge(filterStale, float64(k.stale.Load()))
-		f := k.serving.Load()
+		f := k.active.Load()
 		if f == nil {
 			continue
 		}
@@ -122,12 +122,12 @@ func (m *nameMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// measured is the share of free names looked up that the view said "perhaps" to;
-// 0 before any.
-func (k *knownNames) measured() float64 {
-	wrong := float64(k.answers[mistaken].Load())
+// falsePositiveRatio returns the share of free names that the view said may exist; 0
+// before any.
+func (k *nameView) falsePositiveRatio() float64 {
+	wrong := float64(k.lookups[mistaken].Load())
 	if wrong == 0 {
 		return 0
 	}
-	return wrong / (wrong + float64(k.answers[notIn].Load()))
+	return wrong / (wrong + float64(k.lookups[notIn].Load()))
 }

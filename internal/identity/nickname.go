@@ -7,91 +7,92 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Availability says whether a nickname is free, and if not, which three others
-// are; none where three could not be found.
+// Availability says whether a nickname is free. If not, it has three free ones, or none
+// if three could not be found.
 type Availability struct {
-	Nickname    string // as it would be shown
+	Nickname    string // as it is displayed
 	Available   bool
 	Suggestions []string
 }
 
-// Available says whether an asker could claim a nickname in a game, to the
-// knowledge of this node: only a claim decides. Errors wrap ErrNoGame,
-// nickname.ErrInvalid or, where it could tell by rules of before only, ErrOldRules.
-func (r *Registry) Available(ctx context.Context, game, wish string, who Asker) (Availability, error) {
+// Available returns whether a requester could claim a nickname, as far as this node
+// knows: only a claim decides. Errors are ErrNoGame, nickname.ErrInvalid, and
+// ErrOldRules if this node's rules are too old to tell.
+func (r *Registry) Available(ctx context.Context, game, requested string, requester Requester) (Availability, error) {
 	if !r.keys.has(game) {
 		return Availability{}, ErrNoGame
 	}
-	if r.old.Load() {
-		return Availability{}, r.spelt(ctx, game, ErrOldRules)
+	if r.outdated.Load() {
+		return Availability{}, r.countOutdated(ctx, game, ErrOldRules)
 	}
-	n, err := r.wish(game, wish)
+	n, err := r.parseName(game, requested)
 	if err != nil {
 		return Availability{}, err
 	}
-	free, err := r.free(ctx, game, n)
+	free, err := r.isFree(ctx, game, n)
 	if err != nil {
 		return Availability{}, err
 	}
-	a := Availability{Nickname: n.Display, Available: free && !r.keptForOthers(ctx, game, n, who)}
+	a := Availability{Nickname: n.Display, Available: free && !r.isReservedForOthers(ctx, game, n, requester)}
 	if !a.Available {
-		a.Suggestions, err = r.suggest(ctx, game, n, who)
+		a.Suggestions, err = r.suggest(ctx, game, n, requester)
 	}
 	return a, err
 }
 
-// Rename claims a nickname for the player that claims speak of, frees the old
-// one and gives the new one as it is shown. Where the subject of the claims is the
-// player's own id that is one statement, and that nobody bars the player has been
-// seen to by Ensure. Errors wrap those of Ensure, nickname.ErrInvalid or ErrNicknameTaken (a *TakenError).
-func (r *Registry) Rename(ctx context.Context, c Claims, wish string, who Asker) (string, error) {
-	if err := r.plays(c); err != nil {
+// Rename claims a nickname for the player of the claims, frees the old one, and returns
+// the new one as it is displayed. If the subject is the player's own id, this takes one
+// statement: the ledger's Rename finds the player, and Ensure has checked revocations
+// before. Errors are those of Ensure, nickname.ErrInvalid, and ErrNicknameTaken (a
+// *TakenError).
+func (r *Registry) Rename(ctx context.Context, c Claims, requested string, requester Requester) (string, error) {
+	if err := r.checkPlayerRole(c); err != nil {
 		return "", err
 	}
-	who.Player = c.Subject
-	n, err := r.claimable(ctx, c.Game, wish, who)
+	requester.Player = c.Subject
+	n, err := r.checkClaimable(ctx, c.Game, requested, requester)
 	if err != nil {
 		return "", err
 	}
 	err = r.Names.Rename(ctx, c.Game, c.Subject, n.Display, n.Skeleton)
-	if errors.Is(err, ErrNotFound) { // no player yet, or an account's, or none any more
+	if errors.Is(err, ErrNotFound) { // no player yet, a linked account, or erased
 		p, refusal := r.Ensure(ctx, c)
 		if refusal != nil {
 			return "", refusal
 		}
-		who.Player = p.ID
+		requester.Player = p.ID
 		err = r.Names.Rename(ctx, c.Game, p.ID, n.Display, n.Skeleton)
 	}
-	return r.renamed(ctx, c.Game, n, who, err)
+	return r.finishRename(ctx, c.Game, n, requester, err)
 }
 
-// renamed is what became of a claim.
-func (r *Registry) renamed(ctx context.Context, game string, n nickname.Name, who Asker, err error) (string, error) {
-	known := r.known[game]
+// finishRename updates the view after a claim and returns its result.
+func (r *Registry) finishRename(ctx context.Context, game string, n nickname.Name, requester Requester, err error) (string, error) {
+	known := r.views[game]
 	if errors.Is(err, ErrNicknameTaken) {
 		known.add(n)
-		return "", r.taken(ctx, game, n, who, reasonTaken)
+		return "", r.takenError(ctx, game, n, requester, reasonTaken)
 	}
 	if err != nil {
-		return "", r.spelt(ctx, game, err)
+		return "", r.countOutdated(ctx, game, err)
 	}
 	if known.addSkeleton(n.Skeleton) {
-		known.stale.Add(1) // the former one
+		known.stale.Add(1) // the former name
 	}
 	return n.Display, nil
 }
 
-// free asks the ledger only about nicknames that the view does not rule out.
-func (r *Registry) free(ctx context.Context, game string, n nickname.Name) (bool, error) {
-	known := r.known[game]
-	seen := known.look(n)
+// isFree asks the ledger only about nicknames that may be in the view.
+func (r *Registry) isFree(ctx context.Context, game string, n nickname.Name) (bool, error) {
+	known := r.views[game]
+	seen := known.lookUp(n)
 	if seen == notIn {
-		known.learn(seen, false)
+		known.countLookup(seen, false)
 		return true, nil
 	}
 	taken, err := r.Names.NicknameTaken(ctx, game, n.Skeleton)
 	if err == nil {
-		known.learn(seen, taken)
+		known.countLookup(seen, taken)
 	}
 	return !taken, err
 }

@@ -18,68 +18,67 @@ type Player struct {
 	Totals   leaderboard.Aggregates
 }
 
-// NewPlayer is a player to be.
+// NewPlayer is a player to create.
 type NewPlayer struct {
 	Game, ID   string
 	DeviceHash string // of a guest's secret; "": known by ID alone
 	Nickname   string
-	Skeleton   string // what the nickname claims, alone in the game
-	At         int64  // JoinedAt
+	Skeleton   string // what the nickname claims; unique in the game
+	At         int64  // Player.JoinedAt
 }
 
-// Players keeps players. Both Create and Ensure give the known one of that
-// device or id, else make one: one only, however many calls there are at once;
-// an error is ErrNicknameTaken where the skeleton is another's, ErrOldRules where
-// skeletons are reckoned by newer rules, ErrErased where the id is that of one who
-// has been erased.
+// Players stores players. CreateGuest and EnsurePlayer return the player of the device
+// or id if there is one, else create one. Concurrent calls create only one. Errors are
+// ErrNicknameTaken if another has the skeleton, ErrOldRules if the ledger's rules are
+// newer, and ErrErased for the id of an erased player.
 type Players interface {
-	// Known gives the player whom a token's subject speaks for, by its own id or
-	// as an account: ErrNotFound, ErrErased.
+	// Known returns the player of a token's subject, which is the player's id or a
+	// linked account. Errors are ErrNotFound and ErrErased.
 	Known(ctx context.Context, game, subject string) (Player, error)
 	CreateGuest(ctx context.Context, p NewPlayer) (_ Player, created bool, err error)
 	EnsurePlayer(ctx context.Context, p NewPlayer) (_ Player, created bool, err error)
-	// Player gives a player, or ErrNotFound.
+	// Player returns a player, or ErrNotFound.
 	Player(ctx context.Context, game, id string) (Player, error)
 }
 
-// Accounts keeps whose accounts guests are, and who is no more.
+// Accounts stores the accounts of guests, and erases players.
 type Accounts interface {
-	// Tie has an account's id speak for a guest from now on, again and again:
-	// ErrAccountTaken where it speaks for another, is a guest or has results of its
-	// own, or the guest another account; ErrNotGuest, ErrNotFound, and ErrBadAccount
-	// for an account that has been erased. A player that the
-	// account has been, without results, is no more then.
-	Tie(ctx context.Context, game, guest, account string) error
-	// Untie has the account of a guest, named by the id of either, speak for nobody:
-	// ErrNoAccount.
-	Untie(ctx context.Context, game, id string) (account string, err error)
-	// Erase has a player be no more, and all that speaks for it: ErrNotFound.
+	// LinkAccount makes an account stand for a guest; it may be repeated. It returns
+	// ErrAccountTaken if the account is linked elsewhere, is a guest or has results of
+	// its own, or if the guest has another account. It returns ErrBadAccount for an
+	// erased account, ErrNotGuest, or ErrNotFound. A player of the account without
+	// results is deleted.
+	LinkAccount(ctx context.Context, game, guest, account string) error
+	// UnlinkAccount unlinks the account of a guest; id is of either. It returns
+	// ErrNoAccount if there is none.
+	UnlinkAccount(ctx context.Context, game, id string) (account string, err error)
+	// Erase deletes a player with its devices and account: ErrNotFound.
 	Erase(ctx context.Context, game, player string) error
 }
 
-// Devices keeps by which secrets guests are known. Who has its tokens revoked has
-// no device any more.
+// Devices stores the device secrets of guests, as hashes. A guest whose tokens are
+// revoked has no device any more.
 type Devices interface {
-	// Guest gives the player of a device, or ErrNotFound.
+	// Guest returns the player of a device, or ErrNotFound.
 	Guest(ctx context.Context, game, deviceHash string) (Player, error)
-	// RotateDevice puts a device in place of another of a player, again and again:
-	// ErrWrongDevice where the player has neither, ErrBadDevice where the new one is
-	// another's.
+	// RotateDevice replaces the device of a player; it may be repeated. It returns
+	// ErrWrongDevice if the player has neither device, and ErrBadDevice if the new one
+	// belongs to another player.
 	RotateDevice(ctx context.Context, game, player, from, to string) error
-	// ResetDevice gives a guest, named by its id or its account's, a device in place
-	// of any other: ErrNotFound, ErrNotGuest.
+	// ResetDevice gives a guest a new device; id is the guest's or the account's.
+	// Errors are ErrNotFound and ErrNotGuest.
 	ResetDevice(ctx context.Context, game, id, deviceHash string) (player string, err error)
 }
 
-// Names keeps the nicknames that players claim by their skeletons: it alone
-// decides whose a nickname is.
+// Names stores the nicknames of players by their skeletons. It alone decides who has a
+// nickname.
 type Names interface {
-	// Rename claims a nickname and frees the old one, in one step;
-	// ErrNicknameTaken, ErrNotFound, ErrOldRules.
+	// Rename claims a nickname and frees the old one, in one step. Errors are
+	// ErrNicknameTaken, ErrNotFound and ErrOldRules.
 	Rename(ctx context.Context, game, id, nickname, skeleton string) error
 	NicknameTaken(ctx context.Context, game, skeleton string) (bool, error)
-	// Respell reckons all skeletons anew that were by other rules than those in
-	// force, and gives how many names have lost theirs to an older one, by game;
-	// ErrOldRules where they are by newer ones.
-	Respell(ctx context.Context) (map[string]int, error)
+	// MigrateSkeletons recomputes all skeletons of older rules. It returns by game how
+	// many names have lost theirs to an older name; ErrOldRules if the ledger's rules
+	// are newer.
+	MigrateSkeletons(ctx context.Context) (map[string]int, error)
 }

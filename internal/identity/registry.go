@@ -10,51 +10,51 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Config is what a registry is made of; all fields are needed where nothing else is said.
+// Config configures a registry. All fields are required unless their comment says
+// otherwise.
 type Config struct {
-	Tokens    *Tokens // whose games and clock are the registry's
-	Players   Players
-	Devices   Devices
-	Names     Names
-	Named     Named
-	Bars      *Bars     // nil: nobody is barred
-	Epoch     string    // of the ledger: a snapshot of another one is worth nothing
-	Snapshots Snapshots // nil: none are kept
-	Logger    *slog.Logger
-	Registry  prometheus.Registerer
+	Tokens      *Tokens // its games and clock are the registry's
+	Players     Players
+	Devices     Devices
+	Names       Names
+	NameSource  NameSource
+	Revocations *Revocations // nil: nobody is banned or revoked
+	Epoch       string       // of the ledger: a snapshot of another epoch is not used
+	Snapshots   Snapshots    // nil: no snapshots
+	Logger      *slog.Logger
+	Registry    prometheus.Registerer
 
-	Words  map[string]*nickname.Words // that no nickname of a game may hold; nil: all may
-	Offers Offers                     // nil: suggestions are kept for nobody
+	Words        map[string]*nickname.Words // refused words of a game's nicknames; nil: none
+	Reservations NameReservations           // nil: suggestions are not reserved
 
-	firstNames int // the size of a game's first filter, for tests
+	firstNames int // size of a game's first filter; set by tests
 }
 
 // Registry knows the players of all games. It is safe for concurrent use.
 type Registry struct {
 	*Tokens
 	Config
-	known    map[string]*knownNames
-	follower *follower
-	wishes   wishMetrics
-	old      atomic.Bool // the ledger's nicknames are spelt by newer rules
+	views      map[string]*nameView
+	replicator *nameReplicator
+	metrics    nicknameMetrics
+	outdated   atomic.Bool // the ledger has nicknames of newer rules than this program
 }
 
-// Open makes the registry of all games. Until Run has read their nicknames,
-// beside serving, each name that is looked at is a question to the ledger.
+// Open makes the registry of all games. Until Run has read their nicknames, each lookup
+// of a name asks the ledger.
 func Open(c Config) *Registry {
-	r := &Registry{Tokens: c.Tokens, Config: c, known: map[string]*knownNames{}, wishes: newWishMetrics(c.Registry)}
+	r := &Registry{Tokens: c.Tokens, Config: c, views: map[string]*nameView{}, metrics: newNicknameMetrics(c.Registry)}
 	for _, game := range c.Tokens.keys.games() {
-		r.known[game] = newKnownNames(game)
+		r.views[game] = newNameView(game)
 	}
-	r.follower = newFollower(c, r.known)
+	r.replicator = newNameReplicator(c, r.views)
 	return r
 }
 
-// Run keeps the views of nicknames in step with what other nodes give out, until
-// ctx ends, and then keeps snapshots of them. It is called once at the most. It
-// logs what fails and tries again. Without it nothing goes wrong but that every
-// look at a nickname is a query.
+// Run keeps the views of nicknames up to date with claims at other nodes until ctx
+// ends, and then saves snapshots. It must be called at most once. It logs failures and
+// retries. Without Run, each lookup of a nickname is a query.
 func (r *Registry) Run(ctx context.Context) error {
-	r.follower.run(ctx)
+	r.replicator.run(ctx)
 	return nil
 }

@@ -5,63 +5,62 @@ import (
 	"fmt"
 )
 
-// KeyShown is what may be told of a key. The one that signs now does so of all
-// of its game; every one verifies.
-type KeyShown struct {
+// KeyInfo is the public part of a key. One key signs all tokens of its game; every key
+// verifies.
+type KeyInfo struct {
 	ID        string `json:"id"`
 	Alg       string `json:"alg"`
 	Signs     bool   `json:"signs"`
-	CreatedAt int64  `json:"created_at,omitempty"` // epoch ms; absent: it is configured
+	CreatedAt int64  `json:"created_at,omitempty"` // epoch ms; absent for a configured key
 }
 
-// KeysOf lists the keys of a game, "" the server's own, the first to sign first.
-func (t *Tokens) KeysOf(game string) []KeyShown {
-	keys := t.keys.now()
-	signing, _ := keys.signing(game, t.now()) // none, if all only verify
-	var shown []KeyShown
-	for _, s := range keys[game] {
-		shown = append(shown, KeyShown{ID: s.id, Alg: s.method.Alg(), Signs: s.id == signing.id, CreatedAt: s.createdAt})
+// ListKeys returns the keys of a game, "" for the server's own, the first to sign
+// first.
+func (t *Tokens) ListKeys(game string) []KeyInfo {
+	ring := t.keys.now()
+	signing, _ := ring.signing(game, t.now()) // none if all keys only verify
+	var keys []KeyInfo
+	for _, s := range ring[game] {
+		keys = append(keys, KeyInfo{ID: s.id, Alg: s.method.Alg(), Signs: s.id == signing.id, CreatedAt: s.createdAt})
 	}
-	return shown
+	return keys
 }
 
-// RotateKey keeps one more key of a game, "" the server's own, which signs
-// once SettleIn has passed; the others go on verifying. ErrKeysOfFiles,
-// ErrManyKeys.
-func (t *Tokens) RotateKey(ctx context.Context, game string) (KeyShown, error) {
-	if t.ofFiles(game) {
-		return KeyShown{}, ErrKeysOfFiles
+// RotateKey adds a key to a game, "" for the server's own. It signs after SigningDelay;
+// the others still verify. Errors are ErrConfiguredKeys and ErrTooManyKeys.
+func (t *Tokens) RotateKey(ctx context.Context, game string) (KeyInfo, error) {
+	if t.hasConfiguredKeys(game) {
+		return KeyInfo{}, ErrConfiguredKeys
 	}
 	k := newKey()
 	if err := t.config.Keys.AddKey(ctx, game, k); err != nil {
-		return KeyShown{}, err
+		return KeyInfo{}, err
 	}
 	if err := t.reload(ctx); err != nil {
-		return KeyShown{}, err
+		return KeyInfo{}, err
 	}
-	for _, shown := range t.KeysOf(game) {
+	for _, shown := range t.ListKeys(game) {
 		if shown.ID == k.ID {
 			return shown, nil
 		}
 	}
-	return KeyShown{}, ErrNoKey // retired meanwhile
+	return KeyInfo{}, ErrNoKey // it was retired in the meantime
 }
 
-// RetireKey forgets a kept key: tokens that it has signed are refused from then
-// on. ErrKeysOfFiles, ErrNoKey, ErrKeyInUse for one without which none could
-// sign.
+// RetireKey deletes a stored key: tokens that it has signed are refused from then on.
+// Errors are ErrConfiguredKeys, ErrNoKey, and ErrKeyInUse if no other key could sign.
 func (t *Tokens) RetireKey(ctx context.Context, game, id string) error {
-	if t.ofFiles(game) {
-		return ErrKeysOfFiles
+	if t.hasConfiguredKeys(game) {
+		return ErrConfiguredKeys
 	}
-	if err := t.config.Keys.RetireKey(ctx, game, id, SettleIn.Milliseconds()); err != nil {
+	if err := t.config.Keys.RetireKey(ctx, game, id, SigningDelay.Milliseconds()); err != nil {
 		return err
 	}
 	return t.reload(ctx)
 }
 
-// Configure puts configured keys of a game in place of the former ones; none:
-// those that are kept are in force. After an error nothing has changed.
+// Configure replaces the configured keys of a game. Without keys the stored ones are
+// used. After an error nothing has changed.
 func (t *Tokens) Configure(ctx context.Context, game string, keys []Key) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()
@@ -87,20 +86,20 @@ func (t *Tokens) setConfigured(game string, keys []Key, some bool) {
 	}
 }
 
-func (t *Tokens) ofFiles(game string) bool {
+func (t *Tokens) hasConfiguredKeys(game string) bool {
 	t.changing.Lock()
 	defer t.changing.Unlock()
 	return len(t.configured[game]) > 0
 }
 
-// reload reads the kept keys again.
+// reload reads the stored keys again.
 func (t *Tokens) reload(ctx context.Context) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()
 	return t.reopen(ctx)
 }
 
-// reopen is called under changing.
+// The caller of reopen holds changing.
 func (t *Tokens) reopen(ctx context.Context) error {
 	keys, err := openKeys(ctx, t.config.Games, t.configured, t.config.Keys)
 	if err != nil {
@@ -110,8 +109,8 @@ func (t *Tokens) reopen(ctx context.Context) error {
 	return nil
 }
 
-// signed reports whether the key that signed a token is still there.
-func (t *Tokens) signed(c Claims) bool {
+// hasKey returns true if the key that signed a token still exists.
+func (t *Tokens) hasKey(c Claims) bool {
 	_, there := t.keys.now().find(c.Game, c.Key)
 	return there
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // clocked are tokens whose clock a test moves.
-func clocked(t *testing.T, s *store, configured map[string][]Key) (*Tokens, *atomic.Int64) {
+func clocked(t *testing.T, s *fakeStore, configured map[string][]Key) (*Tokens, *atomic.Int64) {
 	t.Helper()
 	var clock atomic.Int64
 	clock.Store(start)
@@ -59,7 +59,7 @@ func TestKeysRotate(t *testing.T) {
 		if err := b.reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		clock.Add(SettleIn.Milliseconds())
+		clock.Add(SigningDelay.Milliseconds())
 		after := minted(t, a, c)
 		if key := keyOf(t, b, after); key != made.ID {
 			t.Errorf("signed by %q after it has settled in, want %q", key, made.ID)
@@ -67,7 +67,7 @@ func TestKeysRotate(t *testing.T) {
 		if key := keyOf(t, b, before); key != first {
 			t.Errorf("the former key: %q", key)
 		}
-		if shown := a.KeysOf(c.Game); len(shown) != 2 || !shown[0].Signs || shown[1].Signs || shown[1].ID != first {
+		if shown := a.ListKeys(c.Game); len(shown) != 2 || !shown[0].Signs || shown[1].Signs || shown[1].ID != first {
 			t.Errorf("keys %+v", shown)
 		}
 		if err := a.RetireKey(t.Context(), c.Game, first); err != nil {
@@ -115,7 +115,7 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 		t.Errorf("an unknown game: %v", err)
 	}
 	for _, err := range []error{tokens.RetireKey(t.Context(), game, "k2"), errorOf(tokens.RotateKey(t.Context(), game))} {
-		if !errors.Is(err, ErrKeysOfFiles) {
+		if !errors.Is(err, ErrConfiguredKeys) {
 			t.Errorf("keys of files: %v", err)
 		}
 	}

@@ -9,53 +9,53 @@ import (
 	"laststand/internal/nickname"
 )
 
-// begin takes the snapshots of the views that there are, and orders the others.
-// None serves before catchUp.
-func (f *follower) begin(ctx context.Context) error {
-	clock, err := f.Named.Clock(ctx)
+// loadSnapshots prepares a view from each usable snapshot, and requests a build of the
+// others. No view is active before catchUp.
+func (f *nameReplicator) loadSnapshots(ctx context.Context) error {
+	clock, err := f.NameSource.Clock(ctx)
 	if err != nil {
 		return err
 	}
 	whole := clock
 	for _, game := range f.games() {
-		k := f.known[game]
+		k := f.views[game]
 		filter, watermark := f.load(game, clock)
 		if filter == nil {
-			k.order(byStart)
+			k.requestRebuild(reasonStart)
 			continue
 		}
 		k.prepare(filter)
 		whole = min(whole, watermark)
 	}
-	f.whole.Store(whole)
+	f.watermark.Store(whole)
 	return nil
 }
 
-// catchUp reads what was claimed since the oldest snapshot, and has the views
-// serve that there are.
-func (f *follower) catchUp(ctx context.Context) error {
-	if err := f.readWhole(ctx); err != nil {
+// catchUp reads what was claimed since the oldest snapshot, and activates the prepared
+// views.
+func (f *nameReplicator) catchUp(ctx context.Context) error {
+	if err := f.readFull(ctx); err != nil {
 		return err
 	}
-	for _, k := range f.known {
-		if k.ordered() == "" {
-			k.serve()
+	for _, k := range f.views {
+		if k.requestedRebuild() == "" {
+			k.activate()
 		}
 	}
 	return nil
 }
 
-// load reads the snapshot of a game; nil if there is none to be trusted.
-func (f *follower) load(game string, clock int64) (*nickname.Filter, int64) {
+// load reads the snapshot of a game, nil if none can be used.
+func (f *nameReplicator) load(game string, clock int64) (*nickname.Filter, int64) {
 	if f.Snapshots == nil {
 		return nil, 0
 	}
 	filter, stamp, err := f.open(game)
-	outcome := f.judge(game, clock, filter, stamp, err)
+	outcome := f.classify(game, clock, filter, stamp, err)
 	f.metrics.snapshots.WithLabelValues(outcome).Inc()
 	switch outcome {
 	case loaded:
-		f.kept[game] = filter.Len()
+		f.savedSizes[game] = filter.Len()
 		return filter, stamp.Watermark
 	case missing:
 	default:
@@ -64,7 +64,7 @@ func (f *follower) load(game string, clock int64) (*nickname.Filter, int64) {
 	return nil, 0
 }
 
-func (f *follower) open(game string) (*nickname.Filter, nickname.SnapshotInfo, error) {
+func (f *nameReplicator) open(game string) (*nickname.Filter, nickname.SnapshotInfo, error) {
 	r, err := f.Snapshots.Open(game)
 	if err != nil {
 		return nil, nickname.SnapshotInfo{}, err
@@ -73,8 +73,9 @@ func (f *follower) open(game string) (*nickname.Filter, nickname.SnapshotInfo, e
 	return filter, stamp, errors.Join(err, r.Close())
 }
 
-// judge says whether a snapshot is one of this ledger's past, and in our form.
-func (f *follower) judge(game string, clock int64, filter *nickname.Filter, s nickname.SnapshotInfo, err error) string {
+// classify returns whether a snapshot is of this ledger's past and in this program's
+// format.
+func (f *nameReplicator) classify(game string, clock int64, filter *nickname.Filter, s nickname.SnapshotInfo, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return missing
@@ -84,24 +85,24 @@ func (f *follower) judge(game string, clock int64, filter *nickname.Filter, s ni
 		return broken
 	case s.Game != game || s.Epoch != f.Epoch || s.Rules != nickname.RulesVersion || filter.Rate() != filterRate:
 		return foreign
-	case s.Watermark > clock+wholeOverlap.Milliseconds():
+	case s.Watermark > clock+fullReadOverlap.Milliseconds():
 		return ahead
 	}
 	return loaded
 }
 
-// saveAll keeps snapshots of the views that have got names since their last one.
-func (f *follower) saveAll() {
+// saveAll saves a snapshot of each view that has new names.
+func (f *nameReplicator) saveAll() {
 	if f.Snapshots == nil {
 		return
 	}
 	for _, game := range f.games() {
-		filter := f.known[game].serving.Load()
+		filter := f.views[game].active.Load()
 		if filter == nil {
 			continue
 		}
 		size := filter.Len()
-		if kept, has := f.kept[game]; has && kept == size {
+		if kept, has := f.savedSizes[game]; has && kept == size {
 			continue
 		}
 		if err := f.save(game, filter); err != nil {
@@ -109,12 +110,12 @@ func (f *follower) saveAll() {
 			f.Logger.Warn("no snapshot of nicknames could be kept; the next start reads more from the ledger", "game", game, "error", err)
 			continue
 		}
-		f.kept[game] = size
+		f.savedSizes[game] = size
 		f.metrics.snapshots.WithLabelValues(saved).Inc()
 	}
 }
 
-func (f *follower) save(game string, filter *nickname.Filter) error {
-	stamp := nickname.SnapshotInfo{Game: game, Epoch: f.Epoch, Rules: nickname.RulesVersion, Watermark: f.whole.Load()}
+func (f *nameReplicator) save(game string, filter *nickname.Filter) error {
+	stamp := nickname.SnapshotInfo{Game: game, Epoch: f.Epoch, Rules: nickname.RulesVersion, Watermark: f.watermark.Load()}
 	return f.Snapshots.Save(game, func(w io.Writer) error { return filter.Write(w, stamp) })
 }

@@ -16,14 +16,14 @@ import (
 )
 
 // memory keeps snapshots.
-type memory struct {
+type fakeSnapshots struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	down  bool
 	saves int
 }
 
-func (m *memory) Open(game string) (io.ReadCloser, error) {
+func (m *fakeSnapshots) Open(game string) (io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, has := m.files[game]
@@ -33,7 +33,7 @@ func (m *memory) Open(game string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(b)), nil
 }
 
-func (m *memory) Save(game string, write func(io.Writer) error) error {
+func (m *fakeSnapshots) Save(game string, write func(io.Writer) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.down {
@@ -48,16 +48,16 @@ func (m *memory) Save(game string, write func(io.Writer) error) error {
 	return nil
 }
 
-func (m *memory) setDown(down bool) {
+func (m *fakeSnapshots) setDown(down bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.down = down
 }
 
 // kept runs a registry on a store with a name, and gives what it has kept.
-func kept(t *testing.T, s *store) *memory {
+func kept(t *testing.T, s *fakeStore) *fakeSnapshots {
 	t.Helper()
-	m := &memory{files: map[string][]byte{}}
+	m := &fakeSnapshots{files: map[string][]byte{}}
 	s.claim(t, "Ada")
 	_, end := s.run(t, m.config)
 	end()
@@ -67,18 +67,18 @@ func kept(t *testing.T, s *store) *memory {
 	return m
 }
 
-func (m *memory) config(c *Config) { c.Snapshots = m }
+func (m *fakeSnapshots) config(c *Config) { c.Snapshots = m }
 
-func (w *world) snapshots(outcome string) float64 {
-	return testutil.ToFloat64(w.follower.metrics.snapshots.WithLabelValues(outcome))
+func (w *replication) snapshots(outcome string) float64 {
+	return testutil.ToFloat64(w.replicator.metrics.snapshots.WithLabelValues(outcome))
 }
 
 // A start with snapshots reads what was claimed since, and all of nothing.
 func TestAStartFromSnapshots(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		m := kept(t, s)
 		left := s.clock()
-		s.claimAt(t, "Slow", wholeOverlap) // it commits after the stop
+		s.claimAt(t, "Slow", fullReadOverlap) // it commits after the stop
 		time.Sleep(24 * time.Hour)
 		s.claim(t, "Grace")
 		builds := s.tried()
@@ -96,7 +96,7 @@ func TestAStartFromSnapshots(t *testing.T) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if want := left - wholeOverlap.Milliseconds(); s.reads[0] != want {
+		if want := left - fullReadOverlap.Milliseconds(); s.reads[0] != want {
 			t.Errorf("read since %d, want %d", s.reads[0], want)
 		}
 	})
@@ -136,7 +136,7 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 		"other ledger": {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Epoch = "second" })},
 		"other game":   {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Game = other })},
 		"other rules":  {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Rules++ })},
-		"ahead":        {ahead, stamped(func(s *nickname.SnapshotInfo) { s.Watermark += wholeOverlap.Milliseconds() + 1 })},
+		"ahead":        {ahead, stamped(func(s *nickname.SnapshotInfo) { s.Watermark += fullReadOverlap.Milliseconds() + 1 })},
 		"other rate": {foreign, func(t *testing.T, b []byte) []byte {
 			var out bytes.Buffer
 			_, stamp, err := nickname.ReadFilter(bytes.NewReader(b))
@@ -147,13 +147,13 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inTime(t, func(t *testing.T, s *store) {
+			withFakeTime(t, func(t *testing.T, s *fakeStore) {
 				m := kept(t, s)
 				m.files[game] = tt.spoil(t, m.files[game])
 				w, end := s.run(t, m.config)
 				defer end()
-				if w.snapshots(tt.outcome) != 1 || w.snapshots(loaded) != 1 || w.built(byStart) != 1 {
-					t.Errorf("%v %s, %v loaded, built %v times", w.snapshots(tt.outcome), tt.outcome, w.snapshots(loaded), w.built(byStart))
+				if w.snapshots(tt.outcome) != 1 || w.snapshots(loaded) != 1 || w.built(reasonStart) != 1 {
+					t.Errorf("%v %s, %v loaded, built %v times", w.snapshots(tt.outcome), tt.outcome, w.snapshots(loaded), w.built(reasonStart))
 				}
 				w.expect("Ada", true)
 				w.expect("Grace", false)
@@ -165,8 +165,8 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 // Snapshots are kept at a stop and every ten minutes, if there are new names; one
 // that cannot be kept is counted, and tried again.
 func TestSnapshotsAreKeptNowAndThen(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
-		m := &memory{files: map[string][]byte{}}
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
+		m := &fakeSnapshots{files: map[string][]byte{}}
 		w, end := s.run(t, m.config)
 		saves := func(want int, when string) {
 			t.Helper()

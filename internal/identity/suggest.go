@@ -9,13 +9,13 @@ import (
 
 const (
 	suggestions   = 3
-	suggestRounds = 12 // of which the second half makes up names from nothing of the wish
+	suggestRounds = 12 // the second half ignores the requested name
 )
 
-// suggest gives three nicknames near the wish that are free, and kept for the
-// asker where that can be; none where so many could not be found.
-func (r *Registry) suggest(ctx context.Context, game string, wish nickname.Name, who Asker) ([]string, error) {
-	s := suggester{wish: wish, lang: who.Lang, words: r.Words[game], rng: newRand(), seen: map[string]bool{}}
+// suggest returns three free nicknames near the requested one, reserved for the
+// requester if possible. It returns none if three could not be found.
+func (r *Registry) suggest(ctx context.Context, game string, requested nickname.Name, requester Requester) ([]string, error) {
+	s := suggester{requested: requested, lang: requester.Lang, words: r.Words[game], rng: newRand(), seen: map[string]bool{}}
 	var found []string
 	for round := range suggestRounds {
 		var free []nickname.Name
@@ -24,7 +24,7 @@ func (r *Registry) suggest(ctx context.Context, game string, wish nickname.Name,
 			if !ok {
 				continue
 			}
-			isFree, err := r.free(ctx, game, n)
+			isFree, err := r.isFree(ctx, game, n)
 			if err != nil {
 				return nil, err
 			}
@@ -32,37 +32,37 @@ func (r *Registry) suggest(ctx context.Context, game string, wish nickname.Name,
 				free = append(free, n)
 			}
 		}
-		for _, n := range r.offer(ctx, game, who, free) {
+		for _, n := range r.reserve(ctx, game, requester, free) {
 			found = append(found, n.Display)
 		}
 		if len(found) == suggestions {
 			return found, nil
 		}
 	}
-	r.wishes.suggestions.WithLabelValues(game, suggestionNotFound).Inc()
+	r.metrics.suggestions.WithLabelValues(game, suggestionNotFound).Inc()
 	return nil, nil
 }
 
-// suggester draws nicknames for one answer, none twice.
+// suggester draws nicknames for one reply, no two equal.
 type suggester struct {
-	wish  nickname.Name
-	lang  string
-	words *nickname.Words
-	rng   *rand.Rand
-	seen  map[string]bool // skeletons
+	requested nickname.Name
+	lang      string
+	words     *nickname.Words
+	rng       *rand.Rand
+	seen      map[string]bool // skeletons
 }
 
-// draw makes up a nickname for a place among the suggestions: the last one is of
-// words of the player's language, the others end in a random string.
+// draw makes a nickname for a place among the suggestions. The last place uses words of
+// the player's language, the others append a random string.
 func (s *suggester) draw(place int, freely bool) (nickname.Name, bool) {
 	var n nickname.Name
 	switch {
 	case freely:
 		n = nickname.Generate(s.lang, s.rng)
 	case place == suggestions-1:
-		n = nickname.SuggestWithWords(s.wish, s.lang, s.rng)
+		n = nickname.SuggestWithWords(s.requested, s.lang, s.rng)
 	default:
-		n = nickname.Suggest(s.wish, s.rng)
+		n = nickname.Suggest(s.requested, s.rng)
 	}
 	if s.seen[n.Skeleton] || s.words.Refuse(n) != nil {
 		return nickname.Name{}, false

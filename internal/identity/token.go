@@ -15,50 +15,50 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxToken bounds a token in bytes: it must fit a websocket's frame.
+// maxToken bounds a token in bytes: it must fit a websocket frame.
 const maxToken = 3 << 10
 
-// latest bounds exp: the last instant of the year 9999, epoch s.
+// latest bounds exp: the last second of the year 9999, epoch s.
 const latest = 253402300799
 
-// Tokens mints and verifies tokens. It is safe for concurrent use.
+// Tokens issues and verifies tokens. It is safe for concurrent use.
 type Tokens struct {
 	config  TokensConfig
 	parser  *jwt.Parser
 	now     func() int64
 	refused *prometheus.CounterVec
 
-	keys       liveKeys
+	keys       currentKeys
 	changing   sync.Mutex // held while keys are changed
 	configured map[string][]Key
 }
 
-// TokensConfig says what tokens are signed with; of its fields Games, Keys and
-// Now are needed. Now is epoch ms by the clock that tokens live by.
+// TokensConfig configures Tokens. Games, Keys and Now are required. Now is epoch ms by
+// the clock of tokens.
 type TokensConfig struct {
 	Games      []string
-	Configured map[string][]Key // by game; none: generated and kept in Keys
+	Configured map[string][]Key // by game; a game without has generated keys in Keys
 	Keys       Keys
 	Now        func() int64
 
 	Rules    map[string]TokenRules // by game
-	Registry prometheus.Registerer // nil: not measured
+	Registry prometheus.Registerer // nil: no metrics
 }
 
-// TokenRules are what a game asks of its tokens beside their signature.
+// TokenRules are a game's rules for tokens besides the signature.
 type TokenRules struct {
-	// Audience is what aud must name. "": a token needs no aud, and one that it
-	// has must name the game or ServerAudience.
+	// Audience must be in aud. If it is "", aud may be absent, or must name the game or
+	// ServerAudience.
 	Audience string
-	MaxTTL   time.Duration // the most between iat and exp; 0: any
+	MaxTTL   time.Duration // maximum of exp minus iat; 0 for any
 }
 
-// ServerAudience is what an aud may name for every game that asks for none of
-// its own, and for admins.
+// ServerAudience is accepted in aud for admins and for every game without its own
+// Audience.
 const ServerAudience = "laststand"
 
-// OpenTokens opens the keys of all games and the server's own, and generates
-// those that are neither configured nor kept yet.
+// OpenTokens reads the keys of all games and the server's own. It generates those that
+// are neither configured nor stored.
 func OpenTokens(ctx context.Context, c TokensConfig) (*Tokens, error) {
 	keys, err := openKeys(ctx, c.Games, c.Configured, c.Keys)
 	if err != nil {
@@ -77,8 +77,8 @@ func OpenTokens(ctx context.Context, c TokensConfig) (*Tokens, error) {
 	return t, nil
 }
 
-// jwtClaims are the claims on the wire. Game is absent for an admin; nbf is
-// kept to where an operator's login service sets it.
+// jwtClaims are the claims in the token. Game is absent for an admin. nbf is checked if
+// an operator's login service sets it.
 type jwtClaims struct {
 	Subject   string           `json:"sub"`
 	Game      string           `json:"game,omitempty"`
@@ -98,11 +98,10 @@ func (c jwtClaims) GetIssuer() (string, error)                   { return "", ni
 func (c jwtClaims) GetSubject() (string, error)                  { return c.Subject, nil }
 func (c jwtClaims) GetAudience() (jwt.ClaimStrings, error)       { return c.Audience, nil }
 
-// Mint signs a token that says subject, game, role and pi, with an id of its own,
-// and lasts ttl, which is counted in whole seconds from the second that has begun,
-// or from IssuedAt where that is later; expiresAt is epoch ms. Errors wrap
-// ErrToken for claims that no token may carry, ErrCannotSign for a game whose
-// keys only verify.
+// Mint signs a token with subject, game, role and pi, and a new id. It lasts ttl, in
+// whole seconds from the current second, or from IssuedAt if that is later. expiresAt
+// is epoch ms. Errors wrap ErrToken for claims that no token may have, and
+// ErrCannotSign for a game whose keys only verify.
 func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int64, err error) {
 	if err := c.check(); err != nil {
 		return "", 0, err
@@ -132,7 +131,7 @@ func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int6
 	return token, exp.UnixMilli(), nil
 }
 
-// guestTTL is how long a guest's token of a game lasts.
+// guestTTL is how long a game's guest tokens last.
 func (t *Tokens) guestTTL(game string) time.Duration {
 	if most := t.config.Rules[game].MaxTTL; most != 0 {
 		return min(GuestTTL, most)
@@ -140,18 +139,17 @@ func (t *Tokens) guestTTL(game string) time.Duration {
 	return GuestTTL
 }
 
-// Verify says what a token claims, if it is signed by a key of the game that it
-// names (an admin's by the server's own) and in force: Leeway is given at its
-// beginning, none at its end.
-// Errors wrap ErrToken and can be shown to the client. It asks no store, so the
-// context has nothing to bound.
+// Verify returns the claims of a valid token. A key of its game must have signed it, an
+// admin's the server's own. Leeway applies to its beginning, not to its end. Errors
+// wrap ErrToken and can be shown to the client. It uses no store and ignores the
+// context.
 func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
 	c, err := t.verify(token)
-	return c, t.counted(err)
+	return c, t.countRefusal(err)
 }
 
-// counted counts a refusal by its reason.
-func (t *Tokens) counted(err error) error {
+// countRefusal counts a refusal by its reason.
+func (t *Tokens) countRefusal(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -162,7 +160,7 @@ func (t *Tokens) counted(err error) error {
 }
 
 func (t *Tokens) verify(token string) (Claims, error) {
-	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 would overlook those
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 decoding would skip these characters
 		return Claims{}, ErrTokenMalformed
 	}
 	var wire jwtClaims
@@ -182,14 +180,14 @@ func (t *Tokens) verify(token string) (Claims, error) {
 		return Claims{}, ErrTokenExpired
 	case rules.MaxTTL != 0 && c.ExpiresAt-c.IssuedAt > rules.MaxTTL.Milliseconds():
 		return Claims{}, ErrTokenLong
-	case !rules.heard(wire.Audience, c.Game):
+	case !rules.isForAudience(wire.Audience, c.Game):
 		return Claims{}, ErrTokenAudience
 	}
 	return c, nil
 }
 
-// heard reports whether a token's audience is this game.
-func (r TokenRules) heard(aud []string, game string) bool {
+// isForAudience returns true if a token's audience is this game.
+func (r TokenRules) isForAudience(aud []string, game string) bool {
 	if r.Audience != "" {
 		return slices.Contains(aud, r.Audience)
 	}
@@ -203,8 +201,8 @@ func (r TokenRules) audience() jwt.ClaimStrings {
 	return jwt.ClaimStrings{r.Audience}
 }
 
-// keyOf finds the key that has to have signed a token, by what it claims: a
-// key of another game, or of another algorithm than its own, is never asked.
+// keyOf returns the key that must have signed a token, by its claims. A key of another
+// game, or of another algorithm, is never tried.
 func (t *Tokens) keyOf(unverified *jwt.Token) (any, error) {
 	wire, ok := unverified.Claims.(*jwtClaims)
 	if !ok {
@@ -218,7 +216,7 @@ func (t *Tokens) keyOf(unverified *jwt.Token) (any, error) {
 	if c.Role != RoleAdmin && !keys.has(c.Game) {
 		return nil, ErrTokenGame
 	}
-	if _, critical := unverified.Header["crit"]; critical { // RFC 7515, 4.1.11: we understand none
+	if _, critical := unverified.Header["crit"]; critical { // RFC 7515, 4.1.11: this program supports no critical header
 		return nil, ErrTokenMalformed
 	}
 	id, ok := unverified.Header["kid"].(string)
@@ -239,12 +237,11 @@ func (c jwtClaims) claims() Claims {
 	return Claims{Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, ID: c.ID}
 }
 
-// algorithm is how the parser says that it takes no token of an algorithm; the
-// library has no error of its own for it.
+// algorithm is in the parser's message for an algorithm that it does not accept; the
+// library has no error value for it.
 const algorithm = "signing method"
 
-// refusal turns an error of the parser into one of ours, which says nothing of
-// its inside.
+// refusal maps an error of the parser to one of this package, without its details.
 func refusal(err error) error {
 	for _, r := range refusals {
 		if errors.Is(err, r.is) {

@@ -22,7 +22,7 @@ const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
 // tokens of a game with a shared secret and a public key, of another one with
 // a secret of the same id, and of the server.
-func tokensWithKeys(t testing.TB) (tokens *Tokens, s *store, public, private []byte) {
+func tokensWithKeys(t testing.TB) (tokens *Tokens, s *fakeStore, public, private []byte) {
 	t.Helper()
 	public, private = edKeys(t)
 	s = newStore()

@@ -78,8 +78,8 @@ type accountLink struct {
 	game, guest, account string
 }
 
-// Tie implements identity.Accounts.
-func (l *Ledger) Tie(ctx context.Context, game, guest, account string) error {
+// LinkAccount implements identity.Accounts.
+func (l *Ledger) LinkAccount(ctx context.Context, game, guest, account string) error {
 	err := l.inChange(ctx, func(c *change) error {
 		return accountLink{c, l, game, guest, account}.run(ctx)
 	})
@@ -123,7 +123,7 @@ func (t accountLink) run(ctx context.Context) error {
 
 // endUnlinkBan ends the ban of an account that was unlinked a moment ago.
 func (t accountLink) endUnlinkBan(ctx context.Context) error {
-	done, err := t.tx.ExecContext(ctx, endBar, t.game, string(identity.BarUntied), t.account, t.at, "", t.seq)
+	done, err := t.tx.ExecContext(ctx, endBar, t.game, string(identity.KindUnlinked), t.account, t.at, "", t.seq)
 	if err != nil {
 		return err
 	}
@@ -187,15 +187,15 @@ func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err erro
 }
 
 // linkRecordTTL is how long nodes know that the sessions of a former player must end.
-const linkRecordTTL = identity.BarsKept
+const linkRecordTTL = identity.RevocationsKept
 
 // retirePlayer deletes the player that the account was.
 func (t accountLink) retirePlayer(ctx context.Context) error {
 	if _, err := t.tx.ExecContext(ctx, deletePlayer, t.game, t.account); err != nil {
 		return err
 	}
-	return t.save(ctx, identity.Bar{
-		Game: t.game, Kind: identity.BarTied, ID: t.account, EndsAt: t.at + linkRecordTTL.Milliseconds(),
+	return t.save(ctx, identity.Revocation{
+		Game: t.game, Kind: identity.KindLinked, ID: t.account, EndsAt: t.at + linkRecordTTL.Milliseconds(),
 		Reason: "tied to a guest", At: t.at, Seq: t.seq,
 	})
 }
@@ -252,7 +252,7 @@ func (l *Ledger) eraseSubject(ctx context.Context, c *change, w erasedSubject) e
 	if err := l.replaceByHash(ctx, c.tx, w); err != nil {
 		return err
 	}
-	return c.save(ctx, identity.Bar{
-		Game: w.game, Kind: identity.BarErased, ID: w.subject, EndsAt: c.at + identity.SessionsEnd.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
+	return c.save(ctx, identity.Revocation{
+		Game: w.game, Kind: identity.KindErased, ID: w.subject, EndsAt: c.at + identity.SessionEndWindow.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
 	})
 }

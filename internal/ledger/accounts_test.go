@@ -58,7 +58,7 @@ func TestTie(t *testing.T) {
 			{"p2", "idle", nil},
 			{"p2", "idle", nil},
 		} {
-			if err := l.Tie(t.Context(), game, step.guest, step.account); !errors.Is(err, step.want) {
+			if err := l.LinkAccount(t.Context(), game, step.guest, step.account); !errors.Is(err, step.want) {
 				t.Errorf("tie %s to %s: %v, want %v", step.guest, step.account, err, step.want)
 			}
 		}
@@ -76,8 +76,8 @@ func TestTie(t *testing.T) {
 		if err != nil || created || p.ID != "p1" {
 			t.Errorf("the account became %+v, %v, %v", p, created, err)
 		}
-		bars := must(l.BarsSince(t.Context(), 0, 10))(t)
-		if len(bars) != 1 || bars[0].Kind != identity.BarTied || bars[0].ID != "idle" {
+		bars := must(l.RevocationsSince(t.Context(), 0, 10))(t)
+		if len(bars) != 1 || bars[0].Kind != identity.KindLinked || bars[0].ID != "idle" {
 			t.Errorf("bars %+v", bars)
 		}
 	})
@@ -94,7 +94,7 @@ func TestTieRacesTheFirstToken(t *testing.T) {
 			addGuest(t, l, guest)
 			atOnceN(6, func(n int) {
 				if n == 0 {
-					if err := l.Tie(t.Context(), game, guest, sub); err != nil {
+					if err := l.LinkAccount(t.Context(), game, guest, sub); err != nil {
 						t.Errorf("tie: %v", err)
 					}
 					return
@@ -123,7 +123,7 @@ func TestErase(t *testing.T) {
 		addPlayer(t, l, "op")
 		must(l.Commit(t.Context(), results(duel("m1", 1000, "p1", "op"))))(t)
 		for _, step := range []func() error{
-			func() error { return l.Tie(t.Context(), game, "p1", "account") },
+			func() error { return l.LinkAccount(t.Context(), game, "p1", "account") },
 			func() error { return l.Erase(t.Context(), game, "p1") },
 			func() error { return l.Erase(t.Context(), game, "op") },
 		} {
@@ -132,7 +132,7 @@ func TestErase(t *testing.T) {
 			}
 		}
 		addGuest(t, l, "p3")
-		if err := l.Tie(t.Context(), game, "p3", "account"); !errors.Is(err, identity.ErrBadAccount) {
+		if err := l.LinkAccount(t.Context(), game, "p3", "account"); !errors.Is(err, identity.ErrBadAccount) {
 			t.Errorf("tied to an account that has been erased: %v", err)
 		}
 		for _, gone := range []string{"p1", "op", "account"} {
@@ -162,13 +162,13 @@ func TestErase(t *testing.T) {
 		if p, created, err := l.CreateGuest(t.Context(), next); err != nil || !created || p.ID != "p2" {
 			t.Errorf("the device again: %+v, %v, %v", p, created, err)
 		}
-		bars := must(l.BarsSince(t.Context(), 0, 10))(t)
+		bars := must(l.RevocationsSince(t.Context(), 0, 10))(t)
 		for _, b := range bars {
 			if b.EndsAt != b.At+60_000 {
 				t.Errorf("%s is barred for %d ms", b.ID, b.EndsAt-b.At)
 			}
 		}
-		if len(bars) != 3 || bars[0].ID != "p1" || bars[1].ID != "account" || bars[2].ID != "op" || bars[2].Kind != identity.BarErased {
+		if len(bars) != 3 || bars[0].ID != "p1" || bars[1].ID != "account" || bars[2].ID != "op" || bars[2].Kind != identity.KindErased {
 			t.Errorf("bars %+v", bars)
 		}
 	})

@@ -11,14 +11,14 @@ import (
 	"laststand/internal/identity"
 )
 
-var _ identity.BarStore = (*Ledger)(nil)
+var _ identity.RevocationStore = (*Ledger)(nil)
 
 const selectRevision = `SELECT seq, keys_seq FROM barring WHERE one = 1`
 
-// Revision implements identity.BarStore.
+// Revision implements identity.RevocationStore.
 func (l *Ledger) Revision(ctx context.Context) (identity.Revision, error) {
 	var r identity.Revision
-	if err := l.read.QueryRowContext(ctx, selectRevision).Scan(&r.Bars, &r.Keys); err != nil {
+	if err := l.read.QueryRowContext(ctx, selectRevision).Scan(&r.Revocations, &r.Keys); err != nil {
 		return identity.Revision{}, fmt.Errorf("ledger: revision: %w", err)
 	}
 	return r, nil
@@ -31,27 +31,27 @@ const (
 	selectBarsOfGame = selectBar + `game = $1 AND seq < $2 AND (kind = $3 OR $3 = '' AND kind <> 'ban') AND (ends_at = 0 OR ends_at > {now}) ORDER BY seq DESC LIMIT $4`
 )
 
-// BarsSince implements identity.BarStore.
-func (l *Ledger) BarsSince(ctx context.Context, revision int64, limit int) ([]identity.Bar, error) {
+// RevocationsSince implements identity.RevocationStore.
+func (l *Ledger) RevocationsSince(ctx context.Context, revision int64, limit int) ([]identity.Revocation, error) {
 	return readBars(l.read.QueryContext(ctx, selectBars, revision, limit))
 }
 
 // BarsOf returns the bars in force of a game: of one kind, or of all kinds but bans
 // for "". The last change comes first, from before a position that a page ended with;
 // 0: from the last.
-func (l *Ledger) BarsOf(ctx context.Context, game string, kind identity.BarKind, before int64, limit int) ([]identity.Bar, error) {
+func (l *Ledger) BarsOf(ctx context.Context, game string, kind identity.RevocationKind, before int64, limit int) ([]identity.Revocation, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
 	return readBars(l.read.QueryContext(ctx, l.sql(selectBarsOfGame), game, before, string(kind), limit))
 }
 
-// ErasedID implements identity.BarStore.
+// ErasedID implements identity.RevocationStore.
 func (l *Ledger) ErasedID(game, subject string) string { return l.hashKey.hash(game, subject) }
 
-func readBars(rows *sql.Rows, err error) (bars []identity.Bar, _ error) {
+func readBars(rows *sql.Rows, err error) (bars []identity.Revocation, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
-		var b identity.Bar
+		var b identity.Revocation
 		err := rows.Scan(&b.Game, &b.Kind, &b.ID, &b.IssuedBefore, &b.EndsAt, &b.Reason, &b.By, &b.At, &b.Seq)
 		bars = append(bars, b)
 		return err
@@ -94,7 +94,7 @@ func (l *Ledger) inChange(ctx context.Context, f func(c *change) error) error {
 		if err := c.nextRevision(ctx, l); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, forgetBars, c.at-identity.BarsKept.Milliseconds()); err != nil {
+		if _, err := tx.ExecContext(ctx, forgetBars, c.at-identity.RevocationsKept.Milliseconds()); err != nil {
 			return err
 		}
 		return f(c)
@@ -110,7 +110,7 @@ func (c *change) nextRevision(ctx context.Context, l *Ledger) error {
 	return err
 }
 
-func (c *change) save(ctx context.Context, b identity.Bar) error {
+func (c *change) save(ctx context.Context, b identity.Revocation) error {
 	_, err := c.tx.ExecContext(ctx, saveBar, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.By, b.At, b.Seq)
 	return err
 }
@@ -119,14 +119,14 @@ func (c *change) save(ctx context.Context, b identity.Bar) error {
 // that kind and id. A guest and its account are barred both, whichever is named;
 // what it gives is the bar of the player. Tokens of a subject are all that are
 // taken now unless an instant is given; the device of a guest is detached with them.
-func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, error) {
+func (l *Ledger) SetBar(ctx context.Context, b identity.Revocation) (identity.Revocation, error) {
 	err := l.inChange(ctx, func(c *change) error {
-		if b.Kind == identity.BarSubject {
+		if b.Kind == identity.KindSubject {
 			b.IssuedBefore = wholeSecond(b.IssuedBefore, c.at)
 		}
 		return c.eachSubject(ctx, l, b, func(id string) error {
 			b.ID, b.At, b.Seq = id, c.at, c.seq
-			if b.Kind == identity.BarSubject {
+			if b.Kind == identity.KindSubject {
 				if _, err := c.tx.ExecContext(ctx, detachDevice, b.Game, id); err != nil {
 					return err
 				}
@@ -135,7 +135,7 @@ func (l *Ledger) SetBar(ctx context.Context, b identity.Bar) (identity.Bar, erro
 		})
 	})
 	if err != nil {
-		return identity.Bar{}, fmt.Errorf("ledger: bar: %w", err)
+		return identity.Revocation{}, fmt.Errorf("ledger: bar: %w", err)
 	}
 	return b, nil
 }
@@ -151,9 +151,9 @@ func wholeSecond(instant, now int64) int64 {
 
 // eachSubject does something for each id that a bar is of, with a revision of its own:
 // for an account that is tied to a guest and then for the guest, else for one.
-func (c *change) eachSubject(ctx context.Context, l *Ledger, b identity.Bar, apply func(id string) error) error {
+func (c *change) eachSubject(ctx context.Context, l *Ledger, b identity.Revocation, apply func(id string) error) error {
 	ids := []string{b.ID}
-	if b.Kind != identity.BarToken {
+	if b.Kind != identity.KindToken {
 		var err error
 		if ids, err = c.subjectsOf(ctx, l, b.Game, b.ID); err != nil {
 			return err
@@ -199,8 +199,8 @@ func (c *change) accountOf(ctx context.Context, game, player string) (account st
 }
 
 // LiftBar ends a bar that an operator has set, of a guest and its account both.
-// identity.ErrNoBar where there is none in force.
-func (l *Ledger) LiftBar(ctx context.Context, b identity.Bar) error {
+// identity.ErrNotRevoked where there is none in force.
+func (l *Ledger) LiftBar(ctx context.Context, b identity.Revocation) error {
 	err := l.inChange(ctx, func(c *change) error {
 		lifted := int64(0)
 		err := c.eachSubject(ctx, l, b, func(id string) error {
@@ -213,7 +213,7 @@ func (l *Ledger) LiftBar(ctx context.Context, b identity.Bar) error {
 			return err
 		})
 		if err == nil && lifted == 0 {
-			err = identity.ErrNoBar
+			err = identity.ErrNotRevoked
 		}
 		return err
 	})

@@ -10,8 +10,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-func ban(id string) identity.Bar {
-	return identity.Bar{Game: game, Kind: identity.BarBan, ID: id, Reason: "cheats", By: "ops"}
+func ban(id string) identity.Revocation {
+	return identity.Revocation{Game: game, Kind: identity.KindBan, ID: id, Reason: "cheats", By: "ops"}
 }
 
 func TestBars(t *testing.T) {
@@ -20,30 +20,30 @@ func TestBars(t *testing.T) {
 		t.Parallel()
 		l := openOn(t, db)
 		addGuest(t, l, "p1")
-		if err := l.Tie(t.Context(), game, "p1", "account"); err != nil {
+		if err := l.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
 			t.Fatal(err)
 		}
 		first := must(l.SetBar(t.Context(), ban("account")))(t)
 		if first.ID != "p1" || first.Seq == 0 || first.At == 0 {
 			t.Errorf("a ban of an account is kept as %+v", first)
 		}
-		all := must(l.SetBar(t.Context(), identity.Bar{Game: game, Kind: identity.BarSubject, ID: "svc", Reason: "lost"}))(t)
+		all := must(l.SetBar(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "svc", Reason: "lost"}))(t)
 		if all.IssuedBefore%1000 != 0 || all.IssuedBefore <= all.At+30_000 || all.IssuedBefore > all.At+31_000 {
 			t.Errorf("tokens issued before %d are barred at %d", all.IssuedBefore, all.At)
 		}
-		token := must(l.SetBar(t.Context(), identity.Bar{Game: game, Kind: identity.BarToken, ID: "account", Reason: "lost"}))(t)
+		token := must(l.SetBar(t.Context(), identity.Revocation{Game: game, Kind: identity.KindToken, ID: "account", Reason: "lost"}))(t)
 		if token.ID != "account" {
 			t.Errorf("a token's id was taken for an account: %+v", token)
 		}
 		again := must(l.SetBar(t.Context(), ban("p1")))(t)
 		both := again
 		both.ID, both.Seq = "account", again.Seq-1
-		revision := must(l.Revision(t.Context()))(t).Bars
-		changes := must(l.BarsSince(t.Context(), 0, 10))(t)
-		if want := []identity.Bar{all, token, both, again}; !slices.Equal(changes, want) || again.Seq != revision {
+		revision := must(l.Revision(t.Context()))(t).Revocations
+		changes := must(l.RevocationsSince(t.Context(), 0, 10))(t)
+		if want := []identity.Revocation{all, token, both, again}; !slices.Equal(changes, want) || again.Seq != revision {
 			t.Errorf("changes %+v\nwant %+v up to %d", changes, want, revision)
 		}
-		if rest := must(l.BarsSince(t.Context(), all.Seq, 1))(t); len(rest) != 1 || rest[0] != token {
+		if rest := must(l.RevocationsSince(t.Context(), all.Seq, 1))(t); len(rest) != 1 || rest[0] != token {
 			t.Errorf("after %d: %+v", all.Seq, rest)
 		}
 		page := must(l.BarsOf(t.Context(), game, "", 0, 1))(t)
@@ -53,20 +53,20 @@ func TestBars(t *testing.T) {
 		if page = must(l.BarsOf(t.Context(), game, "", page[0].Seq, 2))(t); len(page) != 1 || page[0] != all {
 			t.Errorf("next page %+v", page)
 		}
-		if page = must(l.BarsOf(t.Context(), game, identity.BarBan, 0, 2))(t); len(page) != 2 || page[0] != again || page[1] != both {
+		if page = must(l.BarsOf(t.Context(), game, identity.KindBan, 0, 2))(t); len(page) != 2 || page[0] != again || page[1] != both {
 			t.Errorf("bans %+v", page)
 		}
 		for range 2 {
 			err := l.LiftBar(t.Context(), ban("account"))
-			if revision += 2; revision == must(l.Revision(t.Context()))(t).Bars {
+			if revision += 2; revision == must(l.Revision(t.Context()))(t).Revocations {
 				if err != nil {
 					t.Error(err)
 				}
-			} else if !errors.Is(err, identity.ErrNoBar) {
+			} else if !errors.Is(err, identity.ErrNotRevoked) {
 				t.Errorf("lifted twice: %v", err)
 			}
 		}
-		if bans := must(l.BarsOf(t.Context(), game, identity.BarBan, 0, 10))(t); len(bans) > 0 {
+		if bans := must(l.BarsOf(t.Context(), game, identity.KindBan, 0, 10))(t); len(bans) > 0 {
 			t.Errorf("lifted, and in force: %+v", bans)
 		}
 		if page = must(l.BarsOf(t.Context(), "other.game", "", 0, 10))(t); len(page) > 0 {
@@ -80,13 +80,13 @@ func TestBars(t *testing.T) {
 func TestABarFromBeforeTheTieIsLifted(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
-	revoked := identity.Bar{Game: game, Kind: identity.BarSubject, Reason: "lost", IssuedBefore: 1000}
+	revoked := identity.Revocation{Game: game, Kind: identity.KindSubject, Reason: "lost", IssuedBefore: 1000}
 	for i, by := range []string{"account0", "p1"} {
 		p, account := fmt.Sprint("p", i), fmt.Sprint("account", i)
 		addGuest(t, l, p)
 		revoked.ID = account
 		must(l.SetBar(t.Context(), revoked))(t)
-		if err := l.Tie(t.Context(), game, p, account); err != nil {
+		if err := l.LinkAccount(t.Context(), game, p, account); err != nil {
 			t.Fatal(err)
 		}
 		revoked.ID = by
@@ -103,9 +103,9 @@ func TestABarFromBeforeTheTieIsLifted(t *testing.T) {
 func TestEndedBarsAreForgotten(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
-	past := must(l.SetBar(t.Context(), ban("p1")))(t).At - identity.BarsKept.Milliseconds()
-	for _, b := range []identity.Bar{{ID: "late", EndsAt: past + 60_000}, {ID: "old", EndsAt: past - 1000}} {
-		b.Game, b.Kind = game, identity.BarBan
+	past := must(l.SetBar(t.Context(), ban("p1")))(t).At - identity.RevocationsKept.Milliseconds()
+	for _, b := range []identity.Revocation{{ID: "late", EndsAt: past + 60_000}, {ID: "old", EndsAt: past - 1000}} {
+		b.Game, b.Kind = game, identity.KindBan
 		must(l.SetBar(t.Context(), b))(t)
 	}
 	addGuest(t, l, "p2")
@@ -113,7 +113,7 @@ func TestEndedBarsAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ids []string
-	for _, b := range must(l.BarsSince(t.Context(), 0, 10))(t) {
+	for _, b := range must(l.RevocationsSince(t.Context(), 0, 10))(t) {
 		ids = append(ids, b.ID)
 	}
 	if slices.Sort(ids); !slices.Equal(ids, []string{"late", "p1", "p2"}) {
@@ -130,8 +130,8 @@ func TestRevisionsAreInCommitOrder(t *testing.T) {
 		const writers, each = 4, 10
 		seen, last := map[string]bool{}, int64(0)
 		read := func() {
-			revision := must(l.Revision(t.Context()))(t).Bars
-			for _, b := range must(l.BarsSince(t.Context(), last, 1000))(t) {
+			revision := must(l.Revision(t.Context()))(t).Revocations
+			for _, b := range must(l.RevocationsSince(t.Context(), last, 1000))(t) {
 				seen[b.ID], last = true, b.Seq
 			}
 			last = max(last, revision)
@@ -164,7 +164,7 @@ func TestKeysAreRotated(t *testing.T) {
 		}
 		must(l.SetBar(t.Context(), ban("p1")))(t)
 		first := must(l.Revision(t.Context()))(t)
-		before := first.Bars
+		before := first.Revocations
 		if first.Keys != 0 {
 			t.Errorf("a ban has moved the revision of keys: %+v", first)
 		}
@@ -178,7 +178,7 @@ func TestKeysAreRotated(t *testing.T) {
 		if len(keys) != 2 || keys[1].ID != "k2" || string(keys[1].Secret) != "secret k2" || keys[1].CreatedAt < keys[0].CreatedAt || keys[0].CreatedAt == 0 {
 			t.Errorf("keys %+v", keys)
 		}
-		if now := must(l.Revision(t.Context()))(t); now != (identity.Revision{Bars: before + 1, Keys: before + 1}) {
+		if now := must(l.Revision(t.Context()))(t); now != (identity.Revision{Revocations: before + 1, Keys: before + 1}) {
 			t.Errorf("revision %+v after %d", now, before)
 		}
 		for _, step := range []struct {
@@ -197,7 +197,7 @@ func TestKeysAreRotated(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := l.AddKey(t.Context(), game, key("one more")); !errors.Is(err, identity.ErrManyKeys) {
+		if err := l.AddKey(t.Context(), game, key("one more")); !errors.Is(err, identity.ErrTooManyKeys) {
 			t.Errorf("beyond the bound: %v", err)
 		}
 	})

@@ -66,8 +66,8 @@ func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player
 	return player, nil
 }
 
-// Untie implements identity.Accounts.
-func (l *Ledger) Untie(ctx context.Context, game, id string) (account string, err error) {
+// UnlinkAccount implements identity.Accounts.
+func (l *Ledger) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
 	err = l.inChange(ctx, func(c *change) error {
 		speakers, err := c.subjectsOf(ctx, l, game, id)
 		switch {
@@ -80,8 +80,8 @@ func (l *Ledger) Untie(ctx context.Context, game, id string) (account string, er
 		if _, err := c.tx.ExecContext(ctx, deleteLinkedAccount, game, account, speakers[1]); err != nil {
 			return err
 		}
-		return c.save(ctx, identity.Bar{
-			Game: game, Kind: identity.BarUntied, ID: account, EndsAt: c.at + identity.SessionsEnd.Milliseconds(),
+		return c.save(ctx, identity.Revocation{
+			Game: game, Kind: identity.KindUnlinked, ID: account, EndsAt: c.at + identity.SessionEndWindow.Milliseconds(),
 			Reason: "untied from a guest", At: c.at, Seq: c.seq,
 		})
 	})

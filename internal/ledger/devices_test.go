@@ -27,11 +27,11 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 		for _, id := range []string{"p1", "p2", "p3"} {
 			addGuest(t, l, id)
 		}
-		if err := l.Tie(t.Context(), game, "p2", "account"); err != nil {
+		if err := l.LinkAccount(t.Context(), game, "p2", "account"); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"p1", "account", "nobody"} {
-			must(l.SetBar(t.Context(), identity.Bar{Game: game, Kind: identity.BarSubject, ID: id, Reason: "a lost phone"}))(t)
+			must(l.SetBar(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: id, Reason: "a lost phone"}))(t)
 		}
 		for device, want := range map[string]string{"device p1": "", "device p2": "", "device p3": "p3"} {
 			if got := ofDevice(t, l, device); got != want {
@@ -90,10 +90,10 @@ func TestResetDevice(t *testing.T) {
 			addGuest(t, l, id)
 		}
 		addPlayer(t, l, "operators")
-		if err := errors.Join(l.Tie(t.Context(), game, "p2", "account"), l.Erase(t.Context(), game, "gone")); err != nil {
+		if err := errors.Join(l.LinkAccount(t.Context(), game, "p2", "account"), l.Erase(t.Context(), game, "gone")); err != nil {
 			t.Fatal(err)
 		}
-		must(l.SetBar(t.Context(), identity.Bar{Game: game, Kind: identity.BarSubject, ID: "p1", Reason: "a lost phone"}))(t)
+		must(l.SetBar(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "p1", Reason: "a lost phone"}))(t)
 		for _, step := range []struct {
 			id, player string
 			want       error
@@ -124,13 +124,13 @@ func TestUntie(t *testing.T) {
 		addGuest(t, l, "p2")
 		addPlayer(t, l, "operators")
 		for _, by := range []string{"p1", "account"} {
-			if err := l.Tie(t.Context(), game, "p1", "account"); err != nil {
+			if err := l.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
 				t.Fatal(err)
 			}
-			if account, err := l.Untie(t.Context(), game, by); account != "account" || err != nil {
+			if account, err := l.UnlinkAccount(t.Context(), game, by); account != "account" || err != nil {
 				t.Errorf("by %s: %q, %v", by, account, err)
 			}
-			bars := must(l.BarsOf(t.Context(), game, identity.BarUntied, 0, 10))(t)
+			bars := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
 			if len(bars) != 1 || bars[0].ID != "account" || bars[0].EndsAt != bars[0].At+60_000 {
 				t.Errorf("untied: bars %+v", bars)
 			}
@@ -139,15 +139,15 @@ func TestUntie(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"p2", "operators", "nobody"} {
-			if _, err := l.Untie(t.Context(), game, id); !errors.Is(err, identity.ErrNoAccount) {
+			if _, err := l.UnlinkAccount(t.Context(), game, id); !errors.Is(err, identity.ErrNoAccount) {
 				t.Errorf("%s: %v", id, err)
 			}
 		}
 		addPlayer(t, l, "account") // it has come meanwhile
-		if err := l.Tie(t.Context(), game, "p1", "account"); err != nil {
+		if err := l.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
 			t.Fatal(err)
 		}
-		if bars := must(l.BarsOf(t.Context(), game, identity.BarUntied, 0, 10))(t); len(bars) > 0 {
+		if bars := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(bars) > 0 {
 			t.Errorf("tied again: bars %+v", bars)
 		}
 		if subject(t, l, "operators") != "operators" {

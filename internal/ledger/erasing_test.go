@@ -145,7 +145,7 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 		if !must(l.ForgetErased(t.Context(), 0))(t) || must(l.ForgetErased(t.Context(), 0))(t) || must(l.Erasing(t.Context()))(t) {
 			t.Error("the erasure is not forgotten, or twice")
 		}
-		if bars := must(l.BarsSince(t.Context(), 0, 10))(t); len(bars) != 1 || bars[0].Kind != identity.BarErased || bars[0].ID != l.ErasedID(game, jane) {
+		if bars := must(l.RevocationsSince(t.Context(), 0, 10))(t); len(bars) != 1 || bars[0].Kind != identity.KindErased || bars[0].ID != l.ErasedID(game, jane) {
 			t.Errorf("bars %+v", bars)
 		}
 		must(l.Commit(t.Context(), results(duel("latest", 102, jane, "other"))))(t)

@@ -50,7 +50,7 @@ const (
 	selectSettled = `SELECT EXISTS (SELECT 1 FROM keys WHERE game = $1 AND created_at <= $2)`
 )
 
-// AddKey keeps one more key. identity.ErrManyKeys beyond 16 of a game.
+// AddKey keeps one more key. identity.ErrTooManyKeys beyond 16 of a game.
 func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error {
 	err := l.inChange(ctx, func(c *change) error {
 		var count, last int64
@@ -58,7 +58,7 @@ func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error 
 			return err
 		}
 		if count >= maxKeys {
-			return fmt.Errorf("%w: the game has %d; retire one", identity.ErrManyKeys, count)
+			return fmt.Errorf("%w: the game has %d; retire one", identity.ErrTooManyKeys, count)
 		}
 		if _, err := c.tx.ExecContext(ctx, insertKey, game, last+1, k.ID, k.Alg, k.Secret, c.at); err != nil {
 			return err

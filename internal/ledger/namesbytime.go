@@ -8,7 +8,7 @@ import (
 	"laststand/internal/identity"
 )
 
-var _ identity.Named = (*Ledger)(nil)
+var _ identity.NameSource = (*Ledger)(nil)
 
 // namePage is how many names one statement reads: a reader of all holds up
 // nothing that cleans up behind writers.
@@ -23,7 +23,7 @@ ORDER BY named_at, game, skeleton LIMIT $5`
 // their order. Claims commit out of this order: ask again for the last minute.
 // Skeletons that are all reckoned anew by newer rules keep their instants, as
 // views of the former rules are worth nothing; see Respell.
-func (l *Ledger) NamedBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error {
+func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error {
 	at, game, skeleton := from, "", "" // which come before all: no game is called so
 	for {
 		n := 0

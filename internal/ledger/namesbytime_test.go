@@ -14,7 +14,7 @@ import (
 // namesOf are the names claimed from one instant to another, as game/skeleton@at.
 func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
 	t.Helper()
-	err := l.NamedBetween(t.Context(), from, to, func(game, skeleton string, at int64) {
+	err := l.NamesBetween(t.Context(), from, to, func(game, skeleton string, at int64) {
 		all = append(all, fmt.Sprintf("%s/%s@%d", game, skeleton, at))
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func TestEachSkeletonOfAllScripts(t *testing.T) {
 			t.Errorf("%d of %d names, %v", len(got), len(want), err)
 		}
 		got = map[string]bool{}
-		if err := l.NamedBetween(t.Context(), 0, math.MaxInt64, func(_, s string, _ int64) { got[s] = true }); err != nil || len(got) != len(want) {
+		if err := l.NamesBetween(t.Context(), 0, math.MaxInt64, func(_, s string, _ int64) { got[s] = true }); err != nil || len(got) != len(want) {
 			t.Errorf("%d of %d names of late, %v", len(got), len(want), err)
 		}
 	})

@@ -37,7 +37,7 @@ func TestPublicReadsDoNotStarveSettlement(t *testing.T) {
 		if rows, err := l.ReadRows(ctx, game, 0, 10); err != nil || len(rows) == 0 {
 			t.Errorf("the boards' applier: %d rows, %v", len(rows), err)
 		}
-		if _, err := l.BarsSince(ctx, 0, 10); err != nil {
+		if _, err := l.RevocationsSince(ctx, 0, 10); err != nil {
 			t.Errorf("bans: %v", err)
 		}
 		if err := l.Ping(ctx); err != nil {

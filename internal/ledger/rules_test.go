@@ -101,7 +101,7 @@ func checkOutdated(t *testing.T, l *Ledger) {
 		"a guest, taken":     second(l.CreateGuest(t.Context(), newcomer(-1, "Nick p1", "nickp1"))),
 		"an own player":      second(l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub", Nickname: "Eva", Skeleton: "eva", At: 1})),
 		"a new name":         l.Rename(t.Context(), game, "p1", "Eva", "eva"),
-		"the start":          func() error { _, err := l.Respell(t.Context()); return err }(),
+		"the start":          func() error { _, err := l.MigrateSkeletons(t.Context()); return err }(),
 		"a player of nobody": l.Rename(t.Context(), game, "nobody", "Eva", "eva"),
 	} {
 		if !errors.Is(err, identity.ErrOldRules) {
@@ -176,8 +176,8 @@ func TestRegistryOfOldRules(t *testing.T) {
 		claims := identity.Claims{Subject: ada.Player.ID, Game: game, Role: identity.RolePlayer}
 		stranger := identity.GuestRequest{Game: game, Device: "lT3vJ0w9Qm2xB7sLr5Yd8Ze1"}
 		_, unnamed := older.Guest(t.Context(), stranger)
-		_, renamed := older.Rename(t.Context(), claims, "Eva", identity.Asker{})
-		_, asked := older.Available(t.Context(), game, "Eva", identity.Asker{})
+		_, renamed := older.Rename(t.Context(), claims, "Eva", identity.Requester{})
+		_, asked := older.Available(t.Context(), game, "Eva", identity.Requester{})
 		for _, err := range []error{unnamed, renamed, asked} {
 			if !errors.Is(err, identity.ErrOldRules) {
 				t.Errorf("the older node: %v", err)
@@ -196,7 +196,7 @@ func TestRegistryOfOldRules(t *testing.T) {
 		}
 		// One that starts now says so at once, and starts.
 		late := registryOn(t, openOn(t, db), logged)
-		if err := late.Respell(t.Context()); err != nil || logged.warned.Load() != 2 {
+		if err := late.MigrateSkeletons(t.Context()); err != nil || logged.warned.Load() != 2 {
 			t.Errorf("an older node starts: %v, said %d times", err, logged.warned.Load())
 		}
 		late.check(t, 0, 1)
@@ -218,7 +218,7 @@ func registryOn(t *testing.T, l *Ledger, logged *counting) *registry {
 	}
 	r := &registry{ledger: l, metrics: prometheus.NewRegistry()}
 	r.Registry = identity.Open(identity.Config{
-		Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(), Logger: slog.New(logged), Registry: r.metrics,
+		Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(), Logger: slog.New(logged), Registry: r.metrics,
 	})
 	return r
 }

@@ -39,7 +39,7 @@ func currentRules() skeletonRules {
 //
 // From the first page on no claim holds that is spelt by older rules, and each
 // page waits for the claims under way, and they for it.
-func (l *Ledger) Respell(ctx context.Context) (map[string]int, error) {
+func (l *Ledger) MigrateSkeletons(ctx context.Context) (map[string]int, error) {
 	return l.migrateSkeletons(ctx, currentRules())
 }
 

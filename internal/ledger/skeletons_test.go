@@ -69,7 +69,7 @@ func TestNamesOfOldRules(t *testing.T) {
 			"ill": "lll", "lll": lostMark + "lll", "none": lostMark + "none", "free": "grace",
 		}
 		for range 2 {
-			bare, err := l.Respell(t.Context())
+			bare, err := l.MigrateSkeletons(t.Context())
 			if got := l.skeletons(t); err != nil || !maps.Equal(got, want) || bare[game] != 4 && bare[game] != 0 {
 				t.Errorf("skeletons %q, want %q; %v bare, %v", got, want, bare, err)
 			}
@@ -87,7 +87,7 @@ func TestNamesOfOldRules(t *testing.T) {
 		if err := l.Rename(t.Context(), game, "rnax", "Other", "other"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Respell(t.Context()); err != nil {
+		if _, err := l.MigrateSkeletons(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for id, skeleton := range map[string]string{"young": "eva", "late": lostMark + "late", "later": "rnax", "max": lostMark + "max", "fine": "torn", "rnax": "other"} {
@@ -105,7 +105,7 @@ func TestNamesOfOldRules(t *testing.T) {
 		if want := []string{lostMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(news, inGame(want)) {
 			t.Errorf("nodes hear of %q, want %q", news, want)
 		}
-		must(l.Respell(t.Context()))(t)
+		must(l.MigrateSkeletons(t.Context()))(t)
 		if again := l.namesOf(t, 1000, math.MaxInt64); !slices.Equal(again, now) {
 			t.Errorf("and the next time of %q, had %q", again, now)
 		}
@@ -125,7 +125,7 @@ func TestRespellBesideAClaim(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.Database(t))
 	l.call(t, called{"tom", "Tom", "torn", 10_000})
-	must(l.Respell(t.Context()))(t)
+	must(l.MigrateSkeletons(t.Context()))(t)
 	l.call(t, called{"late", "Eｖa", "eｖa", 9_000}) // by a program of the old rules, committed late
 	ended := make(chan error, 1)
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
@@ -135,7 +135,7 @@ func TestRespellBesideAClaim(t *testing.T) {
 			return err
 		}
 		go func() {
-			_, err := l.Respell(t.Context())
+			_, err := l.MigrateSkeletons(t.Context())
 			ended <- err
 		}()
 		return l.awaitLock(t.Context(), func() bool { return len(ended) > 0 })

@@ -15,7 +15,7 @@ type ban struct {
 	ExpiresAt int64  `json:"expires_at,omitempty"` // absent: never
 }
 
-func banOf(b identity.Bar) ban { return ban{b.ID, b.Reason, b.By, b.At, b.EndsAt} }
+func banOf(b identity.Revocation) ban { return ban{b.ID, b.Reason, b.By, b.At, b.EndsAt} }
 
 // banPage is one page of bans; the last page has no cursor.
 type banPage struct {
@@ -30,7 +30,7 @@ type banBody struct {
 }
 
 func (a *api) getBans(w http.ResponseWriter, r *request) error {
-	bars, next, err := a.barPage(r, identity.BarBan)
+	bars, next, err := a.barPage(r, identity.KindBan)
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,8 @@ func (a *api) getBans(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, page)
 }
 
-func (r *request) ban() identity.Bar {
-	return identity.Bar{Game: r.game, Kind: identity.BarBan, ID: r.PathValue("player"), By: r.actor}
+func (r *request) ban() identity.Revocation {
+	return identity.Revocation{Game: r.game, Kind: identity.KindBan, ID: r.PathValue("player"), By: r.actor}
 }
 
 func (a *api) putBan(w http.ResponseWriter, r *request) error {

@@ -8,20 +8,20 @@ import (
 )
 
 // Keys lists and changes the keys that sign tokens; game "" has the server's own. No
-// answer has the secret of a key. Errors: identity.ErrKeysOfFiles, ErrManyKeys, ErrNoKey,
+// answer has the secret of a key. Errors: identity.ErrConfiguredKeys, ErrTooManyKeys, ErrNoKey,
 // ErrKeyInUse.
 type Keys interface {
-	KeysOf(game string) []identity.KeyShown
-	RotateKey(ctx context.Context, game string) (identity.KeyShown, error)
+	ListKeys(game string) []identity.KeyInfo
+	RotateKey(ctx context.Context, game string) (identity.KeyInfo, error)
 	RetireKey(ctx context.Context, game, id string) error
 }
 
 type keyList struct {
-	Keys []identity.KeyShown `json:"keys"`
+	Keys []identity.KeyInfo `json:"keys"`
 }
 
 func (a *api) getKeys(w http.ResponseWriter, r *request) error {
-	return answer(w, http.StatusOK, keyList{a.Keys.KeysOf(r.game)})
+	return answer(w, http.StatusOK, keyList{a.Keys.ListKeys(r.game)})
 }
 
 func (a *api) rotateKey(w http.ResponseWriter, r *request) error {

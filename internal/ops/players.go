@@ -16,7 +16,7 @@ type Players interface {
 	ResetDevice(ctx context.Context, game, id string) (player, device string, err error)
 	// Untie removes the link between a guest and its account. The id is that of
 	// either: identity.ErrNoAccount.
-	Untie(ctx context.Context, game, id string) (account string, err error)
+	UnlinkAccount(ctx context.Context, game, id string) (account string, err error)
 	// PlayerNamed finds the holder of a nickname, or of one that looks the same:
 	// identity.ErrNotFound, nickname.ErrInvalid.
 	PlayerNamed(ctx context.Context, game, name string) (identity.Player, error)
@@ -78,7 +78,7 @@ type unlinkedAccount struct {
 func (a *api) unlinkAccount(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
-	account, err := a.Players.Untie(ctx, r.game, r.PathValue("player"))
+	account, err := a.Players.UnlinkAccount(ctx, r.game, r.PathValue("player"))
 	if err != nil {
 		return err
 	}

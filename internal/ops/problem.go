@@ -71,16 +71,16 @@ var outcomes = []struct {
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0},
 	{ErrNoResult, protocol.CodeNotFound, 0},
 	{ErrErasing, protocol.CodeUnavailable, 0},
-	{identity.ErrBadBar, protocol.CodeBadRequest, 0},
-	{identity.ErrNoBar, protocol.CodeNotFound, 0},
+	{identity.ErrInvalidRevocation, protocol.CodeBadRequest, 0},
+	{identity.ErrNotRevoked, protocol.CodeNotFound, 0},
 	{identity.ErrNotFound, protocol.CodeNotFound, 0},
 	{identity.ErrNoAccount, protocol.CodeNotFound, 0},
 	{identity.ErrNotGuest, protocol.CodeBadRequest, http.StatusConflict},
 	{nickname.ErrInvalid, protocol.CodeBadRequest, 0},
 	{identity.ErrNoKey, protocol.CodeNotFound, 0},
 	{identity.ErrKeyInUse, protocol.CodeBadRequest, http.StatusConflict},
-	{identity.ErrManyKeys, protocol.CodeBadRequest, http.StatusConflict},
-	{identity.ErrKeysOfFiles, protocol.CodeBadRequest, http.StatusConflict},
+	{identity.ErrTooManyKeys, protocol.CodeBadRequest, http.StatusConflict},
+	{identity.ErrConfiguredKeys, protocol.CodeBadRequest, http.StatusConflict},
 }
 
 // refusalOf converts an error to what the admin API shows. Operators see the text of

@@ -9,23 +9,23 @@ import (
 )
 
 // Revocations stores bans and revocations, which take effect on all nodes. The game ""
-// has those of admin tokens. LiftBar returns identity.ErrNoBar.
+// has those of admin tokens. LiftBar returns identity.ErrNotRevoked.
 type Revocations interface {
-	SetBar(ctx context.Context, b identity.Bar) (identity.Bar, error)
-	LiftBar(ctx context.Context, b identity.Bar) error
+	SetBar(ctx context.Context, b identity.Revocation) (identity.Revocation, error)
+	LiftBar(ctx context.Context, b identity.Revocation) error
 	// BarsOf returns what is in force of one kind, or of all kinds but bans for "": the
 	// last change first, from before a position; 0: from the last.
-	BarsOf(ctx context.Context, game string, kind identity.BarKind, before int64, limit int) ([]identity.Bar, error)
+	BarsOf(ctx context.Context, game string, kind identity.RevocationKind, before int64, limit int) ([]identity.Revocation, error)
 }
 
 // revocationKinds are the kinds of revocations by their names in the admin API.
-var revocationKinds = map[string]identity.BarKind{
-	"token": identity.BarToken, "subject": identity.BarSubject, "erased": identity.BarErased,
-	"linked": identity.BarTied, "unlinked": identity.BarUntied,
+var revocationKinds = map[string]identity.RevocationKind{
+	"token": identity.KindToken, "subject": identity.KindSubject, "erased": identity.KindErased,
+	"linked": identity.KindLinked, "unlinked": identity.KindUnlinked,
 }
 
 // kindName returns the name of a kind in the admin API.
-func kindName(kind identity.BarKind) string {
+func kindName(kind identity.RevocationKind) string {
 	for name, k := range revocationKinds {
 		if k == kind {
 			return name
@@ -45,7 +45,7 @@ type revocation struct {
 	IssuedBefore int64  `json:"issued_before,omitempty"` // of a subject: only tokens issued before
 }
 
-func revocationOf(b identity.Bar) revocation {
+func revocationOf(b identity.Revocation) revocation {
 	return revocation{kindName(b.Kind), b.ID, b.Reason, b.By, b.At, b.EndsAt, b.IssuedBefore}
 }
 
@@ -81,12 +81,12 @@ func (a *api) getRevocations(w http.ResponseWriter, r *request) error {
 
 // revocation returns the revocation that the path names: of one token, or of all
 // tokens of a subject.
-func (r *request) revocation() (identity.Bar, error) {
+func (r *request) revocation() (identity.Revocation, error) {
 	name := r.PathValue("kind")
 	if name != "token" && name != "subject" {
-		return identity.Bar{}, badRequest("kind %q cannot be changed here; use token or subject", name)
+		return identity.Revocation{}, badRequest("kind %q cannot be changed here; use token or subject", name)
 	}
-	return identity.Bar{Game: r.game, Kind: revocationKinds[name], ID: r.PathValue("id"), By: r.actor}, nil
+	return identity.Revocation{Game: r.game, Kind: revocationKinds[name], ID: r.PathValue("id"), By: r.actor}, nil
 }
 
 func (a *api) putRevocation(w http.ResponseWriter, r *request) error {
@@ -121,7 +121,7 @@ func (a *api) deleteRevocation(w http.ResponseWriter, r *request) error {
 }
 
 // barPage returns a page of what is in force, and the cursor of the next page.
-func (a *api) barPage(r *request, kind identity.BarKind) (page []identity.Bar, next string, err error) {
+func (a *api) barPage(r *request, kind identity.RevocationKind) (page []identity.Revocation, next string, err error) {
 	limit, err := readLimit(r.query.Get("limit"))
 	if err != nil {
 		return nil, "", err
@@ -142,18 +142,18 @@ func (a *api) barPage(r *request, kind identity.BarKind) (page []identity.Bar, n
 	return page, next, err
 }
 
-func (a *api) setBar(r *request, b identity.Bar) (identity.Bar, error) {
-	if err := b.Check(a.Now()); err != nil {
-		return identity.Bar{}, err
+func (a *api) setBar(r *request, b identity.Revocation) (identity.Revocation, error) {
+	if err := b.Validate(a.Now()); err != nil {
+		return identity.Revocation{}, err
 	}
 	ctx, cancel := r.within()
 	defer cancel()
 	return a.Revocations.SetBar(ctx, b)
 }
 
-func (a *api) liftBar(r *request, b identity.Bar) error {
+func (a *api) liftBar(r *request, b identity.Revocation) error {
 	b.Reason = "lifted"
-	if err := b.Check(a.Now()); err != nil {
+	if err := b.Validate(a.Now()); err != nil {
 		return err
 	}
 	ctx, cancel := r.within()

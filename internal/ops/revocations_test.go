@@ -19,37 +19,37 @@ const (
 // registrar keeps bans, revocations and keys in memory; fail is its world's.
 type registrar struct {
 	*world
-	bars   []identity.Bar // the last change first
+	bars   []identity.Revocation // the last change first
 	erased string
-	keys   map[string][]identity.KeyShown
+	keys   map[string][]identity.KeyInfo
 }
 
 func newRegistrar(w *world) *registrar {
-	return &registrar{world: w, keys: map[string][]identity.KeyShown{
+	return &registrar{world: w, keys: map[string][]identity.KeyInfo{
 		"": {{ID: "own", Alg: identity.HS256, Signs: true}}, "demo": {{ID: "k1", Alg: identity.HS256, Signs: true, CreatedAt: 7}},
 	}}
 }
 
-func (r *registrar) SetBar(_ context.Context, b identity.Bar) (identity.Bar, error) {
+func (r *registrar) SetBar(_ context.Context, b identity.Revocation) (identity.Revocation, error) {
 	if r.fail == nil {
 		b.At, b.Seq = clock, int64(len(r.bars)+1)
-		r.bars = append([]identity.Bar{b}, r.bars...)
+		r.bars = append([]identity.Revocation{b}, r.bars...)
 	}
 	return b, r.fail
 }
 
-func (r *registrar) LiftBar(_ context.Context, b identity.Bar) error {
+func (r *registrar) LiftBar(_ context.Context, b identity.Revocation) error {
 	before := len(r.bars)
-	r.bars = slices.DeleteFunc(r.bars, func(o identity.Bar) bool { return o.Kind == b.Kind && o.ID == b.ID })
+	r.bars = slices.DeleteFunc(r.bars, func(o identity.Revocation) bool { return o.Kind == b.Kind && o.ID == b.ID })
 	if r.fail == nil && len(r.bars) == before {
-		return identity.ErrNoBar
+		return identity.ErrNotRevoked
 	}
 	return r.fail
 }
 
-func (r *registrar) BarsOf(_ context.Context, _ string, kind identity.BarKind, before int64, limit int) (page []identity.Bar, _ error) {
+func (r *registrar) BarsOf(_ context.Context, _ string, kind identity.RevocationKind, before int64, limit int) (page []identity.Revocation, _ error) {
 	for _, b := range r.bars {
-		if (b.Kind == kind || kind == "" && b.Kind != identity.BarBan) && (before == 0 || b.Seq < before) && len(page) < limit {
+		if (b.Kind == kind || kind == "" && b.Kind != identity.KindBan) && (before == 0 || b.Seq < before) && len(page) < limit {
 			page = append(page, b)
 		}
 	}
@@ -71,7 +71,7 @@ func (r *registrar) ResetDevice(_ context.Context, _, id string) (player, device
 	return id, "new-device-of-" + id, r.fail
 }
 
-func (r *registrar) Untie(_ context.Context, _, id string) (string, error) {
+func (r *registrar) UnlinkAccount(_ context.Context, _, id string) (string, error) {
 	if id == "p_9" {
 		return "", identity.ErrNoAccount
 	}
@@ -88,13 +88,13 @@ func (r *registrar) PlayerNamed(_ context.Context, _, name string) (identity.Pla
 	return identity.Player{}, identity.ErrNotFound
 }
 
-func (r *registrar) KeysOf(game string) []identity.KeyShown { return r.keys[game] }
+func (r *registrar) ListKeys(game string) []identity.KeyInfo { return r.keys[game] }
 
-func (r *registrar) RotateKey(_ context.Context, game string) (identity.KeyShown, error) {
+func (r *registrar) RotateKey(_ context.Context, game string) (identity.KeyInfo, error) {
 	if r.fail != nil {
-		return identity.KeyShown{}, r.fail
+		return identity.KeyInfo{}, r.fail
 	}
-	made := identity.KeyShown{ID: "k2", Alg: identity.HS256, CreatedAt: 8}
+	made := identity.KeyInfo{ID: "k2", Alg: identity.HS256, CreatedAt: 8}
 	r.keys[game] = append(r.keys[game], made)
 	return made, nil
 }
@@ -103,7 +103,7 @@ func (r *registrar) RetireKey(_ context.Context, game, id string) error {
 	if id == "k9" {
 		return identity.ErrNoKey
 	}
-	r.keys[game] = slices.DeleteFunc(r.keys[game], func(k identity.KeyShown) bool { return k.ID == id })
+	r.keys[game] = slices.DeleteFunc(r.keys[game], func(k identity.KeyInfo) bool { return k.ID == id })
 	return r.fail
 }
 
@@ -209,8 +209,8 @@ func TestBansRevocationsAndKeysRefuse(t *testing.T) {
 		"down":              {"PUT", demoBans + "/p_1", `{"reason":"x"}`, errDown, 503},
 		"list while down":   {"GET", demoBans, "", errDown, 503},
 		"erase while down":  {"DELETE", "/admin/v1/games/demo/players/p_1", "", errDown, 503},
-		"keys of files":     {"POST", "/admin/v1/games/demo/keys/rotate", "", identity.ErrKeysOfFiles, 409},
-		"too many keys":     {"POST", "/admin/v1/keys/rotate", "", identity.ErrManyKeys, 409},
+		"keys of files":     {"POST", "/admin/v1/games/demo/keys/rotate", "", identity.ErrConfiguredKeys, 409},
+		"too many keys":     {"POST", "/admin/v1/keys/rotate", "", identity.ErrTooManyKeys, 409},
 		"the last key":      {"DELETE", "/admin/v1/keys/own", "", identity.ErrKeyInUse, 409},
 	} {
 		w := newWorld()

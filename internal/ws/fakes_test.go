@@ -35,7 +35,7 @@ func (p *fakeIdentity) revoke(subject string, err error) {
 	p.revoked[subject] = err
 }
 
-func (p *fakeIdentity) Stands(c identity.Claims, id string) error {
+func (p *fakeIdentity) CheckActive(c identity.Claims, id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.Subject != id {

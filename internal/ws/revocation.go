@@ -23,7 +23,7 @@ func (s *Server) Recheck() {
 // closeIfRevoked closes the session and returns true if its player or token is no
 // longer allowed.
 func (se *session) closeIfRevoked() bool {
-	return !se.closeRevoked(se.server.Identity.Stands(se.claims, se.player))
+	return !se.closeRevoked(se.server.Identity.CheckActive(se.claims, se.player))
 }
 
 // closeRevoked closes the session and returns true if err is a ban or an invalid token.

@@ -27,7 +27,7 @@ type Identity interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
 	CheckHost(ctx context.Context, c identity.Claims) error
-	Stands(c identity.Claims, id string) error
+	CheckActive(c identity.Claims, id string) error
 }
 
 // Visits reports when players are connected to this node.

@@ -1,9 +1,10 @@
-// Package namefile keeps snapshots of the views of nicknames as files of a
-// folder, one for each game.
+// Package namefile stores snapshots of the views of nicknames as files in a folder, one
+// per game. It implements identity.Snapshots.
 //
-// Several processes may share the folder: a file is written beside and moved
-// into place whole, the last one stays, and whoever reads it judges whether it
-// is of its own ledger.
+// Several processes may share the folder. A file is written under another name and then
+// renamed, so that a reader sees a whole file. The last one written stays. The reader
+// checks whether it belongs to its ledger. Start reading at Folder.Save. The package
+// must not know the content of a snapshot.
 package namefile
 
 import (
@@ -19,27 +20,28 @@ import (
 
 const (
 	suffix     = ".names"
-	unfinished = ".unfinished-" // before what makes a file that is being written its own
-	// leftAfter is how old an unfinished file is that nobody writes any more.
+	unfinished = ".unfinished-" // part of the name of a file that is being written
+	// leftAfter is the age from which on an unfinished file counts as abandoned.
 	leftAfter = time.Hour
 )
 
-// Folder implements identity.Snapshots. Any goroutine may use it.
+// Folder implements identity.Snapshots. It is safe for concurrent use.
 type Folder struct{ path string }
 
-// New is the folder of that path, which is made by the first Save.
+// New returns the folder with that path. The first Save creates it.
 func New(path string) *Folder { return &Folder{path} }
 
-// Open gives the snapshot of a game; fs.ErrNotExist if there is none.
+// Open returns the snapshot of a game, fs.ErrNotExist if there is none.
 func (f *Folder) Open(game string) (io.ReadCloser, error) { return os.Open(f.file(game)) }
 
-// file names what cannot be in a file's name by its code.
+// file returns the path of a game's file; characters that file names cannot have are
+// escaped.
 func (f *Folder) file(game string) string {
 	return filepath.Join(f.path, url.PathEscape(game)+suffix)
 }
 
-// Save keeps what write writes once it is on disk, and nothing of it if anything
-// fails. It removes what killed processes have left unfinished.
+// Save stores what write writes once it is on disk, and nothing if anything fails. It
+// removes files that killed processes have left.
 func (f *Folder) Save(game string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(f.path, 0o700); err != nil {
 		return fmt.Errorf("namefile: %w", err)
@@ -64,7 +66,7 @@ func (f *Folder) Save(game string, write func(io.Writer) error) error {
 	return f.sync()
 }
 
-// sync has the folder itself on disk.
+// sync writes the folder itself to disk.
 func (f *Folder) sync() error {
 	folder, err := os.Open(f.path)
 	if err == nil {
@@ -76,7 +78,7 @@ func (f *Folder) sync() error {
 	return nil
 }
 
-// clear removes unfinished files that are older; what cannot be removed stays.
+// clear removes older unfinished files, as far as it can.
 func (f *Folder) clear(than time.Time) {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {

@@ -1,15 +1,15 @@
 package redisnames
 
-// All keys of a game share a slot, since one script writes those of an asker and
+// All keys of a game are in one slot, since one script writes those of a requester and
 // of names.
 
 func tag(game string) string { return "names:{" + game + "}" }
 
-// offeredPrefix begins the key of an offered name, which holds who was offered
-// it; the skeleton follows.
-func offeredPrefix(game string) string { return tag(game) + ":offered:" }
+// reservedPrefix begins the key of a reserved name; the skeleton follows. The value is
+// the requester.
+func reservedPrefix(game string) string { return tag(game) + ":reserved:" }
 
-func offeredKey(game, skeleton string) string { return offeredPrefix(game) + skeleton }
+func reservedKey(game, skeleton string) string { return reservedPrefix(game) + skeleton }
 
-// askerKey holds what an asker was offered, the oldest first.
-func askerKey(game, asker string) string { return tag(game) + ":asker:" + asker }
+// requesterKey holds the names reserved for a requester, the oldest first.
+func requesterKey(game, requester string) string { return tag(game) + ":requester:" + requester }

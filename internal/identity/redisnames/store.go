@@ -1,5 +1,7 @@
-// Package redisnames keeps suggested nicknames in Redis for those who got them.
-// It implements identity.Offers.
+// Package redisnames reserves suggested nicknames in Redis. It implements
+// identity.NameReservations. Each call is one script, so that no two requesters get the
+// same name. Start reading at Store.Reserve and reserve.lua. The package must not know
+// how names are made.
 package redisnames
 
 import (
@@ -15,51 +17,51 @@ import (
 )
 
 var (
-	//go:embed offer.lua
-	offerSource string
+	//go:embed reserve.lua
+	reserveSource string
 
-	offerScript = redis.NewScript(offerSource)
+	reserveScript = redis.NewScript(reserveSource)
 )
 
-// Store is safe for concurrent use. It holds as much as was asked for in the
-// last seconds: identity.MaxOffers names an asker at the most, or MaxShared.
+// Store is safe for concurrent use. It holds the reservations of the last seconds, at
+// most identity.MaxReserved names per requester, or MaxReservedShared.
 type Store struct {
 	client redis.UniversalClient
 	keep   time.Duration
 }
 
-// New makes a store that keeps names for identity.OfferFor.
+// New makes a store that reserves names for identity.ReservationTTL.
 func New(client redis.UniversalClient) *Store {
-	return &Store{client: client, keep: identity.OfferFor}
+	return &Store{client: client, keep: identity.ReservationTTL}
 }
 
-// Offer implements identity.Offers. Called again for a lost reply it gives the
-// same, but for a shared asker, who then gets others.
-func (s *Store) Offer(ctx context.Context, o identity.Offering) ([]bool, error) {
-	keys, most := []string{askerKey(o.Game, o.Asker)}, identity.MaxOffers
+// Reserve implements identity.NameReservations. A call that is repeated after a lost
+// reply returns the same, except for a shared requester, who then gets other names.
+func (s *Store) Reserve(ctx context.Context, o identity.Reservation) ([]bool, error) {
+	keys, most := []string{requesterKey(o.Game, o.Requester)}, identity.MaxReserved
 	if o.Shared {
-		most = identity.MaxShared
+		most = identity.MaxReservedShared
 	}
-	args := []any{o.Asker, s.keep.Milliseconds(), most, offeredPrefix(o.Game), o.Shared}
+	args := []any{o.Requester, s.keep.Milliseconds(), most, reservedPrefix(o.Game), o.Shared}
 	for _, skeleton := range o.Skeletons {
-		keys = append(keys, offeredKey(o.Game, skeleton))
+		keys = append(keys, reservedKey(o.Game, skeleton))
 		args = append(args, skeleton)
 	}
-	reply, err := offerScript.Run(ctx, s.client, keys, args...).BoolSlice()
+	reply, err := reserveScript.Run(ctx, s.client, keys, args...).BoolSlice()
 	if err == nil && len(reply) != len(o.Skeletons) {
-		err = fmt.Errorf("%d answers for %d names", len(reply), len(o.Skeletons))
+		err = fmt.Errorf("%d replies for %d names", len(reply), len(o.Skeletons))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("redisnames: offer: %w", err)
+		return nil, fmt.Errorf("redisnames: reserve: %w", err)
 	}
 	return reply, nil
 }
 
-// Offered implements identity.Offers.
-func (s *Store) Offered(ctx context.Context, game, skeleton string) (string, error) {
-	asker, err := s.client.Get(ctx, offeredKey(game, skeleton)).Result()
+// ReservedFor implements identity.NameReservations.
+func (s *Store) ReservedFor(ctx context.Context, game, skeleton string) (string, error) {
+	requester, err := s.client.Get(ctx, reservedKey(game, skeleton)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("redisnames: offered: %w", err)
+		return "", fmt.Errorf("redisnames: reserved for: %w", err)
 	}
-	return asker, nil
+	return requester, nil
 }

@@ -16,46 +16,46 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// shelf is a store in a game of its own, and a test of it.
-type shelf struct {
+// fixture is a store in a game of its own, and a test of it.
+type fixture struct {
 	*testing.T
 	*Store
 	game string
 }
 
-func each(t *testing.T, f func(s *shelf)) {
+func each(t *testing.T, f func(s *fixture)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		f(&shelf{T: t, Store: New(c), game: "game." + ulid.Make().String()})
+		f(&fixture{T: t, Store: New(c), game: "game." + ulid.Make().String()})
 	})
 }
 
-func (s *shelf) offer(asker string, skeletons ...string) []bool {
+func (s *fixture) offer(requester string, skeletons ...string) []bool {
 	s.Helper()
-	return s.offering(identity.Offering{Asker: asker, Skeletons: skeletons})
+	return s.offering(identity.Reservation{Requester: requester, Skeletons: skeletons})
 }
 
-func (s *shelf) offering(o identity.Offering) []bool {
+func (s *fixture) offering(o identity.Reservation) []bool {
 	s.Helper()
 	o.Game = s.game
-	kept, err := s.Offer(s.Context(), o)
+	kept, err := s.Reserve(s.Context(), o)
 	if err != nil {
 		s.Fatal(err)
 	}
 	return kept
 }
 
-func (s *shelf) offered(skeleton string) string {
+func (s *fixture) offered(skeleton string) string {
 	s.Helper()
-	asker, err := s.Offered(s.Context(), s.game, skeleton)
+	requester, err := s.ReservedFor(s.Context(), s.game, skeleton)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return asker
+	return requester
 }
 
 func TestOffersAreKeptForOne(t *testing.T) {
-	each(t, func(s *shelf) {
+	each(t, func(s *fixture) {
 		if got := s.offer("p:ada", "x", "y y"); !slices.Equal(got, []bool{true, true}) {
 			s.Errorf("nobody's names: %v", got)
 		}
@@ -69,15 +69,15 @@ func TestOffersAreKeptForOne(t *testing.T) {
 			if got := s.offered(skeleton); got != want {
 				s.Errorf("%q is kept for %q, want %q", skeleton, got, want)
 			}
-			ttl, err := s.client.PTTL(s.Context(), offeredKey(s.game, skeleton)).Result()
-			if err != nil || want != "" && (ttl <= 0 || ttl > identity.OfferFor) {
+			ttl, err := s.client.PTTL(s.Context(), reservedKey(s.game, skeleton)).Result()
+			if err != nil || want != "" && (ttl <= 0 || ttl > identity.ReservationTTL) {
 				s.Errorf("%q is kept for %v, %v", skeleton, ttl, err)
 			}
 		}
-		if ttl, err := s.client.PTTL(s.Context(), askerKey(s.game, "p:ada")).Result(); err != nil || ttl <= 0 || ttl > identity.OfferFor {
+		if ttl, err := s.client.PTTL(s.Context(), requesterKey(s.game, "p:ada")).Result(); err != nil || ttl <= 0 || ttl > identity.ReservationTTL {
 			s.Errorf("what was offered is known for %v, %v", ttl, err)
 		}
-		if other, err := s.Offered(s.Context(), s.game+".other", "x"); err != nil || other != "" {
+		if other, err := s.ReservedFor(s.Context(), s.game+".other", "x"); err != nil || other != "" {
 			s.Errorf("in another game it is kept for %q, %v", other, err)
 		}
 	})
@@ -85,17 +85,17 @@ func TestOffersAreKeptForOne(t *testing.T) {
 
 // Whoever asks on and on keeps the newest only, and lets go of nobody else's.
 func TestOffersAreBounded(t *testing.T) {
-	each(t, func(s *shelf) {
-		for i := range identity.MaxOffers + 2 {
+	each(t, func(s *fixture) {
+		for i := range identity.MaxReserved + 2 {
 			s.offer("a:1", fmt.Sprint("n", i))
 			if i == 0 { // it ends early, and another gets it
-				if err := s.client.Del(s.Context(), offeredKey(s.game, "n0")).Err(); err != nil {
+				if err := s.client.Del(s.Context(), reservedKey(s.game, "n0")).Err(); err != nil {
 					s.Fatal(err)
 				}
 				s.offer("a:2", "n0")
 			}
 		}
-		for i, want := range map[int]string{0: "a:2", 1: "", 2: "a:1", identity.MaxOffers + 1: "a:1"} {
+		for i, want := range map[int]string{0: "a:2", 1: "", 2: "a:1", identity.MaxReserved + 1: "a:1"} {
 			if got := s.offered(fmt.Sprint("n", i)); got != want {
 				s.Errorf("name %d is kept for %q, want %q", i, got, want)
 			}
@@ -105,8 +105,8 @@ func TestOffersAreBounded(t *testing.T) {
 
 // Those who share an address are offered different names, and more of them.
 func TestOffersOfASharedAsker(t *testing.T) {
-	each(t, func(s *shelf) {
-		school := identity.Offering{Asker: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
+	each(t, func(s *fixture) {
+		school := identity.Reservation{Requester: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
 		if got := s.offering(school); !slices.Equal(got, []bool{true, true}) {
 			s.Errorf("nobody's names: %v", got)
 		}
@@ -115,11 +115,11 @@ func TestOffersOfASharedAsker(t *testing.T) {
 			s.Errorf("the next of the address: %v", got)
 		}
 		school.Skeletons = nil
-		for i := range identity.MaxShared {
+		for i := range identity.MaxReservedShared {
 			school.Skeletons = append(school.Skeletons, fmt.Sprint("n", i))
 		}
 		s.offering(school)
-		for name, want := range map[string]string{"x": "", "z": "", "n0": "a:1", school.Skeletons[identity.MaxShared-1]: "a:1"} {
+		for name, want := range map[string]string{"x": "", "z": "", "n0": "a:1", school.Skeletons[identity.MaxReservedShared-1]: "a:1"} {
 			if got := s.offered(name); got != want {
 				s.Errorf("%q is kept for %q, want %q", name, got, want)
 			}
@@ -129,7 +129,7 @@ func TestOffersOfASharedAsker(t *testing.T) {
 
 // An offer is free again when its time is over.
 func TestOffersEnd(t *testing.T) {
-	each(t, func(s *shelf) {
+	each(t, func(s *fixture) {
 		s.keep = 20 * time.Millisecond
 		s.offer("p:ada", "x")
 		for s.offered("x") != "" && s.Context().Err() == nil {
@@ -142,12 +142,12 @@ func TestOffersEnd(t *testing.T) {
 }
 
 func TestOneOfManyIsOfferedAName(t *testing.T) {
-	each(t, func(s *shelf) {
+	each(t, func(s *fixture) {
 		won := make([]bool, 20)
 		var all sync.WaitGroup
 		for i := range won {
 			all.Go(func() {
-				kept, err := s.Offer(s.Context(), identity.Offering{Game: s.game, Asker: fmt.Sprint("p:", i), Skeletons: []string{"x"}})
+				kept, err := s.Reserve(s.Context(), identity.Reservation{Game: s.game, Requester: fmt.Sprint("p:", i), Skeletons: []string{"x"}})
 				if err != nil {
 					s.Error(err)
 					return
@@ -167,10 +167,10 @@ func TestOutOfReach(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	s := New(client)
-	if _, err := s.Offer(t.Context(), identity.Offering{Game: "demo", Asker: "p:ada", Skeletons: []string{"x"}}); err == nil {
+	if _, err := s.Reserve(t.Context(), identity.Reservation{Game: "demo", Requester: "p:ada", Skeletons: []string{"x"}}); err == nil {
 		t.Error("an offer without a Redis")
 	}
-	if _, err := s.Offered(t.Context(), "demo", "x"); err == nil {
+	if _, err := s.ReservedFor(t.Context(), "demo", "x"); err == nil {
 		t.Error("an answer without a Redis")
 	}
 }

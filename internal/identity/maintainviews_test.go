@@ -14,14 +14,14 @@ const few = 64 // names of a first filter in these tests
 func small(c *Config) { c.firstNames = few }
 
 // claimMany claims names from one to another number.
-func (s *store) claimMany(t *testing.T, from, to int) {
+func (s *fakeStore) claimMany(t *testing.T, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		s.claim(t, fmt.Sprint("Name", i))
 	}
 }
 
-func (w *world) expectMany(from, to int) {
+func (w *replication) expectMany(from, to int) {
 	w.t.Helper()
 	for i := from; i < to; i++ {
 		w.expect(fmt.Sprint("Name", i), true)
@@ -29,11 +29,11 @@ func (w *world) expectMany(from, to int) {
 }
 
 func TestAViewGrowsBesideTheOneThatServes(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		s.claimMany(t, 0, few/2)
 		w, end := s.run(t, small)
 		defer end()
-		first := w.known[game].serving.Load()
+		first := w.views[game].active.Load()
 		if first.Cap() != few {
 			t.Fatalf("made for %d names, want %d", first.Cap(), few)
 		}
@@ -44,12 +44,12 @@ func TestAViewGrowsBesideTheOneThatServes(t *testing.T) {
 			if i >= few/4 {
 				return
 			}
-			if w.known[game].serving.Load() != first {
+			if w.views[game].active.Load() != first {
 				t.Error("the new view serves before it has all names")
 			}
 			name := fmt.Sprint("Meanwhile", i)
 			s.claim(t, name)
-			w.known[game].add(must(nickname.Parse(name))(t))
+			w.views[game].add(must(nickname.Parse(name))(t))
 			arrived++
 		}
 		s.mu.Unlock()
@@ -57,11 +57,11 @@ func TestAViewGrowsBesideTheOneThatServes(t *testing.T) {
 		s.mu.Lock()
 		s.during = nil
 		s.mu.Unlock()
-		if got := w.known[game].serving.Load(); got.Cap() != 2*few {
+		if got := w.views[game].active.Load(); got.Cap() != 2*few {
 			t.Errorf("made for %d names, want %d", got.Cap(), 2*few)
 		}
-		if w.built(bySize) != 1 || arrived != few/4 {
-			t.Errorf("built %v times for being full, %d names meanwhile", w.built(bySize), arrived)
+		if w.built(reasonFull) != 1 || arrived != few/4 {
+			t.Errorf("built %v times for being full, %d names meanwhile", w.built(reasonFull), arrived)
 		}
 		w.expectMany(0, few+few/8)
 		for i := range arrived {
@@ -73,7 +73,7 @@ func TestAViewGrowsBesideTheOneThatServes(t *testing.T) {
 // A name that is renamed, while all are read, from one that is still to come to
 // one that was, is in the new view by way of the names of late.
 func TestNamesMovedMeanwhileAreInTheNewView(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		s.claimMany(t, 0, few/2)
 		w, end := s.run(t, small)
 		defer end()
@@ -82,16 +82,16 @@ func TestNamesMovedMeanwhileAreInTheNewView(t *testing.T) {
 		s.late["moved"] = true // by the time that its page is read
 		s.during = func(i int) {
 			if i == 0 {
-				w.follower.signal()
+				w.replicator.notifyBuilder()
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				delete(s.late, "moved")
 			}
 		}
 		s.mu.Unlock()
-		w.known[game].order(bySize)
+		w.views[game].requestRebuild(reasonFull)
 		pass(time.Second)
-		if w.built(bySize) != 1 {
+		if w.built(reasonFull) != 1 {
 			t.Fatal("no view was built")
 		}
 		w.expect("Moved", true)
@@ -100,28 +100,28 @@ func TestNamesMovedMeanwhileAreInTheNewView(t *testing.T) {
 
 // A build that fails leaves the view that serves, and is tried again.
 func TestABuildThatFailsIsTriedAgain(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		s.claimMany(t, 0, few/2)
 		w, end := s.run(t, small)
 		defer end()
-		first := w.known[game].serving.Load()
+		first := w.views[game].active.Load()
 		s.mu.Lock()
 		s.unreadable = true
 		builds := s.builds
 		s.mu.Unlock()
-		w.known[game].order(bySize)
+		w.views[game].requestRebuild(reasonFull)
 		pass(3 * buildAgainAfter)
 		if tries := s.tried() - builds; tries < 3 || tries > 4 {
 			t.Errorf("%d tries", tries)
 		}
-		if k := w.known[game]; k.serving.Load() != first || k.next != nil {
+		if k := w.views[game]; k.active.Load() != first || k.next != nil {
 			t.Error("a view that was not built is there")
 		}
 		s.mu.Lock()
 		s.unreadable = false
 		s.mu.Unlock()
-		pass(buildAgainAfter + followEvery)
-		if w.built(bySize) != 1 || w.known[game].serving.Load() == first {
+		pass(buildAgainAfter + readEvery)
+		if w.built(reasonFull) != 1 || w.views[game].active.Load() == first {
 			t.Error("no new view once names can be read")
 		}
 		w.expectMany(0, few/2)
@@ -129,7 +129,7 @@ func TestABuildThatFailsIsTriedAgain(t *testing.T) {
 }
 
 // tried is how often all names of the game were read.
-func (s *store) tried() int {
+func (s *fakeStore) tried() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.builds
@@ -137,32 +137,32 @@ func (s *store) tried() int {
 
 func TestStaleNamesAreCountedAndLeave(t *testing.T) {
 	t.Parallel()
-	const all = 3 * staleLeast
+	const all = 3 * minStale
 	s := newStore()
 	s.claimMany(t, 0, all)
 	r := registryOf(t, s)
-	k := r.known[game]
+	k := r.views[game]
 	count := func(forgotten, upTo int) {
 		t.Helper()
 		for i := forgotten; i < upTo; i++ {
 			s.forget(t, fmt.Sprint("Name", i))
 		}
-		r.follower.countStale(t.Context())
-		r.follower.buildOrdered(t.Context(), map[string]time.Time{})
+		r.replicator.countStale(t.Context())
+		r.replicator.buildRequested(t.Context(), map[string]time.Time{})
 	}
-	count(0, staleLeast-1)
-	if got := k.stale.Load(); got > staleLeast-1 || got < staleLeast-10 || s.tried() != 1 {
+	count(0, minStale-1)
+	if got := k.stale.Load(); got > minStale-1 || got < minStale-10 || s.tried() != 1 {
 		t.Errorf("%d stale, read all names %d times", got, s.tried())
 	}
-	count(staleLeast-1, staleLeast+10)
+	count(minStale-1, minStale+10)
 	if got := k.stale.Load(); got != 0 || s.tried() != 2 {
 		t.Errorf("%d stale, read all names %d times", got, s.tried())
 	}
-	if got := k.serving.Load().Len(); got > all-staleLeast-10 {
+	if got := k.active.Load().Len(); got > all-minStale-10 {
 		t.Errorf("%d names in the view", got)
 	}
-	for i := staleLeast + 10; i < all; i++ {
-		if !k.has(must(nickname.Parse(fmt.Sprint("Name", i)))(t)) {
+	for i := minStale + 10; i < all; i++ {
+		if !k.mayExist(must(nickname.Parse(fmt.Sprint("Name", i)))(t)) {
 			t.Errorf("name %d is lost", i)
 		}
 	}
@@ -181,28 +181,28 @@ func TestSizeFor(t *testing.T) {
 
 // What a view says is counted by whether it was right.
 func TestAnswersAreCounted(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)
 		defer end()
-		k := w.known[game]
-		must(w.Available(t.Context(), game, "Grace", Asker{}))(t) // absent
+		k := w.views[game]
+		must(w.Available(t.Context(), game, "Grace", Requester{}))(t) // absent
 		s.claim(t, "Late")
 		if _, err := w.Guest(t.Context(), ask("Late")); err == nil { // and three suggestions, absent
 			t.Error("a taken name was given out")
 		}
 		k.add(must(nickname.Parse("Wrong"))(t))
-		must(w.Available(t.Context(), game, "Wrong", Asker{}))(t) // mistaken
+		must(w.Available(t.Context(), game, "Wrong", Requester{}))(t) // mistaken
 		s.claim(t, "Taken")
 		pass(time.Second)
-		must(w.Available(t.Context(), game, "Taken", Asker{}))(t) // taken, and three suggestions
-		must(w.Guest(t.Context(), ask("Ada")))(t)                 // absent
-		must(w.Guest(t.Context(), ask("Ada")))(t)                 // the device is known
-		for a, want := range map[answer]int64{unready: 0, notIn: 8, late: 1, taken: 1, mistaken: 1} {
-			if got := k.answers[a].Load(); got != want {
+		must(w.Available(t.Context(), game, "Taken", Requester{}))(t) // taken, and three suggestions
+		must(w.Guest(t.Context(), ask("Ada")))(t)                     // absent
+		must(w.Guest(t.Context(), ask("Ada")))(t)                     // the device is known
+		for a, want := range map[lookupResult]int64{unready: 0, notIn: 8, late: 1, taken: 1, mistaken: 1} {
+			if got := k.lookups[a].Load(); got != want {
 				t.Errorf("%v: %d, want %d", a, got, want)
 			}
 		}
-		if got := k.measured(); got != 1.0/9 {
+		if got := k.falsePositiveRatio(); got != 1.0/9 {
 			t.Errorf("measured rate %v", got)
 		}
 		synctest.Wait()

@@ -14,13 +14,13 @@ import (
 
 // world is a registry that runs in virtual time on a store that others claim
 // names in.
-type world struct {
+type replication struct {
 	*Registry
 	t *testing.T
 }
 
 // inTime runs a test in virtual time, in which the store is idle at first.
-func inTime(t *testing.T, test func(t *testing.T, s *store)) {
+func withFakeTime(t *testing.T, test func(t *testing.T, s *fakeStore)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,13 +30,13 @@ func inTime(t *testing.T, test func(t *testing.T, s *store)) {
 }
 
 // run starts a registry on the store; end ends it and waits for it.
-func (s *store) run(t *testing.T, change func(*Config)) (w *world, end func()) {
+func (s *fakeStore) run(t *testing.T, change func(*Config)) (w *replication, end func()) {
 	t.Helper()
 	c := configOf(s, tokensOf(t, s, nil))
 	if change != nil {
 		change(&c)
 	}
-	w = &world{Open(c), t}
+	w = &replication{Open(c), t}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }() // waited for by end
@@ -51,11 +51,13 @@ func (s *store) run(t *testing.T, change func(*Config)) (w *world, end func()) {
 }
 
 // knows says whether the view has a name, or has none to say it by.
-func (w *world) knows(wish string) bool { return w.known[game].has(must(nickname.Parse(wish))(w.t)) }
+func (w *replication) mayExist(wish string) bool {
+	return w.views[game].mayExist(must(nickname.Parse(wish))(w.t))
+}
 
-func (w *world) expect(wish string, known bool) {
+func (w *replication) expect(wish string, known bool) {
 	w.t.Helper()
-	if got := w.knows(wish); got != known {
+	if got := w.mayExist(wish); got != known {
 		w.t.Errorf("%s is known: %v, want %v", wish, got, known)
 	}
 }
@@ -71,7 +73,7 @@ func must[T any](v T, err error) func(t testing.TB) T {
 }
 
 // claimAt gives a name to somebody at an instant so long ago, committed now.
-func (s *store) claimAt(t *testing.T, wish string, ago time.Duration) {
+func (s *fakeStore) claimAt(t *testing.T, wish string, ago time.Duration) {
 	t.Helper()
 	s.claim(t, wish)
 	s.mu.Lock()
@@ -80,7 +82,7 @@ func (s *store) claimAt(t *testing.T, wish string, ago time.Duration) {
 }
 
 func TestNamesReachAllNodesWithinASecond(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		a, endA := s.run(t, nil)
 		defer endA()
 		time.Sleep(123 * time.Millisecond)
@@ -102,16 +104,16 @@ func TestNamesReachAllNodesWithinASecond(t *testing.T) {
 }
 
 func TestNamesAreAskedForUntilTheyAreRead(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, func(*Config) { s.setDown(true) })
 		defer end()
 		pass(time.Minute)
 		w.expect("Grace", true) // nobody knows
 		s.setDown(false)
-		pass(followEvery)
-		pass(followEvery)
+		pass(readEvery)
+		pass(readEvery)
 		w.expect("Grace", false)
-		if got := testutil.ToFloat64(w.follower.metrics.failures); got != time.Minute.Seconds()/followEvery.Seconds()+1 {
+		if got := testutil.ToFloat64(w.replicator.metrics.failures); got != time.Minute.Seconds()/readEvery.Seconds()+1 {
 			t.Errorf("%v failures", got)
 		}
 	})
@@ -119,7 +121,7 @@ func TestNamesAreAskedForUntilTheyAreRead(t *testing.T) {
 
 // While the ledger is away a name is claimed elsewhere, and known soon after.
 func TestAnOutageIsMadeUpFor(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)
 		defer end()
 		s.setDown(true)
@@ -127,13 +129,13 @@ func TestAnOutageIsMadeUpFor(t *testing.T) {
 		s.claim(t, "Ada")
 		pass(time.Hour)
 		w.expect("Ada", false)
-		if got := w.follower.age(); got < time.Hour {
+		if got := w.replicator.age(); got < time.Hour {
 			t.Errorf("read %v ago", got)
 		}
 		s.setDown(false)
-		pass(followEvery)
+		pass(readEvery)
 		w.expect("Ada", true)
-		if got := w.follower.age(); got > followEvery {
+		if got := w.replicator.age(); got > readEvery {
 			t.Errorf("read %v ago", got)
 		}
 	})
@@ -143,25 +145,25 @@ func TestAnOutageIsMadeUpFor(t *testing.T) {
 // have been read, at once if it took up to a second, and within 20 s if it took
 // up to a minute. Each reading but those goes back a second only.
 func TestNamesCommittedOutOfOrder(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)
 		defer end()
-		pass(wholeEvery / 2)
+		pass(fullReadEvery / 2)
 		s.claim(t, "Later")
-		pass(followEvery)
+		pass(readEvery)
 		w.expect("Later", true)
-		s.claimAt(t, "Soon", overlap-followEvery)
-		s.claimAt(t, "Slow", wholeOverlap-time.Second)
-		pass(followEvery)
+		s.claimAt(t, "Soon", readOverlap-readEvery)
+		s.claimAt(t, "Slow", fullReadOverlap-time.Second)
+		pass(readEvery)
 		w.expect("Soon", true)
 		w.expect("Slow", false)
-		pass(wholeEvery / 2)
+		pass(fullReadEvery / 2)
 		w.expect("Slow", true)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		whole := 0
 		for _, since := range s.reads {
-			if since < s.clock()-(wholeOverlap/2).Milliseconds() {
+			if since < s.clock()-(fullReadOverlap/2).Milliseconds() {
 				whole++
 			}
 		}
@@ -174,15 +176,15 @@ func TestNamesCommittedOutOfOrder(t *testing.T) {
 // A slow name is found whenever the whole readings come: each goes back a minute
 // behind the one before.
 func TestSlowNamesAreFoundWheneverTheyCommit(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)
 		defer end()
 		for i := range 50 {
 			s.claim(t, fmt.Sprint("Later", i))
 			pass(1300 * time.Millisecond)
-			s.claimAt(t, fmt.Sprint("Slow", i), wholeOverlap)
+			s.claimAt(t, fmt.Sprint("Slow", i), fullReadOverlap)
 		}
-		pass(wholeEvery + followEvery)
+		pass(fullReadEvery + readEvery)
 		for i := range 50 {
 			w.expect(fmt.Sprint("Slow", i), true)
 		}
@@ -194,7 +196,7 @@ func TestSlowNamesAreFoundWheneverTheyCommit(t *testing.T) {
 func TestTheLedgersClockDecides(t *testing.T) {
 	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 		t.Run(off.String(), func(t *testing.T) {
-			inTime(t, func(t *testing.T, s *store) {
+			withFakeTime(t, func(t *testing.T, s *fakeStore) {
 				s.off = off
 				w, end := s.run(t, nil)
 				defer end()
@@ -209,7 +211,7 @@ func TestTheLedgersClockDecides(t *testing.T) {
 func TestTheLedgersClockIsSetBack(t *testing.T) {
 	for _, back := range []time.Duration{5 * time.Second, 50 * time.Second, time.Hour} {
 		t.Run(back.String(), func(t *testing.T) {
-			inTime(t, func(t *testing.T, s *store) {
+			withFakeTime(t, func(t *testing.T, s *fakeStore) {
 				w, end := s.run(t, nil)
 				defer end()
 				s.claim(t, "Before")
@@ -218,8 +220,8 @@ func TestTheLedgersClockIsSetBack(t *testing.T) {
 				s.off = -back
 				s.mu.Unlock()
 				s.claim(t, "After")
-				s.claimAt(t, "Slow", wholeOverlap/2)
-				pass(wholeEvery)
+				s.claimAt(t, "Slow", fullReadOverlap/2)
+				pass(fullReadEvery)
 				for _, name := range []string{"Before", "After", "Slow"} {
 					w.expect(name, true)
 				}
@@ -231,7 +233,7 @@ func TestTheLedgersClockIsSetBack(t *testing.T) {
 				s.claim(t, "Soon too")
 				pass(time.Second)
 				w.expect("Soon too", true)
-				if got := w.built(byClock); got != 0 && back <= wholeOverlap || got != 1 && back > wholeOverlap {
+				if got := w.built(reasonClock); got != 0 && back <= fullReadOverlap || got != 1 && back > fullReadOverlap {
 					t.Errorf("built anew %v times", got)
 				}
 			})
@@ -240,7 +242,7 @@ func TestTheLedgersClockIsSetBack(t *testing.T) {
 }
 
 func TestTheLedgersClockIsPutForward(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)
 		defer end()
 		pass(time.Second)
@@ -252,42 +254,42 @@ func TestTheLedgersClockIsPutForward(t *testing.T) {
 			pass(time.Second)
 			w.expect(fmt.Sprint("Ada", i), true)
 		}
-		if got := w.built(byClock); got != 0 {
+		if got := w.built(reasonClock); got != 0 {
 			t.Errorf("built anew %v times", got)
 		}
 	})
 }
 
 // built is how often the view of the game was built for a reason.
-func (w *world) built(why reason) float64 {
-	return testutil.ToFloat64(w.follower.metrics.rebuilds.WithLabelValues(game, string(why)))
+func (w *replication) built(why reason) float64 {
+	return testutil.ToFloat64(w.replicator.metrics.rebuilds.WithLabelValues(game, string(why)))
 }
 
 // A rename at another node is a name too; the former one is free to whoever asks
 // the ledger.
 func TestRenamesAreFollowed(t *testing.T) {
-	inTime(t, func(t *testing.T, s *store) {
+	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		a, endA := s.run(t, nil)
 		defer endA()
 		b, endB := s.run(t, nil)
 		defer endB()
 		c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
-		must(a.Rename(t.Context(), c, "Ada", Asker{}))(t)
-		must(a.Rename(t.Context(), c, "Grace", Asker{}))(t)
+		must(a.Rename(t.Context(), c, "Ada", Requester{}))(t)
+		must(a.Rename(t.Context(), c, "Grace", Requester{}))(t)
 		s.forget(t, "Ada")
 		pass(time.Second)
 		b.expect("Grace", true)
-		if got := must(b.Available(t.Context(), game, "Ada", Asker{}))(t); !got.Available {
+		if got := must(b.Available(t.Context(), game, "Ada", Requester{}))(t); !got.Available {
 			t.Error("the former name is not free")
 		}
-		if got := a.known[game].stale.Load(); got != 2 { // the generated one too
+		if got := a.views[game].stale.Load(); got != 2 { // the generated one too
 			t.Errorf("%d stale names at the node of the renames", got)
 		}
 	})
 }
 
 // forget frees a name.
-func (s *store) forget(t *testing.T, wish string) {
+func (s *fakeStore) forget(t *testing.T, wish string) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,25 +9,25 @@ import (
 )
 
 func isBanned(r *Registry, id string) bool {
-	return errors.Is(r.Bars.token(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
+	return errors.Is(r.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
 }
 
 func showsBans(r *Registry) float64 {
-	return testutil.ToFloat64(r.Bars.metrics.known.WithLabelValues("ban"))
+	return testutil.ToFloat64(r.Revocations.metrics.known.WithLabelValues("ban"))
 }
 
 // Where the store was put back nobody comes in while its bars cannot be read.
 func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	s.bar(Bar{Kind: BarBan, ID: "p_1"})
-	s.bar(Bar{Kind: BarBan, ID: "p_2"})
+	s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
+	s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
 	r := registryOf(t, s)
 	s.mu.Lock()
 	s.bars, s.revision, s.barless = s.bars[:1], 1, true
 	s.mu.Unlock()
 	for range 2 {
-		if err := r.Bars.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(r, "p_1") || !isBanned(r, "p_2") {
+		if err := r.Revocations.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(r, "p_1") || !isBanned(r, "p_2") {
 			t.Fatalf("the banned are let in while bars cannot be read: %v", err)
 		}
 	}
@@ -50,17 +50,17 @@ func TestKeysAreNotMissedBehindBars(t *testing.T) {
 	refresh(t, r)
 	retired := s.keys[game][0].ID
 	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, Key: retired}
-	s.bar(Bar{Kind: BarBan, ID: "p_2"})
+	s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
 	s.meantime = func() {
 		if err := s.RetireKey(t.Context(), game, retired, 0); err != nil {
 			t.Error(err)
 		}
-		s.bar(Bar{Kind: BarBan, ID: "p_3"})
+		s.revoke(Revocation{Kind: KindBan, ID: "p_3"})
 	}
 	if refresh(t, r); !isBanned(r, "p_3") {
 		t.Error("what came meanwhile is not known")
 	}
-	if refresh(t, r); !errors.Is(r.Stands(c, "p_1"), ErrTokenKey) {
+	if refresh(t, r); !errors.Is(r.CheckActive(c, "p_1"), ErrTokenKey) {
 		t.Error("the retired key is still in force")
 	}
 }
@@ -76,7 +76,7 @@ func TestBarsReadNoKeys(t *testing.T) {
 	refresh(t, r)
 	before := s.read
 	for range 10 {
-		s.bar(Bar{Kind: BarErased, ID: "p_1", EndsAt: start + 1})
+		s.revoke(Revocation{Kind: KindErased, ID: "p_1", EndsAt: start + 1})
 		refresh(t, r)
 	}
 	if s.read != before {
@@ -91,20 +91,20 @@ func TestErasuresAreNotHeld(t *testing.T) {
 	s := newStore()
 	r := registryOf(t, s)
 	now := start
-	r.Bars.Now = func() int64 { return now }
-	const many = 3 * barsPage
+	r.Revocations.Now = func() int64 { return now }
+	const many = 3 * revocationsPage
 	for i := range many {
-		s.bar(Bar{Kind: BarErased, ID: fmt.Sprint("p_", i), At: now, EndsAt: now + SessionsEnd.Milliseconds()})
+		s.revoke(Revocation{Kind: KindErased, ID: fmt.Sprint("p_", i), At: now, EndsAt: now + SessionEndWindow.Milliseconds()})
 	}
-	s.bar(Bar{Kind: BarUntied, ID: "lifted", At: now, EndsAt: now})
-	now += 10 * SessionsEnd.Milliseconds() // the node was cut off
+	s.revoke(Revocation{Kind: KindUnlinked, ID: "lifted", At: now, EndsAt: now})
+	now += 10 * SessionEndWindow.Milliseconds() // the node was cut off
 	c := Claims{Subject: "p_7", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
-	if refresh(t, r); !errors.Is(r.Stands(c, "p_7"), ErrErased) || len(r.Bars.held) != many {
-		t.Errorf("the erased may go on; %d bars are held", len(r.Bars.held))
+	if refresh(t, r); !errors.Is(r.CheckActive(c, "p_7"), ErrErased) || len(r.Revocations.active) != many {
+		t.Errorf("the erased may go on; %d bars are held", len(r.Revocations.active))
 	}
-	now += SessionsEnd.Milliseconds() + sweepEvery.Milliseconds()
-	if refresh(t, r); len(r.Bars.held) != 0 || len(r.Bars.counts) != 1 || r.Bars.counts[BarErased] != 0 {
-		t.Errorf("%d bars are held after that, %v", len(r.Bars.held), r.Bars.counts)
+	now += SessionEndWindow.Milliseconds() + removeEndedEvery.Milliseconds()
+	if refresh(t, r); len(r.Revocations.active) != 0 || len(r.Revocations.counts) != 1 || r.Revocations.counts[KindErased] != 0 {
+		t.Errorf("%d bars are held after that, %v", len(r.Revocations.active), r.Revocations.counts)
 	}
 }
 
@@ -117,8 +117,8 @@ func TestBarsHoldWithoutKeys(t *testing.T) {
 	s.keys[game] = []Key{{ID: "broken", Alg: "none"}}
 	s.keysAt++
 	s.mu.Unlock()
-	s.bar(Bar{Kind: BarBan, ID: "p_1"})
-	if err := r.Bars.Refresh(t.Context()); err == nil || !isBanned(r, "p_1") {
+	s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
+	if err := r.Revocations.Refresh(t.Context()); err == nil || !isBanned(r, "p_1") {
 		t.Errorf("the ban is not in force: %v", err)
 	}
 }
@@ -128,21 +128,21 @@ func TestBarsHoldWithoutKeys(t *testing.T) {
 func TestEndedBarsLeaveTheView(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	s.bar(Bar{Kind: BarBan, ID: "short", EndsAt: start + 1000})
-	s.bar(Bar{Kind: BarBan, ID: "long"})
-	s.bar(Bar{Kind: BarBan, ID: "lifted"})
+	s.revoke(Revocation{Kind: KindBan, ID: "short", EndsAt: start + 1000})
+	s.revoke(Revocation{Kind: KindBan, ID: "long"})
+	s.revoke(Revocation{Kind: KindBan, ID: "lifted"})
 	r := registryOf(t, s)
 	now := start
-	r.Bars.Now = func() int64 { return now }
-	now += sweepEvery.Milliseconds()
-	if refresh(t, r); len(r.Bars.held) != 2 || showsBans(r) != 2 {
-		t.Errorf("%d bars are held, %v shown", len(r.Bars.held), showsBans(r))
+	r.Revocations.Now = func() int64 { return now }
+	now += removeEndedEvery.Milliseconds()
+	if refresh(t, r); len(r.Revocations.active) != 2 || showsBans(r) != 2 {
+		t.Errorf("%d bars are held, %v shown", len(r.Revocations.active), showsBans(r))
 	}
 	s.mu.Lock()
 	s.bars = s.bars[1:2] // lifted, and forgotten
 	s.revision += 2
 	s.mu.Unlock()
-	now += BarsKept.Milliseconds()/2 + 1
+	now += RevocationsKept.Milliseconds()/2 + 1
 	if refresh(t, r); isBanned(r, "lifted") || !isBanned(r, "long") || showsBans(r) != 1 {
 		t.Error("a view that was cut off for long keeps what has been forgotten")
 	}
@@ -167,19 +167,19 @@ func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
 		return c
 	}
 	now := start
-	r.Bars.Now = func() int64 { return now }
+	r.Revocations.Now = func() int64 { return now }
 	told := 0
-	r.Bars.OnChange(func([]Bar) { told++ })
+	r.Revocations.OnChange(func([]Revocation) { told++ })
 	before := session()
-	now += BarsKept.Milliseconds()
-	if refresh(t, r); r.Stands(before, g.Player.ID) != nil || told != 0 {
-		t.Errorf("cut off for less: %v, told %d times", r.Stands(before, g.Player.ID), told)
+	now += RevocationsKept.Milliseconds()
+	if refresh(t, r); r.CheckActive(before, g.Player.ID) != nil || told != 0 {
+		t.Errorf("cut off for less: %v, told %d times", r.CheckActive(before, g.Player.ID), told)
 	}
-	now += BarsKept.Milliseconds() + 1
-	if refresh(t, r); !errors.Is(r.Stands(before, g.Player.ID), ErrTokenRevoked) || told != 1 {
-		t.Errorf("cut off for more: %v, told %d times", r.Stands(before, g.Player.ID), told)
+	now += RevocationsKept.Milliseconds() + 1
+	if refresh(t, r); !errors.Is(r.CheckActive(before, g.Player.ID), ErrTokenRevoked) || told != 1 {
+		t.Errorf("cut off for more: %v, told %d times", r.CheckActive(before, g.Player.ID), told)
 	}
-	if err := r.Stands(session(), g.Player.ID); err != nil {
+	if err := r.CheckActive(session(), g.Player.ID); err != nil {
 		t.Errorf("who came back: %v", err)
 	}
 }
@@ -190,7 +190,7 @@ func TestHostsWhoAreErased(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	r := registryOf(t, s)
-	s.tie("erased", "")
+	s.link("erased", "")
 	for subject, want := range map[string]error{"erased": ErrErased, "nobody": nil} {
 		if err := r.CheckHost(t.Context(), Claims{Subject: subject, Game: game, Role: RoleHost}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", subject, err, want)

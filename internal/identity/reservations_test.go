@@ -19,7 +19,7 @@ import (
 )
 
 // shelf is Offers in memory, of one game, whose offers end by the clock.
-type shelf struct {
+type fakeReservations struct {
 	mu   sync.Mutex
 	kept map[string]offered // by skeleton
 	down bool
@@ -30,7 +30,7 @@ type offered struct {
 	until time.Time
 }
 
-func (s *shelf) Offer(_ context.Context, q Offering) ([]bool, error) {
+func (s *fakeReservations) Reserve(_ context.Context, q Reservation) ([]bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -39,14 +39,14 @@ func (s *shelf) Offer(_ context.Context, q Offering) ([]bool, error) {
 	kept := make([]bool, len(q.Skeletons))
 	for i, skeleton := range q.Skeletons {
 		o := s.kept[skeleton]
-		if o.asker == "" || o.asker == q.Asker && !q.Shared || time.Now().After(o.until) {
-			s.kept[skeleton], kept[i] = offered{q.Asker, time.Now().Add(OfferFor)}, true
+		if o.asker == "" || o.asker == q.Requester && !q.Shared || time.Now().After(o.until) {
+			s.kept[skeleton], kept[i] = offered{q.Requester, time.Now().Add(ReservationTTL)}, true
 		}
 	}
 	return kept, nil
 }
 
-func (s *shelf) Offered(_ context.Context, _, skeleton string) (string, error) {
+func (s *fakeReservations) ReservedFor(_ context.Context, _, skeleton string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down {
@@ -59,32 +59,32 @@ func (s *shelf) Offered(_ context.Context, _, skeleton string) (string, error) {
 }
 
 // offering is a registry with words and offers.
-func offering(t testing.TB, s *store) (*Registry, *shelf) {
+func offering(t testing.TB, s *fakeStore) (*Registry, *fakeReservations) {
 	t.Helper()
-	r, offers := registryOf(t, s), &shelf{kept: map[string]offered{}}
+	r, offers := registryOf(t, s), &fakeReservations{kept: map[string]offered{}}
 	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Words, r.Offers = map[string]*nickname.Words{game: words}, offers
+	r.Words, r.Reservations = map[string]*nickname.Words{game: words}, offers
 	return r, offers
 }
 
 func player(id string) Claims { return Claims{Subject: id, Game: game, Role: RolePlayer} }
 
 // offersTo asks for a name that is taken, and gives what is suggested instead.
-func offersTo(t *testing.T, r *Registry, who Asker) []string {
+func offersTo(t *testing.T, r *Registry, requester Requester) []string {
 	t.Helper()
-	a, err := r.Available(t.Context(), game, "Ada", who)
+	a, err := r.Available(t.Context(), game, "Ada", requester)
 	if err != nil || a.Available || len(a.Suggestions) != 3 {
-		t.Fatalf("%+v is told %+v, %v", who, a, err)
+		t.Fatalf("%+v is told %+v, %v", requester, a, err)
 	}
 	return a.Suggestions
 }
 
 func TestASuggestionIsClaimedByWhoGotIt(t *testing.T) {
 	t.Parallel()
-	for name, who := range map[string]Asker{
+	for name, requester := range map[string]Requester{
 		"player": {Player: "p_1", Address: "192.0.2.1"}, "address": {Address: "192.0.2.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,22 +93,22 @@ func TestASuggestionIsClaimedByWhoGotIt(t *testing.T) {
 				s := newStore()
 				s.claim(t, "Ada")
 				r, _ := offering(t, s)
-				three := offersTo(t, r, who)
-				_, err := r.Rename(t.Context(), player("p_2"), three[0], Asker{Address: "192.0.2.2"})
+				three := offersTo(t, r, requester)
+				_, err := r.Rename(t.Context(), player("p_2"), three[0], Requester{Address: "192.0.2.2"})
 				if taken, ok := errors.AsType[*TakenError](err); !ok || len(taken.Suggestions) != 3 {
 					t.Errorf("another claims it: %v", err)
 				}
-				if a, err := r.Available(t.Context(), game, three[0], Asker{Address: "192.0.2.2"}); err != nil || a.Available || len(a.Suggestions) != 3 {
+				if a, err := r.Available(t.Context(), game, three[0], Requester{Address: "192.0.2.2"}); err != nil || a.Available || len(a.Suggestions) != 3 {
 					t.Errorf("another asks for it: %+v, %v", a, err)
 				}
-				if a, err := r.Available(t.Context(), game, three[1], who); err != nil || !a.Available {
+				if a, err := r.Available(t.Context(), game, three[1], requester); err != nil || !a.Available {
 					t.Errorf("who got it asks for it: %+v, %v", a, err)
 				}
-				if got, err := r.Rename(t.Context(), player("p_1"), three[0], Asker{Address: "192.0.2.1"}); err != nil || got != three[0] {
+				if got, err := r.Rename(t.Context(), player("p_1"), three[0], Requester{Address: "192.0.2.1"}); err != nil || got != three[0] {
 					t.Errorf("who got it claims it: %q, %v", got, err)
 				}
-				time.Sleep(OfferFor + time.Millisecond)
-				if got, err := r.Rename(t.Context(), player("p_2"), three[1], Asker{Address: "192.0.2.2"}); err != nil || got != three[1] {
+				time.Sleep(ReservationTTL + time.Millisecond)
+				if got, err := r.Rename(t.Context(), player("p_2"), three[1], Requester{Address: "192.0.2.2"}); err != nil || got != three[1] {
 					t.Errorf("another claims it when its time is over: %q, %v", got, err)
 				}
 			})
@@ -159,11 +159,11 @@ func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range got {
 		all.Go(func() {
-			who := Asker{Address: "192.0.2.1"}
+			requester := Requester{Address: "192.0.2.1"}
 			if i < 30 {
-				who.Player = fmt.Sprint("p", i)
+				requester.Player = fmt.Sprint("p", i)
 			}
-			got[i] = offersTo(t, r, who)
+			got[i] = offersTo(t, r, requester)
 		})
 	}
 	all.Wait()
@@ -171,7 +171,7 @@ func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
 	if len(slices.Compact(names)) != 300 {
 		t.Errorf("some were suggested twice: %v", got)
 	}
-	if a, err := r.Available(t.Context(), game, got[99][0], Asker{Address: "192.0.2.1"}); err != nil || !a.Available {
+	if a, err := r.Available(t.Context(), game, got[99][0], Requester{Address: "192.0.2.1"}); err != nil || !a.Available {
 		t.Errorf("one of the address asks for what it was offered: %+v, %v", a, err)
 	}
 }
@@ -183,13 +183,13 @@ func TestSuggestionsWithoutRedis(t *testing.T) {
 	s := newStore()
 	s.claim(t, "Ada")
 	r, offers := offering(t, s)
-	three := offersTo(t, r, Asker{Player: "p_1"})
+	three := offersTo(t, r, Requester{Player: "p_1"})
 	offers.down = true
-	offersTo(t, r, Asker{Player: "p_2"})
-	if got, err := r.Rename(t.Context(), player("p_2"), three[0], Asker{}); err != nil || got != three[0] {
+	offersTo(t, r, Requester{Player: "p_2"})
+	if got, err := r.Rename(t.Context(), player("p_2"), three[0], Requester{}); err != nil || got != three[0] {
 		t.Errorf("a claim: %q, %v", got, err)
 	}
-	if n := testutil.ToFloat64(r.wishes.suggestions.WithLabelValues(game, suggestionNotStored)); n != 2 {
+	if n := testutil.ToFloat64(r.metrics.suggestions.WithLabelValues(game, suggestionNotStored)); n != 2 {
 		t.Errorf("counted %v times, want 2: an offer and a question", n)
 	}
 }
@@ -200,7 +200,7 @@ func TestSuggestionsSpeakThePlayersLanguage(t *testing.T) {
 	s.claim(t, "Ada")
 	r, _ := offering(t, s)
 	for lang, han := range map[string]bool{"zh-CN": true, "en": false, "": false} {
-		three := offersTo(t, r, Asker{Lang: lang})
+		three := offersTo(t, r, Requester{Lang: lang})
 		last := strings.ContainsFunc(three[2], func(c rune) bool { return unicode.Is(unicode.Han, c) })
 		if !strings.HasPrefix(three[0], "Ada-") || !strings.HasPrefix(three[1], "Ada-") || last != han || !strings.Contains(three[2], "Ada") {
 			t.Errorf("%q: %v", lang, three)
@@ -219,12 +219,12 @@ func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
 	}
 	r, _ := offering(t, s)
 	for _, wish := range wishes {
-		a, err := r.Available(t.Context(), game, wish, Asker{Lang: "zh"})
+		a, err := r.Available(t.Context(), game, wish, Requester{Lang: "zh"})
 		if err != nil || len(a.Suggestions) != 3 {
 			t.Errorf("%q: %+v, %v", wish, a, err)
 		}
 		for _, other := range a.Suggestions {
-			if _, err := r.wish(game, other); err != nil {
+			if _, err := r.parseName(game, other); err != nil {
 				t.Errorf("for %q it suggests %q: %v", wish, other, err)
 			}
 		}
@@ -234,7 +234,7 @@ func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Words[game] = words
-	three, err := r.suggest(t.Context(), game, nickname.Name{Display: "Ada", Skeleton: "ada"}, Asker{})
+	three, err := r.suggest(t.Context(), game, nickname.Name{Display: "Ada", Skeleton: "ada"}, Requester{})
 	if err != nil || len(three) != 3 || slices.ContainsFunc(three, func(n string) bool { return strings.Contains(strings.ToLower(n), "ad") }) {
 		t.Errorf("beside a refused wish: %v, %v", three, err)
 	}
@@ -245,43 +245,43 @@ func TestRefusedWordsOfAGame(t *testing.T) {
 	s := newStore()
 	r, _ := offering(t, s)
 	reg := prometheus.NewRegistry()
-	r.wishes = newWishMetrics(reg)
+	r.metrics = newNicknameMetrics(reg)
 	q := ask("4dm1n")
 	if _, err := r.Guest(t.Context(), q); !errors.Is(err, nickname.ErrInvalid) || strings.Contains(err.Error(), "dm") {
 		t.Errorf("a guest: %v", err)
 	}
-	if _, err := r.Rename(t.Context(), player("p_1"), "客服", Asker{}); !errors.Is(err, nickname.ErrInvalid) {
+	if _, err := r.Rename(t.Context(), player("p_1"), "客服", Requester{}); !errors.Is(err, nickname.ErrInvalid) {
 		t.Errorf("a claim: %v", err)
 	}
-	if _, err := r.Available(t.Context(), game, "管理员", Asker{}); !errors.Is(err, nickname.ErrInvalid) {
+	if _, err := r.Available(t.Context(), game, "管理员", Requester{}); !errors.Is(err, nickname.ErrInvalid) {
 		t.Errorf("a question: %v", err)
 	}
 	q.Game = other // which has no words
 	if g, err := r.Guest(t.Context(), q); err != nil || g.Player.Nickname != "4dm1n" {
 		t.Errorf("in a game without words: %+v, %v", g, err)
 	}
-	if _, err := r.Available(t.Context(), game, "\x00", Asker{}); !errors.Is(err, nickname.ErrInvalid) {
+	if _, err := r.Available(t.Context(), game, "\x00", Requester{}); !errors.Is(err, nickname.ErrInvalid) {
 		t.Error(err)
 	}
 	for reason, want := range map[string]float64{reasonWord: 3, reasonInvalid: 1, reasonTaken: 0, reasonOffered: 0} {
-		if n := testutil.ToFloat64(r.wishes.refused.WithLabelValues(game, reason)); n != want {
+		if n := testutil.ToFloat64(r.metrics.refused.WithLabelValues(game, reason)); n != want {
 			t.Errorf("refused as %s: %v, want %v", reason, n, want)
 		}
 	}
 }
 
-func TestRespell(t *testing.T) {
+func TestMigrateSkeletons(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	r := registryOf(t, s)
-	if err := r.Respell(t.Context()); err != nil {
+	if err := r.MigrateSkeletons(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := testutil.ToFloat64(r.wishes.unprotected.WithLabelValues(game)); n != 3 || testutil.CollectAndCount(r.wishes.unprotected) != 1 {
+	if n := testutil.ToFloat64(r.metrics.unprotected.WithLabelValues(game)); n != 3 || testutil.CollectAndCount(r.metrics.unprotected) != 1 {
 		t.Errorf("%v names are said to be unprotected", n)
 	}
 	s.setDown(true)
-	if err := r.Respell(t.Context()); !errors.Is(err, errStore) {
+	if err := r.MigrateSkeletons(t.Context()); !errors.Is(err, errStore) {
 		t.Errorf("with the store down: %v", err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// wishMetrics are what becomes of nicknames.
-type wishMetrics struct {
+// nicknameMetrics count refused nicknames and failed suggestions.
+type nicknameMetrics struct {
 	refused     *prometheus.CounterVec // by game and reason
 	suggestions *prometheus.CounterVec // failures, by game and reason
 	unprotected *prometheus.CounterVec
@@ -28,12 +28,12 @@ const (
 	reasonRules   = "rules"
 )
 
-func newWishMetrics(r prometheus.Registerer) wishMetrics {
+func newNicknameMetrics(r prometheus.Registerer) nicknameMetrics {
 	on := promauto.With(r)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return on.NewCounterVec(prometheus.CounterOpts{Namespace: "laststand", Subsystem: "nickname", Name: name, Help: help}, append([]string{"game"}, labels...))
 	}
-	return wishMetrics{
+	return nicknameMetrics{
 		refused: counter("refusals_total", "Nicknames that the server refused, by reason: invalid, word (a refused word), taken (another player has it), "+
 			"offered (just suggested to another player), rules (see rules_outdated).", "reason"),
 		suggestions: counter("suggestion_failures_total", "Suggestions of nicknames that failed, by reason: not_found (no three free names), not_stored (Redis did not answer).", "reason"),

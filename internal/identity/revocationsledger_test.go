@@ -21,11 +21,11 @@ func barred(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	bars, err := identity.OpenBars(t.Context(), identity.BarsConfig{Store: l, Tokens: tokens, Now: clock, Logger: log})
+	bars, err := identity.OpenRevocations(t.Context(), identity.RevocationsConfig{Store: l, Tokens: tokens, Now: clock, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = identity.Open(identity.Config{Tokens: tokens, Players: l, Devices: l, Names: l, Named: l, Epoch: l.Epoch(), Bars: bars, Logger: log})
+	r = identity.Open(identity.Config{Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(), Revocations: bars, Logger: log})
 	return r, func() {
 		t.Helper()
 		if err := bars.Refresh(t.Context()); err != nil {
@@ -64,7 +64,7 @@ func eventually(t *testing.T, r *identity.Registry, device string) identity.Gues
 
 // What one node does with players and tokens holds at the other, on the real
 // databases.
-func TestBarsOfTwoNodes(t *testing.T) {
+func TestRevocationsReachTwoNodes(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -80,9 +80,9 @@ func TestBarsOfTwoNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := guest.Player.ID
-		bar := func(kind identity.BarKind, id string) {
+		bar := func(kind identity.RevocationKind, id string) {
 			t.Helper()
-			if _, err := l.SetBar(t.Context(), identity.Bar{Game: demo, Kind: kind, ID: id, Reason: "a test"}); err != nil {
+			if _, err := l.SetBar(t.Context(), identity.Revocation{Game: demo, Kind: kind, ID: id, Reason: "a test"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -94,19 +94,19 @@ func TestBarsOfTwoNodes(t *testing.T) {
 			}
 		}
 		check("an account of nobody's", account, "user:1", nil)
-		if err := l.Tie(t.Context(), demo, id, "user:1"); err != nil {
+		if err := l.LinkAccount(t.Context(), demo, id, "user:1"); err != nil {
 			t.Fatal(err)
 		}
 		check("tied", account, id, nil)
 		check("the guest", guest.Token, id, nil)
-		bar(identity.BarBan, "user:1")
+		bar(identity.KindBan, "user:1")
 		check("banned by the account", account, "", identity.ErrBanned)
 		check("banned, the guest", guest.Token, "", identity.ErrBanned)
-		if err := l.LiftBar(t.Context(), identity.Bar{Game: demo, Kind: identity.BarBan, ID: id}); err != nil {
+		if err := l.LiftBar(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 		check("let in", guest.Token, id, nil)
-		bar(identity.BarSubject, id)
+		bar(identity.KindSubject, id)
 		check("revoked", guest.Token, "", identity.ErrTokenRevoked)
 		check("revoked, of the account", account, "", identity.ErrTokenRevoked)
 		ahead, _, err := a.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer, IssuedAt: time.Now().Add(25 * time.Second).UnixMilli()}, time.Hour)
@@ -130,7 +130,7 @@ func TestBarsOfTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bar(identity.BarToken, c.ID)
+		bar(identity.KindToken, c.ID)
 		check("one token revoked", again.Token, "", identity.ErrTokenRevoked)
 		if err := l.Erase(t.Context(), demo, id); err != nil {
 			t.Fatal(err)
@@ -149,8 +149,8 @@ func TestBarsOfTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if refresh(); len(b.KeysOf(demo)) != 2 || b.KeysOf(demo)[0].ID != made.ID {
-			t.Errorf("keys %+v, without %+v", b.KeysOf(demo), made)
+		if refresh(); len(b.ListKeys(demo)) != 2 || b.ListKeys(demo)[0].ID != made.ID {
+			t.Errorf("keys %+v, without %+v", b.ListKeys(demo), made)
 		}
 	})
 }
@@ -184,11 +184,11 @@ func TestACutOffNodeEndsSessionsOfTheErased(t *testing.T) {
 		if err != nil || !forgotten {
 			t.Fatalf("forgotten: %v, %v", forgotten, err)
 		}
-		if err := r.Stands(c, "user:1"); err != nil {
+		if err := r.CheckActive(c, "user:1"); err != nil {
 			t.Fatalf("before it is read: %v", err)
 		}
 		refresh()
-		if err := r.Stands(c, "user:1"); !errors.Is(err, identity.ErrErased) {
+		if err := r.CheckActive(c, "user:1"); !errors.Is(err, identity.ErrErased) {
 			t.Errorf("the session: %v", err)
 		}
 	})

@@ -1,0 +1,112 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// RevocationKind is what a revocation refuses.
+type RevocationKind string
+
+// The kinds of revocations. An operator cannot set the last three.
+const (
+	KindBan      RevocationKind = "ban"     // a player or host, by id
+	KindToken    RevocationKind = "token"   // one token, by its jti
+	KindSubject  RevocationKind = "subject" // all tokens of a subject that were issued before an instant
+	KindErased   RevocationKind = "erased"  // an erased player; after a while stored under RevocationStore.ErasedID
+	KindLinked   RevocationKind = "tied"    // sessions of a subject that has become a guest's account
+	KindUnlinked RevocationKind = "untied"  // sessions of a subject as the guest whose account it no longer is
+)
+
+// RevocationKinds returns all kinds.
+func RevocationKinds() []RevocationKind {
+	return []RevocationKind{KindBan, KindToken, KindSubject, KindErased, KindLinked, KindUnlinked}
+}
+
+// Revocation bans a player from a game or revokes tokens. Tokens of admins belong to no
+// game. There is one per game, kind and id.
+type Revocation struct {
+	Game         string // "" for admins
+	Kind         RevocationKind
+	ID           string
+	IssuedBefore int64  // for KindSubject: epoch ms, on whole seconds
+	EndsAt       int64  // epoch ms; 0: never
+	Reason       string // shown to a banned player
+	By           string // subject of the operator's token
+	At           int64  // when it was set or lifted, epoch ms
+	Seq          int64  // position among all changes, in commit order
+}
+
+// MaxReason bounds the reason, in bytes.
+const MaxReason = 500
+
+// Validate returns what is wrong with a revocation that an operator sets at a time,
+// epoch ms. Errors wrap ErrInvalidRevocation and say what to do.
+func (b Revocation) Validate(now int64) error {
+	switch {
+	case b.Kind != KindBan && b.Kind != KindToken && b.Kind != KindSubject:
+		return fmt.Errorf("%w: the kind must be %s, %s or %s", ErrInvalidRevocation, KindBan, KindToken, KindSubject)
+	case b.Game == "" && b.Kind == KindBan:
+		return fmt.Errorf("%w: an admin cannot be banned from a game; revoke the tokens by kind %s or %s", ErrInvalidRevocation, KindToken, KindSubject)
+	case !ValidID(b.ID) || b.ID == reserved:
+		return fmt.Errorf("%w: id %q is not 1 to %d of A-Z a-z 0-9 _ . : -", ErrInvalidRevocation, b.ID, maxID)
+	case b.Reason == "" || len(b.Reason) > MaxReason || !utf8.ValidString(b.Reason):
+		return fmt.Errorf("%w: the reason must have 1 to %d bytes of UTF-8; a banned player sees it", ErrInvalidRevocation, MaxReason)
+	case b.EndsAt != 0 && b.EndsAt <= now:
+		return fmt.Errorf("%w: the end %d is in the past; use epoch ms, or 0 for no end", ErrInvalidRevocation, b.EndsAt)
+	case b.EndsAt < 0 || b.EndsAt > latest*1000:
+		return fmt.Errorf("%w: the end %d is out of range; use epoch ms", ErrInvalidRevocation, b.EndsAt)
+	case b.Kind != KindSubject && b.IssuedBefore != 0:
+		return fmt.Errorf("%w: issued_before is for the tokens of a subject only", ErrInvalidRevocation)
+	case b.IssuedBefore < 0 || b.IssuedBefore > now+Leeway.Milliseconds():
+		return fmt.Errorf("%w: issued_before %d is in the future; use epoch ms up to now", ErrInvalidRevocation, b.IssuedBefore)
+	}
+	return nil
+}
+
+func (b Revocation) isInForce(now int64) bool { return b.EndsAt == 0 || now < b.EndsAt }
+
+// BannedError is ErrBanned with the reason and the end, in words for the banned player.
+type BannedError struct {
+	Reason string
+	EndsAt int64 // epoch ms; 0: for good
+}
+
+func (e *BannedError) Error() string {
+	until := "for good"
+	if e.EndsAt != 0 {
+		until = "until " + time.UnixMilli(e.EndsAt).UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("%v %s: %s", ErrBanned, until, e.Reason)
+}
+
+// Unwrap is ErrBanned.
+func (e *BannedError) Unwrap() error { return ErrBanned }
+
+// Revision says which changes a store has; it rises in commit order.
+type Revision struct {
+	Revocations int64 // of the last change of a revocation or a stored key
+	Keys        int64 // of the last change of a stored key
+}
+
+// RevocationStore stores revocations for all nodes.
+type RevocationStore interface {
+	Revision(ctx context.Context) (Revision, error)
+	// RevocationsSince returns at most limit revocations changed after a revision,
+	// oldest change first. Ended ones are included for RevocationsKept.
+	RevocationsSince(ctx context.Context, revision int64, limit int) ([]Revocation, error)
+	// ErasedID returns the id of a KindErased whose subject is no longer stored: a
+	// keyed hash, which is no valid id.
+	ErasedID(game, subject string) string
+}
+
+// RevocationsKept is how long a store keeps an ended revocation, so that a node that
+// was cut off learns of its end. A node that was cut off for half as long reads all
+// revocations. One that was cut off for all of it ends all sessions that began before.
+const RevocationsKept = 24 * time.Hour
+
+// SessionEndWindow is how long a change of a player ends sessions: from the change on,
+// and at each node from when it learns of it.
+const SessionEndWindow = time.Minute
