@@ -8,36 +8,36 @@ import (
 	"time"
 )
 
-// A batch is items of a game that this node has taken. Whoever deals with it
-// has locked it; before it waits, only its worker knows it.
+// batch is a group of items of one game that this node has taken. Callers lock
+// mu. Before the batch waits, only its worker knows it.
 type batch struct {
 	game      *game
 	id        string // in the queue
-	takenAt   int64  // cluster time
+	takenAt   int64  // cluster time, epoch ms
 	startedAt time.Time
 
 	mu               sync.Mutex
-	sendID           string      // to the far side: a new one once a part was answered
-	items            []Item      // without an answer
-	result           BatchResult // what became of the others
+	sendID           string      // for the receiver: a new id after a part was answered
+	items            []Item      // items without an answer
+	result           BatchResult // what became of the other items
 	attempts         int
-	waitingItems     int       // items as counted among those that wait
-	isOutcomeUnknown bool      // nobody knows whether it was taken
-	isWaiting        bool      // in its partition's list
-	isQueued         bool      // in the slow lane, to be retried
-	isClosed         bool      // nothing is left but to settle it
-	isFinished       bool      // settled, or gone
-	retryAt          time.Time // no retry before
-	renewAt          time.Time // the lease
+	waitingItems     int       // items as counted in Service.waitingItems
+	isOutcomeUnknown bool      // whether it is unknown if the take succeeded
+	isWaiting        bool      // whether it is in the list of its partition
+	isQueued         bool      // whether it waits in the slow pool for a retry
+	isClosed         bool      // whether only the report of its result is missing
+	isFinished       bool      // whether the store knows its result, or it is lost
+	retryAt          time.Time // no attempt before
+	renewAt          time.Time // when to renew the lease
 }
 
-// newBatch makes one that is taken now.
+// newBatch returns a batch that was taken now.
 func newBatch(g *game, id string, taken int64) *batch {
 	return &batch{game: g, id: id, sendID: id, takenAt: taken, startedAt: time.Now(), result: BatchResult{Batch: id}}
 }
 
-// now is cluster time, but never runs back while the batch is here, so that
-// nothing becomes fresh again.
+// now returns cluster time that never goes back for this batch. Otherwise an
+// old item could become fresh again.
 func (b *batch) now(cluster int64) int64 {
 	return max(cluster, b.takenAt+time.Since(b.startedAt).Milliseconds())
 }
@@ -58,8 +58,8 @@ func (b *batch) dropStale(now int64) {
 	b.items = fresh
 }
 
-// stale says why an item must not be sent now, or "". One from the future was
-// queued before the clock jumped back, and nobody knows how old it is.
+// staleReason returns why an item must not be sent now, or "". An item from the
+// future was queued before the clock was set back. Its age is unknown.
 func (g *game) staleReason(item Item, now int64) Reason {
 	switch {
 	case max(item.At, item.QueuedAt) > now+MaxAheadMS:
@@ -80,7 +80,7 @@ func (b *batch) drop(item Item, reason Reason) {
 	}
 }
 
-// dropAll drops what is left.
+// dropAll drops the remaining items.
 func (b *batch) dropAll(reason Reason) {
 	for _, item := range b.items {
 		b.drop(item, reason)
@@ -88,7 +88,7 @@ func (b *batch) dropAll(reason Reason) {
 	b.items = nil
 }
 
-// giveBack returns what is left to the queue.
+// requeue marks the remaining items to go back to the queue.
 func (b *batch) requeue() {
 	if !b.isClosed {
 		b.result.Requeue, b.items = b.items, nil
@@ -101,7 +101,8 @@ func (b *batch) isFullySent() bool {
 	return b.result.Sent > 0 && b.result.Dropped == nil && !b.isRequeued()
 }
 
-// answer takes note of an answer; barred says that the game has no right to send.
+// applyOutcome applies an answer to the items. It reports whether the receiver
+// refused the game's right to send.
 func (b *batch) applyOutcome(o Outcome) (isForbidden bool) {
 	var again []Item
 	for i, item := range b.items {
@@ -124,7 +125,7 @@ func (b *batch) applyOutcome(o Outcome) (isForbidden bool) {
 	return isForbidden
 }
 
-// of is the fate of one of so many items.
+// deliveryOf returns what the receiver did with item i.
 func (o Outcome) deliveryOf(i, items int) Delivery {
 	if len(o.Items) == items {
 		return o.Items[i]
@@ -137,8 +138,9 @@ const (
 	maxBackoff   = 30 * time.Second
 )
 
-// backoff is how long to wait after so many tries: anything up to a bound that
-// doubles (full jitter), so that batches do not come back all at once.
+// backoff returns a random wait up to a bound that doubles with each attempt
+// ("full jitter"), so that batches do not come back together. Example: the
+// bounds are 0.5, 1, 2, 4 s, and so on up to 30 s.
 func backoff(tries int) time.Duration {
 	bound := min(firstBackoff<<min(tries-1, 10), maxBackoff)
 	return rand.N(bound) //nolint:gosec // a wait is no secret

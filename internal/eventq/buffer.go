@@ -8,35 +8,35 @@ import (
 )
 
 const (
-	flushDelay     = 20 * time.Millisecond  // how long an offered item waits for others at the least
-	maxFlushDelay  = 100 * time.Millisecond // and at the most, where they are few
-	flushSize      = 256                    // items of a game that wait for no others
-	maxBuffered    = 200_000                // items that are not pushed yet, of all games; of one the half
+	flushDelay     = 20 * time.Millisecond  // an offered item waits at least this long for others
+	maxFlushDelay  = 100 * time.Millisecond // and at most this long, if there are few items
+	flushSize      = 256                    // the push under way; it stays the same until the store has answered
+	maxBuffered    = 200_000                // items of all games that are not pushed yet; one game may have half
 	bodyChunk      = 16 << 10               // bytes that are allocated together
-	pushRetryDelay = 500 * time.Millisecond // until a failed push is repeated, or up to half as much more
-	flushTimeout   = 4 * time.Second        // how long an end goes on pushing
+	pushRetryDelay = 500 * time.Millisecond // before a failed push is repeated, or up to half as much more
+	flushTimeout   = 4 * time.Second        // how long a stopping node goes on pushing
 	lossTimeout    = time.Second            // and how long it then counts what it could not push
 )
 
-// collected is what was offered to a game and is not in its queue yet.
+// gameBuffer holds what was offered to a game and is not in its queue yet.
 type gameBuffer struct {
 	mu           sync.Mutex
 	items        []Item
-	bodies       []byte // theirs, the latest at the end
+	bodies       []byte // the bodies of the items, the latest at the end
 	refused      map[Reason]int64
 	pushingCount int  // items of the push below
 	lastPushSize int  // items of the last push
-	isListed     bool // with the collector, which looks at it again
-	isClosed     bool // the service has ended
+	isListed     bool // whether the partition has listed the game, so that the collector looks at it
+	isClosed     bool // whether the service has ended
 
-	// The collector's.
-	waitingSince time.Time // when the time began for which few items wait; zero: not yet
+	// The collector owns the fields below.
+	waitingSince time.Time // when the wait of few items began; zero: not yet
 	push         *Push     // what it pushes; the same again until the store has answered
-	hasMore      bool      // there was more than fits into it, which has waited as long
+	hasMore      bool      // whether items are left that did not fit into the push
 }
 
-// hold takes an item that may be reported to the collector, and a copy of its
-// body, or counts it as refused.
+// addToBuffer adds an item and a copy of its body. It counts the item as
+// refused if there is a reason, or if the buffer is full.
 func (s *Service) addToBuffer(g *game, item Item, body []byte, reason Reason) {
 	c := &g.buffer
 	c.mu.Lock()
@@ -71,8 +71,8 @@ func (c *gameBuffer) isEmpty() bool {
 	return len(c.items)+c.pushingCount == 0
 }
 
-// add adds an item, and its body beside those of the items before it. There is
-// room at once for as many as were pushed the last time.
+// add appends an item. The bodies of many items share one allocation, sized by
+// the last push.
 func (c *gameBuffer) add(item Item, body []byte) {
 	if len(c.items) == 0 {
 		c.items = make([]Item, 0, c.lastPushSize+1)
@@ -93,9 +93,9 @@ func (c *gameBuffer) countRefused(reason Reason) {
 	c.refused[reason]++
 }
 
-// collect pushes what is offered to a partition's games, until the context ends
-// and what was offered before is pushed or lost. A push whose outcome is unknown
-// is repeated; meanwhile other games are pushed.
+// runCollector pushes what is offered to the games of a partition until the
+// context ends. Then it pushes or counts what is left. It repeats a push whose
+// outcome is unknown, and serves other games meanwhile.
 func (s *Service) runCollector(ctx context.Context, p *partition) {
 	pushing, cancel := withGrace(ctx, flushTimeout)
 	defer cancel()
@@ -118,7 +118,7 @@ func (s *Service) runCollector(ctx context.Context, p *partition) {
 	s.flushAtEnd(pushing, p, failing)
 }
 
-// outlast is a context that ends so long after another one.
+// withGrace returns a context that ends the given time after another one.
 func withGrace(ctx context.Context, d time.Duration) (longer context.Context, cancel context.CancelFunc) {
 	longer, cancel = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(d, cancel) })
@@ -135,9 +135,9 @@ func (p *partition) waitForItems(ctx context.Context) {
 	}
 }
 
-// ripe says whether to push what a game has collected: few items wait for others,
-// a tenth of what they may wait in the queue at the most, until it is time for
-// those of all the partition's games.
+// isFlushDue reports whether to push the buffer of a game. Few items wait for
+// others, at most a tenth of the time that they may wait in the queue. All
+// games of a partition are pushed at the same times.
 func (g *game) isFlushDue(now time.Time) bool {
 	c := &g.buffer
 	c.mu.Lock()
@@ -155,7 +155,7 @@ func (g *game) isFlushDue(now time.Time) bool {
 	return true
 }
 
-// next is what to push: the same until it is done.
+// nextPush returns what to push: the same push until finishPush.
 func (c *gameBuffer) nextPush(ids *idGenerator) *Push {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +174,8 @@ func (c *gameBuffer) nextPush(ids *idGenerator) *Push {
 	return c.push
 }
 
-// giveUp makes another push of one that changed nothing, without its items.
+// dropItems replaces a push that changed nothing by one that only counts its
+// items as dropped.
 func (c *gameBuffer) dropItems(p *Push, ids *idGenerator) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,7 +186,8 @@ func (c *gameBuffer) dropItems(p *Push, ids *idGenerator) {
 	c.push, c.pushingCount = &Push{ID: ids.next(), From: ids.processID, Refused: refused}, 0
 }
 
-// done forgets a push, and says how many items are left, -1 where nothing is.
+// finishPush forgets a push. It returns how many items are left, or -1 if
+// nothing is left.
 func (c *gameBuffer) finishPush() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

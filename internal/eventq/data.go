@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// appendObject appends an object, compacted.
+// appendObject appends an object as compact JSON.
 func appendObject(out []byte, object json.RawMessage) ([]byte, error) {
 	if isCompactObject(object) {
 		return append(out, object...), nil
@@ -20,8 +20,9 @@ func appendObject(out []byte, object json.RawMessage) ([]byte, error) {
 	return append(out, compact.Bytes()...), nil
 }
 
-// flat says of most objects, many times as fast as json.Compact, that they are
-// compact JSON: of such as have a member, with plain strings and whole numbers.
+// isCompactObject recognizes most compact objects many times faster than
+// json.Compact: objects with at least one member, plain strings and whole
+// numbers.
 func isCompactObject(object []byte) bool {
 	pos, before := 0, byte('{')
 	for pos < len(object) && object[pos] == before {
@@ -34,8 +35,8 @@ func isCompactObject(object []byte) bool {
 	return pos > 0 && string(object[pos:]) == "}"
 }
 
-// skipValue gives where a string or a number ends that begins there; the end of
-// the text where there is none.
+// skipValue returns the end of the string or number that begins at from, or the
+// end of the text if none does.
 func skipValue(text []byte, from int) int {
 	pos := from
 	for pos < len(text) && '0' <= text[pos] && text[pos] <= '9' {
@@ -50,7 +51,7 @@ func skipValue(text []byte, from int) int {
 	return pos
 }
 
-// skipString gives where a string without escapes ends, as skipValue.
+// skipString does the same for a string without escapes.
 func skipString(text []byte, from int) int {
 	if from >= len(text) || text[from] != '"' {
 		return len(text)

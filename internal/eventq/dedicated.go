@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// lookEvery is how often an idle reporter of a game's own looks whether it is
-// still needed.
+// dedicatedPollInterval is how often an idle dedicated reporter checks whether
+// it is still needed.
 const dedicatedPollInterval = time.Second
 
-// startOwn gives a game a reporter of its own; its course is locked.
+// startDedicated starts a dedicated reporter. The caller holds the lock of the
+// game's reporter.
 func (s *Service) startDedicated(ctx context.Context, g *game) {
 	c := &g.reporter
 	if c.due == nil {
@@ -20,7 +21,7 @@ func (s *Service) startDedicated(ctx context.Context, g *game) {
 	s.running.Go(func() { s.runDedicated(ctx, g) })
 }
 
-// reportOwn reports a hot game while it is one, and this node's.
+// runDedicated reports a game while it is hot and belongs to this node.
 func (s *Service) runDedicated(ctx context.Context, g *game) {
 	var next int64
 	for due := true; s.continueDedicated(ctx, g); {
@@ -33,8 +34,8 @@ func (s *Service) runDedicated(ctx context.Context, g *game) {
 	}
 }
 
-// staysOwn says whether one of a game's own reporters goes on, and starts
-// another where more are wanted.
+// continueDedicated reports whether a dedicated reporter goes on, and starts
+// another one if more are wanted.
 func (s *Service) continueDedicated(ctx context.Context, g *game) bool {
 	c := &g.reporter
 	c.mu.Lock()
@@ -51,7 +52,8 @@ func (s *Service) continueDedicated(ctx context.Context, g *game) bool {
 	return goesOn
 }
 
-// awaitDue waits until a batch is due; false: it may not be.
+// waitUntilDue waits until a batch may be due. It returns false if none is
+// known to be due.
 func (s *Service) waitUntilDue(ctx context.Context, g *game, next int64) bool {
 	timer := time.NewTimer(waitUntil(next, s.Now(), dedicatedPollInterval))
 	defer timer.Stop()

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// ErrPaused says that nothing is taken from a game's queue until it is resumed.
+// ErrPaused says that the game's queue is paused.
 var ErrPaused = errors.New("the game is paused")
 
-// drainEvery is how often a drain hurries a queue and looks whether it is empty.
+// drainInterval is how often Drain makes a queue due and looks whether it is
+// empty.
 const drainInterval = 200 * time.Millisecond
 
-// Drain has everything in a game's queue reported at once, by whichever node
-// reports it, and waits until nothing is queued or in flight, nor collected
-// here: ErrNoQueue, ErrPaused, the store's errors, or the context's.
+// Drain makes everything in a game's queue due, at any node. It waits until
+// nothing is queued, in flight, or in the buffer of this node. It returns
+// ErrNoQueue, ErrPaused, or an error of the store or the context.
 func (s *Service) Drain(ctx context.Context, game string) error {
 	g := s.games[game]
 	if g == nil || g.sink == nil {
@@ -35,7 +36,7 @@ func (s *Service) Drain(ctx context.Context, game string) error {
 	}
 }
 
-// hurry makes what is queued due, and says whether nothing is left.
+// flushNow makes due what is queued, and reports whether nothing is left.
 func (s *Service) flushNow(ctx context.Context, g *game) (empty bool, err error) {
 	if err := s.Admin.FlushNow(ctx, g.Game, s.Now()); err != nil {
 		return false, err

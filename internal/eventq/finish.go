@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// settleAll ends batches of a take: those that were sent whole in one step, the
-// others the last first, so that what goes back is in its order.
+// finishAll ends the batches of a take. It ends fully sent batches in one step.
+// It ends the others in reverse, so that requeued items keep their order.
 func (s *Service) finishAll(ctx context.Context, ended []*batch) {
 	var sent []BatchResult
 	for _, b := range ended {
@@ -25,7 +25,8 @@ func (s *Service) finishAll(ctx context.Context, ended []*batch) {
 	}
 }
 
-// settleSent says whether it has ended them all; if not, each is to be settled.
+// finishSent reports whether it ended all the batches. If not, the caller must
+// finish each.
 func (s *Service) finishSent(ctx context.Context, g *game, sent []BatchResult) bool {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
@@ -36,7 +37,8 @@ func (s *Service) finishSent(ctx context.Context, g *game, sent []BatchResult) b
 	return err == nil
 }
 
-// settle ends a batch. Until the store has answered, it waits and is settled again.
+// finish ends a batch. If the store does not answer, the batch waits and is
+// finished later.
 func (s *Service) finish(ctx context.Context, b *batch) {
 	b.isClosed = true
 	b.result.Unused, b.result.Now = b.attempts == 0, s.Now()
@@ -51,7 +53,7 @@ func (s *Service) finish(ctx context.Context, b *batch) {
 	s.scheduleRetry(ctx, b)
 }
 
-// end forgets a batch; one that is gone is counted as lost by the store.
+// removeBatch forgets a batch. The store counts a lost batch.
 func (s *Service) removeBatch(b *batch, isLost bool) {
 	if isLost {
 		s.Logger.Warn("a batch of behaviours was not in flight any more", "game", b.game.Game, "sent", b.result.Sent)

@@ -2,8 +2,8 @@ package eventq
 
 import "context"
 
-// flush ends a partition's collector: what is left is pushed while there is
-// time, then counted as Shutdown.
+// flushAtEnd ends the collector of a partition. It pushes what is left while
+// there is time, and counts the rest as Shutdown.
 func (s *Service) flushAtEnd(pushing context.Context, p *partition, left []*game) {
 	for left = append(left, p.removeListed()...); len(left) > 0 && pushing.Err() == nil; {
 		if left = s.pushAll(pushing, left); len(left) > 0 {
@@ -22,12 +22,12 @@ func (s *Service) flushAtEnd(pushing context.Context, p *partition, left []*game
 
 // losses are what a game had not pushed when the service ended.
 type losses struct {
-	untried int64 // items
-	unknown int64 // items of a push without an answer, so they may be queued
+	untried int64 // items that were in no push
+	unknown int64 // items of a push without an answer, which may be queued
 	refused map[Reason]int64
 }
 
-// close has a game take no more, and gives what it had collected, if any.
+// takeLosses closes the buffer and returns what it held.
 func (c *gameBuffer) takeLosses() (l losses, hasLosses bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,7 +36,8 @@ func (c *gameBuffer) takeLosses() (l losses, hasLosses bool) {
 	return l, l.untried+l.unknown > 0 || l.refused != nil
 }
 
-// lose counts what is lost: here, and in the store what cannot be there yet.
+// countLosses counts lost items in the metrics, and in the store those that
+// cannot be there yet.
 func (s *Service) countLosses(ctx context.Context, g *game, l losses) {
 	s.buffered.Add(-l.untried - l.unknown)
 	s.metrics.flushLost.Add(float64(l.untried + l.unknown))

@@ -8,40 +8,41 @@ import (
 )
 
 const (
-	hotRate           = 10 // full batches a second from which a game is hot
+	hotRate           = 10 // full batches per second that make a game hot
 	hotPeriod         = time.Minute
-	measurePeriod     = 1.0                   // seconds, over which is measured
-	maxDedicated      = 8                     // reporters of a hot game
-	drainGoal         = 3.0                   // seconds that a hot queue may take
-	slowSend          = time.Second           // from which a game is slow
-	maxWaitingBatches = 4                     // batches of a game that wait; more are not taken then
-	maxBatchesPerTake = 16                    // batches of a take
-	takeSendTime      = 20 * time.Millisecond // and how long their tries may take together, by the last one
-	emptyTakeRest     = 20 * time.Millisecond // after a take that gave nothing
+	measurePeriod     = 1.0                   // seconds of one measurement
+	maxDedicated      = 8                     // its dedicated reporters
+	drainGoal         = 3.0                   // seconds in which a hot game should empty its queue
+	slowSend          = time.Second           // an attempt this long makes a game slow
+	maxWaitingBatches = 4                     // batches of a game that wait; with more, the node takes no others
+	maxBatchesPerTake = 16                    // batches of one take
+	takeSendTime      = 20 * time.Millisecond // the attempts of one take may last this long together, judged by the last one
+	emptyTakeRest     = 20 * time.Millisecond // pause after a take without items
 )
 
-// course is how the reporting of a game goes at this node.
+// gameReporter is the state of reporting one game at this node.
 type gameReporter struct {
 	mu              sync.Mutex
-	isBusy          bool          // it waits in a lane, or a worker is at it
+	isBusy          bool          // whether the game waits in a pool, or a worker serves it
 	dedicated       int           // its own reporters
-	wantedDedicated int           // how many there should be
-	due             chan struct{} // wakes its own reporters
-	isSlow          bool          // its last try failed or took long
-	batchesPerTake  int           // how many batches to take together, where there are as many
+	wantedDedicated int           // how many dedicated reporters it should have
+	due             chan struct{} // wakes its dedicated reporters
+	isSlow          bool          // whether its last attempt failed or was slow
+	batchesPerTake  int           // batches to take together, if there are as many
 	length          int           // of the queue, as last seen
-	waitingBatches  int           // batches that wait
+	waitingBatches  int           // batches that wait for a retry
 	restUntil       time.Time     // no take before
 	hotUntil        time.Time
-	measuredSince   time.Time // what follows was measured
-	fullBatches     int       // full batches
+	measuredSince   time.Time // when the measurement below began
+	fullBatches     int       // full batches since then
 	items           int
-	wasLimited      bool // by its rate or a cool-down: more reporters would not help
+	wasLimited      bool // whether the rate limit or a cool-down held it back: more reporters would not help
 
 	drains atomic.Int32 // operators that drain it
 }
 
-// dispatch has a due game taken from, unless it is in hand, or rests.
+// dispatch lets a worker take from a due game, unless one already does or the
+// game rests.
 func (s *Service) dispatch(ctx context.Context, g *game) {
 	c := &g.reporter
 	c.mu.Lock()
@@ -58,7 +59,8 @@ func (s *Service) dispatch(ctx context.Context, g *game) {
 	}
 }
 
-// laneOf is where a game waits for its turn; its course is locked.
+// poolOf returns the pool that serves the game. The caller holds the lock of
+// its reporter.
 func (s *Service) poolOf(g *game) *workerPool {
 	if g.reporter.isSlow {
 		return s.slow
@@ -66,10 +68,11 @@ func (s *Service) poolOf(g *game) *workerPool {
 	return s.shared
 }
 
-// hot says whether a game has reporters of its own; its course is locked.
+// isHot reports whether the game has dedicated reporters. The caller holds the
+// lock of its reporter.
 func (g *game) isHot() bool { return g.Hot || time.Now().Before(g.reporter.hotUntil) }
 
-// wakeOwn wakes a reporter of a game's own, if it has any.
+// wakeDedicated wakes a dedicated reporter. It reports whether there is one.
 func (c *gameReporter) wakeDedicated() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +82,7 @@ func (c *gameReporter) wakeDedicated() bool {
 	return c.dedicated > 0
 }
 
-// open says whether another batch may be taken, or when to look again.
+// canTake reports whether another batch may be taken, or how long to wait.
 func (c *gameReporter) canTake() (isOpen bool, rest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +109,7 @@ func (c *gameReporter) addWaiting(n int) {
 	c.waitingBatches += n
 }
 
-// tried notes how a try went.
+// recordSend records an attempt and its duration.
 func (c *gameReporter) recordSend(good bool, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,22 +119,22 @@ func (c *gameReporter) recordSend(good bool, took time.Duration) {
 	}
 }
 
-// see notes how long the queue is.
+// setLength records the length of the queue.
 func (c *gameReporter) setLength(length int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.length = length
 }
 
-// hauls is how many batches to take together, of so many items at the most.
+// batchesToTake returns how many batches of the given size to take together.
 func (c *gameReporter) batchesToTake(most int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return max(min(c.batchesPerTake, c.length/most), 1)
 }
 
-// idle has a game rest after a take that gave nothing, for as long as that can
-// be known to go on.
+// restAfterEmptyTake pauses the game after a take without items, until there
+// may be something to take.
 func (c *gameReporter) restAfterEmptyTake(t TakeResult, now int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,7 +147,7 @@ func (c *gameReporter) restAfterEmptyTake(t TakeResult, now int64) {
 	c.wasLimited = c.wasLimited || t.Left > 0
 }
 
-// coolDown has a game rest.
+// coolDown pauses the game.
 func (c *gameReporter) coolDown(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,9 +155,10 @@ func (c *gameReporter) coolDown(d time.Duration) {
 	c.wasLimited = true
 }
 
-// measure notes that so many items were taken, in batches of so many at the
-// most, and how many are left, and now and then sees whether the game is hot and
-// how many reporters it needs.
+// measure records a take. Once per measurePeriod it decides whether the game is
+// hot, and how many dedicated reporters it needs. Example: 3,000 items left at
+// 500 items per second need 6 s, above drainGoal, so it wants one more
+// reporter.
 func (c *gameReporter) measure(items, most, left int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// naming makes ids that are made nowhere else, neither by another process nor by
-// this one after a restart: 60 bits drawn once, and a count. Those of one
-// process sort as they were made, for the first 10^12.
+// idGenerator makes ids that are unique over processes and restarts: 60 random
+// bits drawn once, and a count. The ids of one process sort in the order of
+// their creation, for the first 10^12.
 type idGenerator struct {
 	processID string
 	counter   atomic.Uint64
 }
 
 const (
-	processLen = 12      // of 5 bits each
-	firstCount = 1 << 35 // so that counts are of one length, 8 digits of 5 bits
+	processLen = 12      // characters of 5 bits each
+	firstCount = 1 << 35 // gives all counts the same length: 8 digits of 5 bits
 )
 
 func (n *idGenerator) init() {

@@ -10,17 +10,19 @@ import (
 	"laststand/internal/identity"
 )
 
-// ErrNoQueue says that a game is not among those of the service.
+// ErrNoQueue says that the service does not serve the game.
 var ErrNoQueue = errors.New("the game has no queue of behaviours")
 
-// Offer takes a behaviour of the server's own player, if its game has its type
-// reported. It never blocks: it is queued within about 100 ms, and dropped where too
-// many wait for that. An ID of "" gets one, an At of 0 is now. Its id is not
-// looked for: who may say the same again offers it once.
+// Offer accepts a behaviour of a player of this server, if the game reports its
+// type. It never blocks. The behaviour is queued within about 100 ms, or
+// dropped if too many wait. An empty ID gets a new one, and an At of 0 means
+// now. Offer does not look for repeated ids, so callers must offer each
+// behaviour once.
 func (s *Service) Offer(game string, b Behaviour) { s.offer(game, b, false) }
 
-// OfferOnce is Offer for what several nodes may offer, or one again: within
-// SeenForMS one of that id is taken. It costs more, by a set of the ids.
+// OfferUnique is Offer for behaviours that several nodes may offer, or one node
+// twice. The queue accepts each id once within DedupeWindowMS. It costs more,
+// because Redis keeps a set of ids.
 func (s *Service) OfferUnique(game string, b Behaviour) { s.offer(game, b, true) }
 
 func (s *Service) offer(game string, b Behaviour, once bool) {
@@ -43,9 +45,10 @@ func (s *Service) offer(game string, b Behaviour, once bool) {
 	s.addToBuffer(g, Item{ID: b.ID, Unique: once, At: b.At, QueuedAt: now}, body, reason)
 }
 
-// Post judges up to MaxPush behaviours as they were posted, each by itself, and
-// queues the good ones. It may be repeated after an error, as ids that were
-// taken are not taken again: ErrFull, ErrNoQueue, or the store's.
+// Post validates up to MaxPush posted behaviours one by one, and queues the
+// good ones. After an error the caller can repeat the post, because accepted
+// ids are not accepted again. It returns ErrFull, ErrNoQueue, or an error of
+// the store.
 func (s *Service) Post(ctx context.Context, game string, bodies []json.RawMessage) (PostResult, error) {
 	g := s.games[game]
 	if g == nil {
@@ -90,8 +93,8 @@ func (g *game) admitPosted(raw json.RawMessage, now int64) (Item, Reason) {
 	return Item{ID: b.ID, Unique: true, At: b.At, QueuedAt: now, Body: body}, reason
 }
 
-// admit gives a behaviour's body, in the room where it suffices, or says why it
-// is dropped.
+// admit returns the body of a behaviour, or why it is dropped. It uses room for
+// the body if that is large enough.
 func (g *game) admit(b *Behaviour, now int64, room []byte) (body []byte, reason Reason) {
 	body, err := encode(room, b)
 	switch {
@@ -107,7 +110,8 @@ func (g *game) admit(b *Behaviour, now int64, room []byte) (body []byte, reason 
 	return body, reason
 }
 
-// reportable asks the sink; one that panics cannot report it.
+// checkSink asks the sink whether it can report the behaviour. A sink that
+// panics cannot.
 func (g *game) checkSink(b *Behaviour) (err error) {
 	if g.sink == nil {
 		return nil

@@ -10,22 +10,22 @@ import (
 
 const (
 	heartbeatInterval   = time.Second
-	maintenanceInterval = time.Minute           // a round over the games of this node, or as long as it takes with
-	maintenancePause    = 10 * time.Millisecond // between two of them
+	maintenanceInterval = time.Minute           // of a round over the games of this node, which may take longer
+	maintenancePause    = 10 * time.Millisecond // between two games
 )
 
-// membership is who shares the work, as this node last saw it.
+// membership is which nodes share the work, as this node last saw it.
 type membership struct {
 	alive []string
-	owned []bool // by partition: this node reports its games
+	owned []bool // by partition: whether this node reports its games
 }
 
-// owns says whether this node reports a partition's games. For a moment another
-// may think so too, which is harmless.
+// owns reports whether this node reports the games of a partition. For a moment
+// two nodes may own it, which is harmless.
 func (s *Service) owns(p *partition) bool { return s.members.Load().owned[p.index] }
 
-// beat says that this node lives, and learns who else does, until the context
-// ends. While the store is out of reach everyone goes on as before.
+// runHeartbeats sends heartbeats and reads which nodes are alive, until the
+// context ends. While the store is unreachable all nodes keep their partitions.
 func (s *Service) runHeartbeats(ctx context.Context) {
 	var p heartbeats
 	for ctx.Err() == nil {
@@ -34,12 +34,12 @@ func (s *Service) runHeartbeats(ctx context.Context) {
 	}
 }
 
-// pulse is when a node's beats arrived.
+// heartbeats says when this node last reached the store.
 type heartbeats struct{ last, keepUntil time.Time }
 
-// spare adds those who were alive before to those who are now, for a while after
-// beats did not arrive: if nobody's did, nobody has died of it, and for two to
-// report one game would spoil its order.
+// keepMissingNodes also keeps the former nodes for a while after this node
+// could not reach the store. Probably no node could reach it, and none has
+// died. If two nodes reported one game, they would mix its order.
 func (p *heartbeats) keepMissingNodes(alive, before []string) []string {
 	now := time.Now()
 	if now.Sub(p.last) > 2*heartbeatInterval {
@@ -75,15 +75,16 @@ func (s *Service) sendHeartbeat(ctx context.Context, p *heartbeats) {
 	}
 }
 
-// bye leaves the work to the others.
+// leaveNodes leaves the work to the other nodes.
 func (s *Service) leaveNodes(ctx context.Context) {
 	ctx, cancel := callContext(ctx)
 	defer cancel()
 	s.recordError("leave", s.Nodes.Leave(ctx, s.Node))
 }
 
-// owner is the node with the highest hash of node and partition (rendezvous
-// hashing): when one comes or goes, no partition moves between the others.
+// owner returns the node with the highest hash of node and partition
+// (rendezvous hashing). When a node comes or goes, no partition moves between
+// the others.
 func owner(alive []string, partition int) string {
 	best, highest := "", uint64(0)
 	for _, node := range alive {
@@ -96,17 +97,18 @@ func owner(alive []string, partition int) string {
 	return best
 }
 
-// mix spreads what differs in few bits (the finalizer of MurmurHash3).
+// mixBits spreads small differences over all bits (the finalizer of
+// MurmurHash3).
 func mixBits(h uint64) uint64 {
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
 }
 
-// keep has the queues of this node's partitions kept in order, in slow rounds,
+// runMaintenance maintains the queues of this node's partitions in slow rounds,
 // until the context ends.
 func (s *Service) runMaintenance(ctx context.Context) {
-	sleep(ctx, 2*heartbeatInterval) // until it is known whose they are
+	sleep(ctx, 2*heartbeatInterval) // until the owners are known
 	for ctx.Err() == nil {
 		began := time.Now()
 		for _, p := range s.partitions {

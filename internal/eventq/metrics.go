@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics are of this node; what the queues hold and have counted is the
-// census's.
+// metrics are about this node. statsCollector exports what the queues hold and
+// have counted.
 type metrics struct {
 	batch, age, seconds         prometheus.Histogram
 	sends, flushes, storeErrors *prometheus.CounterVec

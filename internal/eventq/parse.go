@@ -11,8 +11,8 @@ import (
 
 var errUTF8 = errors.New("no UTF-8")
 
-// parse reads a behaviour as the wire contract spells it: names to the letter,
-// and no others.
+// parse reads a behaviour as the wire contract defines it. Names must match
+// exactly, and unknown names are errors.
 func parse(raw json.RawMessage) (Behaviour, error) {
 	var b Behaviour
 	if !utf8.Valid(raw) {
@@ -36,9 +36,9 @@ func parse(raw json.RawMessage) (Behaviour, error) {
 	return b, nil
 }
 
-// set reads one member.
+// setField reads one member.
 func (b *Behaviour) setField(name string, value json.RawMessage) error {
-	if string(value) == "null" { // which Unmarshal would take for a missing one
+	if string(value) == "null" { // Unmarshal would treat it as missing
 		return errors.New("null")
 	}
 	if name == "data" {
@@ -52,8 +52,7 @@ func (b *Behaviour) setField(name string, value json.RawMessage) error {
 	return json.Unmarshal(value, into)
 }
 
-// member is where one goes that is a text or a number, nil where none is called
-// so.
+// fieldFor returns where to store a text or number, or nil for an unknown name.
 func (b *Behaviour) fieldFor(name string) any {
 	switch name {
 	case "id":
@@ -76,8 +75,8 @@ func (b *Behaviour) fieldFor(name string) any {
 	return nil
 }
 
-// check says what the wire contract has against a behaviour, other than its id.
-// That its data is an object and that it is not too long shows when it is encoded.
+// validate checks a behaviour against the wire contract, except its id.
+// Encoding finds data that is not an object and a body that is too long.
 func (b *Behaviour) validate() error {
 	switch {
 	case !identity.ValidID(b.Type):

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A partition is what the service keeps of the games of one.
+// partition is what the service keeps about the games of one partition.
 type partition struct {
 	index     int
 	games     []*game
-	startedAt time.Time // from which on it is pushed at regular times
+	startedAt time.Time // from this time on pushes happen at regular intervals
 
-	hasItems      chan struct{} // some game has something to push
-	hasFullBuffer chan struct{} // some game has enough to push it now
-	pollNow       chan struct{} // the tending loop should look now
-	fullGames     chan *game    // it need not look, these have a full batch
-	lastDue       int           // due games at the last poll; the tending loop's
+	hasItems      chan struct{} // a game has something to push
+	hasFullBuffer chan struct{} // a game has enough to push it now
+	pollNow       chan struct{} // the loop should poll now
+	fullGames     chan *game    // games with a full batch, which need no poll
+	lastDue       int           // due games at the last poll; owned by the loop
 
 	mu      sync.Mutex
-	listed  []*game  // those with something to push, each once
-	waiting []*batch // those that did not end with their first try, until they do
+	listed  []*game  // games with something to push, each once
+	waiting []*batch // batches that their first attempt did not end, until they end
 }
 
 func newPartition(index int) *partition {
@@ -31,7 +31,7 @@ func newPartition(index int) *partition {
 	}
 }
 
-// list notes that a game has something to push.
+// add lists a game that has something to push.
 func (p *partition) add(g *game) {
 	p.mu.Lock()
 	p.listed = append(p.listed, g)
@@ -39,8 +39,7 @@ func (p *partition) add(g *game) {
 	signal(p.hasItems)
 }
 
-// takeRipe gives the games that have waited long enough with what they have to
-// push. The others stay, to be looked at again.
+// removeDue returns the games whose push is due. The others stay listed.
 func (p *partition) removeDue(now time.Time) (due []*game) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +56,7 @@ func (p *partition) removeDue(now time.Time) (due []*game) {
 	return due
 }
 
-// takeListed gives the games that have something to push, and begins a new list.
+// removeListed returns all listed games and starts a new list.
 func (p *partition) removeListed() []*game {
 	p.mu.Lock()
 	defer p.mu.Unlock()

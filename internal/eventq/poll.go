@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	pollInterval     = 200 * time.Millisecond // at the latest, where a partition is this node's
-	idlePollInterval = time.Second            // elsewhere
-	minPollPause     = 5 * time.Millisecond   // at the least
-	pollPausePerGame = 100 * time.Microsecond // more, for each game that was due the last time
+	pollInterval     = 200 * time.Millisecond // at most, for a partition of this node
+	idlePollInterval = time.Second            // at most, for other partitions
+	minPollPause     = 5 * time.Millisecond   // at least
+	pollPausePerGame = 100 * time.Microsecond // added for each game that was due at the last poll
 	reapInterval     = 5 * time.Second
-	pollGames        = 128 // besides as many as there were the last time
+	pollGames        = 128 // plus as many as were due at the last poll
 )
 
-// tend looks after a partition until the context ends: it finds the games that
-// are due, and renews and retries the batches that wait.
+// runPartition serves a partition until the context ends. It finds due games,
+// renews the leases of waiting batches and schedules their retries.
 func (s *Service) runPartition(ctx context.Context, p *partition) {
 	var reaped time.Time
 	for ctx.Err() == nil {
@@ -33,14 +33,14 @@ func (s *Service) runPartition(ctx context.Context, p *partition) {
 	}
 }
 
-// await waits until it is time to look at a partition again, or until a nudge,
-// though not for too short. Games that have a full batch are taken from meanwhile.
+// waitForPoll waits until the next poll, or until a signal, but not for too
+// short a time. Meanwhile it dispatches games with a full batch.
 func (s *Service) waitForPoll(ctx context.Context, p *partition, wait time.Duration) {
 	shortest := min(minPollPause+time.Duration(p.lastDue)*pollPausePerGame, pollInterval)
 	earliest, latest := time.NewTimer(shortest), time.NewTimer(max(wait, shortest))
 	defer earliest.Stop()
 	defer latest.Stop()
-	var pollNow <-chan struct{} // not before the earliest
+	var pollNow <-chan struct{} // nil until the earliest time
 	for {
 		select {
 		case g := <-p.fullGames:
@@ -59,12 +59,12 @@ func (s *Service) waitForPoll(ctx context.Context, p *partition, wait time.Durat
 	}
 }
 
-// poll has the due games of a partition taken from, and says when to look again.
+// poll dispatches the due games of a partition, and returns when to poll again.
 func (s *Service) poll(ctx context.Context, p *partition) time.Duration {
 	calling, cancel := callContext(ctx)
 	defer cancel()
 	now := s.Now()
-	limit := pollGames + p.lastDue // so that those in hand hide no others
+	limit := pollGames + p.lastDue // so that games in hand hide no others
 	due, next, err := s.Queue.Due(calling, p.index, now, limit)
 	s.recordError("due", err)
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Service) poll(ctx context.Context, p *partition) time.Duration {
 	return waitUntil(next, now, pollInterval)
 }
 
-// until is how long it is to an instant, where there is one, and never longer
-// than most: clocks jump.
+// waitUntil returns the time until an instant, at most the given maximum,
+// because clocks jump. An instant of 0 means the maximum.
 func waitUntil(at, now int64, most time.Duration) time.Duration {
 	if at == 0 || at-now > most.Milliseconds() {
 		return most
@@ -101,7 +101,7 @@ func (s *Service) reap(ctx context.Context, p *partition) {
 	}
 }
 
-// announce follows a push: who waits for a batch of the game looks now.
+// notifyPushed wakes the reporter of a game after a push, if a batch is due.
 func (s *Service) notifyPushed(g *game, pushed PushResult) {
 	g.reporter.setLength(pushed.Length)
 	first := pushed.Length > 0 && pushed.Length == pushed.Queued
@@ -115,7 +115,7 @@ func (s *Service) notifyPushed(g *game, pushed PushResult) {
 		select {
 		case g.partition.fullGames <- g:
 			return
-		default: // the loop has enough to look at
+		default: // the loop is busy
 		}
 	}
 	signal(g.partition.pollNow)

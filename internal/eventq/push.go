@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	smallPush        = 64 // of a game: its push may be made together with others'
-	maxGamesPerPush  = 16 // games
-	concurrentPushes = 16 // of a partition: single pushes, and such as are made together
+	smallPush        = 64 // items: such a push may be grouped with those of other games
+	maxGamesPerPush  = 16 // games of a grouped push
+	concurrentPushes = 16 // pushes of a partition at a time
 )
 
-// pushAll makes a push for each game while there is time, all at once, and gives
-// those that still have one to make.
+// pushAll makes a push for each game, concurrently, while there is time. It
+// returns the games whose push is not done.
 func (s *Service) pushAll(ctx context.Context, games []*game) (failing []*game) {
 	parts := s.groupPushes(games)
 	left := make([][]*game, len(parts))
-	var pushes errgroup.Group // which share round trips
+	var pushes errgroup.Group // concurrent pushes share round trips
 	pushes.SetLimit(concurrentPushes)
 	for i, part := range parts {
 		pushes.Go(func() error { left[i] = s.pushGroup(ctx, part); return nil })
@@ -28,7 +28,7 @@ func (s *Service) pushAll(ctx context.Context, games []*game) (failing []*game) 
 	return slices.Concat(left...)
 }
 
-// partsOf makes up a push for each game, and parts them by which are made together.
+// groupPushes prepares a push for each game, and groups small ones.
 func (s *Service) groupPushes(games []*game) (parts [][]*game) {
 	var small []*game
 	for i, g := range games {
@@ -41,8 +41,8 @@ func (s *Service) groupPushes(games []*game) (parts [][]*game) {
 	return slices.AppendSeq(parts, slices.Chunk(small, maxGamesPerPush))
 }
 
-// pushPart makes the pushes of some games, and gives those of which nobody knows
-// whether it was made.
+// pushGroup makes the pushes of some games. It returns the games whose outcome
+// is unknown.
 func (s *Service) pushGroup(ctx context.Context, games []*game) (failing []*game) {
 	if len(games) > 1 && ctx.Err() == nil {
 		left, known := s.pushTogether(ctx, games)
@@ -59,13 +59,14 @@ func (s *Service) pushGroup(ctx context.Context, games []*game) (failing []*game
 	return failing
 }
 
-// few says whether a push may be made together with others.
+// isSmall reports whether a push may be grouped with others.
 func (p *Push) isSmall() bool {
 	return 0 < len(p.Items) && len(p.Items) <= smallPush && !p.Items[0].Unique && p.Refused == nil
 }
 
-// pushFew makes a push for each game, and gives those where it did not; or all,
-// where that is not known.
+// pushTogether makes the pushes of several games in one call. It returns the
+// games that still need a push of their own; all games if the outcome is
+// unknown.
 func (s *Service) pushTogether(ctx context.Context, games []*game) (left []*game, known bool) {
 	all, now := make([]GamePush, len(games)), s.Now()
 	for i, g := range games {
@@ -89,7 +90,7 @@ func (s *Service) pushTogether(ctx context.Context, games []*game) (left []*game
 	return left, true
 }
 
-// push pushes what a game has collected. False: nobody knows whether it did.
+// push pushes the buffer of a game. It returns false if the outcome is unknown.
 func (s *Service) push(ctx context.Context, g *game) bool {
 	p := g.buffer.nextPush(&s.ids)
 	p.Now = s.Now()
@@ -109,7 +110,7 @@ func (s *Service) push(ctx context.Context, g *game) bool {
 	return true
 }
 
-// pushed follows a push that was made.
+// afterPush updates the state after a successful push.
 func (s *Service) afterPush(g *game, afterPush PushResult) {
 	s.buffered.Add(-int64(len(g.buffer.push.Items)))
 	left := g.buffer.finishPush()

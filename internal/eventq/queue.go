@@ -7,63 +7,66 @@ import (
 )
 
 var (
-	// ErrFull says that the queue is full, and the game has posts refused then.
+	// ErrFull says that the queue is full and the game's policy refuses such
+	// posts.
 	ErrFull = errors.New("the queue of behaviours is full")
-	// ErrGone says that a batch is not in flight any more: its lease has ended, or
-	// it was settled.
+	// ErrNotInFlight says that a batch is not in flight: its lease has ended,
+	// or it is finished.
 	ErrNotInFlight = errors.New("the batch is not in flight")
 )
 
-// Queue keeps the queues of games, and counts in the same step as it moves. A
-// game is in a partition, whose queues and index of due games change together.
-// Instants are cluster time, epoch ms. Every call may be repeated with the same
-// id, by the store's client as well: it then changes nothing and gives the same.
-// Safe for concurrent use.
+// Queue stores the queues of all games. Each move of items updates the counts
+// in the same step. Each game belongs to a partition, whose queues change
+// together with its index of due games. Times are cluster time, epoch ms. Every
+// call can be repeated with the same ids, also by the client of the store: it
+// then changes nothing and returns the same. It is safe for concurrent use.
 type Queue interface {
 	Partitions() int
 	Partition(game string) int
 
-	// Push puts items at the end of a game's queue, all in one step, bounds it,
-	// marks when it is due, and has it vanish when nothing is pushed and taken for
-	// long. With ErrFull nothing has changed.
+	// Push appends items to the queue of a game in one step. It enforces the
+	// length limit and marks when the queue is due. The queue expires if it is
+	// not used for long. ErrFull means that nothing has changed.
 	Push(ctx context.Context, t Policy, p Push) (PushResult, error)
-	// PushAll makes pushes From one process to several games of a partition, of
-	// items that are not Once and nothing else, as far as it can in one step; what
-	// it could not is left alone, and Queued as nothing.
+	// PushAll makes pushes of one process to several games of a partition. The
+	// items must not be unique. It makes the pushes that are possible in one
+	// step, and returns Queued 0 for the others.
 	PushAll(ctx context.Context, all []GamePush) ([]PushResult, error)
-	// Due gives games of a partition with a due batch, the earliest first, and when
-	// the next of the others is due, 0 where none is.
+	// Due returns games of a partition with a due batch, the earliest first.
+	// next is when the next of the other games is due, or 0.
 	Due(ctx context.Context, partition int, now int64, limit int) (games []string, next int64, err error)
-	// Take moves the oldest items in flight, unless the game is paused, cools down,
-	// or has no try left just now: several batches where that many are full and
-	// have a try each, or else one.
+	// Take moves the oldest items in flight, unless the game is paused, cools
+	// down or has reached its rate limit. It takes several batches if that many
+	// are full and the rate allows it, else one.
 	Take(ctx context.Context, t Policy, take Take) (TakeResult, error)
-	// Permit lets a batch in flight be tried again, which takes a try of the rate,
-	// or says how long to wait before asking again. Either way it renews the lease.
-	// ErrGone: it must not be sent.
+	// Acquire allows another attempt of a batch in flight and counts it against
+	// the rate, or returns how long to wait. Either way it renews the lease.
+	// ErrNotInFlight means that the batch must not be sent.
 	Acquire(ctx context.Context, t Policy, r Renewal) (wait time.Duration, err error)
-	// Settle ends a batch. ErrGone: nothing has changed.
+	// Finish ends a batch. ErrNotInFlight means that nothing has changed.
 	Finish(ctx context.Context, t Policy, s BatchResult) error
-	// SettleSent ends batches of a game all of whose items have been sent. ErrGone:
-	// one of them is not in flight, and nothing has changed.
+	// FinishSent ends batches of a game whose items have all been sent.
+	// ErrNotInFlight means that one of them is not in flight and nothing has
+	// changed.
 	FinishSent(ctx context.Context, t Policy, all []BatchResult) error
-	// Fault notes that a try failed; no try of the game begins before until, where
-	// that is not 0.
+	// RecordFailure records that an attempt failed. If until is not 0, no
+	// attempt of the game begins before it.
 	RecordFailure(ctx context.Context, game, why string, now, until int64) error
-	// Reap counts the batches of a partition as NodeLost whose lease has ended.
+	// Reap counts batches of a partition as NodeLost when their lease has
+	// ended.
 	Reap(ctx context.Context, partition int, now int64) (items int64, err error)
-	// Keep makes a queue what it should be by its terms: shrinks it to its bound,
-	// counts as Expired what has vanished, marks it due where that was lost.
+	// Maintain applies the policy to a queue: it enforces the length limit,
+	// counts vanished items as Expired, and repairs a lost due mark.
 	Maintain(ctx context.Context, t Policy, now int64) error
 }
 
-// Push is what is put into a queue. Refused are those that were dropped at the
-// door, to be counted with it: they count as offered, the items do too.
+// Push is what to append to a queue. Refused counts items that were dropped
+// before. They count as offered, like Items.
 type Push struct {
-	ID      string // of this push, for repeats
-	From    string // a process that makes no push to a game before the last was answered, with IDs that sort as they were made; "": any
-	Items   []Item // at most MaxPush, all of them Once, or MaxOwnPush, none
-	Posted  bool   // whoever posts can be told: ErrFull where the game has that
+	ID      string // of this push, to recognize repeats
+	From    string // a process that waits for each answer before its next push to a game, and whose IDs sort in that order; "": any process
+	Items   []Item // all unique and at most MaxPush, or none unique and at most MaxOwnPush
+	Posted  bool   // the caller can handle ErrFull
 	Refused map[Reason]int64
 	Now     int64
 }
@@ -74,75 +77,76 @@ type GamePush struct {
 	Push   Push
 }
 
-// MaxPush and MaxOwnPush are the most items of a push, and of one of such as are
-// not Once, which cost less.
+// MaxPush is the largest number of unique items in a push, MaxOwnPush that of
+// items that are not unique, which cost less.
 const (
 	MaxPush    = 1000
 	MaxOwnPush = 4000
 )
 
-// Pushed is what became of a push's items; with DropOldest older items may have
-// been dropped for them.
+// PushResult says what became of the items of a push. With DropOldest the push
+// may have dropped older items.
 type PushResult struct {
 	Queued  int              // of the items
 	Dropped map[Reason]int64 // of the items: QueueFull, Duplicate
-	Length  int              // of the queue, after it
+	Length  int              // of the queue after the push
 }
 
 // Take takes batches for a node.
 type Take struct {
-	Batches []string // their ids, new, for as many at the most
+	Batches []string // new ids; Take fills at most this many batches
 	Node    string
-	Pool    string // in which the game is reported, to be shown
+	Pool    string // that reports the game, for operators
 	Now     int64
-	Lease   int64 // how long they may stay in flight, ms
+	Lease   int64 // how long the batches may stay in flight, ms
 }
 
-// Taken are batches, one after the other: only the last may not be full. There
-// are no items where there was none to take.
+// TakeResult has the items of the batches in order. Only the last batch may be
+// smaller than a full one. There are no items if nothing could be taken.
 type TakeResult struct {
 	Items []Item
-	Left  int   // in the queue
-	Next  int64 // when the game may be taken from again; 0: when more is pushed, or it is resumed
+	Left  int   // items left in the queue
+	Next  int64 // when to take again; 0: after the next push or resume
 }
 
-// Renewal is a wish to try a batch again.
+// Renewal asks for another attempt of a batch.
 type Renewal struct {
 	Batch     string
 	Now       int64
 	Lease     int64 // ms from now
-	LeaseOnly bool  // the lease: no try is meant yet, so none is taken of the rate
+	LeaseOnly bool  // renew only the lease: no attempt is planned yet
 }
 
-// Settlement is what became of a batch: all of its items are Sent, Dropped or
-// given Back.
+// BatchResult says what became of a batch. Each of its items is sent, dropped
+// or requeued.
 type BatchResult struct {
 	Batch     string
 	Sent      int64
 	Dropped   map[Reason]int64
-	ForgetIDs []string // ids of dropped items that were to be taken once: they may come again
-	Requeue   []Item   // not sent, to the head of the queue, in order
-	Unused    bool     // no try was made: it is given back too
+	ForgetIDs []string // ids of dropped unique items: the queue may accept them again
+	Requeue   []Item   // unsent items for the head of the queue, in order
+	Unused    bool     // no attempt was made, so it does not count against the rate
 	Now       int64
 }
 
-// Desk is what operators see of the queues, and do with them.
+// Admin is what operators see of the queues and do with them.
 type Admin interface {
-	// Status gives the games that it is asked for, in that order.
+	// Status returns the status of the given games, in their order.
 	Status(ctx context.Context, games []string, now int64) ([]Status, error)
-	// Totals count all games.
+	// Totals returns the counts over all games.
 	Totals(ctx context.Context) (Counts, error)
-	// Peek gives the oldest items of a queue, and leaves them there.
+	// Peek returns the oldest items of a queue and leaves them there.
 	Peek(ctx context.Context, game string, limit int) ([]Item, error)
-	// Pause has nothing taken from a game until Resume; why is shown.
+	// Pause stops taking from a queue until Resume. Status shows the reason.
 	Pause(ctx context.Context, game, why string) error
 	Resume(ctx context.Context, game string, now int64) error
-	// Bound sets a bound for a game at all nodes, at once, and drops the oldest
-	// beyond it; 0: as configured again.
+	// SetMaxLen sets the length limit of a game at all nodes, and drops the
+	// oldest items above it; 0 restores the configured limit.
 	SetMaxLen(ctx context.Context, game string, maxLen int) error
-	// Hurry makes what is queued due now.
+	// FlushNow makes due what is queued.
 	FlushNow(ctx context.Context, game string, now int64) error
-	// Discard drops the oldest items, at most so many, for a reason.
+	// Discard drops at most so many of the oldest items, and counts them under
+	// the reason.
 	Discard(ctx context.Context, game string, most int, r Reason) (dropped int64, err error)
 }
 
@@ -160,14 +164,14 @@ type Status struct {
 	ErrorAt   int64  `json:"last_error_at,omitempty"`
 }
 
-// Nodes says who shares the work.
+// Nodes records which nodes share the work.
 type Nodes interface {
-	// Beat notes that a node lives, and gives all that have said so within NodeMS,
-	// sorted.
+	// Heartbeat records that a node is alive. It returns all nodes with a
+	// heartbeat within NodeTTLMS, sorted.
 	Heartbeat(ctx context.Context, node string, now int64) (alive []string, err error)
-	// Bye takes a node out at once.
+	// Leave removes a node at once.
 	Leave(ctx context.Context, node string) error
 }
 
-// NodeMS is how long a node counts as alive after a beat.
+// NodeTTLMS is how long a node counts as alive after a heartbeat.
 const NodeTTLMS = 3000

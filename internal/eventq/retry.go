@@ -10,12 +10,13 @@ import (
 
 const (
 	renewInterval   = 5 * time.Second
-	retryInterval   = time.Second // a renewal or settlement that failed
-	maxWaitingItems = 200_000     // items of batches that wait; beyond, they go back to their queues
+	retryInterval   = time.Second // after a failed renewal or finish
+	maxWaitingItems = 200_000     // items of waiting batches; beyond it, batches are requeued
 	requeueTimeout  = 5 * time.Second
 )
 
-// park has a batch wait for its retry, or to be taken or settled again.
+// scheduleRetry lets a batch wait for its next attempt, or for another try to
+// take or finish it.
 func (s *Service) scheduleRetry(ctx context.Context, b *batch) {
 	b.renewAt = time.Now().Add(renewInterval)
 	if b.isClosed || b.isOutcomeUnknown {
@@ -37,8 +38,8 @@ func (s *Service) scheduleRetry(ctx context.Context, b *batch) {
 	b.game.partition.addWaiting(b)
 }
 
-// tendWaiting looks after the batches of a partition that wait, and says when to
-// look again. Those that are being tried are left alone.
+// pollWaiting handles the waiting batches of a partition, and returns when to
+// look again. It skips batches that are being sent.
 func (s *Service) pollWaiting(ctx context.Context, p *partition) time.Duration {
 	wait := idlePollInterval
 	for _, b := range p.copyWaiting() {
@@ -51,7 +52,7 @@ func (s *Service) pollWaiting(ctx context.Context, p *partition) time.Duration {
 	return max(wait, minPollPause)
 }
 
-// tendBatch does what is due to a batch that waits.
+// pollBatch does what is due for a waiting batch.
 func (s *Service) pollBatch(ctx context.Context, b *batch) {
 	now := time.Now()
 	b.dropStale(b.now(s.Now()))
@@ -80,7 +81,7 @@ func (b *batch) untilNextPoll() time.Duration {
 	return min(time.Until(b.renewAt), time.Until(b.retryAt))
 }
 
-// retry tries a batch again that has waited, if it may.
+// retryBatch makes another attempt of a batch, if the queue allows it.
 func (s *Service) retryBatch(ctx context.Context, b *batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +101,8 @@ func (s *Service) retryBatch(ctx context.Context, b *batch) {
 	}
 }
 
-// permit renews the lease of a batch, and says whether it may be tried now.
+// acquire renews the lease of a batch, and reports whether an attempt may begin
+// now.
 func (s *Service) acquire(ctx context.Context, b *batch, leaseOnly bool) bool {
 	calling, cancel := callContext(ctx)
 	defer cancel()
@@ -131,8 +133,9 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// leave gives what waits back to the queues, those taken last first, so that
-// all come in their order. Whatever that fails for is lost with this node.
+// requeueAll requeues all waiting batches. The last taken goes first, so that
+// items keep their order. A batch that cannot be requeued is lost with this
+// node.
 func (s *Service) requeueAll(ctx context.Context) {
 	until := time.Now().Add(requeueTimeout)
 	var partitions sync.WaitGroup

@@ -9,16 +9,16 @@ import (
 
 const (
 	maxAttempts    = 8
-	forbiddenPause = time.Minute            // no try of a game whose keys or rights are at fault
-	slowPoolAfter  = 200 * time.Millisecond // a try, from the shared lane to the slow one
+	forbiddenPause = time.Minute            // no attempt of a game whose keys or rights are wrong
+	slowPoolAfter  = 200 * time.Millisecond // an attempt this long moves its worker to the slow pool
 )
 
-// try sends what is fresh of a batch. True: it is to be settled; otherwise it
-// waits.
+// sendFresh sends the fresh items of a batch. It returns true if the batch must
+// be finished, and false if the batch waits for a retry.
 func (s *Service) sendFresh(ctx context.Context, b *batch, w *worker) (isDone bool) {
 	now := b.now(s.Now())
 	b.dropStale(now)
-	if len(b.items) == 0 || ctx.Err() != nil { // at the end, nothing is begun any more
+	if len(b.items) == 0 || ctx.Err() != nil { // a stopping node starts no attempt
 		b.requeue()
 		return true
 	}
@@ -41,7 +41,7 @@ func (s *Service) sendFresh(ctx context.Context, b *batch, w *worker) (isDone bo
 	return true
 }
 
-// send makes one try, which the end of the service does not cut off.
+// send makes one attempt. The end of the service does not cut it off.
 func (s *Service) send(ctx context.Context, b *batch, now int64, w *worker) (Outcome, time.Duration) {
 	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), SendTimeoutMS*time.Millisecond)
 	defer cancel()
@@ -59,10 +59,10 @@ func (s *Service) send(ctx context.Context, b *batch, now int64, w *worker) (Out
 	return o, took
 }
 
-// ask asks the sink; one that panics has not sent.
+// callSink calls the sink. A sink that panics has not sent the batch.
 func (s *Service) callSink(ctx context.Context, g *game, b Batch) (o Outcome) {
 	defer func() {
-		if recover() != nil { // what it said may be personal
+		if recover() != nil { // the panic value may be personal data
 			s.Logger.Error("a sink panicked", "game", g.Game, "stack", string(debug.Stack()))
 			o = Outcome{Code: "panic", Err: errors.New("the sink panicked")}
 		}
@@ -70,8 +70,8 @@ func (s *Service) callSink(ctx context.Context, g *game, b Batch) (o Outcome) {
 	return g.sink.Send(ctx, b)
 }
 
-// heed follows an answer: the game cools down, or is paused, and an operator
-// sees why.
+// apply lets the game cool down or pauses it after an answer, and records the
+// error for operators.
 func (s *Service) apply(ctx context.Context, b *batch, o Outcome, isForbidden bool) {
 	cool := o.RetryAfter
 	if isForbidden {

@@ -10,27 +10,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config is what a service is made of; all fields are needed.
+// Config configures a Service. All fields are required.
 type Config struct {
 	Games    []Policy
-	Sinks    map[string]Sink // by game; where there is none, nothing is taken from the game's queue
+	Sinks    map[string]Sink // by game; a node takes nothing from a queue without a sink
 	Queue    Queue
 	Admin    Admin
 	Nodes    Nodes
-	Node     string       // names this node among all
+	Node     string       // unique among all nodes
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
 }
 
-// Service takes behaviours in at its door, collects and queues them, and
-// reports its share of what all nodes have queued. It is safe for concurrent
-// use; Run is called once.
+// Service accepts behaviours, buffers and queues them, and reports its share of
+// what all nodes have queued. It is safe for concurrent use. Run is called
+// once.
 //
-// Two loops run for each partition, so that one whose store is out of reach
-// holds up no other: the collector pushes, the tending loop finds due games, renews
-// and retries what waits. Tries to send run in lanes, or for hot games in
-// reporters of their own.
+// Two loops run for each partition, so that an unreachable store of one
+// partition holds up no other. The collector pushes. The other loop finds due
+// games, renews leases and schedules retries. Attempts to send run in worker
+// pools, or for hot games in dedicated reporters.
 type Service struct {
 	Config
 	metrics      *metrics
@@ -39,16 +39,16 @@ type Service struct {
 	shared, slow *workerPool
 	members      atomic.Pointer[membership]
 	ids          idGenerator
-	buffered     atomic.Int64 // items that are collected and not pushed, of all games
-	waitingItems atomic.Int64 // items in batches that wait for a retry, of all games
-	lastLoggedAt atomic.Int64 // when a failure of the store was last logged, epoch ms of this node
+	buffered     atomic.Int64 // items of all games that are not pushed yet
+	waitingItems atomic.Int64 // items of all batches that wait for a retry
+	lastLoggedAt atomic.Int64 // when a store failure was last logged, epoch ms of this node
 
-	// running are the loops, workers and reporters. Only they start more of them,
-	// and Run.
+	// running counts the loops, workers and reporters. Only they and Run start
+	// more of them.
 	running sync.WaitGroup
 }
 
-// A game is what the service keeps of one: what goes in, and what goes out.
+// game is what the service keeps about one game.
 type game struct {
 	Policy
 	sink      Sink
@@ -58,11 +58,11 @@ type game struct {
 }
 
 const (
-	callTimeout = 2 * time.Second // of the store
+	callTimeout = 2 * time.Second // of a call of the store
 	logInterval = 10 * time.Second
 )
 
-// New makes a service. What is offered before Run waits for it.
+// New returns a Service. It collects what is offered before Run.
 func New(c Config) *Service {
 	s := &Service{
 		Config: c, games: make(map[string]*game, len(c.Games)),
@@ -86,10 +86,10 @@ func New(c Config) *Service {
 	return s
 }
 
-// Run collects and reports until the context ends. Then tries under way finish,
-// what was collected is pushed, as long as that takes no more than 5 s, what
-// waits for a retry is given back, and the node says goodbye. It returns nil
-// once everything that it started has ended.
+// Run collects and reports until the context ends. Then attempts under way
+// finish, the buffers are pushed for at most 5 s, waiting batches are requeued,
+// and the node leaves. It returns nil after everything that it started has
+// ended.
 func (s *Service) Run(ctx context.Context) error {
 	var collectors sync.WaitGroup
 	for _, p := range s.partitions {
@@ -105,8 +105,9 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// Duty gives the partitions whose games this node reports, and the nodes that
-// are alive, itself too: as last seen, none before that.
+// Duty returns the partitions whose games this node reports, and the nodes that
+// are alive, including this one. Both are as last seen, and empty before the
+// first heartbeat.
 func (s *Service) Duty() (partitions []int, alive []string) {
 	m := s.members.Load()
 	for p, owned := range m.owned {
@@ -117,12 +118,13 @@ func (s *Service) Duty() (partitions []int, alive []string) {
 	return partitions, m.alive
 }
 
-// call bounds a call of the store; the end of the service does not cut it off.
+// callContext bounds a call of the store. The end of the service does not cut
+// the call off.
 func callContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 }
 
-// note counts a failed call of the store, and now and then logs one.
+// recordError counts a failed call of the store, and logs one at intervals.
 func (s *Service) recordError(operation string, err error) {
 	if err == nil {
 		return
@@ -134,7 +136,7 @@ func (s *Service) recordError(operation string, err error) {
 	}
 }
 
-// pause waits, or until the context ends.
+// sleep waits for a time, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -144,7 +146,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// signal wakes whoever waits at a channel of one place.
+// signal wakes the reader of a channel with room for one value.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

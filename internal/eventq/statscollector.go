@@ -12,14 +12,14 @@ import (
 const (
 	prefix = "laststand_behaviours_"
 
-	maxLabelledGames = 1000 // games with metrics of their own; the rest are otherGame
+	maxLabelledGames = 1000 // games with metrics of their own; the rest counts as otherGame
 	otherGame        = "other"
 	statsInterval    = time.Second
 	statsTimeout     = time.Second
 )
 
-// census shows at a scrape what the store has counted, the same at every node.
-// While the store does not answer it shows nothing.
+// statsCollector exports the counts of the store, which are the same at every
+// node. It exports nothing while the store does not answer.
 type statsCollector struct {
 	service *Service
 	games   []string
@@ -82,7 +82,7 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// count asks the store.
+// load reads the counts from the store.
 func (c *statsCollector) load() error {
 	ctx, cancel := context.WithTimeout(context.Background(), statsTimeout)
 	defer cancel()
@@ -120,8 +120,8 @@ func (c *statsCollector) emitQueue(out chan<- prometheus.Metric, s Status, now i
 	out <- prometheus.MustNewConstMetric(c.paused, prometheus.GaugeValue, paused, s.Game)
 }
 
-// subtract takes away what is counted elsewhere. The two may have been read at
-// different moments.
+// subtract takes away counts that are shown under another label. The two may
+// have been read at different moments.
 func (c *Counts) subtract(other Counts) {
 	c.Offered -= other.Offered
 	c.Sent -= other.Sent

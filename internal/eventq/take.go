@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	takesPerTurn  = 8 // takes of a game by a worker before others' turn
+	takesPerTurn  = 8 // takes of one game by a worker before other games have their turn
 	leaseMS       = 20_000
-	dedicatedPool = "own" // of hot games: a reporter each
+	dedicatedPool = "own" // name of the pool of dedicated reporters
 )
 
-// visit takes batches of a game and tries to report them, while full ones are
-// left and it is not others' turn.
+// serveGame takes and reports batches of a game while full ones are left, for
+// at most takesPerTurn takes.
 func (s *Service) serveGame(ctx context.Context, w *worker, g *game) {
 	more, next := true, int64(0)
 	for i := 0; more && i < takesPerTurn; i++ {
@@ -34,8 +34,8 @@ func (s *Service) serveGame(ctx context.Context, w *worker, g *game) {
 	}
 }
 
-// step takes from a game and tries to report it. It says whether a full batch is
-// left, or else when there is something to take, 0 where nobody knows.
+// takeAndSend makes one take and reports it. It returns whether a full batch is
+// left, or else when to take again; 0: unknown.
 func (s *Service) takeAndSend(ctx context.Context, g *game, w *worker) (more bool, next int64) {
 	if ctx.Err() != nil {
 		return false, 0
@@ -66,8 +66,8 @@ func (s *Service) takeAndSend(ctx context.Context, g *game, w *worker) (more boo
 	return more, left.Next
 }
 
-// tryAll tries batches of a take in their order, and gives those that are to be
-// settled. Once a try fails or they take long, the later ones go back, as nobody
+// sendAll sends the batches of a take in order, and returns those to finish.
+// After a failure or a slow attempt it requeues the later ones, because nothing
 // renews their lease.
 func (s *Service) sendAll(ctx context.Context, batches []*batch, w *worker) (ended []*batch) {
 	for i, b := range batches {
@@ -81,8 +81,8 @@ func (s *Service) sendAll(ctx context.Context, batches []*batch, w *worker) (end
 	return ended
 }
 
-// take takes batches, and once more where nobody knows whether it did. If nobody
-// does then, they are doubtful, and wait.
+// takeBatches takes batches, and repeats the call once if the outcome is
+// unknown. If it stays unknown, the batches wait until it is resolved.
 func (s *Service) takeBatches(ctx context.Context, g *game, w *worker) (batches []*batch, t TakeResult, err error) {
 	take := Take{Node: s.Node, Pool: w.name(), Lease: leaseMS}
 	for range g.reporter.batchesToTake(g.BatchSize) {
@@ -104,7 +104,7 @@ func (s *Service) takeBatches(ctx context.Context, g *game, w *worker) (batches 
 	return nil, t, err
 }
 
-// fill deals items out to batches, and gives those that have some.
+// fillBatches divides items among batches, and returns those that have some.
 func (s *Service) fillBatches(batches []*batch, items []Item) []*batch {
 	filled := 0
 	for part := range slices.Chunk(items, batches[0].game.BatchSize) {
@@ -116,8 +116,8 @@ func (s *Service) fillBatches(batches []*batch, items []Item) []*batch {
 	return batches[:filled]
 }
 
-// takeAgain finds out about a doubtful batch by taking it, now or before: it then
-// waits for a try, or is over where there was nothing to take.
+// resolveOutcome repeats the take of a batch with unknown outcome. The batch
+// then waits for an attempt. It is finished if there was nothing to take.
 func (s *Service) resolveOutcome(ctx context.Context, b *batch) {
 	t, err := s.callTake(ctx, b.game, Take{Batches: []string{b.id}, Node: s.Node, Pool: s.slow.name, Now: b.now(s.Now()), Lease: leaseMS})
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Service) callTake(ctx context.Context, g *game, take Take) (TakeResult,
 	return t, err
 }
 
-// trigger says why a batch leaves.
+// flushTrigger returns why a batch leaves: a label of a metric.
 func (g *game) flushTrigger(items int) string {
 	switch {
 	case g.reporter.drains.Load() > 0:

@@ -5,36 +5,37 @@ import (
 	"sync"
 )
 
-// A lane is a bounded number of workers for games that wait in turn, and for
-// batches that are to be retried. It has workers only while there is work.
+// workerPool is a bounded number of workers. They serve waiting games in turn
+// and retry batches. Workers exist only while there is work.
 type workerPool struct {
 	name  string
-	limit int // of the workers
+	limit int // of workers
 
 	mu      sync.Mutex
 	queue   []job
-	workers int // more than the bound while some have come over from the shared lane
+	workers int // above the limit while workers of the shared pool are here
 }
 
-// An errand is a game to take from, or a batch of it to retry.
+// job is a game to take from, or a batch to retry.
 type job struct {
 	game  *game
 	batch *batch // nil: take from the game
 }
 
-// lendable bounds the workers of the slow lane together with those that come over.
+// maxSlowWorkers bounds the workers of the slow pool, with those that moved
+// there.
 const maxSlowWorkers = 512
 
-// A worker works in a lane: the shared one's go over to the slow one when a try
-// takes long.
+// worker works in a pool. A worker of the shared pool moves to the slow pool
+// during a slow attempt.
 type worker struct {
 	mu        sync.Mutex
 	pool      *workerPool
 	isSending bool
 }
 
-// enter puts an errand at the end of a lane's queue. Only what runs already may
-// call it.
+// enqueue appends a job to the queue of a pool. Only running goroutines of the
+// service may call it.
 func (s *Service) enqueue(ctx context.Context, l *workerPool, e job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +43,8 @@ func (s *Service) enqueue(ctx context.Context, l *workerPool, e job) {
 	s.startWorker(ctx, l)
 }
 
-// staff starts a worker where there is work for one; the lane is locked.
+// startWorker starts a worker if there is work for one. The caller holds the
+// lock of the pool.
 func (s *Service) startWorker(ctx context.Context, l *workerPool) {
 	if len(l.queue) > 0 && l.workers < l.limit {
 		l.workers++
@@ -64,7 +66,7 @@ func (s *Service) work(ctx context.Context, w *worker) {
 	}
 }
 
-// next is the next errand; false ends the worker.
+// next returns the next job, or false to end the worker.
 func (l *workerPool) next() (job, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +80,7 @@ func (l *workerPool) next() (job, bool) {
 	return e, true
 }
 
-// name is the lane's, to be shown; a nil worker is a reporter of a game's own.
+// name returns the name of the pool. A nil worker is a dedicated reporter.
 func (w *worker) name() string {
 	if w == nil {
 		return dedicatedPool
@@ -86,7 +88,7 @@ func (w *worker) name() string {
 	return w.pool.name
 }
 
-// begin and finish enclose a try: only in between a worker may go over.
+// startSend and endSend enclose an attempt. A worker moves only between them.
 func (w *worker) startSend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,8 +101,8 @@ func (w *worker) endSend() {
 	w.isSending = false
 }
 
-// goOver moves a worker of the shared lane, in the midst of a try, to the slow
-// lane, so that another takes its place.
+// moveToSlowPool moves a worker of the shared pool to the slow pool during an
+// attempt, so that another worker takes its place.
 func (s *Service) moveToSlowPool(ctx context.Context, w *worker) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +116,7 @@ func (s *Service) moveToSlowPool(ctx context.Context, w *worker) {
 	s.startWorker(ctx, s.shared)
 }
 
-// lend makes room for a worker that comes over.
+// reserveWorker makes room for a worker that moves here.
 func (l *workerPool) reserveWorker() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
