@@ -44,7 +44,7 @@ func (a *arena) players() int {
 	return len(a.joined)
 }
 
-// event is an arena that is to be held.
+// event is an arena that the run will play.
 type event struct {
 	protocol.NewArena
 	size int

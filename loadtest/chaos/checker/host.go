@@ -87,7 +87,7 @@ func (h *holder) start(a *arena, e event) {
 	h.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: h.made.ArenaID})
 }
 
-// checkPace finds an arena that nobody comes to, or that does not go on.
+// checkPace reports an arena that no player joins, or that does not go on.
 func (h *holder) checkPace(a *arena) error {
 	still := time.Since(h.pushed)
 	switch {

@@ -19,7 +19,7 @@ func (o *checker) checkMatches() {
 	}
 }
 
-// judgement is the reckoning of one match.
+// judgement checks the score of one match.
 type judgement struct {
 	*record
 	*matchLog

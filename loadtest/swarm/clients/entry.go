@@ -9,8 +9,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// reenter asks anew where a ticket may have gone with the connection; a seat is
-// still there.
+// reenter requests the entry again if the lost connection may have taken the ticket
+// with it. A seat survives a reconnect.
 func (t *participation) reenter(h player.Received) error {
 	var w protocol.Welcome
 	if err := json.Unmarshal(h.Data, &w); err != nil {

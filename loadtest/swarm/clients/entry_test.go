@@ -11,8 +11,8 @@ import (
 	"laststand/loadtest/swarm/rules"
 )
 
-// Who is turned away again and again comes back later each time, up to eight times as
-// late as a node asks for.
+// A refused client waits longer after each refusal, up to eight times the wait that the
+// node asks for.
 func TestTurnedAwayAgain(t *testing.T) {
 	t.Parallel()
 	p := &participation{client: &client{Roamer: new(player.Roamer), c: &Clients{}}, entry: duel(), group: t.Context()}

@@ -106,7 +106,8 @@ func (t *participation) sendEntry(err error) {
 	}
 }
 
-// readContext is how long the next frame is waited for: who is in nothing leaves at once.
+// readContext returns the context of the next read. A client that waits for nothing
+// stops reading as soon as its group ends.
 func (t *participation) readContext() context.Context {
 	if t.match == nil && !t.hasEntered && !t.isLeaving && !t.isRefused && t.retry == nil && !t.IsWaiting(t.kind) && t.round == nil {
 		return t.group

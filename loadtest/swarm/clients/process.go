@@ -77,7 +77,7 @@ func (c *Clients) readCommands(lines *bufio.Reader, drop func(), stopped chan<- 
 	}
 }
 
-// writeUpdates says what there is to say, again and again until the end.
+// writeUpdates writes an update at each interval, and the summary at the end.
 func (c *Clients) writeUpdates(ctx context.Context, to *json.Encoder, ended <-chan *Summary) error {
 	every := time.NewTicker(c.UpdateEvery)
 	defer every.Stop()

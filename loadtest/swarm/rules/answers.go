@@ -15,8 +15,8 @@ func (m *Match) RecordAnswer(a protocol.Answer) {
 	}
 }
 
-// RecordReply takes the reply that accepts an answer; second says that it was
-// another one than that sent first, which nobody may get accepted.
+// RecordReply records the reply that accepts an answer. The parameter second marks an
+// answer that differs from the first one; the server must not accept it.
 func (m *Match) RecordReply(a protocol.Answer, reply protocol.Answered, second bool) error {
 	r := m.round(*a.Question)
 	switch {
@@ -40,7 +40,7 @@ func (m *Match) MarkUnsure(a protocol.Answer) {
 	}
 }
 
-// inferReply takes what was told of an answer whose reply is not known for its reply.
+// inferReply infers a missing reply from the published result of the answer.
 func (m *Match) inferReply(r *round) {
 	for _, one := range r.results {
 		if r.reply == nil && r.isUnsure && one.ElapsedMS != nil && bytes.Equal(one.Given, r.given) {

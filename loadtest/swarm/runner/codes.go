@@ -6,8 +6,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// isClearRefusal says whether what was counted is a refusal that says what is to be done:
-// come back later.
+// isClearRefusal says whether a counted outcome is a refusal that asks for a later retry.
 func isClearRefusal(name string) bool {
 	for _, code := range []protocol.Code{protocol.CodeOverloaded, protocol.CodeRateLimited, protocol.CodeUnavailable} {
 		if strings.HasSuffix(name, " "+string(code)) {

@@ -25,9 +25,9 @@ type guardedItem struct {
 	Folder  string `json:"folder,omitempty"`
 }
 
-// Guard waits until its input ends and then ends what is left of the processes
-// that it was told of there, and removes the folders: whoever started them may
-// have been killed. It is the whole of a process.
+// Guard waits until its input ends. Then it ends the listed processes that still run,
+// and removes the listed folders, because the program that started them may have been
+// killed. It runs as a process of its own.
 func Guard(in io.Reader) {
 	var all []guardedItem
 	for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -56,7 +56,7 @@ func Guard(in io.Reader) {
 // graceful is how long a process may take to end in order.
 const graceful = 3 * time.Second
 
-// isRunning says whether the process is still the one that the guard was told of.
+// isRunning says whether the process id still belongs to the listed process.
 func (g guardedItem) isRunning() bool { return g.Since != "" && startTicks(g.Process) == g.Since }
 
 // startTicks is when a process began, in ticks since the machine did; "": it has ended.
