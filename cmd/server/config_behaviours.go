@@ -84,7 +84,7 @@ func (c *config) validateBehaviours(name string, f *faults) {
 	case age > maxAge:
 		f.addf("%smax_age: %q is over %v: a try takes up to %v, and nothing leaves that is over 3 minutes old", prefix, b.MaxAge, maxAge, tryTime)
 	case age > 0 && flush >= age:
-		f.addf("%sbatch.flush_interval: %q is not less than max_age (%s): what waits so long is too old", prefix, b.Batch.FlushInterval, b.MaxAge)
+		f.addf("%sbatch.flush_interval: %q is not less than max_age (%s); the behaviours would be too old to send", prefix, b.Batch.FlushInterval, b.MaxAge)
 	}
 	for _, kind := range b.Report {
 		f.validateOneOf(prefix+"report", kind, b.Sink.reportableTypes()...)

@@ -40,7 +40,7 @@ func (c *config) validateProxies(f *faults) {
 	f.add("trusted_proxies", err)
 	f.add("proxy_protocol", proxies.Protocol(c.ProxyProtocol).Validate())
 	if c.ProxyProtocol != string(proxies.Off) && len(c.TrustedProxies) == 0 {
-		f.addf("proxy_protocol: %s needs trusted_proxies: nobody else's headers are believed", c.ProxyProtocol)
+		f.addf("proxy_protocol: %s needs trusted_proxies: the server ignores the headers of other peers", c.ProxyProtocol)
 	}
 }
 

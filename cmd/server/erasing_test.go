@@ -63,12 +63,12 @@ func TestErasedPlayersAreInNoStore(t *testing.T) {
 		first := pairUp(t, jane, guest).waitForMatch(t)
 		playToEnd(t, first[:]...)
 		waitUntil(t, "the duel is settled", func() bool { return profileOf(t, n.url, "demo", guest.id).Matches == 1 })
-		early := pairUp(t, attendAgain(t, n.url, jane), attendAgain(t, n.url, guest)).waitForMatch(t)
+		early := pairUp(t, reconnectPlayer(t, n.url, jane), reconnectPlayer(t, n.url, guest)).waitForMatch(t)
 		early[1].request(t, protocol.TypeMatchLeave, protocol.MatchLeave{Match: early[1].match})
 		early[0].readUntilPush(t, protocol.TypeMatchOver) // it is not stored
 		playArena(t, n.url, mintedFor(t, "host", "quizmaster", at), jane, guest, other)
 		waitUntil(t, "the arena is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 1 })
-		last := pairUp(t, attendAgain(t, n.url, jane), attendAgain(t, n.url, other)).waitForMatch(t)
+		last := pairUp(t, reconnectPlayer(t, n.url, jane), reconnectPlayer(t, n.url, other)).waitForMatch(t)
 		for _, c := range last {
 			c.readUntilPush(t, protocol.TypeQuestion)
 			c.submitAndRead(t, true)
@@ -106,8 +106,8 @@ func lastDuelOf(t *testing.T, url, player string) string {
 	return client.Get(t.Context(), "duel:{lobby:demo}:"+player).Val()
 }
 
-// attendAgain is the same player by a new connection.
-func attendAgain(t *testing.T, url string, c *matchClient) *matchClient {
+// reconnectPlayer opens a new connection of the same player.
+func reconnectPlayer(t *testing.T, url string, c *matchClient) *matchClient {
 	t.Helper()
 	again := newMatchClient(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token})
 	again.key = newAnswerKey(t)

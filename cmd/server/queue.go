@@ -159,7 +159,7 @@ func (k *queueShowKey) Run(flags *cli, to console) error {
 			return fmt.Errorf("game %q is not in the configuration", k.Game)
 		}
 		if s := c.sink(k.Game); s.Type != sinkWebhook {
-			return fmt.Errorf("the sink of game %s has type %s; only type webhook has a generated key", k.Game, s.Type)
+			return fmt.Errorf("the sink of game %s has type %s; the server generates keys only for type webhook", k.Game, s.Type)
 		}
 		return c.sinkKeySource(k.Game).print(ctx, l, to)
 	})

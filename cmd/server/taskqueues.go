@@ -28,7 +28,7 @@ type taskQueuesList struct {
 
 // Help implements kong's help provider.
 func (*taskQueuesList) Help() string {
-	return "LAST is the position of the newest task, CLAIMED the last position that workers have claimed, FINISHED the position up to which " +
+	return "LAST is the position of the newest task, CLAIMED the last position that workers have claimed. FINISHED is the position up to which " +
 		"all tasks have ended or wait for a retry. WAITING is LAST minus CLAIMED, IN PROGRESS is CLAIMED minus FINISHED. " +
 		"BLOCKED BY is the task that an ordered queue waits for.\n\n" +
 		"Example: server task-queues list --busy --kind webhook"

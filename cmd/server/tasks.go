@@ -17,7 +17,7 @@ type tasksCmd struct {
 	Show    tasksShow    `cmd:"" help:"Print a task with its payload and errors."`
 	Edit    tasksEdit    `cmd:"" help:"Replace the payload of a task."`
 	Requeue tasksRequeue `cmd:"" help:"Requeue tasks, so that workers try them again at once."`
-	Discard tasksDiscard `cmd:"" help:"Discard tasks, so that nobody tries them again."`
+	Discard tasksDiscard `cmd:"" help:"Discard tasks, so that no worker tries them again."`
 }
 
 // Help implements kong's help provider.
