@@ -1,7 +1,3 @@
-// Package protocol is the websocket's wire contract: the messages of both
-// directions, their codes, and how frames are read and written. The HTTP APIs
-// read bodies and queries by it too. It is pure and safe for concurrent use; the
-// server and the load generator share it.
 package protocol
 
 import (
@@ -121,7 +117,7 @@ func EncodePush(kind string, data any) []byte {
 // frame is Head, the number in decimal, Tail.
 type Numbered struct{ Head, Tail string }
 
-// EncodeNumbered encodes a numbered push of a match but for its number.
+// EncodeNumbered encodes a numbered push of a match without its number.
 func EncodeNumbered(match, kind string, data any) Numbered {
 	return Numbered{
 		Head: `{"type":` + quote(kind) + `,"match":` + quote(match) + `,"seq":`,

@@ -39,7 +39,7 @@ func FuzzReadPlain(f *testing.F) {
 	})
 }
 
-// What is encoded by hand reads as by the encoder of the standard library.
+// The hand-written encoder and the standard library write equivalent JSON.
 func TestPlainMessages(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
