@@ -45,7 +45,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 				"limits.code_attempts_per_hour_per_address:", `limits.dry_run: "everything" is none of`,
 				"limits.connections_per_address:", "limits.hellos_per_minute:", "limits.hellos_per_minute_per_address:", "limits.max_concurrent_requests:",
 				"limits.early_forfeits_per_hour_per_player:", "limits.early_forfeits_per_hour_per_address:", "limits.matches_per_day_per_player:", "limits.matches_per_day_per_address:",
-				"limits.max_scheduler_lag_ms:", "limits.max_memory_mib:", "limits.gc_headroom_mib:", `"proxy"`, `"0.0.0.0/0" trusts everybody`, `proxy_protocol: "maybe"`, `game "a b"`, "games.demo.time_zone:",
+				"limits.max_scheduler_lag_ms:", "limits.max_memory_mib:", "limits.gc_headroom_mib:", `"proxy"`, `"0.0.0.0/0" trusts all addresses`, `proxy_protocol: "maybe"`, `game "a b"`, "games.demo.time_zone:",
 				"games.demo.banks:", "games.demo.keys:", "games.demo.duel.questions:", "games.demo.duel.time_limit_ms:", "games.demo.duel.countdown_ms:",
 				"games.demo.token_audience:", "games.demo.max_token_ttl:", "games.demo.duel.reveal_ms:", "games.demo.duel.bot_after_ms:", "games.demo.duel.pair_limit_per_day:", "games.demo.arena.time_limit_ms:",
 				"games.demo.arena.countdown_ms:", "games.demo.arena.reveal_ms:", "games.demo.arena.max_players:", "games.demo.arena.team_lockout_ms:",

@@ -1,5 +1,5 @@
-// Package certificate serves TLS with a certificate from two files, and follows
-// them as they change.
+// Package certificate serves TLS with a certificate from two files and reloads
+// them after changes.
 package certificate
 
 import (
@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// lookEvery is how often the files are read again.
+	// lookEvery is the interval between reads of the files.
 	lookEvery = 10 * time.Second
-	// maxFile bounds a file of a pair, in bytes.
+	// maxFile is the largest file in bytes.
 	maxFile = 1 << 20
 )
 
-// Config is what a pair is made of; all fields are needed.
+// Config configures a Pair; all fields are required.
 type Config struct {
 	Cert, Key string // files, PEM: the certificate with those that lead to its root, its private key
 	Logger    *slog.Logger
@@ -41,18 +41,18 @@ type Pair struct {
 	current atomic.Pointer[tls.Certificate]
 
 	mu   sync.Mutex
-	seen sum // of what was read last, whether it did or not
+	seen sum // hash of the files at the last read, valid or not
 }
 
 type sum = [sha256.Size]byte
 
-// Check says what is wrong with a pair of files, if anything is.
+// Check returns an error if the files are not a valid certificate and its key.
 func Check(cert, key string) error {
 	_, _, err := load(cert, key)
 	return err
 }
 
-// Open reads a pair, which has to do.
+// Open reads a pair. It returns an error if the pair is not valid.
 func Open(c Config) (*Pair, error) {
 	on := promauto.With(c.Registry)
 	p := &Pair{
@@ -73,7 +73,8 @@ func Open(c Config) (*Pair, error) {
 	return p, nil
 }
 
-// TLS is the configuration of a server with the certificate: TLS 1.2 or newer.
+// TLS returns the configuration of a server with the certificate: TLS 1.2 or
+// newer.
 func (p *Pair) TLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -81,7 +82,7 @@ func (p *Pair) TLS() *tls.Config {
 	}
 }
 
-// Run looks for changes until ctx ends.
+// Run reloads changed files until ctx ends.
 func (p *Pair) Run(ctx context.Context) error {
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
@@ -95,9 +96,10 @@ func (p *Pair) Run(ctx context.Context) error {
 	}
 }
 
-// Look takes what has changed. Files that do not do (only one of them written
-// yet, broken, expired) leave the certificate before in use; they are told once,
-// and again when they have changed.
+// Look reloads the files if they have changed. If the new files are not valid,
+// the previous certificate stays in use. Examples are a pair of which only one
+// file is written, and an expired certificate. Look logs each invalid version
+// once.
 func (p *Pair) Look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,12 +109,12 @@ func (p *Pair) Look() {
 	}
 	if err == nil {
 		p.use(found, seen)
-		p.Logger.Info("another certificate is in use", "expires", found.Leaf.NotAfter)
+		p.Logger.Info("certificate reloaded", "expires", found.Leaf.NotAfter)
 		return
 	}
 	p.seen = seen
 	p.loads.WithLabelValues("failed").Inc()
-	p.Logger.Error("the changed certificate cannot be used, the one before stays", "error", err, "expires", p.current.Load().Leaf.NotAfter)
+	p.Logger.Error("certificate reload failed; keeping the previous one", "error", err, "expires", p.current.Load().Leaf.NotAfter)
 }
 
 func (p *Pair) use(found *tls.Certificate, seen sum) {
@@ -122,8 +124,8 @@ func (p *Pair) use(found *tls.Certificate, seen sum) {
 	p.expiry.Set(float64(found.Leaf.NotAfter.Unix()))
 }
 
-// load reads a pair, and gives a sum of what stands in the files: of an error
-// where they cannot be read.
+// load reads a pair and returns the hash of both files. If it cannot read them,
+// the hash is that of the error.
 func load(certFile, keyFile string) (*tls.Certificate, sum, error) {
 	cert, err := read(certFile)
 	key, err2 := read(keyFile)
@@ -133,10 +135,10 @@ func load(certFile, keyFile string) (*tls.Certificate, sum, error) {
 	seen := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(cert), cert, key))
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, seen, fmt.Errorf("%s and %s are no certificate with its key: %w", certFile, keyFile, err)
+		return nil, seen, fmt.Errorf("%s and %s are not a certificate and its key: %w", certFile, keyFile, err)
 	}
 	if over := pair.Leaf.NotAfter; time.Now().After(over) {
-		return nil, seen, fmt.Errorf("the certificate of %s has expired at %s: get a new one", certFile, over.Format(time.RFC3339))
+		return nil, seen, fmt.Errorf("the certificate of %s has expired at %s; get a new one", certFile, over.Format(time.RFC3339))
 	}
 	return &pair, seen, nil
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// faults are what net/http has to say of connections: counted by kind. What a
-// client wrote is never logged, and what any client can bring about is not
-// logged at all.
+// faults counts what net/http logs about connections, by kind. It never logs
+// what a client sent. It logs nothing that any client can cause.
 type faults struct {
 	listener string
 	logger   *slog.Logger
 	seen     *prometheus.CounterVec // by kind
 }
 
-// kinds are net/http's words for what happens, and ours. What is told is logged.
+// kinds maps prefixes of net/http log lines to kinds. A line is logged only if
+// told is set.
 var kinds = []struct {
 	says []byte
 	kind string
 	told string
 }{
 	{[]byte("TLS handshake error"), "tls_handshake", ""},
-	{[]byte("http: panic serving"), "panic", "a request panicked; the connection was closed"},
-	{[]byte("http2: panic serving"), "panic", "a request panicked; its stream was closed"},
-	{[]byte("http: Accept error"), "accept", "no connection can be accepted; is there a limit of open files?"},
+	{[]byte("http: panic serving"), "panic", "request panicked; connection closed"},
+	{[]byte("http2: panic serving"), "panic", "request panicked; stream closed"},
+	{[]byte("http: Accept error"), "accept", "accepting connections failed; check the limit of open files"},
 }
 
 const otherKind = "other"
@@ -40,7 +40,7 @@ func newFaults(c Config) *log.Logger {
 	return log.New(f, "", 0)
 }
 
-// Write takes a line of net/http's log. It never fails.
+// Write counts a line of the net/http log. It never fails.
 func (f *faults) Write(line []byte) (int, error) {
 	for _, k := range kinds {
 		if !bytes.HasPrefix(line, k.says) && !bytes.HasPrefix(line, append([]byte("http: "), k.says...)) {
@@ -56,8 +56,8 @@ func (f *faults) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// place is where in the code a panic was: the lines of a stack that name files,
-// which hold nothing of a request.
+// place returns where the code panicked: the stack lines that name files. They
+// contain no data of the request.
 func place(line []byte) string {
 	var at [][]byte
 	for part := range bytes.Lines(line) {

@@ -1,6 +1,6 @@
-// Package httpguard makes HTTP servers that strangers may speak to: what a
-// connection may take in time and size is bounded, before anything is routed,
-// and what goes wrong with connections is counted.
+// Package httpguard makes HTTP servers for untrusted clients. It limits the
+// time and the size of requests before routing. It counts errors of
+// connections.
 package httpguard
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Times are how long parts of a request and its answer may take, however slowly
-// the client writes or reads. A websocket leaves them behind.
+// Times limit the parts of a request and its answer, however slow the client
+// is. They do not apply to a websocket.
 type Times struct {
 	Header time.Duration // a request's head; a TLS handshake too
 	Read   time.Duration // a whole request
@@ -21,7 +21,7 @@ type Times struct {
 	Idle   time.Duration // between requests of one connection
 }
 
-// Usual are the times of a server.
+// Usual are the times of a normal server.
 var Usual = Times{Header: 5 * time.Second, Read: 30 * time.Second, Write: 60 * time.Second, Idle: 2 * time.Minute}
 
 // The sizes of a request's head. The longest URL of the contract, 200 players of
@@ -33,7 +33,7 @@ const (
 	maxStreams = 100 // requests at once of one HTTP/2 connection
 )
 
-// Config is what a server is made of; all fields but Secure are needed.
+// Config configures a server; all fields but Secure are required.
 type Config struct {
 	Name     string // of the listener, in metrics and logs
 	Handler  http.Handler
@@ -43,8 +43,7 @@ type Config struct {
 	Secure   func(*http.Request) bool // whether a client's own connection is TLS; nil: as the request's is
 }
 
-// NewServer makes a server of a handler. Its caller gives it a listener, and TLS
-// where there is to be any.
+// NewServer makes a server. The caller must add a listener, and TLS if needed.
 func NewServer(c Config) *http.Server {
 	return &http.Server{
 		Handler:           newGuard(c),
@@ -55,7 +54,7 @@ func NewServer(c Config) *http.Server {
 	}
 }
 
-// guard is what every request passes first.
+// guard checks every request first.
 type guard struct {
 	next    http.Handler
 	secure  func(*http.Request) bool
@@ -73,13 +72,14 @@ func newGuard(c Config) *guard {
 	return g
 }
 
-// vector is a counter of a listener, which several may have.
+// vector makes a counter with the listener as a label, so several servers can
+// share it.
 func vector(c Config, name, help, label string) *prometheus.CounterVec {
 	r := prometheus.WrapRegistererWith(prometheus.Labels{"listener": c.Name}, c.Registry)
 	return promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 }
 
-// yearOfTLS has browsers come by TLS only, for a year (RFC 6797).
+// yearOfTLS makes browsers use only TLS for a year (RFC 6797).
 const yearOfTLS = "max-age=31536000"
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +107,7 @@ func count(h http.Header) (n int) {
 	return n
 }
 
-// problems are the bodies of what is refused (RFC 9457), by status.
+// problems are the bodies of refusals (RFC 9457), by status.
 var problems = map[int]string{
 	http.StatusRequestURITooLong: `{"type":"about:blank","title":"Request URI Too Long","status":414,` +
 		`"detail":"the URL is longer than 14336 bytes; ask for less at once","code":"bad_request"}` + "\n",
@@ -115,11 +115,11 @@ var problems = map[int]string{
 		`"detail":"the request has more than 64 headers; send fewer","code":"bad_request"}` + "\n",
 }
 
-// refuse answers a request that is not looked at, and ends its connection.
+// refuse answers a request without routing it and closes its connection.
 func (g *guard) refuse(w http.ResponseWriter, reason string, status int) {
 	g.refused.WithLabelValues(reason).Inc()
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Connection", "close")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(problems[status])) // who does not read it has gone
+	_, _ = w.Write([]byte(problems[status])) // a client that does not read it is gone
 }

@@ -1,5 +1,5 @@
-// Package origin says which pages may speak to the server, by the origin that
-// their browser names (RFC 6454).
+// Package origin decides which web pages may call the server, by the origin
+// that the browser sends (RFC 6454).
 package origin
 
 import (
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Parse gives an origin as browsers write it: scheme and host in lower case,
-// without the scheme's own port. It takes http and https, and nothing that an
-// origin does not have: a user, a path, a query.
+// Parse returns an origin in the form that browsers send: scheme and host in
+// lower case, without the default port. It accepts only http and https. It
+// refuses a user, a path and a query.
 func Parse(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Hostname() == "" || strings.ContainsAny(u.Host, "*,") {
@@ -27,7 +27,7 @@ func Parse(text string) (string, error) {
 	return u.Scheme + "://" + hostOf(u.Scheme, u.Host), nil
 }
 
-// hostOf is a host as it stands in an origin of a scheme.
+// hostOf normalises a host for an origin with this scheme.
 func hostOf(scheme, host string) string {
 	host = strings.ToLower(host)
 	if scheme == "https" {
@@ -36,11 +36,10 @@ func hostOf(scheme, host string) string {
 	return strings.TrimSuffix(host, ":80")
 }
 
-// List holds the origins that are allowed besides the server's own.
+// List contains the origins that are allowed in addition to the server's own.
 type List []string
 
-// NewList makes a list of origins. What is none is left out: Parse says what is
-// wrong with it.
+// NewList makes a list of origins. It skips texts that Parse refuses.
 func NewList(texts []string) List {
 	var l List
 	for _, text := range texts {
@@ -51,10 +50,10 @@ func NewList(texts []string) List {
 	return l
 }
 
-// Allows says whether a page of an origin may speak to the server that it asked
-// for by host, as a Host header has it. secure: the client's own connection is
-// TLS, and then no page without TLS is of the same host. Without it the scheme
-// says nothing: TLS may end at a proxy that nobody has told us to trust.
+// Allows reports whether a page of an origin may call the server. host is the
+// Host header of the request. secure says that the client uses TLS; then a page
+// of the same host without TLS is refused. If secure is false, both schemes are
+// allowed, because an unknown proxy may end TLS.
 func (l List) Allows(origin, host string, secure bool) bool {
 	o, err := Parse(origin)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"laststand/internal/limit"
 )
 
-// conn is a connection with a place at its door, which it gives back when it is
-// closed.
+// conn is a counted connection. Close removes it from the count.
 type conn struct {
 	net.Conn
 	door *Door
@@ -33,7 +32,7 @@ func (c *conn) Close() error {
 
 var errNoRaw = errors.New("proxies: the connection cannot be read raw")
 
-// SyscallConn implements syscall.Conn, where the connection at the door does.
+// SyscallConn implements syscall.Conn if the wrapped connection does.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	if raw, ok := c.Conn.(syscall.Conn); ok {
 		return raw.SyscallConn()
@@ -41,7 +40,7 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errNoRaw
 }
 
-// proxied is a connection of a trusted proxy, which may begin with a header.
+// proxied is a connection of a trusted proxy. It may begin with a PROXY header.
 type proxied struct {
 	*conn
 	once  sync.Once
@@ -50,28 +49,28 @@ type proxied struct {
 	err   error         // no header that could be believed
 }
 
-// settle reads the header, if it was not read before. It waits as long as the
-// door is patient.
+// settle reads the header once. It waits at most Config.Within.
 func (p *proxied) settle() error {
 	p.once.Do(func() {
 		if p.err = p.readHeader(); p.err != nil {
-			_ = p.Conn.Close() // its place is given back when its owner closes it
+			_ = p.Conn.Close() // the owner still calls Close, which ends the count
 		}
 	})
 	return p.err
 }
 
-// headerBuffer has room for a header of version 1, which has to come at once.
+// headerBuffer has room for a header of version 1, which must arrive in one
+// piece.
 const headerBuffer = 512
 
 func (p *proxied) readHeader() error {
-	_ = p.SetReadDeadline(time.Now().Add(p.door.Within)) // it fails where reading does
+	_ = p.SetReadDeadline(time.Now().Add(p.door.Within)) // if this fails, reading fails too
 	p.early = bufio.NewReaderSize(p.Conn, headerBuffer)
 	h, err := proxyproto.Read(p.early)
 	_ = p.SetReadDeadline(time.Time{})
 	switch {
 	case errors.Is(err, proxyproto.ErrNoProxyProtocol) && (p.door.Protocol == Optional || p.early.Buffered() == 0):
-		return nil // also one that has ended without a word, as some health checks do
+		return nil // this includes a connection that ended without data, as some health checks do
 	case err != nil:
 		p.door.Refuse(RuleHeader)
 		return fmt.Errorf("%w: %w", errNoHeader, err)
@@ -119,7 +118,7 @@ func (p *proxied) Write(b []byte) (int, error) {
 	return p.conn.Write(b)
 }
 
-// RemoteAddr implements net.Conn: the client's, as the header has it.
+// RemoteAddr implements net.Conn. It returns the client address of the header.
 func (p *proxied) RemoteAddr() net.Addr {
 	if err := p.settle(); err != nil || p.from == nil {
 		return p.conn.RemoteAddr()

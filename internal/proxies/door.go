@@ -11,19 +11,19 @@ import (
 	"laststand/internal/limit"
 )
 
-// Protocol says what becomes of headers of the PROXY protocol
+// Protocol says how the PROXY protocol is used
 // (haproxy.org/download/3.2/doc/proxy-protocol.txt, versions 1 and 2).
 type Protocol string
 
-// With Off none is read. With Optional a trusted proxy may begin a connection
-// with one. With Required it has to, and nobody else gets a connection.
+// Off reads no headers. Optional accepts a header from a trusted proxy. Required
+// refuses every connection without a header from a trusted proxy.
 const (
 	Off      Protocol = "off"
 	Optional Protocol = "optional"
 	Required Protocol = "required"
 )
 
-// Validate names what there is, where it is none of that.
+// Validate returns an error that lists the valid values.
 func (p Protocol) Validate() error {
 	switch p {
 	case Off, Optional, Required:
@@ -32,7 +32,7 @@ func (p Protocol) Validate() error {
 	return fmt.Errorf("%q is none of off, optional, required", string(p))
 }
 
-// Config is what a door is made of.
+// Config configures a Door.
 type Config struct {
 	Trusted  *Trusted
 	Protocol Protocol
@@ -40,12 +40,13 @@ type Config struct {
 	MostEach int64         // of one address, as limit.Address has it; those of trusted proxies have no such bound; 0: any number
 	Within   time.Duration // for the PROXY header; 0: 5 s
 
-	// Refuse is told of each refusal by its rule, and says whether one by the first
-	// two stands: not where the rule is on trial. Nil: they do. It does not block.
+	// Refuse is called with the rule of each refusal. For the first two rules
+	// it returns whether the refusal holds; in a dry run it does not. Nil: all
+	// refusals hold. It must not block.
 	Refuse func(rule string) bool
 }
 
-// The rules by which a connection is refused, without a word: it is closed.
+// The rules that refuse a connection. The server closes it without an answer.
 const (
 	RuleFull     = "connections"             // Most are there
 	RuleCrowded  = "connections_per_address" // MostEach are there of its address
@@ -53,11 +54,11 @@ const (
 	RuleStranger = "proxy_stranger"          // headers are required, and who came is not trusted
 )
 
-// Rules are all of them.
+// Rules returns all rules.
 func Rules() []string { return []string{RuleFull, RuleCrowded, RuleHeader, RuleStranger} }
 
-// Door is a listener that counts its connections and knows whom they are from.
-// It is safe for concurrent use. It starts no goroutines.
+// Door is a listener that limits its connections and knows their client
+// addresses. It is safe for concurrent use. It starts no goroutines.
 type Door struct {
 	net.Listener
 	Config
@@ -67,8 +68,8 @@ type Door struct {
 	each map[limit.Key]int64 // by address; those above 0
 }
 
-// New puts a door before a listener. TLS goes over the door: a PROXY header
-// comes before it.
+// New wraps a listener. TLS must be added around the Door, because a PROXY
+// header comes before the TLS handshake.
 func New(l net.Listener, c Config) *Door {
 	if c.Refuse == nil {
 		c.Refuse = func(string) bool { return true }
@@ -79,16 +80,16 @@ func New(l net.Listener, c Config) *Door {
 	return &Door{Listener: l, Config: c, each: make(map[limit.Key]int64)}
 }
 
-// Open is how many connections there are.
+// Open returns the number of open connections.
 func (d *Door) Open() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open
 }
 
-// Accept gives the next connection that may come in. Where a PROXY header is
-// read, that is by the first call of its Read, Write or RemoteAddr, so that no
-// connection holds up the next one; what is wrong then closes it.
+// Accept returns the next connection that is not refused. The first Read, Write
+// or RemoteAddr of the connection reads its PROXY header, so a slow header does
+// not delay other connections. An invalid header closes the connection.
 func (d *Door) Accept() (net.Conn, error) {
 	for {
 		c, err := d.Listener.Accept()
@@ -98,11 +99,11 @@ func (d *Door) Accept() (net.Conn, error) {
 		if in := d.admit(c); in != nil {
 			return in, nil
 		}
-		_ = c.Close() // a word would cost more than it is worth
+		_ = c.Close() // without an answer, which would cost more than it helps
 	}
 }
 
-// admit gives a connection its place; nil where there is none for it.
+// admit registers a connection. It returns nil if a rule refuses it.
 func (d *Door) admit(c net.Conn) net.Conn {
 	peer := addressOf(c.RemoteAddr())
 	proxy := d.Trusted.Has(peer)
@@ -125,7 +126,7 @@ func (d *Door) admit(c net.Conn) net.Conn {
 	return in
 }
 
-// enter takes a place for a connection; false where there is none.
+// enter counts a connection. It returns false if there are too many.
 func (d *Door) enter(c *conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +138,8 @@ func (d *Door) enter(c *conn) bool {
 	return true
 }
 
-// count counts it as one of an address; false where that has too many.
+// count counts a connection for its address. It returns false if the address
+// has too many.
 func (d *Door) count(c *conn, a netip.Addr) bool {
 	from := limit.Address(a)
 	d.mu.Lock()
@@ -153,7 +155,7 @@ func (d *Door) count(c *conn, a netip.Addr) bool {
 	return true
 }
 
-// leave gives its place back, once.
+// leave stops counting a connection. Repeated calls do nothing.
 func (d *Door) leave(c *conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

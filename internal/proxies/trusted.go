@@ -1,6 +1,6 @@
-// Package proxies is the door of a node: whom a connection and a request are
-// from, as the proxies that are trusted tell it, and how many connections there
-// may be. Nobody else is believed: what a stranger says of itself is not read.
+// Package proxies determines the client address of connections and requests
+// behind trusted proxies, and limits the number of connections. It ignores
+// forwarded addresses from all other peers.
 package proxies
 
 import (
@@ -12,18 +12,19 @@ import (
 	"strings"
 )
 
-// Trusted are the addresses of proxies whose word counts. The zero value, and
-// nil, trust nobody. It is safe for concurrent use.
+// Trusted is the set of trusted proxy addresses. The zero value and nil trust
+// no address. It is safe for concurrent use.
 type Trusted struct {
 	ranges []netip.Prefix
 
-	// Doubted is told of a peer that is not trusted and sent X-Forwarded-For: a
-	// liar, or a proxy that nobody has configured. It may be nil.
+	// Doubted is called for a peer that is not trusted and sent
+	// X-Forwarded-For. The peer is an attacker, or a proxy that is not
+	// configured. It may be nil.
 	Doubted func(peer netip.Addr)
 }
 
-// Trust reads ranges such as 10.0.0.0/8, and single addresses. The error names
-// all that are neither.
+// Trust parses ranges such as 10.0.0.0/8, and single addresses. The error lists
+// all invalid ones.
 func Trust(ranges []string) (*Trusted, error) {
 	var t Trusted
 	var errs []error
@@ -46,14 +47,14 @@ func readRange(text string) (netip.Prefix, error) {
 	r, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil || r.Addr().Is4In6():
-		return r, fmt.Errorf("%q is no range of addresses such as 10.0.0.0/8, and no address", text)
+		return r, fmt.Errorf("%q is no address and no range; use a form such as 10.0.0.0/8", text)
 	case r.Bits() == 0:
-		return r, fmt.Errorf("%q trusts everybody: anyone could say to be anyone; name the addresses of your proxies", text)
+		return r, fmt.Errorf("%q trusts all addresses, so clients could forge theirs; list the addresses of your proxies", text)
 	}
 	return r.Masked(), nil
 }
 
-// Has says whether an address is a trusted proxy's.
+// Has reports whether an address is a trusted proxy.
 func (t *Trusted) Has(a netip.Addr) bool {
 	if t == nil {
 		return false
@@ -67,12 +68,16 @@ func (t *Trusted) Has(a netip.Addr) bool {
 	return false
 }
 
-// Client is the address of who made a request: the peer of its connection (as
-// the PROXY protocol tells it, see Listen), or, where that is a trusted proxy,
-// the last entry of X-Forwarded-For that is not one; where all are, the first.
-// An entry that is no address ends the search: its writer is the client. Forwarded
-// (RFC 7239) is not read. IPv4 in IPv6 is given as IPv4; without an address, as on a Unix
-// socket, the zero value.
+// Client returns the address of the client of a request. Without a trusted
+// proxy, that is the peer of the connection.
+//
+// Behind a trusted proxy, Client reads X-Forwarded-For from the right and
+// returns the first address that is not trusted. If all are trusted, it returns
+// the leftmost. An invalid entry ends the search at the proxy that wrote it.
+// Client does not read Forwarded (RFC 7239).
+//
+// IPv4 in IPv6 is returned as IPv4. Without an address, as on a Unix socket,
+// the result is the zero value.
 func (t *Trusted) Client(r *http.Request) netip.Addr {
 	client := Address(r.RemoteAddr)
 	told := r.Header["X-Forwarded-For"]
@@ -88,8 +93,8 @@ func (t *Trusted) Client(r *http.Request) netip.Addr {
 	return t.walk(client, told)
 }
 
-// Secure says whether the client's own connection is TLS: that of the request, or,
-// as X-Forwarded-Proto of a trusted proxy has it, the one to the first proxy.
+// Secure reports whether the client uses TLS: to this node, or to the first
+// proxy according to X-Forwarded-Proto of a trusted proxy.
 func (t *Trusted) Secure(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
@@ -98,8 +103,8 @@ func (t *Trusted) Secure(r *http.Request) bool {
 	return said != "" && t.Has(Address(r.RemoteAddr)) && strings.EqualFold(said, "https")
 }
 
-// walk goes through the hops from the right, as long as their writers are
-// trusted. Several headers are one list, in their order (RFC 9110, 5.3).
+// walk reads the hops from the right as long as their writers are trusted.
+// Several headers form one list, in their order (RFC 9110, 5.3).
 func (t *Trusted) walk(client netip.Addr, told []string) netip.Addr {
 	for i := len(told) - 1; i >= 0; i-- {
 		for left, more := told[i], true; more; {
@@ -125,7 +130,8 @@ func cutLast(list string) (left, last string, more bool) {
 	return "", list, false
 }
 
-// Address reads an address, with a port or without; invalid for anything else.
+// Address parses an address with or without a port. It returns the zero value
+// for anything else.
 func Address(text string) netip.Addr {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return plain(a)
@@ -145,7 +151,8 @@ func Address(text string) netip.Addr {
 
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// addressOf is the address of an end of a connection; invalid where it has none.
+// addressOf returns the address of a connection end, or the zero value if it
+// has none.
 func addressOf(end net.Addr) netip.Addr {
 	if tcp, ok := end.(*net.TCPAddr); ok {
 		return plain(tcp.AddrPort().Addr())
