@@ -201,7 +201,7 @@ func (t accountLink) retirePlayer(ctx context.Context) error {
 }
 
 // Erase implements identity.Accounts. The player's name is free and the profile is
-// deleted at once. Results stay in the ledger: under a guest's id, which names nobody,
+// deleted at once. Results stay in the ledger: under a guest's id, which is anonymous,
 // or under a random id for a player of an operator's login service. EraseNext renames
 // the latter in steps.
 func (l *Ledger) Erase(ctx context.Context, game, player string) error {

@@ -174,7 +174,7 @@ func TestErase(t *testing.T) {
 	})
 }
 
-// Who is erased while tokens bring the id in does not come back.
+// A player who is erased while tokens use the id does not come back.
 func TestEraseRacesTokens(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

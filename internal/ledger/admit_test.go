@@ -41,7 +41,7 @@ func (q *registrationBatcher) calls() int {
 	return len(q.waiting) + q.busyWorkers
 }
 
-// come is one call, and what is to come of it.
+// come is one call and its expected outcome.
 type come struct {
 	identity.NewPlayer
 	one   string // of all that name the same, one makes a player
@@ -97,7 +97,8 @@ func TestManyNewPlayersAtOnce(t *testing.T) {
 				t.Errorf("%s: %+v, %v", c.ID, p, err)
 			}
 		}
-		// Who was refused for a name has left nothing behind: the id is still to be had.
+		// A player who was refused for a name leaves no trace: the id is still
+		// available.
 		for _, c := range all {
 			if c.one == "grace" && created["grace"] != c.ID {
 				c.Skeleton = "free " + c.ID

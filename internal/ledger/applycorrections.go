@@ -30,8 +30,8 @@ UPDATE sums SET
     ` + eachAggregate("@ = sums.@ + v.@") + `
 FROM v WHERE sums.game = v.game AND sums.whose = v.whose AND sums.holder = v.holder AND sums.day = v.day`
 
-// applyCorrections writes what follows from corrections, which are of one day: their
-// reason, the players' totals, and the day's sums as far as there are any.
+// applyCorrections writes what follows from corrections of one day: their reason, the
+// players' totals, and the day's sums if there are any.
 func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
 	day := corrections[0].TargetDay
 	var summedTo int64
@@ -58,7 +58,7 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualific
 		rows [][]any
 	}{{insertCorrection, reasons}, {updatePlayer, players}, {correctSums, sums}, {deleteEmptySums, keys}} {
 		if err := l.bulk(tx).run(ctx, step.text, step.rows, nil); err != nil {
-			return fmt.Errorf("put right: %w", err)
+			return fmt.Errorf("apply corrections: %w", err)
 		}
 	}
 	return nil

@@ -20,8 +20,8 @@ INSERT INTO questions (bank, id, question) SELECT bank, id, question FROM v WHER
 ON CONFLICT (bank, id) DO UPDATE SET question = excluded.question`
 )
 
-// SaveBank puts questions into a bank, made if need be: one of an id that the
-// bank has replaces it, the others stay. All are saved or none.
+// SaveBank adds questions to a bank, which it creates if needed. A question replaces one
+// with the same id; the others stay. It saves all or none.
 func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Question) error {
 	rows, err := questionRows(name, questions)
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Que
 	return nil
 }
 
-// questionRows are the rows to save; of those of one id the last.
+// questionRows returns the rows to save. The last question of an id wins.
 func questionRows(name string, questions []quiz.Question) ([][]any, error) {
 	var rows [][]any
 	seen := make(map[string]bool, len(questions))
@@ -66,7 +66,7 @@ func questionRows(name string, questions []quiz.Question) ([][]any, error) {
 const selectBanks = `
 SELECT b.name, COUNT(q.id) FROM banks b LEFT JOIN questions q ON q.bank = b.name GROUP BY b.name`
 
-// Banks counts the questions of each bank.
+// Banks returns the number of questions of each bank.
 func (l *Ledger) Banks(ctx context.Context) (map[string]int, error) {
 	banks := map[string]int{}
 	err := scanAll(func(rows *sql.Rows) error {
@@ -85,7 +85,7 @@ func (l *Ledger) Banks(ctx context.Context) (map[string]int, error) {
 const selectQuestions = `
 SELECT q.question FROM banks b LEFT JOIN questions q ON q.bank = b.name WHERE b.name = $1 ORDER BY q.id`
 
-// LoadBank gives a bank's questions in the order of their ids, or ErrNotFound.
+// LoadBank returns a bank's questions in the order of their ids, or ErrNotFound.
 func (l *Ledger) LoadBank(ctx context.Context, name string) ([]quiz.Question, error) {
 	found := false
 	var questions []quiz.Question
@@ -109,7 +109,8 @@ func (l *Ledger) LoadBank(ctx context.Context, name string) ([]quiz.Question, er
 	return questions, nil
 }
 
-// DeleteBank removes a bank with its questions, or gives ErrNotFound.
+// DeleteBank deletes a bank with its questions. The error is ErrNotFound if there is
+// none.
 func (l *Ledger) DeleteBank(ctx context.Context, name string) error {
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, raiseBanks); err != nil {

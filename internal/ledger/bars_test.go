@@ -99,7 +99,7 @@ func TestABarFromBeforeTheTieIsLifted(t *testing.T) {
 	}
 }
 
-// What has ended long ago is forgotten with the next change, be it no bar.
+// The next change deletes bans that ended long ago, even if it adds no ban.
 func TestEndedBarsAreForgotten(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
@@ -121,7 +121,7 @@ func TestEndedBarsAreForgotten(t *testing.T) {
 	}
 }
 
-// Revisions are in commit order: who has read up to one misses none before it.
+// Revisions are in commit order: a reader that has read up to one misses none before it.
 func TestRevisionsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -25,9 +25,9 @@ func BenchmarkCommitArena(b *testing.B) {
 	eachBenched(b, benchCommitArena)
 }
 
-// BenchmarkGuests lets b.N new players in, 1, 64 and 1,024 at a time, beside each
-// in a transaction of its own, as many of these at once as the database bears.
-// Both databases are on disk; own are those of an operator's.
+// BenchmarkGuests registers b.N new players, 1, 64 and 1,024 at a time. It compares this
+// with separate transactions, as many at once as the database allows. Both databases are
+// on disk. The variant own has players of an operator's login service.
 func BenchmarkGuests(b *testing.B) {
 	for name, config := range map[string]func(b *testing.B) Config{
 		"sqlite":   func(b *testing.B) Config { return Config{Dir: b.TempDir()} },

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// bulk runs one statement for many rows in a transaction, in the way that is fast on
-// the database: row by row with a prepared statement on SQLite, and many rows at once
-// on PostgreSQL, which is about six times as fast there.
+// bulk runs one statement for many rows in a transaction. On SQLite it runs them one by
+// one with a prepared statement. On PostgreSQL it runs many rows at once, which is about
+// six times as fast there.
 //
 // The statement reads the rows from {rows}, a SELECT of their columns in order:
 //

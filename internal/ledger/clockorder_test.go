@@ -9,9 +9,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A commit that waits for the lock on the head is dated by the clock from when it
-// had the lock: no entry of a later position has an earlier instant. SQLite has one
-// writer, whose transaction begins with the lock.
+// A commit that waits for the lock on the head reads the clock after it has the lock. So
+// no entry of a later position has an earlier time. SQLite has one writer, whose
+// transaction begins with the lock.
 func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)

@@ -39,8 +39,8 @@ func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.C
 }
 
 // commit is the transaction. All transactions take locks in one order, so that batches
-// cannot deadlock: match ids, heads by game, then players, teams and days of that game,
-// and at last the queues of the new tasks.
+// cannot deadlock. The order is: match ids, heads by game, then players, teams and days
+// of that game, and at last the queues of the new tasks.
 func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []taskqueue.NewTask, err error) {
 	bulk := l.bulk(tx)
 	if err := bulk.run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {

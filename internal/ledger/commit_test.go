@@ -107,7 +107,7 @@ func TestFaultOfTheResultIsNotTheDatabases(t *testing.T) {
 	})
 }
 
-// What is wrong with the tables, or forbidden, is no fault of a result.
+// Missing tables and missing permissions are not the fault of a result.
 func TestFaultOfTheTablesIsNotTheResults(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -144,9 +144,9 @@ func draw(t *rapid.T) []match.Result {
 	}), 0, 20).Draw(t, "batch")
 }
 
-// Whatever batches are given, at once and from several connections, each match
-// counts once: positions have no gap, entries of a match are together and in
-// order, and rows, totals and histories are the sums of the matches given.
+// Each match counts once, in any batches, also concurrent ones from several connections.
+// Positions have no gap, and entries of a match are adjacent and in order. Rows, totals
+// and histories are the sums of the given matches.
 func TestEveryMatchOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -209,7 +209,7 @@ func wipe(t *testing.T, l *Ledger) {
 	}
 }
 
-// oracle reckons in memory what the ledger has to hold.
+// oracle computes in memory what the ledger must contain.
 type oracle struct {
 	t     *testing.T
 	l     *Ledger

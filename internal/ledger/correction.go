@@ -13,26 +13,26 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Disqualification says what is to be taken back, why and by whom.
+// Disqualification says which results to correct, with the reason and the operator.
 type Disqualification struct {
 	Game, Match string
-	Player      string // "": the whole match, for its teams too
+	Player      string // "": all players and teams of the match
 	Reason, By  string
 }
 
-// Disqualified says what was taken back: none the second time, or of a match
-// that did not count.
+// Disqualified says what was corrected: nothing the second time, or if the match did not
+// count.
 type Disqualified struct {
 	Rows              int
 	FirstPos, LastPos int64 // of the corrections; 0 without any
 }
 
-// Disqualify takes back what a match gave a player, or all of them and its
-// teams, by corrections: entries of the open day that put right totals, sums
-// and, once applied, the boards. What was taken back before is left as it is.
-// The match's record, its history and ratings stay. ErrNotFound: the game has
-// no such match, or the match no such player. ErrErasing: a player of it is being
-// erased; the same call succeeds some seconds later.
+// Disqualify corrects what a match gave a player, or all players and teams. It adds
+// corrections to the open day, which update totals and sums, and the boards when these
+// apply them. Results that were corrected before do not change. The match's record,
+// history and ratings stay. ErrNotFound means that the game has no such match, or the
+// match no such player. ErrErasing means that a player of the match is being erased; the
+// same call succeeds some seconds later.
 func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualified, error) {
 	var done Disqualified
 	m, err := l.summary(ctx, d.Game, d.Match)
@@ -63,9 +63,9 @@ SELECT pos, day, whose, holder, ` + aggregateColumns + ` FROM entries
 WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 ORDER BY pos`
 )
 
-// countedEntries are the entries that the match gave: none if it did not count. They are
-// found by one player's, beside which the others of the match lie. The caller holds
-// the lock on the game's head, under which no erasure ends.
+// countedEntries returns the entries of the match, none if it did not count. It finds
+// them near the entry of one player. The caller holds the lock on the game's head, so no
+// erasure ends meanwhile.
 func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (all []*entry, err error) {
 	player, limit := "", 0
 	if d.Player == "" {
@@ -112,9 +112,9 @@ func (l *Ledger) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualificatio
 	return all, err
 }
 
-// writeCorrections writes corrections of what still counts of a match's entries, which are
-// of one day, under the lock on the game's head. It gives the tasks that tell of
-// the days that are over with them.
+// writeCorrections corrects the entries of a match that still count. All are of one day.
+// It runs under the lock on the game's head, and returns the tasks that report ended
+// days.
 func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (done Disqualified, tasks []taskqueue.NewTask, err error) {
 	h, err := l.lockHead(ctx, tx, d.Game)
 	if err != nil {

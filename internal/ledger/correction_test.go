@@ -70,9 +70,8 @@ func TestDisqualify(t *testing.T) {
 	}
 }
 
-// Of a day that is over, what was seen of it before does not hold after a
-// correction, nor after another one in its place or another end of the day, in a
-// ledger that was rolled back.
+// The version of a past day changes with a correction. It also differs after another
+// correction in its place, or another end of the day, in a ledger that was rolled back.
 func TestVersionsOfADayDoNotComeAgain(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

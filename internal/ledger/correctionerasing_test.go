@@ -16,9 +16,9 @@ func (l *Ledger) taking(t *testing.T, id, player string) error {
 	return err
 }
 
-// While an operator's player is being erased, before the first step, after half of
-// one and before the last, corrections of its matches have to wait; then they name
-// it by the opaque id, behind the moves. Others of the match do not wait.
+// While an operator's player is being erased, corrections of its matches must wait:
+// before the first step, in the middle, and before the last. After that they have the
+// opaque id, behind the moves. Corrections of other players in the match do not wait.
 func TestCorrectionsWaitForErasures(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

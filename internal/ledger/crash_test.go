@@ -46,8 +46,8 @@ func TestKilledProcessForgetsNothing(t *testing.T) {
 	}
 }
 
-// killAfter runs a test in a process of its own, with a variable of the
-// environment, and kills it once it has told of n commits.
+// killAfter runs a test in a separate process, with an environment variable, and kills
+// it after it has reported n commits.
 func killAfter(t *testing.T, test, variable string, n int) (told []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,42 +1,44 @@
-// Package ledger is the truth in SQL: players and their nicknames, results and
-// the entries that follow from them, token keys and question banks. It runs on
-// SQLite in a folder and on PostgreSQL, with one text for each statement.
+// Package ledger is the source of truth in SQL. It stores players and nicknames,
+// results and the entries that follow from them, tasks, token keys and question banks.
+// It runs on SQLite in a folder and on PostgreSQL, with one text for each statement.
+// Its main type is [Ledger]. Start reading with Open in ledger.go and Commit in
+// commit.go. The package must not know HTTP, Redis or sessions.
 //
 // # Entries
 //
-// Each game has a ledger of entries. Commit, Turn and Disqualify alone write it,
-// under the lock on the game's head, so that positions count from 1 without gaps
-// in the order of their commits: whoever has read up to a position has read all
-// there will ever be up to it. A committed entry is on disk and never changes:
-// what is to count no longer is taken back by a correction, an entry of its own.
+// Each game has a ledger of entries. Only Commit, Turn and Disqualify write entries,
+// under the lock on the game's head. So positions count from 1 without gaps, in commit
+// order. A reader that has read up to a position has read every entry up to it. A
+// committed entry is on disk and never changes. To undo one, the ledger adds a
+// correction, which is an entry too.
 //
 // # Days
 //
-// An entry belongs to a civil day of its game's zone. Days turn by an entry of
-// their own, written by the database's clock: the first one, at position 1,
-// names the game's first day, and each later date has one, the dates on which
-// nothing happened too, and those that the zone itself skipped, so that days
-// are consecutive dates. A day never comes again, whatever a clock does.
+// An entry belongs to a civil day in its game's time zone. Each day begins with an
+// entry of its own, dated by the database's clock. The entry at position 1 begins the
+// game's first day. Every later date has such an entry, also a date without results or
+// a date that the time zone skipped, so days are consecutive. A day never comes again,
+// whatever a clock does.
 //
-// A day that is over is summed by holder, in the background and by pages, and a
-// correction of it puts its sums right in the transaction that it is written in.
-// So views are built anew from the sums and the entries of the days since.
+// Past days are summed by holder, in the background and in pages. A correction of a
+// summed day updates its sums in the same transaction. So views can be rebuilt from the
+// sums and the entries of the days since.
 //
 // # Queue
 //
-// The tasks of internal/taskqueue wait in lines, one for each topic and priority. A
-// line gives positions under its lock, held to the commit, so that they are in
-// commit order too. Claims take the ready lines of a kind by an index, those first
-// that have been served least, and leave locked ones to others. What is not in
-// its line has no position; what the queue has to do of itself has an instant;
-// what has ended neither.
+// The tasks of package taskqueue wait in queues (table lines), one for each topic and
+// priority. A queue assigns positions under its lock, which is held until the commit,
+// so positions are in commit order too. A claim takes the ready queues of a kind by an
+// index, those with the least service first, and skips locked ones. A waiting task has
+// a position. A task on which the queue itself must act later has a time instead. An
+// ended task has neither.
 //
-// Events tell of results and of days that are over by tasks of the same
-// transaction: the one is there if and only if the other is.
+// Events (results and ended days) are reported by tasks of the same transaction. The
+// task exists if and only if the event does.
 //
 // # Concurrency
 //
-// All methods may be called concurrently, from several processes too. Each
-// takes a context that bounds it. An error for which Unavailable holds says
-// nothing about what was asked: try again later.
+// All methods may be called concurrently, also from several processes. Each takes a
+// context that bounds it. If Unavailable holds for an error, the caller can try again
+// later.
 package ledger

@@ -24,7 +24,7 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 
     (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 AND tasks.state = 'dead' LIMIT $2) AS h)`
 )
 
-// EndpointStates gives the endpoints that are disabled, by game and name.
+// EndpointStates returns the disabled endpoints, by game and name.
 func (l *Ledger) EndpointStates(ctx context.Context) ([]webhook.State, error) {
 	var states []webhook.State
 	err := scanAll(func(rows *sql.Rows) error {
@@ -39,8 +39,8 @@ func (l *Ledger) EndpointStates(ctx context.Context) ([]webhook.State, error) {
 	return states, nil
 }
 
-// DisableEndpoint leaves one alone that is disabled already: its first reason
-// stands.
+// DisableEndpoint disables an endpoint. If it is disabled already, the first reason
+// stays.
 func (l *Ledger) DisableEndpoint(ctx context.Context, game, name, reason string) error {
 	if _, err := l.exec(ctx, insertDisabled, game, name, reason); err != nil {
 		return fmt.Errorf("ledger: disable endpoint %s of %s: %w", name, game, err)
@@ -48,7 +48,7 @@ func (l *Ledger) DisableEndpoint(ctx context.Context, game, name, reason string)
 	return nil
 }
 
-// EnableEndpoint does nothing to one that is not disabled.
+// EnableEndpoint enables an endpoint. It does nothing if the endpoint is not disabled.
 func (l *Ledger) EnableEndpoint(ctx context.Context, game, name string) error {
 	if _, err := l.exec(ctx, deleteDisabled, game, name); err != nil {
 		return fmt.Errorf("ledger: enable endpoint %s of %s: %w", name, game, err)
@@ -56,8 +56,8 @@ func (l *Ledger) EnableEndpoint(ctx context.Context, game, name string) error {
 	return nil
 }
 
-// CountTasks is how many tasks of a topic have not ended, and how many are dead,
-// each counted up to a number.
+// CountTasks returns how many tasks of a topic have not ended, and how many are dead,
+// each counted up to upTo.
 func (l *Ledger) CountTasks(ctx context.Context, topic string, upTo int) (waiting, dead int64, err error) {
 	if err := l.read.QueryRowContext(ctx, selectCounts, topic, upTo).Scan(&waiting, &dead); err != nil {
 		return 0, 0, fmt.Errorf("ledger: count tasks of %s: %w", topic, err)

@@ -94,7 +94,7 @@ func (q *queued) checkCounts(upTo int, waiting, dead int64) {
 	}
 }
 
-// What has ended is many times what waits: no count reads over it.
+// There are many more ended tasks than waiting ones, and no count reads them.
 func TestCountsReadOnlyWhatWaits(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

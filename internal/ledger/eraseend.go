@@ -10,14 +10,14 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ErasureKept is how long the ledger knows, after the last step of an erasure,
-// whose entries boards are to move: a copy that lags more is built anew.
+// ErasureKept is how long the ledger knows the former ids of moved entries after the
+// last step of an erasure. A copy of the boards that is further behind is rebuilt.
 const ErasureKept = 10 * time.Minute
 
-// forgetErased are what still names a subject once all else is renamed: the duels
-// of pairs of the day, the bars that ended its sessions, the page that the reckoning
-// of skeletons had come to, and the erasure itself. The bar of the erasure stays under
-// the subject's hash, for nodes that have not heard of it yet.
+// forgetErased deletes the last rows that name a subject. These are the duels of the
+// day, the bans that ended its sessions, the progress of the change of skeletons, and
+// the erasure itself. The ban of the erasure stays under the subject's hash, for nodes
+// that have not read it yet.
 var forgetErased = []string{
 	`DELETE FROM pairs WHERE game = $1 AND (one = $2 OR other = $2)`,
 	`DELETE FROM bars WHERE game = $1 AND kind IN ('tied', 'untied') AND id = $2`,
@@ -30,8 +30,8 @@ const hashErasedBar = `UPDATE bars SET id = $3 WHERE game = $1 AND kind = 'erase
 const selectEndedErasure = `
 SELECT game, subject, opaque FROM erasures WHERE ended_at > 0 AND ended_at <= (SELECT {now}) - $1 ORDER BY ended_at, at LIMIT 1 {free}`
 
-// ForgetErased wipes the last of one erasure that ended at least that long ago,
-// and says whether there was one. SQLite then keeps no copy of it in its log.
+// ForgetErased deletes the last data of one erasure that ended at least that long ago,
+// and reports whether there was one. SQLite's log then has no copy of it either.
 func (l *Ledger) ForgetErased(ctx context.Context, since time.Duration) (bool, error) {
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
 		var e erasure

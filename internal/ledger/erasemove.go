@@ -37,9 +37,9 @@ ON CONFLICT (game, whose, holder, day) DO UPDATE SET
     at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
     `+eachAggregate("@ = sums.@ + excluded.@"), "{old}", eachAggregate("o.@"))
 
-// endErasure renames what is left under the lock on the game's head, behind which
-// no commit is under way that still writes the subject, and writes the moves of the
-// subject's entries on the boards.
+// endErasure renames the rest under the lock on the game's head. No running commit can
+// still write the subject then. It also adds the entries that move the subject's entries
+// on the boards.
 func (l *Ledger) endErasure(ctx context.Context, e erasure) (hasMoves bool, err error) {
 	err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
 		h, err := l.lockHead(ctx, tx, e.game)
@@ -64,8 +64,8 @@ func (l *Ledger) endErasure(ctx context.Context, e erasure) (hasMoves bool, err 
 	return hasMoves && err == nil, err
 }
 
-// saveMoves renames sums, and has the boards follow: by one row for those that
-// hold many days, and one for each ten days.
+// saveMoves renames sums, and adds the entries that move the boards: one for the boards
+// of several days, and one for every ten days.
 func (l *Ledger) saveMoves(ctx context.Context, tx *sql.Tx, h *head, e erasure) error {
 	turned := len(h.entries)
 	var days []string
@@ -112,7 +112,7 @@ func moveOf(e erasure, day string) *entry {
 	return &entry{Row: leaderboard.Row{Kind: leaderboard.MoveRow, HolderKind: leaderboard.Players, Holder: e.opaque, TargetDay: day}}
 }
 
-// setFormerHolders says in moves who it was, for as long as that is kept.
+// setFormerHolders sets the former holders of moves while the ledger still knows them.
 func (l *Ledger) setFormerHolders(ctx context.Context, game string, page []leaderboard.Row) error {
 	var subjects map[string]string
 	for i := range page {

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// erasePage is how many entries and seats one step renames, and eraseBytes how much
-// of records it rewrites, if that is more than one.
+// Bounds of one step: erasePage of entries and seats that it renames, eraseBytes of
+// the records that it rewrites; it rewrites at least one record.
 const (
 	erasePage  = 500
 	eraseBytes = 4 << 20
 )
 
-// eraseRetry is how long an erasure waits whose step has failed, while others go on.
+// eraseRetry is how long an erasure waits after a failed step. Others continue.
 const eraseRetry = 30 * time.Second
 
-// errNoErasure says that there is no erasure to take a step of.
+// errNoErasure means that no erasure needs a step now.
 var errNoErasure = errors.New("no erasure")
 
-// erasure is one under way: what the subject has settled gets the opaque id.
+// erasure is a running erasure. The results of the subject get the opaque id.
 type erasure struct{ game, subject, opaque string }
 
 const (
@@ -55,13 +55,14 @@ FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at =
 	lockMatch = `SELECT result FROM matches WHERE game = $1 AND id = $2 {lock}`
 )
 
-// EraseNext takes the next step of the oldest erasure that is under way: it
-// renames a page of what the subject has settled, and with the last of it tells
-// the boards. It gives the game, "" where there is nothing to do now, and whether the
-// boards have something to apply. Subjects that an older program has erased come
-// first, one a step. Each step is a transaction; it may be ended
-// anywhere, and called by several nodes at once. An erasure whose step fails is
-// logged and waits for eraseRetry, so that it holds up no other.
+// EraseNext does the next step of the oldest running erasure. A step renames a page of
+// the subject's results; the last step also moves the entries on the boards. It returns
+// the game, "" if there is nothing to do now, and whether the boards have something to
+// apply. Subjects that an older program has erased come first, one per step.
+//
+// Each step is a transaction. EraseNext may stop at any point, and several nodes may run
+// it. After a failed step it logs the error, and the erasure waits for eraseRetry, so
+// that it does not delay others.
 func (l *Ledger) EraseNext(ctx context.Context) (game string, hasMoves bool, err error) {
 	if game, err = l.eraseOldStyle(ctx); err != nil {
 		return "", false, fmt.Errorf("ledger: subjects erased by an older program: %w", err)
@@ -103,7 +104,7 @@ func (e *erasure) scan(row *sql.Row) error {
 	return err
 }
 
-// postpone has an erasure wait whose step has failed, and says whether that worked.
+// postpone makes an erasure wait after a failed step, and reports whether that worked.
 func (l *Ledger) postpone(ctx context.Context, e erasure, cause error) bool {
 	if _, err := l.exec(ctx, postponeErasure, e.game, e.subject, eraseRetry.Milliseconds()); err != nil {
 		return false // the database is away, or the server stops
@@ -112,7 +113,7 @@ func (l *Ledger) postpone(ctx context.Context, e erasure, cause error) bool {
 	return true
 }
 
-// renamePage renames some entries and seats, and says whether there may be more.
+// renamePage renames some entries and seats, and reports whether there may be more.
 func (l *Ledger) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
 	done, err := tx.ExecContext(ctx, renameEntries, e.game, e.subject, e.opaque, erasePage)
 	if err != nil {
@@ -126,7 +127,7 @@ func (l *Ledger) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bo
 	return entries == erasePage || moreSeats, err
 }
 
-// renameSeats renames some seats, and in the records that name the player.
+// renameSeats renames some seats, and the player in the records of these matches.
 func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
 	var seats [][]any
 	var records []string
@@ -158,8 +159,8 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more b
 	return found == erasePage || len(seats) < found, l.bulk(tx).run(ctx, renameSeats, seats, nil)
 }
 
-// renameInRecord renames a player in a match's record, which has no nicknames of
-// players from then on.
+// renameInRecord renames a player in a match's record. The record has no nicknames of
+// players after that.
 func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
 	var text string
 	if err := tx.QueryRowContext(ctx, l.sql(lockMatch), e.game, id).Scan(&text); err != nil {
@@ -188,7 +189,7 @@ func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id s
 
 const anyErasure = `SELECT EXISTS (SELECT 1 FROM erasures) OR EXISTS (SELECT 1 ` + plainErased + `)`
 
-// Erasing reports whether any erasure is under way, its last wait too.
+// Erasing reports whether any erasure is running, including its last wait.
 func (l *Ledger) Erasing(ctx context.Context) (isRunning bool, err error) {
 	if err = l.read.QueryRowContext(ctx, anyErasure).Scan(&isRunning); err != nil {
 		err = fmt.Errorf("ledger: erasures: %w", err)

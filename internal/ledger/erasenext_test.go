@@ -11,9 +11,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// An erasure whose step fails, as the record of a match is missing, does not stop
-// those that come later. It is logged, and tried again later, also by a clock that
-// has stood far ahead meanwhile.
+// An erasure whose step fails, because the record of a match is missing, does not stop
+// later ones. It is logged and tried again, also if the clock was far ahead for a while.
 func TestABadErasureHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

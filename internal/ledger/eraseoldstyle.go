@@ -16,10 +16,10 @@ const (
 OR EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
-// eraseOldStyle begins the erasure anew of one subject that an older program has erased
-// and keeps as it is. It gives the game, "" if there is no such subject. It cannot
-// tell guests from an operator's players whose subjects look like guests': both get
-// an opaque id if they have results.
+// eraseOldStyle starts a new erasure of one subject that an older program has erased but
+// kept in plain text. It returns the game, or "" if there is no such subject. It cannot
+// distinguish guests from players of an operator's login service with similar subjects,
+// so both get an opaque id if they have results.
 func (l *Ledger) eraseOldStyle(ctx context.Context) (game string, err error) {
 	var subject string
 	err = l.read.QueryRowContext(ctx, selectPlainErased).Scan(&game, &subject)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// hashKey is the key of the hashes by which erased subjects are remembered.
+// hashKey is the key of the hashes by which the ledger remembers erased subjects.
 type hashKey []byte
 
 const (
@@ -19,7 +19,7 @@ const (
 	selectHashKey = `SELECT erasure_key FROM about WHERE one = 1`
 )
 
-// loadHashKey gives the ledger's key, and makes one if there is none yet.
+// loadHashKey returns the ledger's key. It creates the key if there is none yet.
 func (l *Ledger) loadHashKey(ctx context.Context, tx *sql.Tx) (key hashKey, err error) {
 	for _, statement := range []string{insertAbout, saveHashKey} {
 		if _, err := tx.ExecContext(ctx, statement, rand.Text()); err != nil {
@@ -31,30 +31,30 @@ func (l *Ledger) loadHashKey(ctx context.Context, tx *sql.Tx) (key hashKey, err 
 	return hashKey(text), err
 }
 
-// hash is what remains of an erased subject: it is no id, and tells nobody
-// without the key who it was.
+// hash returns what remains of an erased subject. It is no valid id. Without the key it
+// does not reveal the subject.
 func (e hashKey) hash(game, subject string) string {
 	mac := hmac.New(sha256.New, e)
 	mac.Write([]byte(game + "\x00" + subject))
 	return "#" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }
 
-// DeriveKey makes a key for a purpose from the ledger's own. All nodes of a ledger
-// get the same one, and nobody can compute it without the ledger.
+// DeriveKey derives a key for a purpose from the ledger's own key. All nodes of a ledger
+// get the same key. It cannot be computed without the ledger.
 func (l *Ledger) DeriveKey(purpose string) []byte {
 	mac := hmac.New(sha256.New, l.hashKey)
 	mac.Write([]byte("key for \x00" + purpose)) // a game's name has no space: it is no hash of a subject
 	return mac.Sum(nil)
 }
 
-// isGuestID reports whether an id is one that this server makes for guests, which
-// is opaque already.
+// isGuestID reports whether an id has the form of this server's ids for guests, which
+// are opaque already.
 func isGuestID(id string) bool { return strings.HasPrefix(id, "p_") && len(id) == len("p_")+26 }
 
 func newOpaqueID() string { return "p_" + strings.ToLower(rand.Text()) }
 
-// erasedSubject is a subject that speaks for nobody any more. Own says that it was a
-// player's id too, under which there may be results.
+// erasedSubject is a subject to be erased. wasPlayer means that it was also a player's
+// id, which results may have.
 type erasedSubject struct {
 	hashKey
 	game, subject string
@@ -72,8 +72,8 @@ INSERT INTO erasures (game, subject, opaque, at, ended_at) VALUES ($1, $2, $3, {
 ON CONFLICT (game, subject) DO NOTHING`
 )
 
-// replaceByHash leaves of a subject a hash, and has EraseNext wipe it from all else. An id
-// that this server made for a guest stays where it is: it says nothing.
+// replaceByHash replaces a subject by its hash, and schedules the rest for EraseNext. An
+// id that this server made for a guest stays in results, because it is anonymous.
 func (l *Ledger) replaceByHash(ctx context.Context, tx *sql.Tx, w erasedSubject) error {
 	opaque := ""
 	if w.wasPlayer {

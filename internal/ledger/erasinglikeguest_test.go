@@ -7,8 +7,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A subject in the form of a guest's id, which an operator's service minted, is not
-// split in two: what it settles before, during and after its erasure has one id.
+// An operator's service may mint a subject in the form of a guest's id. Its results
+// before, during and after its erasure get the same id.
 func TestErasedSubjectLikeAGuest(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

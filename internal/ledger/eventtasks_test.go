@@ -17,8 +17,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// endpoints want to know of every result and every day, each by a line of its own
-// for each game, but for "all", which has one line for all games.
+// endpoints wants tasks for every result and every day. Each endpoint has one queue per
+// game, except "all", which has one queue for all games.
 type endpoints []string
 
 func (e endpoints) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
@@ -61,8 +61,8 @@ func wantTold(t *testing.T, l *Ledger, want ...string) {
 	}
 }
 
-// Each result that is new is told, as it is recorded, to each endpoint, in the
-// order of the ledger; what was known is not told again.
+// Each new result makes a task for each endpoint, in the order of the ledger. Known
+// results make no more tasks.
 func TestNewResultsAreTold(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -120,8 +120,8 @@ func TestEndedDaysAreTold(t *testing.T) {
 	})
 }
 
-// Wherever a transaction fails, neither the result is there nor its tasks, and
-// nobody is rung for; afterwards the same result is new.
+// If a transaction fails anywhere, neither the result nor its tasks exist, and no topic
+// is notified. After that the same result is new.
 func TestNothingIsToldOfWhatFailed(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -166,8 +166,8 @@ func (c cutOff) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 	return c.endpoints.Settled(r, at)
 }
 
-// Who is rung for finds the task: the transaction is over. A line that has more
-// to hand out already is not rung for.
+// A notified worker finds the task, because the transaction has ended. A queue that
+// already has a ready task is not notified.
 func TestRungOnceItIsThere(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

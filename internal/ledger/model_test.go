@@ -16,7 +16,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// model is what the ledger of one game has to hold, reckoned in plain Go.
+// model computes in plain Go what the ledger of one game must contain.
 type model struct {
 	now     int64
 	day     string

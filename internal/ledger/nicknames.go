@@ -11,18 +11,18 @@ import (
 // MaxNames bounds the ids of one call of Nicknames or TeamNames.
 const MaxNames = 200
 
-// noNewerRules begins the condition of a claim that the ledger's names are not spelt by
-// newer rules than the claim; the rules follow, {share} and a bracket. It holds
-// until the claim is committed.
+// noNewerRules is the start of a condition: the ledger's skeletons are not computed by
+// newer rules than the claim's. The rules, {share} and a bracket must follow. The
+// condition holds until the claim is committed.
 const noNewerRules = `EXISTS (SELECT 1 FROM spelling WHERE one = 1 AND rules <= `
 
 const renamePlayer = `
 UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2
 AND ` + noNewerRules + `$5 {share})`
 
-// Rename claims a nickname by its skeleton and frees the old one, in one step.
-// identity.ErrNicknameTaken if the skeleton is another's, identity.ErrNotFound
-// if there is no such player, identity.ErrOldRules.
+// Rename claims a nickname by its skeleton and frees the old one, in one step. The error
+// is identity.ErrNicknameTaken if another player has the skeleton, identity.ErrNotFound
+// if there is no such player, or identity.ErrOldRules.
 func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
 	changed, err := l.exec(ctx, renamePlayer, game, id, nickname, skeleton, l.rules)
 	switch {
@@ -38,7 +38,8 @@ func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string
 
 const selectRules = `SELECT rules FROM spelling WHERE one = 1`
 
-// claimFailure is why a claim has changed nothing: the rules, or else what is given.
+// claimFailure returns why a claim has changed nothing: identity.ErrOldRules or
+// fallback.
 func (l *Ledger) claimFailure(ctx context.Context, fallback error) error {
 	var rules int64
 	err := l.read.QueryRowContext(ctx, selectRules).Scan(&rules)
@@ -64,8 +65,8 @@ func (l *Ledger) NicknameTaken(ctx context.Context, game, skeleton string) (bool
 
 const selectNicknames = `SELECT n.id, n.nickname FROM {ids} players n WHERE n.game = $1 AND n.id {listed}`
 
-// Nicknames gives the nicknames of up to MaxNames players by their ids, in one
-// query. Unknown ids are left out.
+// Nicknames returns the nicknames of up to MaxNames players by id, in one query. Unknown
+// ids are missing.
 func (l *Ledger) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
 	return l.names(ctx, selectNicknames, game, ids)
 }

@@ -97,8 +97,7 @@ func TestManyKindsAreTold(t *testing.T) {
 	until(t, func() bool { return slices.Equal(other.heard(), all) })
 }
 
-// A connection that was cut off is made anew, and what was told meanwhile is
-// known to be lost.
+// Listen reconnects after a lost connection, and reports that notifications may be lost.
 func TestListenerIsCutOff(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)

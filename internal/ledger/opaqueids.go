@@ -13,10 +13,9 @@ const selectOpaque = `
 WITH v (game, id, hash) AS ({rows})
 SELECT v.id, a.opaque FROM v JOIN accounts a ON a.game = v.game AND a.sub = v.hash WHERE a.opaque <> ''`
 
-// opaqueOf gives the opaque ids of those of some players who have been erased: an
-// erased guest has none. The form of an id does not matter, as an operator's service
-// may mint subjects that look like guests.
-// The caller holds the lock on the game's head.
+// opaqueOf returns the opaque ids of the erased ones among players. An erased guest has
+// none. The form of an id does not matter, because an operator's service may mint
+// subjects that look like guests. The caller holds the lock on the game's head.
 func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players []string) (map[string]string, error) {
 	var rows [][]any
 	for _, id := range players {
@@ -32,8 +31,8 @@ func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players 
 	return opaque, err
 }
 
-// renameErased has new results name players who have been erased meanwhile by
-// their opaque ids. Only players who do not exist, which stored tells, are asked for.
+// renameErased replaces erased players in new results by their opaque ids. It looks only
+// for players who do not exist, that is, who are not in stored.
 func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, game string, items []*batchItem, stored map[string]string) error {
 	missing := slices.DeleteFunc(playersOf(items), func(id string) bool {
 		_, exists := stored[id]
@@ -60,7 +59,7 @@ func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, game string, item
 	return l.bulk(tx).run(ctx, updateMatch, records, nil)
 }
 
-// withOpaque is a result with opaque ids instead of others.
+// withOpaque returns a copy of a result with opaque ids.
 func withOpaque(r *match.Result, opaque map[string]string) (renamed *match.Result, changed bool) {
 	c := *r
 	c.Standings, c.Firsts = slices.Clone(r.Standings), slices.Clone(r.Firsts)
@@ -84,10 +83,9 @@ const selectErasing = `
 WITH v (game, id) AS ({rows})
 SELECT v.id FROM v JOIN erasures e ON e.game = v.game AND e.ended_at = 0 AND (e.subject = v.id OR e.opaque = v.id)`
 
-// refuseErasing gives ErrErasing if an erasure of a holder of some entries, or of
-// another player, has not ended: only some of what they have may be renamed yet,
-// and the boards know them by the old id. The caller holds the lock on the game's
-// head, under which no erasure ends.
+// refuseErasing returns ErrErasing if a holder of an entry, or another player, is being
+// erased. Some of their rows may be renamed already, and the boards still have the old
+// id. The caller holds the lock on the game's head, so no erasure can end.
 func (l *Ledger) refuseErasing(ctx context.Context, tx *sql.Tx, game string, given []*entry, players ...string) error {
 	for _, e := range given {
 		if e.HolderKind == leaderboard.Players {

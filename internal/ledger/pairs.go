@@ -10,12 +10,12 @@ import (
 	"laststand/internal/match"
 )
 
-// playerPair is two players, the lesser id first.
+// playerPair is two players, the smaller id first.
 type playerPair struct{ first, second string }
 
 func pairOf(a, b string) playerPair { return playerPair{min(a, b), max(a, b)} }
 
-// duelPair is who has met in a duel that counts.
+// duelPair returns the players of a duel that counts.
 func (it *batchItem) duelPair() (playerPair, bool) {
 	if it.result.Mode != match.Duel || len(it.entries) != 2 {
 		return playerPair{}, false
@@ -38,8 +38,8 @@ WITH v (game, id, result) AS ({rows})
 UPDATE matches SET result = v.result FROM v WHERE matches.game = v.game AND matches.id = v.id`
 )
 
-// limitPairs counts the duels of each pair on the head's day, and has those
-// beyond the game's limit not count. Without a limit none are counted.
+// limitPairs counts the duels of each pair on the head's day. Duels above the game's
+// limit do not count. Without a limit it counts nothing.
 func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*batchItem) error {
 	limit := l.pairs[h.game]
 	if limit == 0 {
@@ -74,7 +74,7 @@ func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*b
 	return bulk.run(ctx, updateMatch, overLimit, nil)
 }
 
-// countDuels are the pairs of the items and how often they have met on the head's day.
+// countDuels returns how often each pair of the items has met on the head's day.
 func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*batchItem) (map[playerPair]int64, error) {
 	duels := map[playerPair]int64{}
 	var rows [][]any
@@ -95,7 +95,7 @@ func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*b
 	return duels, err
 }
 
-// discount has a result not count: for no board, no total and no rating.
+// discount makes a result not count: for no board, no total and no rating.
 func (it *batchItem) discount() error {
 	r := *it.result
 	r.Counts, r.Standings = false, slices.Clone(r.Standings)
@@ -108,8 +108,8 @@ func (it *batchItem) discount() error {
 
 const selectDuels = `SELECT duels FROM pairs WHERE game = $1 AND day = $2 AND one = $3 AND other = $4`
 
-// PairDuels says how many duels of two players have counted today, in a game
-// with a limit of them.
+// PairDuels returns how many duels of two players have counted today, in a game with a
+// limit.
 func (l *Ledger) PairDuels(ctx context.Context, game, one, other string) (int64, error) {
 	day, today, err := l.day(ctx, game)
 	if err != nil {
@@ -128,7 +128,7 @@ const deletePairs = `
 DELETE FROM pairs WHERE (game, day, one, other) IN (
     SELECT game, day, one, other FROM pairs WHERE game = $1 AND day = $2 LIMIT $3)`
 
-// forgetPairs removes the pairs of a day that is over, by pages.
+// forgetPairs deletes the pairs of a past day, in pages.
 func (l *Ledger) forgetPairs(ctx context.Context, game, day string) error {
 	for {
 		if n, err := l.exec(ctx, deletePairs, game, day, l.sumPage); err != nil || n == 0 {

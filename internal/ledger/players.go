@@ -10,10 +10,10 @@ import (
 	"laststand/internal/identity"
 )
 
-// CreateGuest gives the device's player, who keeps nickname and id, or creates
-// one: one only, however many calls there are at once.
-// identity.ErrNicknameTaken if the skeleton is another's, identity.ErrOldRules. It
-// writes to find out: a device that may be known is looked up by Guest before.
+// CreateGuest returns the player of the device, who keeps nickname and id, or creates
+// one. Concurrent calls create only one. The error is identity.ErrNicknameTaken if
+// another player has the skeleton, or identity.ErrOldRules. It writes even if the device
+// is known, so callers try Guest first.
 func (l *Ledger) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: a guest without a device")
@@ -21,31 +21,30 @@ func (l *Ledger) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ ident
 	return l.create(ctx, p, func() (identity.Player, error) { return l.Guest(ctx, p.Game, p.DeviceHash) })
 }
 
-// Guest gives the player of a device, or identity.ErrNotFound.
+// Guest returns the player of a device, or identity.ErrNotFound.
 func (l *Ledger) Guest(ctx context.Context, game, deviceHash string) (identity.Player, error) {
 	return l.player(ctx, selectPlayerByDevice, game, deviceHash)
 }
 
-// EnsurePlayer gives the player whom that id speaks for or creates one, for a
-// token that an operator's own login service made. identity.ErrNicknameTaken and
-// identity.ErrOldRules as for CreateGuest, identity.ErrErased. It writes to find
-// out: who may be known is looked up by Known before.
+// EnsurePlayer returns the player of a subject, or creates one, for a token of an
+// operator's login service. Errors are those of CreateGuest, and identity.ErrErased. It
+// writes even if the player exists, so callers try Known first.
 func (l *Ledger) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
 	return l.create(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
 }
 
-// Player gives a player, or identity.ErrNotFound.
+// Player returns a player, or identity.ErrNotFound.
 func (l *Ledger) Player(ctx context.Context, game, id string) (identity.Player, error) {
 	return l.player(ctx, selectPlayerByID, game, id)
 }
 
-// PlayerBySkeleton gives the player who holds a skeleton, or identity.ErrNotFound.
+// PlayerBySkeleton returns the player with a skeleton, or identity.ErrNotFound.
 func (l *Ledger) PlayerBySkeleton(ctx context.Context, game, skeleton string) (identity.Player, error) {
 	return l.player(ctx, selectPlayerNamed, game, skeleton)
 }
 
-// create makes the player, or finds who was there before.
+// create creates the player, or finds the existing one.
 func (l *Ledger) create(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
 	created, err := l.registrations.register(ctx, p)
 	switch {
@@ -89,8 +88,8 @@ func (l *Ledger) player(ctx context.Context, query string, args ...any) (identit
 	return p, nil
 }
 
-// exec runs one writing statement, on disk once it returns, and counts the rows
-// that it changed.
+// exec runs one writing statement, which is on disk when exec returns, and returns the
+// number of changed rows.
 func (l *Ledger) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	done, err := l.write.ExecContext(ctx, l.sql(text), args...)
 	if err != nil {

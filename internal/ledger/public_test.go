@@ -9,8 +9,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A flood of public reads that takes all of their connections keeps nobody from
-// settling, applying and looking for bans.
+// Many public reads, which use all of their connections, do not delay settlement,
+// leaderboards and checks of bans.
 func TestPublicReadsDoNotStarveSettlement(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -14,10 +14,10 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// The queue locks tasks before lines, lines by topic and priority, and a claim
-// waits for no line while it holds one: so its transactions do not wait for each
-// other in a circle. Should two ever, the database ends one of them, for which
-// Unavailable holds.
+// Transactions lock tasks before queues, and queues by topic and priority. A claim never
+// waits for a queue while it holds one. So transactions of the queue cannot deadlock. If
+// two ever did, the database would end one of them with an error for which Unavailable
+// holds.
 
 var (
 	_ taskqueue.Claims           = (*Ledger)(nil)
@@ -25,9 +25,9 @@ var (
 	_ taskqueue.MaintenanceStore = (*Ledger)(nil)
 )
 
-// queueTx runs f in one writing transaction and rings for the topics that f
-// gives. It does so after an error of the commit too: should it have been done,
-// whoever asks again changes nothing more, and would not ring.
+// queueTx runs f in one writing transaction, and notifies the topics that f returns. It
+// notifies even if the commit fails, because the commit may have succeeded, and a second
+// call would find nothing to notify.
 func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) (woken []string, err error)) error {
 	var woken []string
 	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
@@ -38,8 +38,8 @@ func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) (woken []string, e
 	return err
 }
 
-// notifyTopics tells of topics that had nothing to hand out before, and now have; of ""
-// where a lease or a wait has begun or a cursor may move, for whoever sees to that.
+// notifyTopics notifies topics that had no ready task before and have one now. The topic
+// "" stands for maintenance: a lease or a wait has begun, or a cursor may move.
 func (l *Ledger) notifyTopics(topics []string) {
 	if l.notifyWoken == nil {
 		return
@@ -49,11 +49,11 @@ func (l *Ledger) notifyTopics(topics []string) {
 	}
 }
 
-// Enqueue takes tasks into their lines, all in one transaction, and says in
-// their order what has become of each once all is on disk: a key that was there
-// already is answered with the first task. taskqueue.ErrBadTask, for all of them.
-// After an error of the commit itself it is unknown what was done: the same
-// tasks given again settle it.
+// Enqueue adds tasks to their queues in one transaction. It returns the outcomes, in
+// order, when everything is on disk. If a key exists already, the outcome is the first
+// task with that key. The error taskqueue.ErrBadTask refuses all tasks. After an error
+// of the commit itself the outcome is unknown, and the caller can enqueue the same tasks
+// again.
 func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
 	var accepted []taskqueue.Accepted
 	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
@@ -66,9 +66,9 @@ func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]task
 	return accepted, nil
 }
 
-// enqueue is Enqueue at the end of a transaction, after which nothing but the
-// commit follows: lines are locked from here on. The caller rings for the woken
-// topics after the commit.
+// enqueue is Enqueue as the last step of a transaction. Only the commit may follow,
+// because queues are locked from here on. The caller notifies the woken topics after the
+// commit.
 func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, woken []string, err error) {
 	var now int64
 	if slices.ContainsFunc(tasks, func(n taskqueue.NewTask) bool { return n.NotBefore > 0 }) {
@@ -89,9 +89,9 @@ func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewT
 	return in.accepted(tasks), in.woken, nil
 }
 
-// AddTask adds a task in a state of its own, as dead from the start, on disk once
-// it returns, and gives it an id and its instants. It reports false, and changes
-// nothing, where the game and topic have the key already.
+// AddTask adds a task in a given state, for example a dead one. It sets the id and the
+// times. The task is on disk when AddTask returns. It reports false, and changes
+// nothing, if the game and topic have the key already.
 func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
 	in := newEnqueueBatch()
 	in.add(t)
@@ -105,10 +105,10 @@ func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
 	return in.byKey[keyOfTask(&t)].isNew, nil
 }
 
-// enqueueBatch is tasks on their way into the queue, each key once.
+// enqueueBatch holds tasks to be added, each key once.
 type enqueueBatch struct {
 	byKey map[taskKey]*enqueueItem
-	items []*enqueueItem // in the order given, which is that of their places
+	items []*enqueueItem // in the given order, which is the order of their positions
 	woken []string
 }
 
@@ -116,7 +116,7 @@ type taskKey struct{ topic, game, key string }
 
 func keyOfTask(t *taskqueue.Task) taskKey { return taskKey{t.Topic, t.Game, t.Key} }
 
-// enqueueItem is a task, which becomes the first one of its key if that is another.
+// enqueueItem is a task to be added. If its key exists already, it becomes that task.
 type enqueueItem struct {
 	taskqueue.Task
 
@@ -144,9 +144,9 @@ func (in *enqueueBatch) accepted(tasks []taskqueue.NewTask) []taskqueue.Accepted
 	return all
 }
 
-// insertTasks gives the new ones their places and writes them. Known ones are looked up
-// first, so that they leave lines alone; where another transaction was quicker
-// since, a position stays empty.
+// insertTasks gives the new tasks their positions and writes them. It looks up known
+// keys first, so that they do not lock queues. If another transaction adds a key in
+// between, the position stays empty.
 func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, in *enqueueBatch) error {
 	bulk := l.bulk(tx)
 	if err := bulk.run(ctx, selectFirst, in.unknownKeys(), in.scanFirst); err != nil {
@@ -181,18 +181,18 @@ func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, in *enqueueBatch) 
 	return nil
 }
 
-// errKeyForgotten is of a key that was taken when it was to be written, and was gone
-// again when its task was asked for. Nothing is acknowledged that is not there.
+// errKeyForgotten means that a key existed at the insert and was deleted before it was
+// read. The queue acknowledges only tasks that exist.
 var errKeyForgotten = errors.New("a key was forgotten as it was enqueued once more: enqueue it again")
 
-// byKeys are the items in the one order in which all lock keys.
+// byKeys returns the items in the order in which all transactions lock keys.
 func (in *enqueueBatch) byKeys() []*enqueueItem {
 	return slices.SortedFunc(slices.Values(in.items), func(a, b *enqueueItem) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Key, b.Key))
 	})
 }
 
-// unknownKeys are the rows of selectFirst: keys of which nothing is known yet.
+// unknownKeys returns the rows of selectFirst: keys about which nothing is known yet.
 func (in *enqueueBatch) unknownKeys() (rows [][]any) {
 	for _, it := range in.items {
 		if !it.isKnown && !it.isNew {
@@ -213,7 +213,7 @@ func (in *enqueueBatch) scanFirst(rows *sql.Rows) error {
 	return nil
 }
 
-// rows are those of insertTask.
+// rows returns the rows of insertTask.
 func (in *enqueueBatch) rows() (rows [][]any, err error) {
 	for _, it := range in.byKeys() {
 		if it.isKnown {

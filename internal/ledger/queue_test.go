@@ -359,8 +359,8 @@ func TestNotBefore(t *testing.T) {
 	})
 }
 
-// What is due further away than a time.Duration holds is not due now: the keeper
-// would look for it all the time.
+// A due time further away than a time.Duration can hold is not due now; otherwise the
+// maintainer would look all the time.
 func TestNextDueOfTheLastInstant(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

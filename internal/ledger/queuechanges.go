@@ -13,11 +13,11 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// taskChange is a locked task and what it becomes.
+// taskChange is a locked task before and after a change.
 type taskChange struct{ before, after taskqueue.Task }
 
-// saveChanges writes tasks that the transaction has locked, at an instant, and
-// moves their lines. It gives the topics to ring for.
+// saveChanges writes changed tasks that the transaction has locked, and applies the
+// moves to their queues. It returns the topics to notify.
 func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*taskChange) (woken []string, err error) {
 	heads, err := l.queueHeads(ctx, tx, all)
 	if err != nil {
@@ -45,8 +45,8 @@ func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*
 	return moves.woken, bulk.run(ctx, updatePayload, payloads, nil)
 }
 
-// addMoves says what a change of state does to the task's line, whose head it may
-// be. A head keeps its place until it is through.
+// addMoves adds what a change of state does to the task's queue. The head of a queue
+// keeps its position until it has ended.
 func (c *taskChange) addMoves(m *queueMoves, head bool) {
 	if c.after.State == c.before.State {
 		return
@@ -64,8 +64,8 @@ func (c *taskChange) addMoves(m *queueMoves, head bool) {
 	}
 }
 
-// queueHeads are the heads of the lines of tasks, read after the tasks were locked:
-// those of them that are heads stay so.
+// queueHeads returns the heads of the tasks' queues. It reads them after the tasks were
+// locked, so that these stay heads.
 func (l *Ledger) queueHeads(ctx context.Context, tx *sql.Tx, all []*taskChange) (map[taskqueue.QueueID]string, error) {
 	heads := map[taskqueue.QueueID]string{}
 	for _, c := range all {
@@ -86,8 +86,8 @@ func (l *Ledger) queueHeads(ctx context.Context, tx *sql.Tx, all []*taskChange) 
 	})
 }
 
-// changedRows are the rows of updateTask, and of updatePayload where that has
-// changed: it may be large.
+// changedRows returns the rows of updateTask, and those of updatePayload for changed
+// payloads, which may be large.
 func changedRows(all []*taskChange) (rows, payloads [][]any, err error) {
 	all = slices.SortedFunc(slices.Values(all), func(a, b *taskChange) int { return cmp.Compare(a.before.ID, b.before.ID) })
 	for _, c := range all {

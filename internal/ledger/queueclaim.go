@@ -36,9 +36,9 @@ UPDATE lines SET scan = v.scan, head = v.head, again = 0, vtime = v.vtime
 FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority AND lines.scan = v.was`
 )
 
-// Claim gives up to n tasks of a kind to a worker, for as long as the lease: of
-// the lines that have had the least, by priority, each in the order of its
-// positions. None: there is nothing to hand out.
+// Claim claims up to n tasks of a kind for a worker, with a lease. It prefers queues
+// with the least service, and goes by position inside a queue. It returns none if no
+// task is ready.
 func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	for more := true; more && len(tasks) == 0; { // tasks may have left their positions
 		tasks, more, err = l.claimFrom(ctx, n, lease, l.sql(selectReady), kind, n)
@@ -55,9 +55,9 @@ func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Durat
 	return tasks, nil
 }
 
-// claimLocked waits for one line, where others hold all that are ready: a topic
-// that is the only one is nearly always held. The line is chosen before: a query
-// that waits goes on holding those that it found and that are not ready any more.
+// claimLocked waits for one queue, if others hold all ready ones. The only queue of a
+// kind is nearly always held. It chooses the queue before it waits: a query that waits
+// keeps the locks of rows that are not ready any more.
 func (l *Ledger) claimLocked(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, more bool, err error) {
 	var line taskqueue.QueueID
 	err = l.read.QueryRowContext(ctx, nextReady, kind).Scan(&line.Topic, &line.Priority)
@@ -70,8 +70,8 @@ func (l *Ledger) claimLocked(ctx context.Context, kind string, n int, lease time
 	return tasks, true, err
 }
 
-// claimFrom claims in one transaction, of the lines that a query finds and locks.
-// found says that there are some.
+// claimFrom claims in one transaction from the queues that a query finds and locks.
+// found reports whether there are any.
 func (l *Ledger) claimFrom(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
 		lines, err := scanQueues(tx.QueryContext(ctx, query, args...))
@@ -85,7 +85,7 @@ func (l *Ledger) claimFrom(ctx context.Context, n int, lease time.Duration, quer
 	return tasks, found, err
 }
 
-// claimAllocations claims the tasks of shares that are still there.
+// claimAllocations claims the allocated tasks that still exist.
 func (l *Ledger) claimAllocations(ctx context.Context, tx *sql.Tx, shares []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	var rows [][]any
 	for _, s := range shares {
@@ -123,7 +123,7 @@ func sortTasks(tasks []taskqueue.Task) []taskqueue.Task {
 	return tasks
 }
 
-// moveScan moves the lines on after what was claimed of them.
+// moveScan moves the scan cursors behind the claimed tasks.
 func (l *Ledger) moveScan(ctx context.Context, tx *sql.Tx, shares []taskqueue.Allocation, tasks []taskqueue.Task) error {
 	claimed, last := map[taskqueue.QueueID]int64{}, map[taskqueue.QueueID]string{}
 	for i := range tasks {

@@ -221,9 +221,9 @@ var cutCalls = map[string]cutCall{
 	},
 }
 
-// A commit whose answer is lost leaves it unknown what was done. Whatever it was,
-// nothing was done by halves, the same call once more does what is left to do,
-// and who waits for the task is woken.
+// If the answer of a commit is lost, its outcome is unknown. Nothing is half done in
+// either case. A repeated call does the rest, and a worker that waits for the task is
+// notified.
 func TestCutCommits(t *testing.T) {
 	t.Parallel()
 	for name, befalls := range map[string]fate{"cut before": cutBefore, "cut after": cutAfter, "hangs after": hangsAfter} {

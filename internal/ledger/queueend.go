@@ -32,7 +32,7 @@ WITH v (id, fence) AS ({rows})
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed' {lock}`
 )
 
-// leaseSet are leases, each of which holds once it was seen to.
+// leaseSet maps each lease to whether it is still held.
 type leaseSet map[taskqueue.Lease]bool
 
 func newLeaseSet(leases []taskqueue.Lease) leaseSet {
@@ -43,7 +43,8 @@ func newLeaseSet(leases []taskqueue.Lease) leaseSet {
 	return h
 }
 
-// rows are the leases not seen yet, in the order in which all lock tasks.
+// rows returns the leases not yet found, in the order in which all transactions lock
+// tasks.
 func (h leaseSet) rows(more ...any) (rows [][]any) {
 	for lease, seen := range h {
 		if !seen {
@@ -54,14 +55,14 @@ func (h leaseSet) rows(more ...any) (rows [][]any) {
 	return rows
 }
 
-// scanLease sees a lease in a row.
+// scanLease reads a lease from a row and marks it as held.
 func (h leaseSet) scanLease(rows *sql.Rows, more ...any) (lease taskqueue.Lease, err error) {
 	err = rows.Scan(append([]any{&lease.ID, &lease.Fence}, more...)...)
 	h[lease] = true
 	return lease, err
 }
 
-// lost are the leases that do not hold, in the order given.
+// lost returns the leases that are not held, in the given order.
 func (h leaseSet) lost(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	for _, lease := range leases {
 		if !h[lease] {
@@ -146,7 +147,7 @@ func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 	return lost, nil
 }
 
-// changeClaimed has each task changed whose lease holds.
+// changeClaimed changes each task whose lease is held.
 func (l *Ledger) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
 	h := newLeaseSet(leases)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
@@ -164,8 +165,8 @@ func (l *Ledger) changeClaimed(ctx context.Context, leases []taskqueue.Lease, ch
 	return h.lost(leases), nil
 }
 
-// changeLocked changes the tasks that lock reads, locks and hands to its scan,
-// and gives the topics to ring for.
+// changeLocked changes the tasks that lock reads and locks. It returns the topics to
+// notify.
 func (l *Ledger) changeLocked(
 	ctx context.Context, tx *sql.Tx, lock func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
 ) ([]string, error) {

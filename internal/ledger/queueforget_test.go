@@ -8,8 +8,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// A line goes with its last task, and begins anew. One that is used, or that a
-// task waits in, stays.
+// A queue is deleted with its last task, and later begins again. A queue that is in use,
+// or that has a waiting task, stays.
 func TestIdleLinesAreForgotten(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

@@ -24,10 +24,10 @@ const (
 	handDir  = "LASTSTAND_LEDGER_HAND_DIR"
 )
 
-// hand is producers, workers and a keeper of one process. It tells "ready", and
-// what the queue has acknowledged, a line each: "enqueued KEY ID", "claimed KEY FENCE",
-// "completed KEY FENCE", "buried KEY FENCE" for a task's last failure; and
-// "broken WHY" for an error that should not be.
+// hand is a process with producers, workers and a maintainer. It prints "ready" and, one
+// per line, what the queue has acknowledged. The lines are "enqueued KEY ID", "claimed
+// KEY FENCE", "completed KEY FENCE" and, after a task's last failure, "buried KEY
+// FENCE". It prints "broken CAUSE" for an unexpected error.
 type hand struct {
 	t    *testing.T
 	l    *Ledger

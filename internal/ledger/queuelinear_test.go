@@ -49,9 +49,9 @@ const (
 	lineTasks  = 12
 )
 
-// What producers, workers, late ones too, operators and a keeper are told by the
-// queue, all at once, is what a queue would tell them that does one thing after
-// the other; and so is the order of an ordered line.
+// Producers, workers, late workers, operators and a maintainer run concurrently. The
+// queue answers as if it did one thing after another, and ordered queues keep their
+// order.
 func TestQueueIsLinearizable(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

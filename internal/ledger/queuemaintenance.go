@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	// lockMaintenance lets one process at a time return what is due. Two would hold
-	// tasks that the other has returned meanwhile, and that a claim waits for which
-	// has the line that they wait for.
+	// lockMaintenance lets one process at a time return due tasks. Two processes and a
+	// claim could deadlock: they hold tasks and queues that the others need.
 	lockMaintenance = `SELECT one FROM about WHERE one = 1 {free}`
 
 	lockDue = `
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= (SELECT {now}) ORDER BY tasks.due_at LIMIT $1 {free}`
 	selectNextDue = `SELECT tasks.due_at, {now} FROM tasks WHERE tasks.due_at IS NOT NULL ORDER BY tasks.due_at LIMIT 1`
 
-	// selectDone looks at one moment, in which all that is before the first task
-	// with a place has ended or left, and never comes back to its place.
+	// selectDone reads one moment. All tasks before the first one with a position have
+	// ended or left, and never return to their positions.
 	selectDone = `
 SELECT l.topic, l.priority, COALESCE((
     SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = l.topic AND tasks.priority = l.priority AND tasks.pos > l.done AND tasks.pos <= l.scan
@@ -44,16 +43,16 @@ DELETE FROM lines WHERE (lines.topic, lines.priority) IN (SELECT h.topic, h.prio
 )
 
 const (
-	// keyTTL is how long the key of a task is known after its end.
+	// keyTTL is how long the key of a task is kept after its end.
 	keyTTL = 7 * 24 * time.Hour
-	// idleQueueTTL is how long nothing has gone through a line that is forgotten: less,
-	// since a line may move a moment after its last task has ended.
+	// idleQueueTTL is how long a queue must be idle before it is deleted. It is shorter,
+	// because a queue may change a moment after its last task has ended.
 	idleQueueTTL = keyTTL - time.Hour
 )
 
-// ReturnDue puts up to n tasks back into their lines whose wait is over, or
-// whose lease: that was a try that failed, and after the last one the task is
-// dead. It gives how many there were, none while another process is at it.
+// ReturnDue returns up to n tasks to their queues whose wait or lease has ended. An
+// ended lease counts as a failed attempt; after the last attempt the task is dead. It
+// returns how many there were, none while another process does the same.
 func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Returned, err error) {
 	err = l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		var one int
@@ -76,8 +75,8 @@ func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Retur
 	return returned, nil
 }
 
-// NextDue is how long it is until ReturnDue has something to do; ok is false
-// while there is nothing.
+// NextDue returns the time until ReturnDue has something to do; ok is false if there is
+// nothing.
 func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
 	var due, now int64
 	err = l.read.QueryRowContext(ctx, l.sql(selectNextDue)).Scan(&due, &now)
@@ -90,9 +89,9 @@ func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err 
 	return time.Duration(min(max(0, due-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true, nil
 }
 
-// MoveDone looks at up to n lines after one whose done cursors are behind, and
-// moves those that can be. It gives the last that it has seen, how many it has,
-// fewer than n at the end, and how many it moved.
+// MoveDone checks the done cursors of up to n queues after a given one, and moves those
+// that are behind. It returns the last checked queue, the number of checked queues
+// (below n at the end), and the number of moved cursors.
 func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, seen, moved int, err error) {
 	var rows [][]any
 	err = scanAll(func(r *sql.Rows) error {
@@ -112,10 +111,9 @@ func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (
 	return last, seen, len(rows), nil
 }
 
-// ForgetTasks removes up to n tasks, with their keys, that ended 7 days ago, and
-// gives how many there were. The done cursor of their line has long passed them.
-// A line goes with them that nothing has gone through since, unless somebody has
-// locked it, who uses it.
+// ForgetTasks deletes up to n tasks, with their keys, that ended 7 days ago, and returns
+// the number. The done cursors have long passed them. It also deletes their queues if
+// these are idle, unless another transaction has locked a queue.
 func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 	var tasks, lines [][]any
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
@@ -151,8 +149,8 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
         SELECT tasks.state, tasks.created_at FROM tasks WHERE (tasks.state, tasks.id) > ($1, '') AND {ended}
         ORDER BY tasks.state, tasks.id LIMIT 1) AS h WHERE h.state = $1), 0)`
 
-// Depth is how many tasks there are of a state, counted up to a number, and how
-// old the oldest of them is.
+// Depth returns how many tasks have a state, counted up to upTo, and the age of the
+// oldest of them.
 func (l *Ledger) Depth(ctx context.Context, state taskqueue.State, upTo int) (count int64, oldest time.Duration, err error) {
 	var age int64
 	text := strings.ReplaceAll(l.sql(selectDepth), "{ended}", endedCondition(state))

@@ -23,7 +23,7 @@ type modelTask struct {
 	ended int64
 }
 
-// queueModel is what the queue has to hold, reckoned in plain Go.
+// queueModel computes in plain Go what the queue must contain.
 type queueModel struct {
 	now    int64
 	tasks  map[string]*modelTask // by id

@@ -89,8 +89,8 @@ func TestOperatorAsTheTryEnds(t *testing.T) {
 	})
 }
 
-// Who enqueues a key while it is forgotten is told of the task that was, or of
-// one that will be done.
+// If a key is enqueued while it is being deleted, the answer is the old task or a new
+// one that will run.
 func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -133,7 +133,7 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 	})
 }
 
-// What is neither written nor known is not acknowledged, whyever that is.
+// A key that is neither written nor known is not acknowledged, for any cause.
 func TestNothingIsAcknowledgedThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -156,9 +156,9 @@ func TestNothingIsAcknowledgedThatIsNotThere(t *testing.T) {
 	})
 }
 
-// A clock of the database that jumps ends leases early or late, and loses
-// nothing: a worker that renews its leases is right again, and what waits for a
-// time that has gone is an operator's to bring back.
+// If the database's clock steps, leases end early or late, and nothing is lost. A worker
+// that renews its leases is right again. An operator can return a task that waits for a
+// past time.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

@@ -14,20 +14,20 @@ func compareQueues(a, b taskqueue.QueueID) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Priority, b.Priority))
 }
 
-// queueMoves is what a transaction does to lines.
+// queueMoves collects what a transaction does to queues.
 type queueMoves struct {
 	queues    map[taskqueue.QueueID]*queueMove
 	reordered [][]any  // rows of orderLines
-	woken     []string // topics that had nothing to hand out before
+	woken     []string // topics that had no ready task before
 }
 
-// queueMove gives places to tasks, and says what became of a head.
+// queueMove says which tasks get positions in a queue, and what happens to its head.
 type queueMove struct {
 	ordering      taskqueue.Ordering
-	setsOrdering  bool              // that is how the line is ordered from now on; false: if there is none yet
+	setsOrdering  bool              // true: ordering replaces the queue's ordering; false: it applies to a new queue only
 	appended      []*taskqueue.Task // in their order
-	head          string            // the task that is the line's head, "" for nothing to say
-	isRedelivered bool              // it is to be handed out again; false: it has left
+	head          string            // task that is the queue's head; "": no change
+	isRedelivered bool              // true: the head is delivered again; false: it has left the queue
 }
 
 func newQueueMoves() *queueMoves { return &queueMoves{queues: map[taskqueue.QueueID]*queueMove{}} }
@@ -39,28 +39,28 @@ func (m *queueMoves) queueOf(t *taskqueue.Task) *queueMove {
 	return m.queues[t.Queue()]
 }
 
-// append has a new task get a place at the end of its line, and say how that is
-// ordered.
+// append appends a new task to its queue, and sets the queue's ordering.
 func (m *queueMoves) append(t *taskqueue.Task) {
 	m.appendAgain(t)
 	m.queueOf(t).setsOrdering = true
 }
 
-// appendAgain has a task get a place at the end of its line once more.
+// appendAgain appends a task to its queue again.
 func (m *queueMoves) appendAgain(t *taskqueue.Task) {
 	line := m.queueOf(t)
 	line.ordering = t.Ordering
 	line.appended = append(line.appended, t)
 }
 
-// releaseHead says that a line waits for its head no more, or hands it out again.
+// releaseHead records that a queue stops waiting for its head, or delivers it again.
 func (m *queueMoves) releaseHead(t *taskqueue.Task, again bool) {
 	line := m.queueOf(t)
 	line.head, line.isRedelivered = t.ID, again
 }
 
-// updateQueues locks each line, in the order of its rows, or makes it. ready
-// follows; what becomes ready is served as those that have had the least.
+// updateQueues locks or creates each queue, in the order of its rows. The column ready
+// follows from the others. A queue that becomes ready starts with the least service of
+// its kind.
 const updateQueues = `
 WITH v (topic, priority, kind, ordering, many, head, again) AS ({rows}), k (kind, vtime) AS MATERIALIZED (
     SELECT g.kind, COALESCE(
@@ -82,9 +82,9 @@ const updateOrderings = `
 WITH v (topic, priority, ordering) AS ({rows})
 UPDATE lines SET ordering = v.ordering FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority`
 
-// applyMoves locks the lines and gives the tasks their places. Until the commit nobody
-// else gets one there: positions are in commit order, and none is skipped by
-// whoever has read up to it.
+// applyMoves locks the queues and sets the positions of tasks. Until the commit no other
+// transaction can get a position there, so positions are in commit order. A reader that
+// has read up to a position misses none.
 func (l *Ledger) applyMoves(ctx context.Context, tx *sql.Tx, m *queueMoves) error {
 	var rows [][]any
 	for _, key := range slices.SortedFunc(maps.Keys(m.queues), compareQueues) {
@@ -120,7 +120,7 @@ func (m *queueMoves) setPositions(rows *sql.Rows) error {
 	return nil
 }
 
-// boolToInt is a truth as SQL keeps it.
+// boolToInt returns a boolean as SQL stores it.
 func boolToInt(value bool) int64 {
 	if value {
 		return 1

@@ -105,7 +105,7 @@ func TestDiscardedHead(t *testing.T) {
 	})
 }
 
-// What was enqueued last says how a line is ordered.
+// The last enqueued task sets the ordering of a queue.
 func TestLineThatIsOrderedLater(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

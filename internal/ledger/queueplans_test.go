@@ -60,10 +60,9 @@ func plannedStatements() map[string]planned {
 	}
 }
 
-// The statements of the queue find all by the index that is meant for it, in
-// queues of 100,000 tasks; SQLite looks at no sizes. PostgreSQL keeps plans: one that
-// was made while the queue was new, or small, or had done all, must do as well as
-// one that is made of what is known later.
+// The statements of the queue use their own indexes in queues of 100,000 tasks. SQLite
+// ignores sizes. PostgreSQL keeps plans: a plan from a new, small or idle queue must be
+// as good as one from later statistics.
 func TestQueuePlans(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

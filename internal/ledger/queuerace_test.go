@@ -28,9 +28,9 @@ type rush struct {
 
 const rushTasks = 80
 
-// However many processes enqueue, claim, fail, complete and tend at once, no
-// lease is given twice, each task is completed once, those of an ordered line
-// one at a time in their order, and cursors only move forward.
+// Many processes enqueue, claim, fail, complete and maintain concurrently. No lease is
+// given twice, and each task is completed once. Ordered queues run one task at a time,
+// in order, and cursors only move forward.
 func TestQueueRush(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

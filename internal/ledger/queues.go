@@ -16,8 +16,8 @@ const (
 SELECT ` + queueColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) AND {chosen} ORDER BY l.topic, l.priority LIMIT $3`
 	busyLine = "(l.ready = 1 OR l.done < l.scan)"
 
-	// selectBacklogs goes from kind to kind by the index, as most of it may be of
-	// one. Lines that are not ready and hold tasks wait for their heads.
+	// selectBacklogs jumps from kind to kind in the index, because most queues may have
+	// one kind. Queues with tasks that are not ready wait for their heads.
 	selectBacklogs = `
 WITH RECURSIVE kinds (kind) AS (
     SELECT CAST('' AS TEXT) UNION ALL
@@ -33,9 +33,9 @@ SELECT kinds.kind,
 FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 )
 
-// Lines gives up to limit (at least 1) of the lines that a filter chooses with
-// their cursors, by topic and priority, and the cursor of the next page, "" after
-// the last. taskqueue.ErrBadCursor for a cursor that Lines has not given.
+// Lines returns up to limit (at least 1) queues that match a filter, by topic and
+// priority. next is the cursor of the next page, "" after the last. The error is
+// taskqueue.ErrBadCursor for a cursor that Lines has not returned.
 func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
 	after, ok := parseQueueCursor(cursor)
 	if !ok {
@@ -53,7 +53,7 @@ func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor stri
 	return page, queueCursor(page[limit-1].QueueID), nil
 }
 
-// queueCondition is a filter as a condition, with its arguments after the others.
+// queueCondition returns a filter as a condition. It appends the arguments.
 func queueCondition(f taskqueue.QueueFilter, args []any) (string, []any) {
 	chosen := "true"
 	if f.Busy {
@@ -68,13 +68,13 @@ func queueCondition(f taskqueue.QueueFilter, args []any) (string, []any) {
 	return chosen, args
 }
 
-// queueCursor is the cursor of what comes after a line.
+// queueCursor returns the cursor to the queues after a given one.
 func queueCursor(last taskqueue.QueueID) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.Priority, 10) + ":" + last.Topic))
 }
 
-// parseQueueCursor gives the line after which the page begins; "" is before all.
-// It reports false for what lineCursor does not write.
+// parseQueueCursor returns the queue before the page; "" is before all. ok is false for
+// a cursor that queueCursor has not written.
 func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 	if cursor == "" {
 		return taskqueue.QueueID{}, true
@@ -89,8 +89,8 @@ func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 	return after, ok && err == nil && queueCursor(after) == cursor
 }
 
-// Backlogs are what waits in the lines of up to so many kinds, by name, each
-// counted in up to so many lines.
+// Backlogs returns the waiting tasks of up to kinds kinds, by name, each counted in up
+// to upTo queues.
 func (l *Ledger) Backlogs(ctx context.Context, kinds, upTo int) (all []taskqueue.Backlog, err error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		var b taskqueue.Backlog

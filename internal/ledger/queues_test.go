@@ -85,7 +85,7 @@ func TestLinesByPages(t *testing.T) {
 	})
 }
 
-// What waits is counted by kind, behind a head too, in so many lines.
+// Waiting tasks are counted by kind, also behind a head, in up to upTo queues.
 func TestBacklogs(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

@@ -24,8 +24,8 @@ SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats 
 
 // rate computes the ratings of new results, one result after another in commit
 // order, from the ratings that the players have. The caller holds the lock on the
-// head: nobody else changes a rating meanwhile. What a result itself says of
-// ratings is provisional and counts only for a player who does not exist any more.
+// head, so ratings do not change. The ratings in a result are provisional. They are used
+// only for players who do not exist any more.
 func rate(items []*batchItem, stored map[string]string) error {
 	ratings := make(map[string]rating.Rating, len(stored))
 	for _, it := range items {
@@ -65,8 +65,8 @@ func ratingBefore(s match.Standing, stored map[string]string) (rating.Rating, er
 	return r, err
 }
 
-// readPlayers gives the ratings of the players of new results as storedRatings does, and
-// has the results name those who have been erased by their opaque ids.
+// readPlayers returns the ratings of the players of new results like storedRatings, and
+// replaces erased players in the results by their opaque ids.
 func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) (map[string]string, error) {
 	stored, err := l.storedRatings(ctx, tx, game, items)
 	if err != nil {
@@ -78,8 +78,8 @@ func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items
 	return stored, nil
 }
 
-// storedRatings gives the rating, as JSON or "", of each player of new results who
-// exists: a player who has been erased does not.
+// storedRatings returns the rating, as JSON or "", of each existing player of new
+// results. Erased players do not exist.
 func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) (map[string]string, error) {
 	players := playersOf(items)
 	stored := make(map[string]string, len(players))
@@ -95,7 +95,7 @@ func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, ite
 	return stored, err
 }
 
-// playersOf are the players of some results, sorted, each once.
+// playersOf returns the players of results, sorted, each once.
 func playersOf(items []*batchItem) []string {
 	var players []string
 	for _, it := range items {
@@ -107,8 +107,8 @@ func playersOf(items []*batchItem) []string {
 	return slices.Compact(players)
 }
 
-// knownRatings gives the results of a batch that the ledger had already their
-// final ratings, in whole points.
+// knownRatings sets the final ratings of results that the ledger already has, in whole
+// points.
 func (l *Ledger) knownRatings(ctx context.Context, tx *sql.Tx, b *batch) error {
 	var rows [][]any
 	for _, it := range b.items {

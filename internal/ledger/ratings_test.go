@@ -39,9 +39,9 @@ func wantRating(t *testing.T, l *Ledger, player string, want rating.Rating, rate
 	}
 }
 
-// Results of a batch are rated one after another, from the ratings that the
-// ledger holds; what they say of ratings themselves is provisional. The records,
-// and what is told of the results, show the ratings of the ledger.
+// Results of a batch are rated one after another, from the ratings in the ledger. The
+// ratings in the results are provisional. The records, and the tasks that report the
+// results, have the ratings of the ledger.
 func TestRatingsAreComputedInTheCommit(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -113,7 +113,7 @@ func TestWhoHasGivenUpIsLeftOut(t *testing.T) {
 	})
 }
 
-// Who gives up amid the transaction is let go at once, and holds up nobody.
+// A caller that gives up during the transaction returns at once, and delays no other.
 func TestWhoGivesUpAmidTheTransaction(t *testing.T) {
 	inDoor(t, func(d *door) {
 		d.come(d.Context(), "first")
@@ -134,8 +134,8 @@ func TestWhoGivesUpAmidTheTransaction(t *testing.T) {
 	})
 }
 
-// Who is at fault fails alone, be it that the database refuses the transaction
-// or that taking it in panics.
+// A player who causes an error fails alone: if the database refuses the transaction, and
+// if the insert panics.
 func TestWhoIsAtFaultFailsAlone(t *testing.T) {
 	t.Parallel()
 	errBad := errors.New("refused")

@@ -26,9 +26,8 @@ func newcomer(n int, name, skeleton string) identity.NewPlayer {
 	return identity.NewPlayer{Game: game, ID: fmt.Sprint("g", n), DeviceHash: fmt.Sprint("d", n), Nickname: name, Skeleton: skeleton, At: 1}
 }
 
-// Programs of older and of newer rules stand side by side: from the moment on that
-// names are spelt by the newer ones no claim by the older ones holds, so that none
-// is left behind that looks like another's.
+// Programs with older and with newer rules run together. Once skeletons follow the newer
+// rules, claims by older rules fail, so that no lookalike of another name remains.
 func TestClaimsByOldRules(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -146,7 +145,7 @@ func TestRespellWaitsForClaims(t *testing.T) {
 	}
 }
 
-// awaitLock returns once somebody waits for a lock, or over does so for nothing.
+// awaitLock returns when a transaction waits for a lock, or when over is closed.
 func (l *Ledger) awaitLock(ctx context.Context, over func() bool) error {
 	for waiting := 0; waiting == 0 && !over(); {
 		err := l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)

@@ -171,8 +171,7 @@ func newCourse(rng *rand.Rand, rules int64, names int) course {
 	return c
 }
 
-// check holds the outcome against what is to be: of all who want one skeleton
-// the oldest has it.
+// check checks the outcome: of all names that want one skeleton, the oldest has it.
 func (c course) check(t *testing.T, l *Ledger, bare int) {
 	t.Helper()
 	var order []string

@@ -13,8 +13,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Several days that nobody summed, some of them empty, are summed together; the
-// open one is not.
+// Several past days without sums, some of them empty, are summed together. The open day
+// is not summed.
 func TestSumDays(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -23,7 +23,7 @@ const (
 	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
-// Task gives a task, or taskqueue.ErrNotFound, also for what is no id.
+// Task returns a task, or taskqueue.ErrNotFound, also for an invalid id.
 func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
 	if isBadID(id) {
 		return taskqueue.Task{}, taskqueue.ErrNotFound
@@ -35,8 +35,7 @@ func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
 	return t, nil
 }
 
-// TasksOf gives, of up to MaxNames tasks with these ids, those of a game, without
-// payloads.
+// TasksOf returns the tasks of a game among up to MaxNames ids, without payloads.
 func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]taskqueue.Task, error) {
 	if len(ids) == 0 || len(ids) > MaxNames {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: ask for 1 to %d", len(ids), MaxNames)
@@ -53,10 +52,10 @@ func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]task
 	return tasks, nil
 }
 
-// Tasks gives up to limit (at least 1) of the tasks that a filter chooses,
-// newest first unless it says otherwise, without payloads, and the cursor of the
-// next page, "" after the last. Tasks added meanwhile neither repeat nor hide one.
-// taskqueue.ErrBadCursor for a cursor that Tasks has not given.
+// Tasks returns up to limit (at least 1) tasks that match a filter, without payloads.
+// The newest come first unless the filter says otherwise. next is the cursor of the next
+// page, "" after the last. New tasks neither repeat nor hide one. The error is
+// taskqueue.ErrBadCursor for a cursor that Tasks has not returned.
 func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error) {
 	if cursor != "" && isBadID(cursor) {
 		return nil, "", taskqueue.ErrBadCursor
@@ -76,12 +75,11 @@ func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, l
 	return page, page[limit-1].ID, nil
 }
 
-// newestID comes after every id, in every collation that a database may have been
-// made with: ids are ULIDs, which begin with 0 to 7, in the order of their making.
+// newestID is after every id in every collation of a database. Ids are ULIDs: they begin
+// with 0 to 7 and are in order of creation.
 const newestID = "8"
 
-// taskCondition is a filter as a condition and an order, with its arguments after
-// the others.
+// taskCondition returns a filter as a condition and an order. It appends the arguments.
 func taskCondition(f taskqueue.Filter, args []any) (string, []any) {
 	way := newestFirst
 	if f.OldestFirst {
@@ -101,7 +99,7 @@ func taskCondition(f taskqueue.Filter, args []any) (string, []any) {
 	return chosen + " ORDER BY " + order, args
 }
 
-// taskOrder is an order of tasks by their ids, in which $1 is the cursor.
+// taskOrder is an order of tasks by id, in which $1 is the cursor.
 type taskOrder struct{ condition, within, order string }
 
 var (
@@ -131,7 +129,7 @@ const (
 	notEnded = "tasks.ended_at IS NULL"
 )
 
-// endedCondition is the condition that goes with a state.
+// endedCondition returns the condition that goes with a state.
 func endedCondition(state taskqueue.State) string {
 	if state == taskqueue.Done || state == taskqueue.Discarded {
 		return hasEnded
@@ -139,9 +137,9 @@ func endedCondition(state taskqueue.State) string {
 	return notEnded
 }
 
-// ChangeTask lets change at a task, one caller at a time, and gives it as it
-// is then, in its line or out of it as its new state asks for. After an error,
-// of change too, nothing has changed. taskqueue.ErrNotFound.
+// ChangeTask calls change for a task, one caller at a time, and returns the changed
+// task. Its queue follows from its new state. After an error, also of change, nothing
+// has changed. The error is taskqueue.ErrNotFound if there is no such task.
 func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
 	var c taskChange
 	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
@@ -161,7 +159,7 @@ func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*taskque
 	return c.after, nil
 }
 
-// scanTask reads taskColumns, the payload and what else there is.
+// scanTask reads taskColumns, the payload and more columns.
 func scanTask(row interface{ Scan(into ...any) error }, more ...any) (taskqueue.Task, error) {
 	var t taskqueue.Task
 	var failures, payload string
@@ -181,7 +179,7 @@ func scanTask(row interface{ Scan(into ...any) error }, more ...any) (taskqueue.
 	return t, err
 }
 
-// scanTasks reads the rows of scanTask.
+// scanTasks reads rows with scanTask.
 func scanTasks(rows *sql.Rows, err error) (tasks []taskqueue.Task, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		t, err := scanTask(rows)

@@ -34,7 +34,7 @@ func TestTasksOf(t *testing.T) {
 	})
 }
 
-// Anyone may ask for anything: what cannot be an id is nobody's.
+// Any text may be requested. A text that cannot be an id matches no task.
 func TestTaskOfNoID(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

@@ -2,9 +2,9 @@
 
 -- +goose Up
 
--- Whose entry a row changes: a player's or a team's; '' for a turn. Of a
--- correction: the day that the row counted on which it takes back, the position
--- of that row, and the newest positions that still count, of all and of that day.
+-- Kind of the holder whose entry a row changes: player or team; '' for the start of a
+-- day. Of a correction: the day and the position of the corrected row, and the newest
+-- remaining positions of all days and of that day.
 ALTER TABLE entries RENAME COLUMN player TO holder;
 ALTER TABLE entries ADD COLUMN whose TEXT NOT NULL DEFAULT 'player';
 ALTER TABLE entries ADD COLUMN of_day TEXT NOT NULL DEFAULT '';
@@ -23,9 +23,9 @@ CREATE TABLE corrections (
     PRIMARY KEY (game, pos)
 );
 
--- The days of a game. pos is that of the row that turned to it. summed is 1
--- once sums holds the day, which is over; until then sums holds its rows up to
--- summed_to. Days are summed one after the other. version is drawn anew by every correction.
+-- The days of a game. pos is the position of the row that starts the day. summed is 1
+-- once table sums has the whole past day; until then it has the rows up to summed_to.
+-- Days are summed one after the other. Every correction draws a new version.
 CREATE TABLE days (
     game      TEXT   NOT NULL,
     day       TEXT   NOT NULL,

@@ -2,11 +2,11 @@
 
 -- +goose Up
 
--- pos is the last position given, in commit order; up to scan tasks have been
--- handed out, up to done all have ended or left. head is the task that an
--- ordered line waits for, '' for none; again is 1 when it is to be handed out
--- once more. kind is the topic up to its first '/'. The ready line of a kind
--- with the smallest vtime is next.
+-- pos is the last assigned position, in commit order. Tasks up to scan have been
+-- delivered, and tasks up to done have ended or left. head is the task that an ordered
+-- queue waits for, '' for none. again is 1 if the head must be delivered again. kind is
+-- the topic up to its first '/'. The ready queue of a kind with the smallest vtime is
+-- next.
 CREATE TABLE lines (
     topic    TEXT   NOT NULL,
     priority BIGINT NOT NULL,

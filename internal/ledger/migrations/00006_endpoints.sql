@@ -1,4 +1,4 @@
--- What is said of the endpoints of webhooks, and how many deliveries wait.
+-- State of the endpoints of webhooks, and the number of waiting deliveries.
 
 -- +goose Up
 

@@ -1,4 +1,4 @@
--- Skeletons are reckoned anew when the rules for them change.
+-- Skeletons are computed again when their rules change.
 
 -- +goose Up
 
