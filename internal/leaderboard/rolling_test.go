@@ -20,10 +20,10 @@ func (b *applierFixture) addPlayers(n int) {
 
 // playDays plays some days with many players each. It applies all rows and runs all
 // maintenance.
-func (b *applierFixture) playDays(t *testing.T, days, crowd int) {
+func (b *applierFixture) playDays(t *testing.T, days, players int) {
 	t.Helper()
 	for range days {
-		b.addPlayers(crowd)
+		b.addPlayers(players)
 		b.ledger.startDays(1)
 		b.apply(t)
 		b.maintainAll(t)
@@ -199,9 +199,9 @@ func TestBoardsThatMoveWhileTheyAreReadAreNotCorrupt(t *testing.T) {
 }
 
 // stopInsideDay stops in the middle of an eviction from a board of the window 2d.
-func (b *applierFixture) stopInsideDay(t *testing.T, crowd int) (day string) {
+func (b *applierFixture) stopInsideDay(t *testing.T, players int) (day string) {
 	t.Helper()
-	b.addPlayers(crowd)
+	b.addPlayers(players)
 	b.apply(t)
 	b.ledger.startDays(1)
 	b.apply(t)
@@ -218,11 +218,11 @@ func (b *applierFixture) stopInsideDay(t *testing.T, crowd int) (day string) {
 
 func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 	t.Parallel()
-	for _, crowd := range []int{100, 46 * maxFailedTries} { // the second needs more slices than maxFailedTries
+	for _, players := range []int{100, 46 * maxFailedTries} { // the second needs more slices than maxFailedTries
 		b := newApplierFixture()
 		b.cfg.Windows = []Window{All, Day, "2d"}
 		b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
-		day := b.stopInsideDay(t, crowd)
+		day := b.stopInsideDay(t, players)
 		b.ledger.addResult(Players, "before", 1)
 		if !b.ledger.correct(b.ledger.newestResult(Players, "p1", day)) {
 			t.Fatal("nothing was corrected")
@@ -230,7 +230,7 @@ func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 		b.ledger.addResult(Players, "after", 1)
 		b.apply(t)
 		if at := b.state(t).Mark.Pos; at != int64(len(b.ledger.rows)) {
-			t.Errorf("with a crowd of %d applied to %d of %d", crowd, at, len(b.ledger.rows))
+			t.Errorf("with a crowd of %d applied to %d of %d", players, at, len(b.ledger.rows))
 		}
 		b.checkBoards(t)
 		b.maintainAll(t)
@@ -248,9 +248,9 @@ func TestACorrectionThatRemovesAnEntryUpdatesTheSealedDay(t *testing.T) {
 	day := b.state(t).First
 	b.ledger.correct(b.ledger.newestResult(Players, "p2", day))
 	b.apply(t)
-	sealed, said, err := b.store.ReadSealedDay(t.Context(), b.state(t).Generation, day)
-	if err != nil || !said || sealed.Sizes[Players] != 4 || sealed.Sizes[Teams] != 1 {
-		t.Errorf("the day is sealed with %v (%t): %v", sealed.Sizes, said, err)
+	sealed, appliedPos, err := b.store.ReadSealedDay(t.Context(), b.state(t).Generation, day)
+	if err != nil || !appliedPos || sealed.Sizes[Players] != 4 || sealed.Sizes[Teams] != 1 {
+		t.Errorf("the day is sealed with %v (%t): %v", sealed.Sizes, appliedPos, err)
 	}
 	b.ledger.startDays(1)
 	b.apply(t)

@@ -45,21 +45,21 @@ func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 			changed := w.cfg
 			changed.MinAnswers = minAnswers
 			w = newTestNode(changed, w.ledger, w.store)
-			said := int64(0)
+			appliedPos := int64(0)
 			between := &callInterceptor{memoryStore: w.store, method: "Publish", hook: func() {
 				row := w.ledger.addResult(Players, "late", 1000)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				if err := w.applier.Apply(ctx, w.cfg.Game); err == nil {
-					said = row.Pos
+					appliedPos = row.Pos
 				}
 			}}
 			builder := newTestApplier(w.ledger, between, w.cfg)
 			if err := errors.Join(builder.Rebuild(t.Context(), w.cfg.Game), builder.build(t.Context(), w.cfg)); err != nil {
 				t.Fatal(err)
 			}
-			if between.hook != nil || w.servedCopy().state.Mark.Pos < said {
-				t.Errorf("min_answers %d: the boards went back to %d from %d", minAnswers, w.servedCopy().state.Mark.Pos, said)
+			if between.hook != nil || w.servedCopy().state.Mark.Pos < appliedPos {
+				t.Errorf("min_answers %d: the boards went back to %d from %d", minAnswers, w.servedCopy().state.Mark.Pos, appliedPos)
 			}
 			w.apply(t)
 			w.checkBoards(t)

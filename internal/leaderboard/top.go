@@ -53,7 +53,7 @@ func (t *TopLists) Top(ctx context.Context, game, date string, kind Kind, n int)
 	case n < 1 || n > MaxLimit:
 		return nil, 0, badQuery("%d entries: 1 to %d", n, MaxLimit)
 	}
-	b := topKeeper{cfg: cfg, order: cfg.Ranking(ByValue), n: n}
+	b := topList{cfg: cfg, order: cfg.Ranking(ByValue), n: n}
 	if err := t.days.ReadDaySums(ctx, game, date, kind, b.add); err != nil {
 		return nil, 0, fmt.Errorf("top of %s: %w", date, err)
 	}
@@ -86,8 +86,8 @@ func (t *TopLists) addNames(ctx context.Context, game string, kind Kind, entries
 	return nil
 }
 
-// topKeeper keeps the first n of the entries that are added, in the order of the boards.
-type topKeeper struct {
+// topList keeps the first n of the entries that are added, in the order of the boards.
+type topList struct {
 	cfg   Config
 	order Order
 	n     int
@@ -95,7 +95,7 @@ type topKeeper struct {
 	total int64      // ranked entries
 }
 
-func (b *topKeeper) add(s Sum) error {
+func (b *topList) add(s Sum) error {
 	if !Rankable(b.order, s.Aggregates, b.cfg.MinAnswers) {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (b *topKeeper) add(s Sum) error {
 	return nil
 }
 
-func (b *topKeeper) trim() {
+func (b *topList) trim() {
 	slices.SortFunc(b.rows, func(x, y SliceRow) int {
 		return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Newest, y.Newest))
 	})
@@ -117,7 +117,7 @@ func (b *topKeeper) trim() {
 
 // entries returns the kept entries. All entries before them are kept too, so their ranks
 // follow from them alone.
-func (b *topKeeper) entries() []TopEntry {
+func (b *topList) entries() []TopEntry {
 	b.trim()
 	entries := make([]TopEntry, len(b.rows))
 	for i, row := range b.rows {

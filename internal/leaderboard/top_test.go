@@ -109,7 +109,7 @@ func (w *testGame) checkTop(t *testing.T, day string, kind Kind) {
 func TestTopHoldsLittle(t *testing.T) {
 	t.Parallel()
 	const n, many = 3, 5000
-	b := topKeeper{cfg: validConfig(), order: ByScore, n: n}
+	b := topList{cfg: validConfig(), order: ByScore, n: n}
 	for i := range int64(many) {
 		if err := b.add(Sum{Holder: fmt.Sprint("p", i), Newest: i + 1, Aggregates: Aggregates{Score: i / 2, Matches: 1}}); err != nil {
 			t.Fatal(err)

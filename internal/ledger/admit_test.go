@@ -16,9 +16,9 @@ import (
 
 const gathering = 30 * time.Second // for all calls to come
 
-// gathered has the next transactions of new players wait until so many calls are
+// gatherCalls has the next transactions of new players wait until so many calls are
 // at the ledger, and counts transactions.
-func (l *Ledger) gathered(calls int) *atomic.Int64 {
+func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
 	var transactions atomic.Int64
 	admit := l.registrations.admit
 	l.registrations.admit = func(ctx context.Context, all []*registration) error {
@@ -41,15 +41,15 @@ func (q *registrationBatcher) calls() int {
 	return len(q.waiting) + q.busyWorkers
 }
 
-// come is one call and its expected outcome.
-type come struct {
+// expectedCall is one call and its expected outcome.
+type expectedCall struct {
 	identity.NewPlayer
 	one   string // of all that name the same, one makes a player
 	taken bool   // the others are refused; else they get that player
 }
 
-// crowd are new players of all kinds, whose names, devices and ids meet.
-func crowd() (all []come) {
+// newPlayers are new players of all kinds, whose names, devices and ids meet.
+func newPlayers() (all []expectedCall) {
 	player := func(kind string, i int, device string) identity.NewPlayer {
 		id := fmt.Sprint(kind, i)
 		return guest(id, device, id)
@@ -59,13 +59,13 @@ func crowd() (all []come) {
 		skeleton.Skeleton = "ada"
 		own, id, name := player("own", i, ""), player("own id", i, ""), player("own name", i, "")
 		id.ID, name.Skeleton = "sub", "grace"
-		all = append(all, come{distinct, distinct.ID, false}, come{device, "device", false}, come{skeleton, "ada", true},
-			come{own, own.ID, false}, come{id, "sub", false}, come{name, "grace", true})
+		all = append(all, expectedCall{distinct, distinct.ID, false}, expectedCall{device, "device", false}, expectedCall{skeleton, "ada", true},
+			expectedCall{own, own.ID, false}, expectedCall{id, "sub", false}, expectedCall{name, "grace", true})
 	}
 	return all
 }
 
-func (l *Ledger) let(ctx context.Context, p identity.NewPlayer) (identity.Player, bool, error) {
+func (l *Ledger) createAny(ctx context.Context, p identity.NewPlayer) (identity.Player, bool, error) {
 	if p.DeviceHash != "" {
 		return l.CreateGuest(ctx, p)
 	}
@@ -79,9 +79,9 @@ func TestManyNewPlayersAtOnce(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
-		all := crowd()
-		transactions := l.gathered(len(all))
-		created := l.checkCrowds(t, l, all)
+		all := newPlayers()
+		transactions := l.gatherCalls(len(all))
+		created := l.checkSameCalls(t, l, all)
 		want := l.registrationWorkers + (len(all)-l.registrationWorkers+maxRegistrationBatch-1)/maxRegistrationBatch
 		if n := int(transactions.Load()); n > want {
 			t.Errorf("%d transactions for %d players, want %d", n, len(all), want)
@@ -110,9 +110,9 @@ func TestManyNewPlayersAtOnce(t *testing.T) {
 	})
 }
 
-// checkCrowds lets the same crowd in at two nodes, and gives who was created, of
+// checkSameCalls lets the same crowd in at two nodes, and gives who was created, of
 // those that name the same.
-func (l *Ledger) checkCrowds(t *testing.T, other *Ledger, all []come) map[string]string {
+func (l *Ledger) checkSameCalls(t *testing.T, other *Ledger, all []expectedCall) map[string]string {
 	t.Helper()
 	var mu sync.Mutex
 	created := map[string]string{}
@@ -129,7 +129,7 @@ func (l *Ledger) checkCrowds(t *testing.T, other *Ledger, all []come) map[string
 				c.ID += " of another"
 			}
 		}
-		p, isNew, err := nodes[i/len(all)].let(t.Context(), c.NewPlayer)
+		p, isNew, err := nodes[i/len(all)].createAny(t.Context(), c.NewPlayer)
 		switch {
 		case c.taken && errors.Is(err, identity.ErrNicknameTaken):
 			return
@@ -157,11 +157,11 @@ func TestTwoNodesLetTheSamePlayersIn(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		one, other := openOn(t, db), openOn(t, db)
-		all := crowd()
+		all := newPlayers()
 		for _, node := range []*Ledger{one, other} {
-			node.gathered(len(all) / 2) // as many are of no device, and so are not looked up before
+			node.gatherCalls(len(all) / 2) // as many are of no device, and so are not looked up before
 		}
-		one.checkCrowds(t, other, all)
+		one.checkSameCalls(t, other, all)
 	})
 }
 
@@ -171,7 +171,7 @@ func TestWhatCannotBeWrittenFailsAlone(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.Database(t))
 	all := names("p", 20)
-	l.gathered(len(all))
+	l.gatherCalls(len(all))
 	atOnceN(len(all), func(i int) {
 		p := guest(all[i], "device "+all[i], all[i])
 		if i == 7 {

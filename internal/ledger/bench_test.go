@@ -63,7 +63,7 @@ func benchGuests(b *testing.B, l *Ledger, device string, atOnce int) {
 			if device != "" {
 				p.DeviceHash = device + id
 			}
-			if _, isNew, err := l.let(b.Context(), p); err != nil || !isNew {
+			if _, isNew, err := l.createAny(b.Context(), p); err != nil || !isNew {
 				b.Errorf("%s: %v, %v", id, isNew, err)
 				return
 			}

@@ -85,10 +85,10 @@ func TestVersionsOfADayDoNotComeAgain(t *testing.T) {
 		see()
 		disqualify(t, l.Ledger, "m1", "p1")
 		see()
-		back(t, l.Ledger, 6, "1970-01-02")
+		rollBackTo(t, l.Ledger, 6, "1970-01-02")
 		disqualify(t, l.Ledger, "m2", "p1")
 		see()
-		back(t, l.Ledger, 5, "1970-01-01")
+		rollBackTo(t, l.Ledger, 5, "1970-01-01")
 		must(l.Turn(t.Context(), game))(t)
 		see()
 		slices.Sort(seen)
@@ -98,8 +98,8 @@ func TestVersionsOfADayDoNotComeAgain(t *testing.T) {
 	})
 }
 
-// back is the ledger of a copy that was made when its head was there.
-func back(t *testing.T, l *Ledger, pos int64, day string) {
+// rollBackTo is the ledger of a copy that was made when its head was there.
+func rollBackTo(t *testing.T, l *Ledger, pos int64, day string) {
 	t.Helper()
 	for text, args := range map[string][]any{
 		"DELETE FROM entries WHERE pos > $1":     {pos},
@@ -158,7 +158,7 @@ func TestDisqualifyAgain(t *testing.T) {
 }
 
 // Why and by whom is kept beside each correction.
-func TestCorrectionsSayWhy(t *testing.T) {
+func TestCorrectionsHaveTheirReason(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()

@@ -35,20 +35,20 @@ func TestCommitUntilKilled(t *testing.T) {
 func TestKilledProcessForgetsNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	told := killAfter(t, "TestCommitUntilKilled", crashDir+"="+dir, 30)
+	found := killAfter(t, "TestCommitUntilKilled", crashDir+"="+dir, 30)
 	l := openWith(t, Config{Dir: dir})
-	for _, id := range told {
+	for _, id := range found {
 		must(l.Match(t.Context(), game, id))(t)
 	}
-	checkWhole(t, l, len(told))
-	if done := must(l.Commit(t.Context(), results(duel(told[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].New || !done[1].New {
+	checkWhole(t, l, len(found))
+	if done := must(l.Commit(t.Context(), results(duel(found[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].New || !done[1].New {
 		t.Errorf("after the crash: %+v", done)
 	}
 }
 
 // killAfter runs a test in a separate process, with an environment variable, and kills
 // it after it has reported n commits.
-func killAfter(t *testing.T, test, variable string, n int) (told []string) {
+func killAfter(t *testing.T, test, variable string, n int) (found []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -61,16 +61,16 @@ func killAfter(t *testing.T, test, variable string, n int) (told []string) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if id, ok := strings.CutPrefix(lines.Text(), "committed "); ok {
-			told = append(told, id)
+			found = append(found, id)
 		}
-		if len(told) == n {
+		if len(found) == n {
 			cancel()
 		}
 	}
-	if err := cmd.Wait(); err == nil || len(told) < n {
-		t.Fatalf("the process ended after %d commits: %v", len(told), err)
+	if err := cmd.Wait(); err == nil || len(found) < n {
+		t.Fatalf("the process ended after %d commits: %v", len(found), err)
 	}
-	return told
+	return found
 }
 
 // checkWhole checks that each match has its two entries, positions have no gap
@@ -102,34 +102,34 @@ func TestKilledServerForgetsNothing(t *testing.T) {
 		must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
 	}
 	server.Kill()
-	told, err := before, error(nil)
-	for ; err == nil; told++ { // a connection's process may outlive the server for a moment
-		_, err = l.Commit(t.Context(), results(duel(fmt.Sprint("m", told), 1, "p1", "p2")))
+	found, err := before, error(nil)
+	for ; err == nil; found++ { // a connection's process may outlive the server for a moment
+		_, err = l.Commit(t.Context(), results(duel(fmt.Sprint("m", found), 1, "p1", "p2")))
 	}
 	if !Unavailable(err) {
 		t.Fatalf("commit while the server is down: %v", err)
 	}
 	server.Restart()
-	done, err := l.Commit(t.Context(), results(duel("m0", 1, "p1", "p2"), duel(fmt.Sprint("m", told-1), 1, "p1", "p2")))
+	done, err := l.Commit(t.Context(), results(duel("m0", 1, "p1", "p2"), duel(fmt.Sprint("m", found-1), 1, "p1", "p2")))
 	if err != nil || done[0].New {
 		t.Fatalf("commit after the restart: %+v, %v", done, err)
 	}
-	checkWhole(t, l, told)
+	checkWhole(t, l, found)
 }
 
 // A second process on the same embedded database reads and writes beside the
 // first.
-func TestProcessBeside(t *testing.T) {
+func TestASecondProcessOnSQLite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	server, beside := openWith(t, Config{Dir: dir}), openWith(t, Config{Dir: dir})
+	server, second := openWith(t, Config{Dir: dir}), openWith(t, Config{Dir: dir})
 	atOnceN(8, func(i int) {
-		l := []*Ledger{server, beside}[i%2]
+		l := []*Ledger{server, second}[i%2]
 		for j := range 10 {
 			if _, err := l.Commit(t.Context(), results(duel(fmt.Sprintf("m%d-%d", i, j), 1, "p1", "p2"))); err != nil {
 				t.Error(err)
 			}
 		}
 	})
-	checkWhole(t, beside, 80)
+	checkWhole(t, second, 80)
 }

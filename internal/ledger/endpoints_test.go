@@ -40,9 +40,9 @@ func TestEndpointStates(t *testing.T) {
 	})
 }
 
-func (c clocked) disable(t *testing.T, game, name, why string) {
+func (c clocked) disable(t *testing.T, game, name, cause string) {
 	t.Helper()
-	if err := c.DisableEndpoint(t.Context(), game, name, why); err != nil {
+	if err := c.DisableEndpoint(t.Context(), game, name, cause); err != nil {
 		t.Fatal(err)
 	}
 }

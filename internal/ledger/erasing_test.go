@@ -25,11 +25,11 @@ const jane = "jane.doe.1984"
 func eraseAll(t *testing.T, l *Ledger) (moved int) {
 	t.Helper()
 	for {
-		at, told, err := l.EraseNext(t.Context())
+		at, found, err := l.EraseNext(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told {
+		if found {
 			moved++
 		}
 		if at == "" {

@@ -36,8 +36,8 @@ func (e endpoints) Sealed(game, day string, at int64) []taskqueue.NewTask {
 	return []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: day, Payload: fmt.Appendf(nil, `[%d]`, at)}}
 }
 
-// told are all tasks, by topic and place: the topic, the key and the payload.
-func told(t *testing.T, l *Ledger) (all []string) {
+// listedTasks are all tasks, by topic and place: the topic, the key and the payload.
+func listedTasks(t *testing.T, l *Ledger) (all []string) {
 	t.Helper()
 	var tasks []taskqueue.Task
 	for cursor, more := "", true; more; more = cursor != "" {
@@ -54,16 +54,16 @@ func told(t *testing.T, l *Ledger) (all []string) {
 	return all
 }
 
-func wantTold(t *testing.T, l *Ledger, want ...string) {
+func wantTasks(t *testing.T, l *Ledger, want ...string) {
 	t.Helper()
-	if got := told(t, l); !slices.Equal(got, want) {
+	if got := listedTasks(t, l); !slices.Equal(got, want) {
 		t.Errorf("told of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 // Each new result makes a task for each endpoint, in the order of the ledger. Known
 // results make no more tasks.
-func TestNewResultsAreTold(t *testing.T) {
+func TestNewResultsMakeTasks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -78,7 +78,7 @@ func TestNewResultsAreTold(t *testing.T) {
 			l.set(t, 8)
 		}
 		must(l.Commit(t.Context(), results(duel("m3", 1, "p1", "p2"), duel("m4", 1, "p4"))))(t)
-		wantTold(t, l.Ledger,
+		wantTasks(t, l.Ledger,
 			"webhook/another.game/a m1 [7,true]", "webhook/another.game/b m1 [7,true]",
 			"webhook/G/a m3 [7,true]", "webhook/G/a m2 [7,false]", "webhook/G/a m0 [7,false]", "webhook/G/a m4 [8,true]",
 			"webhook/G/b m3 [7,true]", "webhook/G/b m2 [7,false]", "webhook/G/b m0 [7,false]", "webhook/G/b m4 [8,true]")
@@ -86,7 +86,7 @@ func TestNewResultsAreTold(t *testing.T) {
 }
 
 // A day is told once it is over, by whatever turns it, before what comes after it.
-func TestEndedDaysAreTold(t *testing.T) {
+func TestEndedDaysMakeTasks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -94,35 +94,35 @@ func TestEndedDaysAreTold(t *testing.T) {
 		l := openClock(t, db, time.UTC)
 		l.events = endpoints{"a"}
 		must(l.Turn(t.Context(), game))(t)
-		wantTold(t, l.Ledger)
+		wantTasks(t, l.Ledger)
 		l.set(t, day)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
 		must(l.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
 		want := []string{"seal/G 1970-01-01 [86400000]", "webhook/G/a m1 [86400000,true]", "webhook/G/a m2 [86400000,true]"}
-		wantTold(t, l.Ledger, want...)
+		wantTasks(t, l.Ledger, want...)
 		l.set(t, 4*day)
 		must(l.Turn(t.Context(), game))(t)
 		l.set(t, 3*day)
 		must(l.Turn(t.Context(), game))(t)
 		want = slices.Insert(want, 1, "seal/G 1970-01-02 [345600000]", "seal/G 1970-01-03 [345600000]", "seal/G 1970-01-04 [345600000]")
-		wantTold(t, l.Ledger, want...)
+		wantTasks(t, l.Ledger, want...)
 		l.set(t, 5*day)
 		for _, match := range []string{"m1", "m1", "m2"} { // the second time nothing is left to take back
 			must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: match, Reason: "bots", By: "op"}))(t)
 		}
 		want = slices.Insert(want, 4, "seal/G 1970-01-05 [432000000]")
-		wantTold(t, l.Ledger, want...)
+		wantTasks(t, l.Ledger, want...)
 		l.set(t, 6*day)
 		must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: "m1", Reason: "bots", By: "op"}))(t)
-		wantTold(t, l.Ledger, want...) // it has written nothing, no turn either
+		wantTasks(t, l.Ledger, want...) // it has written nothing, no turn either
 		must(l.Turn(t.Context(), game))(t)
-		wantTold(t, l.Ledger, slices.Insert(want, 5, "seal/G 1970-01-06 [518400000]")...)
+		wantTasks(t, l.Ledger, slices.Insert(want, 5, "seal/G 1970-01-06 [518400000]")...)
 	})
 }
 
 // If a transaction fails anywhere, neither the result nor its tasks exist, and no topic
 // is notified. After that the same result is new.
-func TestNothingIsToldOfWhatFailed(t *testing.T) {
+func TestFailedTransactionsMakeNoTasks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -138,30 +138,30 @@ func TestNothingIsToldOfWhatFailed(t *testing.T) {
 				t.Errorf("committed without %s", table)
 			}
 			rename("away", table)
-			wantTold(t, l)
+			wantTasks(t, l)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		l.events = cutOff{endpoints{"a"}, cancel}
+		l.events = cancelingEvents{endpoints{"a"}, cancel}
 		if _, err := l.Commit(ctx, results(r)); !Unavailable(err) {
 			t.Errorf("cut off in the transaction: %v", err)
 		}
-		wantTold(t, l)
+		wantTasks(t, l)
 		if rung > 0 {
 			t.Errorf("rang %d times for what was undone", rung)
 		}
-		if done := must(l.Commit(t.Context(), results(r)))(t); !done[0].New || done[0].FirstPos != 2 || len(told(t, l)) != 1 || rung != 1 {
+		if done := must(l.Commit(t.Context(), results(r)))(t); !done[0].New || done[0].FirstPos != 2 || len(listedTasks(t, l)) != 1 || rung != 1 {
 			t.Errorf("afterwards %+v, rung %d times", done, rung)
 		}
 	})
 }
 
-// cutOff has the caller give up in the middle of the transaction.
-type cutOff struct {
+// cancelingEvents has the caller give up in the middle of the transaction.
+type cancelingEvents struct {
 	endpoints
 	now func()
 }
 
-func (c cutOff) Settled(r *match.Result, at int64) []taskqueue.NewTask {
+func (c cancelingEvents) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 	defer c.now()
 	return c.endpoints.Settled(r, at)
 }
@@ -194,13 +194,13 @@ func TestBadEventHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: spoilt{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
+		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: badTaskEvents{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
 		for _, id := range []string{"m1", "m2"} {
 			if done := must(l.Commit(t.Context(), results(duel(id, 1, "p1"))))(t); !done[0].New {
 				t.Error("the result is not there")
 			}
 		}
-		if got := told(t, l); len(got) != 2 {
+		if got := listedTasks(t, l); len(got) != 2 {
 			t.Errorf("told of %q", got)
 		}
 		if n := testutil.ToFloat64(l.refusedEvents.WithLabelValues(game)); n != 2*float64(len(spoils)) {
@@ -222,10 +222,10 @@ var spoils = []func(*taskqueue.NewTask){
 	func(n *taskqueue.NewTask) { n.Priority = -1 },
 }
 
-// spoilt adds tasks that are none.
-type spoilt struct{ endpoints }
+// badTaskEvents adds tasks that are none.
+type badTaskEvents struct{ endpoints }
 
-func (s spoilt) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
+func (s badTaskEvents) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
 	for _, spoil := range spoils {
 		n := s.endpoints.Settled(r, at)[0]
 		spoil(&n)
@@ -234,12 +234,12 @@ func (s spoilt) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
 	return append(tasks, s.endpoints.Settled(r, at)...)
 }
 
-const tellDir = "LASTSTAND_LEDGER_TELL_DIR"
+const eventTestDir = "LASTSTAND_LEDGER_TELL_DIR"
 
 // TestTellUntilKilled is the process that TestKilledProcessTellsAll kills; by
 // itself it has nothing to do.
 func TestTellUntilKilled(t *testing.T) {
-	dir := os.Getenv(tellDir)
+	dir := os.Getenv(eventTestDir)
 	if dir == "" {
 		return
 	}
@@ -255,10 +255,10 @@ func TestTellUntilKilled(t *testing.T) {
 func TestKilledProcessTellsAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	killAfter(t, "TestTellUntilKilled", tellDir+"="+dir, 30)
+	killAfter(t, "TestTellUntilKilled", eventTestDir+"="+dir, 30)
 	l := openWith(t, Config{Dir: dir})
 	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
-	keys := told(t, l)
+	keys := listedTasks(t, l)
 	if matches := len(rows) / 2; matches < 30 || len(keys) != 2*matches {
 		t.Errorf("%d matches, told of %d times", matches, len(keys))
 	}

@@ -19,16 +19,16 @@ import (
 
 // However many nodes commit the same results and turn the same days at once, each
 // is told once, results in the order of the ledger.
-func TestTwoNodesTellOnce(t *testing.T) {
+func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		const day, rounds, matches = 24 * 3600 * 1000, 4, 6
 		l := openClock(t, db, time.UTC)
-		beside := openOn(t, db)
-		beside.clock = l.clock
-		l.events, beside.events = endpoints{"a"}, endpoints{"a"}
-		nodes := []*Ledger{l.Ledger, beside}
+		second := openOn(t, db)
+		second.clock = l.clock
+		l.events, second.events = endpoints{"a"}, endpoints{"a"}
+		nodes := []*Ledger{l.Ledger, second}
 		var mu sync.Mutex
 		at := map[string]int64{} // of each match, its first position
 		for round := range rounds {
@@ -58,13 +58,13 @@ func TestTwoNodesTellOnce(t *testing.T) {
 				}
 			})
 		}
-		checkTold(t, l.Ledger, at, 2*(rounds-1))
+		checkTaskOrder(t, l.Ledger, at, 2*(rounds-1))
 	})
 }
 
-// checkTold checks that every match is in the line of an endpoint once, in the
+// checkTaskOrder checks that every match is in the line of an endpoint once, in the
 // order of the ledger, and each of as many days in that of the seals.
-func checkTold(t *testing.T, l *Ledger, at map[string]int64, days int) {
+func checkTaskOrder(t *testing.T, l *Ledger, at map[string]int64, days int) {
 	t.Helper()
 	byTopic := map[string][]string{}
 	tasks, _, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 1000)
@@ -89,7 +89,7 @@ func checkTold(t *testing.T, l *Ledger, at map[string]int64, days int) {
 
 // Commits of several games, at several nodes and with endpoints that share a
 // line, never wait for each other in a circle, nor for workers of their tasks.
-func TestTellingDoesNotDeadlock(t *testing.T) {
+func TestEventTasksDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" { // SQLite has one writer

@@ -71,7 +71,7 @@ func TestIdleQueueAsksForLittle(t *testing.T) {
 	t.Parallel()
 	s, db := counted(t)
 	kinds := []string{"one", "two", "three"}
-	nodes := []*idler{openIdler(t, db, kinds), openIdler(t, db, nil)}
+	nodes := []*idleNode{openIdler(t, db, kinds), openIdler(t, db, nil)}
 	before := s.count()
 	for _, n := range nodes {
 		n.start()
@@ -94,34 +94,34 @@ func TestIdleQueueAsksForLittle(t *testing.T) {
 	until(t, func() bool { return must(nodes[1].Task(t.Context(), in[0].ID))(t).State == taskqueue.Done })
 }
 
-// idler is a node with all that the durable queue runs.
-type idler struct {
+// idleNode is a node with all that the durable queue runs.
+type idleNode struct {
 	*Ledger
 
 	t   *testing.T
 	run []func(context.Context) error
 }
 
-func openIdler(t *testing.T, db testenv.SQL, kinds []string) *idler {
+func openIdler(t *testing.T, db testenv.SQL, kinds []string) *idleNode {
 	t.Helper()
-	n := &idler{t: t}
-	bell, registry, log := &taskqueue.Notifier{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
+	n := &idleNode{t: t}
+	notifier, registry, log := &taskqueue.Notifier{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	relay := taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{
-		Notifier: bell, Publish: func(ctx context.Context, kinds []string) error { return n.Notify(ctx, kinds) }, Registry: registry,
+		Notifier: notifier, Publish: func(ctx context.Context, kinds []string) error { return n.Notify(ctx, kinds) }, Registry: registry,
 	})
 	n.Ledger = openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: relay.Notify})
 	var services []taskqueue.Service
 	for _, kind := range kinds {
 		services = append(services, taskqueue.Service{Kind: kind, Handle: func(context.Context, taskqueue.Task) error { return nil }})
 	}
-	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n, Notifier: bell, Services: services, Poll: time.Hour, Logger: log, Registry: registry})
-	keeper := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: bell, Poll: time.Hour, Logger: log, Registry: registry})
+	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n, Notifier: notifier, Services: services, Poll: time.Hour, Logger: log, Registry: registry})
+	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: notifier, Poll: time.Hour, Logger: log, Registry: registry})
 	listen := func(ctx context.Context) error { return n.Listen(ctx, relay.Receive) }
-	n.run = []func(context.Context) error{keeper.Run, workers.Run, relay.Run, listen}
+	n.run = []func(context.Context) error{maintainer.Run, workers.Run, relay.Run, listen}
 	return n
 }
 
-func (n *idler) start() {
+func (n *idleNode) start() {
 	ctx, cancel := context.WithCancel(n.t.Context())
 	var running sync.WaitGroup
 	for _, run := range n.run {

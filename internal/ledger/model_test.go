@@ -43,8 +43,8 @@ func (m *model) add(r leaderboard.Row) int64 {
 	return r.Pos
 }
 
-// turn has the days pass up to today's.
-func (m *model) turn() {
+// startDays has the days pass up to today's.
+func (m *model) startDays() {
 	today := civilDay(m.now, time.UTC)
 	for m.day < today {
 		next := today
@@ -62,7 +62,7 @@ func (m *model) commit(r match.Result) bool {
 	if known, ok := m.results[r.Match]; ok {
 		return known.Counts
 	}
-	m.turn()
+	m.startDays()
 	if r.Mode == match.Duel && r.Counts && m.limit > 0 {
 		key := m.day + pairKey(r)
 		r.Counts = m.duels[key] < m.limit
@@ -81,12 +81,12 @@ func (m *model) commit(r match.Result) bool {
 			Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
 		}
 		inTeam[s.Team] = inTeam[s.Team].Add(parts)
-		m.give(r.Match, leaderboard.Players, s.Player, parts)
+		m.addResult(r.Match, leaderboard.Players, s.Player, parts)
 	}
 	for _, t := range r.Teams {
 		if parts, ok := inTeam[t.ID]; ok {
 			parts.Score, parts.Matches = t.Score, 1
-			m.give(r.Match, leaderboard.Teams, t.ID, parts)
+			m.addResult(r.Match, leaderboard.Teams, t.ID, parts)
 			m.teams[t.ID] = t.Name
 		}
 	}
@@ -98,7 +98,7 @@ func pairKey(r match.Result) string {
 	return fmt.Sprint(slices.Sorted(slices.Values(ids)))
 }
 
-func (m *model) give(id string, kind leaderboard.Kind, holder string, p leaderboard.Aggregates) {
+func (m *model) addResult(id string, kind leaderboard.Kind, holder string, p leaderboard.Aggregates) {
 	pos := m.add(leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p})
 	m.of[id] = append(m.of[id], pos)
 }
@@ -115,7 +115,7 @@ func (m *model) disqualify(id, player string) (rows int, ok bool) {
 			continue
 		}
 		if rows == 0 {
-			m.turn()
+			m.startDays()
 		}
 		rows++
 		m.taken[pos] = int64(len(m.rows)) + 1
@@ -213,7 +213,7 @@ func (h *history) step(rt *rapid.T) {
 		h.m.now = max(h.m.now, 0)
 		h.l.set(h.t, h.m.now)
 	case 5:
-		h.m.turn()
+		h.m.startDays()
 		must(h.l.Turn(h.t.Context(), game))(h.t)
 	case 6, 7:
 		h.disqualify(rt)

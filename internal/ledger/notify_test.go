@@ -26,7 +26,7 @@ func listen(t *testing.T, db testenv.SQL) *listener {
 	p := &listener{Ledger: openOn(t, db)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.Listen(ctx, p.hear) }()
+	go func() { ended <- p.Listen(ctx, p.onKinds) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -39,7 +39,7 @@ func listen(t *testing.T, db testenv.SQL) *listener {
 	return p
 }
 
-func (p *listener) hear(kinds []string) {
+func (p *listener) onKinds(kinds []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(kinds) == 0 {
@@ -54,13 +54,13 @@ func (p *listener) times() int {
 	return p.began
 }
 
-func (p *listener) heard() []string {
+func (p *listener) received() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.kinds)
 }
 
-func TestProcessesTellEachOther(t *testing.T) {
+func TestProcessesNotifyEachOther(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -69,24 +69,24 @@ func TestProcessesTellEachOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		if db.URL == "" { // there is no other process
-			if got := other.heard(); len(got) > 0 {
+			if got := other.received(); len(got) > 0 {
 				t.Errorf("heard of %q", got)
 			}
 			return
 		}
-		until(t, func() bool { return slices.Equal(other.heard(), []string{"work", "webhook"}) })
+		until(t, func() bool { return slices.Equal(other.received(), []string{"work", "webhook"}) })
 		if err := other.Notify(t.Context(), []string{"back"}); err != nil {
 			t.Fatal(err)
 		}
-		until(t, func() bool { return slices.Equal(one.heard(), []string{"back"}) })
-		if got := other.heard(); len(got) != 2 {
+		until(t, func() bool { return slices.Equal(one.received(), []string{"back"}) })
+		if got := other.received(); len(got) != 2 {
 			t.Errorf("it heard itself: %q", got)
 		}
 	})
 }
 
 // Of a thousand kinds with the longest names all are heard of.
-func TestManyKindsAreTold(t *testing.T) {
+func TestManyKindsAreNotified(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	one, other := listen(t, db), listen(t, db)
@@ -94,7 +94,7 @@ func TestManyKindsAreTold(t *testing.T) {
 	if err := one.Notify(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return slices.Equal(other.heard(), all) })
+	until(t, func() bool { return slices.Equal(other.received(), all) })
 }
 
 // Listen reconnects after a lost connection, and reports that notifications may be lost.
@@ -113,7 +113,7 @@ WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
 	if err := one.Notify(t.Context(), []string{"work"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return slices.Equal(other.heard(), []string{"work"}) })
+	until(t, func() bool { return slices.Equal(other.received(), []string{"work"}) })
 }
 
 // A database that is away ends neither side's process, and is listened to again.
@@ -129,8 +129,8 @@ func TestListenerOutlivesItsDatabase(t *testing.T) {
 	server.Restart()
 	until(t, func() bool { return one.times() == 2 && other.times() == 2 })
 	until(t, func() bool { return one.Notify(t.Context(), []string{"work"}) == nil })
-	until(t, func() bool { return slices.Contains(other.heard(), "work") })
-	if slices.Contains(other.heard(), "lost") {
+	until(t, func() bool { return slices.Contains(other.received(), "work") })
+	if slices.Contains(other.received(), "lost") {
 		t.Error("heard of what was not told")
 	}
 }

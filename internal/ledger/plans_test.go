@@ -162,19 +162,19 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 		}
 	}
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
-		rows, how, columns := "SELECT "+placeholders(1, len(args)), "EXPLAIN QUERY PLAN ", 4
+		rows, attempt, columns := "SELECT "+placeholders(1, len(args)), "EXPLAIN QUERY PLAN ", 4
 		if l.name == goose.DialectPostgres {
 			// Empty tables would be scanned for being small.
 			if _, err := tx.ExecContext(t.Context(), "SET LOCAL enable_seqscan = off"); err != nil {
 				return err
 			}
-			how, columns = "EXPLAIN ", 1
+			attempt, columns = "EXPLAIN ", 1
 			if strings.Contains(text, "{rows}") {
 				types, arrays := columnsOf(arrayable(args))
 				rows, args = unnestRows(types), arrays
 			}
 		}
-		text := how + strings.ReplaceAll(l.sql(text), "{rows}", rows)
+		text := attempt + strings.ReplaceAll(l.sql(text), "{rows}", rows)
 		return scanAll(func(r *sql.Rows) error {
 			line := make([]any, columns)
 			for i := range line {

@@ -78,10 +78,10 @@ func (q *queued) claimOne(key string) taskqueue.Task {
 	return tasks[0]
 }
 
-func (q *queued) claimNone(why string) {
+func (q *queued) claimNone(cause string) {
 	q.t.Helper()
 	if got := keysOf(q.claim(10)); len(got) > 0 {
-		q.t.Fatalf("claimed %q: %s", got, why)
+		q.t.Fatalf("claimed %q: %s", got, cause)
 	}
 }
 
@@ -106,8 +106,8 @@ func (q *queued) change(id string, f func(*taskqueue.Task) error) taskqueue.Task
 	return must(q.ChangeTask(q.t.Context(), id, f))(q.t)
 }
 
-// tend does all that is due, as the keeper does.
-func (q *queued) tend() {
+// maintain does all that is due, as the keeper does.
+func (q *queued) maintain() {
 	q.t.Helper()
 	must(q.ReturnDue(q.t.Context(), 1000))(q.t)
 	if _, _, _, err := q.MoveDone(q.t.Context(), taskqueue.QueueID{}, 1000); err != nil {
@@ -148,7 +148,7 @@ func linesWhere(t *testing.T, l *Ledger, f taskqueue.QueueFilter) (all []taskque
 // wantLine checks the cursors of a line after what was due is done.
 func (q *queued) wantLine(topic string, pos, scan, done int64) {
 	q.t.Helper()
-	q.tend()
+	q.maintain()
 	if l := q.line(topic, 0); l.Pos != pos || l.Scan != scan || l.Done != done {
 		q.t.Errorf("line %s: position %d, scan %d, done %d, want %d, %d, %d", topic, l.Pos, l.Scan, l.Done, pos, scan, done)
 	}
@@ -243,7 +243,7 @@ func TestLateWorkerEndsNothing(t *testing.T) {
 			t.Error("a lease was not renewed")
 		}
 		q.pass(lease - time.Millisecond)
-		q.tend()
+		q.maintain()
 		q.claimNone("the lease still runs")
 		q.pass(time.Millisecond)
 		q.wantLine("a", 2, 1, 1) // it left its place, and has a new one
@@ -380,11 +380,11 @@ func TestQueueForgetsAfterSevenDays(t *testing.T) {
 		q.complete(q.claim(1)...)
 		q.change(ids[1].ID, (*taskqueue.Task).Discard)
 		q.pass(keyTTL)
-		q.tend()
+		q.maintain()
 		q.wantState(ids[0].ID, taskqueue.Done)
 		q.wantState(ids[1].ID, taskqueue.Discarded)
 		q.pass(time.Millisecond)
-		q.tend()
+		q.maintain()
 		for _, in := range ids[:2] {
 			if _, err := q.Task(t.Context(), in.ID); !errors.Is(err, taskqueue.ErrNotFound) {
 				t.Error(err)

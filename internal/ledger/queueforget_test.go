@@ -28,7 +28,7 @@ func TestIdleLinesAreForgotten(t *testing.T) {
 		q.pass(keyTTL + time.Millisecond)
 		q.enqueue(work("used", "2"))
 		q.complete(q.claimTopic("used"))
-		q.tend()
+		q.maintain()
 		if got, want := topics(), []string{kind + "/used", kind + "/waits"}; !slices.Equal(got, want) {
 			t.Errorf("lines %q are left, want %q", got, want)
 		}

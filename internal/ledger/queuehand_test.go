@@ -24,15 +24,15 @@ const (
 	handDir  = "LASTSTAND_LEDGER_HAND_DIR"
 )
 
-// hand is a process with producers, workers and a maintainer. It prints "ready" and, one
+// queueProcess is a process with producers, workers and a maintainer. It prints "ready" and, one
 // per line, what the queue has acknowledged. The lines are "enqueued KEY ID", "claimed
 // KEY FENCE", "completed KEY FENCE" and, after a task's last failure, "buried KEY
 // FENCE". It prints "broken CAUSE" for an unexpected error.
-type hand struct {
-	t    *testing.T
-	l    *Ledger
-	name string
-	tell func(line string)
+type queueProcess struct {
+	t      *testing.T
+	l      *Ledger
+	name   string
+	report func(line string)
 }
 
 const (
@@ -47,12 +47,12 @@ func TestQueueHand(t *testing.T) {
 		return
 	}
 	go endWithParent()
-	h := &hand{t: t, name: name, tell: func(line string) { fmt.Println(line) }}
+	h := &queueProcess{t: t, name: name, report: func(line string) { fmt.Println(line) }}
 	h.insist(func() (err error) {
 		h.l, err = Open(t.Context(), Config{URL: os.Getenv(handURL), Dir: os.Getenv(handDir), Logger: slog.New(slog.DiscardHandler)})
 		return err
 	})
-	h.tell("ready")
+	h.report("ready")
 	never := func() bool { return false }
 	atOnceN(5, func(i int) {
 		switch {
@@ -73,17 +73,17 @@ func endWithParent() {
 
 // insist repeats what the database's condition has refused, or what it may have
 // done without saying so.
-func (h *hand) insist(f func() error) {
+func (h *queueProcess) insist(f func() error) {
 	for err := f(); err != nil; err = f() {
 		if !Unavailable(err) {
-			h.tell("broken " + err.Error())
+			h.report("broken " + err.Error())
 			return
 		}
 		time.Sleep(5 * time.Millisecond) // the database needs time to come back
 	}
 }
 
-func (h *hand) produce(producer int) {
+func (h *queueProcess) produce(producer int) {
 	for n := 0; ; time.Sleep(handPause) {
 		var batch []taskqueue.NewTask
 		for range 1 + rand.IntN(5) {
@@ -98,7 +98,7 @@ func (h *hand) produce(producer int) {
 		h.insist(func() error {
 			accepted, err := h.l.Enqueue(h.t.Context(), batch)
 			for i, a := range accepted {
-				h.tell("enqueued " + batch[i].Key + " " + a.ID)
+				h.report("enqueued " + batch[i].Key + " " + a.ID)
 			}
 			return err
 		})
@@ -108,7 +108,7 @@ func (h *hand) produce(producer int) {
 // word is a line about a try.
 func word(what string, t *taskqueue.Task) string { return fmt.Sprint(what, " ", t.Key, " ", t.Fence) }
 
-func (h *hand) work(over func() bool) {
+func (h *queueProcess) work(over func() bool) {
 	for !over() {
 		var tasks []taskqueue.Task
 		h.insist(func() (err error) {
@@ -116,7 +116,7 @@ func (h *hand) work(over func() bool) {
 			return err
 		})
 		for i := range tasks {
-			h.tell(word("claimed", &tasks[i]))
+			h.report(word("claimed", &tasks[i]))
 		}
 		time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond) // the work
 		h.end(tasks)
@@ -124,7 +124,7 @@ func (h *hand) work(over func() bool) {
 }
 
 // end ends tries: one in ten tasks fails at first, and one for good.
-func (h *hand) end(tasks []taskqueue.Task) {
+func (h *queueProcess) end(tasks []taskqueue.Task) {
 	var good, buried []taskqueue.Task
 	var bad []taskqueue.FailedAttempt
 	for _, t := range tasks {
@@ -142,25 +142,25 @@ func (h *hand) end(tasks []taskqueue.Task) {
 	}
 	h.insist(func() error {
 		lost, err := h.l.Complete(h.t.Context(), leasesOf(good))
-		h.tellHeld("completed", good, lost, err)
+		h.reportHeld("completed", good, lost, err)
 		return err
 	})
 	h.insist(func() error {
 		lost, err := h.l.Fail(h.t.Context(), bad)
-		h.tellHeld("buried", buried, lost, err)
+		h.reportHeld("buried", buried, lost, err)
 		return err
 	})
 }
 
-func (h *hand) tellHeld(what string, tasks []taskqueue.Task, lost []taskqueue.Lease, err error) {
+func (h *queueProcess) reportHeld(what string, tasks []taskqueue.Task, lost []taskqueue.Lease, err error) {
 	for i := range tasks {
 		if err == nil && !slices.Contains(lost, tasks[i].Lease()) {
-			h.tell(word(what, &tasks[i]))
+			h.report(word(what, &tasks[i]))
 		}
 	}
 }
 
-func (h *hand) keep(over func() bool) {
+func (h *queueProcess) keep(over func() bool) {
 	for !over() {
 		h.insist(func() error {
 			_, err := h.l.ReturnDue(h.t.Context(), 100)

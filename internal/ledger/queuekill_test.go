@@ -60,44 +60,44 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// storm is hands at one queue that are killed at random while they work, and
+// killTest is hands at one queue that are killed at random while they work, and
 // what else befalls them.
-type storm struct {
-	t      *testing.T
-	db     testenv.SQL
-	docket *docket
-	hands  int
+type killTest struct {
+	t            *testing.T
+	db           testenv.SQL
+	docket       *docket
+	processCount int
 }
 
-// blow has two hands work, lets befall them what befalls, and kills them.
-func (s *storm) blow(befall func(hands [2]*process)) {
+// runWith has two hands work, lets befall them what befalls, and kills them.
+func (s *killTest) runWith(befall func(processes [2]*process)) {
 	s.t.Helper()
-	var hands [2]*process
-	for i := range hands {
-		s.hands++
-		hands[i] = begin(s.t, "TestQueueHand", fmt.Sprint("h", s.hands), s.db, s.docket.take)
+	var processes [2]*process
+	for i := range processes {
+		s.processCount++
+		processes[i] = begin(s.t, "TestQueueHand", fmt.Sprint("h", s.processCount), s.db, s.docket.take)
 	}
 	s.await(50 + rand.IntN(150))
-	befall(hands)
-	for _, h := range hands {
+	befall(processes)
+	for _, h := range processes {
 		h.kill()
 	}
 }
 
 // await waits until some more lines were told.
-func (s *storm) await(more int) {
+func (s *killTest) await(more int) {
 	s.t.Helper()
 	_, begun, _ := s.docket.told()
 	until(s.t, func() bool {
 		ready, lines, wrong := s.docket.told()
-		return ready == s.hands && lines >= begun+more || wrong
+		return ready == s.processCount && lines >= begun+more || wrong
 	})
 }
 
 // settle works off what is left, and checks that nothing was lost or done twice.
-func (s *storm) settle() {
+func (s *killTest) settle() {
 	s.t.Helper()
-	h := &hand{s.t, openOn(s.t, s.db), "last", s.docket.take}
+	h := &queueProcess{s.t, openOn(s.t, s.db), "last", s.docket.take}
 	empty := func() bool {
 		for _, state := range []taskqueue.State{taskqueue.Claimed, taskqueue.Later, taskqueue.Waiting} { // as the keeper moves them
 			if many, _, err := h.l.Depth(s.t.Context(), state, 1); many > 0 || err != nil {
@@ -120,13 +120,13 @@ func (s *storm) settle() {
 
 // Processes that are killed while they enqueue, claim and complete lose nothing
 // that was acknowledged, and nothing is completed twice.
-func TestKilledHandsLoseNothing(t *testing.T) {
+func TestKilledProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		s := &storm{t: t, db: db, docket: newDocket()}
+		s := &killTest{t: t, db: db, docket: newDocket()}
 		for range queueRounds(3) {
-			s.blow(func([2]*process) {})
+			s.runWith(func([2]*process) {})
 		}
 		s.settle()
 	})
@@ -137,15 +137,15 @@ func TestKilledHandsLoseNothing(t *testing.T) {
 func TestKilledPostgresLosesNothing(t *testing.T) {
 	t.Parallel()
 	server := testenv.Postgres(t)
-	s := &storm{t: t, db: testenv.SQL{URL: server.URL}, docket: newDocket()}
+	s := &killTest{t: t, db: testenv.SQL{URL: server.URL}, docket: newDocket()}
 	for range queueRounds(2) {
-		s.blow(func(hands [2]*process) {
-			hands[0].signal(syscall.SIGSTOP)
+		s.runWith(func(processes [2]*process) {
+			processes[0].signal(syscall.SIGSTOP)
 			server.Kill()
 			server.Restart()
 			s.await(40)                 // the other's
 			<-time.After(2 * handLease) // the leases of the one that is stopped end
-			hands[0].signal(syscall.SIGCONT)
+			processes[0].signal(syscall.SIGCONT)
 			s.await(40)
 		})
 	}
@@ -183,10 +183,10 @@ func TestStoppedWorkerChangesNothing(t *testing.T) {
 		t.Parallel()
 		l := openOn(t, db)
 		must(l.Enqueue(t.Context(), []taskqueue.NewTask{work("a", "k")}))(t)
-		said := make(chan string, 10) // more than it says
-		sleeper := begin(t, "TestQueueSleeper", "sleeper", db, func(line string) { said <- line })
+		lines := make(chan string, 10) // more than it says
+		sleeper := begin(t, "TestQueueSleeper", "sleeper", db, func(line string) { lines <- line })
 		select {
-		case line := <-said:
+		case line := <-lines:
 			if line != "claimed k 1" {
 				t.Fatal(line)
 			}
@@ -205,7 +205,7 @@ func TestStoppedWorkerChangesNothing(t *testing.T) {
 		sleeper.signal(syscall.SIGCONT)
 		<-sleeper.read
 		for range 4 {
-			if line := <-said; line != "lost 1" {
+			if line := <-lines; line != "lost 1" {
 				t.Error(line)
 			}
 		}

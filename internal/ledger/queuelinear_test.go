@@ -25,11 +25,11 @@ func queueRounds(few int) int {
 	return few
 }
 
-// hearing is producers, workers, operators and a keeper of two processes at one
+// recorder is producers, workers, operators and a keeper of two processes at one
 // queue, before a witness. The keeper moves the clock on, often beyond leases
 // that workers still mean to hold, now and then by more than keys are remembered.
-type hearing struct {
-	*witness
+type recorder struct {
+	*historyRecorder
 
 	t       *testing.T
 	nodes   []*Ledger
@@ -44,9 +44,9 @@ type hearing struct {
 }
 
 const (
-	trialSteps = 60 // of each worker
-	trialKeys  = 6  // of each of two topics
-	lineTasks  = 12
+	testSteps = 60 // of each worker
+	testKeys  = 6  // of each of two topics
+	lineTasks = 12
 )
 
 // Producers, workers, late workers, operators and a maintainer run concurrently. The
@@ -56,8 +56,8 @@ func TestQueueIsLinearizable(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		for round := range queueRounds(2) {
-			r := &hearing{
-				witness: newWitness(), t: t, nodes: []*Ledger{q.Ledger, q.beside()}, line: fmt.Sprint(kind, "/line", round), ids: map[string]string{},
+			r := &recorder{
+				historyRecorder: newWitness(), t: t, nodes: []*Ledger{q.Ledger, q.openSecond()}, line: fmt.Sprint(kind, "/line", round), ids: map[string]string{},
 			}
 			r.now.Store(q.now)
 			r.run(round)
@@ -69,13 +69,13 @@ func TestQueueIsLinearizable(t *testing.T) {
 	})
 }
 
-// beside opens the ledger once more, as another process does.
-func (q *queued) beside() *Ledger {
+// openSecond opens the ledger once more, as another process does.
+func (q *queued) openSecond() *Ledger {
 	q.t.Helper()
 	return openWith(q.t, Config{URL: q.db.URL, Dir: q.db.Dir, clock: testClock})
 }
 
-func (r *hearing) run(round int) {
+func (r *recorder) run(round int) {
 	r.t.Helper()
 	const workers = 6
 	r.working.Store(workers)
@@ -83,7 +83,7 @@ func (r *hearing) run(round int) {
 		switch node := r.nodes[i%2]; {
 		case i < workers:
 			defer r.working.Add(-1)
-			for range trialSteps {
+			for range testSteps {
 				r.step(node, round)
 			}
 		case i == workers:
@@ -97,14 +97,14 @@ func (r *hearing) run(round int) {
 
 // told says whether the queue has given an answer. What the database's condition
 // has refused was not done.
-func (r *hearing) told(err error) bool {
+func (r *recorder) told(err error) bool {
 	if err != nil && !Unavailable(err) {
 		r.t.Error(err)
 	}
 	return err == nil
 }
 
-func (r *hearing) step(l *Ledger, round int) {
+func (r *recorder) step(l *Ledger, round int) {
 	switch rand.IntN(10) {
 	case 0, 1:
 		r.enqueue(l, round)
@@ -119,9 +119,9 @@ func (r *hearing) step(l *Ledger, round int) {
 	}
 }
 
-func (r *hearing) enqueue(l *Ledger, round int) {
+func (r *recorder) enqueue(l *Ledger, round int) {
 	var batch []taskqueue.NewTask
-	for _, i := range rand.Perm(2 * trialKeys)[:1+rand.IntN(3)] {
+	for _, i := range rand.Perm(2 * testKeys)[:1+rand.IntN(3)] {
 		task := work(fmt.Sprint("t", i%2), fmt.Sprint(round, "-", i))
 		task.MaxTries, task.Priority = taskqueue.TriesLimit, int64(i%3)
 		batch = append(batch, task)
@@ -132,19 +132,19 @@ func (r *hearing) enqueue(l *Ledger, round int) {
 		return
 	}
 	for i, a := range accepted {
-		r.ofKey(batch[i].Key, begun, didEnqueue{}, a)
+		r.recordKey(batch[i].Key, begun, didEnqueue{}, a)
 		r.know(a.ID, batch[i].Key)
 	}
 }
 
-func (r *hearing) know(id, key string) {
+func (r *recorder) know(id, key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ids[id] = key
 }
 
 // fill enqueues the tasks of the ordered line, in the order of their numbers.
-func (r *hearing) fill(l *Ledger) {
+func (r *recorder) fill(l *Ledger) {
 	for n := 1; n <= lineTasks && !r.t.Failed(); {
 		_, err := l.Enqueue(r.t.Context(), []taskqueue.NewTask{{
 			Game: game, Topic: r.line, Key: fmt.Sprint(n), Ordering: taskqueue.Ordered, MaxTries: taskqueue.TriesLimit, Payload: []byte("1"),
@@ -156,19 +156,19 @@ func (r *hearing) fill(l *Ledger) {
 }
 
 // note notes a deed about a task.
-func (r *hearing) note(t *taskqueue.Task, begun int64, d deed, gave any) {
+func (r *recorder) note(t *taskqueue.Task, begun int64, d operation, gave any) {
 	if t.Topic == r.line {
 		number, err := strconv.Atoi(t.Key)
 		if err != nil {
 			r.t.Error(err)
 		}
-		r.ofLine(number, begun, d, gave)
+		r.recordQueue(number, begun, d, gave)
 		return
 	}
-	r.ofKey(t.Key, begun, d, gave)
+	r.recordKey(t.Key, begun, d, gave)
 }
 
-func (r *hearing) claim(l *Ledger, n int) (many int) {
+func (r *recorder) claim(l *Ledger, n int) (many int) {
 	begun := r.begin()
 	tasks, err := l.Claim(r.t.Context(), kind, n, lease)
 	if !r.told(err) {
@@ -181,14 +181,14 @@ func (r *hearing) claim(l *Ledger, n int) (many int) {
 	return len(tasks)
 }
 
-func (r *hearing) hold(tasks ...taskqueue.Task) {
+func (r *recorder) hold(tasks ...taskqueue.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leases = append(r.leases, tasks...)
 }
 
 // take takes up to n of the leases that anybody means to hold.
-func (r *hearing) take(n int) (tasks []taskqueue.Task) {
+func (r *recorder) take(n int) (tasks []taskqueue.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for range min(n, len(r.leases)) {
@@ -201,7 +201,7 @@ func (r *hearing) take(n int) (tasks []taskqueue.Task) {
 
 // endTry renews or ends some tries. Leases that are over are tried again now and
 // then, as late workers do.
-func (r *hearing) endTry(l *Ledger) {
+func (r *recorder) endTry(l *Ledger) {
 	ctx, tasks := r.t.Context(), r.take(1+rand.IntN(3))
 	if len(tasks) == 0 {
 		return
@@ -209,23 +209,23 @@ func (r *hearing) endTry(l *Ledger) {
 	leases, now, begun := leasesOf(tasks), r.now.Load(), r.begin()
 	var lost []taskqueue.Lease
 	var err error
-	var did func(taskqueue.Lease) deed
+	var did func(taskqueue.Lease) operation
 	renew := false
 	switch rand.IntN(8) {
 	case 0, 1:
 		renew = true
 		lost, err = l.Renew(ctx, leases, lease)
-		did = func(of taskqueue.Lease) deed { return didRenew{of, now + lease.Milliseconds()} }
+		did = func(of taskqueue.Lease) operation { return didRenew{of, now + lease.Milliseconds()} }
 	case 2:
 		lost, err = l.Return(ctx, leases)
-		did = func(of taskqueue.Lease) deed { return didReturn{of} }
+		did = func(of taskqueue.Lease) operation { return didReturn{of} }
 	case 3, 4:
 		wait, final := time.Duration(rand.Int64N(int64(lease))), rand.IntN(4) == 0
 		lost, err = l.Fail(ctx, failures(leases, wait, final))
-		did = func(of taskqueue.Lease) deed { return didFail{of, now + wait.Milliseconds(), final} }
+		did = func(of taskqueue.Lease) operation { return didFail{of, now + wait.Milliseconds(), final} }
 	default:
 		lost, err = l.Complete(ctx, leases)
-		did = func(of taskqueue.Lease) deed { return didComplete{of, now} }
+		did = func(of taskqueue.Lease) operation { return didComplete{of, now} }
 	}
 	if !r.told(err) {
 		r.hold(tasks...)
@@ -248,7 +248,7 @@ func failures(leases []taskqueue.Lease, wait time.Duration, final bool) (failed 
 }
 
 // some is a task that was accepted, not of the ordered line.
-func (r *hearing) some() (id, key string) {
+func (r *recorder) some() (id, key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, key = range r.ids {
@@ -266,7 +266,7 @@ func answerOf(t *taskqueue.Task, err error) (answer, bool) {
 	return answer{shownStand: shownStand{t.State, t.Fence}}, false
 }
 
-func (r *hearing) operate(l *Ledger) {
+func (r *recorder) operate(l *Ledger) {
 	id, key := r.some()
 	if id == "" {
 		return
@@ -278,37 +278,37 @@ func (r *hearing) operate(l *Ledger) {
 	did, begun := didChange{id, r.now.Load(), change}, r.begin()
 	t, err := l.ChangeTask(r.t.Context(), id, change)
 	if gave, refused := answerOf(&t, err); refused || r.told(err) {
-		r.ofKey(key, begun, did, gave)
+		r.recordKey(key, begun, did, gave)
 	}
 }
 
-func (r *hearing) look(l *Ledger) {
+func (r *recorder) look(l *Ledger) {
 	if id, key := r.some(); id != "" {
 		r.lookAt(l, id, key)
 	}
 }
 
-func (r *hearing) lookAt(l *Ledger, id, key string) {
+func (r *recorder) lookAt(l *Ledger, id, key string) {
 	begun := r.begin()
 	t, err := l.Task(r.t.Context(), id)
 	if gave, refused := answerOf(&t, err); refused || r.told(err) {
-		r.ofKey(key, begun, didLook{id}, gave)
+		r.recordKey(key, begun, didLook{id}, gave)
 	}
 }
 
 // keep is the keeper, whose rounds go on while anybody works.
-func (r *hearing) keep(l *Ledger) {
+func (r *recorder) keep(l *Ledger) {
 	for r.working.Load() > 0 && !r.t.Failed() {
 		d := []time.Duration{lease / 4, lease / 2, lease}[rand.IntN(3)]
 		if rand.IntN(10) == 0 {
 			d, r.leapt = keyTTL+lease, true
 		}
-		r.tend(l, d)
+		r.maintain(l, d)
 	}
 }
 
-// tend passes some time and does what is due then.
-func (r *hearing) tend(l *Ledger, d time.Duration) {
+// maintain passes some time and does what is due then.
+func (r *recorder) maintain(l *Ledger, d time.Duration) {
 	at := r.now.Load() + d.Milliseconds()
 	if _, err := l.exec(r.t.Context(), "UPDATE test_clock SET ms = $1", at); !r.told(err) {
 		return
@@ -316,24 +316,24 @@ func (r *hearing) tend(l *Ledger, d time.Duration) {
 	r.now.Store(at)
 	begun := r.begin()
 	if _, err := l.ReturnDue(r.t.Context(), 1000); r.told(err) {
-		r.ofAll(begun, didTend{at})
+		r.recordAll(begun, didMaintain{at})
 	}
 	_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 1000)
 	r.told(err)
 	begun = r.begin()
 	if _, err := l.ForgetTasks(r.t.Context(), 1000); r.told(err) && r.leapt {
-		r.ofAll(begun, didForget{at})
+		r.recordAll(begun, didForget{at})
 	}
 }
 
 // finish works off what is left, and looks at all there is.
-func (r *hearing) finish() {
+func (r *recorder) finish() {
 	l := r.nodes[0]
 	for many, rounds := 1, 0; many > 0 && !r.t.Failed(); rounds++ {
 		if rounds == 1000 {
 			r.t.Fatal("the queue does not become empty")
 		}
-		r.tend(l, 2*lease)
+		r.maintain(l, 2*lease)
 		many = r.claim(l, 100)
 		r.leases = r.leases[max(0, len(r.leases)-many):]
 		for len(r.leases) > 0 {
@@ -346,7 +346,7 @@ func (r *hearing) finish() {
 	for id, key := range r.ids {
 		r.lookAt(l, id, key)
 	}
-	r.tend(l, 0)
+	r.maintain(l, 0)
 	for _, line := range linesWhere(r.t, l, taskqueue.QueueFilter{}) {
 		if line.Done != line.Pos || !strings.HasPrefix(line.Topic, kind) {
 			r.t.Errorf("at the end %+v", line)

@@ -116,15 +116,15 @@ func (h *queueHistory) step(rt *rapid.T) {
 		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Complete(ctx, leases) },
 			func(t *taskqueue.Task) { t.Finish(t.Payload) })
 	case "fail":
-		how := taskqueue.FailedAttempt{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
-		h.fail(rt, how, func(t *taskqueue.Task) {
-			if t.Retry(h.m.now, errWhy, how.Wait); how.Final {
+		attempt := taskqueue.FailedAttempt{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
+		h.fail(rt, attempt, func(t *taskqueue.Task) {
+			if t.Retry(h.m.now, errCause, attempt.Wait); attempt.Final {
 				t.State, t.DueAt = taskqueue.Dead, 0
 			}
 		})
 	case "postpone":
-		how := taskqueue.FailedAttempt{Wait: drawWait(rt), Postponed: true}
-		h.fail(rt, how, func(t *taskqueue.Task) { t.State, t.DueAt = taskqueue.Later, h.m.now+how.Wait.Milliseconds() })
+		attempt := taskqueue.FailedAttempt{Wait: drawWait(rt), Postponed: true}
+		h.fail(rt, attempt, func(t *taskqueue.Task) { t.State, t.DueAt = taskqueue.Later, h.m.now+attempt.Wait.Milliseconds() })
 	case "renew":
 		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Renew(ctx, leases, lease) },
 			func(t *taskqueue.Task) { t.DueAt = h.m.now + lease.Milliseconds() })
@@ -135,7 +135,7 @@ func (h *queueHistory) step(rt *rapid.T) {
 		h.q.pass(d)
 		h.m.now = h.q.now
 	case "tend":
-		h.tend(rt)
+		h.maintain(rt)
 	case "change":
 		h.change(rt)
 	}
@@ -212,19 +212,19 @@ func (h *queueHistory) claim(rt *rapid.T, n int) {
 	}
 }
 
-var errWhy = errors.New("why")
+var errCause = errors.New("why")
 
 func drawWait(rt *rapid.T) time.Duration {
 	return time.Duration(rapid.IntRange(0, 50).Draw(rt, "wait")) * time.Second
 }
 
 // fail has some tries fail in the same way.
-func (h *queueHistory) fail(rt *rapid.T, how taskqueue.FailedAttempt, change func(*taskqueue.Task)) {
+func (h *queueHistory) fail(rt *rapid.T, attempt taskqueue.FailedAttempt, change func(*taskqueue.Task)) {
 	h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 		var failed []taskqueue.FailedAttempt
 		for _, lease := range leases {
-			how.Lease, how.Err = lease, errWhy
-			failed = append(failed, how)
+			attempt.Lease, attempt.Err = lease, errCause
+			failed = append(failed, attempt)
 		}
 		return h.q.Fail(h.q.t.Context(), failed)
 	}, change)
@@ -253,8 +253,8 @@ func (h *queueHistory) end(rt *rapid.T, end func([]taskqueue.Lease) ([]taskqueue
 	}
 }
 
-func (h *queueHistory) tend(rt *rapid.T) {
-	h.q.tend()
+func (h *queueHistory) maintain(rt *rapid.T) {
+	h.q.maintain()
 	due := slices.SortedFunc(maps.Keys(h.m.tasks), h.m.compare)
 	for _, id := range due {
 		t := h.m.tasks[id]

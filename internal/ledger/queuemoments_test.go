@@ -20,7 +20,7 @@ const moments = 8 // tries of what two do at the same moment
 func TestLeaseEndsAsItsTryDoes(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		l := q.beside()
+		l := q.openSecond()
 		for i := range moments {
 			first, second := fmt.Sprint(i, "-1"), fmt.Sprint(i, "-2")
 			q.enqueue(ordered(taskqueue.Ordered, first, 3), ordered(taskqueue.Ordered, second, 3))
@@ -59,7 +59,7 @@ func TestLeaseEndsAsItsTryDoes(t *testing.T) {
 func TestOperatorAsTheTryEnds(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		l := q.beside()
+		l := q.openSecond()
 		for i := range moments {
 			q.enqueue(work("a", fmt.Sprint(i)))
 			task := q.claimOne(fmt.Sprint(i))
@@ -94,7 +94,7 @@ func TestOperatorAsTheTryEnds(t *testing.T) {
 func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		l := q.beside()
+		l := q.openSecond()
 		for range moments {
 			was := q.enqueue(work("a", "k"))[0]
 			q.complete(q.claimOne("k"))
@@ -128,7 +128,7 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 			}
 			q.complete(q.claim(1)...)
 			q.pass(keyTTL + time.Millisecond)
-			q.tend()
+			q.maintain()
 		}
 	})
 }
@@ -165,14 +165,14 @@ func TestClockJumps(t *testing.T) {
 		q.enqueue(work("a", "held"), work("a", "dropped"), work("a", "failed"))
 		early := q.claim(10)
 		q.pass(24 * time.Hour)
-		q.tend()
+		q.maintain()
 		tasks := q.claim(10)
 		if got := keysOf(tasks); !slices.Equal(got, []string{"held", "dropped", "failed"}) || q.complete(early[0]) {
 			t.Fatalf("claimed %q after the jump", got)
 		}
 		q.fail(tasks[2], time.Minute, false)
 		q.pass(-24 * time.Hour)
-		q.tend()
+		q.maintain()
 		q.claimNone("nothing is due by the clock as it is")
 		if again := q.enqueue(work("a", "held"))[0]; again.New || again.ID != tasks[0].ID {
 			t.Errorf("a key is answered with %+v", again)
@@ -202,7 +202,7 @@ func TestComingBackOrdersNothing(t *testing.T) {
 		q.enqueue(ordered(taskqueue.Ordered, "1", 3), ordered(taskqueue.Ordered, "2", 3))
 		q.fail(old, time.Second, false)
 		q.pass(time.Second)
-		q.tend()
+		q.maintain()
 		for _, key := range []string{"1", "2", "old"} {
 			task := q.claimOne(key)
 			q.claimNone("one is in flight")
@@ -250,8 +250,8 @@ func TestTasksInACollation(t *testing.T) {
 func TestStalledTransactionLetsGo(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
-	const patience = time.Second
-	stalled, other := openWith(t, Config{URL: db.URL, maxIdleInTx: patience}), openOn(t, db)
+	const timeout = time.Second
+	stalled, other := openWith(t, Config{URL: db.URL, maxIdleInTx: timeout}), openOn(t, db)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	err := stalled.inTx(ctx, func(tx *sql.Tx) error {
@@ -268,7 +268,7 @@ func TestStalledTransactionLetsGo(t *testing.T) {
 		t.Errorf("claimed %+v", tasks)
 	}
 	err = stalled.inSnapshot(ctx, func(tx *sql.Tx) error {
-		<-time.After(patience * 3 / 2)
+		<-time.After(timeout * 3 / 2)
 		return tx.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ func TestOrderedLine(t *testing.T) {
 		q.wantLine("a", 3, 1, 0)
 		q.pass(time.Second)
 		q.woken = nil
-		q.tend()
+		q.maintain()
 		if !slices.Equal(q.woken, []string{"work/a"}) {
 			t.Errorf("rang for %q when the head was due", q.woken)
 		}
@@ -38,7 +38,7 @@ func TestOrderedLine(t *testing.T) {
 			t.Errorf("the head came back as %+v", head)
 		}
 		q.pass(lease) // its worker dies
-		q.tend()
+		q.maintain()
 		head = q.claimOne("1")
 		q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{head})))
 		head = q.claimOne("1")
@@ -126,7 +126,7 @@ func TestLineThatIsOrderedLater(t *testing.T) {
 
 // A topic with a thousand tasks does not hold up those with one, even if they
 // come later.
-func TestTopicsAreServedInTurn(t *testing.T) {
+func TestTopicsAreServedAlternately(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		var many []taskqueue.NewTask

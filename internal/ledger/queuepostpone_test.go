@@ -45,7 +45,7 @@ func TestPostponedTask(t *testing.T) {
 				t.Errorf("due in %s, %v, %v", wait, ok, err)
 			}
 			q.pass(30*time.Second - time.Millisecond)
-			q.tend()
+			q.maintain()
 			q.claimNone("it is not due")
 			q.pass(time.Millisecond)
 			q.woken = nil
@@ -60,7 +60,7 @@ func TestPostponedTask(t *testing.T) {
 			}
 		}
 		q.pass(30 * time.Second)
-		q.tend()
+		q.maintain()
 		q.fail(q.claimOne("late"), 0, false) // the try that it has
 		if dead := q.wantState(id, taskqueue.Dead); dead.Tries != 1 || len(dead.Errors) != 1 {
 			t.Errorf("dead as %+v", dead)
@@ -76,11 +76,11 @@ func TestPostponingEndsTheLease(t *testing.T) {
 		first := q.claimOne("k")
 		q.postpone(first, 0)
 		q.wantLost("postponed", first)
-		q.tend()
+		q.maintain()
 		second := q.claimOne("k")
 		q.wantLost("claimed again", first)
 		q.pass(lease)
-		q.tend()
+		q.maintain()
 		q.wantLost("expired", second)
 		if task := q.wantState(first.ID, taskqueue.Waiting); task.Tries != 1 || len(task.Errors) != 1 {
 			t.Errorf("of the lease that ran out it knows %+v", task)
@@ -97,13 +97,13 @@ func TestPostponingEndsTheLease(t *testing.T) {
 func (q *queued) wantLost(when string, task taskqueue.Task) {
 	q.t.Helper()
 	was := must(q.Task(q.t.Context(), task.ID))(q.t)
-	for how, held := range map[string]bool{
+	for attempt, held := range map[string]bool{
 		"postpone": q.postpone(task, time.Hour), "complete": q.complete(task), "fail": q.fail(task, 0, true),
 		"renew":  q.holds(q.Renew(q.t.Context(), leasesOf([]taskqueue.Task{task}), lease)),
 		"return": q.holds(q.Return(q.t.Context(), leasesOf([]taskqueue.Task{task}))),
 	} {
 		if held {
-			q.t.Errorf("%s: %s: the lease held", when, how)
+			q.t.Errorf("%s: %s: the lease held", when, attempt)
 		}
 	}
 	if now := must(q.Task(q.t.Context(), task.ID))(q.t); now.State != was.State || now.DueAt != was.DueAt || now.Tries != was.Tries {
@@ -162,7 +162,7 @@ func TestPostponedTaskOfAnOperator(t *testing.T) {
 		q.complete(q.claimOne("2"))
 		q.wantLine("a", 2, 2, 2)
 		q.pass(time.Hour)
-		q.tend()
+		q.maintain()
 		q.claimNone("the other one was discarded")
 	})
 }
@@ -172,11 +172,11 @@ func TestTriesThatEndTogether(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		q.enqueue(work("a", "postponed"), work("a", "final"), work("a", "failed"))
-		tasks, why := q.claim(3), errors.New("why")
+		tasks, cause := q.claim(3), errors.New("why")
 		lost := must(q.Fail(t.Context(), []taskqueue.FailedAttempt{
-			{Lease: tasks[2].Lease(), Err: why, Wait: time.Second},
-			{Lease: tasks[0].Lease(), Err: why, Wait: time.Minute, Postponed: true},
-			{Lease: tasks[1].Lease(), Err: why, Final: true},
+			{Lease: tasks[2].Lease(), Err: cause, Wait: time.Second},
+			{Lease: tasks[0].Lease(), Err: cause, Wait: time.Minute, Postponed: true},
+			{Lease: tasks[1].Lease(), Err: cause, Final: true},
 		}))(t)
 		if len(lost) > 0 {
 			t.Errorf("lost %v", lost)

@@ -30,7 +30,7 @@ func (q *queued) some() {
 	urgent.Priority = 7
 	other := taskqueue.NewTask{Game: game, Topic: "other", Key: "5", Payload: []byte("1")}
 	q.enqueue(work("waits", "3"), urgent, other)
-	q.tend()
+	q.maintain()
 }
 
 func TestLinesAreChosen(t *testing.T) {
@@ -132,10 +132,10 @@ func TestBacklogsOfNothing(t *testing.T) {
 func TestRingForWaitsAndCursors(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
-		rang := func(why string, want bool) {
+		rang := func(cause string, want bool) {
 			t.Helper()
 			if slices.Contains(q.woken, "") != want {
-				t.Errorf("%s: rang for %q", why, q.woken)
+				t.Errorf("%s: rang for %q", cause, q.woken)
 			}
 			q.woken = nil
 		}

@@ -12,19 +12,19 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// stand is how the task of a key stands.
-type stand struct {
+// taskModel is how the task of a key stands.
+type taskModel struct {
 	id    string // "": there is none
 	state taskqueue.State
 	fence int64
 	at    int64 // the queue does something of itself no earlier: a lease or a wait is over; or it ended no earlier
 }
 
-// deed is what was asked of the queue about one key. As the key stood, on gives
+// operation is what was asked of the queue about one key. As the key stood, on gives
 // how it may stand afterwards, given what the queue gave; not at all: the queue
 // cannot have given that.
-type deed interface {
-	on(s stand, gave any) []stand
+type operation interface {
+	apply(s taskModel, gave any) []taskModel
 }
 
 type (
@@ -51,10 +51,10 @@ type (
 		at     int64
 		change func(*taskqueue.Task) error
 	}
-	didLook    struct{ id string } // gave an answer
-	didTend    struct{ at int64 }  // gave nothing: what is due may have come back
-	didForget  struct{ at int64 }  // gave nothing: what ended long ago may be forgotten
-	shownStand struct {
+	didLook     struct{ id string } // gave an answer
+	didMaintain struct{ at int64 }  // gave nothing: what is due may have come back
+	didForget   struct{ at int64 }  // gave nothing: what ended long ago may be forgotten
+	shownStand  struct {
 		state taskqueue.State
 		fence int64
 	}
@@ -64,110 +64,112 @@ type (
 	}
 )
 
-func one(s stand, possible bool) []stand {
+func one(s taskModel, possible bool) []taskModel {
 	if !possible {
 		return nil
 	}
-	return []stand{s}
+	return []taskModel{s}
 }
 
-func (didEnqueue) on(s stand, gave any) []stand {
+func (didEnqueue) apply(s taskModel, gave any) []taskModel {
 	a := gave.(taskqueue.Accepted)
 	if s.id == "" {
-		return one(stand{id: a.ID, state: taskqueue.Waiting}, a.New && a.State == taskqueue.Waiting)
+		return one(taskModel{id: a.ID, state: taskqueue.Waiting}, a.New && a.State == taskqueue.Waiting)
 	}
 	return one(s, !a.New && a.ID == s.id && a.State == s.state)
 }
 
-func (didClaim) on(s stand, gave any) []stand {
+func (didClaim) apply(s taskModel, gave any) []taskModel {
 	t := gave.(taskqueue.Task)
 	possible := t.ID == s.id && s.state == taskqueue.Waiting && t.Fence == s.fence+1
-	return one(stand{id: s.id, state: taskqueue.Claimed, fence: t.Fence, at: t.DueAt}, possible)
+	return one(taskModel{id: s.id, state: taskqueue.Claimed, fence: t.Fence, at: t.DueAt}, possible)
 }
 
 // ended is how a task stands after its try has, if the lease held.
-func (s stand) ended(lease taskqueue.Lease, held any, state taskqueue.State, at int64) []stand {
+func (s taskModel) ended(lease taskqueue.Lease, held any, state taskqueue.State, at int64) []taskModel {
 	holds := s.state == taskqueue.Claimed && s.id == lease.ID && s.fence == lease.Fence
 	if !holds {
 		return one(s, held == false)
 	}
-	return one(stand{s.id, state, s.fence, at}, held == true)
+	return one(taskModel{s.id, state, s.fence, at}, held == true)
 }
 
-func (d didRenew) on(s stand, held any) []stand {
+func (d didRenew) apply(s taskModel, held any) []taskModel {
 	return s.ended(d.Lease, held, taskqueue.Claimed, d.until)
 }
 
-func (d didComplete) on(s stand, held any) []stand {
+func (d didComplete) apply(s taskModel, held any) []taskModel {
 	if s.state == taskqueue.Done && s.id == d.ID && s.fence == d.Fence {
 		return one(s, held == true)
 	}
 	return s.ended(d.Lease, held, taskqueue.Done, d.at)
 }
 
-func (d didFail) on(s stand, held any) []stand {
+func (d didFail) apply(s taskModel, held any) []taskModel {
 	if d.final {
 		return s.ended(d.Lease, held, taskqueue.Dead, 0)
 	}
 	return s.ended(d.Lease, held, taskqueue.Later, d.back)
 }
 
-func (d didReturn) on(s stand, held any) []stand { return s.ended(d.Lease, held, taskqueue.Waiting, 0) }
+func (d didReturn) apply(s taskModel, held any) []taskModel {
+	return s.ended(d.Lease, held, taskqueue.Waiting, 0)
+}
 
-func (d didChange) on(s stand, gave any) []stand {
-	told := gave.(answer)
+func (d didChange) apply(s taskModel, gave any) []taskModel {
+	found := gave.(answer)
 	if s.id != d.id {
-		return one(s, errors.Is(told.err, taskqueue.ErrNotFound))
+		return one(s, errors.Is(found.err, taskqueue.ErrNotFound))
 	}
 	t := taskqueue.Task{State: s.state}
 	if err := d.change(&t); err != nil {
-		return one(s, errors.Is(told.err, err))
+		return one(s, errors.Is(found.err, err))
 	}
 	if t.State != s.state || t.State == taskqueue.Discarded {
 		s.state, s.at = t.State, d.at
 	}
-	return one(s, told == answer{shownStand: shownStand{s.state, s.fence}})
+	return one(s, found == answer{shownStand: shownStand{s.state, s.fence}})
 }
 
-func (d didLook) on(s stand, gave any) []stand {
-	told := gave.(answer)
+func (d didLook) apply(s taskModel, gave any) []taskModel {
+	found := gave.(answer)
 	if s.id != d.id {
-		return one(s, errors.Is(told.err, taskqueue.ErrNotFound))
+		return one(s, errors.Is(found.err, taskqueue.ErrNotFound))
 	}
-	return one(s, told == answer{shownStand: shownStand{s.state, s.fence}})
+	return one(s, found == answer{shownStand: shownStand{s.state, s.fence}})
 }
 
-func (d didTend) on(s stand, _ any) []stand {
+func (d didMaintain) apply(s taskModel, _ any) []taskModel {
 	if (s.state == taskqueue.Claimed || s.state == taskqueue.Later) && s.at <= d.at {
-		return []stand{s, {id: s.id, state: taskqueue.Waiting, fence: s.fence}}
+		return []taskModel{s, {id: s.id, state: taskqueue.Waiting, fence: s.fence}}
 	}
-	return []stand{s}
+	return []taskModel{s}
 }
 
-func (d didForget) on(s stand, _ any) []stand {
+func (d didForget) apply(s taskModel, _ any) []taskModel {
 	if (s.state == taskqueue.Done || s.state == taskqueue.Discarded) && s.at+keyTTL.Milliseconds() < d.at {
-		return []stand{s, {}}
+		return []taskModel{s, {}}
 	}
-	return []stand{s}
+	return []taskModel{s}
 }
 
 // lineStand is how an ordered line stands: its head is the task of a number, and
 // the next one has the next number.
 type lineStand struct {
 	number int
-	head   stand
+	head   taskModel
 }
 
 // inLine is a deed about the task of a number; 0: about whichever is the head.
 type inLine struct {
-	deed
+	operation
 
 	number int
 }
 
 func (d inLine) onLine(s lineStand, gave any) (after []lineStand) {
 	if t, ok := gave.(taskqueue.Task); ok && d.number == s.number+1 && s.over() {
-		s = lineStand{d.number, stand{id: t.ID, state: taskqueue.Waiting}}
+		s = lineStand{d.number, taskModel{id: t.ID, state: taskqueue.Waiting}}
 	}
 	if d.number > 0 && d.number != s.number {
 		if gave == false {
@@ -175,7 +177,7 @@ func (d inLine) onLine(s lineStand, gave any) (after []lineStand) {
 		}
 		return after
 	}
-	for _, head := range d.on(s.head, gave) {
+	for _, head := range d.apply(s.head, gave) {
 		after = append(after, lineStand{s.number, head})
 	}
 	return after
@@ -186,8 +188,8 @@ func (s lineStand) over() bool {
 	return s.head.id == "" || s.head.state == taskqueue.Done || s.head.state == taskqueue.Dead
 }
 
-// witness notes what was asked of the queue at once, and what it gave.
-type witness struct {
+// historyRecorder notes what was asked of the queue at once, and what it gave.
+type historyRecorder struct {
 	mu   sync.Mutex
 	now  int64                            // counts beginnings and ends
 	keys map[string][]porcupine.Operation // of deeds
@@ -195,43 +197,43 @@ type witness struct {
 	all  []porcupine.Operation            // of deeds about all keys and the line
 }
 
-func newWitness() *witness { return &witness{keys: map[string][]porcupine.Operation{}} }
+func newWitness() *historyRecorder { return &historyRecorder{keys: map[string][]porcupine.Operation{}} }
 
-func (w *witness) begin() int64 {
+func (w *historyRecorder) begin() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now++
 	return w.now
 }
 
-func (w *witness) end(begun int64, what, gave any) porcupine.Operation {
+func (w *historyRecorder) end(begun int64, what, gave any) porcupine.Operation {
 	w.now++
 	return porcupine.Operation{Input: what, Call: begun, Output: gave, Return: w.now}
 }
 
-func (w *witness) ofKey(key string, begun int64, d deed, gave any) {
+func (w *historyRecorder) recordKey(key string, begun int64, d operation, gave any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.keys[key] = append(w.keys[key], w.end(begun, d, gave))
 }
 
-func (w *witness) ofLine(number int, begun int64, d deed, gave any) {
+func (w *historyRecorder) recordQueue(number int, begun int64, d operation, gave any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.line = append(w.line, w.end(begun, inLine{d, number}, gave))
 }
 
-func (w *witness) ofAll(begun int64, d deed) {
+func (w *historyRecorder) recordAll(begun int64, d operation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all = append(w.all, w.end(begun, d, nil))
 }
 
 // history is one of a key or of the line, with what was done to all.
-func (w *witness) history(some []porcupine.Operation, as func(deed) any) []porcupine.Operation {
+func (w *historyRecorder) history(some []porcupine.Operation, as func(operation) any) []porcupine.Operation {
 	history := append([]porcupine.Operation{}, some...)
 	for _, o := range w.all {
-		o.Input = as(o.Input.(deed))
+		o.Input = as(o.Input.(operation))
 		history = append(history, o)
 	}
 	for i := range history {
@@ -242,15 +244,15 @@ func (w *witness) history(some []porcupine.Operation, as func(deed) any) []porcu
 
 // check gives a picture of the first history that no order of its deeds explains,
 // each done at an instant between its beginning and its end; "": all are linear.
-func (w *witness) check(folder string) (picture string) {
-	ofKeys := modelOf(stand{}, func(s stand, what, gave any) []stand { return what.(deed).on(s, gave) })
+func (w *historyRecorder) check(folder string) (picture string) {
+	ofKeys := modelOf(taskModel{}, func(s taskModel, what, gave any) []taskModel { return what.(operation).apply(s, gave) })
 	for _, deeds := range w.keys {
-		if picture := explain(ofKeys, w.history(deeds, func(d deed) any { return d }), folder); picture != "" {
+		if picture := explain(ofKeys, w.history(deeds, func(d operation) any { return d }), folder); picture != "" {
 			return picture
 		}
 	}
 	ofLine := modelOf(lineStand{}, func(s lineStand, what, gave any) []lineStand { return what.(inLine).onLine(s, gave) })
-	return explain(ofLine, w.history(w.line, func(d deed) any { return inLine{d, 0} }), folder)
+	return explain(ofLine, w.history(w.line, func(d operation) any { return inLine{d, 0} }), folder)
 }
 
 func modelOf[S comparable](start S, on func(s S, what, gave any) []S) porcupine.Model {
@@ -284,32 +286,32 @@ func TestWitness(t *testing.T) {
 	in := taskqueue.Accepted{ID: "t", State: taskqueue.Waiting, New: true}
 	claim := func(fence int64) taskqueue.Task { return taskqueue.Task{ID: "t", Fence: fence, DueAt: 100} }
 	lease := func(fence int64) taskqueue.Lease { return taskqueue.Lease{ID: "t", Fence: fence} }
-	type told struct {
-		deed
+	type found struct {
+		operation
 		gave any
 	}
-	begins := []told{{didEnqueue{}, in}, {didClaim{}, claim(1)}}
+	begins := []found{{didEnqueue{}, in}, {didClaim{}, claim(1)}}
 	for name, c := range map[string]struct {
 		linear bool
-		told   []told
+		told   []found
 	}{
-		"as it should be": {true, []told{
-			{didTend{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, false}, {didComplete{lease(2), 7}, true},
+		"as it should be": {true, []found{
+			{didMaintain{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, false}, {didComplete{lease(2), 7}, true},
 			{didComplete{lease(2), 8}, true}, {didForget{8 + keyTTL.Milliseconds()}, nil}, {didEnqueue{}, in},
 		}},
-		"the same lease twice":               {false, []told{{didTend{at: 100}, nil}, {didClaim{}, claim(1)}}},
-		"a claim while another's lease runs": {false, []told{{didTend{at: 99}, nil}, {didClaim{}, claim(2)}}},
-		"the old lease held":                 {false, []told{{didTend{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, true}}},
-		"lost for no reason":                 {false, []told{{didComplete{lease(1), 0}, false}}},
-		"done and handed out again":          {false, []told{{didComplete{lease(1), 0}, true}, {didTend{at: 100}, nil}, {didClaim{}, claim(2)}}},
-		"accepted and gone":                  {false, []told{{didLook{"t"}, answer{err: taskqueue.ErrNotFound}}}},
-		"forgotten too early": {false, []told{
+		"the same lease twice":               {false, []found{{didMaintain{at: 100}, nil}, {didClaim{}, claim(1)}}},
+		"a claim while another's lease runs": {false, []found{{didMaintain{at: 99}, nil}, {didClaim{}, claim(2)}}},
+		"the old lease held":                 {false, []found{{didMaintain{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, true}}},
+		"lost for no reason":                 {false, []found{{didComplete{lease(1), 0}, false}}},
+		"done and handed out again":          {false, []found{{didComplete{lease(1), 0}, true}, {didMaintain{at: 100}, nil}, {didClaim{}, claim(2)}}},
+		"accepted and gone":                  {false, []found{{didLook{"t"}, answer{err: taskqueue.ErrNotFound}}}},
+		"forgotten too early": {false, []found{
 			{didComplete{lease(1), 0}, true}, {didForget{keyTTL.Milliseconds()}, nil}, {didLook{"t"}, answer{err: taskqueue.ErrNotFound}},
 		}},
 	} {
 		w := newWitness()
 		for _, d := range append(begins[:2:2], c.told...) {
-			w.ofKey("key", w.begin(), d.deed, d.gave)
+			w.recordKey("key", w.begin(), d.operation, d.gave)
 		}
 		if picture := w.check(t.ArtifactDir()); (picture == "") != c.linear {
 			t.Errorf("%s: linear %v", name, picture == "")
@@ -330,11 +332,11 @@ func TestWitnessOfALine(t *testing.T) {
 		"passed over":     {false, true, 3},
 	} {
 		w := newWitness()
-		w.ofLine(1, w.begin(), didClaim{}, taskqueue.Task{ID: "1", Fence: 1})
+		w.recordQueue(1, w.begin(), didClaim{}, taskqueue.Task{ID: "1", Fence: 1})
 		if c.complete {
-			w.ofLine(1, w.begin(), didComplete{taskqueue.Lease{ID: "1", Fence: 1}, 0}, true)
+			w.recordQueue(1, w.begin(), didComplete{taskqueue.Lease{ID: "1", Fence: 1}, 0}, true)
 		}
-		w.ofLine(c.second, w.begin(), didClaim{}, taskqueue.Task{ID: "2", Fence: 1})
+		w.recordQueue(c.second, w.begin(), didClaim{}, taskqueue.Task{ID: "2", Fence: 1})
 		if picture := w.check(t.ArtifactDir()); (picture == "") != c.linear {
 			t.Errorf("%s: linear %v", name, picture == "")
 		}

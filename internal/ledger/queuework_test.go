@@ -25,16 +25,16 @@ func TestWorkersAtTheLedger(t *testing.T) {
 		s := &shop{tries: map[string]int{}, held: make(chan struct{})}
 		ctx, end := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		var doors []*taskqueue.Batcher
+		var batchers []*taskqueue.Batcher
 		for range 2 {
-			doors = append(doors, s.open(ctx, t, db, &running))
+			batchers = append(batchers, s.open(ctx, t, db, &running))
 		}
 		atOnceN(tasks, func(i int) {
-			if _, err := doors[i%2].Enqueue(t.Context(), work(fmt.Sprint(i%7), fmt.Sprint(i))); err != nil {
+			if _, err := batchers[i%2].Enqueue(t.Context(), work(fmt.Sprint(i%7), fmt.Sprint(i))); err != nil {
 				t.Error(err)
 			}
 		})
-		stuck := must(doors[0].Enqueue(t.Context(), work("stuck", "stuck")))(t)
+		stuck := must(batchers[0].Enqueue(t.Context(), work("stuck", "stuck")))(t)
 		l := openOn(t, db)
 		until(t, func() bool {
 			done, _, err := l.Depth(t.Context(), taskqueue.Done, 1000)
@@ -63,15 +63,15 @@ type shop struct {
 
 func (s *shop) open(ctx context.Context, t *testing.T, db testenv.SQL, running *sync.WaitGroup) *taskqueue.Batcher {
 	t.Helper()
-	bell := &taskqueue.Notifier{}
-	l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: bell.Notify})
+	notifier := &taskqueue.Notifier{}
+	l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: notifier.Notify})
 	log := slog.New(slog.DiscardHandler)
-	keeper := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: l, Notifier: bell, Logger: log, Registry: prometheus.NewRegistry()})
+	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: l, Notifier: notifier, Logger: log, Registry: prometheus.NewRegistry()})
 	workers := taskqueue.NewWorkers(taskqueue.Config{
-		Claims: l, Notifier: bell, Grace: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
+		Claims: l, Notifier: notifier, Grace: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
 		Services: []taskqueue.Service{{Kind: kind, Handle: s.try, Backoff: taskqueue.Backoff{First: time.Millisecond, Max: time.Millisecond}}},
 	})
-	for _, run := range []func(context.Context) error{keeper.Run, workers.Run} {
+	for _, run := range []func(context.Context) error{maintainer.Run, workers.Run} {
 		running.Go(func() { _ = run(ctx) })
 	}
 	return taskqueue.NewBatcher(l)

@@ -14,9 +14,9 @@ import (
 	"laststand/internal/identity"
 )
 
-// door is what arrivals come to in these tests: it notes who came together, and
+// gatedAdmit is what arrivals come to in these tests: it notes who came together, and
 // opens to each transaction once it is told to.
-type door struct {
+type gatedAdmit struct {
 	*registrationBatcher
 	*testing.T
 	open  chan struct{}
@@ -26,17 +26,17 @@ type door struct {
 	passed [][]string
 }
 
-func inDoor(t *testing.T, f func(d *door)) {
+func runGated(t *testing.T, f func(d *gatedAdmit)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := &door{T: t, open: make(chan struct{}), fault: func([]string) error { return nil }}
+		d := &gatedAdmit{T: t, open: make(chan struct{}), fault: func([]string) error { return nil }}
 		d.registrationBatcher = &registrationBatcher{workers: 1, batchSizes: newBatchSizes(nil), admit: d.admit}
 		f(d)
 		d.close()
 	})
 }
 
-func (d *door) admit(ctx context.Context, batch []*registration) error {
+func (d *gatedAdmit) admit(ctx context.Context, batch []*registration) error {
 	select {
 	case <-d.open:
 	case <-ctx.Done():
@@ -53,9 +53,9 @@ func (d *door) admit(ctx context.Context, batch []*registration) error {
 	return d.fault(ids)
 }
 
-// come has players come one after the other, of whom the first finds the lane
+// registerAll has players come one after the other, of whom the first finds the lane
 // free, and gives how it ended for each.
-func (d *door) come(ctx context.Context, ids ...string) []chan error {
+func (d *gatedAdmit) registerAll(ctx context.Context, ids ...string) []chan error {
 	var ends []chan error
 	for _, id := range ids {
 		end := make(chan error, 1)
@@ -72,7 +72,7 @@ func (d *door) come(ctx context.Context, ids ...string) []chan error {
 	return ends
 }
 
-func (d *door) check(passed ...[]string) {
+func (d *gatedAdmit) check(passed ...[]string) {
 	d.Helper()
 	synctest.Wait()
 	d.mu.Lock()
@@ -82,10 +82,10 @@ func (d *door) check(passed ...[]string) {
 	}
 }
 
-func TestWhoComesMeanwhileGoesTogether(t *testing.T) {
-	inDoor(t, func(d *door) {
+func TestWaitingPlayersGoTogether(t *testing.T) {
+	runGated(t, func(d *gatedAdmit) {
 		ids := names("p", 2+maxRegistrationBatch)
-		ends := d.come(d.Context(), ids...)
+		ends := d.registerAll(d.Context(), ids...)
 		close(d.open)
 		d.check(ids[:1], ids[1:1+maxRegistrationBatch], ids[1+maxRegistrationBatch:])
 		for i, end := range ends {
@@ -93,17 +93,17 @@ func TestWhoComesMeanwhileGoesTogether(t *testing.T) {
 				d.Errorf("%d: %v", i, err)
 			}
 		}
-		d.come(d.Context(), "alone")
+		d.registerAll(d.Context(), "alone")
 		d.check(ids[:1], ids[1:1+maxRegistrationBatch], ids[1+maxRegistrationBatch:], []string{"alone"})
 	})
 }
 
-func TestWhoHasGivenUpIsLeftOut(t *testing.T) {
-	inDoor(t, func(d *door) {
-		d.come(d.Context(), "first")
+func TestCallersThatGaveUpAreLeftOut(t *testing.T) {
+	runGated(t, func(d *gatedAdmit) {
+		d.registerAll(d.Context(), "first")
 		ctx, cancel := context.WithCancel(d.Context())
-		gone := d.come(ctx, "gone")
-		d.come(d.Context(), "stays")
+		gone := d.registerAll(ctx, "gone")
+		d.registerAll(d.Context(), "stays")
 		cancel()
 		if err := <-gone[0]; !errors.Is(err, context.Canceled) {
 			d.Errorf("who gives up waits on: %v", err)
@@ -114,12 +114,12 @@ func TestWhoHasGivenUpIsLeftOut(t *testing.T) {
 }
 
 // A caller that gives up during the transaction returns at once, and delays no other.
-func TestWhoGivesUpAmidTheTransaction(t *testing.T) {
-	inDoor(t, func(d *door) {
-		d.come(d.Context(), "first")
+func TestACallerGivesUpDuringTheTransaction(t *testing.T) {
+	runGated(t, func(d *gatedAdmit) {
+		d.registerAll(d.Context(), "first")
 		ctx, cancel := context.WithCancel(d.Context())
-		gone := d.come(ctx, "gone")
-		stays := d.come(d.Context(), "stays")
+		gone := d.registerAll(ctx, "gone")
+		stays := d.registerAll(d.Context(), "stays")
 		d.open <- struct{}{}
 		d.check([]string{"first"})
 		cancel()
@@ -136,7 +136,7 @@ func TestWhoGivesUpAmidTheTransaction(t *testing.T) {
 
 // A player who causes an error fails alone: if the database refuses the transaction, and
 // if the insert panics.
-func TestWhoIsAtFaultFailsAlone(t *testing.T) {
+func TestAPlayerThatCausesAnErrorFailsAlone(t *testing.T) {
 	t.Parallel()
 	errBad := errors.New("refused")
 	for name, fail := range map[string]func() error{
@@ -145,14 +145,14 @@ func TestWhoIsAtFaultFailsAlone(t *testing.T) {
 		"a circle": func() error { return &pgconn.PgError{Code: "40P01"} }, // of locks
 	} {
 		t.Run(name, func(t *testing.T) {
-			inDoor(t, func(d *door) {
+			runGated(t, func(d *gatedAdmit) {
 				d.fault = func(batch []string) error {
 					if slices.Contains(batch, "bad") {
 						return fail()
 					}
 					return nil
 				}
-				ends := d.come(d.Context(), "first", "good", "bad", "fine")
+				ends := d.registerAll(d.Context(), "first", "good", "bad", "fine")
 				close(d.open)
 				d.check([]string{"first"}, []string{"good", "bad", "fine"}, []string{"good"}, []string{"bad"}, []string{"fine"})
 				for i, end := range ends {
@@ -167,8 +167,8 @@ func TestWhoIsAtFaultFailsAlone(t *testing.T) {
 
 // A database that is out of reach is not asked once for each.
 func TestAllFailWithTheDatabase(t *testing.T) {
-	inDoor(t, func(d *door) {
-		ends := d.come(d.Context(), "p1", "p2", "p3")
+	runGated(t, func(d *gatedAdmit) {
+		ends := d.registerAll(d.Context(), "p1", "p2", "p3")
 		time.Sleep(time.Minute) // who has a lane waits as long as its context says
 		d.check()
 		d.open <- struct{}{}
@@ -182,9 +182,9 @@ func TestAllFailWithTheDatabase(t *testing.T) {
 	})
 }
 
-func TestClosedToWhoWaits(t *testing.T) {
-	inDoor(t, func(d *door) {
-		ends := d.come(d.Context(), "first", "waits")
+func TestCloseRefusesWaitingPlayers(t *testing.T) {
+	runGated(t, func(d *gatedAdmit) {
+		ends := d.registerAll(d.Context(), "first", "waits")
 		closed := make(chan struct{})
 		go func() { d.close(); close(closed) }()
 		if err := <-ends[1]; !errors.Is(err, errClosed) {
@@ -196,7 +196,7 @@ func TestClosedToWhoWaits(t *testing.T) {
 			d.Error("it is closed amid a transaction")
 		default:
 		}
-		if err := <-d.come(d.Context(), "late")[0]; !errors.Is(err, errClosed) || !Unavailable(err) { // another node may take them
+		if err := <-d.registerAll(d.Context(), "late")[0]; !errors.Is(err, errClosed) || !Unavailable(err) { // another node may take them
 			d.Errorf("who comes: %v", err)
 		}
 		close(d.open)
@@ -209,8 +209,8 @@ func TestClosedToWhoWaits(t *testing.T) {
 }
 
 // A lane that panics in its caller's goroutine is free again.
-func TestALaneOutlivesAPanic(t *testing.T) {
-	inDoor(t, func(d *door) {
+func TestAWorkerSurvivesAPanic(t *testing.T) {
+	runGated(t, func(d *gatedAdmit) {
 		close(d.open)
 		d.fault = func(batch []string) error {
 			if batch[0] == "bad" {
@@ -223,7 +223,7 @@ func TestALaneOutlivesAPanic(t *testing.T) {
 			_, _ = d.register(d.Context(), identity.NewPlayer{ID: "bad"})
 			d.Error("no panic")
 		}()
-		if err := <-d.come(d.Context(), "good")[0]; err != nil {
+		if err := <-d.registerAll(d.Context(), "good")[0]; err != nil {
 			d.Error(err)
 		}
 	})

@@ -97,13 +97,13 @@ func TestNamesOfOldRules(t *testing.T) {
 		}
 		// Nodes that follow names by their instants hear of them, once.
 		now := l.namesOf(t, 1000, math.MaxInt64)
-		var news []string
+		var lost []string
 		for _, n := range now {
-			news = append(news, n[:strings.LastIndex(n, "@")])
+			lost = append(lost, n[:strings.LastIndex(n, "@")])
 		}
-		slices.Sort(news)
-		if want := []string{lostMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(news, inGame(want)) {
-			t.Errorf("nodes hear of %q, want %q", news, want)
+		slices.Sort(lost)
+		if want := []string{lostMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(lost, inGame(want)) {
+			t.Errorf("nodes hear of %q, want %q", lost, want)
 		}
 		must(l.MigrateSkeletons(t.Context()))(t)
 		if again := l.namesOf(t, 1000, math.MaxInt64); !slices.Equal(again, now) {
@@ -121,7 +121,7 @@ func inGame(skeletons []string) (all []string) {
 
 // A claim that is committed while a page is written undoes the page, and what
 // it went back for is taken up all the same.
-func TestRespellBesideAClaim(t *testing.T) {
+func TestRespellDuringAClaim(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.Database(t))
 	l.call(t, called{"tom", "Tom", "torn", 10_000})
@@ -148,14 +148,14 @@ func TestRespellBesideAClaim(t *testing.T) {
 	}
 }
 
-// course is a set of names whose skeletons change by rules made up at random.
-type course struct {
+// progress is a set of names whose skeletons change by rules made up at random.
+type progress struct {
 	names []called
 	rules skeletonRules
 }
 
-func newCourse(rng *rand.Rand, rules int64, names int) course {
-	c := course{rules: skeletonRules{rules: rules, page: 7}}
+func newProgress(rng *rand.Rand, rules int64, names int) progress {
+	c := progress{rules: skeletonRules{rules: rules, page: 7}}
 	table := map[string]string{}
 	for i := range names {
 		name := fmt.Sprint("n", i)
@@ -172,7 +172,7 @@ func newCourse(rng *rand.Rand, rules int64, names int) course {
 }
 
 // check checks the outcome: of all names that want one skeleton, the oldest has it.
-func (c course) check(t *testing.T, l *Ledger, bare int) {
+func (c progress) check(t *testing.T, l *Ledger, bare int) {
 	t.Helper()
 	var order []string
 	err := scanAll(func(rows *sql.Rows) error {
@@ -210,7 +210,7 @@ func TestRespell(t *testing.T) {
 		t.Parallel()
 		l := openOn(t, db)
 		for seed := range uint64(4) {
-			c := newCourse(rand.New(rand.NewPCG(seed, 1)), 3, 60)
+			c := newProgress(rand.New(rand.NewPCG(seed, 1)), 3, 60)
 			must(l.exec(t.Context(), "DELETE FROM players"))(t)
 			must(l.exec(t.Context(), "UPDATE spelling SET rules = 0, done = 0"))(t)
 			l.call(t, c.names...)
@@ -228,7 +228,7 @@ func TestRespell(t *testing.T) {
 				t.Errorf("by older rules: %v, %v", got, err)
 			}
 			// By rules after these those who had lost theirs may have one again.
-			next := newCourse(rand.New(rand.NewPCG(seed, 2)), 4, 60)
+			next := newProgress(rand.New(rand.NewPCG(seed, 2)), 4, 60)
 			next.names = c.names
 			must(l.migrateSkeletons(t.Context(), next.rules))(t)
 			next.check(t, l, -1)
@@ -242,7 +242,7 @@ func TestRespellAtOnceAndCutOff(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openOn(t, db)
-		c := newCourse(rand.New(rand.NewPCG(9, 9)), 3, 100)
+		c := newProgress(rand.New(rand.NewPCG(9, 9)), 3, 100)
 		l.call(t, c.names...)
 		for cut := range 5 {
 			ctx, cancel := context.WithCancel(t.Context())

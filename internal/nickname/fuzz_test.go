@@ -23,7 +23,7 @@ func FuzzWords(f *testing.F) {
 	f.Add("ß\nｓｓ\nрусский\n", "STRASSE")
 	f.Add("*ll*\n1l\n@@a\n||\n", "IlI")
 	f.Add("一一\n+丿一\n士士\n", "士一士")
-	f.Fuzz(func(t *testing.T, list, wish string) {
+	f.Fuzz(func(t *testing.T, list, requested string) {
 		w, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}})
 		if err != nil {
 			if w != nil || !strings.Contains(err.Error(), "own: ") {
@@ -39,13 +39,13 @@ func FuzzWords(f *testing.F) {
 				t.Fatalf("%q of %q is taken as a name", n.Display, list)
 			}
 		}
-		n, err := nickname.Parse(wish)
+		n, err := nickname.Parse(requested)
 		if err != nil {
 			return
 		}
 		refused := w.Refuse(n)
 		if refused != nil && (!errors.Is(refused, nickname.ErrInvalid) || !errors.Is(refused, nickname.ErrWord)) {
-			t.Fatalf("%q: %v", wish, refused)
+			t.Fatalf("%q: %v", requested, refused)
 		}
 		if title := w.RefuseLine(n.Display); (title == nil) != (refused == nil) {
 			t.Fatalf("%q is refused as a name: %v, as a title: %v", n.Display, refused, title)
@@ -70,13 +70,13 @@ func FuzzSkeleton(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for how, other := range map[string]string{
+		for change, other := range map[string]string{
 			"composed": norm.NFC.String(name.Display), "apart": norm.NFD.String(name.Display),
 			"in capitals": cases.Upper(language.Und).String(name.Display), "in small letters": cases.Lower(language.Und).String(name.Display),
 		} {
 			twin, err := nickname.Parse(other)
 			if err == nil && twin.Skeleton != name.Skeleton {
-				t.Fatalf("%q has %q, %s it is %q and has %q", name.Display, name.Skeleton, how, other, twin.Skeleton)
+				t.Fatalf("%q has %q, %s it is %q and has %q", name.Display, name.Skeleton, change, other, twin.Skeleton)
 			}
 		}
 	})

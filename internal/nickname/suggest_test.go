@@ -62,8 +62,8 @@ func TestSuggestKeepsTheRequestedName(t *testing.T) {
 func TestSuggestIsAlwaysValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		wish := nickname.Name{Display: rapid.String().Draw(t, "wish")}
-		checkSuggestion(t, wish)
+		requested := nickname.Name{Display: rapid.String().Draw(t, "wish")}
+		checkSuggestion(t, requested)
 	})
 }
 

@@ -47,9 +47,9 @@ func (o *fakeReference) read(ctx context.Context) (int64, error) {
 		return 0, ctx.Err()
 	}
 	time.Sleep(there)
-	told := o.now()
+	answered := o.now()
 	time.Sleep(back)
-	return told, nil
+	return answered, nil
 }
 
 // storeRecord stores the record like clock_record.lua.

@@ -84,12 +84,12 @@ func TestOffsetIsWithinItsUncertainty(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		start := rapid.Int64Range(0, 2e18).Draw(r, "start")
 		ppm := rapid.Int64Range(-1e6/driftDivisor, 1e6/driftDivisor).Draw(r, "ppm")
-		truth := func(local int64) int64 { return start + local + local*ppm/1e6 }
+		actual := func(local int64) int64 { return start + local + local*ppm/1e6 }
 		f, local := readingFilter{}, int64(0)
 		for range rapid.IntRange(1, 3*filterSize).Draw(r, "readings") {
 			one := reading{sent: local}
 			local += delays.Draw(r, "there")
-			one.refTime = truth(local) / resolution * resolution
+			one.refTime = actual(local) / resolution * resolution
 			local += delays.Draw(r, "back")
 			one.received = local
 			for _, old := range f.readings {
@@ -99,7 +99,7 @@ func TestOffsetIsWithinItsUncertainty(t *testing.T) {
 			}
 			best := f.add(one)
 			later := local + rapid.Int64Range(0, 60e9).Draw(r, "later")
-			off := later + best.offset() - truth(later)
+			off := later + best.offset() - actual(later)
 			if bound := best.uncertainty(later) + 2; max(off, -off) > bound {
 				r.Fatalf("off by %d, said %d", off, bound)
 			}

@@ -62,11 +62,11 @@ func TestClockAgreesWithItsServer(t *testing.T) {
 func checkBetween(t *testing.T, c *redisx.Clock, read func() int64) {
 	t.Helper()
 	slack, before := c.Slack(), c.Now()
-	told := read()
+	answered := read()
 	after := c.Now()
 	slack = max(slack, c.Slack())
-	if told < before-slack || told > after+slack {
-		t.Errorf("%d is not between %d and %d, give or take %d", told, before, after, slack)
+	if answered < before-slack || answered > after+slack {
+		t.Errorf("%d is not between %d and %d, give or take %d", answered, before, after, slack)
 	}
 }
 

@@ -111,8 +111,8 @@ func TestMessagesComeInOrder(t *testing.T) {
 		if b.misses() != 1 {
 			t.Errorf("missed %d times, want once, at the first subscription", b.misses())
 		}
-		if heard := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "delivered"); heard != n {
-			t.Errorf("%v were heard", heard)
+		if received := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "delivered"); received != n {
+			t.Errorf("%v were heard", received)
 		}
 		if received := metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word"); received != n {
 			t.Errorf("%v were received", received)
@@ -166,8 +166,8 @@ func TestSendToMany(t *testing.T) {
 				return metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "other") == 1
 			})
 		}
-		if unheard := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "no_subscriber"); unheard != 2 {
-			t.Errorf("%v were not heard, want 2", unheard)
+		if lost := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "no_subscriber"); lost != 2 {
+			t.Errorf("%v were not heard, want 2", lost)
 		}
 	})
 }

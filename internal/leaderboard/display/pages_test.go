@@ -90,10 +90,10 @@ func TestACallerThatGivesUpDisturbsNoOther(t *testing.T) {
 		h.slow = time.Second
 		d := h.Show()
 		var group sync.WaitGroup
-		for i, patience := range []time.Duration{time.Millisecond, time.Minute, 10 * time.Millisecond} {
+		for i, timeout := range []time.Duration{time.Millisecond, time.Minute, 10 * time.Millisecond} {
 			group.Go(func() {
 				time.Sleep(time.Duration(i)) // the first reads
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
 				defer cancel()
 				_, err := d.Page(ctx, "demo", leaderboard.Query{})
 				if want := map[int]error{2: context.DeadlineExceeded}[i]; !errors.Is(err, want) {

@@ -23,7 +23,7 @@ func (s *storeFixture) states(t *testing.T) (served, building lb.State) {
 	return served, building
 }
 
-func TestACopyIsBuiltBesideTheServedOne(t *testing.T) {
+func TestACopyIsBuiltWhileAnotherIsServed(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *storeFixture) {
 		if served, building := s.states(t); served.ID != "" || building.ID != "" {
 			t.Fatalf("served %+v, building %+v of nothing", served, building)
