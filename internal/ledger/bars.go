@@ -115,10 +115,10 @@ func (c *change) save(ctx context.Context, b identity.Revocation) error {
 	return err
 }
 
-// SetBar bars a player, a token or a subject's tokens, in place of a former bar of
-// that kind and id. A guest and its account are barred both, whichever is named;
-// what it gives is the bar of the player. Tokens of a subject are all that are
-// taken now unless an instant is given; the device of a guest is detached with them.
+// SetBar bans a player, or revokes a token or a subject's tokens. It replaces a former
+// one of that kind and id. It applies to a guest and the linked account, whichever is
+// named, and returns the one of the player. Without an instant, revoking a subject
+// revokes all tokens that are valid now. It also detaches the guest's device.
 func (l *Ledger) SetBar(ctx context.Context, b identity.Revocation) (identity.Revocation, error) {
 	err := l.inChange(ctx, func(c *change) error {
 		if b.Kind == identity.KindSubject {
@@ -140,8 +140,9 @@ func (l *Ledger) SetBar(ctx context.Context, b identity.Revocation) (identity.Re
 	return b, nil
 }
 
-// wholeSecond is an instant, or by default one that is after the issue of every token
-// that is taken now, or the second that begins next: tokens are issued at whole ones.
+// wholeSecond returns the next whole second at or after an instant, because tokens are
+// issued at whole seconds. The default instant is later than the issue of every token
+// that is valid now.
 func wholeSecond(instant, now int64) int64 {
 	if instant == 0 {
 		instant = now + identity.Leeway.Milliseconds() + 1
@@ -149,8 +150,8 @@ func wholeSecond(instant, now int64) int64 {
 	return (instant + 999) / 1000 * 1000
 }
 
-// eachSubject does something for each id that a bar is of, with a revision of its own:
-// for an account that is tied to a guest and then for the guest, else for one.
+// eachSubject calls apply for each subject of a ban, with a revision for each. These are
+// the linked account and the guest, or one subject.
 func (c *change) eachSubject(ctx context.Context, l *Ledger, b identity.Revocation, apply func(id string) error) error {
 	ids := []string{b.ID}
 	if b.Kind != identity.KindToken {
@@ -172,8 +173,7 @@ func (c *change) eachSubject(ctx context.Context, l *Ledger, b identity.Revocati
 	return nil
 }
 
-// subjectsOf are the subjects that speak for whom one of them does; the player's
-// own id is the last.
+// subjectsOf returns the subjects of a player, the player's own id last.
 func (c *change) subjectsOf(ctx context.Context, l *Ledger, game, id string) ([]string, error) {
 	player, found, err := l.accountPlayer(ctx, c.tx, game, id)
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *change) subjectsOf(ctx context.Context, l *Ledger, game, id string) ([]
 	return []string{account, id}, nil
 }
 
-// accountOf is the account that is tied to a guest, "" for none.
+// accountOf returns the account that is linked to a guest, or "".
 func (c *change) accountOf(ctx context.Context, game, player string) (account string, err error) {
 	err = c.tx.QueryRowContext(ctx, selectLinkedAccount, game, player).Scan(&account)
 	if errors.Is(err, sql.ErrNoRows) || account == player {

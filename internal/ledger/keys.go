@@ -11,8 +11,8 @@ import (
 
 const selectKeys = `SELECT id, alg, secret, created_at FROM keys WHERE game = $1 ORDER BY number`
 
-// Keys gives the keys of a game that the ledger keeps, oldest first; game ""
-// holds the server's own.
+// Keys returns the stored keys of a game, oldest first. Game "" has the server's own
+// keys.
 func (l *Ledger) Keys(ctx context.Context, game string) ([]identity.Key, error) {
 	var keys []identity.Key
 	err := scanAll(func(rows *sql.Rows) error {
@@ -31,8 +31,8 @@ const insertFirstKey = `
 INSERT INTO keys (game, number, id, alg, secret, created_at) VALUES ($1, 1, $2, $3, $4, {now})
 ON CONFLICT DO NOTHING`
 
-// AddKeyIfNone keeps the key if the game has none. Of several processes that do
-// so at once one wins; all read the same keys afterwards.
+// AddKeyIfNone stores the key if the game has none. If several processes call it
+// together, one wins, and all read the same keys afterwards.
 func (l *Ledger) AddKeyIfNone(ctx context.Context, game string, k identity.Key) error {
 	if _, err := l.exec(ctx, insertFirstKey, game, k.ID, k.Alg, k.Secret); err != nil {
 		return fmt.Errorf("ledger: add a key: %w", err)
@@ -50,7 +50,7 @@ const (
 	selectSettled = `SELECT EXISTS (SELECT 1 FROM keys WHERE game = $1 AND created_at <= $2)`
 )
 
-// AddKey keeps one more key. identity.ErrTooManyKeys beyond 16 of a game.
+// AddKey stores one more key. The error is identity.ErrManyKeys above 16 per game.
 func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error {
 	err := l.inChange(ctx, func(c *change) error {
 		var count, last int64
@@ -72,8 +72,9 @@ func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error 
 	return nil
 }
 
-// RetireKey forgets a key. identity.ErrNoKey, or identity.ErrKeyInUse where none
-// would be left that has been kept for settleIn ms: nodes may not know it yet.
+// RetireKey deletes a key. The error is identity.ErrNoKey if there is none. It is
+// identity.ErrKeyInUse if no other key is older than settleIn ms, because nodes may not
+// know the others yet.
 func (l *Ledger) RetireKey(ctx context.Context, game, id string, settleIn int64) error {
 	err := l.inChange(ctx, func(c *change) error {
 		done, err := c.tx.ExecContext(ctx, deleteKey, game, id)

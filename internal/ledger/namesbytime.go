@@ -10,8 +10,8 @@ import (
 
 var _ identity.NameSource = (*Ledger)(nil)
 
-// namePage is how many names one statement reads: a reader of all holds up
-// nothing that cleans up behind writers.
+// namePage is how many names one statement reads. Small statements do not delay the
+// clean-up of old row versions.
 const namePage = 10_000
 
 const selectNamedBetween = `
@@ -24,7 +24,7 @@ ORDER BY named_at, game, skeleton LIMIT $5`
 // Skeletons that are all reckoned anew by newer rules keep their instants, as
 // views of the former rules are worth nothing; see Respell.
 func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error {
-	at, game, skeleton := from, "", "" // which come before all: no game is called so
+	at, game, skeleton := from, "", "" // before all others: no game has an empty name
 	for {
 		n := 0
 		err := scanAll(func(rows *sql.Rows) error {
@@ -47,8 +47,8 @@ func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, f func(game, 
 const selectSkeletons = `
 SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton LIMIT $3`
 
-// EachSkeleton calls f for the skeleton of every nickname of a game, but for
-// those that change meanwhile: they may be left out, or be there by both names.
+// EachSkeleton calls f for the skeleton of every nickname of a game. Nicknames that
+// change during the call may be missing, or appear with both skeletons.
 func (l *Ledger) EachSkeleton(ctx context.Context, game string, f func(skeleton string)) error {
 	last := ""
 	for {
@@ -72,8 +72,8 @@ func (l *Ledger) EachSkeleton(ctx context.Context, game string, f func(skeleton 
 
 const countNames = `SELECT COUNT(*) FROM players WHERE game = $1`
 
-// CountNames is how many players, and so nicknames, a game has. It reads an index
-// of all of them.
+// CountNames returns the number of players of a game, which is the number of nicknames.
+// It reads a whole index.
 func (l *Ledger) CountNames(ctx context.Context, game string) (n int64, err error) {
 	if err = l.read.QueryRowContext(ctx, countNames, game).Scan(&n); err != nil {
 		return 0, fmt.Errorf("ledger: count names: %w", err)
@@ -81,7 +81,7 @@ func (l *Ledger) CountNames(ctx context.Context, game string) (n int64, err erro
 	return n, nil
 }
 
-// Clock is the database's, epoch ms.
+// Clock returns the database's time, epoch ms.
 func (l *Ledger) Clock(ctx context.Context) (now int64, err error) {
 	if err = l.read.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
 		return 0, fmt.Errorf("ledger: clock: %w", err)

@@ -10,10 +10,10 @@ import (
 	"laststand/internal/nickname"
 )
 
-// skeletonPage is how many names Respell takes at a time.
+// skeletonPage is how many names one step of MigrateSkeletons changes.
 const skeletonPage = 500
 
-// skeletonRules is what skeletons are reckoned by.
+// skeletonRules are rules by which skeletons are computed.
 type skeletonRules struct {
 	rules    int64
 	skeleton func(nickname string) (string, error)
@@ -27,18 +27,17 @@ func currentRules() skeletonRules {
 	}, skeletonPage}
 }
 
-// Respell brings the skeletons of all players up to the rules for nicknames that
-// this program has, and gives how many names have none of their own any more,
-// by game: by the new rules an older name counts as the same. These stay with
-// their owners, who can take another. It goes by pages, each for good once it is
-// committed; it may be ended anywhere and run by several nodes at once, and is
-// cheap when nothing has changed. Names claimed meanwhile by programs of other
-// rules are taken up the next time, as claimed then: views that follow names by
-// their instants have to hear of them. Rules older than the ledger's change
-// nothing: identity.ErrOldRules.
+// MigrateSkeletons updates the skeletons of all players to this program's rules for
+// nicknames. It returns, by game, how many names lost their own skeleton, because an
+// older name has the same one by the new rules. These names stay with their owners, who
+// can choose another. MigrateSkeletons works in pages, each a transaction. It may stop
+// at any point, several nodes may run it, and it is cheap if nothing has changed.
 //
-// From the first page on no claim holds that is spelt by older rules, and each
-// page waits for the claims under way, and they for it.
+// Names that programs with other rules claim at the same time are updated by the next
+// call, with a new time, so that views that follow names by time notice them. If the
+// ledger has newer rules, MigrateSkeletons changes nothing and returns
+// identity.ErrOldRules. From the first page on, claims by older rules fail. Each page
+// waits for running claims.
 func (l *Ledger) MigrateSkeletons(ctx context.Context) (map[string]int, error) {
 	return l.migrateSkeletons(ctx, currentRules())
 }
@@ -48,7 +47,7 @@ func (l *Ledger) migrateSkeletons(ctx context.Context, by skeletonRules) (map[st
 	more, isFirst, tries := true, true, 0
 	for more {
 		p, err := l.migratePage(ctx, by, isFirst)
-		if tries < 5 && ctx.Err() == nil && (breaksUnique(err) || Unavailable(err)) { // somebody claimed a name meanwhile, or settles
+		if tries < 5 && ctx.Err() == nil && (breaksUnique(err) || Unavailable(err)) { // a name was claimed at the same time, or the database is busy
 			tries++
 			continue
 		}
@@ -63,8 +62,8 @@ func (l *Ledger) migrateSkeletons(ctx context.Context, by skeletonRules) (map[st
 	return lost, nil
 }
 
-// skeletonOverlap is how far back names are taken up again, in ms: they commit out
-// of the order of their instants.
+// skeletonOverlap is how far back names are read again, in ms, because claims are not
+// committed in order of time.
 const skeletonOverlap = 60_000
 
 const (
@@ -87,8 +86,8 @@ UPDATE players SET skeleton = v.skeleton, named_at = {now}
 FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = v.had`
 )
 
-// migratePage takes the next names, under the lock on how far they are; the last
-// ones again where that is wanted.
+// migratePage updates the next names, under the lock on the progress. If wanted, it
+// repeats the last ones.
 func (l *Ledger) migratePage(ctx context.Context, by skeletonRules, isFirst bool) (p skeletonBatch, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, l.lockSpelling); err != nil {
@@ -125,7 +124,7 @@ func (l *Ledger) migratePage(ctx context.Context, by skeletonRules, isFirst bool
 	return p, err
 }
 
-// skeletonBatch is some names in the order of their claims.
+// skeletonBatch holds names in the order of their claims.
 type skeletonBatch struct {
 	isRepeat    bool // all names were respelt once: what comes now was claimed since
 	update      string
@@ -152,15 +151,15 @@ func (p *skeletonBatch) migrate(ctx context.Context, tx *sql.Tx, b bulk, by skel
 	return p.write(ctx, b)
 }
 
-// namedPlayer is a player with the skeleton that the ledger has and the one that it
-// is to have.
+// namedPlayer is a player with the current and the wanted skeleton.
 type namedPlayer struct {
 	game, id        string
 	current, wanted string
 	namedAt         int64
 }
 
-// skeletonHolder is who has a skeleton; waits are those whose turn is still to come.
+// skeletonHolder is the player who has a skeleton. isPending means that the player comes
+// later.
 type skeletonHolder struct {
 	id        string
 	isPending bool
@@ -168,9 +167,8 @@ type skeletonHolder struct {
 
 type skeletonChange struct{ game, id, former, skeleton string }
 
-// Marks before the id of a player who has no skeleton of their own, for good or
-// until it is their turn. No name can be claimed by such a skeleton: it holds a
-// control character.
+// Marks before the id of a player without a skeleton, for good or until the player is
+// updated. No name has such a skeleton, because it contains a control character.
 const (
 	lostMark  = "\x01"
 	movedMark = "\x02"
@@ -186,14 +184,14 @@ func (p *skeletonBatch) read(ctx context.Context, tx *sql.Tx, by skeletonRules) 
 		p.lastNamedAt, p.last = n.namedAt, gameText{n.game, n.id}
 		var err error
 		if n.wanted, err = by.skeleton(name); err != nil {
-			n.wanted = lostMark + n.id // no name by the rules in force
+			n.wanted = lostMark + n.id // invalid by the current rules
 		}
 		p.names = append(p.names, n)
 		return nil
 	})(tx.QueryContext(ctx, selectNextNames, p.lastNamedAt, p.last.game, p.last.text, by.page))
 }
 
-// readHolders reads who has what is wanted, seen from the first who wants it.
+// readHolders reads the holders of the wanted skeletons.
 func (p *skeletonBatch) readHolders(ctx context.Context, b bulk) error {
 	var wanted [][]any
 	seen := map[gameText]bool{}
@@ -213,7 +211,7 @@ func (p *skeletonBatch) readHolders(ctx context.Context, b bulk) error {
 	})
 }
 
-// decide gives each name the skeleton that it wants, unless an older one has it.
+// decide gives each name the skeleton that it wants, unless an older name has it.
 func (p *skeletonBatch) decide() {
 	for i := range p.names {
 		n := &p.names[i]
@@ -232,7 +230,7 @@ func (p *skeletonBatch) decide() {
 		if strings.HasPrefix(n.wanted, lostMark) && !hasLost {
 			p.lostNames[n.game]++
 		}
-		if has := (gameText{n.game, n.current}); p.holders[has].id == n.id { // somebody further on wants it
+		if has := (gameText{n.game, n.current}); p.holders[has].id == n.id { // a later name wants it
 			p.freeSkeleton(n.id, has)
 			delete(p.holders, has)
 		}
@@ -240,8 +238,7 @@ func (p *skeletonBatch) decide() {
 	}
 }
 
-// freeSkeleton takes a skeleton from a player who is to get another, or whose turn is
-// still to come.
+// freeSkeleton takes a skeleton from a player who will get another one, now or later.
 func (p *skeletonBatch) freeSkeleton(id string, has gameText) {
 	moved := movedMark + id
 	p.freed = append(p.freed, skeletonChange{has.game, id, has.text, moved})
@@ -252,8 +249,8 @@ func (p *skeletonBatch) freeSkeleton(id string, has gameText) {
 	}
 }
 
-// write first frees what others on the page are to have. A player who has been
-// renamed meanwhile is left alone: their turn comes with the new name.
+// write first frees the skeletons that others of the batch get. It skips players who
+// were renamed at the same time: their new names come later.
 func (p *skeletonBatch) write(ctx context.Context, b bulk) error {
 	var given []skeletonChange
 	for _, n := range p.names {
