@@ -95,7 +95,7 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 func TestDocumentsAreShort(t *testing.T) {
 	t.Parallel()
 	const (
-		maxWords         = 23_000
+		maxWords         = 20_000
 		maxReadmeWords   = 900
 		maxReadmeLines   = 110
 		maxDecisionWords = 400
