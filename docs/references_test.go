@@ -1,6 +1,8 @@
 package docs_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,5 +95,26 @@ func TestUnknownMetricsAndCommandsAreFound(t *testing.T) {
 		"```sh\nserver acts list\n./server token\n$(server bars\n```\n"
 	if got := strings.Join(unknownCommands(text, commands), ", "); got != "tasks lines, bars, acts list" {
 		t.Errorf("unknown commands are %q", got)
+	}
+}
+
+var packageName = regexp.MustCompile("`([a-z0-9]+(?:/[a-z0-9]+)*)`")
+
+// The table of packages in ARCHITECTURE.md must name folders that exist.
+func TestArchitectureNamesExistingPackages(t *testing.T) {
+	t.Parallel()
+	_, table, found := strings.Cut(documents(t)["docs/ARCHITECTURE.md"], "| topic | packages under `internal` |")
+	table, _, closed := strings.Cut(table, "\n\n")
+	if !found || !closed {
+		t.Fatal("ARCHITECTURE.md has no table of packages")
+	}
+	names := packageName.FindAllStringSubmatch(table, -1)
+	if len(names) < 20 {
+		t.Errorf("the table names %d packages, want at least 20", len(names))
+	}
+	for _, m := range names {
+		if info, err := os.Stat(filepath.Join("../internal", filepath.FromSlash(m[1]))); err != nil || !info.IsDir() {
+			t.Errorf("ARCHITECTURE.md names the package %s, which does not exist", m[1])
+		}
 	}
 }
