@@ -17,8 +17,8 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/limit"
-	"laststand/internal/lobby"
 	"laststand/internal/loadshed"
+	"laststand/internal/lobby"
 	"laststand/internal/protocol"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/limit"
-	"laststand/internal/match"
 	"laststand/internal/loadshed"
+	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
 

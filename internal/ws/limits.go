@@ -19,9 +19,9 @@ type Limits struct {
 	MessageCap      *limit.Cap // refuses a message that the session's bucket does not hold
 
 	CodeAttempts *limit.FailureLimiter // of arenas; nil for any number
-	Hellos       *limit.Rule    // of an address; nil for any number
-	HellosInAll  *limit.Rule    // of the node; nil for any number
-	Replays      *limit.Rule    // KiB of long replays of an address, counted by this node alone; nil for any number
+	Hellos       *limit.Rule           // of an address; nil for any number
+	HellosInAll  *limit.Rule           // of the node; nil for any number
+	Replays      *limit.Rule           // KiB of long replays of an address, counted by this node alone; nil for any number
 
 	EarlyForfeits *limit.ActionLimit // duels that a player leaves before a question was closed; nil for any number
 	Matches       *limit.ActionLimit // duels and arenas that a player has joined; nil for any number
@@ -84,4 +84,6 @@ func (l *Limits) checkResume(ctx context.Context, playing bool) error {
 
 // chargeForgedResume charges a resume with an invalid token to new hellos. It never
 // leaves the bucket negative, so that a flood of them leaves room for new hellos.
-func (l *Limits) chargeForgedResume(ctx context.Context) { l.HellosInAll.TakeIfAvailable(ctx, newHelloKey) }
+func (l *Limits) chargeForgedResume(ctx context.Context) {
+	l.HellosInAll.TakeIfAvailable(ctx, newHelloKey)
+}

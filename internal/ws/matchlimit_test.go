@@ -15,7 +15,7 @@ func matchesADay(each, from int) func(*Config, *lobby.Duel) {
 	return func(c *Config, _ *lobby.Duel) {
 		rules := limit.New(limit.Config{})
 		c.Limits.Matches = &limit.ActionLimit{
-			PerPlayer: rules.Rule(limit.RuleConfig{Name: "each", Subject: "matches", Limit: each, Per: 24 * time.Hour}),
+			PerPlayer:  rules.Rule(limit.RuleConfig{Name: "each", Subject: "matches", Limit: each, Per: 24 * time.Hour}),
 			PerAddress: rules.Rule(limit.RuleConfig{Name: "from", Subject: "matches", Limit: from, Per: 24 * time.Hour}),
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 
 	"laststand/internal/identity"
-	"laststand/internal/match"
 	"laststand/internal/loadshed"
+	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
 
@@ -32,12 +32,12 @@ type DuelLimit interface {
 // unlimited is the LoadShedder and the DuelLimit of a node without them.
 type unlimited struct{}
 
-func (unlimited) ShouldShed(loadshed.Kind) bool  { return false }
-func (unlimited) Check(loadshed.Kind) error  { return nil }
+func (unlimited) ShouldShed(loadshed.Kind) bool    { return false }
+func (unlimited) Check(loadshed.Kind) error        { return nil }
 func (unlimited) AwaitHello(context.Context) error { return nil }
-func (unlimited) Acquire() error                { return nil }
-func (unlimited) Add()                     {}
-func (unlimited) Release()                      {}
+func (unlimited) Acquire() error                   { return nil }
+func (unlimited) Add()                             {}
+func (unlimited) Release()                         {}
 
 // awaitAdmission makes a new player wait for admission, or returns the refusal. A
 // player in a match is never refused. No hello waits any more after a drain has closed

@@ -7,9 +7,9 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/limit"
+	"laststand/internal/loadshed"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
-	"laststand/internal/loadshed"
 	"laststand/internal/protocol"
 )
 
