@@ -9,16 +9,16 @@ import (
 	"laststand/loadtest/player"
 )
 
-// abandonDuels stand still where their names say.
+// abandonDuels are duels that stop in the phase that their game is named after.
 var abandonDuels = map[string]duel{
 	"demo":      {Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50},
 	"countdown": {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 60_000, RevealMS: 50},
 	"reveal":    {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 60_000},
 }
 
-// Redis is emptied, or dies and comes back empty, over matches in every phase,
-// and over an arena's lobby: all end as abandoned with the next number, nothing
-// of them is settled, and their players may play again at once.
+// Redis loses all its data during matches in every phase, and while players are in an arena's
+// lobby. All matches end as abandoned with the next number. The server settles none of them,
+// and their players may play again at once.
 func TestRedisIsEmptied(t *testing.T) {
 	t.Parallel()
 	for failure, empty := range map[string]func(*testing.T, *testenv.Server){
@@ -59,8 +59,8 @@ func TestRedisIsEmptied(t *testing.T) {
 	}
 }
 
-// duelsInEveryPhase are duels of players at two nodes: in the countdown, in a
-// question that one has answered, and in a reveal.
+// duelsInEveryPhase starts duels between players of two nodes. They stop in the countdown, in a
+// question that one player has answered, and in a reveal.
 func duelsInEveryPhase(t *testing.T, first, second string) map[string]duelPair {
 	t.Helper()
 	duels := map[string]duelPair{}
@@ -79,7 +79,7 @@ func duelsInEveryPhase(t *testing.T, first, second string) map[string]duelPair {
 	return duels
 }
 
-// waitForAbandoned waits until the match ends as such, with the next number.
+// waitForAbandoned waits until the match ends as abandoned, with the next number.
 func (c *matchClient) waitForAbandoned(t *testing.T) {
 	t.Helper()
 	c.readUntil(t, "the end", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
@@ -88,7 +88,7 @@ func (c *matchClient) waitForAbandoned(t *testing.T) {
 	}
 }
 
-// waitForAbandonedLobby waits until the arena ends in whose lobby somebody is.
+// waitForAbandonedLobby waits until the arena whose lobby the client is in ends.
 func (c *matchClient) waitForAbandonedLobby(t *testing.T) {
 	t.Helper()
 	var end protocol.ArenaEnd
@@ -98,8 +98,7 @@ func (c *matchClient) waitForAbandonedLobby(t *testing.T) {
 	}
 }
 
-// openLobby makes an arena that has not begun, with its host at the one node and
-// a player at the other.
+// openLobby makes an arena that has not begun. Its host is at one node, a player at the other.
 func openLobby(t *testing.T, first, second string) (host, waiting *matchClient) {
 	t.Helper()
 	host, waiting = newDuelClient(t, first, "demo"), newDuelClient(t, second, "demo")

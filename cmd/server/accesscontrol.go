@@ -131,7 +131,7 @@ func (a accessControl) ResetDevice(ctx context.Context, game, id string) (player
 	return a.identity.ResetDevice(ctx, game, id)
 }
 
-// Untie implements ops.Players.
+// UnlinkAccount implements ops.Players.
 func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
 	if account, err = a.Ledger.UnlinkAccount(ctx, game, id); err == nil {
 		a.publish(ctx)
@@ -173,8 +173,8 @@ func (a accessControl) leave(ctx context.Context, game, player string) error {
 	return a.engine.Leave(ctx, playing.Match, player)
 }
 
-// Tie implements httpapi.Accounts. It refuses an account whose own player is in a match: the
-// result would belong to nobody.
+// LinkAccount implements httpapi.Accounts. It refuses an account whose own player is in a
+// match, because the result of that match would have no owner.
 func (a accessControl) LinkAccount(ctx context.Context, t identity.LinkRequest) (string, error) {
 	account, err := a.identity.VerifyAccount(ctx, t)
 	if err != nil {
@@ -212,7 +212,7 @@ func (a accessControl) allSettled(ctx context.Context, game, player string) erro
 	return err
 }
 
-// KeysOf implements ops.Keys.
+// ListKeys implements ops.Keys.
 func (a accessControl) ListKeys(game string) []identity.KeyInfo { return a.identity.ListKeys(game) }
 
 // RotateKey implements ops.Keys.

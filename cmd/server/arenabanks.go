@@ -29,8 +29,8 @@ func (b arenaBanks) Pick(game, name string, ids []string, host bool) ([]quiz.Dra
 	return questions, err
 }
 
-// pool is one bank of a game, or all of them where the name is "": of those that
-// hosts keep for themselves none, but for a host.
+// pool returns a bank of a game, or all banks together if the name is "". Banks that are
+// reserved for hosts are included only if host is set.
 func (b arenaBanks) pool(game, name string, host bool) *bank.Pool {
 	p, known := (*b.pools.Load())[game]
 	switch {

@@ -8,9 +8,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A host, two companies and a big screen in a buzzer arena: who is wrong is
-// shut out, who is first takes the question, and one question is taken by
-// nobody.
+// A host, two companies and a big screen are in a buzzer arena. A wrong answer locks its
+// company out, the first right answer wins the question, and one question has no winner.
 func TestAnArenaIsHostedAndPlayed(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
@@ -57,8 +56,8 @@ func TestAnArenaIsHostedAndPlayed(t *testing.T) {
 	red.waitForVisible(".board-empty") // an arena that is not ranked counts for no board
 }
 
-// Of three in a survival arena one goes out and watches on, then another, and
-// one is left.
+// Three players are in a survival arena. One is eliminated and keeps watching, then another,
+// and the third remains.
 func TestSurvivalOnThePage(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
@@ -104,9 +103,8 @@ func TestSurvivalOnThePage(t *testing.T) {
 	}
 }
 
-// Tabs that are reloaded, in the lobby and at every turn of a match, go on where
-// they were; so does who turns to another page and comes back, and who opens a
-// second tab and returns to the first.
+// Tabs that are reloaded continue, in the lobby and in every phase of a match. So do tabs that
+// go to another page and back, and tabs that their user leaves for a second tab.
 func TestAReloadedTabGoesOn(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
@@ -155,8 +153,7 @@ func TestAReloadedTabGoesOn(t *testing.T) {
 	h.waitForEnd("over", "Ann is the last one standing")
 }
 
-// reloadInLobby reloads the tabs in the lobby, and has bob turn to another
-// page in between.
+// reloadInLobby reloads the tabs in the lobby. In between, bob goes to another page.
 func reloadInLobby(n *testNode, h hostedArena, ann, bob *tab) {
 	h.Helper()
 	for _, p := range []*tab{h.tab, ann, bob} {

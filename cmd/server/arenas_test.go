@@ -12,7 +12,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// fastArenas is a configuration for arenas that do not wait for anybody.
+// fastArenas is a configuration for arenas without long pauses.
 const fastArenas = `
 games:
   demo:
@@ -21,8 +21,8 @@ games:
 limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `
 
-// onEachCluster runs a test on one embedded node, and on three nodes over a cluster
-// and PostgreSQL.
+// onEachCluster runs a test on one embedded node, and on three nodes that share a cluster and
+// PostgreSQL.
 func onEachCluster(t *testing.T, f func(t *testing.T, urls []string, token func(role, sub string) string)) {
 	t.Helper()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -41,7 +41,7 @@ func onEachCluster(t *testing.T, f func(t *testing.T, urls []string, token func(
 	})
 }
 
-// mintToken has the command line print a token.
+// mintToken returns a token that the command line prints.
 func mintToken(t *testing.T, flags cli, role, sub string) string {
 	t.Helper()
 	args := []string{"token", "--config=" + flags.Config, "--data=" + *flags.Data, "--database=" + *flags.Database,
@@ -67,8 +67,8 @@ func newGuests(t *testing.T, urls []string, n int) []player.Guest {
 	return guests
 }
 
-// TestBuzzerOverNodes has two teams on several nodes race: every question has
-// one first at most, everybody is told the same, and the ledger says it too.
+// TestBuzzerOverNodes lets two teams on several nodes race. Every question has at most one
+// winner, and the server tells all players the same. The ledger agrees.
 func TestBuzzerOverNodes(t *testing.T) {
 	t.Parallel()
 	onEachCluster(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
@@ -83,7 +83,7 @@ func TestBuzzerOverNodes(t *testing.T) {
 		for i, g := range newGuests(t, urls, players) {
 			c := joinArena(t, urls[(i+1)%len(urls)], g, protocol.ArenaJoin{Code: made.Code})
 			c.key, c.waitForSettled = key, true
-			c.plan = func(q int) (right, silent bool) { return q != 2 && (i+q)%3 != 0, false } // nobody knows question 2
+			c.plan = func(q int) (right, silent bool) { return q != 2 && (i+q)%3 != 0, false } // no player knows question 2
 			all = append(all, c)
 		}
 		watcher, err := player.NewGuest(t.Context(), urls[0], "demo", "")
@@ -145,7 +145,7 @@ func checkBuzzer(t *testing.T, all []*matchClient, questions int) {
 	}
 }
 
-// checkBuzzerKept holds the ledger and the board against what was said.
+// checkBuzzerKept compares the ledger and the board with what the players were told.
 func checkBuzzerKept(t *testing.T, urls []string, all []*matchClient) {
 	t.Helper()
 	var kept struct {
@@ -175,8 +175,8 @@ func checkBuzzerKept(t *testing.T, urls []string, all []*matchClient) {
 	}
 }
 
-// TestSurvivalOfMany has more players than a push names: each is told its own,
-// and who stands last is who should.
+// TestSurvivalOfMany has more players than a push lists. The server tells each player their own
+// result, and the expected player survives last.
 func TestSurvivalOfMany(t *testing.T) {
 	t.Parallel()
 	onEachCluster(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
@@ -190,7 +190,7 @@ func TestSurvivalOfMany(t *testing.T) {
 		for i, g := range newGuests(t, urls, players) {
 			c := joinArena(t, urls[(i+1)%len(urls)], g, protocol.ArenaJoin{Code: made.Code})
 			c.key = key
-			c.plan = func(q int) (right, silent bool) { return q != 1 && q < lastQuestionOf(i), false } // nobody survives question 1: void
+			c.plan = func(q int) (right, silent bool) { return q != 1 && q < lastQuestionOf(i), false } // no player survives question 1: it is void
 			all = append(all, c)
 		}
 		host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
@@ -199,7 +199,8 @@ func TestSurvivalOfMany(t *testing.T) {
 	})
 }
 
-// lastQuestionOf is the question that a player goes out on: the last two meet at 6.
+// lastQuestionOf returns the question that eliminates a player. The last two players meet at
+// question 6.
 func lastQuestionOf(i int) int { return 2 + min(i/12, 4) + i/58 - i/59 }
 
 func checkSurvival(t *testing.T, host *matchClient, players []*matchClient) {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The audit log has what operators do by the admin API and by commands, with the actor
-// and the status.
+// The audit log records what operators do, through the admin API and by commands, with the
+// actor and the status.
 func TestAuditLogOfAdminRequests(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestAuditLogOfAdminRequests(t *testing.T) {
 	}
 }
 
-// fakeAuditEntries has some old audit entries. Its first calls fail.
+// fakeAuditEntries holds some old audit entries. Its first calls fail.
 type fakeAuditEntries struct {
 	mu       sync.Mutex
 	failures int

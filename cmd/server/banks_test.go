@@ -12,7 +12,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// samples are files of each format, with how many of their items are taken.
+// samples are files of each format, with the number of items that import accepts.
 var samples = []struct {
 	file, format   string
 	taken, skipped int
@@ -22,12 +22,12 @@ var samples = []struct {
 
 func sample(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
 
-// ledgerOf are the flags that name a database.
+// ledgerOf returns the flags that name a database.
 func ledgerOf(db testenv.SQL) []string {
 	return []string{"--data=" + db.Dir, "--database=" + db.URL}
 }
 
-// bankCommand runs a command of `server bank` that has to end well.
+// bankCommand runs a command of `server bank` that must succeed.
 func bankCommand(t *testing.T, db testenv.SQL, args ...string) string {
 	t.Helper()
 	code, out, errs := command(append(append([]string{"bank"}, args...), ledgerOf(db)...)...)
@@ -37,8 +37,8 @@ func bankCommand(t *testing.T, db testenv.SQL, args ...string) string {
 	return out
 }
 
-// Each format is imported: found out or named, tried first, taken, and not
-// taken twice; what is skipped is listed by line and reason.
+// The command imports each format, detected or named, first as a dry run. A second import adds
+// nothing. The output lists skipped items by line and reason.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -71,7 +71,7 @@ func TestImport(t *testing.T) {
 	})
 }
 
-// What is exported is imported again with nothing lost, and exported the same.
+// An exported bank can be imported again without a loss, and its second export is identical.
 func TestExportAndImport(t *testing.T) {
 	t.Parallel()
 	db := testenv.SQL{Dir: t.TempDir()}

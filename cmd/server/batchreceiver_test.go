@@ -13,8 +13,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// batchReceiver is the far side of webhooks, a path a game. What is not signed by its
-// key it refuses, and the test fails.
+// batchReceiver receives the webhooks of behaviours, at one path per game. It refuses a message
+// that the game's key did not sign, and fails the test.
 type batchReceiver struct {
 	URL string
 	t   *testing.T
@@ -22,12 +22,12 @@ type batchReceiver struct {
 	mu         sync.Mutex
 	key        string
 	batches    []*receivedBatch
-	retryAfter map[string]int // games that are told to come again in so many seconds
-	release    chan struct{}  // closed: who waits is answered
+	retryAfter map[string]int // seconds of Retry-After that a game gets
+	release    chan struct{}  // closed: waiting requests get their answers
 	pending    int            // requests that are not answered yet
 }
 
-// receivedBatch is a batch as it came, with its tries.
+// receivedBatch is a batch as the receiver got it, with its tries.
 type receivedBatch struct {
 	id, game       string
 	items          []eventq.Behaviour
@@ -61,7 +61,7 @@ func (r *batchReceiver) handle(w http.ResponseWriter, q *http.Request) {
 	}
 	select {
 	case <-release:
-	case <-q.Context().Done(): // the node is dead, or has waited long enough
+	case <-q.Context().Done(): // the node is dead or has timed out
 		return
 	}
 	r.mu.Lock()
@@ -69,7 +69,7 @@ func (r *batchReceiver) handle(w http.ResponseWriter, q *http.Request) {
 	m.itemsByOutcome = true
 }
 
-// record notes a try. Without a message it is not genuine.
+// record records a try. A try without a message is not genuine.
 func (r *batchReceiver) record(game string, p testenv.Posted) (m *receivedBatch, release chan struct{}, retryHeader string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,8 @@ func (r *batchReceiver) findBatch(id string) *receivedBatch {
 	return nil
 }
 
-// decodeItems reads a body, which has to be of a game and of a batch that may be.
+// decodeItems decodes a body. The body must be of the game and have a batch of a permitted
+// size.
 func (r *batchReceiver) decodeItems(game string, body []byte) []eventq.Behaviour {
 	var payload struct {
 		Type string
@@ -121,7 +122,7 @@ func (r *batchReceiver) decodeItems(game string, body []byte) []eventq.Behaviour
 	return payload.Data.Items
 }
 
-// holdResponses keeps everybody waiting for an answer, until what it gives is called.
+// holdResponses delays all answers until the caller calls the returned function.
 func (r *batchReceiver) holdResponses() (pending func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,22 +131,22 @@ func (r *batchReceiver) holdResponses() (pending func()) {
 	return sync.OnceFunc(func() { close(release) })
 }
 
-// refuseGame has tries of a game answered with 429 and Retry-After, in seconds below
-// 10; 0: no more.
+// refuseGame answers the tries of a game with 429 and Retry-After, in seconds below 10. 0 ends
+// that.
 func (r *batchReceiver) refuseGame(game string, seconds int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.retryAfter[game] = seconds
 }
 
-// countPending is how many wait for an answer.
+// countPending returns how many requests wait for an answer.
 func (r *batchReceiver) countPending() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pending
 }
 
-// batchesOf are the messages of a game as they came, retries of one left out.
+// batchesOf returns the messages of a game in the order of their arrival, without retries.
 func (r *batchReceiver) batchesOf(game string) (all []receivedBatch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,8 +160,8 @@ func (r *batchReceiver) batchesOf(game string) (all []receivedBatch) {
 	return all
 }
 
-// itemsByOutcome are the behaviours of a game in messages that were answered with
-// success, and of those that were not.
+// itemsByOutcome returns the behaviours of a game in messages that were answered with success,
+// and those in all other messages.
 func (r *batchReceiver) itemsByOutcome(game string) (accepted, unaccepted []eventq.Behaviour) {
 	for _, m := range r.batchesOf(game) {
 		if m.itemsByOutcome {

@@ -11,8 +11,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Boards are compared with the ledger, built anew beside the ones that are
-// read, and put right by a correction, while the server runs.
+// While the server runs, commands compare boards with the ledger and rebuild them beside the
+// boards that are read. A correction repairs them.
 func TestLeaderboardCommands(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -52,7 +52,7 @@ func TestLeaderboardCommands(t *testing.T) {
 	})
 }
 
-// corruptEntry changes a player's entry on the board of all, as nothing of ours does.
+// corruptEntry changes a player's entry on the board of all, as no part of the server does.
 func corruptEntry(t *testing.T, url, player string) {
 	t.Helper()
 	o, err := redis.ParseURL(url)

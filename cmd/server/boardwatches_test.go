@@ -8,8 +8,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// Many connections that watch as many boards and limits as they may take nothing
-// from a player who watches one.
+// Many connections watch as many boards and limits as they may. A player who watches one board
+// loses nothing by that.
 func TestWatchesOfOthersDoNotEvictAWatch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, unlimited)})

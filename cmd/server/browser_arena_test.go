@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// kindsHosted is for arenas in which nothing goes on unless the host says so.
+// kindsHosted is a configuration for arenas that continue only when the host says so.
 const kindsHosted = `
 games:
   demo:
@@ -42,7 +42,7 @@ func (b browser) hostArena(url, mode string, teams ...string) hostedArena {
 	return hostedArena{p, code, url + "/g/demo/join/" + code + "?guest=new"}
 }
 
-// join joins at an arena's gate; a team is chosen by its first letters.
+// join joins through an arena's gate. It chooses a team by its first letters.
 func (p *tab) join(nickname, team string) *tab {
 	p.Helper()
 	p.waitForVisible(withName("gate"))
@@ -55,7 +55,7 @@ func (p *tab) join(nickname, team string) *tab {
 	return p
 }
 
-// openQuestion opens question q, and gives its kind once all the tabs show it.
+// openQuestion opens question q, and returns its kind when all the tabs show it.
 func (h hostedArena) openQuestion(q int, tabs ...*tab) (kind string) {
 	h.Helper()
 	h.runSteps(chromedp.Click(withMark("next", "act", "open")))
@@ -66,7 +66,7 @@ func (h hostedArena) openQuestion(q int, tabs ...*tab) (kind string) {
 	return kind
 }
 
-// waitForOutcome waits until the page tells how a question went for its player.
+// waitForOutcome waits until the page shows the outcome of a question for its player.
 func (p *tab) waitForOutcome(outcome string) {
 	p.Helper()
 	if got := p.waitForAttribute(withName("result"), "data-outcome"); got != outcome {
@@ -85,7 +85,7 @@ func (p *tab) waitForEnd(outcome, headline string) {
 	}
 }
 
-// countSessions is how many websockets a node says that it has.
+// countSessions returns how many websockets a node reports.
 func (r *testNode) countSessions(t *testing.T) string {
 	t.Helper()
 	answer, err := http.Get(r.ops + "/metrics")

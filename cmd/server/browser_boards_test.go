@@ -31,8 +31,8 @@ func (p *tab) comeOnline(nickname string) {
 	p.waitForVisible(withName("leaderboard"))
 }
 
-// A person turns the pages of a board, looks at every window and at days that
-// are over, and sees the boards change without doing anything.
+// A person turns the pages of a board, looks at every window and at past days, and sees the
+// boards change without any action.
 func TestTheBoardsOnThePage(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
@@ -70,7 +70,7 @@ func TestTheBoardsOnThePage(t *testing.T) {
 	p.browseDays(listing.Day)
 }
 
-// browseDays goes back to a day on which nobody played, and returns.
+// browseDays goes back to a day without matches, and returns.
 func (p *tab) browseDays(today string) {
 	p.Helper()
 	day, err := time.Parse(time.DateOnly, today)

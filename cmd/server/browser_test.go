@@ -12,7 +12,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// rightAnswers of testdata/kinds.csv, by the question's text.
+// rightAnswers are the answers in testdata/kinds.csv, by the question's text.
 var rightAnswers = map[string][]string{
 	"Which planet is the largest?": {"Jupiter"}, "Water boils at 100 °C at sea level.": {"True"},
 	"Which of these numbers are even?": {"Two", "Four"}, "How many sides has a hexagon?": {"6"}, "What is the capital of France?": {"Paris"},
@@ -25,8 +25,8 @@ games:
     duel: {questions: 5, time_limit_ms: 6000, countdown_ms: 500, reveal_ms: 1500, bot_after_ms: 0}
 `
 
-// answer answers a question of a kind, rightly or not, as a person does: with
-// clicks, keys, or by typing.
+// answer answers a question of a kind, right or wrong. It uses clicks, keys or typing, as a
+// person does.
 func (p *tab) answer(kind string, right bool) {
 	p.Helper()
 	known := rightAnswers[p.text(withName("question"))]
@@ -55,7 +55,7 @@ func (p *tab) answer(kind string, right bool) {
 	}
 }
 
-// waitForQuestion waits for question q, and gives its kind.
+// waitForQuestion waits for question q, and returns its kind.
 func (p *tab) waitForQuestion(q int) (kind string) {
 	p.Helper()
 	return p.waitForAttribute(withMark("question", "question", q), "data-kind")
@@ -73,7 +73,7 @@ func playDuel(tabs ...*tab) {
 	}
 }
 
-// checkResult checks what a tab shows of a question that was answered right.
+// checkResult checks the result that a tab shows after a right answer.
 func (p *tab) checkResult(q int) {
 	p.Helper()
 	if outcome := p.waitForAttribute(withName("result"), "data-outcome"); outcome != "right" {
@@ -89,7 +89,7 @@ func (p *tab) checkResult(q int) {
 	p.score = score
 }
 
-// checkEnd waits for the final standing and checks the own part of it.
+// checkEnd waits for the final standing and checks the player's own part of it.
 func (p *tab) checkEnd() (outcome string) {
 	p.Helper()
 	outcome = p.waitForAttribute(withName("final"), "data-outcome")
@@ -129,8 +129,8 @@ func TestAPersonPlaysTheBot(t *testing.T) {
 	p.runSteps(chromedp.Click(withName("home")), chromedp.WaitVisible(chromedp.CSS(".board-empty")))
 }
 
-// Two tabs play each other; both are then on the page's board, in their
-// profiles and in their histories.
+// Two tabs play each other. Then both are on the page's board, in their profiles and in their
+// histories.
 func TestTwoTabsPlayEachOther(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
@@ -158,8 +158,7 @@ func TestTwoTabsPlayEachOther(t *testing.T) {
 	}
 }
 
-// checkOwn checks the own row of the board on the page, the profile and the
-// history.
+// checkOwn checks the player's own row of the board on the page, the profile and the history.
 func (p *tab) checkOwn(url string) {
 	p.Helper()
 	id := p.waitForAttribute(`tr.me[data-test="entry-row"]`, "data-player")

@@ -12,13 +12,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tab is a tab of a browser that a test drives. What goes wrong in it (errors
-// in its console, requests that fail, files that its policy refuses) fails the
-// test.
+// tab is a tab of a browser that a test drives. Errors in its console, failed requests and
+// files that its policy refuses fail the test.
 type tab struct {
 	*testing.T
 	ctx   context.Context
-	score int // that the page showed last
+	score int // the score that the page showed last
 }
 
 // browser is a running Chromium.
@@ -27,7 +26,7 @@ type browser struct {
 	ctx context.Context
 }
 
-// newBrowser starts a Chromium of the test's own.
+// newBrowser starts a Chromium for the test alone.
 func newBrowser(t *testing.T, chromium string) browser {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
@@ -50,7 +49,7 @@ func newBrowser(t *testing.T, chromium string) browser {
 	return browser{t, ctx}
 }
 
-// open opens an address in a tab of its own.
+// open opens an address in a new tab.
 func (b browser) open(url string) *tab {
 	b.Helper()
 	ctx, closeTab := chromedp.NewContext(b.ctx)
@@ -72,7 +71,7 @@ func (b browser) open(url string) *tab {
 	return p
 }
 
-// runSteps runs steps, for as long as a duel's longest pause.
+// runSteps runs steps, for at most the longest pause of a duel.
 func (p *tab) runSteps(steps ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
@@ -84,12 +83,12 @@ func (p *tab) runSteps(steps ...chromedp.Action[chromedp.Void]) {
 
 func withName(name string) chromedp.CSS { return chromedp.CSS(`[data-test="` + name + `"]`) }
 
-// withMark selects what bears a name, and of the page's marks one of a value.
+// withMark selects the elements with a name and, of the page's marks, the one with a value.
 func withMark(name, mark string, value any) chromedp.CSS {
 	return chromedp.CSS(fmt.Sprintf(`[data-test=%q][data-%s="%v"]`, name, mark, value))
 }
 
-// click clicks on what bears the names, one after the other.
+// click clicks on the elements with the names, one after the other.
 func (p *tab) click(names ...string) {
 	p.Helper()
 	for _, name := range names {
@@ -97,7 +96,7 @@ func (p *tab) click(names ...string) {
 	}
 }
 
-// waitForVisible waits until a person sees what the selectors select.
+// waitForVisible waits until the elements of the selectors are visible.
 func (p *tab) waitForVisible(selectors ...chromedp.CSS) {
 	p.Helper()
 	for _, selector := range selectors {
@@ -105,13 +104,13 @@ func (p *tab) waitForVisible(selectors ...chromedp.CSS) {
 	}
 }
 
-// write writes into a field, in place of the word that stands there.
+// write replaces the text in a field.
 func (p *tab) write(name, text string) {
 	p.Helper()
 	p.runSteps(chromedp.DoubleClick(withName(name)), chromedp.SendKeys(withName(name), text))
 }
 
-// waitForAttribute waits for the element of a selector, and gives one of its attributes.
+// waitForAttribute waits for the element of a selector, and returns one of its attributes.
 func (p *tab) waitForAttribute(selector chromedp.CSS, attribute string) string {
 	p.Helper()
 	p.runSteps(chromedp.WaitVisible(selector))
@@ -135,7 +134,7 @@ func (p *tab) text(selector chromedp.CSS) string {
 	return text
 }
 
-// visibleText is what a person reads on the page.
+// visibleText returns the text that a person reads on the page.
 func (p *tab) visibleText() string {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
@@ -143,7 +142,7 @@ func (p *tab) visibleText() string {
 	return fmt.Sprint(text, errors.Join(err))
 }
 
-// showsAnswer says whether a tile shows one of the answers.
+// showsAnswer reports whether a tile shows one of the answers.
 func (p *tab) showsAnswer(selector string, answers []string) bool {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)

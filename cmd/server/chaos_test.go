@@ -15,10 +15,9 @@ import (
 // chaosSeedVar names the seed of TestManyNodesLoseNothing, to repeat a run.
 const chaosSeedVar = "LASTSTAND_TEST_CHAOS_SEED"
 
-// TestManyNodesLoseNothing has players play duels and arenas over three nodes
-// on a Redis cluster and a PostgreSQL while nodes are killed, stalled and
-// drained, and checks all that they saw and all that is kept in the end. How
-// late anything was is logged and fails nothing.
+// TestManyNodesLoseNothing plays duels and arenas over three nodes with a Redis cluster and a
+// PostgreSQL, while it kills, stalls and drains nodes. It checks all that the players saw and
+// all that is stored in the end. It logs delays, which fail nothing.
 func TestManyNodesLoseNothing(t *testing.T) {
 	t.Parallel()
 	seed, err := strconv.ParseUint(cmp.Or(os.Getenv(chaosSeedVar), strconv.FormatUint(rand.Uint64N(1_000_000), 10)), 10, 64)
@@ -51,8 +50,8 @@ func TestManyNodesLoseNothing(t *testing.T) {
 	}
 }
 
-// chaosDir is a folder for the nodes' logs. If the test fails it is kept, and the
-// seed is told.
+// chaosDir returns a folder for the nodes' logs. If the test fails, the folder stays and the
+// test logs the seed.
 func chaosDir(t *testing.T, seed uint64) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "chaos-") //nolint:usetesting // it is kept if the test fails

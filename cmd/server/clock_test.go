@@ -17,12 +17,12 @@ import (
 	"laststand/loadtest/player"
 )
 
-// wallClockOffset is how far the wall clocks of two nodes are off from the cluster's.
+// wallClockOffset is how far the wall clocks of two nodes differ from the cluster's.
 const wallClockOffset = 37 * time.Minute
 
-// The wall clock of a node plays no part in matches: where it is far off from
-// the time of Redis, all instants that players are told are the cluster's, and
-// questions open, close and are answered as ever.
+// The wall clock of a node has no effect on matches. If it differs far from the time of Redis,
+// players still get all instants in cluster time. Questions open, close and accept answers as
+// always.
 func TestAWallClockIsWrong(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
@@ -53,9 +53,9 @@ func TestAWallClockIsWrong(t *testing.T) {
 	checkSettledOnce(t, urls[0], "demo", d[0].over)
 }
 
-// Redis's time is shifted while the first node starts and right while the second
-// does, as in the audit; then a day ahead. Both nodes are ready and tell the same
-// time throughout.
+// The time of Redis is shifted while the first node starts, and right while the second starts,
+// as in the audit. Then it is a day ahead. Both nodes are ready and report the same time
+// throughout.
 func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 	t.Parallel()
 	server, offset := testenv.Redis(t), new(atomic.Int64)
@@ -90,7 +90,7 @@ func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 	}
 }
 
-// timeAt is cluster time at a node less this machine's, as its welcome tells it.
+// timeAt returns the cluster time in a node's welcome, minus the time of this machine.
 func timeAt(t *testing.T, n *testNode) time.Duration {
 	t.Helper()
 	g, err := player.NewGuest(t.Context(), n.url, "demo", "")
@@ -100,7 +100,7 @@ func timeAt(t *testing.T, n *testNode) time.Duration {
 	return time.Duration(connect(t, n.url, g).Welcome.ServerAt-time.Now().UnixMilli()) * time.Millisecond
 }
 
-// checkRecent holds that an instant is of the last seconds of cluster time.
+// checkRecent checks that an instant is within the last seconds of cluster time.
 func (c *matchClient) checkRecent(t *testing.T, name string, instant int64) {
 	t.Helper()
 	if offset := time.Now().Add(wallClockOffset).UnixMilli() - instant; offset < -100 || offset > 2*maxLatenessAfterGrant.Milliseconds() {
@@ -108,8 +108,8 @@ func (c *matchClient) checkRecent(t *testing.T, name string, instant int64) {
 	}
 }
 
-// redisWithOffset is the URL of a Redis that runs ahead of this machine: the server
-// offset a way on which the replies to TIME are changed.
+// redisWithOffset returns the URL of a Redis that runs ahead of this machine. It is a proxy
+// that changes the replies to TIME.
 func redisWithOffset(t *testing.T, addr string, ahead time.Duration) string {
 	t.Helper()
 	var offset atomic.Int64
@@ -117,7 +117,7 @@ func redisWithOffset(t *testing.T, addr string, ahead time.Duration) string {
 	return redisWithChangingOffset(t, addr, &offset)
 }
 
-// redisWithChangingOffset is otherTime by what is set at the moment.
+// redisWithChangingOffset is redisWithOffset with an offset in ns that may change.
 func redisWithChangingOffset(t *testing.T, addr string, ahead *atomic.Int64) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -151,8 +151,8 @@ func redisWithChangingOffset(t *testing.T, addr string, ahead *atomic.Int64) str
 	return "redis://" + l.Addr().String()
 }
 
-// timeShifter passes on what a Redis replies, but for its time: a reply as small as
-// that comes in one piece.
+// timeShifter forwards the replies of a Redis and shifts its time. A reply to TIME is so small
+// that it arrives in one piece.
 type timeShifter struct {
 	io.Writer
 	offset *atomic.Int64 // ns

@@ -33,8 +33,8 @@ func TestEveryCommandPrintsItsHelp(t *testing.T) {
 	}
 }
 
-// A command line that says nothing ends with 2 and one line on standard error,
-// which names the help to read.
+// An empty command line ends with 2 and one line on standard error, which names the help to
+// read.
 func TestWrongCommandLines(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -113,7 +113,7 @@ func TestTokensThatCannotBe(t *testing.T) {
 	}
 }
 
-// Tokens are printed alone on a line beside a running server, which takes them.
+// A command prints a token alone on a line while a server runs, and the server accepts it.
 func TestTokensBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -155,8 +155,8 @@ func TestTokensBesideARunningServer(t *testing.T) {
 	})
 }
 
-// commandsTo runs commands that speak to a node, with the flags of its ledger. Each
-// has to end with the code that is wanted.
+// commandsTo runs commands that call a node, with the flags of its ledger. Each must end with
+// the expected code.
 func commandsTo(t *testing.T, n *testNode, flags ...string) func(want int, words ...string) (out, errs string) {
 	flags = append(flags, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
 	return func(want int, words ...string) (out, errs string) {
@@ -169,7 +169,7 @@ func commandsTo(t *testing.T, n *testNode, flags ...string) func(want int, words
 	}
 }
 
-// getAs is the status of a request that bears a token.
+// getAs returns the status of a request with a token.
 func getAs(t *testing.T, url, bearer string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -193,7 +193,7 @@ func lifetime(t *testing.T, token string) time.Duration {
 	return time.Duration(said.Exp-said.Iat) * time.Second
 }
 
-// claims are some of a token's.
+// claims are some of the claims of a token.
 type claims struct {
 	Iat, Exp int64
 	PI       string

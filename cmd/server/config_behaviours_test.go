@@ -99,7 +99,7 @@ games:
 	}
 }
 
-// A server that nobody told of behaviours starts where it cannot write.
+// A server without settings of behaviours starts even if it cannot write to its data folder.
 func TestSinksThatNobodyAskedFor(t *testing.T) {
 	t.Parallel()
 	for text, fails := range map[string]bool{"games: {demo: }": false, "games: {demo: {behaviours: {sink: {type: file}}}}": true} {

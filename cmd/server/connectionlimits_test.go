@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What a process may use is the least that is told.
+// The memory of a process is the least of all the limits that the machine reports.
 func TestMachineMemory(t *testing.T) {
 	t.Parallel()
 	const meminfo = "MemTotal:        2048 kB\nMemFree: 7 kB\n"
@@ -36,7 +36,7 @@ func TestMachineMemory(t *testing.T) {
 	}
 }
 
-// machineWith is the root of a machine that tells so much.
+// machineWith returns the file system of a machine with these files.
 func machineWith(files map[string]string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for path, text := range files {
@@ -45,8 +45,8 @@ func machineWith(files map[string]string) fstest.MapFS {
 	return all
 }
 
-// The collector holds the heap below what the process may use, unless GOMEMLIMIT
-// says otherwise.
+// The collector limits the heap to less than the memory of the process, unless GOMEMLIMIT is
+// set.
 func TestMemoryLimitIsSet(t *testing.T) { //nolint:paralleltest // it is the process's
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
@@ -68,8 +68,8 @@ func TestMemoryLimitIsSet(t *testing.T) { //nolint:paralleltest // it is the pro
 	}
 }
 
-// A node that has less memory than it needs refuses who only reads, and is ready
-// all the same; on trial it only counts.
+// A node that has less memory than it needs refuses clients that only read. It stays ready. In
+// a dry run it only counts.
 func TestOverloadedNode(t *testing.T) {
 	t.Parallel()
 	for _, isDryRun := range []string{"false", "[load_shedding]"} {
@@ -95,8 +95,8 @@ func TestOverloadedNode(t *testing.T) {
 	}
 }
 
-// Who is likely a balancer that the node was not told of: one private address that
-// all are from, while no proxy is trusted.
+// All clients from one private address, while no proxy is trusted, are probably one load
+// balancer that the configuration does not name.
 func TestOneAddress(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

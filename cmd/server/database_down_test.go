@@ -10,12 +10,12 @@ import (
 	"laststand/internal/testenv"
 )
 
-// maxPending is how many unsettled results have new matches refused.
+// maxPending is the number of unsettled results at which the server refuses new matches.
 const maxPending = 100_000
 
-// PostgreSQL dies in mid-duel: the duel is played to its end and its result
-// waits; with too many that wait nobody may begin another match. When it is back
-// the result is settled and both players are told.
+// PostgreSQL fails during a duel. The players finish the duel, and its result waits. While too
+// many results wait, no player may begin another match. When PostgreSQL is back, the server
+// settles the result and notifies both players.
 func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	t.Parallel()
 	database, store := testenv.Postgres(t), testenv.Redis(t)
@@ -44,8 +44,8 @@ func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	waitUntil(t, "nothing waits any more", func() bool { return sumMetric(t, isPresent.ops, "laststand_match_unsettled_results") == 0 })
 }
 
-// setPendingTasks has things wait for the ledger that are no results, beside those
-// that are, or takes them away again.
+// setPendingTasks adds tasks that wait for the ledger and are no results, beside those that
+// are, or removes them again.
 func setPendingTasks(t *testing.T, url string, isPresent bool) {
 	t.Helper()
 	options, err := redis.ParseURL(url)

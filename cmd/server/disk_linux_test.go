@@ -17,16 +17,16 @@ import (
 	"laststand/internal/protocol"
 )
 
-// testDisk is a folder that can be made full, for a process, and be given room
-// again. A start on a full one is by the words of starter before the program.
+// testDisk is a folder that a test can make full for a process, and give room again. To start a
+// process on a full disk, put the words of starter before the program.
 type testDisk struct {
 	dir        string
 	starter    []string
 	fill, free func(pid int)
 }
 
-// newTestDisk is a small file system of its own where the test may mount one. Else
-// the files of the process are kept from growing, which SQLite meets alike.
+// newTestDisk returns a separate small file system if the test may mount one. Otherwise it
+// keeps the files of the process from growing, which gives SQLite the same error.
 func newTestDisk(t *testing.T) testDisk {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func newTestDisk(t *testing.T) testDisk {
 	}
 }
 
-// appendTo makes a file longer, and says whether there was room.
+// appendTo makes a file longer, and reports whether there was room.
 func appendTo(t *testing.T, path string, size int) bool {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -96,8 +96,8 @@ func TestAFullDiskAtTheStart(t *testing.T) {
 	checkMessage(t, string(said), d.dir, "may be full", "--data")
 }
 
-// A disk fills up in mid-duel: the duel is played to its end, new players are
-// told to come again, and when there is room the result is settled.
+// A disk is full during a duel. The players finish the duel, and the server asks new players to
+// retry. When the disk has room again, the server settles the result.
 func TestADiskFillsUp(t *testing.T) {
 	t.Parallel()
 	d := newTestDisk(t)
@@ -130,8 +130,7 @@ func TestADiskFillsUp(t *testing.T) {
 	checkProfiles(t, startProcess(t, flags...).url, over)
 }
 
-// postGuest asks for a new player, and gives the status and the code of a
-// refusal.
+// postGuest requests a new player, and returns the status and the code of a refusal.
 func postGuest(t *testing.T, url string) (status int, code string) {
 	t.Helper()
 	body := `{"device":"` + rand.Text() + `"}`

@@ -9,10 +9,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A node is told to leave. Its idle players, who waits for an opponent and who
-// sits in an arena's lobby are sent away at once and find everything at another
-// node; the players of a duel go there at their leisure and finish. Then the
-// node ends in order, long before it would lose patience.
+// A node gets SIGTERM. It disconnects idle players, players who wait for an opponent and players
+// in an arena's lobby at once. They find everything at another node. Players of a duel move
+// there later and finish. Then the node ends in order, long before its drain timeout.
 func TestANodeLeavesAndItsPlayersGoOn(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, testenv.ClusterOf(t, 3, 0).URL, slowDuels("demo", "queue"))
@@ -45,7 +44,7 @@ func TestANodeLeavesAndItsPlayersGoOn(t *testing.T) {
 	checkSettledOnce(t, staying.url, "demo", d[0].over)
 	late := duelPair{waiting.reconnectAt(t, staying.url), newDuelClient(t, staying.url, "queue")}
 	if f := late[0].request(t, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); f.Type != protocol.TypeDuelQueued {
-		if e := decodeError(t, f); e.Code != protocol.CodeAlreadyQueued { // the ticket has come along
+		if e := decodeError(t, f); e.Code != protocol.CodeAlreadyQueued { // the ticket has moved too
 			t.Errorf("queueing elsewhere was answered with %s", f.Raw)
 		}
 	}
@@ -60,7 +59,7 @@ func TestANodeLeavesAndItsPlayersGoOn(t *testing.T) {
 	playToEnd(t, sitting)
 }
 
-// reconnectAt is the same player, connected anew.
+// reconnectAt returns the same player with a new connection, at the node of url.
 func (c *matchClient) reconnectAt(t *testing.T, url string) *matchClient {
 	t.Helper()
 	reconnected := newMatchClient(t, url, c.Guest)

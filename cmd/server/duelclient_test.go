@@ -10,7 +10,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// newDuelClient is a new guest of a game, connected.
+// newDuelClient connects a new guest of a game.
 func newDuelClient(t *testing.T, url, game string) *matchClient {
 	t.Helper()
 	g, err := player.NewGuest(t.Context(), url, game, "")
@@ -31,8 +31,8 @@ func (d duelPair) each(do func(c *matchClient)) {
 	}
 }
 
-// pairUp has two players find each other, who are alone in their game's lobby: the
-// second finds the first. The first hears of it when its node looks.
+// pairUp pairs two players who are alone in their game's lobby. The second finds the first. The
+// first learns of the match when its node polls.
 func pairUp(t *testing.T, first, second *matchClient) duelPair {
 	t.Helper()
 	d := duelPair{first, second}
@@ -41,7 +41,7 @@ func pairUp(t *testing.T, first, second *matchClient) duelPair {
 	return d
 }
 
-// waitForMatch has both hear of their match.
+// waitForMatch waits until both know their match.
 func (d duelPair) waitForMatch(t *testing.T) duelPair {
 	t.Helper()
 	d.each(func(c *matchClient) {
@@ -52,7 +52,7 @@ func (d duelPair) waitForMatch(t *testing.T) duelPair {
 	return d
 }
 
-// joinQueue waits for an opponent.
+// joinQueue joins the queue for an opponent.
 func (c *matchClient) joinQueue(t *testing.T) {
 	t.Helper()
 	if f := c.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); f.Type != protocol.TypeDuelQueued {
@@ -60,7 +60,7 @@ func (c *matchClient) joinQueue(t *testing.T) {
 	}
 }
 
-// withoutMatch is the same player at the same connection, with a match ahead.
+// withoutMatch returns the same player at the same connection, without a match.
 func (c *matchClient) withoutMatch() *matchClient {
 	return &matchClient{
 		Player: c.Player, id: c.id, key: c.key,
@@ -68,7 +68,7 @@ func (c *matchClient) withoutMatch() *matchClient {
 	}
 }
 
-// readUntil takes what comes until a frame is the one waited for.
+// readUntil handles frames until the expected frame arrives.
 func (c *matchClient) readUntil(t *testing.T, description string, isWanted func(player.Frame) bool) player.Frame {
 	t.Helper()
 	for {
@@ -85,13 +85,13 @@ func (c *matchClient) readUntil(t *testing.T, description string, isWanted func(
 	}
 }
 
-// readUntilPush takes what comes until a push of a kind.
+// readUntilPush handles frames until a push of a kind arrives.
 func (c *matchClient) readUntilPush(t *testing.T, kind string) player.Frame {
 	t.Helper()
 	return c.readUntil(t, kind, func(f player.Frame) bool { return f.Type == kind })
 }
 
-// request sends a request and takes what comes until its reply.
+// request sends a request and handles frames until its reply arrives.
 func (c *matchClient) request(t *testing.T, kind string, data any) player.Frame {
 	t.Helper()
 	id, err := c.Send(kind, data)
@@ -106,7 +106,7 @@ func (c *matchClient) readReplyTo(t *testing.T, id int64) player.Frame {
 	return c.readUntil(t, "a reply", func(f player.Frame) bool { return f.Re != nil && *f.Re == id })
 }
 
-// submit sends an answer to the question asked last, and gives the request's id.
+// submit sends an answer to the latest question, and returns the request's id.
 func (c *matchClient) submit(t *testing.T, right bool) int64 {
 	t.Helper()
 	q := c.asked[len(c.asked)-1]
@@ -118,7 +118,7 @@ func (c *matchClient) submit(t *testing.T, right bool) int64 {
 	return id
 }
 
-// submitAndRead answers the question asked last, and is taken at its word.
+// submitAndRead answers the latest question. The server must accept the answer.
 func (c *matchClient) submitAndRead(t *testing.T, right bool) protocol.Answered {
 	t.Helper()
 	return decodeAnswered(t, c.readReplyTo(t, c.submit(t, right)))
@@ -133,7 +133,7 @@ func (c *matchClient) reconnect(t *testing.T, url string) (state protocol.MatchS
 	return state
 }
 
-// resume opens another connection, with hello and what was seen so far.
+// resume opens another connection, with a hello that has the last number seen.
 func (c *matchClient) resume(t *testing.T, url string) {
 	t.Helper()
 	p, err := player.Connect(t.Context(), url, c.Guest, &protocol.Resume{Match: c.match, Seq: c.seq})
@@ -144,8 +144,8 @@ func (c *matchClient) resume(t *testing.T, url string) {
 	c.Player, c.sent = p, map[int64]int{}
 }
 
-// playToEnd has players answer what they are asked from now on, and first what is
-// open, until their matches are over, and settled for those who wait for it.
+// playToEnd answers the open questions and all later ones for the players, until their matches
+// are over. For players with waitForSettled it also waits until the match is settled.
 func playToEnd(t *testing.T, clients ...*matchClient) {
 	t.Helper()
 	var group errgroup.Group

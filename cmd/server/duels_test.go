@@ -17,12 +17,11 @@ import (
 
 const (
 	questions = 5
-	limitMS   = 60_000 // nobody waits for it: a question closes when both have answered
+	limitMS   = 60_000 // no test waits for it: a question closes when both have answered
 )
 
-// TestDuelsEndToEnd has 50 pairs play a duel each at once, over real sockets,
-// once embedded and once on a real Redis and PostgreSQL, and checks all that
-// was said against the rules and all that was kept against what was said.
+// TestDuelsEndToEnd plays 50 duels at once over real sockets, embedded and on a real Redis and
+// PostgreSQL. It checks all frames against the rules, and all stored data against the frames.
 func TestDuelsEndToEnd(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -55,7 +54,7 @@ func TestDuelsEndToEnd(t *testing.T) {
 	})
 }
 
-// playDuels has pairs of new players play a duel each, all at once.
+// playDuels plays duels between pairs of new players, all at once.
 func playDuels(t *testing.T, url string, pairs int) []*duelTranscript {
 	t.Helper()
 	transcripts := make([]*duelTranscript, 2*pairs)
@@ -98,7 +97,7 @@ type duelTranscript struct {
 	settled  *protocol.Settled
 }
 
-// play plays one duel to its end and writes down what it is told.
+// play plays one duel to its end and records the frames.
 func (g *duelTranscript) play(p *player.Player) error {
 	g.open = -1
 	if _, err := p.Send(protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); err != nil {
@@ -160,7 +159,7 @@ func (g *duelTranscript) handleFrame(p *player.Player, f player.Frame) error {
 	return nil
 }
 
-// revealsAnswer says whether a frame names anything that only a close may say.
+// revealsAnswer reports whether a frame has a field that only the close of a question may have.
 func revealsAnswer(frame []byte) bool {
 	for _, word := range []string{`"answer":`, `"explanation"`, `"right"`, `"accepted":[`, `"target"`, `"tolerance"`} {
 		if bytes.Contains(frame, []byte(word)) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// check holds all that the player was told against the rules.
+// check checks all frames of the player against the rules.
 func (g *duelTranscript) check(t *testing.T) {
 	t.Helper()
 	if len(g.asked) != questions || len(g.closed) != questions || len(g.over.Standings) != 2 {
@@ -50,7 +50,7 @@ func (g *duelTranscript) check(t *testing.T) {
 	}
 }
 
-// isRight judges an answer by what the close said, for the kinds that
+// isRight judges an answer by the frame that closed the question, for the kinds that
 // player.RandomAnswer can get right.
 func isRight(answer any, given json.RawMessage) bool {
 	stated, _ := json.Marshal(answer)

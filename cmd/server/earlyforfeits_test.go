@@ -9,9 +9,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// Duels that are left before a question is closed leave nothing behind, and
-// after ten of them in an hour a player has to wait; others at the same address
-// play on.
+// Duels that a player leaves before a question is closed are not stored. After ten of them in
+// an hour a player must wait. Others at the same address continue to play.
 func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -34,7 +33,7 @@ func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 	}
 	second := newMatchClient(t, n.url, guests[1])
 	second.joinAndLeave(t)
-	second.joinAndLeave(t) // the address has spent its own
+	second.joinAndLeave(t) // the address has used up its own limit
 	second.checkJoinRefused(t)
 	if f := request(t, newMatchClient(t, n.url, guests[2]).Player, protocol.TypeDuelJoin, protocol.DuelJoin{}); f.Type != protocol.TypeDuelQueued {
 		t.Errorf("a player who has left nothing is refused: %s", f.Raw)
@@ -46,8 +45,8 @@ func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 	}
 }
 
-// Who has begun as many matches as a day has may begin no more, in an arena
-// neither; an arena may still be watched.
+// A player who has begun as many matches as the daily limit allows may begin no more, also not
+// in an arena. The player may still watch an arena.
 func TestMatchesADayAreLimited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -75,7 +74,7 @@ func joinWithBot() protocol.DuelJoin {
 	return protocol.DuelJoin{BotAfterMS: &delay}
 }
 
-// joinAndLeave has a player begin a duel against a bot and leave it at once.
+// joinAndLeave begins a duel against a bot and leaves it at once.
 func (c *matchClient) joinAndLeave(t *testing.T) (match string) {
 	t.Helper()
 	if f := request(t, c.Player, protocol.TypeDuelJoin, joinWithBot()); f.Type != protocol.TypeDuelQueued {
@@ -86,7 +85,7 @@ func (c *matchClient) joinAndLeave(t *testing.T) (match string) {
 	return found.Match
 }
 
-// leaveMatch has a player leave a duel and wait for its end.
+// leaveMatch leaves a duel and waits for its end.
 func (c *matchClient) leaveMatch(t *testing.T, match string) {
 	t.Helper()
 	if _, err := c.Send(protocol.TypeMatchLeave, protocol.MatchLeave{Match: match}); err != nil {
@@ -99,7 +98,7 @@ func (c *matchClient) leaveMatch(t *testing.T, match string) {
 	}
 }
 
-// checkJoinRefused has a duel refused to a player, for a while.
+// checkJoinRefused checks that the server refuses a duel to the player for a while.
 func (c *matchClient) checkJoinRefused(t *testing.T) {
 	t.Helper()
 	f := request(t, c.Player, protocol.TypeDuelJoin, joinWithBot())

@@ -19,8 +19,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// What players are known by who are erased in a test, and is to be found nowhere
-// then.
+// personalData are the values that identify the players who are erased in a test. No store may
+// hold one of them afterwards.
 var personalData = []string{"jane.doe.1984", "Zaphodian", "zaphodian", "Trilliana", "trilliana", device}
 
 const fastErasing = `
@@ -31,10 +31,10 @@ games:
 limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `
 
-// A guest and a player of an operator's play duels and an arena and are erased, one
-// of them in the middle of a duel. Then every table, every file of the data folder
-// and every key of Redis is searched for their names, device and subject. What
-// Redis still has of a match expires; nothing else has anything.
+// A guest and a player with an operator's token play duels and an arena, and are erased, one
+// during a duel. Then the test searches every table, every file of the data folder and every
+// key of Redis for their names, device and subject. Only keys of a match still have them, and
+// those expire.
 func TestErasedPlayersAreInNoStore(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -91,10 +91,10 @@ func TestErasedPlayersAreInNoStore(t *testing.T) {
 	})
 }
 
-// quickArena is what an arena is made of where that does not matter.
+// quickArena are the settings of an arena for tests in which they do not matter.
 var quickArena = protocol.NewArena{Mode: "survival", Name: "Cup", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"}}
 
-// lastDuelOf is what Redis has of a player's last duel, "" for nothing.
+// lastDuelOf returns what Redis has of a player's last duel, or "".
 func lastDuelOf(t *testing.T, url, player string) string {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -114,7 +114,7 @@ func reconnectPlayer(t *testing.T, url string, c *matchClient) *matchClient {
 	return again
 }
 
-// playArena has players play a ranked buzzer match to its end.
+// playArena plays a ranked buzzer match to its end.
 func playArena(t *testing.T, url, host string, all ...*matchClient) {
 	t.Helper()
 	made := createArena(t, url, host, protocol.NewArena{
@@ -176,8 +176,8 @@ func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
 	}
 }
 
-// personalKeys are the keys with something personal but those of a match, which end
-// with it or after 48 h, and of buckets of limits, which expire within a day.
+// personalKeys returns the keys with personal data, except keys of a match and of buckets of
+// limits. Keys of a match end with it or after 48 h. Buckets expire within a day.
 func personalKeys(t *testing.T, url string) (kept []string) {
 	t.Helper()
 	for key, left := range keysWith(t, url) {
@@ -191,8 +191,8 @@ func personalKeys(t *testing.T, url string) (kept []string) {
 	return kept
 }
 
-// keysWith are the keys that hold something personal, in their names or values,
-// and how long they have to live.
+// keysWith returns the keys with personal data in their names or values, and how long they
+// live.
 func keysWith(t *testing.T, url string) map[string]time.Duration {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -218,7 +218,7 @@ func keysWith(t *testing.T, url string) map[string]time.Duration {
 	return found
 }
 
-// contentOf is all that a key holds.
+// contentOf returns the whole content of a key.
 func contentOf(t *testing.T, client *redis.Client, key string) string {
 	t.Helper()
 	ctx := t.Context()
@@ -235,14 +235,14 @@ func contentOf(t *testing.T, client *redis.Client, key string) string {
 		return fmt.Sprint(client.ZRange(ctx, key, 0, -1).Val())
 	case "stream":
 		return fmt.Sprint(client.XRange(ctx, key, "-", "+").Val())
-	case "none": // it has expired meanwhile
+	case "none": // it has expired since
 	default:
 		t.Errorf("a key of type %s: %s", kind, key)
 	}
 	return ""
 }
 
-// filesHolding are the files of a folder that hold a text, as they are on disk.
+// filesHolding returns the files of a folder that contain a text, as they are on disk.
 func filesHolding(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -261,7 +261,8 @@ func filesHolding(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// rowsHolding are the rows of a PostgreSQL that hold a text; of none without a URL.
+// rowsHolding returns the rows of a PostgreSQL that contain a text. Without a URL it returns
+// none.
 func rowsHolding(t *testing.T, url, text string) (found []string) {
 	t.Helper()
 	if url == "" {
@@ -283,7 +284,7 @@ func rowsHolding(t *testing.T, url, text string) (found []string) {
 	return found
 }
 
-// column is the one that a query gives.
+// column returns the only column of a query.
 func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query, args...)

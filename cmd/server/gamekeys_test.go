@@ -11,9 +11,8 @@ import (
 	"laststand/internal/ledger"
 )
 
-// Keys that are added to the configuration, put in another order, changed in
-// their files and taken out take effect while the server runs; what is wrong is
-// logged once, and those before stay.
+// Changed keys take effect while the server runs: keys that are added, reordered, removed or
+// changed in their files. The server logs a fault once and keeps the earlier keys.
 func TestGameKeysAreReadAgain(t *testing.T) {
 	t.Parallel()
 	const one, two = "{id: k1, alg: HS256, secret_file: one.key}", "{id: k2, alg: HS256, secret_file: two.key}"
@@ -73,7 +72,7 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := mint()
-		writeBeside(t, path, "two.key", strings.Repeat("x", 32)) // as if it were being written
+		writeBeside(t, path, "two.key", strings.Repeat("x", 32)) // like a file that is half written
 		keys.reload(t.Context())
 		if _, err := tokens.Verify(t.Context(), before); err != nil {
 			t.Errorf("%s: by half of a file: %v", step.what, err)

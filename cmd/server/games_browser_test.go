@@ -8,7 +8,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// severalGames are games of which none is the default one.
+// severalGames is a configuration of games without a default one.
 const severalGames = `
 games:
   com.example.quiz: {banks: [builtin], players_may_host: true}
@@ -16,8 +16,8 @@ games:
 limits: {guests_per_minute_per_address: 0}
 `
 
-// The page plays each game of a server: "/" lists them, and the link of an arena
-// leads into that arena, whatever its game.
+// The page plays each game of a server. "/" lists them, and the link of an arena leads to that
+// arena in any game.
 func TestThePagePlaysEveryGame(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)

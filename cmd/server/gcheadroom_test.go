@@ -22,8 +22,8 @@ func TestGCHeadroom(t *testing.T) { //nolint:paralleltest // the environment is 
 	}
 }
 
-// The next collection is due when there is as much garbage as is wanted, or the heap
-// has doubled, whichever is later.
+// The next collection is due after the configured headroom, or when the heap has doubled,
+// whichever is later.
 func TestShareOfTheHeap(t *testing.T) {
 	t.Parallel()
 	c := gcTuner{headroom: 64 << 20}
@@ -40,8 +40,8 @@ func TestShareOfTheHeap(t *testing.T) {
 	}
 }
 
-// Garbage is let be while the heap is small; once much is alive the share is the
-// usual one again, and so it is at the end.
+// The collector waits longer while the heap is small. With a large live heap the percentage is
+// the default again, and also after the end.
 func TestCollectionRunsNoSooner(t *testing.T) { //nolint:paralleltest // the heap is the process's
 	stop := startGCTuner(1 << 30)
 	if percent := sharedPercent(); percent < 1000 {
@@ -67,5 +67,5 @@ func TestCollectionRunsNoSooner(t *testing.T) { //nolint:paralleltest // the hea
 	}
 }
 
-// sharedPercent is what is in force.
+// sharedPercent returns the GC percentage in force.
 func sharedPercent() int { return int(testenv.Runtime("/gc/gogc:percent")) }

@@ -12,8 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// What only hosts may ask is neither in duels nor in players' arenas: not by the
-// name of its bank, nor by an id, nor by a wish.
+// Questions that are reserved for hosts are neither in duels nor in players' arenas. A player
+// cannot get them by the bank's name, by an id or by a filter.
 func TestOnlyHostsDrawFromTheirBanks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func banksOf(t *testing.T, dir, text string) *banks {
 	return b
 }
 
-// A bank is for everybody or for hosts, not for both.
+// A bank is public or reserved for hosts, not both.
 func TestABankIsInOneList(t *testing.T) {
 	t.Parallel()
 	code, _, errs := command("config", "--config="+configFile(t, "games: {demo: {banks: [builtin], host_banks: [builtin]}}"))

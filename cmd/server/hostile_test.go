@@ -12,17 +12,15 @@ import (
 	"laststand/loadtest/hostile/control"
 )
 
-// tight are limits that are met soon, of a server that may lag: tests share the
-// machine.
+// tight are small limits for a server that may lag, because tests share the machine.
 const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_per_address: 20, code_attempts_per_hour_per_address: 10, max_scheduler_lag_ms: 0}"
 
-// TestHostileClients lets all kinds of hostile clients at a server at once while
-// honest players play. What anybody was told is held
-// against the contract; how fast it came is logged and fails nothing.
+// TestHostileClients attacks a server with all kinds of hostile clients while control players
+// play. It checks all frames against the contract. It logs delays, which fail nothing.
 // loadtest/hostile is the long version.
 func TestHostileClients(t *testing.T) {
 	t.Parallel()
-	server, err := harness.Start(context.Background(), harness.Options{ // its end is Stop
+	server, err := harness.Start(context.Background(), harness.Options{ // Stop ends it
 		Binary: os.Args[0], Env: []string{actAs + "=server"},
 		RedisURL: listedRedis(t), Settings: attacker.Settings(tight), Files: attack.Files(),
 	})

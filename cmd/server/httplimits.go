@@ -28,8 +28,8 @@ const maxBehavioursPerRequest = 1000
 const guestBurstMinutes = 5
 
 // arenaGuestBurst returns how many new guests with arena codes may come from an address at
-// once: the players of the largest arena of any game, but at most the connections of an
-// address. A larger burst would let a few arenas use up the limit of the day.
+// once. That is the largest arena of any game, but at most the connections of an address. A
+// larger burst would let a few arenas use up the limit of the day.
 func (c *config) arenaGuestBurst() int {
 	limit := 0
 	for _, g := range c.Games {

@@ -14,8 +14,8 @@ import (
 	"laststand/internal/proxies"
 )
 
-// requestGuest asks for a guest by its number, and gives the status and when to try
-// again.
+// requestGuest requests a guest by its number, and returns the status and the value of
+// Retry-After.
 func requestGuest(t *testing.T, url string, i int) (status int, again string) {
 	t.Helper()
 	device := strings.Repeat(string(rune('a'+i)), 22)
@@ -28,8 +28,8 @@ func requestGuest(t *testing.T, url string, i int) (status int, again string) {
 	return answer.StatusCode, answer.Header.Get("Retry-After")
 }
 
-// The limits of an address's new guests in a day and of its calls follow those in a
-// minute: who has raised these, or has none, is not held back by the others.
+// The limits of an address's new guests per day and of its calls follow its limits per minute.
+// An operator who raises or removes a limit per minute need not change the others.
 func TestGuestLimitsFollow(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]int{
@@ -53,8 +53,8 @@ func TestGuestLimitsFollow(t *testing.T) {
 	}
 }
 
-// What is configured limits, and what is on trial is only counted; every rule
-// can be put on trial by the name that metrics have, but for two that stand.
+// Configured limits refuse requests; limits in a dry run only count them. A dry run can have
+// every rule, by its name in the metrics, except two rules that always refuse.
 func TestRequestLimits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -98,7 +98,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	}
 }
 
-// What holds over all nodes is counted by the Redis that they share.
+// The shared Redis counts for the limits that hold over all nodes.
 func TestRequestLimitsOverNodes(t *testing.T) {
 	t.Parallel()
 	shared := listedRedis(t)
@@ -108,18 +108,18 @@ func TestRequestLimitsOverNodes(t *testing.T) {
 		nodes = append(nodes, startNode(t, cli{Data: &dir, Redis: &shared, Config: configFile(t, "limits: {guests_per_minute_per_address: 3}")}))
 	}
 	in := 0
-	for i := range 6 { // each alone would let three in
+	for i := range 6 { // each node alone would accept three
 		if status, _ := requestGuest(t, nodes[i%2].url, i); status == http.StatusCreated {
 			in++
 		}
 	}
-	if in < 3 || in > 4 { // 4: a node that waited in vain for Redis once
+	if in < 3 || in > 4 { // 4: a node timed out once while it waited for Redis
 		t.Errorf("%d guests, want 3", in)
 	}
 }
 
-// One address makes a bounded number of guests through however many arenas, and
-// devices that are known come in all the same.
+// One address makes a bounded number of guests, through any number of arenas. Known devices are
+// still accepted.
 func TestGuestsOverArenas(t *testing.T) {
 	t.Parallel()
 	redis := listedRedis(t)
@@ -140,7 +140,7 @@ func TestGuestsOverArenas(t *testing.T) {
 					made++
 				}
 			}
-			if made < 30+4 || made > 30+5+5 { // what comes back meanwhile
+			if made < 30+4 || made > 30+5+5 { // the bucket refills during the test
 				t.Errorf("%d new guests, want the 30 of an arena and 4 of the address", made)
 			}
 			for range 50 {
@@ -158,7 +158,7 @@ type guestMade struct {
 	status int
 }
 
-// guestWith asks for the guest of a device, who comes with the code of an arena.
+// guestWith requests the guest of a device, with the code of an arena.
 func guestWith(t *testing.T, url, device, arena string) (g guestMade) {
 	t.Helper()
 	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, device, arena)
@@ -174,7 +174,7 @@ func guestWith(t *testing.T, url, device, arena string) (g guestMade) {
 	return g
 }
 
-// arenaOf makes an arena of so many places and gives its code.
+// arenaOf makes an arena with this many places and returns its code.
 func arenaOf(t *testing.T, url, token string, places int) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"mode":"survival","name":"Cup","questions":{"count":3},"pace":"auto","max_players":%d}`, places)

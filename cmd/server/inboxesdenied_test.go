@@ -14,9 +14,9 @@ import (
 	"laststand/loadtest/player"
 )
 
-// Redis denies the nodes to tell each other anything, which they do not notice:
-// each may publish to its own inbox only. Players are pushed everything all the
-// same, from the log, some later, and that their result is settled too, once.
+// Redis denies each node to publish to other inboxes than its own, which the nodes do not
+// notice. Players still get every push, some later, because the nodes read the log. They also
+// get the notification of their settled result, once.
 func TestInboxesOfOtherNodesAreDenied(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, "", slowDuels("demo"))
@@ -60,7 +60,7 @@ func isAnswerSeen(f player.Frame, id string) bool {
 	return f.Type == protocol.TypeAnswerSeen && json.Unmarshal(f.Data, &seen) == nil && seen.Player == id
 }
 
-// nodesWithoutInboxes starts two nodes that Redis keeps from telling each other anything.
+// nodesWithoutInboxes starts two nodes. Redis denies them messages to each other.
 func (h testCluster) nodesWithoutInboxes(t *testing.T) (one, two *testNode) {
 	t.Helper()
 	server := testenv.Redis(t)

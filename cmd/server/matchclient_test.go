@@ -38,7 +38,7 @@ var builtinAnswers = sync.OnceValues(func() (answerKey, error) {
 	return s, err
 })
 
-// answer is a right answer to a question as asked, or a wrong one.
+// answer returns a right or a wrong answer to a question.
 func (s answerKey) answer(q protocol.Question, right bool) protocol.Given {
 	known := s[q.Text]
 	switch known.Kind {
@@ -76,8 +76,7 @@ func (s answerKey) answer(q protocol.Question, right bool) protocol.Given {
 	return protocol.Given{Value: raw}
 }
 
-// matchClient is somebody in a match, player, host or spectator, and all that
-// they are told.
+// matchClient is a player, host or spectator in a match, with all that the server sent.
 type matchClient struct {
 	*player.Player
 	id              string
@@ -92,14 +91,14 @@ type matchClient struct {
 	personalResults []protocol.Own
 	answers         map[int]protocol.Answered
 	refused         map[int]protocol.Error
-	sent            map[int64]int // question, by the id of the request
+	sent            map[int64]int // question, by request id
 	over            *protocol.MatchOver
 	match           string
 	settled         *protocol.Settled
-	waitForSettled  bool // for settled
+	waitForSettled  bool // wait for the settled push
 }
 
-// newMatchClient connects somebody.
+// newMatchClient connects a guest.
 func newMatchClient(t *testing.T, url string, g player.Guest) *matchClient {
 	t.Helper()
 	return &matchClient{
@@ -107,7 +106,7 @@ func newMatchClient(t *testing.T, url string, g player.Guest) *matchClient {
 	}
 }
 
-// joinArena connects somebody and joins the arena.
+// joinArena connects a guest and joins the arena.
 func joinArena(t *testing.T, url string, g player.Guest, join protocol.ArenaJoin) *matchClient {
 	t.Helper()
 	c := newMatchClient(t, url, g)
@@ -119,8 +118,7 @@ func joinArena(t *testing.T, url string, g player.Guest, join protocol.ArenaJoin
 	return c
 }
 
-// play answers by the plan until the match is over, and where it counts until
-// it is settled.
+// play answers by the plan until the match is over, and until it is settled if it counts.
 func (c *matchClient) play() error {
 	for c.over == nil || c.waitForSettled && c.settled == nil {
 		f, err := c.Read(time.Minute)
@@ -195,7 +193,7 @@ func (c *matchClient) answer(f player.Frame) error {
 	return err
 }
 
-// playAll has everybody play, each in a goroutine that it waits for.
+// playAll lets all clients play, each in a goroutine that it waits for.
 func playAll(t *testing.T, all []*matchClient) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -217,7 +215,7 @@ func playAll(t *testing.T, all []*matchClient) {
 	}
 }
 
-// createArena makes an arena with a token, and gives what the server answers.
+// createArena makes an arena with a token, and returns the server's answer.
 func createArena(t *testing.T, url, token string, a protocol.NewArena) (created protocol.ArenaMade) {
 	t.Helper()
 	body, err := json.Marshal(a)
@@ -248,7 +246,7 @@ func createArena(t *testing.T, url, token string, a protocol.NewArena) (created 
 	return created
 }
 
-// mustRequest sends a request of a host and refuses an error.
+// mustRequest sends a request of a host and fails the test after an error.
 func (c *matchClient) mustRequest(t *testing.T, kind string, data any) {
 	t.Helper()
 	if f := request(t, c.Player, kind, data); f.Type != protocol.TypeArenaOK {

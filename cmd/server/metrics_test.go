@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The operators' address shows metrics of every room, and of the process.
+// The operations address shows metrics of every package, and of the process.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels)})
@@ -35,8 +35,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// warnings are the lines of the log that warn, but for one that is of the machine:
-// some let a process open fewer files than the default of limits.connections needs.
+// warnings returns the log lines with a warning or an error, except one about the machine. Some
+// machines let a process open fewer files than the default of limits.connections needs.
 func (n *testNode) warnings() (lines []string) {
 	for line := range strings.Lines(n.log.String()) {
 		if (strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")) && !strings.Contains(line, "open file limit is too low") {
@@ -46,7 +46,7 @@ func (n *testNode) warnings() (lines []string) {
 	return lines
 }
 
-// metrics is what the operators' address shows.
+// metrics returns the metrics that the operations address shows.
 func (n *testNode) metrics(t *testing.T) string {
 	t.Helper()
 	answer, err := http.Get(n.ops + "/metrics")

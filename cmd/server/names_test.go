@@ -9,8 +9,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// A node that stops keeps what it knows of nicknames in its data folder, and the
-// next start reads the ledger only from there on.
+// A node that stops stores its nicknames in its data folder. The next start reads only newer
+// changes from the ledger.
 func TestAStartUsesTheSnapshotOfNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

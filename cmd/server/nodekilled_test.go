@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxLateness is what the contract grants, and what a busy machine is granted here.
+	// maxLateness is the delay that the contract permits, plus some for a busy machine.
 	maxLateness           = 3 * time.Second
 	maxLatenessAfterGrant = 10 * time.Second
 )
 
-// killDuels are the duels of the games of TestANodeIsKilled, each with the time
-// that its players need up to the kill, and little more.
+// killDuels are the duels of the games of TestANodeIsKilled. Each has the time that its players
+// need up to the kill, and little more.
 var killDuels = map[string]duel{
 	"countdown": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 2500, RevealMS: 300},
 	"open":      {Questions: 2, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 300},
@@ -26,9 +26,9 @@ var killDuels = map[string]duel{
 	"alone":     {Questions: 1, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 300},
 }
 
-// A node is killed in each phase of the matches that it shares with another:
-// players there get the next step in time and nothing twice, those who were cut
-// off come back there, and every match ends and counts.
+// A node is killed in each phase of the matches that it shares with another node. Players at
+// the other node get the next step in time and nothing twice. Disconnected players reconnect
+// there, and every match ends and counts.
 func TestANodeIsKilled(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, testenv.ClusterOf(t, 3, 0).URL, duelsOf(killDuels))
@@ -68,7 +68,7 @@ func TestANodeIsKilled(t *testing.T) {
 	})
 }
 
-// step is the push that is due next, and when.
+// step is the next push that is due, and when.
 type step struct {
 	pushType string
 	due      int64 // epoch ms; the clock of Redis is this machine's
@@ -87,7 +87,8 @@ func advanceToCountdown(_ *testing.T, d duelPair) step {
 	return step{protocol.TypeQuestion, d[1].found.StartsAt}
 }
 
-// advanceToOpen leaves a question open that one has answered, and the other will not.
+// advanceToOpen stops in an open question that one player has answered, and the other does not
+// answer.
 func advanceToOpen(t *testing.T, d duelPair) step {
 	t.Helper()
 	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
@@ -95,7 +96,8 @@ func advanceToOpen(t *testing.T, d duelPair) step {
 	return step{protocol.TypeQuestionClosed, d[1].asked[0].ClosesAt}
 }
 
-// advanceToClosing has the node die over the last answer: it may have been taken or not.
+// advanceToClosing sends the last answer before the node dies, which may have accepted it or
+// not.
 func advanceToClosing(t *testing.T, d duelPair) step {
 	t.Helper()
 	due := advanceToOpen(t, d)
@@ -111,8 +113,8 @@ func advanceToReveal(t *testing.T, d duelPair) step {
 	return step{protocol.TypeQuestion, closeQuestion.Came.UnixMilli() + killDuels["reveal"].RevealMS}
 }
 
-// killedAlone has both players at the node that is killed, and none come back
-// before the end: another node, which knew nothing of the match, plays it out.
+// killedAlone kills a node that both players of a match are at, and no player reconnects before
+// the end. Another node, which did not know the match, plays it to the end.
 func killedAlone(t *testing.T, h testCluster, survivor *testNode) {
 	t.Helper()
 	victim := h.process(t)
@@ -127,7 +129,7 @@ func killedAlone(t *testing.T, h testCluster, survivor *testNode) {
 	})
 	late := time.Duration(kept.OverAt-last.due-killDuels["alone"].RevealMS) * time.Millisecond
 	t.Logf("the end is late by %s", late)
-	if late > 2*maxLatenessAfterGrant { // of two steps
+	if late > 2*maxLatenessAfterGrant { // two steps, each late
 		t.Errorf("the end was late by %s", late)
 	}
 	d.each(func(c *matchClient) { c.reconnect(t, survivor.url) })

@@ -18,8 +18,8 @@ func slowDuels(games ...string) string {
 	return duelsOf(duels)
 }
 
-// Tickets that came in at two nodes are paired, whichever came first, and both
-// nodes' players are told the same to the end.
+// Tickets from two nodes are paired, in any order of arrival. The players at both nodes get the
+// same pushes to the end.
 func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, testenv.ClusterOf(t, 3, 0).URL, slowDuels("demo"))
@@ -40,9 +40,8 @@ func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 	}
 }
 
-// A player is cut off again and again and comes back at the other node each
-// time, before the answer and after it: nothing is missed, nothing comes twice,
-// and what was answered stays answered.
+// A player is disconnected many times, before and after an answer, and always reconnects at the
+// other node. The player misses nothing and gets nothing twice, and accepted answers remain.
 func TestAPlayerComesBackAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
@@ -72,8 +71,8 @@ func TestAPlayerComesBackAtAnotherNode(t *testing.T) {
 	checkSettledOnce(t, urls[0], "demo", traveller.over)
 }
 
-// A second connection of a player, at another node, closes the first with 4409;
-// what the one has not been told the other is, with and without resume.
+// A second connection of a player at another node closes the first with 4409. It gets all
+// pushes that the first did not get, with and without resume.
 func TestANewerConnectionAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
@@ -110,8 +109,8 @@ func TestANewerConnectionAtAnotherNode(t *testing.T) {
 	checkSamePushes(t, traveller, other)
 }
 
-// checkReplaced waits for the end of a connection that has a successor: by word
-// to its node, which does not wait for the next ping.
+// checkReplaced waits for the end of a connection that a newer one replaced. The other node
+// notifies its node, which closes it before the next ping.
 func checkReplaced(t *testing.T, p *player.Player) {
 	t.Helper()
 	from := time.Now()

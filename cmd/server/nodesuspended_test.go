@@ -8,9 +8,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A node is stopped for longer than a question takes, and goes on: meanwhile
-// its matches go on elsewhere, its late steps lose, and its players are told all
-// that they have missed. Every step of a match is taken once over both nodes.
+// A node is suspended for longer than a question takes, and continues. While it is suspended,
+// another node advances its matches. Its late steps fail, and its players get all that they
+// missed. Over both nodes, every step of a match is taken once.
 func TestANodeIsStoppedForAWhile(t *testing.T) {
 	t.Parallel()
 	const rounds, pairs = 4, 2
@@ -29,7 +29,7 @@ func TestANodeIsStoppedForAWhile(t *testing.T) {
 	}
 	stopped.signal(syscall.SIGSTOP)
 	for _, d := range duels {
-		for range 2 { // nobody there answers
+		for range 2 { // no player answers at that node
 			d[1].readUntilPush(t, protocol.TypeQuestionClosed)
 			d[1].readUntilPush(t, protocol.TypeQuestion)
 		}

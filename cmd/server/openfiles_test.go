@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What a node has to be able to open, and how many websockets what it may open is
-// enough for: with so many it is.
+// The test checks how many files a node must be able to open, and how many websockets the
+// allowed files permit. With that many websockets the files are enough.
 func TestOpenFiles(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -29,7 +29,7 @@ func (p pendingResults) Complete(ctx context.Context, r *match.Result) error {
 // maxConcurrentFrees is how many players are freed at the same time.
 const maxConcurrentFrees = 64
 
-// Settled marks matches as settled and frees their players for the next one.
+// MarkSettled marks matches as settled and frees their players for the next one.
 func (p pendingResults) MarkSettled(ctx context.Context, results []match.Result) error {
 	if err := p.matches.Settled(ctx, results); err != nil {
 		return err // the next sweep tries again

@@ -11,8 +11,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// The last node of an older release leaves a running match, whose form this
-// release does not read. Its players log in, count as not playing, and play on.
+// The last node of an older release leaves a running match in a form that this release cannot
+// read. Its players log in, do not count as playing, and can play again.
 func TestAMatchOfAnotherFormatLocksNobodyOut(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)

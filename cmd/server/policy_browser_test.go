@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// forbiddenActions is what somebody would have the page do who got a script into it:
-// all of it is to be refused, and `refused` says which rule of the policy did.
+// forbiddenActions is a script of an attacker who got it into the page. The browser must refuse
+// all of it, and `refused` has the rules of the policy that did.
 const forbiddenActions = `
 window.refused = new Set();
 document.addEventListener('securitypolicyviolation', (e) => refused.add(e.effectiveDirective));
@@ -27,8 +27,8 @@ attempt(() => { const f = document.createElement('iframe'); f.src = 'https://evi
 attempt(() => { const b = document.createElement('base'); b.href = 'https://evil.example/'; document.head.append(b); });
 ''`
 
-// checkForbiddenActions holds that a browser refuses what the page's policy does not
-// allow, and says so in its console: where it fails a test whose tab sees it.
+// checkForbiddenActions checks that the browser refuses all that the page's policy forbids. The
+// browser reports that in its console, which would fail a test with a tab.
 func (b browser) checkForbiddenActions(url string) {
 	b.Helper()
 	of, shut := chromedp.NewContext(b.ctx)

@@ -13,9 +13,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// actAs is the environment variable by which this test binary is, in a process
-// of its own, the server's command line: "command" runs it, "server" ends with
-// whoever holds its standard input.
+// actAs is the environment variable that makes this test binary the server's command line, in
+// its own process. For "command" the binary only runs the command line. For "server" it also
+// ends when the process that holds its standard input ends.
 const actAs = "LASTSTAND_TEST_ACT_AS"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func command(args ...string) (code int, out, errs string) {
 	return code, o.String(), e.String()
 }
 
-// commandIn runs a command line in a process with an environment of its own.
+// commandIn runs a command line in a process with its own environment.
 func commandIn(t *testing.T, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -52,8 +52,8 @@ func commandIn(t *testing.T, env []string, args ...string) (code int, out, errs 
 	return cmd.ProcessState.ExitCode(), o.String(), e.String()
 }
 
-// process is a node in a process of its own, for what a test cannot do to
-// itself: signals and kills.
+// process is a node in its own process, for signals and kills, which a test cannot send to
+// itself.
 type process struct {
 	url, ops string
 	log      *logBuffer
@@ -92,14 +92,14 @@ func startProcess(t *testing.T, args ...string) *process {
 	return p
 }
 
-// signal does nothing to a process that has ended.
+// signal has no effect on a process that has ended.
 func (p *process) signal(s os.Signal) {
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		panic(err)
 	}
 }
 
-// wait gives the exit code, -1 after a kill.
+// wait returns the exit code, or -1 after a kill.
 func (p *process) wait(t *testing.T) int {
 	t.Helper()
 	select {

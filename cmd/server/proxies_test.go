@@ -14,8 +14,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A node counts websockets by the addresses that its trusted proxies give, in a
-// header of a request or of the connection, and by nobody else's word.
+// A node counts websockets by the addresses that its trusted proxies give, in a header of the
+// request or of the connection. It ignores addresses from any other client.
 func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -49,8 +49,8 @@ func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 	}
 }
 
-// visitNode opens a websocket, which stays open until the test ends, and gives the
-// code with which it is closed at once, 0 where it is not.
+// visitNode opens a websocket, which stays open until the test ends. It returns the code if the
+// node closes the websocket at once, else 0.
 func visitNode(t *testing.T, url, from, forwarded, header string) int {
 	t.Helper()
 	d := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, NetDial: func(network, addr string) (net.Conn, error) {

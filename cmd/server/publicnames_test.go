@@ -14,8 +14,8 @@ var contractMetrics = []string{
 	"laststand_behaviours_queued", "laststand_behaviours_in_flight",
 }
 
-// retiredWords are the words of internal/testdata/retired_words.txt, refused and
-// pending, and those that only public names had: none is in a public name.
+// retiredWords are the refused and pending words of internal/testdata/retired_words.txt, and
+// words that only public names had. No public name has one of them.
 func retiredWords(t *testing.T) []string {
 	t.Helper()
 	words := []string{"alone", "boards", "held", "lines", "missed", "own", "pressure", "room", "sleeping", "swept", "visits"}
@@ -81,7 +81,7 @@ var (
 	headless   = regexp.MustCompile(`^(What|Who|How|Whoever|Since|Until|From|By) `)
 )
 
-// metricFaults are the breaches of Prometheus's naming rules and of ours.
+// metricFaults lists violations of the naming rules of Prometheus and of this project.
 func metricFaults(m metricInfo, retired []string) (faults []string) {
 	add := func(is bool, fault string) {
 		if is {

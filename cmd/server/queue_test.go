@@ -18,7 +18,7 @@ import (
 
 const queueClock = int64(1795212345678)
 
-// fakeQueueAdmin are queues that a test fills. It implements eventq.Desk.
+// fakeQueueAdmin holds queues that a test fills. It implements eventq.Admin.
 type fakeQueueAdmin struct {
 	mu    sync.Mutex
 	games map[string]*eventq.Status
@@ -42,7 +42,7 @@ func (s *fakeQueueAdmin) Peek(_ context.Context, _ string, limit int) ([]eventq.
 	return s.items[:min(limit, len(s.items))], nil
 }
 
-// change changes a game's queue.
+// change changes the queue of a game.
 func (s *fakeQueueAdmin) change(game string, f func(*eventq.Status)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,8 @@ func (s *fakeQueueAdmin) Discard(_ context.Context, game string, most int, r eve
 	return dropped, err
 }
 
-// drain sends all but what is in flight; then the far side wants no more.
+// drain sends everything that is not in flight. If behaviours are in flight, the receiver then
+// answers 410, which pauses the queue.
 func (s *fakeQueueAdmin) drain(_ context.Context, game string) error {
 	return s.change(game, func(q *eventq.Status) {
 		q.Counts.Sent, q.Counts.Queued = q.Counts.Sent+q.Counts.Queued, 0
@@ -89,7 +90,7 @@ func (s *fakeQueueAdmin) FlushNow(context.Context, string, int64) error {
 	return errors.New("nobody asks")
 }
 
-// served are the flags of a command that speaks to an admin API over a shelf.
+// served returns the flags of a command that calls an admin API over the fake queues.
 func (s *fakeQueueAdmin) served(t *testing.T, games ...string) []string {
 	t.Helper()
 	server := httptest.NewServer(ops.New(ops.Config{
@@ -103,7 +104,7 @@ func (s *fakeQueueAdmin) served(t *testing.T, games ...string) []string {
 
 type auditLog = ops.Audit
 
-// discardAudit is one that nobody looks into.
+// discardAudit is an audit log that keeps nothing.
 type discardAudit struct{ auditLog }
 
 func (discardAudit) BeginAudit(context.Context, audit.Entry) error { return nil }
@@ -149,7 +150,7 @@ func TestQueueCommands(t *testing.T) {
 	run(1, "demo: 10 behaviours are left (10 in flight)", "queue", "drain", "--game=demo")
 }
 
-// A list of more queues than a page is whole.
+// A list of more queues than one page is complete.
 func TestManyQueuesAreListed(t *testing.T) {
 	t.Parallel()
 	var games []string
@@ -162,7 +163,7 @@ func TestManyQueuesAreListed(t *testing.T) {
 	}
 }
 
-// The key is printed for the receiver, where it is not the operator's own.
+// The command prints the key for the receiver, unless the operator configured the key.
 func TestTheKeyOfAWebhookIsPrinted(t *testing.T) {
 	t.Parallel()
 	data := "--data=" + t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// shortDuels are over within seconds, although the bot thinks about its answers.
+// shortDuels end within seconds, although the bot waits before its answers.
 const shortDuels = `
 games:
   demo:
@@ -39,8 +39,8 @@ func readmeExample(t *testing.T, url string) string {
 	return strings.ReplaceAll(block, address, url)
 }
 
-// The example of README.md runs in the browser's console: it plays a whole duel
-// against the bot and prints the standings.
+// The example of README.md runs in the browser's console. It plays a whole duel against the bot
+// and prints the standings.
 func TestTheExampleOfTheReadmePlaysADuel(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)

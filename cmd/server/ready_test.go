@@ -16,16 +16,15 @@ import (
 	"laststand/internal/testenv"
 )
 
-// unlimited is fast on a node that refuses no reads, however busy the machine is.
+// unlimited is fastDuels without limits of reads, so a busy machine refuses none.
 var unlimited = strings.Replace(fastDuels, "limits: {", "limits: {reads_per_second_per_address: 0, max_scheduler_lag_ms: 0, ", 1)
 
-// readyStarts is how often each house is started anew.
+// readyStarts is how often the test starts a node on each set of stores.
 const readyStarts = 3
 
-// TestReadsWorkOnceANodeIsReady starts real processes again and again. From the
-// first request after /readyz has said 200, each read must be answered as ever
-// after: on an empty ledger and on a full one, embedded and on real stores, and
-// beside a Redis that was emptied.
+// TestReadsWorkOnceANodeIsReady starts real processes many times. From the first request after
+// /readyz returns 200, each read must give the same answer as later. The test covers an empty
+// and a full ledger, embedded and real stores, and an emptied Redis.
 func TestReadsWorkOnceANodeIsReady(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, unlimited)
@@ -58,7 +57,7 @@ func TestReadsWorkOnceANodeIsReady(t *testing.T) {
 	})
 }
 
-// readsOf starts a node, waits until it says that it is ready, and reads all.
+// readsOf starts a node, waits until it reports that it is ready, and makes all reads.
 func readsOf(t *testing.T, args []string, player string, ranked bool) {
 	t.Helper()
 	p := startProcess(t, args...)
@@ -75,8 +74,8 @@ func (p *process) end(t *testing.T) {
 	}
 }
 
-// checkReads makes each read twice: the first answer must be the second's.
-// Ranked says that the player is on the boards.
+// checkReads makes each read twice, and both answers must be equal. If ranked, the
+// player must be on the boards.
 func checkReads(t *testing.T, p *process, player string, ranked bool) {
 	t.Helper()
 	missing := http.StatusNotFound
@@ -104,7 +103,7 @@ func checkReads(t *testing.T, p *process, player string, ranked bool) {
 				board := fmt.Sprintf("%s/leaderboards/%s?order=%s&kind=%s", demo, w.ID, order, kind)
 				standing := strings.Replace(board, "?", "/"+player+"?", 1)
 				one := missing
-				if kind == leaderboard.Teams || order == leaderboard.ByAccuracy || order == leaderboard.ByTime { // of few answers
+				if kind == leaderboard.Teams || order == leaderboard.ByAccuracy || order == leaderboard.ByTime { // boards with few answers
 					one = http.StatusNotFound
 				}
 				reads[board], reads[board+"&limit=1"], reads[board+"&players="+player] = http.StatusOK, http.StatusOK, http.StatusOK
@@ -127,7 +126,7 @@ func checkReads(t *testing.T, p *process, player string, ranked bool) {
 	}
 }
 
-// watchAll watches every board, each at once.
+// watchAll watches every board, one after the other. Each watch must get a push.
 func watchAll(t *testing.T, p *process, list leaderboard.Listing) {
 	t.Helper()
 	c := newPlayer(t, p.url)
@@ -163,8 +162,8 @@ func bodyOf(t *testing.T, url string) (status int, body string) {
 	return answer.StatusCode, string(raw)
 }
 
-// Builds refuse no reads, and a Redis that was emptied takes only the boards away
-// while they are built anew: the node stays ready.
+// A rebuild refuses no reads. After Redis was emptied, only the boards are unavailable until
+// they are rebuilt, and the node stays ready.
 func TestBuildsRefuseNoReads(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -198,7 +197,7 @@ func TestBuildsRefuseNoReads(t *testing.T) {
 	})
 }
 
-// readOn reads boards at a node until stop is called, which says how often it was refused.
+// readOn reads boards at a node until stop is called. A refused read fails the test.
 func readOn(t *testing.T, url, player string) (stop func()) {
 	t.Helper()
 	board := url + "/v1/games/demo/leaderboards"

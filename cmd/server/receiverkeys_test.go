@@ -53,7 +53,7 @@ func TestKeysOfSinksAreRead(t *testing.T) {
 	}
 }
 
-// All that is wrong with files of keys is told at once, and no key.
+// The error lists everything that is wrong with key files at once, and shows no key.
 func TestKeysOfSinksThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ hook, nppa, wantHook, wantNPPA string }{
@@ -79,8 +79,7 @@ func TestKeysOfSinksThatAreInvalid(t *testing.T) {
 	}
 }
 
-// Beside a server whose files of keys were spoilt, commands do what needs none of
-// them.
+// After the key files of a running server were damaged, commands that need no key still work.
 func TestCommandsBesideInvalidKeys(t *testing.T) {
 	t.Parallel()
 	path := configFile(t, configWithKeys+"  one: {keys: [{id: k1, alg: HS256, secret_file: one.key}]}\n")
@@ -103,8 +102,8 @@ func TestCommandsBesideInvalidKeys(t *testing.T) {
 	}
 }
 
-// A file that changes is in force within 10 s; a bad one is logged once, and
-// the keys before stay.
+// A changed file takes effect within 10 s. The server logs a faulty file once and keeps the
+// earlier keys.
 func TestKeysOfSinksChange(t *testing.T) {
 	t.Parallel()
 	path := configFile(t, configWithKeys)
@@ -155,8 +154,8 @@ func TestKeysOfSinksChange(t *testing.T) {
 	})
 }
 
-// A webhook without a file has a key generated, the same at all nodes, and
-// after a restart.
+// The server generates a key for a webhook without a file. The key is the same at all nodes,
+// and after a restart.
 func TestWebhookKeysAreGenerated(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -188,7 +187,7 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 	})
 }
 
-// openedKeys are the keys of sinks as a node opens them.
+// openedKeys returns the keys of sinks as a node opens them.
 func openedKeys(t *testing.T, c *config, db testenv.SQL) *receiverKeys {
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Redis dies and comes back with data of some time ago. A match that went on
-// meanwhile is abandoned; one that ended and is in the ledger stays as it is
-// there, and neither keeps its players from the next.
+// Redis dies and comes back with old data. A match that continued after that data is abandoned.
+// A match that ended and is in the ledger stays unchanged there. Both let their players play
+// again.
 func TestRedisComesBackWithOldData(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
@@ -22,7 +22,7 @@ func TestRedisComesBackWithOldData(t *testing.T) {
 	for _, d := range []duelPair{lost, ended} {
 		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	}
-	redisCommand(t, server, "SAVE") // it starts with that, and else with nothing
+	redisCommand(t, server, "SAVE") // Redis restarts with this data only
 	lost.playAgain(t)
 	ended.each(func(c *matchClient) { c.waitForSettled = true })
 	playToEnd(t, ended[:]...)
@@ -40,9 +40,9 @@ func TestRedisComesBackWithOldData(t *testing.T) {
 	}
 }
 
-// A master of a cluster dies whose replica had stopped following. What the
-// replica has not heard of is abandoned; the matches of other masters are not,
-// and everybody may play again.
+// A master of a cluster dies after its replica stopped following. Matches that the replica does
+// not have are abandoned. The matches of other masters continue, and all players may play
+// again.
 func TestAReplicaIsPromotedThatWasBehind(t *testing.T) {
 	t.Parallel()
 	cluster := testenv.ClusterOf(t, 3, 1)
@@ -80,8 +80,7 @@ func TestAReplicaIsPromotedThatWasBehind(t *testing.T) {
 	}
 }
 
-// stopFollowing has a replica that follows its master be refused by it from now
-// on.
+// stopFollowing makes a master refuse its replica from now on.
 func stopFollowing(t *testing.T, replica, master *testenv.Server) {
 	t.Helper()
 	redisCommand(t, master, "WAIT", 1, 10_000)
@@ -89,7 +88,7 @@ func stopFollowing(t *testing.T, replica, master *testenv.Server) {
 	redisCommand(t, master, "CLIENT", "KILL", "TYPE", "replica")
 }
 
-// redisCommand has a Redis server do something.
+// redisCommand sends a command to a Redis server and returns the reply.
 func redisCommand(t *testing.T, s *testenv.Server, args ...any) any {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
@@ -101,7 +100,7 @@ func redisCommand(t *testing.T, s *testenv.Server, args ...any) any {
 	return got
 }
 
-// playAgain takes a duel one question further, and half of one.
+// playAgain advances a duel by one question, and to one answer of the next question.
 func (d duelPair) playAgain(t *testing.T) {
 	t.Helper()
 	d.each(func(c *matchClient) { c.submitAndRead(t, true) })
@@ -111,8 +110,8 @@ func (d duelPair) playAgain(t *testing.T) {
 	d[1].readUntilPush(t, protocol.TypeAnswerSeen)
 }
 
-// abandoned waits until the match of a duel ends as such at both nodes, counted
-// and not settled.
+// abandoned waits until the match of a duel ends as abandoned at both nodes. The match must be
+// counted and not settled.
 func (d duelPair) abandoned(t *testing.T, nodes ...*testNode) {
 	t.Helper()
 	d.each(func(c *matchClient) { c.waitForAbandoned(t) })

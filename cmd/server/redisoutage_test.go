@@ -9,12 +9,12 @@ import (
 	"laststand/loadtest/player"
 )
 
-// outageDuels asks questions that Redis sleeps through.
+// outageDuels asks questions that are shorter than the outage of Redis.
 var outageDuels = duel{Questions: 3, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 500}
 
-// Redis stalls for 5 s, over an open question that nobody has answered, or
-// before a question opens. Players are told to try again; then they have the
-// time to answer after all, and it counts as at most the limit.
+// Redis stalls for 5 s, during an open question without an answer, or before a question opens.
+// The server asks players to retry. Then they still have time to answer, and the time of an
+// answer counts as at most the limit.
 func TestTimeLostToRedisIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"open", "reveal"} {
@@ -40,7 +40,7 @@ func TestTimeLostToRedisIsGivenBack(t *testing.T) {
 	}
 }
 
-// stallRedis keeps Redis from answering for 5 s, in which players ask in vain.
+// stallRedis suspends Redis for 5 s, during which requests of players fail.
 func stallRedis(t *testing.T, server *testenv.Server, d duelPair) {
 	t.Helper()
 	server.Pause()
@@ -60,8 +60,8 @@ func stallRedis(t *testing.T, server *testenv.Server, d duelPair) {
 	server.Resume()
 }
 
-// waitUntilAnswer waits until there is time to answer: more of it for a question that
-// was open, the whole of it, or more, for one that opens late.
+// waitUntilAnswer waits until there is time to answer. A question that was open is extended. A
+// question that opens late has at least its whole time.
 func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
 	t.Helper()
 	f := c.readUntil(t, "time to answer", func(f player.Frame) bool {
@@ -81,7 +81,7 @@ func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
 	}
 }
 
-// checkCapped holds that no answer was taken for slower than the limit allows.
+// checkCapped checks that no answer counts as slower than the limit.
 func (c *matchClient) checkCapped(t *testing.T) {
 	t.Helper()
 	limit := outageDuels.TimeLimitMS

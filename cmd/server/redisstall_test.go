@@ -9,9 +9,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Redis stalls for 5 s in the middle of a duel: players are told to try again,
-// the node is not ready, and then the duel goes on with every answer that was
-// acknowledged.
+// Redis stalls for 5 s during a duel. The server asks players to retry, and the node is not
+// ready. Then the duel continues with every answer that was acknowledged.
 func TestRedisStallsInMidDuel(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)

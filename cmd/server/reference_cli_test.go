@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// cliReference describes the command line by kong's model of it.
+// cliReference describes the command line from kong's model of it.
 func cliReference(t *testing.T) string {
 	t.Helper()
 	parser, err := kong.New(&cli{}, kong.Name("server"), kong.Description(about), kong.Writers(new(bytes.Buffer), new(bytes.Buffer)))

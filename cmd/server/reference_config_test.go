@@ -97,7 +97,7 @@ func kindOf(v reflect.Value) string {
 	return "text"
 }
 
-// standardOf is the default of a key; "" where it is empty or the server finds it.
+// standardOf returns the default of a key, or "" if it is empty or the server computes it.
 func standardOf(v reflect.Value) string {
 	if v.Type() == reflect.TypeFor[dryRun]() {
 		return "false"

@@ -37,8 +37,8 @@ func errorsReference(t *testing.T) string {
 	return b.String()
 }
 
-// errorCodes are the constants of the protocol whose names begin so, in the
-// order of the source.
+// errorCodes are the constants of the protocol whose names begin with the prefix, in the order
+// of the source.
 func errorCodes(t *testing.T, prefix string) (codes []errorCode) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../internal/protocol/code.go", nil, parser.ParseComments)

@@ -60,8 +60,8 @@ func (r *recordingRegistry) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// registeredMetrics are all metrics of a node with TLS and a webhook, which has
-// every package's, by name.
+// registeredMetrics returns all metrics by name, from a node with TLS and a webhook, which
+// registers the metrics of every package.
 func registeredMetrics(t *testing.T) []metricInfo {
 	t.Helper()
 	registry := &recordingRegistry{Registry: prometheus.NewRegistry()}
@@ -102,7 +102,7 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 
 var descParts = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*)", unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 
-// describeMetrics are the metrics of a collector.
+// describeMetrics returns the metrics of a collector.
 func describeMetrics(t *testing.T, c prometheus.Collector) (all []metricInfo) {
 	t.Helper()
 	descs := make(chan *prometheus.Desc)
@@ -125,7 +125,7 @@ func describeMetrics(t *testing.T, c prometheus.Collector) (all []metricInfo) {
 	return all
 }
 
-// kindOfEmpty is the type of a metric that has no value yet.
+// kindOfEmpty returns the type of a metric that has no value yet.
 func kindOfEmpty(name string, c prometheus.Collector) string {
 	switch c.(type) {
 	case *prometheus.CounterVec:
@@ -139,7 +139,7 @@ func kindOfEmpty(name string, c prometheus.Collector) string {
 	return "gauge"
 }
 
-// metricKinds are the types of what a collector collects, by description.
+// metricKinds returns the types of the metrics of a collector, by description.
 func metricKinds(t *testing.T, c prometheus.Collector) map[string]string {
 	t.Helper()
 	collected := make(chan prometheus.Metric)

@@ -14,9 +14,8 @@ const referenceFolder = "../../docs/reference"
 
 const generated = "<!-- Generated from the code. Change the code, then run: go test ./cmd/server -run TestReferences -update -->\n"
 
-// references are the generated documents. Their texts come from the code alone:
-// the comments and tags of the configuration's fields, the help of commands, the
-// help of metrics, and the comments of error codes.
+// references are the generated documents. Their texts come only from the code: comments and
+// tags of configuration fields, help of commands and metrics, and comments of error codes.
 var references = map[string]func(t *testing.T) string{
 	"configuration.md": configurationReference,
 	"cli.md":           cliReference,
@@ -64,7 +63,7 @@ func tableRow(cells ...string) string {
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
-// codeText marks a text as code; nothing is marked as "-".
+// codeText formats a text as code, and an empty text as "-".
 func codeText(text string) string {
 	if text == "" {
 		return "-"
@@ -72,5 +71,5 @@ func codeText(text string) string {
 	return "`" + text + "`"
 }
 
-// plainText is a comment on one line.
+// plainText returns a comment as one line.
 func plainText(comment string) string { return strings.Join(strings.Fields(comment), " ") }

@@ -10,8 +10,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// A spectator asks for a long match again and again: it gets all of it once, and
-// after that only what is short, until it connects anew. Redis gives the log once.
+// A spectator requests a long match many times and gets all of it once. After that the same
+// player gets only short replays. Redis sends the log once.
 func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 	t.Parallel()
 	const players, questions, syncs = 50, 30, 150
@@ -46,8 +46,8 @@ func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 	}
 }
 
-// drawnOut plays a match that its host draws out, and gives a spectator of it
-// that has not read any push, and the host.
+// drawnOut plays a match that its host prolongs. It returns the host, and a spectator who has
+// not read any push.
 func drawnOut(t *testing.T, node *testNode, players, questions int) (watcher, host *matchClient) {
 	t.Helper()
 	guests := newGuests(t, []string{node.url}, players+2)
@@ -75,8 +75,7 @@ func drawnOut(t *testing.T, node *testNode, players, questions int) (watcher, ho
 	return watcher, host
 }
 
-// replayed asks for a match from a number on and gives all that comes, up to the
-// last number.
+// replayed requests a match from a number on and returns all frames up to the last number.
 func replayed(t *testing.T, p *player.Player, match string, from, last int64) string {
 	t.Helper()
 	var all strings.Builder
@@ -94,7 +93,7 @@ func replayed(t *testing.T, p *player.Player, match string, from, last int64) st
 	return all.String()
 }
 
-// bytesOut is how many bytes a Redis has sent.
+// bytesOut returns how many bytes a Redis has sent.
 func bytesOut(t *testing.T, s *testenv.Server) int {
 	t.Helper()
 	info, _ := redisCommand(t, s, "INFO", "stats").(string)

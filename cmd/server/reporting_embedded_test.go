@@ -12,8 +12,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// The queues of an embedded Redis end with the server: what waits in them
-// leaves before, the last offline too, and what cannot is told.
+// The queues of an embedded Redis end with the server. Before that, the server sends the queued
+// behaviours, including the last offline. It logs the number of behaviours that it cannot send.
 func TestAnEmbeddedServerReportsBeforeItEnds(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)

@@ -14,9 +14,9 @@ import (
 	"laststand/loadtest/player"
 )
 
-// A node is killed that is about to report batches: they are counted as lost
-// with it when their leases end, and all others, before and after, come once and
-// in order. Who played there is reported offline by another node.
+// A node is killed just before it reports batches. Those batches count as lost with the node
+// when their leases end. All batches before and after are sent once and in order. Another node
+// reports the players of the dead node as offline.
 func TestANodeThatReportsIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, redisURL := range map[string]func(t *testing.T) string{
@@ -33,11 +33,11 @@ func TestANodeThatReportsIsKilled(t *testing.T) {
 func killedReporting(t *testing.T, redisURL string) {
 	t.Helper()
 	settings := map[string]string{"home": fastReporting + ", report: [online, offline]"}
-	for i := range 20 { // so that each of three nodes has some of them
+	for i := range 20 { // each of three nodes gets some of them
 		settings[fmt.Sprint("g", i)] = fastReporting + ", report: [], hot: " + strconv.FormatBool(i%4 == 0)
 	}
 	r := newReportingTest(t, redisURL, settings)
-	r.games = r.games[:20] // home is the last of them
+	r.games = r.games[:20] // home is the last game
 	first, second, victim := r.node(t), r.node(t), r.process(t)
 	urls := []string{victim.url, first.url, second.url}
 	defer r.watchCounts()()
@@ -73,7 +73,7 @@ func killedReporting(t *testing.T, redisURL string) {
 	}
 }
 
-// sending is how many tries of some nodes are under way.
+// sending returns how many tries of these nodes are in progress.
 func (r *reportingTest) sending(nodes ...*testNode) (sum int) {
 	r.t.Helper()
 	for _, n := range nodes {
@@ -82,7 +82,7 @@ func (r *reportingTest) sending(nodes ...*testNode) (sum int) {
 	return sum
 }
 
-// checkLost ends the leases of a dead node's batches, which wait for that.
+// checkLost ends the leases of a dead node's batches, which wait for the end of their leases.
 func (r *reportingTest) checkLost() {
 	r.t.Helper()
 	var lost int
@@ -111,7 +111,7 @@ func (r *reportingTest) checkLost() {
 	}
 }
 
-// endLeases ends those of all batches in flight, which takes 20 s else.
+// endLeases ends the leases of all batches in flight, which would otherwise take 20 s.
 func (r *reportingTest) endLeases() {
 	r.t.Helper()
 	for partition := range r.admin.Partitions() {
@@ -128,7 +128,7 @@ func (r *reportingTest) endLeases() {
 	}
 }
 
-// checkLostOnce waits until the only visit is over, as of when it was last seen.
+// checkLostOnce waits until the only session has ended. Its end is when it was last seen.
 func (r *reportingTest) checkLostOnce(id string, died int64) {
 	r.t.Helper()
 	waitUntil(r.t, "it is reported that a player is gone", func() bool { return len(r.batchesOf("home")) == 2 })
@@ -139,7 +139,7 @@ func (r *reportingTest) checkLostOnce(id string, died int64) {
 	}
 }
 
-// sumMetric says whether a node's metrics add up to the counts of all games.
+// sumMetric reports whether a node's metrics equal the sum of the counts of all games.
 func (r *reportingTest) sumMetric(ops string) bool {
 	r.t.Helper()
 	var want eventq.Counts

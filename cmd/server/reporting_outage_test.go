@@ -10,9 +10,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Redis forgets its scripts again and again, and then stalls, while behaviours
-// are posted and reported: all of them come, once. Then it comes back empty, and
-// the counts begin anew.
+// Redis loses its scripts many times, and then stalls, while behaviours are posted and
+// reported. All of them are sent, once. Then Redis comes back empty, and the counts start again
+// at 0.
 func TestReportingWhileRedisFails(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
@@ -55,12 +55,12 @@ func TestReportingWhileRedisFails(t *testing.T) {
 	}
 }
 
-// A master of a cluster dies, and its replica takes over: all that is counted
-// adds up, and what is posted from then on is reported.
+// A master of a cluster dies, and its replica takes over. All counts still add up, and the
+// nodes report all later posts.
 func TestReportingOverAFailOver(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{}
-	for i := range 8 { // on each of the masters
+	for i := range 8 { // some on each of the masters
 		settings[fmt.Sprint("g", i)] = fastReporting
 	}
 	cluster := testenv.ClusterOf(t, 3, 1)
@@ -75,7 +75,7 @@ func TestReportingOverAFailOver(t *testing.T) {
 	post()
 	cluster.Masters[0].Kill()
 	post()
-	clear(r.posted) // what the replica has not heard of may be lost, or come again
+	clear(r.posted) // behaviours that the replica does not have may be lost or sent again
 	r.series = "again"
 	for range 3 {
 		post()
@@ -85,7 +85,7 @@ func TestReportingOverAFailOver(t *testing.T) {
 	}
 }
 
-// checkArrived waits until what was posted of a game has come, each once.
+// checkArrived waits until the receiver got all posted behaviours of a game, each once.
 func (r *reportingTest) checkArrived(game string) {
 	r.t.Helper()
 	checkArrived := map[string]int{}

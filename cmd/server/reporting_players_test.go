@@ -13,7 +13,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// Players of two nodes come, play a match and go: a game reports what it is to.
+// Players of two nodes connect, play a match and disconnect. A game reports the configured
+// kinds.
 func TestPlayersAreReported(t *testing.T) {
 	t.Parallel()
 	r := newReportingTest(t, listedRedis(t), map[string]string{
@@ -38,7 +39,7 @@ func TestPlayersAreReported(t *testing.T) {
 			return len(online) == count
 		})
 	}
-	came("all", 6) // who goes before the end is told of has none
+	came("all", 6) // a player who leaves before the server sends the end has no match_end
 	came("ends", 2)
 	for _, d := range played {
 		d.each(func(c *matchClient) { _ = c.Close() })
@@ -56,8 +57,8 @@ func TestPlayersAreReported(t *testing.T) {
 	}
 }
 
-// checkStay holds that of a guest's visit came these kinds, in order, of one
-// session and device, with the match.
+// checkStay checks that a guest's session was reported with these kinds, in order, with one
+// session, one device and the match.
 func checkStay(t *testing.T, c *matchClient, kinds []string, all []eventq.Behaviour) {
 	t.Helper()
 	var stay []eventq.Behaviour
@@ -81,7 +82,7 @@ func checkStay(t *testing.T, c *matchClient, kinds []string, all []eventq.Behavi
 	}
 }
 
-// A guest and a verified player come and go, and the NPPA's interface takes both.
+// A guest and a verified player connect and disconnect, and the NPPA's interface accepts both.
 func TestPlayersAreReportedToTheNPPA(t *testing.T) {
 	t.Parallel()
 	fake := nppa.New(nppa.Options{AppID: "app", BizIDs: []string{"biz"}, Keys: []string{nppaKey}, PerSecond: 10})

@@ -12,8 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// What a game's section says takes effect in a running server, what operators
-// do by command too, and a new key of a webhook is in force some seconds later.
+// The settings of a game take effect in a running server, and so do changes that operators make
+// by commands. A new key of a webhook takes effect some seconds later.
 func TestSettingsOfReporting(t *testing.T) {
 	t.Parallel()
 	const settings = fastReporting + ", max_len: 5, overflow: "
@@ -66,7 +66,7 @@ func TestSettingsOfReporting(t *testing.T) {
 	r.checkNewKey(n)
 }
 
-// queue runs a command on queues, which has to say something.
+// queue runs a command on queues, which must print the text.
 func (r *reportingTest) queue(n *testNode, runQueueCommand string, args ...string) {
 	r.t.Helper()
 	flags := append(ledgerOf(r.db), "--config="+r.config, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
@@ -76,8 +76,8 @@ func (r *reportingTest) queue(n *testNode, runQueueCommand string, args ...strin
 	}
 }
 
-// postLines posts behaviours that are numbered by their last digit, of which so
-// many have to be taken; -1: the post is refused.
+// postLines posts behaviours with ids that end in different digits. The server must accept this
+// many of them, or refuse the post for -1.
 func (r *reportingTest) postLines(n *testNode, game string, count, accepted int) {
 	r.t.Helper()
 	now := time.Now().UnixMilli()
@@ -97,7 +97,8 @@ func (r *reportingTest) postLines(n *testNode, game string, count, accepted int)
 	}
 }
 
-// digits are the last ones of the ids that came, with a comma between batches.
+// digits returns the last digits of the ids that the receiver got, with a comma between
+// batches.
 func (r *reportingTest) digits(game string) string {
 	var batches []string
 	for _, m := range r.batchesOf(game) {
@@ -110,8 +111,8 @@ func (r *reportingTest) digits(game string) string {
 	return strings.Join(batches, ",")
 }
 
-// checkNewKey waits until the node has read the key that was put before the old
-// one, and has it sign.
+// checkNewKey waits until the node has read the key that the file now lists first. Then the
+// node must sign with that key.
 func (r *reportingTest) checkNewKey(n *testNode) {
 	r.t.Helper()
 	waitUntil(r.t, "the keys are read again", func() bool {

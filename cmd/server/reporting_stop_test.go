@@ -10,8 +10,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// A node gets SIGTERM while behaviours are posted to it, while players are there,
-// and while batches wait in a ban: those go back, and another node reports all.
+// A node gets SIGTERM while behaviours are posted to it, players are connected, and batches
+// wait for the end of a ban. The node returns the batches, and another node reports all.
 func TestANodeThatReportsLeaves(t *testing.T) {
 	t.Parallel()
 	const ban, players = 2, 5
@@ -54,8 +54,8 @@ func TestANodeThatReportsLeaves(t *testing.T) {
 	r.checkPairs(players)
 }
 
-// checkBanned holds that all of a game that was banned came in the end, in
-// another batch than the one refused first, and that no try came in a ban.
+// checkBanned checks that all behaviours of a banned game were sent in the end. They must be in
+// another batch than the one that was refused first, and no try may come during a ban.
 func (r *reportingTest) checkBanned(ban time.Duration) {
 	r.t.Helper()
 	if c := r.waitUntilIdle("banned"); c.Sent != c.Offered || c.Sent != int64(len(r.posted["banned"])) {
@@ -81,12 +81,12 @@ func (r *reportingTest) checkBanned(ban time.Duration) {
 	r.checkTries(ban)
 }
 
-// checkTries holds that nothing was tried while a ban was known: of a batch
-// nothing at all, of others what was not on its way yet, as two nodes may try
-// when once when a ban ends.
+// checkTries checks that no try came during a known ban. The refused batch must have none.
+// Other batches may already have been on their way, because two nodes may try at once when a
+// ban ends.
 func (r *reportingTest) checkTries(ban time.Duration) {
 	r.t.Helper()
-	const early, onItsWay = 200 * time.Millisecond, time.Second // clocks are of ms, and machines are busy
+	const early, onItsWay = 200 * time.Millisecond, time.Second // clocks have a resolution of 1 ms, and machines are busy
 	all := r.batchesOf("banned")
 	for i, refused := range all {
 		answers := refused.tries
@@ -109,8 +109,8 @@ func (r *reportingTest) checkTries(ban time.Duration) {
 	}
 }
 
-// checkPairs holds that so many came and went, each once, in sessions of their
-// own.
+// checkPairs checks that this many players connected and disconnected, each once, in separate
+// sessions.
 func (r *reportingTest) checkPairs(players int) {
 	r.t.Helper()
 	r.waitUntilIdle("home")

@@ -19,7 +19,7 @@ import (
 	"laststand/internal/redisx"
 )
 
-// reportingTest are what the games of a house report, from the post to the receiver.
+// reportingTest tests the reports of some games, from the post to the receiver.
 type reportingTest struct {
 	testCluster
 	*batchReceiver
@@ -32,10 +32,10 @@ type reportingTest struct {
 	series string              // of ids
 }
 
-// fastReporting are settings of behaviours by which nothing waits long.
+// fastReporting are settings of behaviours with short delays.
 const fastReporting = "batch: {flush_interval: 50ms}, rate: {per_second: 1000, burst: 1000}"
 
-// newReportingTest makes a house whose games have these settings, and a webhook.
+// newReportingTest configures games with these settings, and their webhook.
 func newReportingTest(t *testing.T, redis string, settings map[string]string) *reportingTest {
 	t.Helper()
 	r := &reportingTest{batchReceiver: newBatchReceiver(t), t: t, tokens: map[string]string{}, posted: map[string][]string{}}
@@ -48,7 +48,7 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 	slices.Sort(r.games)
 	r.testCluster = newTestCluster(t, redis, text)
 	writeBeside(t, r.config, "hook.key", oldWebhookKey)
-	bankCommand(t, r.db, "import", "--bank=small", questionFile(t, "en", 10)) // read in no time
+	bankCommand(t, r.db, "import", "--bank=small", questionFile(t, "en", 10)) // a small bank, which loads fast
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: redis})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 	return r
 }
 
-// mintAll gets a service's token of each game.
+// mintAll mints a service token for each game.
 func (r *reportingTest) mintAll() {
 	r.t.Helper()
 	flags := &cli{Config: r.config, Data: &r.db.Dir, Database: &r.db.URL}
@@ -77,8 +77,8 @@ func (r *reportingTest) mintAll() {
 	}
 }
 
-// post posts so many new behaviours of a game, to the first of the nodes, and
-// again to the next while one does not take them.
+// post posts this many new behaviours of a game to the first node. If a node does not accept
+// them, it tries the next one.
 func (r *reportingTest) post(game string, count int, nodes ...string) {
 	r.t.Helper()
 	first := len(r.posted[game])
@@ -99,7 +99,7 @@ func (r *reportingTest) post(game string, count int, nodes ...string) {
 	})
 }
 
-// postTo makes one try; the status is 0 where there is no answer.
+// postTo makes one try. The status is 0 if there is no answer.
 func (r *reportingTest) postTo(url, game, lines string) (status int, posted eventq.PostResult) {
 	r.t.Helper()
 	q, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, url+"/v1/games/"+game+"/behaviours", bytes.NewBufferString(lines))
@@ -119,7 +119,7 @@ func (r *reportingTest) postTo(url, game, lines string) (status int, posted even
 	return answer.StatusCode, posted
 }
 
-// countsOf are those of a game as they stand in Redis, which always add up.
+// countsOf returns the counts of a game in Redis, which must always add up.
 func (r *reportingTest) countsOf(game string) eventq.Counts {
 	r.t.Helper()
 	all, err := r.admin.Status(r.t.Context(), []string{game}, time.Now().UnixMilli())
@@ -142,8 +142,8 @@ func (r *reportingTest) checkSum(s eventq.Status) {
 	}
 }
 
-// watchCounts adds up the counts of all games again and again, while Redis answers,
-// until stop.
+// watchCounts checks many times that the counts of all games add up, while Redis answers, until
+// stop.
 func (r *reportingTest) watchCounts() (stop func()) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	samples := 0
@@ -167,8 +167,8 @@ func (r *reportingTest) watchCounts() (stop func()) {
 	})
 }
 
-// waitUntilIdle waits until nothing of a game is queued or in flight, and gives its
-// countsOf then.
+// waitUntilIdle waits until a game has nothing queued or in flight, and returns its counts
+// then.
 func (r *reportingTest) waitUntilIdle(game string) (c eventq.Counts) {
 	r.t.Helper()
 	waitUntil(r.t, "all of "+game+" is reported", func() bool {
@@ -178,8 +178,8 @@ func (r *reportingTest) waitUntilIdle(game string) (c eventq.Counts) {
 	return c
 }
 
-// checkSentOnce holds that what was posted of a game was sent but for lost ones, that
-// each came once, lost or not, and in order unless some had to be tried again.
+// checkSentOnce checks that all posted behaviours of a game were sent, except lost ones. The
+// receiver must get each once, lost or not. They must be in order unless there were retries.
 func (r *reportingTest) checkSentOnce(game string, lost int) {
 	r.t.Helper()
 	c := r.waitUntilIdle(game)

@@ -9,7 +9,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// newPlayer is a new guest, connected until the test ends.
+// newPlayer connects a new guest until the test ends.
 func newPlayer(t *testing.T, url string) *player.Player {
 	t.Helper()
 	g, err := player.NewGuest(t.Context(), url, "demo", "")
@@ -29,14 +29,14 @@ func connect(t *testing.T, url string, g player.Guest) *player.Player {
 	return p
 }
 
-// joinDuel asks for a duel in a language, and gives the reply.
+// joinDuel requests a duel in a language, and returns the reply.
 func joinDuel(t *testing.T, p *player.Player, lang string) player.Frame {
 	t.Helper()
 	noBot := int64(0)
 	return request(t, p, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: lang, BotAfterMS: &noBot})
 }
 
-// request sends a request and gives its reply; what is pushed before is left out.
+// request sends a request and returns its reply. It ignores pushes before the reply.
 func request(t *testing.T, p *player.Player, kind string, data any) player.Frame {
 	t.Helper()
 	id, err := p.Send(kind, data)
@@ -46,7 +46,7 @@ func request(t *testing.T, p *player.Player, kind string, data any) player.Frame
 	return readUntil(t, p, "the reply to "+kind, func(f player.Frame) bool { return f.Re != nil && *f.Re == id })
 }
 
-// readUntil reads until a frame is the one waited for.
+// readUntil reads until the expected frame arrives.
 func readUntil(t *testing.T, p *player.Player, description string, isWanted func(player.Frame) bool) player.Frame {
 	t.Helper()
 	for {

@@ -11,10 +11,10 @@ import (
 	"laststand/loadtest/player"
 )
 
-// device is the secret of a guest whom a test asks for again.
+// device is the device secret of a guest whom a test requests again.
 const device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
 
-// requestJSON sends a request of a player and reads the answer, whatever it says.
+// requestJSON sends a request of a player and reads the answer with any status.
 func requestJSON(t *testing.T, method, url, token string, body any) (status int, answer map[string]any) {
 	t.Helper()
 	encoded, err := json.Marshal(body)
@@ -42,7 +42,7 @@ func requestJSON(t *testing.T, method, url, token string, body any) (status int,
 	return got.StatusCode, answer
 }
 
-// newDeviceGuest is the player of a device, at a node, connected.
+// newDeviceGuest connects the player of a device at a node.
 func newDeviceGuest(t *testing.T, url, device string) *matchClient {
 	t.Helper()
 	status, g := requestJSON(t, "POST", url+"/v1/games/demo/guests", "", map[string]string{"device": device})
@@ -54,8 +54,8 @@ func newDeviceGuest(t *testing.T, url, device string) *matchClient {
 	return c
 }
 
-// A player is banned, let in again, has its tokens revoked and is tied and erased,
-// each at one node: the other, where the player is, knows it.
+// One node bans a player, lifts the ban, revokes tokens, links the account and erases the
+// player. The other node, where the player is connected, applies each change.
 func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
@@ -213,7 +213,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	checkNoSecrets(t, first.log.String()+second.log.String(), device, account, back.Token)
 }
 
-// mintedFor is a token by the command that mints them; admin's are of no game.
+// mintedFor returns a token that the command mints. The token of an admin has no game.
 func mintedFor(t *testing.T, role, sub string, at []string) string {
 	t.Helper()
 	words := []string{"token", "--role=" + role, "--sub=" + sub}
@@ -227,8 +227,8 @@ func mintedFor(t *testing.T, role, sub string, at []string) string {
 	return strings.TrimSpace(token)
 }
 
-// checkRevoked holds that a service's poll ends at another node when its tokens are
-// revoked, and that an admin's are refused there.
+// checkRevoked revokes tokens and checks another node. The node ends the poll of a service and
+// refuses the token of an admin.
 func checkRevoked(t *testing.T, second *testNode, operate func(...string) string, mint func(role, sub string) string) {
 	t.Helper()
 	service, admin := mint("service", "mailer"), mint("admin", "ops-2")
@@ -256,7 +256,7 @@ func checkRevoked(t *testing.T, second *testNode, operate func(...string) string
 	}
 }
 
-// checkNoSecrets looks for secrets in what was logged.
+// checkNoSecrets searches the log for secrets.
 func checkNoSecrets(t *testing.T, logs string, secrets ...string) {
 	t.Helper()
 	for _, secret := range secrets {

@@ -12,16 +12,16 @@ import (
 	"laststand/loadtest/player"
 )
 
-// strictAndUsual is a game that does not count duels between players of one
-// address, and one with the default.
+// strictAndUsual configures a game that does not count duels between players of one address,
+// and a game with the default.
 const strictAndUsual = `
 games:
   strict: {duel: {questions: 2, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0, count_same_address: false}}
   usual: {duel: {questions: 2, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}}
 `
 
-// Duels between players of one address count, unless the game says otherwise:
-// then they change no leaderboard and no rating, and those of others do.
+// Duels between players of one address count unless the game disables that. Then they change no
+// leaderboard and no rating, while other duels still do.
 func TestDuelsOfOneAddressCountUnlessTheGameSaysOtherwise(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func TestDuelsOfOneAddressCountUnlessTheGameSaysOtherwise(t *testing.T) {
 		counts      bool
 	}{
 		{"strict", "127.0.0.1", false},
-		{"strict", "127.0.0.2", true}, // later: the board below is past the one before
+		{"strict", "127.0.0.2", true}, // later, so that the board below is newer than the duel before
 		{"usual", "127.0.0.1", true},
 	} {
 		winner, loser := strangerFrom(t, n.url, c.game, "127.0.0.1"), strangerFrom(t, n.url, c.game, c.other)
@@ -77,7 +77,7 @@ func checkCounts(t *testing.T, url, game string, d duelPair, counts bool) {
 	}
 }
 
-// strangerFrom is a new guest of a game, connected from a local address.
+// strangerFrom connects a new guest of a game from a local address.
 func strangerFrom(t *testing.T, url, game, address string) *matchClient {
 	t.Helper()
 	c := newDuelClient(t, url, game)

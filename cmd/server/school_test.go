@@ -18,8 +18,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// duelConfigOf is how many play in TestASchoolBehindOneAddress: LASTSTAND_SCHOOL, or
-// some. A tenth of them play duels with each other.
+// duelConfigOf returns how many players TestASchoolBehindOneAddress has: LASTSTAND_SCHOOL, or
+// 60. A tenth of them play duels with each other.
 func duelConfigOf(t *testing.T) int {
 	t.Helper()
 	text, set := os.LookupEnv("LASTSTAND_SCHOOL")
@@ -33,7 +33,7 @@ func duelConfigOf(t *testing.T) int {
 	return n
 }
 
-// school is a game with short pauses; all limits are the defaults.
+// school is a game with short pauses and the default limits.
 const school = `
 games:
   demo:
@@ -41,9 +41,9 @@ games:
     arena: {countdown_ms: 200, reveal_ms: 100}
 `
 
-// The default limits of an address let 2,000 pupils and 100 teachers connect and
-// come as guests within a minute; pupils come with the code of an arena, which
-// lets in as many at once as it has places.
+// The default limits of an address let 2,000 pupils and 100 teachers connect and become guests
+// within a minute. Pupils use the code of an arena, which accepts as many at once as it has
+// places.
 func TestASchoolFitsTheDefaults(t *testing.T) {
 	t.Parallel()
 	const people = 2100
@@ -64,8 +64,8 @@ func TestASchoolFitsTheDefaults(t *testing.T) {
 	}
 }
 
-// With the codes of many arenas an address makes no more guests at once than may be
-// connected from it, though each of the arenas has places for more.
+// With the codes of many arenas an address cannot make more guests at once than its
+// connections. Each of the arenas has places for more.
 func TestManyArenasLetInNoMoreGuestsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	redis := testenv.Redis(t).URL
@@ -86,14 +86,14 @@ func TestManyArenasLetInNoMoreGuestsOfAnAddress(t *testing.T) {
 	}
 }
 
-// schoolConfig lets in 20 guests of an address at once and few a minute.
+// schoolConfig lets an address make 20 guests at once and few per minute.
 const schoolConfig = `
 games: {demo: {}}
 limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_guests_per_minute_per_address: 1}
 `
 
-// A school behind one address gets guests with the code of an arena, connects,
-// joins and plays; some play duels. By the default limits nobody is refused.
+// Players of a school behind one address become guests with the code of an arena, connect, join
+// and play. Some play duels. The default limits refuse none of them.
 func TestASchoolBehindOneAddress(t *testing.T) {
 	t.Parallel()
 	n := duelConfigOf(t)
@@ -132,8 +132,8 @@ func TestASchoolBehindOneAddress(t *testing.T) {
 		n, duels, sumMetric(t, node.ops, "laststand_load_shed_refusals_total"))
 }
 
-// awaitAll waits until all are seated. Meanwhile the host says something now and
-// then: a session that is silent for 75 s is closed.
+// awaitAll waits until all players have joined. The host sends a ping every 10 s, because the
+// server closes a session that is silent for 75 s.
 func (c *matchClient) awaitAll(t *testing.T, seated *sync.WaitGroup) {
 	t.Helper()
 	all := make(chan struct{})
@@ -151,7 +151,7 @@ func (c *matchClient) awaitAll(t *testing.T, seated *sync.WaitGroup) {
 	}
 }
 
-// pupil plays in the arena and then, maybe, a duel.
+// pupil plays in the arena and then possibly a duel.
 type pupil struct {
 	url, code string
 	duels     bool
@@ -159,7 +159,7 @@ type pupil struct {
 	err       error
 }
 
-// playDuels comes after a while. seated is called once, whatever happens.
+// playDuels starts after a delay. It calls seated once, also after an error.
 func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func()) error {
 	done := sync.OnceFunc(seated)
 	defer done()
@@ -190,7 +190,7 @@ func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func(
 	return nil
 }
 
-// guest makes a guest by the code of the arena; a busy server is asked again.
+// guest makes a guest with the code of the arena. It retries while the server is busy.
 func (p *pupil) guest(ctx context.Context) (g player.Guest, err error) {
 	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, rand.Text(), p.code)
 	for range busyTries {
@@ -217,13 +217,13 @@ func (p *pupil) guest(ctx context.Context) (g player.Guest, err error) {
 	return g, fmt.Errorf("POST guests: the server stayed busy")
 }
 
-// How often and how soon somebody tries again whom a busy server turned away.
+// A pupil whom a busy server refuses makes this many tries with this pause between them.
 const (
 	busyTries = 60
 	busyPause = time.Second
 )
 
-// connect says hello; who is turned away for now comes again.
+// connect connects and sends the hello. It retries while the server is busy.
 func (p *pupil) connect(ctx context.Context, g player.Guest) (c *player.Player, err error) {
 	for range busyTries {
 		c, err = player.Connect(ctx, p.url, g, nil)
@@ -235,7 +235,7 @@ func (p *pupil) connect(ctx context.Context, g player.Guest) (c *player.Player, 
 	return c, err
 }
 
-// enter asks for a place until there is one; only a busy server is asked again.
+// enter requests a place until there is one. It retries only while the server is busy.
 func (p *pupil) enter(c *player.Player, kind string, data any, want string) error {
 	for range busyTries {
 		id, err := c.Send(kind, data)

@@ -12,12 +12,11 @@ import (
 	"laststand/internal/protocol"
 )
 
-// secret marks what must be told to nobody: neither in the log, nor in an answer,
-// nor by a metric.
+// secret marks values that must not be in the log, in an answer or in a metric.
 const secret = "s3cret"
 
-// What is secret (tokens, devices, passwords and queries of receivers' addresses)
-// comes back from nowhere, whatever is wrong with it.
+// The server never shows a secret, whatever is wrong with it: tokens, devices, passwords and
+// queries of receivers' addresses.
 func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	nobody := freeAddress(t)
@@ -80,7 +79,7 @@ func mintAdmin(t *testing.T, dir string) string {
 	return strings.TrimSpace(token)
 }
 
-// call sends a request and gives the whole answer as text.
+// call sends a request and returns the whole answer as text.
 func call(t *testing.T, method, url, bearer, body string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))

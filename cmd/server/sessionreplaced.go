@@ -14,7 +14,7 @@ type sessionReplaced struct {
 	Number int64  `json:"number"`
 }
 
-// sendSessionReplaced implements ws.Config.Replace.
+// sendSessionReplaced implements ws.Config.NotifyReplaced.
 func (n *node) sendSessionReplaced(ctx context.Context, node, game, player string, number int64) {
 	payload, _ := json.Marshal(sessionReplaced{game, player, number}) // plain fields always encode
 	n.inbox.Send(ctx, []string{node}, kindSessionReplaced, payload)

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings are all that can be given as a flag, in the environment and in the
-// file, with a value for each.
+// settings are all settings that a flag, the environment and the file can give, with a value
+// for each.
 var settings = map[string][3]string{ // by flag: file, environment, flag
 	"listen":     {"127.0.0.1:1001", "127.0.0.1:1002", "127.0.0.1:1003"},
 	"ops-listen": {"127.0.0.1:2001", "127.0.0.1:2002", "127.0.0.1:2003"},
@@ -25,7 +25,7 @@ func inFile(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
 func inEnv(flag string) string { return "LASTSTAND_" + strings.ToUpper(inFile(flag)) }
 
-// A flag beats the environment, and that the file.
+// A flag takes precedence over the environment, and the environment over the file.
 func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 	t.Parallel()
 	var file strings.Builder
@@ -57,8 +57,8 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 	}
 }
 
-// The sample of the wire contract is taken without a warning, and all in it but
-// keys and a sink are the defaults.
+// The server accepts the sample of the wire contract without a warning. The sample has the
+// defaults, except keys and a sink.
 func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	t.Parallel()
 	sample, err := os.ReadFile("testdata/contract.yaml")
@@ -86,7 +86,7 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	}
 }
 
-// Where a game sets some fields the defaults hold for the others.
+// A game that sets some fields has the defaults of the others.
 func TestDefaultsHold(t *testing.T) {
 	t.Parallel()
 	c, err := readConfig(configFile(t, "games:\n  bare:\n  empty: {}\n  some: {duel: {questions: 3}, leaderboards: {weights: {speed: 2}}}\nlimits: {connections: 7}\n"))

@@ -34,7 +34,7 @@ const (
 	settledTimeout = 5 * time.Second
 )
 
-// notify implements settle.Config.Tell. It stores that the match is settled, so that a node
+// notify implements settle.Config.Notify. It stores that the match is settled, so that a node
 // which misses the message finds out by itself.
 func (t settledNotifier) notify(ctx context.Context, r match.Result) {
 	here := make(map[string]match.Subscriber)
@@ -83,7 +83,7 @@ func (t settledNotifier) onMessage(payload []byte) {
 	})
 }
 
-// push implements match.Config.Settled. It sends the new standings to the sessions here.
+// push implements match.Config.OnSettled. It sends the new standings to the sessions here.
 func (t settledNotifier) push(ctx context.Context, s match.Settlement) error {
 	if len(s.Sessions) == 0 {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// runFailingStart starts a server that cannot be, and gives what it says. It has to
-// end by itself with 1, in this process, where a goroutine that it left would
-// fail the run.
+// runFailingStart starts a server that cannot start, and returns its error output. The server
+// must end by itself with 1. It runs in this process, where a goroutine that it leaves running
+// fails the tests.
 func runFailingStart(t *testing.T, args ...string) string {
 	t.Helper()
 	flags := []string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}
@@ -65,7 +65,7 @@ func TestStoresOutOfReach(t *testing.T) {
 	}
 }
 
-// freeAddress is one that nobody listens on.
+// freeAddress returns an address that has no listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,7 +121,7 @@ func TestADataFolderThatCannotBeWritten(t *testing.T) {
 	if err := os.Mkdir(closed, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	if os.Geteuid() == 0 { // to whom that is nothing
+	if os.Geteuid() == 0 { // root ignores file permissions
 		closed = "/proc/self"
 	}
 	checkMessage(t, runFailingStart(t, "--data="+filepath.Join(closed, "data")), closed, "make it writable or name another with --data")

@@ -14,7 +14,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// slowDuelsConfig is a configuration whose duels last until all have answered.
+// slowDuelsConfig is a configuration of duels whose questions wait until both players have
+// answered.
 const slowDuelsConfig = `
 games:
   demo:
@@ -25,7 +26,7 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 // playerPair are two players in a duel.
 type playerPair [2]*player.Player
 
-// newPlayerPair has two new players meet, and gives the match.
+// newPlayerPair pairs two new players, and returns the match.
 func newPlayerPair(t *testing.T, url string) (players playerPair, match string) {
 	t.Helper()
 	for i := range players {
@@ -38,7 +39,7 @@ func newPlayerPair(t *testing.T, url string) (players playerPair, match string) 
 	return players, match
 }
 
-// finishMatch answers the questions from one on to the end, which it gives.
+// finishMatch answers the questions from a given one to the end, and returns the end.
 func (players playerPair) finishMatch(t *testing.T, match string, from, questions int) (readOver protocol.MatchOver) {
 	t.Helper()
 	for q := from; q < questions; q++ {
@@ -61,7 +62,7 @@ func answer(t *testing.T, p *player.Player, match string, asked protocol.Questio
 	return request(t, p, protocol.TypeAnswer, protocol.Answer{Match: match, Question: &asked.Question, Given: player.RandomAnswer(asked)})
 }
 
-// readClose waits for the end of a connection and gives its code.
+// readClose waits for the end of a connection and returns its code.
 func readClose(t *testing.T, p *player.Player) int {
 	t.Helper()
 	for {
@@ -75,8 +76,7 @@ func readClose(t *testing.T, p *player.Player) int {
 	}
 }
 
-// checkProfiles holds what the server has of two players against the end of their only
-// match.
+// checkProfiles compares the profiles of two players with the end of their only match.
 func checkProfiles(t *testing.T, url string, readOver protocol.MatchOver) {
 	t.Helper()
 	for _, s := range readOver.Standings {
@@ -88,8 +88,8 @@ func checkProfiles(t *testing.T, url string, readOver protocol.MatchOver) {
 	}
 }
 
-// SIGTERM tells everybody, closes the idle at once and the players when their
-// match is over; what they played is kept, and the process ends with 0.
+// SIGTERM notifies all clients. The server closes idle sessions at once and sessions of players
+// when their match is over. It stores the result, and the process ends with 0.
 func TestAStopWaitsForMatches(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -123,7 +123,7 @@ func TestAStopWaitsForMatches(t *testing.T) {
 	})
 }
 
-// A stop waits no longer than --drain.
+// A stop waits at most for --drain.
 func TestAStopWaitsNoLongerThanTheDrain(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, "--data="+t.TempDir(), "--drain=500ms", "--config="+configFile(t, slowDuelsConfig))
@@ -140,7 +140,7 @@ func TestAStopWaitsNoLongerThanTheDrain(t *testing.T) {
 	}
 }
 
-// A second signal ends at once a stop that waits.
+// A second signal ends a stop that waits, at once.
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, "--data="+t.TempDir(), "--drain=1h", "--config="+configFile(t, slowDuelsConfig))
@@ -148,7 +148,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	readPush[protocol.Draining](t, players[0], protocol.TypeDraining)
 	waitUntil(t, "the process ends", func() bool {
-		p.signal(syscall.SIGINT) // again: the first may come while the last is being told
+		p.signal(syscall.SIGINT) // again: the server may miss the first while it still announces the stop
 		select {
 		case <-p.ended:
 			return true
@@ -161,7 +161,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
-// A kill in mid-match loses nothing that was settled, and nobody is stuck.
+// A kill during a match loses no settled result, and every player can play again.
 func TestAKillLosesNothingSettled(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Every table of the ledger has a row in docs/STORAGE.md, and every row a table.
+// Every table of the ledger has a row in docs/STORAGE.md, and every row has a table.
 func TestEveryTableIsListed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ func TestEveryTableIsListed(t *testing.T) {
 	}
 }
 
-// The check finds a key that is not listed, also one that begins like a listed one.
+// The check finds a key that is not listed, also if it begins like a listed key.
 func TestAKeyThatIsNotListedIsFound(t *testing.T) {
 	t.Parallel()
 	listed := []string{

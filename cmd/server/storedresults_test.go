@@ -9,8 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkStoredResults holds profiles, histories, matches and boards against what the
-// players were told.
+// checkStoredResults compares profiles, histories, matches and boards with what the players
+// were told.
 func checkStoredResults(t *testing.T, url string, games []*duelTranscript) {
 	t.Helper()
 	demo := url + "/v1/games/demo"

@@ -45,8 +45,8 @@ func (w *ownProcess) End() error {
 	return errors.Join(err, w.err)
 }
 
-// TestSwarm has a small swarm play everything on a node, which it checks, and
-// reports. loadtest/swarm is the long version.
+// TestSwarm runs a small swarm that plays every mode on a node, checks it and reports.
+// loadtest/swarm is the long version.
 func TestSwarm(t *testing.T) {
 	t.Parallel()
 	config := configFile(t, `
@@ -67,7 +67,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 		t.Fatal(err)
 	}
 	report := runSwarm(t, c, node)
-	for !playedAll(report) && c.For < 30*time.Second { // on a slow machine nobody may be paired in so short a time
+	for !playedAll(report) && c.For < 30*time.Second { // on a slow machine so short a time may pair no players
 		c.For *= 4
 		report = runSwarm(t, c, node)
 	}
@@ -79,7 +79,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	}
 }
 
-// runSwarm is the report of a run in which nothing was untrue.
+// runSwarm returns the report of a run that must find no false data.
 func runSwarm(t *testing.T, c runner.Config, node *testNode) *runner.Report {
 	t.Helper()
 	report, err := runner.Run(t.Context(), c)

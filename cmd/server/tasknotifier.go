@@ -23,7 +23,7 @@ type taskNotifier struct {
 	listen func(ctx context.Context, received func(kinds []string)) error
 }
 
-// newTaskNotifier returns a notifier for the workers that listen to bell. Call useInbox or
+// newTaskNotifier returns a notifier for the workers that subscribe to signal. Call useInbox or
 // useDatabase before Run.
 func newTaskNotifier(signal *taskqueue.Notifier, r prometheus.Registerer) *taskNotifier {
 	n := new(taskNotifier)
@@ -34,7 +34,7 @@ func newTaskNotifier(signal *taskqueue.Notifier, r prometheus.Registerer) *taskN
 }
 
 // useInbox sends to the inboxes of the nodes that are alive. After a node may have missed
-// messages it calls Heard with nil.
+// messages, its inbox calls Receive without kinds.
 func (n *taskNotifier) useInbox(inbox *redisx.Inbox, alive func() []string) {
 	n.send = func(ctx context.Context, kinds []string) error {
 		inbox.Send(ctx, alive(), kindTasksAdded, []byte(strings.Join(kinds, " ")))

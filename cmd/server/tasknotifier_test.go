@@ -14,10 +14,10 @@ import (
 	"laststand/internal/testenv"
 )
 
-// notifiedNode is a node that tells others of what wakes, and hears of it.
+// notifiedNode is a node that sends and receives task notifications.
 type notifiedNode struct {
 	*taskNotifier
-	signal    <-chan struct{} // of a worker of the kind work
+	signal    <-chan struct{} // for a worker of the kind work
 	runs      []func(context.Context) error
 	listening func() bool
 }
@@ -29,7 +29,7 @@ func newNotifiedNode() *notifiedNode {
 	return w
 }
 
-// hasSignal says whether the worker was rung for since it was asked last.
+// hasSignal reports whether the worker was notified since the last call.
 func (w *notifiedNode) hasSignal() bool {
 	select {
 	case <-w.signal:
@@ -39,8 +39,8 @@ func (w *notifiedNode) hasSignal() bool {
 	}
 }
 
-// checkNotified runs nodes until the test ends; what wakes at one wakes the workers of
-// the others.
+// checkNotified runs nodes until the test ends. A notification at one node must wake the
+// workers of the others.
 func checkNotified(t *testing.T, nodes ...*notifiedNode) {
 	t.Helper()
 	for _, n := range nodes {
@@ -92,7 +92,7 @@ func TestNotificationsByTheDatabase(t *testing.T) {
 		t.Cleanup(func() { l.Close() })
 		n := newNotifiedNode()
 		n.useDatabase(l)
-		n.listening = n.hasSignal // for what it may have missed
+		n.listening = n.hasSignal // for notifications that it may have missed
 		nodes = append(nodes, n)
 	}
 	checkNotified(t, nodes...)

@@ -13,13 +13,13 @@ import (
 	"laststand/internal/testenv"
 )
 
-// service speaks for a game's own producers and workers to a node.
+// service calls the tasks API of a node for the producers and workers of a game.
 type service struct {
 	t          *testing.T
 	url, token string
 }
 
-// servicesOf gives a service of each game.
+// servicesOf returns a service of each game.
 func servicesOf(t *testing.T, url string, db testenv.SQL, config string, games ...string) (all []service) {
 	t.Helper()
 	for _, game := range games {
@@ -32,8 +32,8 @@ func servicesOf(t *testing.T, url string, db testenv.SQL, config string, games .
 	return all
 }
 
-// call makes a call, has its answer in into, and gives the status, 0 if there
-// was no answer.
+// call sends a request, decodes its answer into into, and returns the status. The status is 0
+// if there was no answer.
 func (s service) call(method, path, body string, into any) int {
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -58,7 +58,7 @@ func (s service) call(method, path, body string, into any) int {
 	return answer.StatusCode
 }
 
-// claimedTask is a task that a worker was given.
+// claimedTask is a task that a worker has claimed.
 type claimedTask struct {
 	ID, Topic, Key string
 	Fence          int64
@@ -68,7 +68,7 @@ type claimedTask struct {
 
 func (h claimedTask) lease() string { return fmt.Sprintf(`{"id":%q,"fence":%d}`, h.ID, h.Fence) }
 
-// enqueue takes a task of each key, and says how many of them are new.
+// enqueue adds a task for each key, and returns how many of them are new.
 func (s service) enqueue(topic string, keys ...string) (added int) {
 	s.t.Helper()
 	var bodies []string
@@ -97,7 +97,7 @@ func (s service) claim(kind string, lease, wait time.Duration) []claimedTask {
 	return out.Tasks
 }
 
-// claimOne is the only task that there is to claim.
+// claimOne claims the only available task.
 func (s service) claimOne(kind string, lease, wait time.Duration) claimedTask {
 	s.t.Helper()
 	tasks := s.claim(kind, lease, wait)
@@ -107,7 +107,7 @@ func (s service) claimOne(kind string, lease, wait time.Duration) claimedTask {
 	return tasks[0]
 }
 
-// report says how tries of tasks ended, and gives how many leases were lost.
+// report reports how tries of tasks ended, and returns how many leases were lost.
 func (s service) report(path, body string) int {
 	s.t.Helper()
 	var out struct{ Lost []struct{} }
@@ -131,8 +131,8 @@ func (s service) state(h claimedTask) string {
 	return out.State
 }
 
-// A game's own tasks, from enqueueing to their end, over HTTP: a lease that ends
-// is another's, and no other game's.
+// The tasks of a game pass through all states over HTTP. After a lease ends, another worker of
+// the same game gets the task. Other games never do.
 func TestTasksOfAGamesOwn(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -158,7 +158,7 @@ func TestTasksOfAGamesOwn(t *testing.T) {
 		if other.complete(both[0]) != 1 || other.state(both[0]) != "Not Found" || demo.state(both[0]) != "claimed" {
 			t.Error("another game's worker may see or end the task")
 		}
-		for range 2 { // the same may be said again
+		for range 2 { // a worker may repeat a report
 			if demo.complete(both[0]) != 0 || demo.state(both[0]) != "done" {
 				t.Error("the task could not be completed")
 			}
@@ -167,7 +167,7 @@ func TestTasksOfAGamesOwn(t *testing.T) {
 			t.Error("renewed what is done, or not what is claimed")
 		}
 
-		again := demo.claimOne("mail", time.Minute, 20*time.Second) // once the lease of the second has ended
+		again := demo.claimOne("mail", time.Minute, 20*time.Second) // after the second lease has ended
 		if again.ID != both[1].ID || again.Fence <= both[1].Fence || again.Tries != 1 {
 			t.Errorf("claimed %+v after %+v", again, both[1])
 		}
@@ -186,8 +186,8 @@ func TestTasksOfAGamesOwn(t *testing.T) {
 	})
 }
 
-// A claim that waits has its task once there is one, and is answered when its
-// node leaves.
+// A claim that waits gets a task as soon as there is one. It gets an answer when its node
+// stops.
 func TestClaimsWait(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

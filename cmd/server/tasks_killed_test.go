@@ -15,19 +15,19 @@ import (
 	"laststand/internal/testenv"
 )
 
-// taskLoad is tasks of a game's own under load, while what they stand on dies: what
-// was answered is noted, and what was not is asked again.
+// taskLoad makes load with the tasks of a game while nodes and the database die. It records
+// answered requests, and repeats the others.
 type taskLoad struct {
 	t     *testing.T
 	token string
 
 	mu        sync.Mutex
-	urls      []string          // of the nodes as they are now
+	urls      []string          // of the current nodes
 	enqueued  map[string]string // ids of tasks whose enqueueing was answered, by key
 	completed map[string]int    // completions that were answered and not lost, by key
 }
 
-// request asks any node, and again while there is no answer; false: the time is over.
+// request asks random nodes until one answers. It returns false if the time is over.
 func (o *taskLoad) request(ctx context.Context, path, body string, want int, into any) bool {
 	for ctx.Err() == nil {
 		if o.attempt(ctx, path, body, want, into) {
@@ -77,8 +77,8 @@ func (o *taskLoad) produce(ctx context.Context, name string) {
 	}
 }
 
-// work claims tasks until the time is over: most it completes, some it fails, some
-// it forgets, and some it completes when their leases have ended.
+// work claims tasks until the time is over. It completes most of them, fails some, forgets
+// some, and completes some after their leases have ended.
 func (o *taskLoad) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		var out struct{ Tasks []claimedTask }
@@ -101,8 +101,8 @@ func (o *taskLoad) work(ctx context.Context) {
 	}
 }
 
-// complete asks until it is answered: a completion that was carried out and not
-// answered is answered the same.
+// complete repeats the request until there is an answer. A completion that was done without an
+// answer gets the same answer later.
 func (o *taskLoad) complete(ctx context.Context, task claimedTask) {
 	var out struct{ Lost []any }
 	if o.request(ctx, "/complete", `{"leases":[`+task.lease()+`]}`, http.StatusOK, &out) && len(out.Lost) == 0 {
@@ -112,8 +112,8 @@ func (o *taskLoad) complete(ctx context.Context, task claimedTask) {
 	}
 }
 
-// Nodes and their database are killed under load, again and again: each task that
-// was taken is done in the end, and was completed once.
+// Nodes and their database are killed many times under load. In the end each accepted task is
+// done, and it was completed once.
 func TestTasksOutliveNodesAndDatabase(t *testing.T) {
 	t.Parallel()
 	const rounds = 6
@@ -155,7 +155,7 @@ func TestTasksOutliveNodesAndDatabase(t *testing.T) {
 	o.checkCompletions(states)
 }
 
-// waitUntilDone waits until all that was taken is done, and gives the states by key.
+// waitUntilDone waits until all accepted tasks are done, and returns the states by key.
 func (o *taskLoad) waitUntilDone(ctx context.Context) map[string]string {
 	states := map[string]string{}
 	for ctx.Err() == nil && len(states) < len(o.enqueued) {

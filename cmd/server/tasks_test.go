@@ -18,8 +18,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// addDeadLetter puts a dead letter beside a running server: a result of one player that
-// the ledger refuses for its score.
+// addDeadLetter adds a dead letter to the ledger of a running server: a result of one player
+// with a score that the ledger refuses.
 func addDeadLetter(t *testing.T, db testenv.SQL, id, player string) {
 	t.Helper()
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
@@ -49,7 +49,7 @@ func deadLetterPayload(t *testing.T, id, player string, score int64) []byte {
 	return text
 }
 
-// taskIDOf finds a task in what `tasks list` prints.
+// taskIDOf finds a task in the output of `tasks list`.
 func taskIDOf(t *testing.T, listed, key string) string {
 	t.Helper()
 	for line := range strings.Lines(listed) {
@@ -61,8 +61,8 @@ func taskIDOf(t *testing.T, listed, key string) string {
 	return ""
 }
 
-// A dead letter is listed, shown, mended and requeued by hand; then its player
-// is told and it is on the boards.
+// An operator lists, shows, edits and requeues a dead letter. Then the server notifies its
+// player, and the result is on the boards.
 func TestADeadLetterIsEdited(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -116,7 +116,7 @@ func TestADeadLetterIsEdited(t *testing.T) {
 	})
 }
 
-// Tasks of any topic are dealt with by hand, and their lines are shown.
+// Operators can handle tasks of any topic, and a command prints a line for each task queue.
 func TestTasksOfAnyTopic(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -161,7 +161,7 @@ func TestTasksOfAnyTopic(t *testing.T) {
 	})
 }
 
-// What commands say that cannot reach the server, or that it refuses.
+// Commands that cannot reach the server, or that it refuses, print what is wrong.
 func TestCommandsThatTheServerDoesNotTake(t *testing.T) {
 	t.Parallel()
 	data, other := "--data="+t.TempDir(), "--data="+t.TempDir()
@@ -188,7 +188,7 @@ func TestCommandsThatTheServerDoesNotTake(t *testing.T) {
 	}
 }
 
-// The admin API takes no other token than an admin's.
+// The admin API accepts only tokens of admins.
 func TestAdminAPIIsForAdmins(t *testing.T) {
 	t.Parallel()
 	data := "--data=" + t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// spreadConfig are the default rules of arenas, but for pauses.
+// spreadConfig has the default rules of arenas, with shorter pauses.
 const spreadConfig = `
 games:
   demo:
@@ -17,8 +17,8 @@ games:
 limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `
 
-// By default only the first answer of a team counts within two seconds: six
-// guests of one team that each choose another option do not win every question.
+// By default only the first answer of a team within two seconds counts. Six guests of one team
+// who each choose another option do not win every question.
 func TestATeamCannotSubmitAllChoices(t *testing.T) {
 	t.Parallel()
 	const guests, questions = 6, 7
@@ -44,12 +44,12 @@ func TestATeamCannotSubmitAllChoices(t *testing.T) {
 		if accepted := answerAllChoices(t, reds, q); accepted != 1 {
 			t.Errorf("question %d: %d answers of the team were accepted at once, want 1", q, accepted)
 		}
-		next(q) // closes it; where the one answer was right it opens the next one
+		next(q) // closes it; after a right answer it opens the next one
 	}
 }
 
-// answerAllChoices has each of a team choose another option of a question, and counts the
-// answers that were accepted.
+// answerAllChoices lets each player of a team choose another option of a question, and returns
+// how many answers were accepted.
 func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted int) {
 	t.Helper()
 	asked := make([]player.Frame, len(team))
@@ -80,13 +80,13 @@ func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted
 	return accepted
 }
 
-// nextReply waits for the next reply. Pushes before it are checked like any others.
+// nextReply waits for the next reply. It checks the pushes before it like any others.
 func (c *matchClient) nextReply(t *testing.T) player.Frame {
 	t.Helper()
 	return c.readUntil(t, "a reply", func(f player.Frame) bool { return f.Re != nil })
 }
 
-// singleChoiceIDs are ids of built-in questions of which one choice is right.
+// singleChoiceIDs returns ids of built-in questions with exactly one right choice.
 func singleChoiceIDs(t *testing.T, n int) (ids []string) {
 	t.Helper()
 	b, err := bank.Builtin()

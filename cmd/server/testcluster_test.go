@@ -13,7 +13,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// testCluster is what the nodes of a test share: a configuration, Redis, a ledger.
+// testCluster has what the nodes of a test share: a configuration, Redis, a ledger.
 type testCluster struct {
 	config, redis string
 	db            testenv.SQL
@@ -30,7 +30,7 @@ func (h testCluster) node(t *testing.T) *testNode {
 	return startNode(t, cli{Config: h.config, Data: &h.db.Dir, Database: &h.db.URL, Redis: &h.redis})
 }
 
-// process starts a node in a process of its own.
+// process starts a node in its own process.
 func (h testCluster) process(t *testing.T) *process {
 	t.Helper()
 	return startProcess(t, "--config="+h.config, "--data="+h.db.Dir, "--database="+h.db.URL, "--redis="+h.redis)
@@ -46,7 +46,7 @@ func duelsOf(games map[string]duel) string {
 	return text + "limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}\n"
 }
 
-// sumMetric adds up the series of a node's metric whose labels have all the words.
+// sumMetric adds up the series of a node's metric whose labels contain all the words.
 func sumMetric(t *testing.T, ops, name string, labels ...string) (sum int) {
 	t.Helper()
 	answer, err := http.Get(ops + "/metrics")
@@ -81,8 +81,8 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// checkSettledOnce waits until the ledger has a match as its players were told, each
-// player's only one.
+// checkSettledOnce waits until the ledger has a match as its players were told. It must be the
+// only match of each player.
 func checkSettledOnce(t *testing.T, url, game string, over *protocol.MatchOver) {
 	t.Helper()
 	for _, s := range over.Standings {
@@ -93,7 +93,7 @@ func checkSettledOnce(t *testing.T, url, game string, over *protocol.MatchOver) 
 	}
 }
 
-// checkUnsettled holds that nothing of players is in the ledger.
+// checkUnsettled checks that the ledger has no results of the players.
 func checkUnsettled(t *testing.T, url, game string, clients ...*matchClient) {
 	t.Helper()
 	for _, c := range clients {
@@ -113,7 +113,7 @@ func profileOf(t *testing.T, url, game, id string) (p profile) {
 	return p
 }
 
-// checkSamePushes holds that all were pushed the same.
+// checkSamePushes checks that all clients got the same pushes.
 func checkSamePushes(t *testing.T, clients ...*matchClient) {
 	t.Helper()
 	for _, c := range clients[1:] {

@@ -21,7 +21,7 @@ type testNode struct {
 	log      *logBuffer
 }
 
-// logBuffer gathers what a node writes, from several goroutines.
+// logBuffer collects the output of a node, from several goroutines.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -57,8 +57,8 @@ func configFile(t *testing.T, text string) string {
 	return path
 }
 
-// startNode starts a node on free ports, as the command line does, and ends it
-// with the test.
+// startNode starts a node on free ports, as the command line does, and stops it when the test
+// ends.
 func startNode(t *testing.T, flags cli) *testNode {
 	t.Helper()
 	free := "127.0.0.1:0"
@@ -89,7 +89,7 @@ func startNode(t *testing.T, flags cli) *testNode {
 	return r
 }
 
-// addresses reads where a node listens from what it prints.
+// addresses reads the addresses of a node from its output.
 func addresses(t *testing.T, out io.Reader, log *logBuffer) (players, operators string) {
 	t.Helper()
 	var text strings.Builder

@@ -20,8 +20,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A node with a certificate speaks HTTPS, by HTTP/2 too, and websockets over TLS;
-// it tells browsers to stay with that, and strangers of its own name nothing.
+// A node with a certificate serves HTTPS, also over HTTP/2, and websockets over TLS. It tells
+// browsers to keep using TLS. It refuses websockets of other origins, also of its own host
+// without TLS.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -67,7 +68,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// sayHello sends a hello of nobody, which is answered and closed with 4401.
+// sayHello sends a hello with an unknown token. The server answers it and closes with 4401.
 func sayHello(t *testing.T, conn *websocket.Conn) {
 	t.Helper()
 	defer conn.Close()
@@ -79,7 +80,7 @@ func sayHello(t *testing.T, conn *websocket.Conn) {
 	}
 }
 
-// checkSecurityHeaders holds that the page's headers are all there.
+// checkSecurityHeaders checks that the page has all its security headers.
 func checkSecurityHeaders(t *testing.T, h http.Header, transport string) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -120,7 +121,7 @@ func TestCertificatesThatAreInvalid(t *testing.T) {
 	}
 }
 
-// Whoever opens the operators' address to other machines is warned.
+// The server logs a warning if other machines can reach the operations address.
 func TestOpenOperationsAddressIsLogged(t *testing.T) {
 	t.Parallel()
 	for address, isWarned := range map[string]bool{"127.0.0.1:1": false, "[::1]:1": false, "0.0.0.0:1": true, "[::]:1": true, "192.0.2.1:1": true} {

@@ -15,8 +15,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// An account whose player's last result is not in the ledger yet is not tied to a
-// guest: the player would be deleted, and the result nobody's.
+// An account whose player's last result is not in the ledger yet cannot be linked to a guest.
+// The link would delete the player, and the result would have no owner.
 func TestAnAccountWaitsForItsLastResult(t *testing.T) {
 	t.Parallel()
 	store := testenv.Redis(t)

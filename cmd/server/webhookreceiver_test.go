@@ -12,19 +12,19 @@ import (
 	"laststand/internal/testenv"
 )
 
-// webhookReceiver are the far side of webhooks, a path an endpoint. What is not signed by
-// one of the keys they refuse, and the test fails.
+// webhookReceiver receives webhooks, at one path per endpoint. It refuses a message that none
+// of the keys signed, and fails the test.
 type webhookReceiver struct {
 	URL string
 	t   *testing.T
 
 	mu       sync.Mutex
-	keys     string // one a line
+	keys     string // one per line
 	events   []*webhookEvent
 	statuses map[string]func(try int) int // the status of each try of an event, by path; nil: 204
 }
 
-// webhookEvent is an event as it came to an endpoint.
+// webhookEvent is an event as an endpoint got it.
 type webhookEvent struct {
 	endpoint, id    string
 	body            string
@@ -84,7 +84,7 @@ func (e *webhookReceiver) handle(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(status)
 }
 
-// record notes a try; the ears are locked.
+// record records a try. The caller holds mu.
 func (e *webhookReceiver) record(endpoint, id, body string) *webhookEvent {
 	at := slices.IndexFunc(e.events, func(m *webhookEvent) bool { return m.endpoint == endpoint && m.id == id })
 	if at < 0 {
@@ -102,14 +102,14 @@ func (e *webhookReceiver) record(endpoint, id, body string) *webhookEvent {
 	return m
 }
 
-// respond has the tries of each event to an endpoint answered so.
+// respond sets the status of each try of each event to an endpoint.
 func (e *webhookReceiver) respond(endpoint string, status func(try int) int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.statuses[endpoint] = status
 }
 
-// received are the events of a type that an endpoint has got; of all for "".
+// received returns the events of a type that an endpoint got, or all of them for "".
 func (e *webhookReceiver) received(endpoint, kind string) (all []webhookEvent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,7 +121,7 @@ func (e *webhookReceiver) received(endpoint, kind string) (all []webhookEvent) {
 	return all
 }
 
-// waitForAccepted waits until an endpoint has taken so many events of a type, and gives
+// waitForAccepted waits until an endpoint has accepted this many events of a type, and returns
 // them.
 func (e *webhookReceiver) waitForAccepted(endpoint, kind string, count int) (all []webhookEvent) {
 	e.t.Helper()

@@ -28,14 +28,14 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `, zone, webhooks)
 }
 
-// Two zones of which one is always a day ahead of the other.
+// Two time zones. The date in one is always a day after the date in the other.
 const (
 	earlyZone = "Etc/GMT+10"
 	lateZone  = "Etc/GMT-14"
 )
 
-// Each settled match, ended arena and sealed day is told of to whom it is to be,
-// with the same id, whichever node does it.
+// Each settled match, ended arena and sealed day is sent to the subscribed endpoints. The id is
+// the same, whichever node sends it.
 func TestWebhooksAreSent(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -77,7 +77,7 @@ func TestWebhooksAreSent(t *testing.T) {
 	})
 }
 
-// checkMatchesSent holds that each match was told of, as its players were told.
+// checkMatchesSent checks that each match was sent with the standings that its players got.
 func checkMatchesSent(t *testing.T, e *webhookReceiver, games []*duelTranscript) {
 	t.Helper()
 	ids := map[string]string{}
@@ -109,7 +109,7 @@ func overOf(games []*duelTranscript, match string) *protocol.MatchOver {
 	return nil
 }
 
-// checkArenaSent plays an arena, whose end is told of besides its match.
+// checkArenaSent plays an arena, whose end is an event besides the event of its match.
 func checkArenaSent(t *testing.T, e *webhookReceiver, flags cli, urls []string) {
 	t.Helper()
 	token := mintToken(t, flags, "host", "quizmaster")
@@ -138,8 +138,8 @@ func checkArenaSent(t *testing.T, e *webhookReceiver, flags cli, urls []string) 
 	}
 }
 
-// checkDaySent has the day end, at a node that comes later, and holds that its top
-// lists are told of as the boards show them.
+// checkDaySent starts a node where the day is over. Its event must have the top lists that the
+// boards show.
 func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 	t.Helper()
 	if n := len(e.received("days", "")) + len(e.received("all", webhook.DaySealed)); n > 0 {
@@ -155,7 +155,7 @@ func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 		Total   int64
 		Entries []leaderboard.Entry
 	}
-	waitUntil(t, "the boards are there", func() bool { // they may be building: they were in the process of the node before
+	waitUntil(t, "the boards are there", func() bool { // they may be building, because the embedded Redis of the node before is gone
 		return get(t, n.url+"/v1/games/demo/leaderboards/day?limit=100&date="+sealed.payload.Data.Date, &page) == http.StatusOK && len(page.Entries) == 20
 	})
 	board := sealed.payload.Data.Boards[0]
@@ -170,8 +170,8 @@ func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 	}
 }
 
-// An endpoint that is busy is left alone for a while, and gets all in the end; one
-// that is gone gets nothing until an operator says so.
+// A busy endpoint gets no events for a while, and all of them in the end. An endpoint that is
+// gone gets none until an operator enables it.
 func TestWebhooksThatRefuseMessages(t *testing.T) {
 	t.Parallel()
 	e := newWebhookReceiver(t)
@@ -202,7 +202,7 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
 	playDuels(t, n.url, 2)
 	e.waitForAccepted("busy", webhook.MatchSettled, 5)
 	listed, _ := command(0, "tasks", "list", "--topic=webhook/demo/gone")
-	dead := strings.Count(listed, "410 Gone") // those that were enqueued before it was disabled
+	dead := strings.Count(listed, "410 Gone") // the events that were enqueued before the endpoint was disabled
 	if dropped := sumMetric(t, n.ops, "laststand_webhooks_drops_total", `endpoint="gone"`, `reason="disabled"`); dropped < 2 || dropped+dead != 5 || len(e.received("gone", "")) != refused {
 		t.Errorf("of 5 events %d were counted as not told, %d are dead; %d came before and %d after\n%s", dropped, dead, refused, len(e.received("gone", "")), listed)
 	}
@@ -222,8 +222,8 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
 	checkMessage(t, errs, "other")
 }
 
-// What a node has in hand that dies, or that is stopped beyond its leases, is told
-// by another; a stopped one that goes on changes nothing.
+// If a node dies or is suspended beyond its leases, another node sends its events. A suspended
+// node that continues changes nothing.
 func TestWebhooksOfADeadNodeAreSent(t *testing.T) {
 	t.Parallel()
 	e := newWebhookReceiver(t)
