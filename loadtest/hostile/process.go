@@ -12,18 +12,19 @@ import (
 	"laststand/loadtest/hostile/attack"
 )
 
-// attackers is what this program is told to be in a process of attackers: it is
-// given an order as JSON and answers with a tally.
+// attackers is the argument that makes this program a process of attackers. Such a
+// process reads an order as JSON and writes its counts.
 const attackers = "attackers"
 
-// idly has attackers run only where no other process of the machine wants to:
-// beside nice ones those they attack still wait for the end of a slice.
+// idly starts attackers at idle priority: they run only when no other process of the
+// machine wants to. Nice values are not enough, because the server would still wait
+// until an attacker's time slice ends.
 var idly = []string{"chrt", "--idle", "0"} // of util-linux
 
-// grace is how long a process may take beyond its order.
+// grace is how long a process may take beyond the time of its order.
 const grace = 30 * time.Second
 
-// send has a process of its own carry an order out.
+// send carries out an order in a separate process.
 func send(ctx context.Context, o attack.Order) (t attack.Counts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+grace)
 	defer cancel()
@@ -44,7 +45,7 @@ func send(ctx context.Context, o attack.Order) (t attack.Counts, err error) {
 	return t, json.Unmarshal(out, &t)
 }
 
-// obey carries out the order on the standard input.
+// obey carries out the order that it reads from standard input.
 func obey() {
 	var o attack.Order
 	err := json.NewDecoder(os.Stdin).Decode(&o)

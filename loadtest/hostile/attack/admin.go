@@ -8,8 +8,8 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// operatorsOnly are paths of the operations listener, and what shows that one of
-// them was served.
+// operatorsOnly maps paths of the operations listener to a text that proves that the
+// server served them.
 var operatorsOnly = map[string]string{
 	"/metrics": "laststand_", "/debug/pprof/": "profile", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/cmdline": "--listen",
 	"/debug/vars": "cmdline", "/admin/": "tasks", "/admin/v1/tasks": `"tasks"`, "/admin/v1/queues": `"queues"`, "/admin/v1/webhooks": `"webhooks"`,
@@ -17,11 +17,11 @@ var operatorsOnly = map[string]string{
 	"/%61dmin/v1/tasks": `"tasks"`, "/Admin/v1/tasks": `"tasks"`, "/.env": "SECRET", "/.git/config": "[core]", "/load.yaml": "games:", "/load.key": "secret",
 }
 
-// asHosts are hosts that a careless server takes for itself.
+// asHosts are host headers that a careless server takes for its own.
 var asHosts = []string{"", "127.0.0.1:8081", "localhost"}
 
-// askForAdmin asks both listeners for what is the operators', as nobody, as a
-// player, and as an admin of its own making.
+// askForAdmin requests the operators' endpoints from both listeners. It does so without
+// a token, as a player, and as an admin with a forged token.
 func (a *attacker) askForAdmin(ctx context.Context) {
 	paths := make([]string, 0, len(operatorsOnly))
 	for path := range operatorsOnly {
@@ -29,7 +29,7 @@ func (a *attacker) askForAdmin(ctx context.Context) {
 	}
 	admin := object{"role": "admin", "game": nil, "sub": "root"}
 	good := with(playerClaims("demo", "bad_admin"), admin)
-	byGame, _ := harness.Sign(good) // of texts and numbers
+	byGame, _ := harness.Sign(good) // texts and numbers always encode
 	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", harness.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
 	a.rounds(ctx, 16, len(paths)*len(tokens), func(ctx context.Context, worker, n int) {
 		header := http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
@@ -47,7 +47,7 @@ func (a *attacker) askForAdmin(ctx context.Context) {
 	})
 }
 
-// askOperations asks the operations listener for what needs the role.
+// askOperations makes requests to the operations listener that need the role.
 func (a *attacker) askOperations(ctx context.Context, worker int, header http.Header) {
 	for _, c := range []call{
 		{method: "GET", path: "/admin/v1/tasks"}, {method: "GET", path: "/debug/pprof/heap"},

@@ -27,7 +27,7 @@ func newClients(sources []string) clients {
 	return all
 }
 
-// callWithin bounds a request, a dial and the wait for one frame.
+// callWithin bounds a request, a dial, and the wait for one frame.
 const callWithin = 10 * time.Second
 
 func dialer(source string) *net.Dialer {
@@ -40,26 +40,26 @@ func (c clients) close() {
 	}
 }
 
-// call is a request to be made.
+// call is a request.
 type call struct {
 	method, path, body string
 	header             http.Header
-	ops                bool // of the operations listener
+	ops                bool // to the operations listener
 	host               string
 }
 
-// reply is what came of it; status 0 for nothing.
+// reply is the answer to a call; its status is 0 if none came.
 type reply struct {
 	status int
 	body   string
 }
 
-// mostBody is what is read of an answer, in bytes.
+// mostBody bounds how much of an answer is read, in bytes.
 const mostBody = 1 << 20
 
-// ask makes a request and notes how it was refused. An answer that no server
-// gives is untrue: a 5xx other than 503, a 429 or 503 that says not when to come
-// again, a refusal of ours without a problem.
+// ask makes a request and notes how the server refused it. Some answers are violations:
+// a 5xx other than 503, a 429 or 503 without a Retry-After, and our own refusal without
+// a problem document.
 func (a *attacker) ask(ctx context.Context, worker int, c call) reply {
 	url := a.URL
 	if c.ops {
@@ -96,15 +96,16 @@ func (a *attacker) ask(ctx context.Context, worker int, c call) reply {
 	return reply{answer.StatusCode, string(body)}
 }
 
-// lost notes a connection that ended, if that was not our own doing.
+// lost notes a connection that ended, unless we ended it.
 func (a *attacker) lost(ctx context.Context, how string) {
 	if ctx.Err() == nil {
 		a.refused(how)
 	}
 }
 
-// asked notes an answer: "http 429" for a problem of the API's and "ops 401" for
-// one of the operations', "bare 431" for what the HTTP library refuses before.
+// asked notes an answer: "http 429" for a problem of the API, "ops 401" for one of the
+// operations listener. "bare 431" is an answer of the HTTP library, which comes before
+// any handler.
 func (a *attacker) asked(what, of string, answer *http.Response, body []byte) {
 	status := answer.StatusCode
 	if status < 400 {

@@ -1,6 +1,6 @@
-// Package attack is what hostile clients do to a server: each kind of them as
-// hard as its order allows, and no harder or longer. They note how they were
-// refused, and whatever a server must never have done.
+// Package attack simulates hostile clients of a server. Each kind attacks as hard and as
+// long as its order allows. The clients note how the server refused them, and every
+// violation of the contract.
 package attack
 
 import (
@@ -13,36 +13,36 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Order says what one kind of attackers does. All fields but Match and
-// Barred are needed.
+// Order says what one kind of attackers does. All fields but Match and Revoked are
+// needed.
 type Order struct {
 	Kind      string
 	URL, Ops  string        // the server's two addresses, as http://…
-	Sources   []string      // addresses of loopback to connect from
-	For       time.Duration // how long anything new is begun
-	PerSecond float64       // things done, by all together
-	Sockets   int           // connections at a time, at the most
+	Sources   []string      // loopback addresses to connect from
+	For       time.Duration // how long the attackers start new actions
+	PerSecond float64       // actions a second, by all attackers together
+	Sockets   int           // connections at a time, at most
 
-	Match       string // one that honest players are in; "" for none
+	Match       string // a match of honest players; "" for none
 	Bounds      Bounds
-	Revoked     map[string]string // tokens that were good once, by why they are not
-	SlowTimeout time.Duration     // how much longer it may take to go through all cases, and the server to cut off who dawdles
+	Revoked     map[string]string // tokens that were once valid, by the reason why they are not
+	SlowTimeout time.Duration     // extra time to try all cases, and for the server to cut off slow clients
 }
 
-// Bounds are what the server grants an address; 0 is not held against it.
+// Bounds are what the server grants to one address. A bound of 0 is not checked.
 type Bounds struct {
 	Guests, Lookups int // a minute
-	Codes           int // wrong ones an hour, those of players with a token among them
+	Codes           int // wrong codes an hour, including those of players with a token
 }
 
-// Counts is what became of it.
+// Counts are the results of an order.
 type Counts struct {
 	Kind    string           `json:"kind"`
-	Sent    int64            `json:"sent"`                 // things done
-	Served  int64            `json:"served"`               // of them, those that a server grants to everybody
-	Refused map[string]int64 `json:"refused,omitempty"`    // by how: see heard and asked
-	Untrue  map[string]int64 `json:"violations,omitempty"` // what must not have been, the first few kinds of it
-	Omitted int64            `json:"omitted,omitempty"`    // how often something else
+	Sent    int64            `json:"sent"`                 // actions
+	Served  int64            `json:"served"`               // of them, those that the server grants to all
+	Refused map[string]int64 `json:"refused,omitempty"`    // by kind of refusal: see checkReply and asked
+	Untrue  map[string]int64 `json:"violations,omitempty"` // the first few kinds of violations
+	Omitted int64            `json:"omitted,omitempty"`    // how often other kinds occurred
 }
 
 // kinds are all attacks by name, in the order of the issue.
@@ -67,7 +67,7 @@ var kinds = []struct {
 	{"admin", (*attacker).askForAdmin},
 }
 
-// Kinds are the names of all attacks.
+// Kinds returns the names of all attacks.
 func Kinds() []string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -76,13 +76,13 @@ func Kinds() []string {
 	return names
 }
 
-// IsSlow says whether a kind takes its time: what it does shows after seconds.
+// IsSlow says whether a kind needs time: its effect shows after seconds.
 func IsSlow(kind string) bool {
 	return kind == "slow-readers" || kind == "slow-writers" || kind == "half-open"
 }
 
-// Run carries an order out, and returns when it is over: after its time and its
-// patience, or when ctx ends. All that it opened is closed by then.
+// Run carries out an order. It returns after For and SlowTimeout, or when ctx ends. By
+// then it has closed everything that it opened.
 func Run(ctx context.Context, o Order) (Counts, error) {
 	for _, k := range kinds {
 		if k.name != o.Kind {
@@ -98,11 +98,11 @@ func Run(ctx context.Context, o Order) (Counts, error) {
 	return Counts{}, fmt.Errorf("attack: there is no kind %q; there are %v", o.Kind, Kinds())
 }
 
-// attacker is the attackers of one order.
+// attacker runs the attackers of one order.
 type attacker struct {
 	Order
 	pace    *rate.Limiter
-	until   time.Time // nothing new is begun after it
+	until   time.Time // no new action starts after it
 	clients clients
 
 	mu     sync.Mutex
@@ -118,16 +118,17 @@ func newAttacker(o Order) *attacker {
 
 func (a *attacker) close() { a.clients.close() }
 
-// playBots has workers, as many as there may be sockets and at most so many, do one
-// thing after the other at the order's pace until its time is over.
+// playBots runs as many workers as the order has sockets, and at most as many as most
+// says. Each calls one again and again, at the order's pace, until the order's time is
+// over.
 func (a *attacker) playBots(ctx context.Context, most int, one func(ctx context.Context, worker int)) {
 	ctx, cancel := context.WithDeadline(ctx, a.until)
 	defer cancel()
 	a.runWorkers(ctx, most, one)
 }
 
-// rounds has workers go through cases in turn, until the order's time is over
-// and each has had its turn.
+// rounds runs workers that take cases in turn, until the order's time is over and every
+// case has had its turn.
 func (a *attacker) rounds(ctx context.Context, most, cases int, one func(ctx context.Context, worker, n int)) {
 	var turn atomic.Int64
 	var workers sync.WaitGroup
@@ -145,7 +146,8 @@ func (a *attacker) rounds(ctx context.Context, most, cases int, one func(ctx con
 	workers.Wait()
 }
 
-// next waits for the order's pace and counts; false when its time is over.
+// next waits for the order's pace and counts an action. It returns false when the
+// order's time is over.
 func (a *attacker) next(ctx context.Context) bool {
 	if a.pace.Wait(ctx) != nil {
 		return false
@@ -162,9 +164,9 @@ func (a *attacker) served() {
 	a.counts.Served++
 }
 
-// granted holds how often all addresses together were granted something since
-// the order's beginning against what each is: a full bucket and what trickles in.
-// One more of an address is let go where Redis did not answer in time.
+// granted checks how often all addresses together were granted something since the order
+// began. Each address may have a full bucket and the refill since then. It may have one
+// more, for the case that Redis does not answer in time.
 func (a *attacker) granted(what string, times int64, each int, period time.Duration) {
 	elapsed := time.Since(a.until) + a.For
 	most := float64(len(a.Sources)) * (1 + float64(each)*(1+float64(elapsed)/float64(period)))
@@ -179,7 +181,7 @@ func (a *attacker) refused(how string) {
 	a.counts.Refused[how]++
 }
 
-// mostUntrue bounds what is kept of untruths.
+// mostUntrue bounds the violations that are kept.
 const mostUntrue = 12
 
 func (a *attacker) addViolation(format string, args ...any) {

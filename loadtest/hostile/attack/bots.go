@@ -12,8 +12,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// cheat has bots play duels of the arcade against each other, and try all that
-// could be of advantage.
+// cheat runs bots that play duels of the arcade against each other, and try everything
+// that could be of advantage.
 func (a *attacker) cheat(ctx context.Context) {
 	var bots sync.WaitGroup
 	for worker := range min(a.Sockets, 24) &^ 1 { // an even number: each needs an opponent
@@ -27,8 +27,8 @@ func (a *attacker) cheat(ctx context.Context) {
 	bots.Wait()
 }
 
-// lastWords is how long a bot hears on, beyond the order's time, of the match
-// that it is in.
+// lastWords is how long, beyond the order's time, a bot still reads the match that it is
+// in.
 const lastWords = 3 * time.Second
 
 // bot is one player who cheats.
@@ -42,7 +42,7 @@ type bot struct {
 	sent  map[int64]attempt // by id
 	match string
 	asked map[int]*asked // questions seen, by index
-	early map[int]int64  // questions with an answer accepted before they were seen, and its stamp
+	early map[int]int64  // stamps of answers that were accepted before the bot saw the question
 	score int64
 }
 
@@ -50,18 +50,18 @@ type bot struct {
 type attempt struct {
 	question int
 	given    string // as JSON
-	foreign  bool   // to a match of others
+	foreign  bool   // to a match of other players
 }
 
-// asked is a question and what was accepted as the bot's answer to it.
+// asked is a question and the answer of the bot that the server accepted.
 type asked struct {
 	protocol.Question
-	accepted map[string]bool // by what was given
+	accepted map[string]bool // by the given answer
 	judged   bool
 }
 
-// play plays duels over connections of its own until it is closed, or the order
-// is over.
+// play plays duels over its own connections until the server closes it, or the order is
+// over.
 func (b *bot) play(ctx context.Context) {
 	if !b.next(ctx) {
 		return
@@ -70,7 +70,7 @@ func (b *bot) play(ctx context.Context) {
 	if b.conn, err = b.greet(ctx, b.worker, b.token); err != nil {
 		return
 	}
-	defer func() { _ = b.conn.Close() }() // whichever it is by then
+	defer func() { _ = b.conn.Close() }() // whichever connection it is by then
 	b.forget()
 	b.send(protocol.TypeDuelJoin, protocol.DuelJoin{}, attempt{})
 	for {
@@ -93,14 +93,14 @@ func (b *bot) forget() {
 
 func (b *bot) send(kind string, data any, what attempt) {
 	b.last++
-	raw, _ := json.Marshal(data) // of our own messages
+	raw, _ := json.Marshal(data) // our own messages always encode
 	b.sent[b.last] = what
 	_ = b.conn.text(`{"id":` + strconv.FormatInt(100+b.last, 10) + `,"type":"` + kind + `","data":` + string(raw) + `}`)
 }
 
 // try sends an answer.
 func (b *bot) try(match string, question int, given protocol.Given) {
-	raw, _ := json.Marshal(given) // of our own
+	raw, _ := json.Marshal(given) // our own answers always encode
 	b.send(protocol.TypeAnswer, protocol.Answer{Match: match, Question: &question, Given: given}, attempt{question, string(raw), match != b.match})
 }
 
@@ -133,10 +133,10 @@ func (b *bot) take(ctx context.Context, f receivedFrame) {
 	}
 }
 
-// answer answers a question at once, again, otherwise, and the ones behind it;
-// now and then from two connections.
+// answer answers a question at once. It also sends a second answer, a different answer,
+// and answers to later questions. Sometimes it uses two connections.
 func (b *bot) answer(ctx context.Context, q protocol.Question) {
-	if b.asked[q.Question] != nil { // it was synced
+	if b.asked[q.Question] != nil { // the bot had it from a sync
 		return
 	}
 	b.asked[q.Question] = &asked{q, map[string]bool{}, false}
@@ -152,8 +152,8 @@ func (b *bot) answer(ctx context.Context, q protocol.Question) {
 	b.try(b.match, q.Question+1, randomAnswer("single", 0))
 }
 
-// doubleUp opens a second connection while answers of the first are on the way,
-// and goes on over it. What the first is still told is heard.
+// doubleUp opens a second connection while answers of the first are on the way, and
+// continues over the new one. It still reads what the first connection receives.
 func (b *bot) doubleUp(ctx context.Context) {
 	second, err := b.greet(ctx, b.worker, b.token)
 	if err != nil {
@@ -175,7 +175,7 @@ func (b *bot) doubleUp(ctx context.Context) {
 	b.send(protocol.TypeMatchSync, protocol.Resume{Match: b.match}, attempt{})
 }
 
-// randomAnswer is the nth guess at a question of a kind.
+// randomAnswer returns the nth guess at a question of the given kind.
 func randomAnswer(kind string, n int) protocol.Given {
 	switch kind {
 	case "single", "boolean":

@@ -12,8 +12,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// tryRandomCodes guesses the codes of arenas, over HTTP and over websockets. To find
-// one is untrue: nobody may have so many tries that it is likely.
+// tryRandomCodes guesses the codes of arenas, over HTTP and over websockets. A hit is a
+// violation: no client may have so many tries that a hit is likely.
 func (a *attacker) tryRandomCodes(ctx context.Context) {
 	var wrong atomic.Int64
 	ctx, cancel := context.WithDeadline(ctx, a.until)
@@ -51,7 +51,7 @@ func (a *attacker) lookForCode(ctx context.Context, worker int, wrong *atomic.In
 	}
 }
 
-// tryCode tries to join with a code, and says whether the connection goes on.
+// tryCode tries to join with a code. It returns whether the connection is still usable.
 func (a *attacker) tryCode(ctx context.Context, s *socket, wrong *atomic.Int64) bool {
 	randomCode := code()
 	if s.text(`{"id":9,"type":"arena.join","data":{"code":"`+randomCode+`"}}`) != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A slowClient begins something and goes on byte by byte; by is when a server has
-// to have cut it off.
+// slowClient begins something and continues it byte by byte. The server must cut it
+// off within the time by.
 type slowClient struct {
 	name  string
 	begin func(a *attacker, ctx context.Context, worker int) (net.Conn, error)
@@ -17,8 +17,8 @@ type slowClient struct {
 	by    time.Duration
 }
 
-// Bounds of the server's with something for a machine that is busy: 5 s for
-// headers and a hello, 30 s for a body, 75 s of a session's silence.
+// These are the bounds of the server, with a margin for a busy machine. The server
+// allows 5 s for headers and a hello, 30 s for a body, and 75 s of silence in a session.
 const (
 	soon  = 5*time.Second + slack
 	later = 30*time.Second + slack
@@ -62,23 +62,23 @@ func upgraded(first string) func(*attacker, context.Context, int) (net.Conn, err
 	}
 }
 
-// writeSlowly begins requests, headers, bodies and frames, and goes on byte by
+// writeSlowly begins requests, headers, bodies and frames, and continues them byte by
 // byte.
 func (a *attacker) writeSlowly(ctx context.Context) { a.runSlowClients(ctx, slowWriters) }
 
-// sayNothing connects and leaves it at that.
+// sayNothing connects and sends nothing more.
 func (a *attacker) sayNothing(ctx context.Context) { a.runSlowClients(ctx, halfOpen) }
 
 func (a *attacker) runSlowClients(ctx context.Context, ways []slowClient) {
 	a.runWorkers(ctx, a.Sockets, func(ctx context.Context, worker int) { a.runSlowClient(ctx, worker, ways[worker%len(ways)]) })
 }
 
-// drippedEvery is how often a dawdler says a byte.
+// drippedEvery is the interval at which a slow client writes a byte.
 const drippedEvery = 400 * time.Millisecond
 
-// runSlowClient keeps on until the server cuts the connection, which it has to do
-// in time. It gives up itself at the end of the order, if the time has not come
-// by then, unless the order has the patience for it.
+// runSlowClient continues until the server cuts the connection, which must happen in
+// time. If that time is after the end of the order, it gives up at the end, unless
+// SlowTimeout allows it to wait.
 func (a *attacker) runSlowClient(ctx context.Context, worker int, d slowClient) {
 	conn, err := d.begin(a, ctx, worker)
 	if err != nil {
@@ -103,8 +103,7 @@ func (a *attacker) runSlowClient(ctx context.Context, worker int, d slowClient) 
 	a.drip(ctx, conn, d, giveUp, ended)
 }
 
-// drip goes on byte by byte until the connection has ended, or it is time to give
-// up.
+// drip writes byte by byte until the connection has ended, or until giveUp.
 func (a *attacker) drip(ctx context.Context, conn net.Conn, d slowClient, giveUp time.Time, ended <-chan struct{}) {
 	began := time.Now()
 	again := time.NewTicker(drippedEvery)
@@ -124,14 +123,14 @@ func (a *attacker) drip(ctx context.Context, conn net.Conn, d slowClient, giveUp
 				return
 			}
 			if d.drip != "" {
-				_ = conn.SetWriteDeadline(now.Add(time.Second)) // it cannot fail on an open one
+				_ = conn.SetWriteDeadline(now.Add(time.Second)) // this cannot fail on an open connection
 				_, _ = conn.Write([]byte{d.drip[said%len(d.drip)]})
 			}
 		}
 	}
 }
 
-// readUntilClosed reads until the server ends a connection, and notes how.
+// readUntilClosed reads until the server ends the connection, and notes how it ended.
 func (a *attacker) readUntilClosed(ctx context.Context, conn net.Conn) {
 	if s, ok := conn.(*socket); ok {
 		a.listen(ctx, s, time.Hour)

@@ -2,5 +2,5 @@ package attack
 
 import "math/rand/v2"
 
-// dice throws a number below n.
+// dice returns a random number below n.
 func dice(n int) int { return rand.IntN(n) } //nolint:gosec // a guess is no secret

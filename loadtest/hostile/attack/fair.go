@@ -6,7 +6,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// answered notes what was accepted: one answer to a question, of its own match.
+// answered checks an accepted answer: one answer to a question, of its own match.
 func (b *bot) answered(f receivedFrame) {
 	var said protocol.Answered
 	if f.Re == nil || json.Unmarshal(f.Data, &said) != nil {
@@ -33,7 +33,7 @@ func (b *bot) answered(f receivedFrame) {
 	}
 }
 
-// judge holds what a question gave against what was accepted.
+// judge compares the result of a question with the accepted answer.
 func (b *bot) judge(f receivedFrame) {
 	var closed protocol.QuestionClosed
 	if json.Unmarshal(f.Data, &closed) != nil {
@@ -55,7 +55,7 @@ func (b *bot) judge(f receivedFrame) {
 	}
 }
 
-// worth is what an answer gives by the contract, section 3.
+// worth returns the points of an answer by section 3 of the contract.
 func (b *bot) worth(q *asked, r protocol.QuestionResult) int64 {
 	limit := q.ClosesAt - q.OpensAt
 	if !r.Correct || r.ElapsedMS == nil || *r.ElapsedMS < 0 || limit <= 0 {
@@ -64,7 +64,7 @@ func (b *bot) worth(q *asked, r protocol.QuestionResult) int64 {
 	return 100 + 100*(limit-min(*r.ElapsedMS, limit))/limit
 }
 
-// over holds a match's end against its questions.
+// over compares the end of a match with its questions.
 func (b *bot) over(f receivedFrame) {
 	var over protocol.MatchOver
 	if json.Unmarshal(f.Data, &over) != nil {

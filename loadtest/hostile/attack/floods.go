@@ -12,7 +12,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// token is a token of a hostile player of the game demo.
+// token returns a token of a hostile player of the game demo.
 func (a *attacker) token(sub string) string {
 	token, err := harness.Token("player", sub)
 	if err != nil {
@@ -21,12 +21,12 @@ func (a *attacker) token(sub string) string {
 	return token
 }
 
-// flooded is how many messages a second a player who floods sends at the least:
-// some times as many as any may.
+// flooded is the fewest messages a second that a flooding player sends. It is several
+// times the limit.
 const flooded = 100
 
-// floodFrames has players send whatever comes to their minds, pings and pongs too,
-// as fast as they may; who is closed comes again.
+// floodFrames runs players who send arbitrary messages, pings and pongs as fast as they
+// may. When the server closes a connection, its player reconnects.
 func (a *attacker) floodFrames(ctx context.Context) {
 	frames := [][]byte{encode(bitFinal|opPing, nil, -1), encode(bitFinal|opPong, nil, -1)}
 	for _, message := range []string{
@@ -54,7 +54,7 @@ func (a *attacker) floodFrames(ctx context.Context) {
 	workers.Wait()
 }
 
-// flood sends frames over one connection until it is closed.
+// flood sends frames over one connection until the server closes it.
 func (a *attacker) flood(ctx context.Context, worker int, token string, frames [][]byte) {
 	s, err := a.greet(ctx, worker, token)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *attacker) flood(ctx context.Context, worker int, token string, frames [
 	reader.Wait()
 }
 
-// floodConnects connects and goes, at each step of the way.
+// floodConnects connects and disconnects, at each step of the handshake.
 func (a *attacker) floodConnects(ctx context.Context) {
 	var step atomic.Int64
 	a.playBots(ctx, 128, func(ctx context.Context, worker int) {
@@ -120,19 +120,19 @@ func (a *attacker) floodHellos(ctx context.Context) {
 	})
 }
 
-// guest asks for a new guest.
+// guest requests a new guest.
 func (a *attacker) guest(ctx context.Context, worker int, header http.Header) reply {
 	body := fmt.Sprintf(`{"device":%q}`, rand.Text()+rand.Text()[:6])
 	return a.ask(ctx, worker, call{method: "POST", path: "/v1/games/demo/guests", body: body, header: header})
 }
 
-// floodGuests makes guests. More than an address may make are untrue.
+// floodGuests makes guests. More guests than the limit of an address are a violation.
 func (a *attacker) floodGuests(ctx context.Context) {
 	a.countGuests(ctx, func(int) http.Header { return nil })
 }
 
-// countGuests makes guests with headers, and holds how many came to be against
-// what the addresses that they really come from may make.
+// countGuests makes guests with the given headers. It compares their number with the
+// limit of the addresses that they really come from.
 func (a *attacker) countGuests(ctx context.Context, header func(n int) http.Header) {
 	var asked, made atomic.Int64
 	a.playBots(ctx, 64, func(ctx context.Context, worker int) {
@@ -143,7 +143,8 @@ func (a *attacker) countGuests(ctx context.Context, header func(n int) http.Head
 	a.granted("guests", made.Load(), a.Bounds.Guests, time.Minute)
 }
 
-// spoofAddresses is floodGuests, but each says that it comes from elsewhere.
+// spoofAddresses does the same as floodGuests, but each request claims to come from
+// another address.
 func (a *attacker) spoofAddresses(ctx context.Context) {
 	a.countGuests(ctx, func(n int) http.Header {
 		from := fmt.Sprintf("203.0.%d.%d", n/250%250, n%250)
@@ -154,7 +155,7 @@ func (a *attacker) spoofAddresses(ctx context.Context) {
 	})
 }
 
-// floodLookups asks for nicknames.
+// floodLookups looks up nicknames.
 func (a *attacker) floodLookups(ctx context.Context) {
 	var reported atomic.Int64
 	a.playBots(ctx, 64, func(ctx context.Context, worker int) {

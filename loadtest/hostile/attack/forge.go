@@ -17,33 +17,32 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// The second game of the attacked server, where bots play, and its key.
+// This is the second game of the attacked server, in which bots play, and its key.
 const (
 	Arcade       = "arcade"
 	arcadeSecret = "a secret that only the arcade knows of"
 )
 
-// edKey is the pair of demo's second key, of which the server has the public
-// half.
+// edKey is the second key pair of demo. The server has the public key.
 var edKey = ed25519.NewKeyFromSeed([]byte("a seed of thirty-two characters."))
 
-// edPublic is it as the server's file.
+// edPublic returns the public key in the format of the server's file.
 func edPublic() []byte {
 	der, err := x509.MarshalPKIXPublicKey(edKey.Public())
 	if err != nil {
-		panic(err) // of an Ed25519 key it always can
+		panic(err) // an Ed25519 key always encodes
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// Games are the keys of the attacked server's games, by game, as settings; Files
-// are what they name.
+// Games are the key settings of the attacked server's games, by game. Files are the
+// files that they name.
 var Games = map[string]string{
 	"demo": strings.TrimSuffix(harness.KeysYAML, "]") + ", {id: ed, alg: EdDSA, secret_file: ed.pem}]",
 	Arcade: "keys: [{id: arcade, alg: HS256, secret_file: arcade.key}]",
 }
 
-// Files are the files that Games name besides those of package harness.
+// Files returns the files that Games names, without those of package harness.
 func Files() map[string][]byte {
 	return map[string][]byte{"ed.pem": edPublic(), "arcade.key": []byte(arcadeSecret)}
 }
@@ -51,7 +50,7 @@ func Files() map[string][]byte {
 // object is a JSON object.
 type object = map[string]any
 
-// with is an object with some fields set, and those that are nil left out.
+// with returns a copy of o with some fields set. A nil field is removed.
 func with(o object, fields object) object {
 	o = maps.Clone(o)
 	for name, value := range fields {
@@ -64,13 +63,13 @@ func with(o object, fields object) object {
 }
 
 func segment(v any) string {
-	raw, _ := json.Marshal(v) // of texts and numbers
+	raw, _ := json.Marshal(v) // texts and numbers always encode
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
 func unsigned(header, claims object) string { return segment(header) + "." + segment(claims) }
 
-// signed is a token by HMAC with a key.
+// signed returns a token signed by HMAC with the given key.
 func signed(header, claims object, key []byte) string {
 	sum := sha256.New
 	switch header["alg"] {
@@ -93,16 +92,16 @@ func signedByEd(header, claims object) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(edKey, []byte(text)))
 }
 
-// playerClaims are good ones.
+// playerClaims returns valid claims.
 func playerClaims(game, sub string) object {
 	now := time.Now()
 	return object{"sub": sub, "game": game, "role": "player", "iat": now.Unix() - 1, "exp": now.Add(time.Hour).Unix()}
 }
 
-// headerOf is a good one.
+// headerOf returns a valid header.
 func headerOf(alg, kid string) object { return object{"alg": alg, "typ": "JWT", "kid": kid} }
 
-// arcadeToken is a good token of the arcade.
+// arcadeToken returns a good token of the arcade.
 func arcadeToken(sub string) string {
 	return signed(headerOf("HS256", "arcade"), playerClaims(Arcade, sub), []byte(arcadeSecret))
 }

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// readSlowly asks for as much as it may and reads next to nothing of it: half
-// the sockets are websockets, half HTTP. There are no more than can ask for much.
+// readSlowly requests as much as the limits allow and reads almost nothing of it. Half
+// of its sockets are websockets, half are HTTP. It opens no more sockets than can
+// request much.
 func (a *attacker) readSlowly(ctx context.Context) {
 	a.runWorkers(ctx, 1+int(a.PerSecond*gorgeEvery.Seconds()), func(ctx context.Context, worker int) {
 		if worker%2 == 0 {
@@ -21,8 +22,8 @@ func (a *attacker) readSlowly(ctx context.Context) {
 	})
 }
 
-// runWorkers keeps as many sockets at work as there may be, and at most so many; each
-// ends by itself.
+// runWorkers keeps as many workers active as the order has sockets, and at most as many
+// as most says. Each call of one ends by itself.
 func (a *attacker) runWorkers(ctx context.Context, most int, one func(ctx context.Context, worker int)) {
 	open, cancel := context.WithDeadline(ctx, a.until)
 	defer cancel()
@@ -37,21 +38,22 @@ func (a *attacker) runWorkers(ctx context.Context, most int, one func(ctx contex
 	workers.Wait()
 }
 
-// small has a connection take in as little as the system lets it.
+// small makes the receive buffer of a connection as small as the system allows.
 func small(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(1) // a wish
+		_ = tcp.SetReadBuffer(1) // the system may round it up
 	}
 }
 
-// gorgeEvery is as often as a message may come, by the default limit.
+// gorgeEvery is the shortest interval between messages that the default limit allows.
 const gorgeEvery = time.Second / 18
 
-// fullAfter is how long the buffers of both systems take of what is echoed. Who
-// has the patience gorges on until the server has had enough.
+// fullAfter is how long echoed messages take to fill the buffers of both systems. If the
+// order allows more time than this, the attacker continues until the server closes the
+// connection.
 const fullAfter = 35 * time.Second
 
-// requestWithoutReading has the largest frames echoed and reads none.
+// requestWithoutReading makes the server echo the largest frames, and reads none.
 func (a *attacker) requestWithoutReading(ctx context.Context, worker int) {
 	s, err := a.greet(ctx, worker, a.token(fmt.Sprintf("bad_gorge_%d", worker)))
 	if err != nil {
@@ -71,10 +73,10 @@ func (a *attacker) requestWithoutReading(ctx context.Context, worker int) {
 			break
 		}
 	}
-	a.listen(ctx, s, time.Second) // why it was closed, behind all that it had not read
+	a.listen(ctx, s, time.Second) // read the close reason, which comes behind all unread frames
 }
 
-// pipeline asks for page after page over one connection and reads none.
+// pipeline requests page after page over one connection and reads none.
 func (a *attacker) pipeline(ctx context.Context, worker int) {
 	conn, err := a.dial(ctx, worker)
 	if err != nil {
@@ -83,7 +85,7 @@ func (a *attacker) pipeline(ctx context.Context, worker int) {
 	defer conn.Close()
 	small(conn)
 	for a.next(ctx) && time.Now().Before(a.until) {
-		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // it cannot fail on an open one
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // this cannot fail on an open connection
 		if _, err := io.WriteString(conn, "GET /openapi.yaml HTTP/1.1\r\nHost: laststand\r\n\r\n"); err != nil {
 			a.lost(ctx, "cut")
 			return

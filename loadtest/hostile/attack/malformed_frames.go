@@ -15,8 +15,8 @@ func pad(n int) string { return strings.Repeat("a", n) }
 
 func isOurs(err error) bool { return errors.Is(err, net.ErrClosed) }
 
-// malformed is a thing to send that no server may take, and how it is refused:
-// one of these, or "cut".
+// malformed is something that the server must refuse. want lists the allowed refusals;
+// "cut" is always allowed.
 type malformed struct {
 	name string
 	raw  []byte
@@ -25,8 +25,8 @@ type malformed struct {
 
 func message(text string) []byte { return encode(bitFinal|opText, []byte(text), -1) }
 
-// broken are frames that are none of the contract's, for a player who has said
-// hello. "error pong" stands for a reply that is no refusal.
+// broken are frames that the contract does not allow from a player who has said hello.
+// "error pong" stands for a reply that is no refusal.
 var broken = []malformed{
 	{"no JSON", message(`hello?`), "close 4400"},
 	{"a list", message(`[1,2,3]`), "close 4400"},
@@ -76,7 +76,7 @@ var broken = []malformed{
 	{"a limit below 0", message(`{"id":1,"type":"board.watch","data":{"window":"all","limit":-5}}`), "error bad_request"},
 }
 
-// fragments are a text in many parts without a last one.
+// fragments encodes a text as many fragments without a final one.
 func fragments(n, size int) []byte {
 	out := encode(opText, []byte(pad(size)), -1)
 	for range n - 1 {
@@ -85,8 +85,8 @@ func fragments(n, size int) []byte {
 	return out
 }
 
-// sendMalformed sends everything broken in turn, each as a first frame too,
-// where nothing but a closing may answer it.
+// sendMalformed sends all broken frames in turn. It also sends each as the first frame
+// of a connection; then the server may answer only with a close.
 func (a *attacker) sendMalformed(ctx context.Context) {
 	a.rounds(ctx, 32, 2*len(broken), func(ctx context.Context, worker, n int) {
 		a.breakFrame(ctx, worker, broken[n%len(broken)], n/len(broken)%2 == 1)
@@ -106,7 +106,7 @@ func (a *attacker) breakFrame(ctx context.Context, worker int, m malformed, firs
 		return
 	}
 	defer s.Close()
-	_ = s.put(m.raw) // a closing may come amid it
+	_ = s.put(m.raw) // the server may close before the write ends
 	f, err := s.next(endless(m))
 	how := outcome(f, err)
 	a.checkReply(ctx, f, err)
@@ -115,8 +115,8 @@ func (a *attacker) breakFrame(ctx context.Context, worker int, m malformed, firs
 	}
 }
 
-// endless is how long an answer is waited for: not for long where there may be
-// none.
+// endless returns how long to wait for an answer. The time is short if no answer is
+// allowed too.
 func endless(m malformed) time.Duration {
 	if strings.HasSuffix(m.want, "none") {
 		return time.Second
@@ -124,7 +124,8 @@ func endless(m malformed) time.Duration {
 	return callWithin
 }
 
-// outcome is what heard notes, and "none" for nothing in time.
+// outcome describes the answer as checkReply does; it is "none" if no answer came in
+// time.
 func outcome(f receivedFrame, err error) string {
 	switch {
 	case err != nil:

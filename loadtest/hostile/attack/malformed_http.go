@@ -13,8 +13,8 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// crooked is a request as it goes over the wire, and the statuses that may
-// answer it; none of them: the connection may only be cut.
+// crooked is a request as raw bytes, and the statuses that may answer it. If there are
+// none, the server may only cut the connection.
 type crooked struct {
 	name string
 	raw  string
@@ -35,7 +35,7 @@ const (
 	device     = `"device":"0123456789012345678901"`
 )
 
-// crookedRequests are requests that no server may take.
+// crookedRequests returns requests that the server must not accept.
 func crookedRequests() []crooked {
 	service, _ := harness.Token("service", "bad_service") // Sign never fails on texts
 	asService := "Authorization: Bearer " + service + "\r\n"
@@ -102,7 +102,7 @@ func crookedRequests() []crooked {
 	return all
 }
 
-// askMalformed makes everything crooked in turn.
+// askMalformed makes all malformed requests in turn.
 func (a *attacker) askMalformed(ctx context.Context) {
 	requests := crookedRequests()
 	a.rounds(ctx, 16, len(requests), func(ctx context.Context, worker, n int) {
@@ -110,7 +110,7 @@ func (a *attacker) askMalformed(ctx context.Context) {
 	})
 }
 
-// heavy is how many bytes count as a thing done.
+// heavy is how many bytes count as one action.
 const heavy = 64 << 10
 
 func (a *attacker) askCrooked(ctx context.Context, worker int, c crooked) {
@@ -124,15 +124,15 @@ func (a *attacker) askCrooked(ctx context.Context, worker int, c crooked) {
 		return
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(callWithin)) // it cannot fail on an open one
-	_, _ = io.WriteString(conn, c.raw)               // an answer may come amid it
+	_ = conn.SetDeadline(time.Now().Add(callWithin)) // this cannot fail on an open connection
+	_, _ = io.WriteString(conn, c.raw)               // an answer may come before the write ends
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		a.lost(ctx, "cut") // amid a body that was too large its answer may be lost
+		a.lost(ctx, "cut") // after a body that is too large, the answer may be lost
 		return
 	}
 	defer answer.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, mostBody)) // as far as it goes
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, mostBody)) // as much as there is
 	a.asked(c.name, "http ", answer, body)
 	if !slices.Contains(c.want, answer.StatusCode) {
 		a.addViolation("the request %q was answered with %d, and one of %v was due: %.200s", c.name, answer.StatusCode, c.want, body)

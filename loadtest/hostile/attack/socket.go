@@ -17,7 +17,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Opcodes of RFC 6455, 5.2, and the bits beside them.
+// These are opcodes of RFC 6455, section 5.2, and the bits beside them.
 const (
 	opContinuation = 0x0
 	opText         = 0x1
@@ -30,14 +30,14 @@ const (
 	bitMasked      = 0x80
 )
 
-// socket is a websocket that does as it is told, right or wrong. Its methods
-// are for one goroutine, but for one more that sends.
+// socket is a websocket that also sends invalid frames. One goroutine may use it, and
+// one more may send.
 type socket struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-// dial opens a bare connection from the worker's address.
+// dial opens a TCP connection from the worker's address.
 func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
 	conn, err := dialer(a.Sources[worker%len(a.Sources)]).DialContext(ctx, "tcp", strings.TrimPrefix(a.URL, "http://"))
 	if err != nil {
@@ -47,17 +47,18 @@ func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
 	return conn, nil
 }
 
-// errUpgrade says that no websocket came about; it has been noted why.
+// errUpgrade says that the server refused the upgrade; the attacker has noted the
+// reason.
 var errUpgrade = errors.New("attack: no websocket")
 
-// open opens a websocket; more are header lines.
+// open opens a websocket; more are additional header lines.
 func (a *attacker) open(ctx context.Context, worker int, more ...string) (*socket, error) {
 	conn, err := a.dial(ctx, worker)
 	if err != nil {
 		return nil, err
 	}
 	s := &socket{conn, bufio.NewReaderSize(conn, 4096)}
-	_ = conn.SetDeadline(time.Now().Add(callWithin)) // it cannot fail on an open one
+	_ = conn.SetDeadline(time.Now().Add(callWithin)) // this cannot fail on an open connection
 	_, err = io.WriteString(conn, "GET /v1/ws HTTP/1.1\r\nHost: laststand\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: laststand.v1\r\n"+
 		strings.Join(more, "")+"\r\n")
@@ -78,7 +79,7 @@ func (a *attacker) open(ctx context.Context, worker int, more ...string) (*socke
 }
 
 func (a *attacker) upgradeRefused(answer *http.Response) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostBody)) // what it says is of no matter
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostBody)) // the content does not matter
 	_ = answer.Body.Close()
 	a.refused("upgrade " + strconv.Itoa(answer.StatusCode))
 	if answer.StatusCode >= 500 && answer.StatusCode != http.StatusServiceUnavailable {
@@ -92,7 +93,7 @@ func (a *attacker) greet(ctx context.Context, worker int, token string) (*socket
 	if err != nil {
 		return nil, err
 	}
-	hello, _ := json.Marshal(protocol.Hello{Token: token}) // of texts
+	hello, _ := json.Marshal(protocol.Hello{Token: token}) // texts always encode
 	_ = s.text(`{"id":1,"type":"hello","data":` + string(hello) + `}`)
 	f, err := s.next(callWithin)
 	if err == nil && f.Type == protocol.TypeWelcome {
@@ -103,8 +104,9 @@ func (a *attacker) greet(ctx context.Context, worker int, token string) (*socket
 	return nil, errUpgrade
 }
 
-// encode is a frame as RFC 6455 has it; claimed is the length that it says it
-// has, unless that is below 0. The mask is zero: the payload goes as it is.
+// encode encodes a frame of RFC 6455. claimed is the length that the header states; if
+// it is below 0, the header states the real one. The mask is zero, so the payload stays
+// as it is.
 func encode(first byte, payload []byte, claimed int64) []byte {
 	if claimed < 0 {
 		claimed = int64(len(payload))
@@ -121,16 +123,16 @@ func encode(first byte, payload []byte, claimed int64) []byte {
 	return append(append(out, 0, 0, 0, 0), payload...)
 }
 
-// put writes bytes as they are.
+// put writes bytes unchanged.
 func (s *socket) put(raw []byte) error {
-	_ = s.SetWriteDeadline(time.Now().Add(callWithin)) // it cannot fail on an open one
+	_ = s.SetWriteDeadline(time.Now().Add(callWithin)) // this cannot fail on an open connection
 	_, err := s.Write(raw)
 	return err
 }
 
 func (s *socket) text(frame string) error { return s.put(encode(bitFinal|opText, []byte(frame), -1)) }
 
-// heard is a frame of the server's: a message, or the code of its closing.
+// receivedFrame is a frame from the server: a message, or the code of its close.
 type receivedFrame struct {
 	Re     *int64          `json:"re"`
 	Type   string          `json:"type"`
@@ -140,12 +142,12 @@ type receivedFrame struct {
 	at     time.Time
 }
 
-// mostFrame bounds what is read of a server's frame, in bytes.
+// mostFrame bounds how much of a server's frame is read, in bytes.
 const mostFrame = 4 << 20
 
-// next waits for the next message or the closing; pings are passed over.
+// next waits for the next message or close frame, and skips pings.
 func (s *socket) next(within time.Duration) (f receivedFrame, err error) {
-	_ = s.SetReadDeadline(time.Now().Add(within)) // it cannot fail on an open one
+	_ = s.SetReadDeadline(time.Now().Add(within)) // this cannot fail on an open connection
 	for {
 		op, payload, err := s.frame()
 		switch {
@@ -181,13 +183,13 @@ func (s *socket) frame() (op byte, payload []byte, err error) {
 	return head[0] & 0xf, payload, err
 }
 
-// checkReply notes how a message was refused: "error rate_limited" for a reply,
-// "close 4429" for a closing, "cut" for an end without a word. It says whether
-// the connection goes on.
+// checkReply notes how the server refused a message. It notes "error rate_limited" for a
+// reply, "close 4429" for a close, and "cut" for an end without a close frame. It
+// returns whether the connection is still usable.
 func (a *attacker) checkReply(ctx context.Context, f receivedFrame, err error) bool {
 	switch {
 	case errors.Is(err, net.ErrClosed):
-		return false // by us
+		return false // we closed it
 	case err != nil:
 		if late, ok := errors.AsType[net.Error](err); !ok || !late.Timeout() {
 			a.lost(ctx, "cut")
@@ -209,13 +211,13 @@ func (a *attacker) checkReply(ctx context.Context, f receivedFrame, err error) b
 	return true
 }
 
-// refusal is what an error reply says.
+// refusal decodes an error reply.
 func refusal(f receivedFrame) (e protocol.Error) {
-	_ = json.Unmarshal(f.Data, &e) // an unreadable one has no code
+	_ = json.Unmarshal(f.Data, &e) // an unreadable reply has no code
 	return e
 }
 
-// listen notes all that comes until the connection ends, or for so long.
+// listen notes every frame until the connection ends, or for the given time.
 func (a *attacker) listen(ctx context.Context, s *socket, within time.Duration) {
 	until := time.Now().Add(within)
 	for {

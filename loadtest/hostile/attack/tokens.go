@@ -14,10 +14,10 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// forgery is a token that speaks for nobody.
+// forgery is a token that no player owns.
 type forgery struct{ name, token string }
 
-// forgeries are all that we know how to forge.
+// forgeries returns all forgeries that we know.
 func forgeries() []forgery {
 	good := playerClaims("demo", "bad_forger")
 	hs, ed := headerOf("HS256", harness.KeyID), headerOf("EdDSA", "ed")
@@ -47,7 +47,7 @@ func forgeries() []forgery {
 	)
 }
 
-// withoutKey are tokens whose alg asks for none.
+// withoutKey returns tokens whose alg needs no key.
 func withoutKey(good object) (all []forgery) {
 	for _, alg := range []string{"none", "None", "NONE", "nOnE", ""} {
 		text := unsigned(headerOf(alg, harness.KeyID), good)
@@ -56,13 +56,13 @@ func withoutKey(good object) (all []forgery) {
 	return append(all, forgery{"no alg", unsigned(object{"kid": harness.KeyID}, good) + "."}, forgery{"alg null", unsigned(object{"alg": nil, "kid": harness.KeyID}, good) + "."})
 }
 
-// cutUp are changes of a good token.
+// cutUp returns changed copies of a good token.
 func cutUp(parts []string) (all []forgery) {
 	head, claims, mac := parts[0], parts[1], parts[2]
 	join := func(parts ...string) string { return strings.Join(parts, ".") }
-	raw, _ := base64.RawURLEncoding.DecodeString(claims) // it was encoded so
+	raw, _ := base64.RawURLEncoding.DecodeString(claims) // we encoded it
 	host := base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(raw), "player", "host", 1)))
-	raw, _ = base64.RawURLEncoding.DecodeString(mac) // the same
+	raw, _ = base64.RawURLEncoding.DecodeString(mac) // we encoded it
 	raw[0] ^= 1
 	for name, token := range map[string]string{
 		"no signature": join(head, claims, ""), "two parts": join(head, claims), "one part": head, "nothing": "",
@@ -78,14 +78,15 @@ func cutUp(parts []string) (all []forgery) {
 	return all
 }
 
-// sibling is a last letter of 32 bytes in base64 that a careless reader takes
-// for the same.
+// sibling returns another last letter for 32 bytes in base64 that a careless decoder
+// takes for the same bytes.
 func sibling(last byte) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(alphabet[strings.IndexByte(alphabet, last)^1])
 }
 
-// wronglyClaimed are tokens signed by the right key that claim what none may.
+// wronglyClaimed returns tokens that the right key signs, but whose claims are not
+// allowed.
 func wronglyClaimed(good object) (all []forgery) {
 	now := time.Now()
 	for name, fields := range map[string]object{
@@ -106,8 +107,8 @@ func wronglyClaimed(good object) (all []forgery) {
 	return all
 }
 
-// forgeTokens tries all forgeries over HTTP and over websockets. First of all it
-// sees that good tokens are taken, so that refusals mean something.
+// forgeTokens tries all forgeries over HTTP and over websockets. First it checks that
+// the server accepts good tokens, so that a refusal means something.
 func (a *attacker) forgeTokens(ctx context.Context) {
 	good := signedByEd(headerOf("EdDSA", "ed"), playerClaims("demo", "bad_but_good"))
 	for _, token := range []string{good, a.token("bad_but_good")} {
@@ -130,7 +131,7 @@ func (a *attacker) forgeTokens(ctx context.Context) {
 	a.eraseAndReturn(ctx)
 }
 
-// bear asks for what only a player may, in a way that changes nothing.
+// bear makes a request that only a player may make, and that changes nothing.
 func (a *attacker) bear(ctx context.Context, worker int, token string) reply {
 	return a.ask(ctx, worker, call{
 		method: "PUT", path: "/v1/games/demo/players/me/nickname", body: "{}", header: http.Header{"Authorization": {"Bearer " + token}},
@@ -138,7 +139,7 @@ func (a *attacker) bear(ctx context.Context, worker int, token string) reply {
 }
 
 func (a *attacker) bearForged(ctx context.Context, worker int, f forgery) {
-	if strings.ContainsAny(f.token, "\r\n") { // it is no header
+	if strings.ContainsAny(f.token, "\r\n") { // such a token cannot be a header
 		return
 	}
 	switch got := a.bear(ctx, worker, f.token); got.status {
@@ -156,12 +157,12 @@ func (a *attacker) greetForged(ctx context.Context, worker int, f forgery) {
 	}
 }
 
-// eraseAndReturn makes a guest, has it erased, and comes again by its token.
+// eraseAndReturn makes a guest, erases it, and then uses its token again.
 func (a *attacker) eraseAndReturn(ctx context.Context) {
 	var guest struct{ Token string }
 	made := a.guest(ctx, 1, nil)
 	if made.status != http.StatusCreated || json.Unmarshal([]byte(made.body), &guest) != nil {
-		return // the address has made too many
+		return // the address has made too many guests
 	}
 	gone := a.ask(ctx, 1, call{method: "DELETE", path: "/v1/games/demo/players/me", header: http.Header{"Authorization": {"Bearer " + guest.Token}}})
 	switch gone.status {

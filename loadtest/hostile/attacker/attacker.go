@@ -1,6 +1,7 @@
-// Package attacker lets hostile clients at a server that honest players are on, and
-// tells what those had of it before, meanwhile and afterwards, what became of
-// the attacks, and whether the server is then what it was.
+// Package attacker runs hostile clients against a server while honest players use it. It
+// reports how well the server served those players before, during and after the attacks.
+// It also reports what became of the attacks, and whether the server recovered
+// afterwards.
 package attacker
 
 import (
@@ -16,20 +17,20 @@ import (
 	"laststand/loadtest/hostile/control"
 )
 
-// Config says what a siege is made of. All fields but Say are needed.
+// Config configures a run. All fields but Log are needed.
 type Config struct {
 	Server  *harness.Server
 	Admin   string // a token of the role
 	Control control.Config
-	Kinds   []string // of attackers: one after the other, and then all at once
+	Kinds   []string // of attackers: each alone, then all at once
 	Attack  func(context.Context, attack.Order) (attack.Counts, error)
 
-	Idle, Each, All time.Duration // of the calm before and after, of each kind (0: none by itself), of all at once
-	Slow            time.Duration // of kinds that show after seconds
-	SlowExtra       time.Duration // how much longer dawdlers are let go on
-	Return          time.Duration // by when the server is what it was
-	MoreMB          int64         // that it may have in use by then beyond the calm
-	PerSecond       float64       // what attackers do
+	Idle, Each, All time.Duration // of the calm before and after, of each kind (0: no kind runs alone), of all at once
+	Slow            time.Duration // of kinds whose effect shows after seconds
+	SlowExtra       time.Duration // how much longer slow clients may continue
+	Return          time.Duration // the time that the server has to recover
+	MoreMB          int64         // memory that it may then use beyond the calm
+	PerSecond       float64       // actions a second of the attackers
 	Sockets         int           // connections of a kind
 	Sources         []string      // addresses that attackers come from
 	Bounds          attack.Bounds // what the server grants an address
@@ -37,8 +38,8 @@ type Config struct {
 	Log func(line string)
 }
 
-// Settings is a configuration of the attacked server: matches are quick; limits
-// are YAML in braces, the defaults but for what they say.
+// Settings returns a configuration of the attacked server. Its matches are quick. limits
+// are YAML in braces; a limit that they do not name keeps its default.
 func Settings(limits string) string {
 	return "games:\n" +
 		"  demo: {duel: {questions: 6, countdown_ms: 200, reveal_ms: 200, time_limit_ms: 5000, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {countdown_ms: 300, reveal_ms: 300, time_limit_ms: 5000, team_lockout_ms: 0}, " + attack.Games["demo"] + "}\n" +
@@ -51,12 +52,12 @@ type runner struct {
 	Config
 	control       *control.Group
 	before        harness.Metrics
-	revokedTokens map[string]string // tokens, by what bars them
+	revokedTokens map[string]string // by the reason for which they are revoked
 	report        Report
 }
 
-// Run carries a siege out. The error says that it could not be carried out; what
-// was found is in the report.
+// Run runs all attacks. An error means that the run could not finish. The report lists
+// what the run found.
 func Run(ctx context.Context, c Config) (Report, error) {
 	s := &runner{Config: c}
 	if s.Log == nil {
@@ -72,7 +73,8 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	return s.report, s.checkServer(ctx)
 }
 
-// warm is how long the crowd is at it before anything is measured, at the most.
+// warm is the longest time for which the honest players play before the measurement
+// starts.
 const warm = 2 * time.Second
 
 func (s *runner) run(ctx context.Context) (err error) {
@@ -108,7 +110,7 @@ func (s *runner) run(ctx context.Context) (err error) {
 	return err
 }
 
-// alone are the kinds that come by themselves first.
+// alone returns the kinds that run alone, before all run together.
 func (s *runner) alone() []string {
 	if s.Each == 0 {
 		return nil
@@ -116,7 +118,7 @@ func (s *runner) alone() []string {
 	return s.Kinds
 }
 
-// attack lets some kinds in for a while.
+// attack runs the given kinds of attackers together.
 func (s *runner) attack(ctx context.Context, name string, kinds []string) error {
 	counts := make([]attack.Counts, len(kinds))
 	phase, err := s.phase(ctx, name, func(ctx context.Context) error {
@@ -135,8 +137,8 @@ func (s *runner) attack(ctx context.Context, name string, kinds []string) error 
 	return err
 }
 
-// order is what a kind does beside so many: what all do is bounded, whether they
-// are one or all.
+// order returns the order for one kind when as many kinds run at a time as beside says.
+// All kinds together get a bounded rate, however many run.
 func (s *runner) order(kind string, beside int) attack.Order {
 	o := attack.Order{
 		Kind: kind, URL: s.Server.URL, Ops: s.Server.Ops, Sources: s.Sources, For: s.Each, PerSecond: s.PerSecond, Sockets: s.Sockets,
@@ -152,10 +154,10 @@ func (s *runner) order(kind string, beside int) attack.Order {
 	return o
 }
 
-// phase does something and tells what the honest had of the server meanwhile,
-// and how large that grew.
+// phase calls do. It reports how well the server served the honest players during that
+// time, and how large the server grew.
 func (s *runner) phase(ctx context.Context, name string, do func(context.Context) error) (Phase, error) {
-	s.control.Service() // what was until now belongs to no phase
+	s.control.Service() // earlier measurements belong to no phase
 	watched, stop := context.WithCancel(ctx)
 	var sizes sizes
 	var watching errgroup.Group
@@ -171,8 +173,8 @@ func (s *runner) phase(ctx context.Context, name string, do func(context.Context
 	return p, err
 }
 
-// awaitReturn waits until the server is what it was in the calm, within Return.
-// What it did not come back to is untrue.
+// awaitReturn waits, at most Return, until the server is as small as it was in the calm.
+// Each size that is still larger after that is a violation.
 func (s *runner) awaitReturn(ctx context.Context) error {
 	until := time.Now().Add(s.Return)
 	for {
@@ -204,7 +206,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Sources are n addresses of loopback for attackers.
+// Sources returns n loopback addresses for attackers.
 func Sources(n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -213,7 +215,7 @@ func Sources(n int) []string {
 	return all
 }
 
-// Chosen are the kinds of a list that is wanted; none: all of them.
+// Chosen returns the wanted kinds; if wanted is empty, it returns all kinds.
 func Chosen(wanted []string) ([]string, error) {
 	all := attack.Kinds()
 	if len(wanted) == 0 {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// checkControl holds what the honest players say, and what the server keeps of
-// their duels, against what was played.
+// checkControl compares what the honest players report, and what the server stores of
+// their duels, with the duels that they played.
 func (s *runner) checkControl(ctx context.Context) {
 	listed, more := s.control.Violations()
 	for _, line := range listed {
@@ -34,8 +34,8 @@ func (s *runner) checkControl(ctx context.Context) {
 	}
 }
 
-// kept is how many matches the board gives a player, once it gives as many as
-// were played, or the time is over.
+// kept returns how many matches the leaderboard shows for a player. It waits until the
+// leaderboard shows all played matches, or until the given instant.
 func (s *runner) kept(ctx context.Context, id string, played int, until time.Time) (n int, err error) {
 	for {
 		if n, err = s.standing(ctx, id); err == nil && n >= played || time.Now().After(until) {
@@ -65,7 +65,7 @@ func (s *runner) standing(ctx context.Context, id string) (int, error) {
 	return standing.Matches, json.Unmarshal(body, &standing)
 }
 
-// checkAttacks tells what the attackers saw that was untrue.
+// checkAttacks reports the violations that the attackers saw.
 func (s *runner) checkAttacks() {
 	for _, p := range s.report.Phases {
 		for _, t := range p.Attacks {
@@ -79,8 +79,8 @@ func (s *runner) checkAttacks() {
 	}
 }
 
-// checkServer holds what the attackers saw against the server's metrics and its
-// log.
+// checkServer compares what the attackers saw with the metrics and the log of the
+// server.
 func (s *runner) checkServer(ctx context.Context) error {
 	s.checkAttacks()
 	after, err := s.Server.Metrics(ctx)
@@ -115,8 +115,9 @@ func (s *runner) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// metricOf is where the server counts a refusal that an attacker noted; what the
-// HTTP library refuses before a request is one, and who is cut off, it need not.
+// metricOf returns the metric in which the server counts a refusal that an attacker
+// noted. The HTTP library's refusals before a request count too. The server need not
+// count a client that it cuts off.
 func metricOf(how string) (name string, labels []string, counted bool) {
 	of, what, _ := strings.Cut(how, " ")
 	label := []string{fmt.Sprintf("code=%q", what)}

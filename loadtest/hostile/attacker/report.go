@@ -11,13 +11,13 @@ import (
 	"laststand/loadtest/hostile/control"
 )
 
-// Report is what a siege showed.
+// Report is the result of a run.
 type Report struct {
 	Before     Phase         `json:"before"`
 	Phases     []Phase       `json:"phases"`
 	After      Phase         `json:"after"`
-	Back       time.Duration `json:"back_ns"` // until the server was what it was
-	Duels      int           `json:"duels"`   // that honest players have played, each counted for both
+	Back       time.Duration `json:"back_ns"` // the time that the server took to recover
+	Duels      int           `json:"duels"`   // duels of honest players, each counted for both players
 	Violations []string      `json:"violations"`
 }
 
@@ -32,7 +32,7 @@ type Phase struct {
 
 func (r *Report) addViolations(lines ...string) { r.Violations = append(r.Violations, lines...) }
 
-// refused adds up how attackers were refused.
+// refused sums up the refusals of the attackers, by kind of refusal.
 func (r *Report) refused() map[string]int64 {
 	all := map[string]int64{}
 	for _, p := range r.Phases {
@@ -53,9 +53,9 @@ func (p Phase) refused() map[string]int64 {
 	return all
 }
 
-// Slow says in which phases the honest waited more than twice as long as in the
-// calm, at the 99th percentile, and longer than floorMS; and where the server
-// had more than mostMB in use.
+// Slow lists the phases in which the server was slow for honest players. In such a phase
+// their 99th percentile is above floorMS and above twice that of the calm. It also lists
+// phases in which the server postponed honest requests, or used more than mostMB.
 func (r *Report) Slow(floorMS float64, mostMB int64) (all []string) {
 	for _, p := range append(slices.Clone(r.Phases), r.After) {
 		for _, of := range []struct {
@@ -81,7 +81,7 @@ func (r *Report) Slow(floorMS float64, mostMB int64) (all []string) {
 // head is the first line of a table of phases.
 const head = "                    s    sent/s   answers n  p50  p99 ms     reads p50  p99 ms    MB  gorout. sockets  files  refused"
 
-// String is the phase as a line of it.
+// String formats the phase as a line of the table.
 func (p Phase) String() string {
 	sent := int64(0)
 	for _, t := range p.Attacks {
@@ -98,7 +98,7 @@ func (p Phase) String() string {
 		p.Most.MB, p.Most.Goroutines, p.Most.Sockets, p.Most.Files, strings.Join(how, ", "))
 }
 
-// String is the report as a table.
+// String formats the report as a table.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, head)

@@ -15,20 +15,20 @@ import (
 	"laststand/loadtest/player"
 )
 
-// revokedToken is who an operator keeps out in the middle of it.
+// revokedToken is a ban or a revocation that an operator makes during the run.
 type revokedToken struct {
-	path, id, body string         // path of the admin API below the game
-	claims         map[string]any // of the token, beside the usual
-	code           int            // that closes the live connection
+	path, id, body string         // of the admin API, below the game
+	claims         map[string]any // of the token, in addition to the usual ones
+	code           int            // the code with which the server closes the live connection
 }
 
-// closedWithin is by when a live connection is closed: a node looks for bars
-// once a second.
+// closedWithin bounds the time until the server closes a live connection. A node reads
+// new revocations once a second.
 const closedWithin = 10 * time.Second
 
-// revokeTokens lets players in, has an operator ban one and revoke the tokens of others,
-// and sees that all of them are closed. It gives their tokens, which are good
-// for nothing from then on.
+// revokeTokens connects players. It then bans one, revokes the tokens of the others, and
+// checks that the server closes all of them. It returns their tokens, which must be
+// useless from then on.
 func (s *runner) revokeTokens(ctx context.Context) (map[string]string, error) {
 	soon := time.Now().Add(10 * time.Second).UnixMilli()
 	tokens := map[string]string{}

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Size is how large the server is.
+// Size is the size of the server.
 type Size struct {
 	MB         int64 `json:"mb"` // resident
 	Goroutines int64 `json:"goroutines"`
-	Sockets    int64 `json:"sockets"` // connections of players' and others' clients
-	Files      int64 `json:"files"`   // open descriptors, those and the pools of stores too
+	Sockets    int64 `json:"sockets"` // of players and of all other clients
+	Files      int64 `json:"files"`   // open descriptors: sockets and the pools of the stores too
 }
 
-// What a server may be above the calm's most and count as what it was: what
-// comes and goes by itself. So it may be of memory, or by so many MB: the runtime
-// gives some back late.
+// The server may exceed the largest size of the calm by these amounts, because they come
+// and go by themselves. Memory may also exceed it by MoreMB, because the runtime gives
+// some memory back late.
 const (
 	moreGoroutines = 60
 	moreSockets    = 20
-	moreFiles      = 150 // pools keep what they have needed once
+	moreFiles      = 150 // pools keep the connections that they once needed
 	timesMB        = 1.5
 )
 
-// above says in what a size is above another by more than that.
+// above lists the ways in which z exceeds before by more than these amounts.
 func (z Size) above(before Size, moreMB int64) (all []string) {
 	if z.Goroutines > before.Goroutines+moreGoroutines {
 		all = append(all, fmt.Sprintf("the server has %d goroutines, %d in the calm", z.Goroutines, before.Goroutines))
@@ -41,7 +41,7 @@ func (z Size) above(before Size, moreMB int64) (all []string) {
 	return all
 }
 
-// size is how large the server is now.
+// size reads the current size of the server.
 func (s *runner) size(ctx context.Context) (z Size, err error) {
 	resident, err := s.Server.Resident()
 	if err != nil {
@@ -55,10 +55,10 @@ func (s *runner) size(ctx context.Context) (z Size, err error) {
 	return Size{resident >> 20, int64(m.Sum("go_goroutines")), sockets, int64(m.Sum("process_open_fds"))}, err
 }
 
-// sizes are the largest of what was seen.
+// sizes keeps the largest sizes seen.
 type sizes struct{ most Size }
 
-// watch looks at the server twice a second until ctx ends.
+// watch reads the size of the server twice a second until ctx ends.
 func (s *runner) watch(ctx context.Context, z *sizes) error {
 	for ctx.Err() == nil {
 		now, err := s.size(ctx)

@@ -14,7 +14,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// host has the arena played again and again, each time by another host.
+// host plays arenas one after another, each with another host.
 func (p *person) host() error {
 	for n := 0; !p.of.stopping(); n++ {
 		h := &person{of: p.of, id: fmt.Sprintf("host_%d", n), from: p.from}
@@ -25,7 +25,7 @@ func (p *person) host() error {
 	return nil
 }
 
-// hostOne has one arena played to its end.
+// hostOne plays one arena to its end.
 func (p *person) hostOne(n int) error {
 	made, err := p.makeArena()
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *person) hostOne(n int) error {
 	return t.untilOver(func(received) error { return nil })
 }
 
-// makeArena makes one over HTTP.
+// makeArena makes an arena over HTTP.
 func (p *person) makeArena() (made protocol.ArenaMade, err error) {
 	token, err := harness.Token("host", p.id)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *person) playArena(code string, ready chan<- struct{}) error {
 		case protocol.TypeAnswered:
 			p.of.answers.add(h.Came.Sub(h.to.at))
 		case protocol.TypeError:
-			if e := h.refusal(); e.Code != protocol.CodeQuestionClosed { // another was first
+			if e := h.refusal(); e.Code != protocol.CodeQuestionClosed { // another player was first
 				return fmt.Errorf("%s: %w: %s", h.to.kind, errRefused, h.Raw)
 			}
 		}
@@ -107,7 +107,7 @@ func (p *person) playArena(code string, ready chan<- struct{}) error {
 	})
 }
 
-// settle asks and waits for the reply, which is no error.
+// settle sends a request and waits for its reply, which must not be an error.
 func (t *talker) settle(kind string, data any) error {
 	if err := t.ask(kind, data); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (t *talker) settle(kind string, data any) error {
 	}
 }
 
-// untilOver hears a match to its end.
+// untilOver passes the frames of a match to take until the match is over.
 func (t *talker) untilOver(take func(received) error) error {
 	last := time.Now()
 	for {
@@ -153,17 +153,17 @@ func (t *talker) untilOver(take func(received) error) error {
 	}
 }
 
-// fetch makes a request that has to be answered with a status and JSON.
+// fetch makes a request. The server must answer it with the given status and JSON.
 func (p *person) fetch(client *http.Client, r *http.Request, status int, into any) error {
 	defer client.CloseIdleConnections()
 	return fetch(client, r, status, into)
 }
 
-// errOverloaded is a deliberate refusal of a server that has too much to do:
-// those who play come before those who read and those who come.
+// errOverloaded is a deliberate refusal of an overloaded server. Such a server prefers
+// players in matches to readers and to new guests.
 var errOverloaded = errors.New("the server is overloaded")
 
-// fetch is it over a client that goes on.
+// fetch makes a request with a client that stays open.
 func fetch(client *http.Client, r *http.Request, status int, into any) error {
 	ctx, cancel := context.WithTimeout(r.Context(), replyTimeout)
 	defer cancel()

@@ -9,11 +9,11 @@ import (
 	"laststand/internal/protocol"
 )
 
-// quiet is how long a player in a match may hear nothing: a question's time, its
-// end and what is given for a node's trouble.
+// quiet is how long a player in a match may receive nothing. It covers the time of a
+// question, its close, and the time given back for a node failure.
 const quiet = 15 * time.Second
 
-// duel plays duel after duel.
+// duel plays one duel after another.
 func (p *person) duel() error {
 	t, err := p.connect("player")
 	if err != nil {
@@ -36,12 +36,12 @@ func (p *person) duel() error {
 	return nil
 }
 
-// duelist is a person at duels.
+// duelist is a person who plays duels.
 type duelist struct {
 	*talker
 	id      string
 	playing bool
-	last    time.Time // when anything was heard
+	last    time.Time // when the last frame came
 	over    bool
 }
 
@@ -69,7 +69,7 @@ func (d *duelist) take(h received) error {
 	return nil
 }
 
-// ended notes a match that was played to its end, and goes on to the next.
+// ended counts a match that was played to its end, and starts the next one.
 func (d *duelist) ended(h received) error {
 	var over protocol.MatchOver
 	if err := json.Unmarshal(h.Data, &over); err != nil {
@@ -90,8 +90,8 @@ func (d *duelist) ended(h received) error {
 
 var errRefused = errors.New("refused")
 
-// refused joins once more while the last match is being settled, which is no
-// fault; anything else is.
+// refused joins again while the server settles the last match, which is no violation.
+// Any other refusal is one.
 func (d *duelist) refused(h received) error {
 	e := h.refusal()
 	if h.to.kind != protocol.TypeDuelJoin || e.Code != protocol.CodeUnavailable || e.RetryAfterMS <= 0 {

@@ -1,7 +1,7 @@
-// Package control is the players that a server is there for: they play duels and
-// an arena, read boards, watch them, and come anew, and hold all that they are
-// told against the contract. It knows no patience with a server: who is closed,
-// or waits for a reply in vain, says so.
+// Package control simulates the honest players of a server. They play duels and an
+// arena, read and watch leaderboards, and arrive as new guests. They check everything
+// that the server sends against the contract. They tolerate nothing: a closed connection
+// and a missing reply are both violations.
 package control
 
 import (
@@ -16,17 +16,16 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// Config says who there is; all fields are needed.
+// Config says how many players there are of each kind. All fields are needed.
 type Config struct {
 	URL      string
 	Duelists int // an even number
 	Seats    int // in the arena
-	Readers  int // of boards over HTTP
-	Watchers int // of boards over websockets
+	Readers  int // of leaderboards, over HTTP
+	Watchers int // of leaderboards, over websockets
 }
 
-// Group is all of them at work, from Start to Stop. It is safe for concurrent
-// use.
+// Group is all of these players, from Start to Stop. It is safe for concurrent use.
 type Group struct {
 	Config
 	answers, reads, pongs, newGuests timer
@@ -34,7 +33,7 @@ type Group struct {
 
 	life    context.Context
 	kill    context.CancelFunc
-	stopped chan struct{} // closed: nothing new is begun
+	stopped chan struct{} // when it is closed, players start nothing new
 	working sync.WaitGroup
 
 	mu         sync.Mutex
@@ -44,7 +43,7 @@ type Group struct {
 	omitted    int
 }
 
-// Start has the crowd begin.
+// Start starts the players.
 func Start(ctx context.Context, c Config) *Group {
 	w := &Group{Config: c, stopped: make(chan struct{}), played: map[string]int{}}
 	w.life, w.kill = context.WithCancel(ctx)
@@ -64,13 +63,13 @@ func Start(ctx context.Context, c Config) *Group {
 	return w
 }
 
-// address is where the nth person comes from: ten share one.
+// address returns the address from which the nth person connects. Ten persons share one.
 func address(n int) *net.Dialer {
-	return harness.Source(62500 + n/10) // 127.1.0.1 and on: no attacker's
+	return harness.Source(62500 + n/10) // 127.1.0.1 and up: no attacker uses these
 }
 
-// Stop has everybody play what they are in to its end, and go. Those who do not
-// come to an end are cut off, and say so.
+// Stop lets all players finish what they are in, and then disconnects them. If a player
+// does not finish in time, Stop cuts it off, and that player reports it.
 func (w *Group) Stop() {
 	close(w.stopped)
 	late := time.AfterFunc(30*time.Second, w.kill)
@@ -79,14 +78,14 @@ func (w *Group) Stop() {
 	w.kill()
 }
 
-// Match is the match that the arena plays, "" while there is none.
+// Match returns the match of the current arena, "" if there is none.
 func (w *Group) Match() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.arena
 }
 
-// DuelsPlayed is how many duels each player has played to the end, by id.
+// DuelsPlayed returns how many duels each player has finished, by id.
 func (w *Group) DuelsPlayed() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,17 +96,17 @@ func (w *Group) DuelsPlayed() map[string]int {
 	return all
 }
 
-// Violations is what was wrong so far, the first few, and how many more.
+// Violations returns the first few violations, and how many more there were.
 func (w *Group) Violations() (listed []string, more int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]string{}, w.violations...), w.omitted
 }
 
-// mostUntrue bounds what is kept of untruths.
+// mostUntrue bounds the violations that are kept.
 const mostUntrue = 20
 
-// end takes why a person ended, nil for in order.
+// end records why a person ended; nil means a proper end.
 func (w *Group) end(p *person, err error) {
 	if err != nil {
 		w.say("%s at %s: %v", p.id, time.Now().Format(time.TimeOnly), err)
@@ -133,7 +132,7 @@ func (w *Group) stopping() bool {
 	}
 }
 
-// pause waits; false where the crowd stops meanwhile.
+// pause waits for d. It returns false if the group stops before that.
 func (w *Group) pause(d time.Duration) bool {
 	select {
 	case <-w.stopped:
@@ -145,14 +144,14 @@ func (w *Group) pause(d time.Duration) bool {
 	}
 }
 
-// person is one of them.
+// person is one of the honest players.
 type person struct {
 	of   *Group
 	id   string
 	from *net.Dialer
 }
 
-// client is an HTTP client that connects from a person's address.
+// client returns an HTTP client that connects from the person's address.
 func (p *person) client() *http.Client {
 	return &http.Client{Timeout: replyTimeout, Transport: &http.Transport{DialContext: p.from.DialContext}}
 }

@@ -13,7 +13,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// connect connects a person by a token of a role.
+// connect connects a person with a token of the given role.
 func (p *person) connect(role string) (*talker, error) {
 	token, err := harness.Token(role, p.id)
 	if err != nil {
@@ -30,8 +30,8 @@ func (p *person) connect(role string) (*talker, error) {
 	return t, nil
 }
 
-// talker is a connection on which every request has to be answered in time, and
-// numbered pushes have to come in order.
+// talker is a connection that checks the server: it must answer every request in time,
+// and numbered pushes must come in order.
 type talker struct {
 	*player.Player
 	of    *Group
@@ -40,12 +40,12 @@ type talker struct {
 	seq   int64
 
 	frames chan player.Frame // closed when the connection has ended
-	err    error             // why it has; valid once frames is closed
+	err    error             // why the connection ended; valid once frames is closed
 	gone   chan struct{}     // closed by close
 	reader sync.WaitGroup
 }
 
-// read hands frames on until the connection ends.
+// read delivers frames until the connection ends.
 func (t *talker) read() {
 	defer close(t.frames)
 	for {
@@ -62,14 +62,14 @@ func (t *talker) read() {
 	}
 }
 
-// close ends the connection without a word.
+// close closes the connection without a close frame.
 func (t *talker) close() {
 	close(t.gone)
 	_ = t.Close()
 	t.reader.Wait()
 }
 
-// waiting is a request without a reply so far.
+// waiting is a request without a reply.
 type waiting struct {
 	kind string
 	at   time.Time
@@ -85,11 +85,11 @@ func (t *talker) ask(kind string, data any) error {
 // received is a frame and the request that it answers.
 type received struct {
 	player.Frame
-	to   waiting // of kind "" for a push
-	none bool    // nothing came
+	to   waiting // the request; its kind is "" for a push
+	none bool    // no frame came
 }
 
-// next waits for a frame, at most so long.
+// next waits for a frame for the given time at most.
 func (t *talker) next(within time.Duration) (h received, err error) {
 	wait := time.NewTimer(within)
 	defer wait.Stop()
@@ -123,7 +123,7 @@ func (t *talker) next(within time.Duration) (h received, err error) {
 	return h, t.overdue()
 }
 
-// overdue is an error where a request has had no reply for too long.
+// overdue returns an error if a request has had no reply for too long.
 func (t *talker) overdue() error {
 	for _, w := range t.waits {
 		if took := time.Since(w.at); took > replyTimeout {
@@ -135,16 +135,16 @@ func (t *talker) overdue() error {
 
 // refusal reads an error reply.
 func (h received) refusal() (e protocol.Error) {
-	_ = json.Unmarshal(h.Data, &e) // one that cannot be read has no code, which nobody expects
+	_ = json.Unmarshal(h.Data, &e) // an unreadable reply has no code, and no caller expects that
 	return e
 }
 
-// think waits as a person does who reads a question.
+// think waits as long as a person needs to read a question.
 func think() time.Duration {
 	return 20*time.Millisecond + rand.N(180*time.Millisecond) //nolint:gosec // a pause is no secret
 }
 
-// reply answers a question after a while.
+// reply answers a question after a pause.
 func (t *talker) reply(h received) error {
 	var q protocol.Question
 	if err := json.Unmarshal(h.Data, &q); err != nil {

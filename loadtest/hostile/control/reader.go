@@ -16,14 +16,14 @@ import (
 	"laststand/loadtest/player"
 )
 
-// How often a person does what it does.
+// The pauses between the requests of a person.
 const (
 	readEvery   = 300 * time.Millisecond
 	pingEvery   = 400 * time.Millisecond
 	arriveEvery = 1500 * time.Millisecond
 )
 
-// read reads boards and profiles.
+// read reads leaderboards and profiles.
 func (p *person) read() error {
 	client := p.client()
 	defer client.CloseIdleConnections()
@@ -51,7 +51,7 @@ func (p *person) read() error {
 	return nil
 }
 
-// watch watches a board, and pings.
+// watch watches a leaderboard and sends pings.
 func (p *person) watch() error {
 	t, err := p.connect("player")
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *person) watch() error {
 	return nil
 }
 
-// makeNewGuests comes anew again and again: a guest is made, connects and goes.
+// makeNewGuests makes one guest after another: each connects and leaves.
 func (p *person) makeNewGuests() error {
 	for n := 0; p.of.pause(arriveEvery); n++ {
 		at := time.Now()

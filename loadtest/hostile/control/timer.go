@@ -7,7 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// timer takes how long things took.
+// timer records durations.
 type timer struct {
 	mu   sync.Mutex
 	took *hdrhistogram.Histogram // µs
@@ -19,17 +19,17 @@ func (t *timer) add(d time.Duration) {
 	if t.took == nil {
 		t.took = hdrhistogram.New(1, 60_000_000, 3)
 	}
-	_ = t.took.RecordValue(min(max(d.Microseconds(), 1), 60_000_000)) // it is in range
+	_ = t.took.RecordValue(min(max(d.Microseconds(), 1), 60_000_000)) // the value is in range
 }
 
-// Times are how long things took, in ms.
+// Times is a summary of durations, in ms.
 type Times struct {
 	N   int64   `json:"n"`
 	P50 float64 `json:"p50_ms"`
 	P99 float64 `json:"p99_ms"`
 }
 
-// take gives what was taken since it was called last.
+// take returns the durations since the last call.
 func (t *timer) take() (out Times) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,16 +42,16 @@ func (t *timer) take() (out Times) {
 	return out
 }
 
-// Measurements is what honest players had of a server in a span of time.
+// Measurements is the service that honest players got in a span of time.
 type Measurements struct {
 	Answers   Times `json:"answers"`    // from an answer to its reply
-	Reads     Times `json:"reads"`      // of boards over HTTP
-	Pongs     Times `json:"pongs"`      // of those who watch
-	NewGuests Times `json:"new_guests"` // a new guest: made, connected, welcome
-	Shed      int64 `json:"shed"`       // reads and arrivals put off by a server that says that it is overloaded
+	Reads     Times `json:"reads"`      // of leaderboards, over HTTP
+	Pongs     Times `json:"pongs"`      // of watchers
+	NewGuests Times `json:"new_guests"` // until a new guest is made, connected and welcome
+	Shed      int64 `json:"shed"`       // reads and arrivals that an overloaded server postponed
 }
 
-// Service is what they had since this was called last.
+// Service returns the measurements since the last call.
 func (w *Group) Service() Measurements {
 	return Measurements{w.answers.take(), w.reads.take(), w.pongs.take(), w.newGuests.take(), w.shed.Swap(0)}
 }
