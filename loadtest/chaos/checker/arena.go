@@ -9,24 +9,24 @@ import (
 	"laststand/internal/protocol"
 )
 
-// hosts hold arenas, each one after another.
+// hosts is how many hosts there are. Each holds one arena after another.
 const hosts = 4
 
 const (
-	fewest, most = 10, 80 // players of an arena, as far as there are so many
+	fewest, most = 10, 80 // players of an arena, if there are that many
 	gatherWithin = 8 * time.Second
 )
 
-// arena is one that a host holds.
+// arena is an arena of one host.
 type arena struct {
 	code  string
-	begun atomic.Bool // takes no more seats
+	begun atomic.Bool // the match has started: no more seats
 
 	mu     sync.Mutex
 	joined map[string]bool
 }
 
-// seat is offered to a contender.
+// seat is a seat that is offered to a contender.
 type seat struct {
 	arena *arena
 	team  string
@@ -50,7 +50,7 @@ type event struct {
 	size int
 }
 
-// plan is the arena of a number: buzzer between teams and survival by turns.
+// plan returns the event with a number: buzzer with teams and survival take turns.
 func plan(number, size int) event {
 	e := event{size: size, NewArena: protocol.NewArena{
 		Mode: "survival", Name: fmt.Sprintf("Ordeal %d", number+1), Pace: "auto", Ranked: true,
@@ -63,7 +63,7 @@ func plan(number, size int) event {
 	return e
 }
 
-// invite offers the seats of an arena to whoever is free.
+// invite offers the seats of an arena to contenders that are free.
 func (o *checker) invite(code string, e event) *arena {
 	a := &arena{code: code, joined: make(map[string]bool)}
 	for i := range e.size {

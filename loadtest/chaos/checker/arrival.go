@@ -10,18 +10,18 @@ import (
 
 // arrival is a question that reached a player.
 type arrival struct {
-	opened int64     // by the question, cluster time
-	came   time.Time // here
-	since  time.Time // when the connection that it came by had its welcome
+	opened int64     // cluster time, as the question states it
+	came   time.Time // by the clock of this machine
+	since  time.Time // when the connection that it came by was welcomed
 	server string    // the node at its other end
 }
 
-// span is a stretch of time.
+// span is a range of time.
 type span struct{ from, to time.Time }
 
 func (s span) overlaps(other span) bool { return s.from.Before(other.to) && s.to.After(other.from) }
 
-// outages are when nodes were down or stopped. It is safe for concurrent use; the
+// outages records when nodes were down or stopped. It is safe for concurrent use; the
 // zero value is ready.
 type outages struct {
 	mu  sync.Mutex
@@ -39,8 +39,8 @@ func (o *outages) add(server string, s span) {
 	o.all = append(o.all, outage{server, s})
 }
 
-// end is when the last outage of a node that touched a span was over, before the
-// span was; the zero time for none.
+// end returns when the last outage of a node that touched a span ended, if it ended
+// before the span did. Without such an outage it returns the zero time.
 func (o *outages) end(server string, within span) (end time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,7 +52,7 @@ func (o *outages) end(server string, within span) (end time.Time) {
 	return end
 }
 
-// count says how many outages there were in a span, of whatever nodes.
+// count returns how many outages there were in a span, on all nodes together.
 func (o *outages) count(within span) (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,9 +64,9 @@ func (o *outages) count(within span) (n int) {
 	return n
 }
 
-// clock knows how far cluster time is ahead of this machine's. Each welcome says
-// that it is at most so much: what the hello took is still in it, so that the least
-// bound of many is the best. It is safe for concurrent use.
+// clock estimates how far cluster time is ahead of this machine's clock. Each welcome
+// gives an upper bound, which includes the duration of the hello. So the lowest bound is
+// the best. clock is safe for concurrent use.
 type clock struct {
 	mu    sync.Mutex
 	known bool
@@ -81,28 +81,28 @@ func (c *clock) bound(lead int64) {
 	}
 }
 
-// local is this machine's time at an instant of the cluster.
+// local converts cluster time to this machine's time.
 func (c *clock) local(at int64) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.UnixMilli(at - c.lead)
 }
 
-// Delays are by how much questions came late to players, in ms and in order, and
-// what of it is the servers': not the time for which a player was cut off, or was
-// connected to a node that the program had stopped.
+// Delays are how late questions reached players, in ms and sorted, and which part the
+// servers caused. That part excludes the time for which a player was disconnected. It
+// also excludes the time for which the program had stopped the player's node.
 type Delays struct {
 	All   []int64 // after the question opened
-	There []int64 // of those, to players who were there, at a node that ran
+	There []int64 // of those, to players who were connected to a node that ran
 
-	Away, AwayServer       []int64 // to players who reconnected since; the latter after the welcome
-	Stalled, StalledServer []int64 // from a node that was stopped since; the latter after it went on
+	Away, AwayServer       []int64 // to players who reconnected since; AwayServer counts from the welcome
+	Stalled, StalledServer []int64 // from a node that was stopped since; StalledServer counts from its resumption
 
-	Hellos []int64 // what the hellos of nodes that ran took
-	Pauses []int64 // by which goroutines of this program ran late
+	Hellos []int64 // durations of hellos to nodes that ran
+	Pauses []int64 // how late goroutines of this program ran
 }
 
-// add sorts an arrival by what delayed it.
+// add classifies an arrival by the cause of its delay.
 func (d *Delays) add(a arrival, o *checker) {
 	opened := o.clock.local(a.opened)
 	late := a.came.Sub(opened)
@@ -133,7 +133,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// String is the part of the report about delays.
+// String formats the part of the report about delays.
 func (d Delays) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

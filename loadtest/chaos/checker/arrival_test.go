@@ -8,26 +8,25 @@ import (
 	"laststand/loadtest/player"
 )
 
-// A question's delay is the servers' from when the player was there, and its node
-// ran.
+// The servers' part of a delay starts when the player is connected and its node runs.
 func TestDelays(t *testing.T) {
 	t.Parallel()
 	at := func(ms int64) time.Time { return time.UnixMilli(1_000_000 + ms) }
 	o := &checker{fleet: new(fleet)}
-	for _, lead := range []int64{900, 500, 3000} { // the least is the best
+	for _, lead := range []int64{900, 500, 3000} { // the least bound is the best
 		o.clock.bound(lead)
 	}
 	o.fleet.outages.add("b", span{at(100), at(2000)})
 	o.fleet.outages.add("b", span{at(9000), at(9500)})
 	var d Delays
 	for _, a := range []arrival{
-		{came: at(40), since: at(-5000), server: "a"},   // there
-		{came: at(99), since: at(-5000), server: "b"},   // there, before the stall
-		{came: at(101), since: at(-5000), server: "b"},  // there: it was on its way by then
-		{came: at(700), since: at(400), server: "a"},    // away
-		{came: at(2030), since: at(-5000), server: "b"}, // stalled
+		{came: at(40), since: at(-5000), server: "a"},   // connected to a running node
+		{came: at(99), since: at(-5000), server: "b"},   // the same, before the stall
+		{came: at(101), since: at(-5000), server: "b"},  // the same: it was on its way before the stall
+		{came: at(700), since: at(400), server: "a"},    // the player was disconnected
+		{came: at(2030), since: at(-5000), server: "b"}, // the node was stalled
 		{came: at(2200), since: at(1000), server: "b"},  // both: the stall ended later
-		{came: at(2300), since: at(2250), server: "b"},  // away while its node was stalled
+		{came: at(2300), since: at(2250), server: "b"},  // the player was disconnected while its node was stalled
 	} {
 		a.opened = at(500).UnixMilli()
 		d.add(a, o)
@@ -43,7 +42,7 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-// A question is late by two nodes where both failed while it was.
+// A question is late because of two nodes if both failed while it was late.
 func TestLateByTwoNodes(t *testing.T) {
 	t.Parallel()
 	at := func(ms int64) time.Time { return time.UnixMilli(1_000_000 + ms) }
@@ -58,7 +57,8 @@ func TestLateByTwoNodes(t *testing.T) {
 	}
 }
 
-// Hellos of a node that was stopped meanwhile do not count as the servers'.
+// The hello of a node that the program stopped during that hello does not count as the
+// servers' delay.
 func TestHellosOfANodeThatWasStopped(t *testing.T) {
 	t.Parallel()
 	o := &checker{fleet: new(fleet)}

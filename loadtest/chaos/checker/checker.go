@@ -19,18 +19,18 @@ import (
 	"laststand/loadtest/player"
 )
 
-// Config says what an ordeal is made of. All fields are needed but Say.
+// Config configures a run. All fields but Log are needed.
 type Config struct {
 	Server          Command
-	Redis, Database string // as for --redis and --database
+	Redis, Database string // values of --redis and --database
 	Dir             string // for the nodes' settings and logs
 	Nodes           int    // at least 2
 	Players         int
-	Arenas          int // beside the duels, buzzer and survival by turns
+	Arenas          int // in addition to the duels; buzzer and survival take turns
 
 	Kills, Stalls, Drains int
-	For                   time.Duration // of faults and new duels; what has begun then is played to its end
-	Seed                  uint64        // of the faults, and of what players do
+	For                   time.Duration // of faults and new duels; matches that have started are played on
+	Seed                  uint64        // of the faults, and of the players' choices
 	Log                   func(line string)
 }
 
@@ -44,14 +44,14 @@ type checker struct {
 	counts     counts
 	clock      clock
 	meter      meter
-	seats      chan *seat // in arenas, for whoever has nothing else to do
+	seats      chan *seat // in arenas, for contenders that are free
 	closing    atomic.Bool
-	joinMu     sync.Mutex // held by the one who joins at the end
+	joinMu     sync.Mutex // held by the contender that joins at the end
 	began      time.Time
 }
 
-// settleWithin bounds how long, after all has been played, what the server
-// keeps may take to agree with it.
+// settleWithin bounds how long the stored results may take to agree with the played
+// matches, after the last match.
 const settleWithin = time.Minute
 
 // Run plays one run and ends everything that it started. An error says that the run
@@ -87,15 +87,15 @@ func Run(ctx context.Context, c Config) (Report, error) {
 	return o.report(contenders), nil
 }
 
-// play has everybody play until the time is over and all faults are, and then
-// has everybody join once more.
+// play lets all contenders play until the time and all faults are over. After that each
+// contender joins once more.
 func (o *checker) play(ctx context.Context, contenders []*contender) error {
 	defer func() {
 		for _, c := range contenders {
 			c.Close()
 		}
 	}()
-	o.began = time.Now() // the nodes took their time
+	o.began = time.Now() // the start of the nodes does not count
 	defer o.meter.start(ctx)()
 	var playing errgroup.Group
 	for _, c := range contenders {
@@ -122,12 +122,12 @@ func (o *checker) play(ctx context.Context, contenders []*contender) error {
 	return playing.Wait()
 }
 
-// log tells how the ordeal goes on.
+// log reports the progress of the run.
 func (o *checker) log(format string, args ...any) {
 	o.Log(fmt.Sprintf("%6.1f s  ", time.Since(o.began).Seconds()) + fmt.Sprintf(format, args...))
 }
 
-// dice are random by the seed and by who throws them.
+// dice returns random numbers that depend on the seed and on who.
 func (o *checker) dice(who uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(o.Seed, who)) //nolint:gosec // it has to be the same again for a seed
 }
@@ -141,7 +141,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// How matches are played here, in milliseconds.
+// These are the settings of the matches, in milliseconds.
 const (
 	limitMS     = 2500
 	revealMS    = 400
@@ -149,7 +149,7 @@ const (
 	questions   = 4
 )
 
-// writeSettings writes the configuration of the nodes, and gives its path.
+// writeSettings writes the configuration of the nodes, and returns its path.
 func writeSettings(dir string) (string, error) {
 	path := filepath.Join(dir, "nodes.yaml")
 	return path, os.WriteFile(path, fmt.Appendf(nil, `games:

@@ -12,23 +12,23 @@ import (
 	"laststand/loadtest/player"
 )
 
-// contender is a player of the ordeal.
+// contender is a player of the run.
 type contender struct {
 	*player.Roamer
 	o      *checker
 	dice   *rand.Rand
-	played map[string]bool // matches that were over
-	offer  *seat           // that is taken next; nil for none
-	shown  []arrival       // of questions
-	lost   bool            // was shown something untrue, and plays no more
+	played map[string]bool // matches that are over
+	offer  *seat           // the seat to take next; nil for none
+	shown  []arrival       // arrivals of questions
+	lost   bool            // saw a violation, and plays no more
 }
 
 const (
-	replyTimeout = 3 * time.Second // for a reply, until another node is tried
+	replyTimeout = 3 * time.Second // until the player tries another node
 	giveUp       = 30 * time.Second
 )
 
-// gather makes the players, before anything is done to the nodes.
+// gather makes the players, before the faults begin.
 func (o *checker) gather(ctx context.Context) ([]*contender, error) {
 	all := make([]*contender, o.Players)
 	group, ctx := errgroup.WithContext(ctx)
@@ -44,7 +44,7 @@ func (o *checker) gather(ctx context.Context) ([]*contender, error) {
 	return all, group.Wait()
 }
 
-// roamer connects a player to nodes drawn by lot.
+// roamer returns a player that connects to random nodes.
 func (o *checker) roamer(g player.Guest, dice *rand.Rand) *player.Roamer {
 	server := ""
 	return &player.Roamer{
@@ -62,8 +62,8 @@ func (o *checker) roamer(g player.Guest, dice *rand.Rand) *player.Roamer {
 	}
 }
 
-// campaign plays matches until no new ones begin: arenas that ask for players,
-// else duels.
+// campaign plays matches until no new ones start. It takes a seat in an arena if one is
+// offered, and plays a duel otherwise.
 func (c *contender) campaign(ctx context.Context) error {
 	for !c.o.closing.Load() && !c.lost {
 		if c.dice.IntN(3) == 0 {
@@ -77,7 +77,7 @@ func (c *contender) campaign(ctx context.Context) error {
 		if err := c.ended(ctx, k.run(ctx, k.done)); err != nil {
 			return err
 		}
-		if next.seat != nil && !k.in { // a duel came first that was made before
+		if next.seat != nil && !k.in { // a duel came first, which the server had already made
 			c.offer = next.seat
 		}
 	}
@@ -88,9 +88,9 @@ func duel() entry {
 	return entry{kind: protocol.TypeDuelJoin, data: protocol.DuelJoin{Lang: "en"}}
 }
 
-// joinAgain has the contender ask for one more duel, and take that back: who is
-// left over in anything cannot. They do so one after another, so that they do
-// not meet.
+// joinAgain asks for one more duel and then leaves the queue. A contender that the
+// server still counts in a match cannot do this. Contenders do it one after another, so
+// that no two of them meet.
 func (c *contender) joinAgain(ctx context.Context) error {
 	if c.lost {
 		return nil
@@ -105,7 +105,7 @@ func (c *contender) joinAgain(ctx context.Context) error {
 	return c.ended(ctx, err)
 }
 
-// ended reports what a contest was ended by, unless that is the context's end.
+// ended reports the error that ended a contest, unless the context has ended.
 func (c *contender) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -117,8 +117,8 @@ func (c *contender) ended(ctx context.Context, err error) error {
 	return nil
 }
 
-// takeSeat gives the seat that the contender has been offered in an arena, nil
-// for none.
+// takeSeat returns the seat that an arena has offered to the contender, nil if there is
+// none.
 func (c *contender) takeSeat() *seat {
 	c.offered()
 	s := c.offer

@@ -8,47 +8,48 @@ import (
 	"laststand/loadtest/player"
 )
 
-// entry is what a contender asks for to get into a match.
+// entry is the request with which a contender enters a match.
 type entry struct {
 	kind string
 	data any
-	seat *seat // of an arena, else nil
+	seat *seat // in an arena; nil for a duel
 }
 
-// contest is a contender's way through one match, from asking for it on.
+// contest is one match of a contender, from the first request on.
 type contest struct {
 	*contender
 	entry
-	since   time.Time       // when it was first asked for
+	since   time.Time       // when the contender first made the request
 	in      bool            // waits for the match, queued or seated
-	repeat  *player.Request // that is to be made again at
+	repeat  *player.Request // request to make again at the instant at
 	at      time.Time
-	tries   int  // to get in while already_playing
-	leaving bool // takes the ticket back
-	gone    bool // is not to get in, as far as is known at
+	tries   int  // tries to enter while the server replies already_playing
+	leaving bool // the contender is leaving the queue
+	gone    bool // the contender will not enter, as far as is known at the instant at
 
-	record *record   // of the match, nil before it
-	pushed time.Time // its newest
+	record *record   // of the match; nil before it
+	pushed time.Time // when its newest push came
 	share  *share
-	answer *protocol.Answer // that is to be sent at
+	answer *protocol.Answer // answer to send at the instant due
 	due    time.Time
 	over   bool
 }
 
 const (
-	// beginWithin bounds how long a seat in an arena may wait for the beginning.
+	// beginWithin bounds how long a seat in an arena may wait for the match to start.
 	beginWithin = 90 * time.Second
-	// stillWithin bounds how long nothing may be pushed of a match.
+	// stillWithin bounds the time between two pushes of a match.
 	stillWithin = 30 * time.Second
-	// freeWithin bounds how long after a match its players may count as playing.
+	// freeWithin bounds how long after a match the server may still count its players as
+	// playing.
 	freeWithin = 30 * time.Second
-	// lateMatchWait is how long after the last ticket was taken back a match is waited
-	// for that was made before that.
+	// lateMatchWait is how long a contender waits after it has left the queue, for a match
+	// that the server made before that.
 	lateMatchWait = 1500 * time.Millisecond
 	look          = 100 * time.Millisecond
 )
 
-// run asks to get in where that was not done, and plays until an end.
+// run asks to enter, if that has not happened yet, and plays until end is true.
 func (c *contest) run(ctx context.Context, end func() bool) error {
 	if c.since.IsZero() {
 		c.since = time.Now()
@@ -70,7 +71,7 @@ func (c *contest) run(ctx context.Context, end func() bool) error {
 	return nil
 }
 
-// checkPace finds a match that does not begin, or does not go on.
+// checkPace reports a match that does not start, or does not continue.
 func (c *contest) checkPace() error {
 	switch {
 	case c.record == nil && c.seat != nil && time.Since(c.since) > beginWithin:
@@ -89,7 +90,7 @@ func (c *contest) done() bool {
 	return c.over || c.record == nil && c.gone && time.Now().After(c.at)
 }
 
-// wake is when there is something to be done without being told.
+// wake returns when the contest must act next, even if no frame comes.
 func (c *contest) wake() time.Time {
 	at := time.Now().Add(look)
 	if c.answer != nil && c.due.Before(at) {
@@ -118,7 +119,7 @@ func (c *contest) act(now time.Time) {
 	}
 }
 
-// take follows on a frame.
+// take handles a frame.
 func (c *contest) take(h player.Received) error {
 	if h.Seq != 0 {
 		return c.push(h)
@@ -149,8 +150,8 @@ func (c *contest) take(h player.Received) error {
 	return nil
 }
 
-// enter waits for the match. One that was pushed before has been over by then:
-// it was made when the contender had just taken a ticket back.
+// enter waits for the match. An earlier match is already over: the server made it when
+// the contender had just left the queue.
 func (c *contest) enter() {
 	c.in = true
 	c.record, c.share, c.over = nil, nil, false

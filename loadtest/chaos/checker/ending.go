@@ -1,9 +1,9 @@
 package checker
 
-// topView is how many players of a larger match everybody is told of.
+// topView is how many players of a larger match appear in the pushes to every player.
 const topView = 10
 
-// end checks how the match was said to end.
+// end checks the final push of the match.
 func (j *judgement) end() {
 	if j.over.Reason != "finished" {
 		j.addViolation("it ended as %s", j.over.Reason)
@@ -28,7 +28,7 @@ func (j *judgement) end() {
 	j.winner()
 }
 
-// standings checks those that everybody is told.
+// standings checks the standings that every player receives.
 func (j *judgement) standings() {
 	rank(j.found.Mode, j.all)
 	for _, s := range j.over.Standings {
@@ -39,7 +39,7 @@ func (j *judgement) standings() {
 	}
 }
 
-// winner checks who has won, and the teams.
+// winner checks the winner and the teams.
 func (j *judgement) winner() {
 	var first []string
 	for _, s := range j.over.Standings {
@@ -59,7 +59,7 @@ func (j *judgement) winner() {
 	}
 }
 
-// teams checks the teams, and gives those at rank 1.
+// teams checks the teams, and returns those at rank 1.
 func (j *judgement) teams() (first []string) {
 	if len(j.over.Teams) != len(j.found.Teams) {
 		j.addViolation("it ends with the teams %+v", j.over.Teams)

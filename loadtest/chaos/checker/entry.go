@@ -8,8 +8,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// reenter goes back to where the contender waited, over a new connection: a
-// ticket may have gone with the old one, a seat is still there.
+// reenter goes back to the queue or the seat over a new connection. A ticket may have
+// ended with the old connection; a seat remains.
 func (c *contest) reenter(h player.Received) error {
 	var w protocol.Welcome
 	if err := json.Unmarshal(h.Data, &w); err != nil {
@@ -21,8 +21,7 @@ func (c *contest) reenter(h player.Received) error {
 	return nil
 }
 
-// left follows on a ticket that was taken back: for good, or to put in another
-// one.
+// left handles the end of a ticket. The contender stops, or queues again.
 func (c *contest) left() {
 	switch {
 	case c.record != nil: // a match came first
@@ -36,7 +35,7 @@ func (c *contest) left() {
 	}
 }
 
-// refuse follows on an error.
+// refuse handles an error.
 func (c *contest) refuse(h player.Received) error {
 	var e protocol.Error
 	if err := json.Unmarshal(h.Data, &e); err != nil {
@@ -46,7 +45,7 @@ func (c *contest) refuse(h player.Received) error {
 	switch {
 	case h.To.Kind == protocol.TypeAnswer:
 		return c.answerRefused(h, e, patient)
-	case c.record != nil: // what it was asked for has come by itself
+	case c.record != nil: // the match came without the request
 		return nil
 	case patient:
 		c.askAgain(h.To, time.Duration(e.RetryAfterMS)*time.Millisecond)
@@ -57,15 +56,15 @@ func (c *contest) refuse(h player.Received) error {
 	return c.entryRefused(h, e)
 }
 
-// askAgain makes a request once more after a while.
+// askAgain repeats a request after a delay.
 func (c *contest) askAgain(q *player.Request, after time.Duration) {
 	c.repeat, c.at = q, time.Now().Add(max(after, look))
 }
 
-// entryRefused follows on a refusal to let the contender in.
+// entryRefused handles a refusal of the request to enter.
 func (c *contest) entryRefused(h player.Received, e protocol.Error) error {
 	switch e.Code {
-	case protocol.CodeAlreadyQueued: // by a ticket from before the connection was lost
+	case protocol.CodeAlreadyQueued: // by a ticket of the previous connection
 		c.Ask(protocol.TypeDuelLeave, protocol.Empty{})
 		return nil
 	case protocol.CodeAlreadyPlaying:
@@ -80,9 +79,9 @@ func (c *contest) entryRefused(h player.Received, e protocol.Error) error {
 	return violation("%s was answered with %s", c.kind, h.Raw)
 }
 
-// alreadyPlaying waits for the match that the contender is said to be in: one
-// that was over is about to be left behind, another is about to be pushed, at a
-// new connection at the latest.
+// alreadyPlaying waits for the match that the server reports. If that match is over, the
+// server will soon release the player. Otherwise the server will push it soon, at the
+// latest over a new connection.
 func (c *contest) alreadyPlaying(h player.Received, e protocol.Error) error {
 	if time.Since(c.since) > freeWithin {
 		return violation("already_playing in %s after %v (over: %v)", e.Match, freeWithin, c.played[e.Match])

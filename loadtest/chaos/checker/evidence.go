@@ -6,17 +6,18 @@ import (
 	"laststand/internal/protocol"
 )
 
-// evidence is what is known of a player's answer to a question.
+// evidence is what is known about a player's answer to a question.
 type evidence struct {
 	accepted, correct bool
-	unsure            bool // it cannot be said
+	unsure            bool // nothing is known
 	given             json.RawMessage
 	elapsed           int64
 }
 
-// evidence of a question: what the player was answered comes first; where the
-// reply was lost it is what the close, or `own`, says. So it is where a copy of
-// the answer was late, and another one came in the time that was given back.
+// evidence returns the evidence for the player's answer. The reply to the answer comes
+// first. If that was lost, the evidence is the close of the question, or the push `own`.
+// The same holds if one copy of the answer was late, and another came in the time that
+// was given back.
 func (r *round) evidence(s *share) evidence {
 	g := s.answers[r.asked.Question]
 	result := r.result(s.player)
@@ -40,7 +41,7 @@ func (r *round) judged(given json.RawMessage, elapsed int64) evidence {
 	return evidence{accepted: true, correct: r.right.IsCorrect(given), given: given, elapsed: elapsed}
 }
 
-// result is what the close says of a player; nil for nothing.
+// result returns the player's result in the close, nil if it has none.
 func (r *round) result(player string) *protocol.QuestionResult {
 	for i := range r.closed.Results {
 		if r.closed.Results[i].Player == player {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// fault is something that is done to a node.
+// fault is a fault of a node.
 type fault struct {
 	name  string
 	at    time.Duration // after the beginning
@@ -17,7 +17,7 @@ type fault struct {
 	do    func(ctx context.Context, n *node, lasts time.Duration) error
 }
 
-// faults are those of the ordeal, by their time. A stall is longer than a
+// faults returns the faults of the run, in order of time. A stall lasts longer than a
 // question.
 func (o *checker) faults() []fault {
 	dice := o.dice(0)
@@ -36,8 +36,8 @@ func (o *checker) faults() []fault {
 	return all
 }
 
-// injectFaults does all faults, each to the node that has been well the longest, and
-// returns when all nodes are well again.
+// injectFaults injects all faults, each into the node that has run longest. It returns
+// when all nodes run again.
 func (o *checker) injectFaults(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, f := range o.faults() {
@@ -55,7 +55,7 @@ func (o *checker) injectFaults(ctx context.Context) error {
 	return group.Wait()
 }
 
-// patient waits until the time of a fault and for a node that it can be done to.
+// patient waits for the time of a fault, and for a node that may fail.
 func (o *checker) patient(ctx context.Context, at time.Duration) (*node, error) {
 	wait := at - time.Since(o.began)
 	for {
@@ -76,7 +76,7 @@ func errorOf(first, second error) error {
 	return second
 }
 
-// kill is what a crash does; the node comes back after a while.
+// kill ends a node as a crash does. The node restarts after a while.
 func (f *fleet) kill(ctx context.Context, n *node, lasts time.Duration) error {
 	began, former := time.Now(), n.address()
 	defer func() { f.outages.add(former, span{began, time.Now()}) }()
@@ -87,7 +87,7 @@ func (f *fleet) kill(ctx context.Context, n *node, lasts time.Duration) error {
 	return n.start()
 }
 
-// stall stops a node in whatever it does, and lets it go on.
+// stall stops a node's process, and resumes it later.
 func (f *fleet) stall(ctx context.Context, n *node, lasts time.Duration) error {
 	began := time.Now()
 	n.signal(syscall.SIGSTOP)
@@ -98,7 +98,7 @@ func (f *fleet) stall(ctx context.Context, n *node, lasts time.Duration) error {
 	return pause(ctx, lasts)
 }
 
-// drain is what an operator does; a new process follows after a while.
+// drain ends a node as an operator does. A new process starts after a while.
 func (f *fleet) drain(ctx context.Context, n *node, lasts time.Duration) error {
 	f.retire(n)
 	if err := pause(ctx, lasts); err != nil {

@@ -16,19 +16,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// fleet is the nodes of an ordeal. It is safe for concurrent use.
+// fleet is the nodes of a run. It is safe for concurrent use.
 type fleet struct {
 	Config
 	settings []string // flags of every node
 	untruths *violations
 	all      []*node
-	life     context.Context // at its end the processes are killed
+	life     context.Context // the processes are killed when it ends
 	once     sync.Once
-	turn     atomic.Int64 // whose address is next
+	turn     atomic.Int64 // index of the next address
 	outages  outages
 
 	mu   sync.Mutex
-	well []*node // not made to fail just now, the longest first
+	well []*node // nodes without a fault now, the one that has run longest first
 }
 
 func newFleet(ctx context.Context, c Config, settings string, found *violations) *fleet {
@@ -42,12 +42,12 @@ func newFleet(ctx context.Context, c Config, settings string, found *violations)
 	return f
 }
 
-// serve is the command of a node that takes some time to leave.
+// serve returns the command of a node. The node takes some time to leave.
 func (f *fleet) serve() *exec.Cmd {
 	return f.Server.with(f.life, append([]string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--drain=8s"}, f.settings...)...)
 }
 
-// start starts the nodes, the first alone: it makes the tables.
+// start starts the nodes. The first starts alone, because it creates the tables.
 func (f *fleet) start() error {
 	if err := f.all[0].start(); err != nil {
 		return err
@@ -59,8 +59,7 @@ func (f *fleet) start() error {
 	return starting.Wait()
 }
 
-// stop ends the nodes in order, once: whatever ends otherwise than it should
-// have is an untruth.
+// stop ends the nodes one after another, once. An unexpected exit is a violation.
 func (f *fleet) stop() {
 	f.once.Do(func() {
 		var ending sync.WaitGroup
@@ -99,7 +98,7 @@ func (f *fleet) checkLog(n *node) {
 	}
 }
 
-// draw draws the address of a node, which may be down, but for one.
+// draw returns the address of a random node other than but. The node may be down.
 func (f *fleet) draw(dice *rand.Rand, but string) string {
 	for {
 		if url := f.all[dice.IntN(len(f.all))].address(); url != but {
@@ -108,11 +107,11 @@ func (f *fleet) draw(dice *rand.Rand, but string) string {
 	}
 }
 
-// next gives the address of one node after another.
+// next returns the addresses of the nodes in turn.
 func (f *fleet) next() string { return f.all[int(f.turn.Add(1))%len(f.all)].address() }
 
-// take gives the node that has been well the longest, to be made to fail, as
-// long as another one stays well; nil otherwise.
+// take returns the node that has run longest, for the next fault. It returns nil if no
+// other node would be left.
 func (f *fleet) take() *node {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// host holds its part of the arenas.
+// host holds its share of the arenas.
 func (o *checker) host(ctx context.Context, number int) error {
 	if o.Arenas <= number {
 		return nil
@@ -38,19 +38,19 @@ func (o *checker) host(ctx context.Context, number int) error {
 	return nil
 }
 
-// holder is a host at work.
+// holder is an active host.
 type holder struct {
 	*player.Roamer
 	o      *checker
-	at     string // the node that was last asked for an arena
+	at     string // the node that was last asked to make an arena
 	made   protocol.ArenaMade
-	pushed time.Time // the newest push of the match; before that, when it was made or asked to start
-	asked  bool      // to start it
+	pushed time.Time // the newest push of the match; before that, when the arena was made or asked to start
+	asked  bool      // has asked to start the arena
 	begun  bool
 	over   bool
 }
 
-// hold makes an arena, fills it, starts it and sees it to its end.
+// hold makes an arena, fills it, starts it and waits for its end.
 func (h *holder) hold(ctx context.Context, e event) error {
 	if err := h.make(ctx, e.NewArena); err != nil {
 		return err
@@ -74,8 +74,7 @@ func (h *holder) hold(ctx context.Context, e event) error {
 	return nil
 }
 
-// start asks for the beginning once all seats are taken, or, after a while, if
-// some are.
+// start starts the arena when all seats are taken, or after a while if at least two are.
 func (h *holder) start(a *arena, e event) {
 	n := a.players()
 	if h.asked || n < e.size && (n < 2 || time.Since(h.pushed) < gatherWithin) {
@@ -87,7 +86,7 @@ func (h *holder) start(a *arena, e event) {
 	h.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: h.made.ArenaID})
 }
 
-// checkPace reports an arena that no player joins, or that does not go on.
+// checkPace reports an arena that no player joins, or that does not continue.
 func (h *holder) checkPace(a *arena) error {
 	still := time.Since(h.pushed)
 	switch {
@@ -99,7 +98,7 @@ func (h *holder) checkPace(a *arena) error {
 	return nil
 }
 
-// make makes the arena at some node, as soon as one does.
+// make asks one node after another to make the arena, until one does.
 func (h *holder) make(ctx context.Context, a protocol.NewArena) error {
 	var errs error
 	for until := time.Now().Add(giveUp); time.Now().Before(until); {
@@ -130,7 +129,7 @@ func (h *holder) enter() {
 	h.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: h.made.Code, As: "host"})
 }
 
-// take follows on a frame: the host is one more witness of the match.
+// take handles a frame. The host also records the pushes of the match.
 func (h *holder) take(ctx context.Context, f player.Received) error {
 	switch {
 	case f.Seq != 0:
@@ -145,7 +144,8 @@ func (h *holder) take(ctx context.Context, f player.Received) error {
 	return nil
 }
 
-// refused follows on an error: what has been done is refused a second time.
+// refused handles an error. The server refuses a request that it has already carried
+// out.
 func (h *holder) refused(ctx context.Context, f player.Received) error {
 	var e protocol.Error
 	if err := json.Unmarshal(f.Data, &e); err != nil {

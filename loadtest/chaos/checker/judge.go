@@ -2,10 +2,10 @@ package checker
 
 import "fmt"
 
-// fullView is up to how many players a match tells everybody everything.
+// fullView is the largest match in which the server sends every result to every player.
 const fullView = 50
 
-// checkMatches holds every match against the rules.
+// checkMatches checks every match against the rules.
 func (o *checker) checkMatches() {
 	for _, r := range o.records.sorted() {
 		j := &judgement{record: r, untruths: &o.violations, firsts: make(map[string]int64)}
@@ -25,8 +25,8 @@ type judgement struct {
 	*matchLog
 	untruths *violations
 	all      map[string]*totals // by player
-	firsts   map[string]int64   // questions that a team was first at
-	late     []opening          // of each question
+	firsts   map[string]int64   // questions that a team answered first
+	late     []opening          // opening of each question
 }
 
 func (j *judgement) addViolation(format string, args ...any) {
@@ -48,7 +48,7 @@ func (j *judgement) match() {
 	j.final = j.all
 }
 
-// seat gives totals to everybody who is in the match.
+// seat creates the totals of every player in the match.
 func (j *judgement) seat() {
 	j.all = make(map[string]*totals)
 	for _, s := range j.found.Seats {

@@ -9,12 +9,12 @@ import (
 	"laststand/loadtest/player"
 )
 
-// played is a duel of one question: ada is right after 500 ms, bob wrong after
-// 700 ms. A test makes it untrue in one place.
+// played is a duel of one question: ada is right after 500 ms, bob is wrong after 700
+// ms. Each test falsifies one part of it.
 type played struct {
 	found    protocol.MatchFound
 	asked    protocol.Question
-	extended int64 // until when; 0 for not
+	extended int64 // the new deadline; 0: not extended
 	seen     []string
 	closed   protocol.QuestionClosed
 	over     protocol.MatchOver
@@ -48,7 +48,7 @@ func newPlayed(t *testing.T) *played {
 	}
 }
 
-// shareOf is the share of a player whose only answer was accepted.
+// shareOf returns the share of a player with one accepted answer.
 func shareOf(t *testing.T, player string, choice int, elapsed int64) *share {
 	t.Helper()
 	s := &share{player: player, over: true, asked: protocol.Question{Of: 1}, answers: map[int]*given{}, owns: map[int]protocol.Own{}}
@@ -64,7 +64,7 @@ func shareOf(t *testing.T, player string, choice int, elapsed int64) *share {
 	return s
 }
 
-// untruths has the duel judged.
+// untruths judges the duel and returns the violations.
 func (p *played) untruths(t *testing.T) string {
 	t.Helper()
 	var o checker
@@ -92,7 +92,7 @@ func (p *played) untruths(t *testing.T) string {
 	return strings.Join(all, "\n")
 }
 
-// What keeps the contract passes, and one fault anywhere does not.
+// A duel that keeps the contract passes, and a single fault anywhere fails.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -134,7 +134,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// All who see a push have to see the same, and every number in its turn.
+// All players must see the same pushes, in the order of their numbers.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	r := &record{id: "m_1", shares: map[string]*share{}}
@@ -150,7 +150,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The same answer gets the same reply for good.
+// The same answer always gets the same reply.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	s := shareOf(t, "ada", 1, 500)

@@ -8,23 +8,23 @@ import (
 	"laststand/loadtest/player"
 )
 
-// matchLog is a match as its numbered pushes tell it.
+// matchLog is a match, read from its numbered pushes.
 type matchLog struct {
 	found  protocol.MatchFound
 	rounds []*round
 	over   *protocol.MatchOver
 }
 
-// round is one question of it.
+// round is one question of a match.
 type round struct {
 	asked    protocol.Question
-	closesAt int64                    // with the time that was given back
+	closesAt int64                    // including the time that was given back
 	seen     map[string]bool          // players of a duel who have answered
 	closed   *protocol.QuestionClosed // nil while it is open
 	right    player.Revealed
 }
 
-// read reads the pushes of a match and checks their order.
+// readMatchLog reads the pushes of a match and checks their order.
 func readMatchLog(pushes [][]byte) (*matchLog, error) {
 	c := new(matchLog)
 	for i, raw := range pushes {
@@ -67,7 +67,7 @@ func (c *matchLog) add(kind string, data json.RawMessage) error {
 	return r.add(kind, data)
 }
 
-// openRound is the open question, nil for none.
+// openRound returns the open question, nil if none is open.
 func (c *matchLog) openRound() *round {
 	if n := len(c.rounds); n > 0 && c.rounds[n-1].closed == nil {
 		return c.rounds[n-1]
@@ -91,7 +91,7 @@ func (c *matchLog) open(data json.RawMessage) error {
 	return nil
 }
 
-// add takes a push of the question while it is open.
+// add handles a push of the question while it is open.
 func (r *round) add(kind string, data json.RawMessage) error {
 	var question int
 	switch kind {

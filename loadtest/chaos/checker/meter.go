@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// meter measures what delays come from this program, and what hellos take. It is
-// safe for concurrent use.
+// meter measures how late goroutines of this program run, and how long hellos take. It
+// is safe for concurrent use.
 type meter struct {
 	mu     sync.Mutex
 	hellos []hello
 	pauses []int64 // ms
 }
 
-// hello is a connection that was welcomed.
+// hello is a connection that the server welcomed.
 type hello struct {
 	server string
 	span
@@ -27,10 +27,10 @@ func (m *meter) welcomed(server string, took time.Duration) {
 	m.hellos = append(m.hellos, hello{server, span{now.Add(-took), now}})
 }
 
-// pauseEvery is how often it is measured how late goroutines run.
+// pauseEvery is the interval of the measurements of how late goroutines run.
 const pauseEvery = 20 * time.Millisecond
 
-// start measures until stop is called.
+// start measures until the caller calls stop.
 func (m *meter) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var measuring sync.WaitGroup
@@ -52,7 +52,7 @@ func (m *meter) measure(ctx context.Context) {
 	}
 }
 
-// delays are those of all questions that players were shown.
+// delays returns the delays of all questions that reached players.
 func (o *checker) delays(contenders []*contender) (d Delays) {
 	for _, c := range contenders {
 		for _, a := range c.shown {

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// Command runs the server's program; what it is to do comes after Args. It may
-// end when its standard input does.
+// Command runs the server's program. The subcommand and its flags follow Args. The
+// program may end when its standard input ends.
 type Command struct {
 	Path string
 	Args []string
-	Env  []string // beside the environment of this process
+	Env  []string // in addition to the environment of this process
 }
 
-// with is the command with more arguments, in a process group of its own: an
-// interrupt is for us, who end it in order.
+// with returns the command with more arguments, in its own process group. An interrupt
+// must reach only this program, which ends the nodes in order.
 func (c Command) with(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Path, append(append([]string{}, c.Args...), args...)...)
 	cmd.Env = append(os.Environ(), c.Env...)
@@ -31,21 +31,21 @@ func (c Command) with(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// node is a server process, one after another under the same number.
+// node is a server process; after a fault a new process takes the same number.
 type node struct {
 	name    string
 	command func() *exec.Cmd
-	log     string // the file that all its processes write to
+	log     string // the log file of all its processes
 
 	mu      sync.Mutex
 	url     string
 	cmd     *exec.Cmd
 	held    io.Closer     // its standard input
 	ended   chan struct{} // closed when the process has ended
-	leaving bool          // it has been told to end
+	leaving bool          // the program has told it to end
 }
 
-// startWithin bounds how long a process takes until it listens.
+// startWithin bounds the time until a process listens.
 const startWithin = time.Minute
 
 // start starts a process and waits until it listens.
@@ -72,7 +72,7 @@ func (n *node) start() error {
 	url := address(out)
 	slow.Stop()
 	ended := make(chan struct{})
-	go func() { // ends with the process
+	go func() { // the goroutine ends with the process
 		_ = cmd.Wait()
 		close(ended)
 	}()
@@ -87,7 +87,7 @@ func (n *node) start() error {
 	return nil
 }
 
-// address reads from what a node prints where it listens; "" if it does not.
+// address reads the node's address from its output; it returns "" if there is none.
 func address(out io.Reader) (url string) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if at, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
@@ -106,10 +106,10 @@ func (n *node) address() string {
 	return n.url
 }
 
-// signal sends a signal; one that has ended does not hear it.
+// signal sends a signal. A process that has ended ignores it.
 func (n *node) signal(s syscall.Signal) { _ = n.cmd.Process.Signal(s) }
 
-// end ends the process by a signal and gives its exit code, -1 after a kill.
+// end ends the process with a signal and returns its exit code, -1 after a kill.
 func (n *node) end(s syscall.Signal) int {
 	n.mu.Lock()
 	n.leaving = true
@@ -137,7 +137,7 @@ func (n *node) fell() bool {
 	}
 }
 
-// tail is the end of the node's log.
+// tail returns the end of the node's log.
 func (n *node) tail() string {
 	text, err := os.ReadFile(n.log)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"laststand/loadtest/player"
 )
 
-// earlyMS is how far the clocks of two nodes may be apart.
+// earlyMS is how far the clocks of two nodes may differ.
 const earlyMS = 100
 
-// push takes a numbered push of the match.
+// push handles a numbered push of the match.
 func (c *contest) push(h player.Received) error {
 	if c.record == nil {
 		c.record = c.o.records.of(h.Match)
@@ -33,7 +33,7 @@ func (c *contest) push(h player.Received) error {
 	return nil
 }
 
-// question thinks of an answer, and of when to send it.
+// question chooses an answer, and when to send it.
 func (c *contest) question(h player.Received) error {
 	var q protocol.Question
 	if err := json.Unmarshal(h.Data, &q); err != nil {
@@ -44,7 +44,7 @@ func (c *contest) question(h player.Received) error {
 	}
 	c.share.asked = q
 	c.shown = append(c.shown, arrival{q.OpensAt, h.Came, h.Since, h.From})
-	if c.dice.IntN(50) == 0 { // a network breaks now and then
+	if c.dice.IntN(50) == 0 { // a network fails now and then
 		c.Move()
 	}
 	if c.share.out || c.dice.IntN(30) == 0 {
@@ -52,14 +52,14 @@ func (c *contest) question(h player.Received) error {
 	}
 	c.answer = &protocol.Answer{Match: h.Match, Question: &q.Question, Given: c.o.solutions.Answer(c.dice, q)}
 	think := time.Duration(c.dice.IntN(limitMS/4)) * time.Millisecond
-	if c.dice.IntN(30) == 0 { // at the last moment, or after it
+	if c.dice.IntN(30) == 0 { // at the last moment, or just too late
 		think = limitMS*time.Millisecond - 50*time.Millisecond + time.Duration(c.dice.IntN(100))*time.Millisecond
 	}
 	c.due = time.Now().Add(think)
 	return nil
 }
 
-// closed learns the answer, and whether the contender is still in.
+// closed learns the right answer, and whether the contender is still in the match.
 func (c *contest) closed(h player.Received) error {
 	var closed protocol.QuestionClosed
 	if err := json.Unmarshal(h.Data, &closed); err != nil {
@@ -75,7 +75,7 @@ func (c *contest) closed(h player.Received) error {
 	return nil
 }
 
-// own keeps what the contender alone is told.
+// own stores a push that only the contender receives.
 func (c *contest) own(h player.Received) error {
 	var o protocol.Own
 	if err := json.Unmarshal(h.Data, &o); err != nil {
@@ -88,7 +88,7 @@ func (c *contest) own(h player.Received) error {
 	return nil
 }
 
-// answered takes the reply to an answer; one in ten answers is sent once more.
+// answered handles the reply to an answer. It sends one in ten answers again.
 func (c *contest) answered(h player.Received) error {
 	sent, ok := h.To.Data.(protocol.Answer)
 	if !ok || c.share == nil {
@@ -109,8 +109,8 @@ func (c *contest) answered(h player.Received) error {
 	return nil
 }
 
-// answerRefused follows on the refusal of an answer: for good, or to send it
-// again.
+// answerRefused handles the refusal of an answer. The refusal is final, or the answer is
+// sent again.
 func (c *contest) answerRefused(h player.Received, e protocol.Error, patient bool) error {
 	sent, ok := h.To.Data.(protocol.Answer)
 	patient = patient || c.seat != nil && c.seat.team != "" && player.LockedOut(e)
@@ -127,8 +127,8 @@ func (c *contest) answerRefused(h player.Received, e protocol.Error, patient boo
 	return c.share.refused(*sent.Question, e, h.Raw)
 }
 
-// state holds what the server says of the contender's own answer against what
-// it said before.
+// state compares the contender's own answer in the server's state with the server's
+// earlier reply.
 func (c *contest) state(h player.Received) error {
 	var s protocol.MatchState
 	if err := json.Unmarshal(h.Data, &s); err != nil {

@@ -10,14 +10,14 @@ import (
 	"laststand/loadtest/player"
 )
 
-// records are the matches of an ordeal. It is safe for concurrent use.
+// records are the matches of a run. It is safe for concurrent use.
 type records struct {
 	mu  sync.Mutex
 	all map[string]*record
 }
 
-// record is a match as all who saw it did. It is safe for concurrent use; what
-// is read of it afterwards is not guarded.
+// record is a match as all its players and its host saw it. It is safe for concurrent
+// use during the match. After the match its fields are read without the lock.
 type record struct {
 	id     string
 	mu     sync.Mutex
@@ -26,7 +26,7 @@ type record struct {
 	final  map[string]*totals // by player, once judged
 }
 
-// of is the record of a match.
+// of returns the record of a match.
 func (r *records) of(match string) *record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,7 +39,7 @@ func (r *records) of(match string) *record {
 	return r.all[match]
 }
 
-// sorted are all records by their id.
+// sorted returns all records, sorted by id.
 func (r *records) sorted() []*record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,7 @@ func (r *records) sorted() []*record {
 	return all
 }
 
-// share is the share of a player.
+// share returns the share of a player.
 func (r *record) share(player string) *share {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +62,8 @@ func (r *record) share(player string) *share {
 	return s
 }
 
-// see keeps a numbered push, or holds it against what others saw under its
-// number. It comes after all the lower ones.
+// see records a numbered push, or compares it with the push that others saw under the
+// same number. The lower numbers must come first.
 func (r *record) see(h player.Received) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *record) see(h player.Received) error {
 	return nil
 }
 
-// newest is the newest push that anybody saw.
+// newest returns the newest push that any witness saw.
 func (r *record) newest() []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

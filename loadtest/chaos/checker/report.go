@@ -13,24 +13,24 @@ import (
 // LateMS is how late a step may be by the contract.
 const LateMS = 3000
 
-// Report is what an ordeal has come to.
+// Report is the result of a run.
 type Report struct {
 	Config   Config
 	Matches  map[string]int    // by mode
-	Pushes   int               // that matches had
-	Answers  int64             // that were accepted
-	Repeated int64             // that got their reply once more
-	Settled  int64             // pushes that say so
-	Unsure   int               // matches in which the fate of an answer could not be told
-	Late     []int64           // ms by which questions opened late, in order
-	Doubly   int               // of them over LateMS, those while two nodes or more were down or stopped
-	Delays   Delays            // with which players had them
+	Pushes   int               // numbered pushes of all matches
+	Answers  int64             // accepted answers
+	Repeated int64             // answers that got their reply a second time
+	Settled  int64             // pushes of the type settled
+	Unsure   int               // matches in which the result of an answer is unknown
+	Late     []int64           // ms by which questions opened late, sorted
+	Doubly   int               // of those over LateMS, the ones while two or more nodes were down or stopped
+	Delays   Delays            // with which questions reached players
 	Travels  player.Reconnects // of all players
-	Untruths []string          // the first of them
-	Untrue   int               // how many there were
+	Untruths []string          // the first violations
+	Untrue   int               // how many violations there were
 }
 
-// counts are what contenders count while they play, and judges afterwards.
+// counts are counters of contenders while they play, and of judgements afterwards.
 type counts struct {
 	answers, repeated, settled atomic.Int64
 
@@ -40,7 +40,7 @@ type counts struct {
 	late    []opening
 }
 
-// opening is when a question was due, and when it opened, by cluster time.
+// opening is when a question was due, and when it opened, in cluster time.
 type opening struct{ due, at int64 }
 
 func (o opening) late() int64 { return o.at - o.due }
@@ -81,20 +81,20 @@ func (o *checker) report(contenders []*contender) Report {
 	return r
 }
 
-// doubly says whether two nodes or more were down or stopped while a question was
-// late. The contract bounds what one costs: a node that fails while it makes up for
-// another adds its own.
+// doubly says whether two or more nodes were down or stopped while a question was late.
+// The contract bounds the delay for one failed node. A node that fails while it takes
+// over from another adds its own delay.
 func (o *checker) doubly(q opening) bool {
 	return o.fleet.outages.count(span{o.clock.local(q.due), o.clock.local(q.at)}) > 1
 }
 
-// Over counts the questions that opened later than by so much.
+// Over returns how many questions opened more than ms late.
 func (r Report) Over(ms int64) int {
 	i, _ := slices.BinarySearch(r.Late, ms+1)
 	return len(r.Late) - i
 }
 
-// spread tells of sorted durations in ms.
+// spread formats the quantiles of sorted durations in ms.
 func spread(ms []int64) string {
 	at := func(q float64) time.Duration {
 		if len(ms) == 0 {
@@ -105,7 +105,7 @@ func spread(ms []int64) string {
 	return fmt.Sprintf("p50 %v, p99 %v, most %v", at(0.5), at(0.99), at(1))
 }
 
-// String is the report for people.
+// String formats the report for people.
 func (r Report) String() string {
 	var b strings.Builder
 	c, t := r.Config, r.Travels

@@ -8,7 +8,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// round judges a question, and gives when it was due to close.
+// round judges a question, and returns when it was due to close.
 func (j *judgement) round(r *round) (due int64) {
 	known := j.known(r)
 	t := scoreOf(known)
@@ -27,8 +27,9 @@ func (j *judgement) round(r *round) (due int64) {
 	return r.asked.OpensAt + t.newest
 }
 
-// known is the evidence of all who are still in. Of whom it cannot be said
-// whether they survived a question, nothing can be later on.
+// known returns the evidence for every player who is still in the match. If it is
+// unknown whether a player survived a question, all later evidence for that player is
+// unknown.
 func (j *judgement) known(r *round) map[string]evidence {
 	known := make(map[string]evidence)
 	for player, t := range j.all {
@@ -46,7 +47,7 @@ func (j *judgement) known(r *round) map[string]evidence {
 	return known
 }
 
-// score sums up the evidence of a question.
+// score sums up the evidence for a question.
 type score struct {
 	accepted, right int64
 	newest          int64 // elapsed ms of the last answer
@@ -70,7 +71,7 @@ func scoreOf(known map[string]evidence) (t score) {
 // sealGraceMS is how long after closes_at a question is sealed.
 const sealGraceMS = 150
 
-// checkTimes checks the instants of an accepted answer.
+// checkTimes checks the times of an accepted answer.
 func (j *judgement) checkTimes(r *round, s *share) {
 	g := s.answers[r.asked.Question]
 	if g == nil || g.reply == nil {
@@ -84,8 +85,8 @@ func (j *judgement) checkTimes(r *round, s *share) {
 	}
 }
 
-// first checks who was the first right one in a buzzer match: all who are said
-// to have been right.
+// first checks which player the server named as first in a buzzer match. Exactly the
+// players with a right answer must be first.
 func (j *judgement) first(r *round, known map[string]evidence) {
 	first := r.closed.First
 	if first != nil {
@@ -109,7 +110,7 @@ func (j *judgement) first(r *round, known map[string]evidence) {
 	}
 }
 
-// count adds a question to the totals and checks what its close says of them.
+// count adds a question to the totals, and checks what its close says about them.
 func (j *judgement) count(r *round, known map[string]evidence) {
 	survived, perhaps := j.found.Mode != "survival", false
 	for _, e := range known {
@@ -135,8 +136,8 @@ func (j *judgement) count(r *round, known map[string]evidence) {
 	}
 }
 
-// compare holds what is said of a question to everybody, and to the player
-// alone, against the reckoning.
+// compare compares the results that the server sent, to all players and to the player
+// alone, with the computed result.
 func (j *judgement) compare(r *round, t *totals, e evidence, points int64) {
 	if t.unsure {
 		return

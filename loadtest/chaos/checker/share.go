@@ -7,23 +7,23 @@ import (
 	"laststand/internal/protocol"
 )
 
-// share is what one player did in a match, and was told alone. It is its
-// contender's while that plays, and is read afterwards.
+// share is one player's part in a match: the answers and the pushes for that player
+// alone. Only its contender uses it during the match; the judgement reads it afterwards.
 type share struct {
 	player  string
-	asked   protocol.Question // the newest
+	asked   protocol.Question // the newest question
 	answers map[int]*given    // by question
 	owns    map[int]protocol.Own
-	out     bool // of a survival match
-	over    bool // has seen the end
+	out     bool // eliminated from a survival match
+	over    bool // the player has seen the end
 }
 
-// given is an answer and what became of it.
+// given is an answer and its result.
 type given struct {
 	raw    json.RawMessage   // as results show it
-	reply  json.RawMessage   // that accepted it; nil for none
+	reply  json.RawMessage   // the reply that accepted it; nil for none
 	said   protocol.Answered // the reply
-	closed bool              // it came too late
+	closed bool              // the answer came too late
 }
 
 func (s *share) sent(a *protocol.Answer) {
@@ -33,8 +33,8 @@ func (s *share) sent(a *protocol.Answer) {
 	}
 }
 
-// accepted takes the reply that accepts an answer, and says whether that was
-// known: then the reply has to be the same.
+// accepted handles the reply that accepts an answer. If the answer already had a reply,
+// the new one must be the same; known is true then.
 func (s *share) accepted(question int, reply json.RawMessage) (known bool, err error) {
 	g := s.answers[question]
 	switch {
@@ -53,8 +53,8 @@ func (s *share) accepted(question int, reply json.RawMessage) (known bool, err e
 	return false, err
 }
 
-// refused takes a refusal. Who is out is told so of whatever answer was sent
-// before, so that one whose reply was lost stays in doubt.
+// refused handles a refusal. The server answers every request of an eliminated player
+// with the same code. So an earlier answer whose reply was lost stays in doubt.
 func (s *share) refused(question int, e protocol.Error, raw json.RawMessage) error {
 	g := s.answers[question]
 	switch {
@@ -70,8 +70,8 @@ func (s *share) refused(question int, e protocol.Error, raw json.RawMessage) err
 	return nil
 }
 
-// holds compares a state with what the player has been told of the answer to
-// the question that it stands at. An answer whose reply is to come may be there.
+// holds compares a state with the replies to the player's answer to the current
+// question. The state may contain an answer whose reply has not come yet.
 func (s *share) holds(state protocol.MatchState) error {
 	g, said := s.answers[state.Question.Question], state.YourAnswer
 	switch {

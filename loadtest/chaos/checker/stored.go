@@ -15,14 +15,14 @@ import (
 	"laststand/loadtest/player"
 )
 
-// storedState is what the server keeps, read over HTTP.
+// storedState is the server's stored data, read over HTTP.
 type storedState struct {
 	*checker
 	wanted map[string]map[string]*totals // by player and match
 }
 
 // checkStored waits until the results of all matches are in the ledger and on the
-// boards, and holds what is there against what was played: every match once.
+// leaderboards. It compares them with the played matches: every match must appear once.
 func (o *checker) checkStored(ctx context.Context) error {
 	k := storedState{checker: o, wanted: make(map[string]map[string]*totals)}
 	group, ctx := errgroup.WithContext(ctx)
@@ -47,8 +47,8 @@ func (o *checker) checkStored(ctx context.Context) error {
 	return group.Wait()
 }
 
-// agree compares until nothing differs, and reports what still does in the
-// end; what cannot be read differs.
+// agree calls compare until it finds no difference. At the end it reports the remaining
+// difference. A failed read counts as a difference.
 func (k storedState) agree(ctx context.Context, compare func() (differs string, err error)) error {
 	for until := time.Now().Add(settleWithin); ; {
 		differs, err := compare()
@@ -68,7 +68,7 @@ func (k storedState) agree(ctx context.Context, compare func() (differs string, 
 	}
 }
 
-// get reads from one node after another.
+// get reads from the nodes in turn.
 func (k storedState) get(ctx context.Context, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -86,7 +86,7 @@ func (k storedState) pages(ctx context.Context, path string, page func(get func(
 	}
 }
 
-// match holds a finished match against what its players were told at its end.
+// match compares a stored match with the final push to its players.
 func (k storedState) match(ctx context.Context, r *record) error {
 	return k.agree(ctx, func() (string, error) {
 		var all []protocol.OverStanding
@@ -106,7 +106,7 @@ func (k storedState) match(ctx context.Context, r *record) error {
 	})
 }
 
-// differs says how the kept standings of a match differ from its course.
+// differs describes how the stored standings of a match differ from the played ones.
 func (r *record) differs(all []protocol.OverStanding) string {
 	if len(all) != len(r.final) {
 		return fmt.Sprintf("%s is kept with %d players, and had %d", r.id, len(all), len(r.final))
@@ -120,7 +120,8 @@ func (r *record) differs(all []protocol.OverStanding) string {
 	return ""
 }
 
-// history holds a player's matches against those that were played: each once.
+// history compares a player's stored matches with the played ones: each must appear
+// once.
 func (k storedState) history(ctx context.Context, player string) error {
 	return k.agree(ctx, func() (string, error) {
 		times := make(map[string]int)
@@ -154,7 +155,7 @@ func (k storedState) history(ctx context.Context, player string) error {
 	})
 }
 
-// sums are what a player has on a board.
+// sums are a player's totals on a leaderboard.
 type sums struct {
 	ID       string `json:"id"`
 	Score    int64  `json:"score"`
@@ -165,8 +166,8 @@ type sums struct {
 	Correct  int    `json:"correct"`
 }
 
-// board holds the board of all days against the sums of what was played; all
-// that is played here counts.
+// board compares the leaderboard of all days with the sums of the played matches. All
+// matches of the run count.
 func (k storedState) board(ctx context.Context, players []string) error {
 	return k.agree(ctx, func() (string, error) {
 		var page struct {
@@ -188,8 +189,7 @@ func (k storedState) board(ctx context.Context, players []string) error {
 	})
 }
 
-// sum adds up what a player has from all matches, unless that is not known of
-// one.
+// sum adds up a player's totals of all matches. sure is false if one of them is unknown.
 func (k storedState) sum(player string) (s sums, sure bool) {
 	s.ID = player
 	for _, t := range k.wanted[player] {

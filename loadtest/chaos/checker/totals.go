@@ -7,17 +7,17 @@ import (
 	"laststand/internal/protocol"
 )
 
-// totals are what a player has in a match.
+// totals are what a player has reached in a match.
 type totals struct {
 	player                          string
 	score, saved                    int64
 	correct, answered, asked, lasts int
 	out, unsure                     bool
-	rank                            int // in the end
+	rank                            int // at the end
 }
 
-// count adds a question to the totals, by section 3 of the contract, and gives
-// its points.
+// count adds a question to the totals by section 3 of the contract, and returns its
+// points.
 func (t *totals) count(mode string, e evidence) (points int64) {
 	t.unsure = t.unsure || e.unsure
 	t.asked++
@@ -38,8 +38,8 @@ func (t *totals) count(mode string, e evidence) (points int64) {
 	return points
 }
 
-// standing is how the totals have to be shown; what they do not hold, like
-// ratings, is as it was shown.
+// standing returns the standing that the server must show. Values that the totals do not
+// contain, such as ratings, are copied from shown.
 func (t *totals) standing(shown protocol.OverStanding) protocol.OverStanding {
 	shown.Rank, shown.Player, shown.Score = t.rank, t.player, t.score
 	shown.Correct, shown.Answered, shown.Asked = t.correct, t.answered, t.asked
@@ -47,7 +47,8 @@ func (t *totals) standing(shown protocol.OverStanding) protocol.OverStanding {
 	return shown
 }
 
-// order sorts by who is ahead in a mode; equals are 0.
+// order returns a comparison for a mode: the leading player comes first, and equals
+// compare as 0.
 func order(mode string) func(a, b *totals) int {
 	first := func(a, b *totals) int { return cmp.Compare(b.score, a.score) }
 	if mode == "survival" {
@@ -58,8 +59,8 @@ func order(mode string) func(a, b *totals) int {
 	}
 }
 
-// rank gives every player a rank, from 1; equals share one. Where something is
-// not known of one player, no rank is.
+// rank ranks all players from 1; equals share a rank. If anything about one player is
+// unknown, no player gets a rank.
 func rank(mode string, all map[string]*totals) {
 	var sorted []*totals
 	unsure := false

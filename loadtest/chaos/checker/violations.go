@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// maxViolations is how many untruths are kept; all are counted.
+// maxViolations bounds the violations that are kept; all are counted.
 const maxViolations = 30
 
-// violations are what was found to be false. It is safe for concurrent use; the
-// zero value is ready.
+// violations are the detected violations. It is safe for concurrent use; the zero value
+// is ready.
 type violations struct {
 	mu    sync.Mutex
 	count int
