@@ -11,7 +11,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// CloseCode is the close code that ended a connection, 0 where it ended without.
+// CloseCode returns the close code that ended a connection, 0 if there was none.
 func CloseCode(err error) int {
 	if closeErr, ok := errors.AsType[*websocket.CloseError](err); ok {
 		return closeErr.Code
@@ -19,10 +19,10 @@ func CloseCode(err error) int {
 	return 0
 }
 
-// ReconnectAfter says whether and after what time a client reconnects that lost its
-// connection by err, as the contract has it for each close code. A connection
-// that was replaced is reconnected too: a Roamer has one at a time, so the newer
-// one was its own, and is lost.
+// ReconnectAfter says whether, and after how long, a client reconnects after it lost its
+// connection with err. It follows the contract for each close code. It also reconnects
+// after a replaced connection. A Roamer has only one connection at a time, so it lost
+// the newer one too.
 func ReconnectAfter(err error) (after time.Duration, ok bool) {
 	closeErr, closed := errors.AsType[*websocket.CloseError](err)
 	switch {
@@ -38,7 +38,7 @@ func ReconnectAfter(err error) (after time.Duration, ok bool) {
 	return 0, closeErr.Code < 4000 && closeErr.Code != protocol.CloseTooLarge
 }
 
-// retryAfter reads the reason of a close by an overloaded server.
+// retryAfter reads the delay from the close reason of an overloaded server.
 func retryAfter(reason string) time.Duration {
 	var body struct {
 		RetryAfterMS int64 `json:"retry_after_ms"`
@@ -49,8 +49,7 @@ func retryAfter(reason string) time.Duration {
 	return time.Duration(body.RetryAfterMS) * time.Millisecond
 }
 
-// shortPause is a pause that differs from client to client, so that they do not all
-// come back at once.
+// shortPause returns a random pause, so that clients do not all reconnect at once.
 func shortPause() time.Duration {
 	return 20*time.Millisecond + rand.N(180*time.Millisecond) //nolint:gosec // a pause is no secret
 }

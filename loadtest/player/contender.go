@@ -13,29 +13,29 @@ import (
 )
 
 // Contender is a player who answers every question in the same way. It shares the
-// machine with what it measures: it looks at no more of a frame than it has to, and
-// keeps what it reads into. It is not safe for concurrent use.
+// machine with the server that it measures. So it reads no more of a frame than it must,
+// and reuses its buffers. It is not safe for concurrent use.
 type Contender struct {
-	*Player                          // who has come by a lean Door
-	Value   string                   // the answer to all, as JSON
-	Pause   *atomic.Int64            // nanoseconds within which it answers, at some instant; 0: at once
-	Took    func(Reply)              // is told of each reply to an answer
-	Other   func(frame []byte) error // is told of any other reply, or a refused answer; nil: none may be refused
+	*Player                          // connected by a Dialer with Lean
+	Value   string                   // the answer to every question, as JSON
+	Pause   *atomic.Int64            // nanoseconds; the answer comes at a random instant within them; 0: at once
+	Took    func(Reply)              // is called with each reply to an answer
+	Other   func(frame []byte) error // is called with any other reply, and with a refused answer; nil: a refusal is an error
 
 	frame, data []byte
-	sent        map[int64]time.Time // answers without a reply, by their ids
-	newest      int64               // of these
-	late        bool                // it was refused for a while
+	sent        map[int64]time.Time // when each answer without a reply was sent, by id
+	newest      int64               // id of the newest answer
+	late        bool                // the newest answer was refused for a while
 }
 
-// Reply is one to an answer, and how long it was waited for.
+// Reply is a reply to an answer, and how long it took.
 type Reply struct {
 	Asked time.Time
 	Took  time.Duration
-	First bool // was told to be the first right one
+	First bool // this answer was the first right one
 }
 
-// Play answers until a match is over. How long it may take is set by Within.
+// Play answers until a match is over. SetReadTimeout bounds how long that may take.
 func (c *Contender) Play() error {
 	if c.sent == nil {
 		c.sent = make(map[int64]time.Time)
@@ -43,7 +43,7 @@ func (c *Contender) Play() error {
 	return c.fastConn.each(c.take)
 }
 
-// take takes a frame, and says whether it is the last.
+// take handles a frame, and returns whether it is the last.
 func (c *Contender) take(frame []byte) (over bool, err error) {
 	c.frame = frame
 	switch {
@@ -57,7 +57,7 @@ func (c *Contender) take(frame []byte) (over bool, err error) {
 	return over, err
 }
 
-// answer answers the question that was read.
+// answer answers the current question.
 func (c *Contender) answer() error {
 	match, _, named := bytes.Cut(Behind(c.frame, `"match":"`), []byte(`"`))
 	question, numbered := Number(Behind(c.frame, `"data":{"question":`))
@@ -74,14 +74,14 @@ func (c *Contender) answer() error {
 	return c.send(at)
 }
 
-// send sends the answer, for which the player has waited since an instant.
+// send sends the answer; since is when the player first sent it.
 func (c *Contender) send(since time.Time) error {
 	id, err := c.SendData(protocol.TypeAnswer, c.data)
 	c.sent[id], c.newest = since, id
 	return err
 }
 
-// replied takes a reply.
+// replied handles a reply.
 func (c *Contender) replied() error {
 	came := time.Now()
 	re, ok := Number(Behind(c.frame, `{"re":`))
@@ -112,9 +112,9 @@ func (c *Contender) replied() error {
 	return nil
 }
 
-// again sends an answer that was refused for now once more, when it is asked to. That
-// it may then come too late is in order; it is not told of, nor is one to a question that
-// another has followed on.
+// again repeats an answer after a temporary refusal, when the server allows it. The
+// repeated answer may be too late, which is no error and is not reported. If the next
+// question has come by then, again sends and reports nothing.
 func (c *Contender) again(id int64, since time.Time) (done bool, err error) {
 	code, waited, err := refusal(c.frame)
 	switch {
@@ -129,8 +129,8 @@ func (c *Contender) again(id int64, since time.Time) (done bool, err error) {
 	return c.late && code == protocol.CodeQuestionClosed, nil
 }
 
-// refusal is what an error says; where it is for now only, it has been waited for as
-// long as it says.
+// refusal decodes an error reply. If the refusal is temporary, it waits for the time
+// that the reply states.
 func refusal(frame []byte) (code protocol.Code, waited bool, err error) {
 	var f struct{ Data protocol.Error }
 	if err = json.Unmarshal(frame, &f); err != nil {
@@ -142,16 +142,16 @@ func refusal(frame []byte) (code protocol.Code, waited bool, err error) {
 	return f.Data.Code, waited, nil
 }
 
-// LockedOut says whether a refused answer is one of a buzzer team that has just
-// answered wrong. It may be sent again after RetryAfterMS.
+// LockedOut says whether an answer was refused because the player's buzzer team has just
+// answered wrong. The player may send it again after RetryAfterMS.
 func LockedOut(e protocol.Error) bool {
 	return e.Code == protocol.CodeQuestionNotOpen && e.RetryAfterMS > 0
 }
 
 const leastWait = 20 * time.Millisecond
 
-// Joining has a request to join made once more where a frame, a reply to it, refuses it
-// for now only; it is for Other.
+// Joining calls join again if the frame is a temporary refusal of a request to join. It
+// is meant for Contender.Other.
 func Joining(frame []byte, join func() error) error {
 	if !bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
 		return nil
@@ -166,13 +166,13 @@ func Joining(frame []byte, join func() error) error {
 	return join()
 }
 
-// Behind is what follows on a text in a frame, empty where the text is not there.
+// Behind returns the part of a frame that follows a text, empty if the text is missing.
 func Behind(frame []byte, text string) []byte {
 	_, rest, _ := bytes.Cut(frame, []byte(text))
 	return rest
 }
 
-// Number is the one that a text begins with.
+// Number parses the number at the start of a text.
 func Number(text []byte) (n int64, ok bool) {
 	for _, c := range text {
 		if c < '0' || c > '9' {

@@ -12,8 +12,8 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// A contender answers each question once, holds each reply against its own answer,
-// and ends with the match; a refusal is a fault where nobody expects one.
+// A contender answers each question once, compares each reply with its own answer, and
+// ends with the match. A refusal is an error unless the test expects one.
 func TestContender(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -45,8 +45,8 @@ func TestContender(t *testing.T) {
 	}
 }
 
-// An answer that is refused for a while is sent again; that it comes too late then is
-// in order, and one that is taken was waited for all the while.
+// A contender sends an answer again after a temporary refusal. The second one may then
+// be too late. If it is accepted, its latency includes the whole wait.
 func TestContenderIsPatient(t *testing.T) {
 	t.Parallel()
 	for reply, replies := range map[string]int{
@@ -68,8 +68,8 @@ func TestContenderIsPatient(t *testing.T) {
 	}
 }
 
-// One that is refused after the next question was answered is not sent again: what is
-// sent would be the answer to that.
+// After the next question was answered, a contender does not send a refused answer
+// again. It would send the answer to the wrong question.
 func TestContenderHasGoneOn(t *testing.T) {
 	t.Parallel()
 	var took []Reply
@@ -83,7 +83,7 @@ func TestContenderHasGoneOn(t *testing.T) {
 	}
 }
 
-// Who may not join for now does so later; any other refusal is a fault.
+// A contender joins again after a temporary refusal; any other refusal is an error.
 func TestJoining(t *testing.T) {
 	t.Parallel()
 	for frame, want := range map[string]struct{ joins, fails bool }{
@@ -100,9 +100,9 @@ func TestJoining(t *testing.T) {
 	}
 }
 
-// matched is a player who is asked question 7, or the one that a reply asks, and whose
-// match is over after the replies to what has to be the answer, each time. A reply may be
-// several frames, in lines.
+// matched is a player who is asked question 7, or the question in a reply. The server
+// checks each answer and sends the next reply. After the last reply the match is over. A
+// reply may be several frames, one a line.
 func matched(t *testing.T, replies ...string) *Player {
 	t.Helper()
 	ended := make(chan struct{})
@@ -132,7 +132,7 @@ func matched(t *testing.T, replies ...string) *Player {
 			}
 		}
 		say(`{"type":"match.over","match":"m_1","seq":3,"data":{}}`)
-		if _, more, err := conn.ReadMessage(); err == nil { // until it has gone
+		if _, more, err := conn.ReadMessage(); err == nil { // until the client disconnects
 			t.Errorf("it sends %s", more)
 		}
 	}))

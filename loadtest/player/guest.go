@@ -20,8 +20,8 @@ type Guest struct {
 	Token    string `json:"token"`
 }
 
-// NewGuest makes a new guest at a server such as http://127.0.0.1:8080; an
-// empty nickname lets the server choose one.
+// NewGuest makes a new guest at a server such as http://127.0.0.1:8080. If the nickname
+// is empty, the server chooses one.
 func NewGuest(ctx context.Context, server, game, nickname string) (g Guest, err error) {
 	body := map[string]string{"device": rand.Text() + rand.Text()[:6]}
 	if nickname != "" {
@@ -31,13 +31,13 @@ func NewGuest(ctx context.Context, server, game, nickname string) (g Guest, err 
 	return g, err
 }
 
-// NewArena makes an arena, whose host is whoever the token names.
+// NewArena makes an arena; its host is the owner of the token.
 func NewArena(ctx context.Context, server, game, token string, a protocol.NewArena) (made protocol.ArenaMade, err error) {
 	err = post(ctx, server+"/v1/games/"+game+"/arenas", token, a, &made)
 	return made, err
 }
 
-// post has a server make something, which it answers with.
+// post makes a POST request and decodes the answer into made.
 func post(ctx context.Context, url, token string, body, made any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -54,7 +54,7 @@ func post(ctx context.Context, url, token string, body, made any) error {
 	return do(r, http.StatusCreated, made)
 }
 
-// Get reads what a server answers with 200 into v.
+// Get decodes a server's answer with status 200 into v.
 func Get(ctx context.Context, url string, v any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -63,7 +63,7 @@ func Get(ctx context.Context, url string, v any) error {
 	return do(r, http.StatusOK, v)
 }
 
-// Refused is an answer of another status than the one that was to come.
+// Refused is an answer with an unexpected status.
 type Refused struct {
 	Status int
 	Body   string
@@ -74,8 +74,8 @@ func (r *Refused) Error() string { return fmt.Sprintf("status %d: %s", r.Status,
 
 func do(r *http.Request, status int, v any) error { return Do(http.DefaultClient, r, status, v) }
 
-// Do makes a request that has to be answered with a status and JSON, which is
-// read into v; another status is a *Refused.
+// Do makes a request and decodes its JSON answer into v. A status other than the given
+// one is a *Refused.
 func Do(client *http.Client, r *http.Request, status int, v any) (err error) {
 	answer, err := client.Do(r)
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 )
 
 // fastConn is the connection of a contender. The library's client connects, says hello
-// and joins over it; while a match is played frames are read and written by hand
-// (RFC 6455, 5): the library asks the socket twice for all that comes, which takes
-// more than the rest of a client. It is not safe for concurrent use.
+// and joins over it. During a match fastConn itself reads and writes frames (RFC 6455,
+// section 5). The library reads the socket twice for each batch of frames, which costs
+// more than the rest of a client. fastConn is not safe for concurrent use.
 type fastConn struct {
 	net.Conn
-	in       []byte    // what is read into
-	from, to int       // what is there of it
-	until    time.Time // what reading is bounded by; zero: nothing
+	in       []byte    // the read buffer
+	from, to int       // the unread part of it
+	until    time.Time // the read deadline; zero: none
 }
 
 const (
-	mostFrame  = 1 << 20 // of a server
+	mostFrame  = 1 << 20 // of a server's frame
 	finalBit   = 0x80
 	maskBit    = 0x80
 	textFrame  = 1
@@ -36,8 +36,8 @@ const (
 
 func newFastConn(c net.Conn) *fastConn { return &fastConn{Conn: c, in: make([]byte, readBuffer)} }
 
-// Read implements net.Conn for the library: a byte at a time, so that it holds
-// nothing of the frames behind the one that it reads.
+// Read implements net.Conn for the library. It returns one byte at a time, so that the
+// library buffers nothing behind the frame that it reads.
 func (l *fastConn) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -53,25 +53,25 @@ func (l *fastConn) Read(b []byte) (int, error) {
 	return 1, nil
 }
 
-// lookAgain is after what time without a word a line looks for its end.
+// lookAgain is how long a fastConn waits without a frame before it checks for the end.
 const lookAgain = time.Second
 
-// SetReadDeadline bounds all reading, by the library and by each.
+// SetReadDeadline bounds all reads, by the library and by each.
 func (l *fastConn) SetReadDeadline(at time.Time) error {
 	l.until = at
 	return l.Conn.SetReadDeadline(at)
 }
 
-// each hands over the text of every frame that comes, until one is the last. It
-// waits for more once a read has left room: a socket that comes to have something
-// then says so. That it ends is said only once, and with what came before where the
-// two come together, so each looks again now and then.
+// each passes the text of every frame to take, until take returns last. After a read
+// that leaves room in the buffer it waits, because the socket reports new data. The
+// system reports the end only once. If data came before it, both arrive as one event. So
+// each also checks now and then.
 func (l *fastConn) each(take func(text []byte) (last bool, err error)) error {
 	raw, err := l.Conn.(syscall.Conn).SyscallConn()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = l.Conn.SetReadDeadline(l.until) }() // where it is closed nobody reads
+	defer func() { _ = l.Conn.SetReadDeadline(l.until) }() // if this fails, the connection is closed
 	for {
 		if err = l.Conn.SetReadDeadline(l.next()); err != nil {
 			return err
@@ -88,7 +88,7 @@ func (l *fastConn) each(take func(text []byte) (last bool, err error)) error {
 	}
 }
 
-// next is when each looks again, or its time is over.
+// next returns when each must check again, or when its deadline passes.
 func (l *fastConn) next() time.Time {
 	next := time.Now().Add(lookAgain)
 	if !l.until.IsZero() && l.until.Before(next) {
@@ -99,7 +99,7 @@ func (l *fastConn) next() time.Time {
 
 func (l *fastConn) late() bool { return !l.until.IsZero() && !time.Now().Before(l.until) }
 
-// drain deals with all that a socket has.
+// drain handles everything that the socket has.
 func (l *fastConn) drain(fd int, take func([]byte) (bool, error)) (done bool, err error) {
 	for {
 		if done, err = l.deal(take); done || err != nil {
@@ -121,7 +121,7 @@ func (l *fastConn) drain(fd int, take func([]byte) (bool, error)) (done bool, er
 	}
 }
 
-// room is what can be read into: behind what is there.
+// room returns the free part of the buffer, behind the unread bytes.
 func (l *fastConn) room() []byte {
 	l.to = copy(l.in, l.in[l.from:l.to])
 	l.from = 0
@@ -131,7 +131,7 @@ func (l *fastConn) room() []byte {
 	return l.in[l.to:]
 }
 
-// deal deals with all frames that are there whole.
+// deal handles all complete frames in the buffer.
 func (l *fastConn) deal(take func([]byte) (bool, error)) (done bool, err error) {
 	for !done && err == nil {
 		first, payload, whole := l.frame()
@@ -152,8 +152,8 @@ func (l *fastConn) deal(take func([]byte) (bool, error)) (done bool, err error) 
 	return done, err
 }
 
-// frame takes out the next frame where it is whole. One that is masked or too large
-// fails where it is dealt with, as none of a server.
+// frame removes the next frame from the buffer if it is complete. A masked or too large
+// frame is not from a server; deal rejects it.
 func (l *fastConn) frame() (first byte, payload []byte, whole bool) {
 	b := l.in[l.from:l.to]
 	if len(b) < 2 {
@@ -189,7 +189,7 @@ func (l *fastConn) frame() (first byte, payload []byte, whole bool) {
 	return b[0], b[header:end], true
 }
 
-// write writes a frame, masked, in one write.
+// write sends a masked frame in a single write.
 func (l *fastConn) write(kind byte, payload []byte) error {
 	var frame [256]byte
 	b := append(frame[:0], finalBit|kind)

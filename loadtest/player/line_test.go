@@ -18,14 +18,15 @@ import (
 	"laststand/internal/protocol"
 )
 
-// lengths are those at which a frame's header changes, and what no buffer holds.
+// lengths are payload lengths at which the frame header changes, and lengths that no
+// buffer holds.
 var lengths = []int{2, 125, 126, 127, 4095, 4096, 65535, 65536, 300_000}
 
 func textOf(length int) string {
 	return `"` + strings.Repeat("é", length/2-1) + strings.Repeat("x", length%2) + `"`
 }
 
-// served is a server by the library: it says hello, then serves a line.
+// served starts a server that uses the library. It says hello and then calls serve.
 func served(t *testing.T, serve func(*websocket.Conn) error) *Player {
 	t.Helper()
 	failed := make(chan error, 1)
@@ -57,8 +58,8 @@ func served(t *testing.T, serve func(*websocket.Conn) error) *Player {
 	return p
 }
 
-// A line reads what the library says, in whatever lengths and pieces, and answers
-// its pings; the first frames come right behind the welcome.
+// A fastConn reads every frame that the library writes, of any length and in any pieces.
+// It also answers pings. The first frames come right behind the welcome.
 func TestLineReads(t *testing.T) {
 	t.Parallel()
 	var ponged string
@@ -75,7 +76,7 @@ func TestLineReads(t *testing.T) {
 			}
 		}
 		raw := append([]byte{finalBit | textFrame, 4}, "last"...)
-		for i := range raw { // a byte at a time
+		for i := range raw { // one byte at a time
 			if _, err := conn.NetConn().Write(raw[i : i+1]); err != nil {
 				return err
 			}
@@ -105,7 +106,7 @@ func TestLineReads(t *testing.T) {
 	}
 }
 
-// What a line says is read by the library, whatever its length.
+// The library reads every frame that a fastConn writes, of any length.
 func TestLineSays(t *testing.T) {
 	t.Parallel()
 	p := served(t, func(conn *websocket.Conn) error {
@@ -126,8 +127,8 @@ func TestLineSays(t *testing.T) {
 	}
 }
 
-// A line ends with an error where the server closes it or says what no server says,
-// where it is cut, and where nothing comes within its time.
+// A fastConn returns an error if the server closes it or sends an invalid frame. It also
+// does so if the connection is cut, and if no frame comes in time.
 func TestLineEnds(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{
@@ -157,20 +158,20 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// A line that was cut before anybody read what it has said last ends too: the
-// system tells of both at once, and once only.
+// A fastConn also ends if the connection was cut before it read the last frames. The
+// system reports the data and the end together, and only once.
 func TestConnReportsAnEarlierClose(t *testing.T) {
 	t.Parallel()
 	connected, ended := make(chan struct{}), make(chan struct{})
 	p := served(t, func(conn *websocket.Conn) error {
 		defer close(ended)
-		<-connected // what comes with the welcome is read with it
+		<-connected // frames that come with the welcome are read with it
 		_, err := conn.NetConn().Write([]byte("\x81\x05ab"))
 		return errors.Join(err, conn.Close())
 	})
 	close(connected)
 	<-ended
-	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.fastConn.RemoteAddr().String()) // once it has heard of this it has heard of that
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.fastConn.RemoteAddr().String()) // now the system has processed the close
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// link is a connection whose frames are read as they come.
+// link is a connection with a goroutine that reads its frames.
 type link struct {
 	*Player
 	frames chan Frame // closed when the connection has ended
-	err    error      // why it has; valid once frames is closed
+	err    error      // why the connection ended; valid once frames is closed
 	done   chan struct{}
 	reader sync.WaitGroup
 }
@@ -36,7 +36,7 @@ func (l *link) read() {
 	}
 }
 
-// end closes the connection without a word and waits for its reader.
+// end closes the connection without a close frame, and waits for its reader.
 func (l *link) end() {
 	close(l.done)
 	_ = l.Close()

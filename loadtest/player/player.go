@@ -19,7 +19,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Frame is a reply (Re set) or a push of the server, and when it came.
+// Frame is a reply (Re is set) or a push of the server, and the time when it came.
 type Frame struct {
 	Re    *int64          `json:"re"`
 	Type  string          `json:"type"`
@@ -35,17 +35,17 @@ type Frame struct {
 type Player struct {
 	Guest
 	Welcome  protocol.Welcome
-	Lead     int64 // ms: cluster time is at most so far ahead of this machine's clock
+	Lead     int64 // ms: cluster time is at most this far ahead of this machine's clock
 	conn     *websocket.Conn
 	lastID   int64     // id of the last request
 	frameBuf []byte    // frame of the last SendData
-	fastConn *fastConn // nil: it is read and written by the library
+	fastConn *fastConn // nil: the library reads and writes the connection
 }
 
-// readBuffer takes the few frames that follow on a question's end.
+// readBuffer holds the few frames that follow the end of a question.
 const readBuffer = 4096
 
-// helloWithin bounds the wait for a welcome where the context does not.
+// helloWithin bounds the wait for a welcome if the context has no deadline.
 const helloWithin = 10 * time.Second
 
 // Connect connects a guest and says hello; resume may be nil.
@@ -53,16 +53,16 @@ func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resum
 	return Dialer{}.Connect(ctx, server, g, resume)
 }
 
-// ConnectBy is Connect from an address of the dialer's.
+// ConnectBy does the same as Connect, but connects from the dialer's address.
 func ConnectBy(ctx context.Context, from *net.Dialer, server string, g Guest, resume *protocol.Resume) (*Player, error) {
 	return Dialer{From: from}.Connect(ctx, server, g, resume)
 }
 
-// Dialer is how a player connects; the zero value does.
+// Dialer configures how a player connects; the zero value is valid.
 type Dialer struct {
 	From   *net.Dialer // nil: any address
-	Buffer int         // bytes to read into; 0: as many as a question's end takes
-	Lean   bool        // what a Contender needs
+	Buffer int         // size of the read buffer in bytes; 0: enough for the end of a question
+	Lean   bool        // for a Contender
 }
 
 // Connect connects a guest and says hello; resume may be nil.
@@ -98,7 +98,7 @@ func (d Dialer) Connect(ctx context.Context, server string, g Guest, resume *pro
 	return p, err
 }
 
-// dial is how a player's connection comes about.
+// dial returns the function that opens a player's connection.
 func (d Dialer) dial(p *Player) func(ctx context.Context, network, address string) (net.Conn, error) {
 	from := cmp.Or(d.From, new(net.Dialer))
 	if !d.Lean {
@@ -128,8 +128,8 @@ func (p *Player) Send(kind string, data any) (int64, error) {
 	return p.lastID, p.SendRaw(frame)
 }
 
-// SendData is Send of data that is JSON already, for who is lean; it keeps nothing
-// of it.
+// SendData is Send for data that is already JSON. It requires a Dialer with Lean, and
+// keeps no reference to data.
 func (p *Player) SendData(kind string, data []byte) (int64, error) {
 	p.lastID++
 	p.frameBuf = append(strconv.AppendInt(append(p.frameBuf[:0], `{"id":`...), p.lastID, 10), `,"type":"`...)
@@ -138,7 +138,7 @@ func (p *Player) SendData(kind string, data []byte) (int64, error) {
 	return p.lastID, p.fastConn.write(textFrame, p.frameBuf)
 }
 
-// SendRaw sends a text frame as it is.
+// SendRaw sends a text frame unchanged.
 func (p *Player) SendRaw(frame []byte) error {
 	return p.conn.WriteMessage(websocket.TextMessage, frame)
 }
@@ -153,7 +153,7 @@ func (p *Player) Read(within time.Duration) (Frame, error) {
 	return f, json.Unmarshal(raw, &f)
 }
 
-// ReadRaw waits for the next frame and leaves it as it is.
+// ReadRaw waits for the next frame and returns it undecoded.
 func (p *Player) ReadRaw(within time.Duration) ([]byte, error) {
 	if err := p.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
 		return nil, err
@@ -165,15 +165,16 @@ func (p *Player) ReadRaw(within time.Duration) ([]byte, error) {
 	return raw, nil
 }
 
-// SetReadTimeout bounds all that a Contender reads from now on.
+// SetReadTimeout bounds all later reads of a Contender.
 func (p *Player) SetReadTimeout(d time.Duration) error {
 	return p.conn.SetReadDeadline(time.Now().Add(d))
 }
 
-// Close ends the connection without a word, as a lost network does.
+// Close ends the connection without a close frame, as a lost network does.
 func (p *Player) Close() error { return p.conn.Close() }
 
-// RandomAnswer is an answer to a question of any kind: well-formed, right by chance.
+// RandomAnswer returns a well-formed answer to a question of any kind. It is right only
+// by chance.
 func RandomAnswer(q protocol.Question) protocol.Given {
 	zero := 0
 	switch q.Kind {

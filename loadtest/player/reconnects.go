@@ -1,14 +1,14 @@
 package player
 
-// Reconnects counts what a Roamer went through.
+// Reconnects counts the reconnects of a Roamer.
 type Reconnects struct {
 	Connections int
 	Lost        int   // connections that ended by themselves
-	Silent      int   // connections that were given up for silence
-	Replaced    int   // connections closed because another of the player's was newer
+	Silent      int   // connections that the player closed because of silence
+	Replaced    int   // connections that the server closed because the player had a newer one
 	Left        int   // connections to a server that was draining
-	Resumed     int   // times that a match was resumed
-	Filled      int64 // pushes that were missed by then, and came
+	Resumed     int   // how often a match was resumed
+	Filled      int64 // missed pushes that came after the resume
 	Again       int   // requests that were sent again
 }
 

@@ -13,7 +13,7 @@ import (
 // helloID is the id of the request that Connect makes.
 const helloID = 1
 
-// connect makes sure that there is a connection.
+// connect connects if there is no connection.
 func (r *Roamer) connect(ctx context.Context) error {
 	giveUp := time.Now().Add(r.GiveUp)
 	for r.link == nil {
@@ -48,7 +48,7 @@ func (r *Roamer) dial(ctx context.Context) (*Player, error) {
 	return p, err
 }
 
-// resumed is what a hello asks to resume; nil for nothing.
+// resumed returns the match that a hello asks to resume; nil for none.
 func (r *Roamer) resumed() *protocol.Resume {
 	if r.seq == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (r *Roamer) resumed() *protocol.Resume {
 	return &protocol.Resume{Match: r.match, Seq: r.seq}
 }
 
-// lost follows on the end of a connection.
+// lost handles the end of a connection.
 func (r *Roamer) lost(ctx context.Context) error {
 	err := r.link.err
 	r.Reconnects.Lost++
@@ -64,8 +64,8 @@ func (r *Roamer) lost(ctx context.Context) error {
 	return r.pause(ctx, err)
 }
 
-// pause waits as the loss of a connection asks for; an error says that none
-// is to follow.
+// pause waits as long as the contract requires after the loss of a connection. It
+// returns an error if the client must not reconnect.
 func (r *Roamer) pause(ctx context.Context, lost error) error {
 	if CloseCode(lost) == protocol.CloseReplaced {
 		r.Reconnects.Replaced++
@@ -82,8 +82,8 @@ func (r *Roamer) pause(ctx context.Context, lost error) error {
 	}
 }
 
-// enter goes on over a new connection: with the match that was resumed, or the
-// one that the player turns out to be in, and with all that was not answered.
+// enter continues over a new connection. It continues the resumed match, or the match
+// that the welcome names. It sends all unanswered requests again.
 func (r *Roamer) enter(w protocol.Welcome) {
 	r.Reconnects.Connections++
 	r.noteEvent("connected to %s after %d of %q, playing %+v", r.server, r.seq, r.match, w.Playing)
@@ -106,19 +106,19 @@ func (r *Roamer) enter(w protocol.Welcome) {
 		}
 		r.send(q)
 	}
-	data, _ := json.Marshal(w) // it was read from JSON
+	data, _ := json.Marshal(w) // it came from JSON
 	r.ready = append(r.ready, Received{Frame: Frame{Type: protocol.TypeWelcome, Data: data, Came: r.came}, At: w.ServerAt})
 }
 
-// sync asks for a match from its first number on.
+// sync requests a match from its first number on.
 func (r *Roamer) sync(match string) {
 	r.match = match
 	r.Ask(protocol.TypeMatchSync, protocol.Resume{Match: match})
 	r.syncing = r.asked[len(r.asked)-1].id
 }
 
-// send writes a request. Where that fails the connection is about to end, and
-// the next one sends it again.
+// send writes a request. If that fails, the connection is about to end, and the next one
+// sends the request again.
 func (r *Roamer) send(q *Request) {
 	if r.link == nil {
 		return
@@ -131,7 +131,7 @@ func (r *Roamer) send(q *Request) {
 	q.Sent++
 }
 
-// reply takes a reply to the request that it answers.
+// reply matches a reply with its request.
 func (r *Roamer) reply(h Received) error {
 	i := slices.IndexFunc(r.asked, func(q *Request) bool { return q.id == *h.Re })
 	if i < 0 {
@@ -154,7 +154,7 @@ func (r *Roamer) reply(h Received) error {
 	return nil
 }
 
-// joined asks for the beginning of a match that an arena has begun already.
+// joined requests the beginning of a match that its arena has already started.
 func (r *Roamer) joined(h Received) error {
 	var a protocol.ArenaJoined
 	if err := json.Unmarshal(h.Data, &a); err != nil {
@@ -166,8 +166,8 @@ func (r *Roamer) joined(h Received) error {
 	return nil
 }
 
-// synced takes the answer to a resume or a match.sync. One that a server could
-// not give is asked for at another.
+// synced handles the reply to a resume or a match.sync. If the server could not give the
+// state, the Roamer asks another server.
 func (r *Roamer) synced(h Received) error {
 	if h.Type == protocol.TypeError {
 		var e protocol.Error

@@ -12,50 +12,49 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Roamer is a player who goes on whatever becomes of a server: it notices a
-// connection that breaks or falls silent, connects to another server, resumes
-// its match after the last number that it has seen, and sends again what was
-// not answered. The fields that are set are set before the first call. It is
-// not safe for concurrent use.
+// Roamer is a player who continues when a server fails. It detects a connection that
+// breaks or falls silent, and connects to another server. It resumes its match after the
+// last number that it has seen, and repeats unanswered requests. Callers set the
+// exported fields before the first call. A Roamer is not safe for concurrent use.
 type Roamer struct {
 	Guest
-	Servers      func(last string) string // draws a server for the next connection
-	ReplyTimeout time.Duration            // for a reply; as much silence is asked about by a ping
-	GiveUp       time.Duration            // without any connection until Next fails
+	Servers      func(last string) string // returns the server for the next connection
+	ReplyTimeout time.Duration            // for a reply; a Roamer pings after the same time of silence
+	GiveUp       time.Duration            // time without a connection after which Next fails
 	Reconnects   Reconnects
 
-	Dialer Dialer                              // by which it connects
-	Tried  func(took time.Duration, err error) // is told of each try to connect; nil: nobody
-	Clock  func(lead int64)                    // is told the Lead of each connection; nil: nobody
+	Dialer Dialer                              // opens the connections
+	Tried  func(took time.Duration, err error) // is called after each attempt to connect; nil: no call
+	Clock  func(lead int64)                    // is called with the Lead of each connection; nil: no call
 
 	link    *link
 	server  string    // of the newest connection
-	since   time.Time // its welcome
-	came    time.Time // the last frame
+	since   time.Time // when it was welcomed
+	came    time.Time // when the last frame came
 	asked   []*Request
-	ready   []Received // heard and not yet given
+	ready   []Received // received and not yet returned
 	leaveAt time.Time
 
-	recentEvents []string // what happened last, for errors
+	recentEvents []string // the last events, for errors
 
-	match   string // that is played, "" for none
+	match   string // that the player is in, "" for none
 	seq     int64  // its last number, 0 before the first
-	syncing int64  // the request whose reply match.state is still to come, 0 for none
+	syncing int64  // id of the request whose reply match.state is missing, 0 for none
 }
 
-// Request is what a Roamer has asked for.
+// Request is a request of a Roamer.
 type Request struct {
 	Kind string
 	Data any
-	Sent int // how often
+	Sent int // how often it was sent
 
 	id int64
 	at time.Time
 }
 
-// Received is a frame, what it answers if it is a reply, and cluster time when it
-// came, at the latest (epoch ms). It came From a server by a connection that has
-// been there Since its welcome.
+// Received is a frame, and the request that it answers if it is a reply. At is cluster
+// time when it came, at the latest (epoch ms). From is the server, and Since is when the
+// server welcomed the connection.
 type Received struct {
 	Frame
 	To    *Request
@@ -64,23 +63,23 @@ type Received struct {
 	Since time.Time
 }
 
-// ErrContract is wrapped by the errors of Next that say that a server broke the
-// contract, and not that none could be reached.
+// ErrContract is wrapped by the errors of Next that mean that a server broke the
+// contract. Other errors mean that no server could be reached.
 var ErrContract = errors.New("against the contract")
 
-// Ask sends a request; its reply comes out of Next.
+// Ask sends a request. Next returns its reply.
 func (r *Roamer) Ask(kind string, data any) {
 	q := &Request{Kind: kind, Data: data}
 	r.asked = append(r.asked, q)
 	r.send(q)
 }
 
-// IsWaiting says whether a request of one of the kinds is not answered yet.
+// IsWaiting says whether a request of one of the kinds has no reply yet.
 func (r *Roamer) IsWaiting(kinds ...string) bool {
 	return slices.ContainsFunc(r.asked, func(q *Request) bool { return slices.Contains(kinds, q.Kind) })
 }
 
-// Move gives the connection up; the next one is to a server drawn anew.
+// Move closes the connection. The next one may be to another server.
 func (r *Roamer) Move() {
 	if r.link != nil {
 		r.link.end()
@@ -88,13 +87,13 @@ func (r *Roamer) Move() {
 	}
 }
 
-// Close gives the connection up for good.
+// Close closes the connection for good.
 func (r *Roamer) Close() { r.Move() }
 
-// Next waits for the next frame, and gives none at the instant until. The
-// welcome of every new connection comes out too, pongs do not. Numbered pushes
-// come once each and in order, whatever the connections: one that does not is
-// an error that wraps ErrFalse.
+// Next waits for the next frame, and returns an empty one at the instant until. It also
+// returns the welcome of every new connection, but no pongs. Numbered pushes come once
+// each and in order, over any number of connections. A push out of order is an error
+// that wraps ErrContract.
 func (r *Roamer) Next(ctx context.Context, until time.Time) (Received, error) {
 	for {
 		if err := r.connect(ctx); err != nil {
@@ -118,7 +117,7 @@ func (r *Roamer) Next(ctx context.Context, until time.Time) (Received, error) {
 	}
 }
 
-// readFrame waits for a frame, for the instant, or for a while.
+// readFrame waits for a frame until the given instant, or for a short time.
 func (r *Roamer) readFrame(ctx context.Context, until time.Time) error {
 	wait := time.NewTimer(min(time.Until(until), r.ReplyTimeout/4))
 	defer wait.Stop()
@@ -136,8 +135,8 @@ func (r *Roamer) readFrame(ctx context.Context, until time.Time) error {
 	}
 }
 
-// checkSilence asks about silence, and gives up a connection that does not answer or
-// whose server is leaving; it says whether it did so.
+// checkSilence sends a ping after a time of silence. It closes a connection that does
+// not answer, or whose server is leaving, and returns whether it did so.
 func (r *Roamer) checkSilence(now time.Time) bool {
 	switch {
 	case !r.leaveAt.IsZero() && now.After(r.leaveAt):
@@ -154,7 +153,7 @@ func (r *Roamer) checkSilence(now time.Time) bool {
 	return true
 }
 
-// sortFrame sorts a frame: to be given out, or for the Roamer itself.
+// sortFrame queues a frame for Next, or handles it in the Roamer.
 func (r *Roamer) sortFrame(f Frame) error {
 	h := Received{Frame: f, At: f.Came.UnixMilli() + r.link.Lead, From: r.server, Since: r.since}
 	r.noteEvent("%s %d", f.Type, f.Seq)
@@ -174,7 +173,7 @@ func (r *Roamer) sortFrame(f Frame) error {
 	return nil
 }
 
-// noteEvent keeps what happens on the trail, which is short.
+// noteEvent adds an event to recentEvents, which holds only the last few.
 func (r *Roamer) noteEvent(format string, args ...any) {
 	if len(r.recentEvents) == maxRecentEvents {
 		r.recentEvents = r.recentEvents[1:]
@@ -184,13 +183,13 @@ func (r *Roamer) noteEvent(format string, args ...any) {
 
 const maxRecentEvents = 20
 
-// violation is an error that wraps ErrFalse and ends with the trail.
+// violation returns an error that wraps ErrContract and ends with the recent events.
 func (r *Roamer) violation(format string, args ...any) error {
 	return fmt.Errorf("%w: %s (before: %s)", ErrContract, fmt.Sprintf(format, args...), strings.Join(r.recentEvents, ", "))
 }
 
-// takePush takes a push of a match. While its state is to come, live ones are
-// left out: they come again after it.
+// takePush handles a push of a match. While the Roamer waits for the state, it drops
+// live pushes: the server sends them again after the state.
 func (r *Roamer) takePush(h Received) error {
 	if r.syncing != 0 && h.Match == r.match {
 		return nil

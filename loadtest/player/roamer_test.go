@@ -12,7 +12,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// After each end of a connection the client does what the contract says.
+// The client follows the contract after each end of a connection.
 func TestReconnectAfter(t *testing.T) {
 	t.Parallel()
 	const soonest, soon = 0, 200 * time.Millisecond
@@ -43,8 +43,7 @@ func TestReconnectAfter(t *testing.T) {
 	}
 }
 
-// Numbered pushes come once and in order, and those before a resumed state are
-// left out.
+// Numbered pushes come once and in order. Pushes before a resumed state are dropped.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	hear := func(r *Roamer, match string, seq int64) error {

@@ -10,20 +10,20 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Solutions is what players have learnt from closed questions, so that many
-// answers are right. It is safe for concurrent use; the zero value is ready.
+// Solutions are the right answers that players have learnt from closed questions, so
+// that many answers are right. It is safe for concurrent use; the zero value is ready.
 type Solutions struct {
 	mu     sync.Mutex
 	byText map[string]solution // by the question's text
 }
 
-// solution is what is right, whatever the order of the choices.
+// solution is a right answer; it does not depend on the order of the choices.
 type solution struct {
 	texts []string
 	value json.RawMessage
 }
 
-// Revealed is the `answer` of a closed question, of whatever kind.
+// Revealed is the `answer` of a closed question of any kind.
 type Revealed struct {
 	Choice    *int            `json:"choice"`
 	Choices   []int           `json:"choices"`
@@ -32,14 +32,14 @@ type Revealed struct {
 	Accepted  []string        `json:"accepted"`
 }
 
-// Reveal reads it.
+// Reveal decodes an answer.
 func Reveal(answer any) (r Revealed) {
-	raw, _ := json.Marshal(answer) // it was read from JSON
-	_ = json.Unmarshal(raw, &r)    // what is missing is judged as wrong
+	raw, _ := json.Marshal(answer) // it came from JSON
+	_ = json.Unmarshal(raw, &r)    // a missing field counts as wrong
 	return r
 }
 
-// indexes are the choices that an answer names.
+// indexes returns the choices that an answer names.
 func (r Revealed) indexes() []int {
 	if r.Choice != nil {
 		return []int{*r.Choice}
@@ -47,7 +47,7 @@ func (r Revealed) indexes() []int {
 	return r.Choices
 }
 
-// Learn takes a question and how it was closed.
+// Learn records a question and its close.
 func (b *Solutions) Learn(q protocol.Question, c protocol.QuestionClosed) {
 	if q.Question != c.Question {
 		return
@@ -67,7 +67,7 @@ func (b *Solutions) Learn(q protocol.Question, c protocol.QuestionClosed) {
 	b.byText[q.Text] = s
 }
 
-// Answer is right three times out of four, where the question is known.
+// Answer is right three times out of four if the question is known.
 func (b *Solutions) Answer(dice *rand.Rand, q protocol.Question) protocol.Given {
 	b.mu.Lock()
 	s, known := b.byText[q.Text]
@@ -90,7 +90,7 @@ func (b *Solutions) Answer(dice *rand.Rand, q protocol.Question) protocol.Given 
 	return protocol.Given{Value: s.value}
 }
 
-// IsCorrect says whether an answer is right, for those that a Book gives.
+// IsCorrect says whether an answer that Answer returned is right.
 func (r Revealed) IsCorrect(given json.RawMessage) bool {
 	var g protocol.Given
 	if json.Unmarshal(given, &g) != nil {
