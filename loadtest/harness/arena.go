@@ -10,7 +10,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// MakeArena makes an arena and connects its host, who has joined it.
+// MakeArena makes an arena, connects its host and joins the arena as the host.
 func MakeArena(ctx context.Context, url string, a protocol.NewArena) (host *player.Player, made protocol.ArenaMade, err error) {
 	id := "host_" + rand.Text()
 	token, err := Token("host", id)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Bank is a bank of as many questions, which the text `right` answers.
+// Bank returns a bank with the given number of questions. The text `right` answers each
+// of them.
 func Bank(questions int) []byte {
 	all := make([]map[string]any, questions)
 	for i := range all {

@@ -9,17 +9,16 @@ import (
 	"syscall"
 )
 
-// Child is this program once more, in a process of its own. What is written goes to
-// its standard input, with which it is to end; what it fails by goes to ours.
+// Child is a second process of this program. Writes go to its standard input, and it
+// must end when that input ends. Its standard error is ours.
 type Child struct {
 	io.WriteCloser
 	out io.Reader
 	cmd *exec.Cmd
 }
 
-// StartChild starts this program again with some arguments. It is in a process
-// group of its own, since an interrupt is for the parent, and is killed when ctx
-// ends.
+// StartChild starts this program again with some arguments. The child has its own
+// process group, because an interrupt is for the parent. It is killed when ctx ends.
 func StartChild(ctx context.Context, arguments ...string) (*Child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,16 +38,16 @@ func StartChild(ctx context.Context, arguments ...string) (*Child, error) {
 	return &Child{WriteCloser: in, out: out, cmd: cmd}, cmd.Start()
 }
 
-// Output is what the child says.
+// Output returns the child's standard output.
 func (c *Child) Output() io.Reader { return c.out }
 
-// ID is the id of its process.
+// ID returns the id of its process.
 func (c *Child) ID() int { return c.cmd.Process.Pid }
 
-// Kill ends it at once.
+// Kill kills the child at once.
 func (c *Child) Kill() error { return c.cmd.Process.Kill() }
 
-// End ends its input, if that was not done, and waits for it.
+// End closes the child's input, if it is still open, and waits for the child.
 func (c *Child) End() error {
 	err := c.Close()
 	if errors.Is(err, os.ErrClosed) {

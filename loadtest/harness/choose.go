@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Choose gives those of all that are wanted by name, in the order of all; all
-// where nothing is said. A name that is none of theirs is an error.
+// Choose returns the elements of all whose names are wanted, in the order of all. If
+// wanted is empty, it returns all of them. An unknown name is an error.
 func Choose[T any](all []T, name func(T) string, wanted, separator string) ([]T, error) {
 	if wanted == "" {
 		return all, nil

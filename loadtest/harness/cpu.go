@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// tick is the unit in which Linux tells the time of processes, on all
-// architectures that Go knows.
+// tick is the unit in which Linux reports process times, on all architectures that Go
+// supports.
 const tick = 10 * time.Millisecond
 
-// CPU is the processor time that the parts of a run have taken so far.
+// CPU is the processor time that each part of a run has used so far.
 type CPU struct{ Server, Redis, Clients time.Duration }
 
-// CPU reads what the server, its redis-server where it has one, and this
-// process have taken.
+// CPU reads the processor time of the server, of its redis-server if it has one, and of
+// this process.
 func (s *Server) CPU() (c CPU, err error) {
 	if c.Clients, err = Taken("self"); err != nil {
 		return c, err
@@ -34,18 +34,19 @@ func (s *Server) CPU() (c CPU, err error) {
 	return c, nil
 }
 
-// Less is what was taken since.
+// Less returns the processor time used since an earlier reading.
 func (c CPU) Less(since CPU) CPU {
 	return CPU{c.Server - since.Server, c.Redis - since.Redis, c.Clients - since.Clients}
 }
 
-// Taken reads the processor time of a process, by its id or "self".
+// Taken returns the processor time of a process, by its id or "self".
 func Taken(process string) (time.Duration, error) {
 	u, err := stat(process)
 	return u.taken, err
 }
 
-// Family is Taken of a process and its children, those that have ended too.
+// Family returns the processor time of a process and its children, including children
+// that have ended.
 func Family(pid int) (time.Duration, error) {
 	parent, err := stat(strconv.Itoa(pid))
 	if err != nil {
@@ -58,21 +59,21 @@ func Family(pid int) (time.Duration, error) {
 	}
 	for _, process := range all {
 		child, err := stat(filepath.Base(process))
-		if err == nil && child.parent == pid { // an error: it has just ended
+		if err == nil && child.parent == pid { // on an error the process has just ended
 			total += child.taken
 		}
 	}
 	return total, nil
 }
 
-// usage is what Linux tells of a process.
+// usage is the processor time that Linux reports for a process.
 type usage struct {
 	parent       int
-	taken, ended time.Duration // by itself; by children that have ended
+	taken, ended time.Duration // of the process itself; of its children that have ended
 }
 
-// stat reads the parent and the times in user and kernel mode: fields 4 and 14
-// to 17, which are counted from behind the name of the program.
+// stat reads the parent and the times in user and kernel mode. These are fields 4 and 14
+// to 17, counted from behind the program's name.
 func stat(process string) (u usage, err error) {
 	raw, err := os.ReadFile("/proc/" + process + "/stat")
 	if err != nil {
@@ -88,25 +89,25 @@ func stat(process string) (u usage, err error) {
 	return u, nil
 }
 
-// Machine is what all cores of the machine have done so far.
+// Machine is the processor time of all cores of the machine so far.
 type Machine struct {
 	Busy, Idle   time.Duration
-	Soft, Stolen time.Duration // of Busy: in soft interrupts, taken by the host
+	Soft, Stolen time.Duration // parts of Busy: soft interrupts, and time that the host took
 }
 
-// Less is what was done since.
+// Less returns the times since an earlier reading.
 func (m Machine) Less(since Machine) Machine {
 	return Machine{m.Busy - since.Busy, m.Idle - since.Idle, m.Soft - since.Soft, m.Stolen - since.Stolen}
 }
 
-// ReadMachine reads it: who waits for a disk is idle, what a host took of a core is
-// busy.
+// ReadMachine reads the times of the machine. Time in which a process waits for a disk
+// counts as idle. Time that the host took from a core counts as busy.
 func ReadMachine() (m Machine, err error) {
 	raw, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return m, err
 	}
-	var user, nice, system, idle, disk, hard, soft, stolen int64 // the first line, of all cores
+	var user, nice, system, idle, disk, hard, soft, stolen int64 // the first line, for all cores
 	_, err = fmt.Sscanf(string(raw), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &disk, &hard, &soft, &stolen)
 	if err != nil {
 		return m, fmt.Errorf("/proc/stat: %w", err)

@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// log is the file that the server writes its log to.
+// log returns the path of the server's log.
 func (s *Server) log() string { return filepath.Join(s.dir, "log") }
 
-// Log is what the server has logged so far.
+// Log returns what the server has logged so far.
 func (s *Server) Log() string {
-	text, _ := os.ReadFile(s.log()) // none is none
+	text, _ := os.ReadFile(s.log()) // a missing file is an empty log
 	return string(text)
 }
 
-// Process is the id of the server's process.
+// Process returns the id of the server's process.
 func (s *Server) Process() int { return s.running[0].Process.Pid }
 
-// Resident is the memory of the server's process that is in use, in bytes.
+// Resident returns the resident memory of the server's process, in bytes.
 func (s *Server) Resident() (int64, error) { return Resident(s.Process()) }
 
-// Resident is the memory of a process that is in use, in bytes.
+// Resident returns the resident memory of a process, in bytes.
 func Resident(process int) (int64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", process))
 	if err != nil {
@@ -38,8 +38,8 @@ func Resident(process int) (int64, error) {
 	return resident * int64(os.Getpagesize()), err
 }
 
-// Connections are how many the server's players' address has accepted and not
-// closed.
+// Connections returns how many connections the server has accepted at the players'
+// address and not closed.
 func (s *Server) Connections() (n int64, err error) {
 	raw, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Server) Connections() (n int64, err error) {
 	const established, closeWait = "01", "08"
 	local := fmt.Sprintf(":%04X", port)
 	for line := range strings.Lines(string(raw)) {
-		fields := strings.Fields(line) // the second is the local address, the fourth the state
+		fields := strings.Fields(line) // the second field is the local address, the fourth the state
 		if len(fields) > 3 && strings.HasSuffix(fields[1], local) && (fields[3] == established || fields[3] == closeWait) {
 			n++
 		}
@@ -64,13 +64,14 @@ func (s *Server) Connections() (n int64, err error) {
 	return n, nil
 }
 
-// Metrics are a server's metrics at an instant, by series as it is written.
+// Metrics are a server's metrics at an instant. The key is the series as the server
+// writes it.
 type Metrics map[string]float64
 
-// Metrics reads them.
+// Metrics reads the server's metrics.
 func (s *Server) Metrics(ctx context.Context) (Metrics, error) { return ReadMetrics(ctx, s.Ops) }
 
-// ReadMetrics reads those of the server whose operations are at a URL.
+// ReadMetrics reads the metrics of the server with the given operations URL.
 func ReadMetrics(ctx context.Context, ops string) (Metrics, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, ops+"/metrics", nil)
 	if err != nil {
@@ -95,7 +96,7 @@ func ReadMetrics(ctx context.Context, ops string) (Metrics, error) {
 	return all, lines.Err()
 }
 
-// Sum adds the series of a name up that have all of the labels, each as
+// Sum adds up the series of a metric that have all the labels. A label looks like
 // `code="429"`.
 func (m Metrics) Sum(name string, labels ...string) (sum float64) {
 series:
@@ -114,7 +115,7 @@ series:
 	return sum
 }
 
-// Collect has the server collect its garbage; token is an admin's.
+// Collect makes the server run its garbage collector; token is an admin's.
 func (s *Server) Collect(ctx context.Context, token string) error {
 	_, err := s.Heap(ctx, token)
 	return err

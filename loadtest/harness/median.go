@@ -2,7 +2,7 @@ package harness
 
 import "slices"
 
-// Median is the middle one of what each run says, the upper of two.
+// Median returns the median of a value over all runs, the upper one of two.
 func Median[T any](runs []T, says func(T) float64) float64 {
 	all := make([]float64, len(runs))
 	for i, r := range runs {

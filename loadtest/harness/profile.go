@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// Profile writes what the server does in so many seconds from now on to
-// FILE.profile (processor time) and FILE.allocs (what it allocates), as go tool
-// pprof reads them, and returns after that; token is an admin's.
+// Profile profiles the server for the given number of seconds from now on, and then
+// returns. It writes FILE.profile (processor time) and FILE.allocs (allocations) for go
+// tool pprof; token is an admin's.
 func (s *Server) Profile(ctx context.Context, token, file string, seconds int) error {
 	kinds := []string{"profile", "allocs"}
 	done := make(chan error, len(kinds))
@@ -29,12 +29,12 @@ func (s *Server) keep(ctx context.Context, token, kind, file string) error {
 	return os.WriteFile(file, profile, 0o600)
 }
 
-// Heap is Collect, and gives the profile of what is alive then, as text.
+// Heap runs the garbage collector and returns the profile of live objects, as text.
 func (s *Server) Heap(ctx context.Context, token string) ([]byte, error) {
 	return s.pprof(ctx, token, "heap?gc=1&debug=1")
 }
 
-// pprof asks for a profile by its name and parameters.
+// pprof requests a profile by its name and parameters.
 func (s *Server) pprof(ctx context.Context, token, kind string) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Ops+"/debug/pprof/"+kind, nil)
 	if err != nil {

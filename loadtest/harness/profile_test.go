@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Both profiles are of the same seconds, and each is a file; a refusal is none.
+// Both profiles cover the same seconds, and each is a file. A refusal is an error and
+// writes no file.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	ops := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,6 @@
-// Package harness starts what a load program measures: a server built from this
-// tree, and a redis-server beside it where it is to run on one. All of it
-// listens on loopback, on free ports, and ends with Stop.
+// Package harness starts the programs that a load program measures. These are a server
+// built from this tree and, on request, a redis-server. All of them listen on free
+// loopback ports, and end with Stop.
 package harness
 
 import (
@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Build gives the server that was given, or where none was ("") compiles one, which
-// done removes. done is never nil.
+// Build returns the given server. If none is given (""), it compiles one, and done
+// removes that. done is never nil.
 func Build(ctx context.Context, given string) (binary string, done func(), err error) {
 	if given != "" {
 		return given, func() {}, nil
@@ -38,27 +38,27 @@ func Build(ctx context.Context, given string) (binary string, done func(), err e
 	return binary, done, nil
 }
 
-// Options say what to start.
+// Options say which programs to start.
 type Options struct {
 	Binary string
-	Env    []string // beside this process's own; the program may end with its standard input
-	Redis  bool     // on a redis-server of its own; else embedded
+	Env    []string // in addition to this process's own; the program may end with its standard input
+	Redis  bool     // on its own redis-server; otherwise embedded
 	Game   string   // settings of the game demo, as YAML in braces
 	Bank   []byte   // questions to import as the bank `load`; nil for none
 
-	Settings string            // a whole configuration file instead of Game, which limits nobody; keys: KeysYAML
-	Files    map[string][]byte // beside the configuration file
-	RedisURL string            // of one that runs, instead of Redis
-	Database string            // as for --database; "": a file
+	Settings string            // a complete configuration file instead of Game, without limits; for keys use KeysYAML
+	Files    map[string][]byte // to write beside the configuration file
+	RedisURL string            // of a running Redis, instead of Redis
+	Database string            // value of --database; "": a file
 
-	Fill func(data string) error // puts a ledger into the data folder before the start; nil: none
+	Fill func(data string) error // writes a ledger into the data folder before the start; nil: none
 }
 
 // Server is a running server.
 type Server struct {
 	URL     string
-	Ops     string // where its operations are; "" for Bare
-	Redis   string // its address; "" for embedded and for one that ran already
+	Ops     string // URL of its operations; "" for Bare
+	Redis   string // its address; "" for embedded and for a Redis that ran already
 	dir     string
 	options Options
 	stores  []string    // flags that name configuration and stores
@@ -66,7 +66,7 @@ type Server struct {
 	held    []io.Closer // standard inputs
 }
 
-// Start starts a server in a folder of its own that limits nobody.
+// Start starts a server in its own folder, without limits on clients.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	dir, err := os.MkdirTemp("", "laststand-load")
 	if err != nil {
@@ -80,8 +80,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Bare starts another program in place of the server, beside a redis-server: it
-// is told --redis ADDRESS, and says where it listens as the server does.
+// Bare starts another program in place of the server, and a redis-server. The program
+// gets --redis ADDRESS, and prints where it listens as the server does.
 func Bare(ctx context.Context, binary string, args ...string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "laststand-load")
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Server) start(ctx context.Context, o Options) error {
 	return s.startServer(ctx, o.Binary, append([]string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--drain", "0s"}, s.stores...))
 }
 
-// configure writes the configuration and what it names, and gives its path.
+// configure writes the configuration and the files that it names, and returns its path.
 func (s *Server) configure(o Options) (string, error) {
 	if o.Settings == "" {
 		game := strings.TrimSuffix(strings.TrimSpace(o.Game), "}")
@@ -166,7 +166,7 @@ func (s *Server) importBank(ctx context.Context, o Options) error {
 	return nil
 }
 
-// startServer starts a program and waits until it says where it listens.
+// startServer starts a program and waits until it prints where it listens.
 func (s *Server) startServer(ctx context.Context, binary string, args []string) error {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(os.Environ(), s.options.Env...)
@@ -195,7 +195,7 @@ func (s *Server) startServer(ctx context.Context, binary string, args []string) 
 		if url, ok := strings.CutPrefix(lines.Text(), "operations on "); ok {
 			s.Ops = url
 		}
-		if s.URL != "" && (s.Ops != "" || s.stores == nil) { // a bare one has no operations
+		if s.URL != "" && (s.Ops != "" || s.stores == nil) { // a bare program has no operations
 			return nil
 		}
 	}
@@ -210,8 +210,8 @@ func (s *Server) startRedis(ctx context.Context) (string, error) {
 	return address, err
 }
 
-// launchRedis starts a redis-server that keeps nothing, and waits until it
-// listens; a command is to be ended, whatever the error.
+// launchRedis starts a redis-server that stores nothing, and waits until it listens. If
+// it returns a command, the caller must end it, even after an error.
 func launchRedis(ctx context.Context, dir string) (*exec.Cmd, string, error) {
 	address, port, err := FreeAddress(ctx)
 	if err != nil {
@@ -227,8 +227,7 @@ func launchRedis(ctx context.Context, dir string) (*exec.Cmd, string, error) {
 	return cmd, address, nil
 }
 
-// FreeAddress is an address of loopback where nobody listens just now, and its
-// port.
+// FreeAddress returns a loopback address on which no process listens now, and its port.
 func FreeAddress(ctx context.Context) (address, port string, err error) {
 	free, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -239,14 +238,14 @@ func FreeAddress(ctx context.Context) (address, port string, err error) {
 	return address, port, free.Close()
 }
 
-// Kill ends the server as a power failure does, and leaves its redis-server.
+// Kill ends the server as a power failure does. Its redis-server continues.
 func (s *Server) Kill() {
 	_ = s.running[0].Process.Kill()
 	_ = s.running[0].Wait()
 	s.running = s.running[1:]
 }
 
-// Stop ends what was started and removes its folder.
+// Stop ends all started programs and removes the folder.
 func (s *Server) Stop() {
 	for _, cmd := range s.running {
 		end(cmd, endWithin)
@@ -257,14 +256,13 @@ func (s *Server) Stop() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// endWithin bounds how long a program may take to end in order.
+// endWithin bounds how long a program may take to exit in order.
 const endWithin = 20 * time.Second
 
-// end has a program end in order, or at once where that takes too long, and waits
-// for it.
+// end asks a program to exit, kills it if that takes too long, and waits for it.
 func end(cmd *exec.Cmd, within time.Duration) {
-	_ = cmd.Process.Signal(syscall.SIGTERM) // an error: it has ended
+	_ = cmd.Process.Signal(syscall.SIGTERM) // an error means that it has ended
 	kill := time.AfterFunc(within, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = cmd.Wait() // how it ended is no matter
+	_ = cmd.Wait() // the exit status does not matter
 }

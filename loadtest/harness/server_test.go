@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A program that does not end when it is told to is ended, and waited for.
+// A program that ignores the request to end is killed and waited for.
 func TestEnd(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" TERM; echo ready; read -r line`)
-	held, err := cmd.StdinPipe() // what it waits for
+	held, err := cmd.StdinPipe() // the program waits for this
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestEnd(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := out.Read(make([]byte, 6)); err != nil { // from now on it is deaf
+	if _, err := out.Read(make([]byte, 6)); err != nil { // from now on the program ignores signals
 		t.Fatal(err)
 	}
 	end(cmd, 10*time.Millisecond)

@@ -17,15 +17,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Stores are servers of data that a load program starts for its nodes, in a
-// folder. They end with Stop.
+// Stores are databases that a load program starts for its nodes, in a folder. They end
+// with Stop.
 type Stores struct {
 	Dir     string
 	running []*exec.Cmd
 }
 
-// start starts a program that ends with us, in a process group of its own: an
-// interrupt is for us.
+// start starts a program that ends with this process. It has its own process group,
+// because an interrupt is for this process.
 func (s *Stores) start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
@@ -40,21 +40,21 @@ func (s *Stores) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// first lets a store, and what it starts, go before nodes and players where we may:
-// it has a machine to itself elsewhere, and here would get the part of one thread
-// among their many just when they have most to ask.
+// first raises the priority of a store and its children above nodes and players, if the
+// system allows it. A store usually has its own machine. Here it would get the share of
+// one thread among many, just when the load on it is highest.
 func first(process int) {
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, process, -10) // as root only; else all share alike
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, process, -10) // only root may; otherwise all have equal priority
 }
 
-// Stop ends what was started, the last first.
+// Stop ends all started programs, the last one first.
 func (s *Stores) Stop() {
 	for i := len(s.running) - 1; i >= 0; i-- {
 		end(s.running[i], endWithin)
 	}
 }
 
-// Cluster starts a Redis cluster of three masters and gives its URL.
+// Cluster starts a Redis cluster of three masters and returns its URL.
 func (s *Stores) Cluster(ctx context.Context) (string, error) {
 	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "laststand").Output()
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Stores) Cluster(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("%s did not start a cluster", script)
 }
 
-// Redis starts a redis-server and gives its URL and its process.
+// Redis starts a redis-server and returns its URL and its process id.
 func (s *Stores) Redis(ctx context.Context) (url string, process int, err error) {
 	cmd, address, err := launchRedis(ctx, s.Dir)
 	if cmd != nil {
@@ -91,7 +91,7 @@ func (s *Stores) Redis(ctx context.Context) (url string, process int, err error)
 	return "redis://" + address, cmd.Process.Pid, nil
 }
 
-// Postgres makes an empty PostgreSQL and gives its URL.
+// Postgres starts an empty PostgreSQL and returns its URL.
 func (s *Stores) Postgres(ctx context.Context) (string, error) {
 	address, port, err := FreeAddress(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ func (s *Stores) Postgres(ctx context.Context) (string, error) {
 	return url, takes(ctx, url)
 }
 
-// owner makes the folder of a PostgreSQL's data and says as whom its server
-// runs: as root it is the user postgres, since it refuses root.
+// owner creates the data folder of a PostgreSQL, and returns the user for its server. If
+// this process runs as root, that is the user postgres, because PostgreSQL refuses root.
 func (s *Stores) owner(data string) (*syscall.Credential, error) {
 	if err := os.Mkdir(data, 0o700); err != nil || os.Geteuid() != 0 {
 		return nil, err
@@ -134,14 +134,14 @@ func (s *Stores) owner(data string) (*syscall.Credential, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(s.Dir, 0o711); err != nil { // it has to get through to its data
+	if err := os.Chmod(s.Dir, 0o711); err != nil { // the user needs access to its data below this folder
 		return nil, err
 	}
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(data, int(uid), int(gid))
 }
 
-// program is a program of PostgreSQL; where it is off the PATH, as with Debian,
-// of the newest version.
+// program returns the path of a PostgreSQL program. If it is not in the PATH, as on
+// Debian, program chooses the newest version.
 func program(name string) string {
 	paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
 	if _, err := exec.LookPath(name); err == nil || len(paths) == 0 {
@@ -150,7 +150,7 @@ func program(name string) string {
 	return paths[len(paths)-1]
 }
 
-// listens waits until something does at an address.
+// listens waits until a program listens at an address.
 func listens(ctx context.Context, address string) (err error) {
 	var conn net.Conn
 	for range 200 {
@@ -162,7 +162,7 @@ func listens(ctx context.Context, address string) (err error) {
 	return err
 }
 
-// takes waits until a PostgreSQL takes connections: it listens before that.
+// takes waits until a PostgreSQL accepts connections. It listens before it does.
 func takes(ctx context.Context, url string) (err error) {
 	var conn *pgx.Conn
 	for range 200 {
@@ -174,7 +174,7 @@ func takes(ctx context.Context, url string) (err error) {
 	return err
 }
 
-// Processes are the servers that were started.
+// Processes returns the ids of the started servers.
 func (s *Stores) Processes() (all []int) {
 	for _, cmd := range s.running {
 		all = append(all, cmd.Process.Pid)

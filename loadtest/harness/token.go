@@ -18,16 +18,16 @@ const secret = "a secret that only load programs know"
 // KeyID names the key of secret.
 const KeyID = "load"
 
-// KeysYAML is the setting of a game whose tokens Token and Sign mint.
+// KeysYAML is the setting of a game that accepts the tokens of Token and Sign.
 const KeysYAML = "keys: [{id: " + KeyID + ", alg: HS256, secret_file: load.key}]"
 
-// Token mints a token of the game demo that is good for an hour. The servers
-// of this package take it.
+// Token mints a token of the game demo that is valid for an hour. The servers of this
+// package accept it.
 func Token(role, sub string) (string, error) {
 	return Sign(Claims("demo", role, sub))
 }
 
-// Claims are those of a token that is good for an hour.
+// Claims returns the claims of a token that is valid for an hour.
 func Claims(game, role, sub string) jwt.MapClaims {
 	now := time.Now()
 	return jwt.MapClaims{
@@ -35,14 +35,14 @@ func Claims(game, role, sub string) jwt.MapClaims {
 	}
 }
 
-// Sign mints a token that claims whatever it is given.
+// Sign mints a token with the given claims.
 func Sign(claims jwt.MapClaims) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
 	token.Header["kid"] = KeyID
 	return token.SignedString([]byte(secret))
 }
 
-// Admin mints a token of the role admin, as an operator does.
+// Admin mints a token with the role admin, as an operator does.
 func (s *Server) Admin(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, s.options.Binary, append([]string{"token", "--role=admin", "--sub=load"}, s.stores...)...)
 	cmd.Env = append(os.Environ(), s.options.Env...)
@@ -60,5 +60,5 @@ func (s *Server) Admin(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// KeyFile is where the key is that signs the game's tokens.
+// KeyFile returns the path of the key that signs the game's tokens.
 func (s *Server) KeyFile() string { return filepath.Join(s.dir, "load.key") }
