@@ -14,16 +14,16 @@ import (
 	"laststand/loadtest/player"
 )
 
-// contest is what players play, and how all of them answer.
+// contest is the kind of match that players play, and how they answer.
 type contest struct {
 	mode, answer string
 	arenas       int
 	seat         seating
-	spread       time.Duration // over which the answers to a question are; 0: all at once
+	spread       time.Duration // time over which the answers to a question are spread; 0: all at once
 
 	first   sync.Once
-	machine harness.Machine // when the first reply had come
-	blind   error           // of reading that
+	machine harness.Machine // reading when the first reply came
+	blind   error           // error of that reading
 
 	mu      sync.Mutex
 	latency *hdrhistogram.Histogram // µs
@@ -35,8 +35,7 @@ type contest struct {
 // replyTimeout bounds a whole contest.
 const replyTimeout = 10 * time.Minute
 
-// contend answers every question, at once or within the spread, until the match
-// is over.
+// contend answers every question, at once or within the spread, until the match is over.
 func (c *contest) contend(p *player.Player, questions int) error {
 	replies, pause := make([]player.Reply, 0, questions), new(atomic.Int64)
 	pause.Store(int64(c.spread))
@@ -54,7 +53,8 @@ func (c *contest) contend(p *player.Player, questions int) error {
 	return c.add(replies)
 }
 
-// lost is an error unless a refusal is of an answer that another was faster than.
+// lost returns an error, unless the frame refuses an answer because another player was
+// faster.
 func (c *contest) lost(frame []byte) error {
 	var refusal struct{ Data protocol.Error }
 	if c.mode == "buzzer" && json.Unmarshal(frame, &refusal) == nil && refusal.Data.Code == protocol.CodeQuestionClosed {
@@ -63,7 +63,7 @@ func (c *contest) lost(frame []byte) error {
 	return fmt.Errorf("refused: %s", frame)
 }
 
-// add adds what a contender has seen to what all have.
+// add adds the replies of one contender to the totals.
 func (c *contest) add(replies []player.Reply) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +84,7 @@ func (c *contest) add(replies []player.Reply) error {
 	return nil
 }
 
-// check refuses a run that was not what it says.
+// check returns an error if a run did not play what it should have played.
 func (c *contest) check(o options) error {
 	switch want := int64(c.arenas * o.players * o.questions); {
 	case c.mode == "survival" && c.latency.TotalCount() != want:

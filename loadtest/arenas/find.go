@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-const soonEnough = 20.0 // ms, the p99 that a rate has to be below
+const soonEnough = 20.0 // ms; a rate must have a p99 below this
 
-// find offers higher and higher rates of each kind, until the p99 is not below
-// what is soon enough twice in a row: one may be chance.
+// find offers higher and higher rates of each kind. It stops when the p99 is at least
+// soonEnough twice in a row, because one such run may be chance.
 func find(ctx context.Context, o options, kinds []kind) error {
 	for _, k := range kinds {
 		best, missed := outcome{}, 0

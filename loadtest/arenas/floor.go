@@ -18,9 +18,9 @@ import (
 	"laststand/loadtest/player"
 )
 
-// floor is a server without a game: it says the frames of one, to the same
-// clients, and has each answer accepted by a minimal script. What it takes is
-// what sockets and Redis take by themselves.
+// floor is a server without a game. It sends the frames of a real server to the same
+// clients. A minimal script accepts each answer. So it costs only what sockets and Redis
+// cost.
 type floor struct {
 	scripts  redis.Scripter
 	halls    []*venueHall
@@ -32,7 +32,7 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 en
 redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
 return redis.call('INCR', KEYS[3])`)
 
-// serveFloor serves halls on loopback until the process is ended.
+// serveFloor serves halls on loopback until the process is killed.
 func serveFloor(o options) error {
 	client := redis.NewClient(&redis.Options{Addr: o.redis})
 	scripts, err := client.AutoPipeline()
@@ -53,16 +53,16 @@ func serveFloor(o options) error {
 	return (&http.Server{ReadHeaderTimeout: time.Minute, Handler: f}).Serve(l)
 }
 
-// hall is the one of a name.
+// hall returns the hall with a name.
 func (f *floor) hall(name string) *venueHall {
-	nth, _ := strconv.Atoi(name) // they are named by their number
+	nth, _ := strconv.Atoi(name) // the name is a number
 	return f.halls[nth]
 }
 
 // ServeHTTP implements http.Handler.
 func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if conn, err := f.upgrader.Upgrade(w, r, nil); err == nil {
-		go f.serve(conn) // until its client has gone
+		go f.serve(conn) // until its client disconnects
 	}
 }
 
@@ -88,7 +88,7 @@ type guest struct {
 	in     *venueHall
 }
 
-// take answers a frame. All but answers come before anything is measured.
+// take handles a frame. Only answers come while the program measures.
 func (g *guest) take(frame []byte) error {
 	if id, ok := player.Number(player.Behind(frame, `{"id":`)); ok && bytes.HasPrefix(player.Behind(frame, `,`), []byte(`"type":"answer"`)) {
 		question, _ := player.Number(player.Behind(frame, `"question":`))
@@ -119,7 +119,8 @@ func (g *guest) take(frame []byte) error {
 	return err
 }
 
-// answer has an answer accepted and replies; the last one goes on.
+// answer runs the script that accepts an answer, and replies. The last answer starts the
+// next question.
 func (g *guest) answer(id, question int64) error {
 	lock := fmt.Sprintf("{%s}:lock:%d:%s", g.in.name, question, g.name)
 	answers, counter := "{"+g.in.name+"}:answers", "{"+g.in.name+"}:answered"

@@ -12,24 +12,24 @@ import (
 	"laststand/internal/protocol"
 )
 
-// venueHall is an arena of the floor: when all have answered it tells all of them
-// what is next.
+// venueHall is an arena of the floor. When all players have answered, it sends the next
+// frames to all of them.
 type venueHall struct {
 	name     string
 	players  int64
 	answered atomic.Int64
-	next     int      // of asks; owned by who has answered last
-	asks     [][]byte // for each question, and the end, what is told: frames of the websocket
+	next     int      // of asks; owned by the last player to answer
+	asks     [][]byte // the websocket frames to send for each question and for the end
 
 	mu      sync.Mutex
 	sockets []net.Conn
 }
 
-// record is as long as one of ours.
+// record is as long as a record of the real server.
 var record = strings.Repeat("r", 190)
 
-// newHall knows what it will say: the first question, then each one's close with
-// the next, or with the end; as long as ours are.
+// newHall prepares all frames of the hall: the first question, then each close with the
+// next question or the end. They are as long as those of the real server.
 func newHall(name string, o options) *venueHall {
 	h := &venueHall{name: name, players: int64(o.players)}
 	id := "01JD" + strings.Repeat("0", 22-len(name)) + name
@@ -50,7 +50,7 @@ func newHall(name string, o options) *venueHall {
 	return h
 }
 
-// closing closes a question that nobody was right on.
+// closing returns the close of a question that no player answered right.
 func closing(question, players int) protocol.QuestionClosed {
 	c := protocol.QuestionClosed{Question: question, Reason: "all_answered", Answer: "right", Void: true, Answered: int64(players)}
 	elapsed, shown := int64(10), players
@@ -71,24 +71,24 @@ func (h *venueHall) join(socket net.Conn) {
 	h.sockets = append(h.sockets, socket)
 }
 
-// count counts an answer that was replied to.
+// count counts an answer with a reply.
 func (h *venueHall) count() {
 	if h.answered.Add(1)%h.players == 0 {
 		h.broadcast()
 	}
 }
 
-// broadcast says what is next to all, in one write each.
+// broadcast sends the next frames to all players, with one write each.
 func (h *venueHall) broadcast() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, socket := range h.sockets {
-		_, _ = socket.Write(h.asks[h.next]) // who has gone misses it
+		_, _ = socket.Write(h.asks[h.next]) // a player that has disconnected misses it
 	}
 	h.next++
 }
 
-// framed is a text frame of a server (RFC 6455, 5.2) of up to 64 KiB.
+// framed encodes a text frame of a server (RFC 6455, 5.2) of up to 64 KiB.
 func framed(text []byte) []byte {
 	head := []byte{0x81, byte(len(text))}
 	if len(text) >= 126 {

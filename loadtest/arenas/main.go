@@ -41,13 +41,13 @@ import (
 
 type options struct {
 	arenas, players, questions, runs int
-	rate                             int // answers/s that are offered; 0: without a pause
+	rate                             int // offered answers/s; 0: without pauses
 	find                             bool
 	kinds, server, profile           string
-	as, redis                        string // of the floor's process
+	as, redis                        string // for the floor's process
 }
 
-// spread is the time over which the answers to a question are.
+// spread is the time over which the answers to a question are spread.
 func (o options) spread() time.Duration {
 	if o.rate == 0 {
 		return 0
@@ -79,18 +79,18 @@ func main() {
 	}
 }
 
-// outcome is what one run of one kind took.
+// outcome is the result of one run of one kind.
 type outcome struct {
 	rate       float64     // answers/s
 	p50, p99   float64     // ms
-	roundTrips float64     // of Redis, an answer
-	commands   float64     // the same
-	cpu        harness.CPU // an answer
+	roundTrips float64     // of Redis, per answer
+	commands   float64     // of Redis, per answer
+	cpu        harness.CPU // per answer
 
-	idle, soft, stolen float64 // percent of the machine's processor time, once the first reply has come
+	idle, soft, stolen float64 // percent of the machine's processor time, since the first reply
 }
 
-// kind is something that is measured, on a server that was started for it.
+// kind is something to measure, on a server that is started for it.
 type kind struct {
 	name  string
 	start func(ctx context.Context, o options) (*harness.Server, error)

@@ -21,13 +21,13 @@ func firsts(ctx context.Context, s *harness.Server, o options) (outcome, error) 
 	return play(ctx, s, o, &contest{mode: "buzzer", arenas: 1, answer: `"right"`, seat: seated})
 }
 
-// bare is answers without a game.
+// bare measures answers without a game.
 func bare(ctx context.Context, s *harness.Server, o options) (outcome, error) {
 	return play(ctx, s, o, &contest{mode: "survival", arenas: o.arenas, answer: `"wrong"`, seat: fillArena, spread: o.spread()})
 }
 
-// play seats the players of all arenas, then starts these and plays them to
-// their end: only that is measured.
+// play seats the players of all arenas. It then starts the arenas and plays them to
+// their end, and measures only this part.
 func play(ctx context.Context, s *harness.Server, o options, c *contest) (outcome, error) {
 	c.latency = hdrhistogram.New(1, 60_000_000, 3)
 	var everybody errgroup.Group
@@ -61,18 +61,18 @@ func play(ctx context.Context, s *harness.Server, o options, c *contest) (outcom
 	if err != nil {
 		return outcome{}, err
 	}
-	before.machine = c.machine // without the countdown, when nothing is done
+	before.machine = c.machine // leave out the countdown, in which nothing happens
 	return sum(c.latency, c.ended.Sub(c.began).Seconds(), after.less(before)), errors.Join(c.blind, c.check(o), profiled())
 }
 
-// arena is one that waits for its start.
+// arena is an arena that waits for its start.
 type arena struct {
 	id      string
 	host    *player.Player
 	players []*player.Player
 }
 
-// venue is which of the arenas of a contest, and what is played in it.
+// venue is the number of an arena in a contest, and what is played in it.
 type venue struct {
 	mode string
 	nth  int
@@ -98,7 +98,7 @@ func seated(ctx context.Context, s *harness.Server, o options, v venue) (*arena,
 	}, made.Code)
 }
 
-// fillArena is a hall of the floor: whoever starts it is its host.
+// fillArena fills a hall of the floor: the client that starts it is its host.
 func fillArena(ctx context.Context, s *harness.Server, o options, v venue) (*arena, error) {
 	connect := func() (*player.Player, error) {
 		return player.Dialer{Lean: true}.Connect(ctx, s.URL, player.Guest{}, nil)
@@ -111,7 +111,8 @@ func fillArena(ctx context.Context, s *harness.Server, o options, v venue) (*are
 	return a, a.fill(o.players, connect, a.id)
 }
 
-// fill has players join by a code; where one cannot the arena is closed.
+// fill connects players that join with a code. If one cannot join, fill closes the
+// arena.
 func (a *arena) fill(players int, connect func() (*player.Player, error), code string) error {
 	for range players {
 		p, err := connect()
@@ -137,7 +138,7 @@ func (a *arena) close() {
 	}
 }
 
-// sum is what as many answers as a histogram has (µs) took and cost.
+// sum computes the outcome from the latencies (µs), the time and the cost.
 func sum(latency *hdrhistogram.Histogram, seconds float64, spent cost) outcome {
 	n := float64(latency.TotalCount())
 	out := spent.each(n)

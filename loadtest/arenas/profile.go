@@ -6,8 +6,8 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// profile has a server's profiles taken, of the seconds that follow, as -profile
-// says. Its caller calls it before the match is played, and waits for wait.
+// profile takes a server's profiles of the next seconds, if -profile is set. Its caller
+// calls it before the match starts, and calls wait afterwards.
 func profile(ctx context.Context, s *harness.Server, o options) (wait func() error, err error) {
 	if o.profile == "" || s.Ops == "" {
 		return func() error { return nil }, nil
@@ -21,5 +21,5 @@ func profile(ctx context.Context, s *harness.Server, o options) (wait func() err
 	return func() error { return <-done }, nil
 }
 
-// profiled is for how many seconds: fewer than a run takes.
+// profiled is the number of seconds to profile: fewer than a run takes.
 const profiled = 4

@@ -15,7 +15,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// cost is what a server and its Redis have done, and the whole machine.
+// cost is the work of a server, of its Redis and of the machine.
 type cost struct {
 	reads, commands int64 // of Redis
 	cpu             harness.CPU
@@ -26,7 +26,7 @@ func (c cost) less(o cost) cost {
 	return cost{c.reads - o.reads, c.commands - o.commands, c.cpu.Less(o.cpu), c.machine.Less(o.machine)}
 }
 
-// each is what n answers cost, shared among them.
+// each divides the cost by the number of answers.
 func (c cost) each(n float64) outcome {
 	part := func(d time.Duration) time.Duration { return time.Duration(float64(d) / n) }
 	m := c.machine
@@ -38,7 +38,7 @@ func (c cost) each(n float64) outcome {
 	}
 }
 
-// costs reads what a server and its Redis have done so far.
+// costs reads the work of a server and its Redis so far.
 func costs(ctx context.Context, s *harness.Server) (c cost, err error) {
 	if c.cpu, err = s.CPU(); err != nil {
 		return c, err
@@ -56,7 +56,7 @@ func costs(ctx context.Context, s *harness.Server) (c cost, err error) {
 	return c, err
 }
 
-// plainWatch decides as the design card says: every answer watches.
+// plainWatch decides as the design card says: every answer uses WATCH.
 func plainWatch(ctx context.Context, s *harness.Server, o options) (outcome, error) {
 	return decide(ctx, s, o, func(ctx context.Context, client *redis.Client, key string) error {
 		for {
@@ -79,15 +79,15 @@ if tonumber(redis.call('GET', KEYS[1])) < 1 then return 0 end
 redis.call('DECR', KEYS[1])
 return 1`)
 
-// oneScript decides by a script that compares and decrements.
+// oneScript decides with a script that compares and decrements.
 func oneScript(ctx context.Context, s *harness.Server, o options) (outcome, error) {
 	return decide(ctx, s, o, func(ctx context.Context, client *redis.Client, key string) error {
 		return decrement.Run(ctx, client, []string{key}).Err()
 	})
 }
 
-// decide races as many goroutines as there are players for each of 40 times as
-// many questions, on the server's Redis.
+// decide runs one goroutine per player. They race for each question, and there are 40
+// times as many questions as in a match. It uses the server's Redis.
 func decide(ctx context.Context, s *harness.Server, o options, one func(context.Context, *redis.Client, string) error) (outcome, error) {
 	client := redis.NewClient(&redis.Options{Addr: s.Redis, PoolSize: 64})
 	defer client.Close()
