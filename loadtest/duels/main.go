@@ -44,13 +44,13 @@ func main() {
 	}
 }
 
-// kind is what is measured: where matches live, and how fast questions and
-// answers come. Paced ones come to some 200 answers/s embedded, 1,000 on Redis.
+// kind says what to measure: where matches live, and how fast questions and answers
+// come. Paced answers reach about 200 answers/s embedded and 1,000 on Redis.
 type kind struct {
 	name   string
 	redis  bool
 	reveal time.Duration // pause after each question
-	think  time.Duration // players answer at some instant within
+	think  time.Duration // players answer at a random instant within it
 }
 
 var kinds = []kind{
@@ -104,7 +104,7 @@ func repeat(o options, name string, run func() (outcome, error)) error {
 	return nil
 }
 
-// outcome is what one run saw; latencies are in microseconds.
+// outcome is the result of one run; latencies are in microseconds.
 type outcome struct {
 	latency *hdrhistogram.Histogram
 	matches int

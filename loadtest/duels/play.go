@@ -14,7 +14,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// play has all pairs play duels for the time of a run.
+// play lets all pairs play duels for the duration of a run.
 func play(ctx context.Context, url string, o options, think time.Duration) (outcome, error) {
 	players := make([]*player.Player, 2*o.pairs)
 	for i := range players {
@@ -50,17 +50,17 @@ func play(ctx context.Context, url string, o options, think time.Duration) (outc
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, 60_000_000, 3) }
 
-// duelist is one player at work.
+// duelist is an active player.
 type duelist struct {
 	*player.Player
-	think time.Duration // it answers at some instant within
+	think time.Duration // the player answers at a random instant within it
 	out   outcome
 	seq   int64
-	asked time.Time // when the answer under way was sent
+	asked time.Time // when the pending answer was sent
 }
 
-// playUntil plays duels until the time is over: then it leaves the one it is in,
-// and waits for nobody.
+// playUntil plays duels until the given instant. Then it leaves its match without
+// waiting for the opponent.
 func (d *duelist) playUntil(until time.Time) (outcome, error) {
 	d.out.latency = newHistogram()
 	if _, err := d.Send(protocol.TypeDuelJoin, protocol.DuelJoin{}); err != nil {
@@ -81,7 +81,7 @@ func (d *duelist) playUntil(until time.Time) (outcome, error) {
 	return d.out, nil
 }
 
-// take checks a frame's number and does what follows on it.
+// take checks a frame's number and handles the frame.
 func (d *duelist) take(f player.Frame) error {
 	if f.Seq != 0 {
 		if f.Type == protocol.TypeMatchFound {
@@ -106,8 +106,7 @@ func (d *duelist) take(f player.Frame) error {
 	return nil
 }
 
-// again joins once more where the server asked for patience; any other refusal
-// ends the run.
+// again repeats a join after a temporary refusal; any other refusal ends the run.
 func (d *duelist) again(f player.Frame) error {
 	var e protocol.Error
 	if err := json.Unmarshal(f.Data, &e); err != nil {
