@@ -12,11 +12,11 @@ import (
 	"laststand/loadtest/player"
 )
 
-// pause lies between pushes, so that one is out before the next.
+// pause is the time between pushes, so that one is delivered before the next.
 const pause = 500 * time.Millisecond
 
-// arena measures the questions of an arena with one player, whose host goes on
-// from question to question.
+// arena measures the questions of an arena with one player. The host moves from question
+// to question.
 func arena(ctx context.Context, o options) (outcome, error) {
 	binary, done, err := harness.Build(ctx, "")
 	if err != nil {
@@ -56,12 +56,12 @@ func arena(ctx context.Context, o options) (outcome, error) {
 		return outcome{}, err
 	}
 	one, err := sum(group, o)
-	one.server = o.perFrame(took, 2*o.pushes) // what closes a question goes to all too
+	one.server = o.perFrame(took, 2*o.pushes) // the close of a question goes to all watchers too
 	return one, err
 }
 
-// taken is the processor time that a server takes while f goes on, of which it
-// writes the profiles where that is wanted.
+// taken returns the processor time that a server uses while f runs. If the options ask
+// for it, taken also writes the server's profiles of that time.
 func taken(ctx context.Context, s *harness.Server, o options, f func() error) (time.Duration, error) {
 	profiled := make(chan error, 1)
 	if o.profile == "" {
@@ -84,10 +84,11 @@ func taken(ctx context.Context, s *harness.Server, o options, f func() error) (t
 	return after.Less(before).Server, errors.Join(err, <-profiled)
 }
 
-// lasts is for how long a host leads.
+// lasts is how long a host leads an arena.
 func (o options) lasts() time.Duration { return time.Duration(2+2*o.pushes) * pause }
 
-// perFrame is the part of each frame, in µs, where so many go to each watcher.
+// perFrame returns the processor time of each frame, in µs, if each watcher gets this
+// many frames.
 func (o options) perFrame(took time.Duration, each int) float64 {
 	return float64(took.Microseconds()) / float64(each*o.watchers)
 }
@@ -99,7 +100,7 @@ func lead(host *player.Player, arenaID string, questions int) error {
 	}
 	time.Sleep(2 * pause)
 	for q := range questions {
-		for _, after := range []int{q - 1, q} { // opens it, closes it
+		for _, after := range []int{q - 1, q} { // opens the question, closes it
 			if err := harness.Ask(host, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: arenaID, After: after}); err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// bare measures the floor with pushes of a size.
+// bare measures the floor with pushes of the given size.
 func bare(ctx context.Context, o options, size int) (outcome, error) {
 	child, err := harness.StartChild(ctx, "-as", "floor", "-size", strconv.Itoa(size),
 		"-watchers", strconv.Itoa(o.watchers))
@@ -54,9 +54,9 @@ func bare(ctx context.Context, o options, size int) (outcome, error) {
 	return one, errors.Join(err, child.End())
 }
 
-// serveFloor writes a push of a size to every socket, one after the other, for
-// each line of standard input, once all watchers are there: they are answered
-// before they are counted.
+// serveFloor writes a push of the given size to every socket in turn, for each line of
+// standard input. Before each push it waits until it has counted all watchers, because a
+// watcher gets the answer to its upgrade before serveFloor counts it.
 func serveFloor(watchers, size int) error {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -74,7 +74,7 @@ func serveFloor(watchers, size int) error {
 		defer mu.Unlock()
 		sockets = append(sockets, conn)
 	})}
-	go func() { _ = server.Serve(l) }() // ends with the process
+	go func() { _ = server.Serve(l) }() // the goroutine ends with the process
 	fmt.Println(l.Addr())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		mu.Lock()
@@ -92,8 +92,8 @@ func serveFloor(watchers, size int) error {
 	return nil
 }
 
-// sized is a push that begins to be written now, of a size where that is
-// enough.
+// sized returns a push with the current time as its instant of sending. It is as long as
+// size, or longer if its fields need more.
 func sized(size int) []byte {
 	frame := func(text string) []byte {
 		raw, _ := json.Marshal(map[string]any{ // plain fields always encode

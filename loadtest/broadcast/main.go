@@ -86,11 +86,11 @@ func measure(o options) error {
 	return nil
 }
 
-// outcome is what one run took; times in milliseconds.
+// outcome is the result of one run; times are in milliseconds.
 type outcome struct {
 	p50, max float64
 	bytes    int     // of a push
-	server   float64 // µs of processor time, of a frame
+	server   float64 // µs of processor time per frame
 }
 
 func show(name string, runs []outcome) {

@@ -19,25 +19,25 @@ import (
 	"laststand/loadtest/player"
 )
 
-// watching is what a process of watchers does.
+// watching is the task of a process of watchers.
 type watching struct {
 	target, code string
 	first, count int
 }
 
-// push is what a process has seen of one push.
+// push is the record of one push in one process.
 type push struct {
-	Sent  int64 `json:"sent"`  // epoch ms, as the push says
-	Last  int64 `json:"last"`  // epoch µs at which the last watcher had it
-	Count int   `json:"count"` // of watchers that had it
+	Sent  int64 `json:"sent"`  // epoch ms, as the push states
+	Last  int64 `json:"last"`  // epoch µs at which the last watcher received it
+	Count int   `json:"count"` // watchers that received it
 	Bytes int   `json:"bytes"`
 }
 
-// watch connects watchers, says so on standard output, counts pushes until
-// standard input ends, and writes what it has seen.
+// watch connects watchers, reports that on standard output, and counts pushes until
+// standard input ends. Then it writes its counts.
 func watch(w watching) error {
 	var mu sync.Mutex
-	seen := make(map[int64]*push) // by the instant of sending
+	seen := make(map[int64]*push) // by the instant at which it was sent
 	note := func(raw []byte, at time.Time) {
 		var f struct {
 			Type string            `json:"type"`
@@ -62,7 +62,7 @@ func watch(w watching) error {
 		group.Go(func() error {
 			read, err := w.connect(ctx, w.first+i)
 			if err == nil {
-				go follow(read, note) // ends with the process
+				go follow(read, note) // the goroutine ends with the process
 			}
 			return err
 		})
@@ -77,7 +77,7 @@ func watch(w watching) error {
 	return json.NewEncoder(os.Stdout).Encode(seen)
 }
 
-// reader reads one text frame, at the same cost from an arena and the floor.
+// reader reads one text frame, at the same cost from an arena and from the floor.
 type reader func() ([]byte, error)
 
 const replyTimeout = 10 * time.Minute
@@ -92,7 +92,7 @@ func follow(read reader, note func([]byte, time.Time)) {
 	}
 }
 
-// connect connects one watcher, to an arena where there is a code.
+// connect connects one watcher. If there is a code, the watcher joins that arena.
 func (w watching) connect(ctx context.Context, number int) (reader, error) {
 	if w.code == "" {
 		dialer := websocket.Dialer{ReadBufferSize: 1024, WriteBufferSize: 512}
@@ -126,7 +126,7 @@ func (w watching) connect(ctx context.Context, number int) (reader, error) {
 	return func() ([]byte, error) { return p.ReadRaw(replyTimeout) }, err
 }
 
-// watcherGroup is the processes of the watchers.
+// watcherGroup is all processes of watchers.
 type watcherGroup struct{ members []*member }
 
 type member struct {
@@ -154,7 +154,8 @@ func gather(ctx context.Context, o options, target, code string) (*watcherGroup,
 	return c, nil
 }
 
-// measureAll ends the watchers and gives, for each push, when the last of all had it.
+// measureAll ends the watchers. For each push it returns when the last of all watchers
+// received it.
 func (c *watcherGroup) measureAll(o options) ([]push, error) {
 	all := make(map[int64]push)
 	for _, m := range c.members {
