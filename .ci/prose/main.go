@@ -12,8 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 )
 
 func main() {
@@ -34,14 +32,9 @@ func main() {
 	}
 }
 
-// check runs Vale over all that has to follow the rules. It returns the breaches
-// outside the places that .vale/exempt lists.
+// check runs Vale over all that has to follow the rules. It returns the breaches.
 func check(vale, root string) ([]breach, error) {
 	tree := os.DirFS(root)
-	exempt, err := readExempt(tree)
-	if err != nil {
-		return nil, err
-	}
 	files, err := documents(tree)
 	if err != nil {
 		return nil, err
@@ -65,8 +58,7 @@ func check(vale, root string) ([]breach, error) {
 		places[name] = lines
 		files = append(files, name)
 	}
-	found, err := runVale(vale, root, files, places)
-	return slices.DeleteFunc(found, func(b breach) bool { return exempt.has(b.place) }), err
+	return runVale(vale, root, files, places)
 }
 
 // documents lists the Markdown files that have to follow the rules.
@@ -79,30 +71,4 @@ func documents(tree fs.FS) ([]string, error) {
 		return err
 	})
 	return files, err
-}
-
-// exemptions are places that are not held to the rules yet: files, or folders
-// that end with a slash.
-type exemptions []string
-
-func readExempt(tree fs.FS) (exemptions, error) {
-	content, err := fs.ReadFile(tree, ".vale/exempt")
-	if err != nil {
-		return nil, err
-	}
-	var list exemptions
-	for line := range strings.Lines(string(content)) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			list = append(list, line)
-		}
-	}
-	return list, nil
-}
-
-// has reports whether a place, as "docs/TOKENS.md:7", is exempt.
-func (list exemptions) has(place string) bool {
-	file, _, _ := strings.Cut(place, ":")
-	return slices.ContainsFunc(list, func(entry string) bool {
-		return file == entry || strings.HasSuffix(entry, "/") && strings.HasPrefix(file, entry)
-	})
 }

@@ -64,21 +64,6 @@ func TestParseNamesThePlaceInTheCode(t *testing.T) {
 	}
 }
 
-func TestExemptPlaces(t *testing.T) {
-	t.Parallel()
-	list, err := readExempt(fstest.MapFS{".vale/exempt": {Data: []byte("# a comment\n\ndocs/TOKENS.md\ninternal/ws/\n")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for place, want := range map[string]bool{
-		"docs/TOKENS.md:7": true, "docs/TOKENS.md.md:7": false, "internal/ws/hello.go:1": true, "internal/wsx/hello.go:1": false,
-	} {
-		if got := list.has(place); got != want {
-			t.Errorf("%s is exempt: %t, want %t", place, got, want)
-		}
-	}
-}
-
 func TestDocumentsAreTheMarkdownFilesOfReaders(t *testing.T) {
 	t.Parallel()
 	got, err := documents(fstest.MapFS{"docs/a.md": {}, "docs/decisions/b.md": {}, "docs/openapi.yaml": {}})

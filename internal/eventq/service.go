@@ -132,7 +132,7 @@ func (s *Service) recordError(operation string, err error) {
 	s.metrics.storeErrors.WithLabelValues(operation).Inc()
 	now, last := time.Now().UnixMilli(), s.lastLoggedAt.Load()
 	if now-last >= logInterval.Milliseconds() && s.lastLoggedAt.CompareAndSwap(last, now) {
-		s.Logger.Warn("the queue of behaviours does not answer as it should; what is collected waits", "call", operation, "error", err)
+		s.Logger.Warn("behaviour queue unavailable; collected behaviours wait", "call", operation, "error", err)
 	}
 }
 

@@ -74,7 +74,7 @@ func (k Key) read() (signer, error) {
 	switch k.Alg {
 	case HS256:
 		if holdsPublicKey(k.Secret) {
-			return signer{}, fmt.Errorf("a key pair or certificate is no secret for HS256: whoever has the key in it could sign tokens; use alg: %s, or a secret such as `openssl rand -hex 32` prints", EdDSA)
+			return signer{}, fmt.Errorf("a key pair or certificate cannot be the secret of HS256, because others know its public part; use alg: %s, or a secret such as `openssl rand -hex 32` prints", EdDSA)
 		}
 		if n := len(k.Secret); n < minSecret {
 			return signer{}, fmt.Errorf("a secret of %d bytes; HS256 needs %d or more, such as `openssl rand -hex 32` prints", n, minSecret)

@@ -128,7 +128,7 @@ func sleep(ctx context.Context, d time.Duration, notified <-chan struct{}) bool 
 func (k *Maintainer) round(ctx context.Context) (rest time.Duration, err error) {
 	due, err := k.nextDue(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("taskqueue: what is due next: %w", err)
+		return 0, fmt.Errorf("taskqueue: read the next due instant: %w", err)
 	}
 	returned := 0
 	if time.Until(due) <= 0 {

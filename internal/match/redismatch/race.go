@@ -24,7 +24,7 @@ const (
 	replicaTimeout = 100 * time.Millisecond
 )
 
-var errRaceContended = errors.New("what is watched kept moving")
+var errRaceContended = errors.New("the watched keys kept changing")
 
 // Race implements match.Store. After an error it runs once more, as the client
 // library does with scripts. A transaction without a reply may have been
