@@ -45,7 +45,7 @@ import (
 	"laststand/loadtest/swarm/runner"
 )
 
-// What this program is told to be in the processes that it starts.
+// These arguments select what this program does in the processes that it starts.
 const (
 	asClients = "as-clients"
 	asGuard   = "as-guard"
@@ -116,7 +116,7 @@ func (o *options) flags() {
 
 var errFailed = errors.New("failed")
 
-// complete sets what follows from the rest.
+// complete sets the options that follow from others.
 func (o *options) complete() error {
 	if o.soak > 0 {
 		o.Soak, o.For = true, o.soak
@@ -134,7 +134,7 @@ func (o *options) complete() error {
 			set()
 		}
 	}
-	if o.Spike { // what is not asked for is left out, and matches are short
+	if o.Spike { // omit everything that was not asked for, and play short matches
 		unless("buzzer", func() { o.Buzzer = 0 })
 		unless("survival", func() { o.Survival = 0 })
 		unless("idle", func() { o.Idle = 0 })
@@ -166,7 +166,7 @@ func (o *options) run() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
-	// a PostgreSQL of another user has its data below
+	// the data of a PostgreSQL that runs as another user is below this folder
 	if err := errors.Join(os.Chmod(o.Folder, 0o711), os.Setenv("TMPDIR", o.Folder)); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (o *options) run() (err error) {
 	return nil
 }
 
-// write writes the files that are asked for.
+// write writes the requested files.
 func (o *options) write(r *runner.Report) error {
 	var errs []error
 	if o.json != "" {

@@ -38,7 +38,7 @@ func (t *participation) handlePush(h player.Received) error {
 	return nil
 }
 
-// handleFound begins a match.
+// handleFound starts a match.
 func (t *participation) handleFound(h player.Received) error {
 	if h.Type != protocol.TypeMatchFound {
 		return fmt.Errorf("%w: a match begins with %s", player.ErrContract, h.Raw)
@@ -57,13 +57,13 @@ func (t *participation) handleFound(h player.Received) error {
 	return nil
 }
 
-// planAnswer thinks of an answer, and of when to send it.
+// planAnswer chooses an answer and the time to send it.
 func (t *participation) planAnswer(h player.Received) {
 	q, _ := t.match.Newest()
 	if late := h.Came.UnixMilli() - q.OpensAt; h.Came.UnixMilli() <= q.ClosesAt {
 		t.c.stats.Add(stats.Question, time.Duration(late)*time.Millisecond)
 	}
-	if t.match.IsOut() && t.dice.IntN(20) > 0 { // some try nevertheless
+	if t.match.IsOut() && t.dice.IntN(20) > 0 { // some players try to answer although they are out
 		return
 	}
 	t.answer = &attempt{Answer: protocol.Answer{Match: h.Match, Question: &q.Question, Given: t.c.solutions.Answer(t.dice, q)}}
@@ -73,7 +73,7 @@ func (t *participation) planAnswer(h player.Received) {
 	}
 }
 
-// handleOwn takes what the player alone is told.
+// handleOwn handles a message that only this player receives.
 func (t *participation) handleOwn(h player.Received) error {
 	var o protocol.Own
 	if err := json.Unmarshal(h.Data, &o); err != nil || t.match == nil || t.match.ID != o.Match {
@@ -82,8 +82,8 @@ func (t *participation) handleOwn(h player.Received) error {
 	return t.match.RecordOwn(o)
 }
 
-// handleAnswered takes the reply to an answer. One accepted answer in 50 is followed
-// by another one, which must not be.
+// handleAnswered handles the reply to an answer. After one accepted answer in 50 the client
+// sends a different one, which the server must refuse.
 func (t *participation) handleAnswered(h player.Received) error {
 	a, ok := h.To.Data.(attempt)
 	var reply protocol.Answered
@@ -104,7 +104,7 @@ func (t *participation) handleAnswered(h player.Received) error {
 	return nil
 }
 
-// another is an answer to a question that differs from one.
+// another returns an answer to the question that differs from the given one.
 func another(q protocol.Question, g protocol.Given) protocol.Given {
 	switch {
 	case g.Choice != nil:

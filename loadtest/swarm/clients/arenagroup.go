@@ -12,8 +12,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// arenaGroup is where one arena after another is played: by the same players, led by
-// the same host.
+// arenaGroup plays one arena after another with the same players and the same host.
 type arenaGroup struct {
 	ArenaGroup
 	c         *Clients
@@ -24,21 +23,21 @@ type arenaGroup struct {
 // arenaRun is one arena.
 type arenaRun struct {
 	id, code string
-	inside   atomic.Int64   // players who are seated
-	coming   atomic.Int64   // players who may still be
-	playing  sync.WaitGroup // until all have played it
+	inside   atomic.Int64   // players who have a seat
+	coming   atomic.Int64   // players who may still get a seat
+	playing  sync.WaitGroup // done when all players have played the arena
 }
 
-// hostState is what the host of an arena does.
+// hostState is what the host of an arena has done.
 type hostState struct {
 	since       time.Time
-	isStartSent bool // to start it
+	isStartSent bool // the host has sent the request that starts the arena
 }
 
 // joinTimeout bounds how long an arena waits for its last players.
 const joinTimeout = 20 * time.Second
 
-// startArenaGroup opens a hall: its players come one after another.
+// startArenaGroup starts an arena group. Its players connect one after another.
 func (c *Clients) startArenaGroup(nth int) {
 	h := &arenaGroup{ArenaGroup: c.ArenaGroups[nth], c: c}
 	for i := range h.Seats {
@@ -62,7 +61,7 @@ func (c *Clients) startArenaGroup(nth int) {
 	})
 }
 
-// playSeat is a player of the hall.
+// playSeat plays every arena of the group for one player.
 func (h *arenaGroup) playSeat(nth int, next <-chan *arenaRun) {
 	p, err := h.c.newClient(h.c.closing, "player")
 	defer p.disconnect()
@@ -85,7 +84,7 @@ func (h *arenaGroup) playSeat(nth int, next <-chan *arenaRun) {
 	}
 }
 
-// countArrival notes that one who was to come is in, or will not be.
+// countArrival notes that an expected player has a seat, or will not get one.
 func (r *arenaRun) countArrival(err error) {
 	r.coming.Add(-1)
 	if err == nil {
@@ -100,7 +99,7 @@ func (h *arenaGroup) teams() []protocol.ArenaTeam {
 	return []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}}
 }
 
-// playArena has one arena played.
+// playArena plays one arena.
 func (h *arenaGroup) playArena() error {
 	made, err := h.makeArena()
 	if err != nil {
@@ -110,7 +109,7 @@ func (h *arenaGroup) playArena() error {
 	r.coming.Store(int64(len(h.nextArena)))
 	r.playing.Add(len(h.nextArena))
 	for _, next := range h.nextArena {
-		next <- r // there is room: each has played the last one
+		next <- r // the channel has room: each player has played the last arena
 	}
 	err = h.host.play(h.c.ctx, entry{
 		kind: protocol.TypeArenaJoin, data: protocol.ArenaJoin{Code: r.code, As: "host"}, round: r, host: &hostState{since: time.Now()},
@@ -122,7 +121,7 @@ func (h *arenaGroup) playArena() error {
 	return err
 }
 
-// makeArena makes an arena, as soon as the server does.
+// makeArena makes an arena, and retries until the server accepts the request.
 func (h *arenaGroup) makeArena() (made protocol.ArenaMade, err error) {
 	a := protocol.NewArena{
 		Mode: h.Mode, Name: "swarm", Teams: h.teams(), Pace: "auto", Ranked: h.c.Mint,
@@ -146,13 +145,13 @@ func (h *arenaGroup) makeArena() (made protocol.ArenaMade, err error) {
 	}
 }
 
-// startArena starts the arena once all are in it, or after a while.
+// startArena starts the arena when all players have seats, or after joinTimeout.
 func (t *participation) startArena(now time.Time) {
 	if t.host.isStartSent || !t.hasEntered || t.round.coming.Load() > 0 && now.Sub(t.host.since) < joinTimeout {
 		return
 	}
 	if t.round.inside.Load() == 0 {
-		if t.round.coming.Load() == 0 { // nobody will come
+		if t.round.coming.Load() == 0 { // no player will come
 			t.isRefused = true
 		}
 		return

@@ -16,8 +16,8 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// keepIdle is a session that does nothing, or watches a board, and comes back when it
-// is lost. It has no more of a player than a connection that is read from.
+// keepIdle keeps a session that does nothing, or watches a board. It reconnects when the
+// connection is lost. To save memory, it consists of little more than the connection.
 func (c *Clients) keepIdle(nth int, watches bool) {
 	n := c.Players() + len(c.ArenaGroups) + nth
 	dialer := player.Dialer{From: c.dialerOf(n), Buffer: 512}
@@ -31,7 +31,7 @@ func (c *Clients) keepIdle(nth int, watches bool) {
 	for failures := 0; c.closing.Err() == nil; failures++ {
 		at := time.Now()
 		err := c.readConnection(dialer, guest, n, watches)
-		if time.Since(at) > time.Minute { // it was there
+		if time.Since(at) > time.Minute { // the connection had lasted
 			failures = 0
 		}
 		if c.closing.Err() != nil {
@@ -49,11 +49,11 @@ func (c *Clients) keepIdle(nth int, watches bool) {
 	}
 }
 
-// maxBackoff is how many times as long as a node asks for is waited, where it asks
-// again and again: else all come back at once, for ever.
+// maxBackoff bounds the wait between tries, as a multiple of the wait that the node asks
+// for. Without longer waits, all clients would return at the same time, again and again.
 const maxBackoff = 8
 
-// readConnection is one connection of it, until it ends.
+// readConnection reads one connection of an idle session until it ends.
 func (c *Clients) readConnection(dialer player.Dialer, g player.Guest, n int, watches bool) error {
 	ctx, cancel := context.WithTimeout(c.closing, replyTimeout)
 	at := time.Now()
@@ -82,7 +82,7 @@ func (c *Clients) readConnection(dialer player.Dialer, g player.Guest, n int, wa
 	return err
 }
 
-// httpClient is for HTTP from the nth address.
+// httpClient returns an HTTP client that uses the nth local address.
 func (c *Clients) httpClient(n int) (httpClient *http.Client, done func()) {
 	transport := &http.Transport{MaxIdleConnsPerHost: 2}
 	if from := c.dialerOf(n); from != nil {
@@ -91,10 +91,10 @@ func (c *Clients) httpClient(n int) (httpClient *http.Client, done func()) {
 	return &http.Client{Timeout: replyTimeout, Transport: transport}, transport.CloseIdleConnections
 }
 
-// pages are what readers read.
+// pages are the leaderboard pages that readers request.
 var pages = []string{"all?limit=50", "7d", "day?order=score", "all?order=accuracy", "30d?limit=100"}
 
-// readBoards reads boards, one a second.
+// readBoards reads one leaderboard page per second.
 func (c *Clients) readBoards(nth int) {
 	httpClient, done := c.httpClient(nth)
 	defer done()
@@ -125,7 +125,7 @@ func (c *Clients) readBoards(nth int) {
 	}
 }
 
-// maxBatch is how many behaviours are posted at once, at most.
+// maxBatch is the highest number of behaviours in one request.
 const maxBatch = 100
 
 // postBehaviours posts behaviours, as a game's own service does.

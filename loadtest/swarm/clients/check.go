@@ -15,12 +15,11 @@ import (
 	"laststand/loadtest/swarm/rules"
 )
 
-// settleWithin bounds how long, after all has been played, what the server keeps
-// may take to agree with it.
+// settleWithin bounds the time from the end of play until the stored data must be correct.
 const settleWithin = time.Minute
 
-// Check holds, when all have gone, the board of all time and the profiles of the
-// ledger against what players were told, and says how many players that was.
+// Check runs when all clients have left. It compares the all-time board and the profiles in
+// the ledger with what the players received. It returns the number of players checked.
 func (c *Clients) Check(ctx context.Context) (checked, unsure int) {
 	want := make(map[string]rules.Sums)
 	for _, p := range c.clients {
@@ -50,10 +49,11 @@ func (c *Clients) Check(ctx context.Context) (checked, unsure int) {
 	return len(want), unsure
 }
 
-// profileShare is of how many players one's profile is read from the ledger too.
+// profileShare is the divisor for profiles: Check reads the profile of one player in 20.
 const profileShare = 20
 
-// awaitAgreement compares until nothing differs, and says what does in the end.
+// awaitAgreement repeats the comparison until nothing differs. At the end it reports the
+// remaining differences.
 func (c *Clients) awaitAgreement(ctx context.Context, compare func() []string) error {
 	wait := time.NewTicker(time.Second)
 	defer wait.Stop()
@@ -76,7 +76,7 @@ func (c *Clients) awaitAgreement(ctx context.Context, compare func() []string) e
 	}
 }
 
-// compareBoard says how the board differs from what some players have.
+// compareBoard returns the differences between the board and the sums of some players.
 func (c *Clients) compareBoard(ctx context.Context, n int, ids []string, want map[string]rules.Sums) []string {
 	var page struct {
 		Entries []rules.Entry `json:"entries"`
@@ -92,7 +92,8 @@ func (c *Clients) compareBoard(ctx context.Context, n int, ids []string, want ma
 	return rules.CompareBoard(some, page.Entries)
 }
 
-// compareProfile says how a player's profile differs from what the player has.
+// compareProfile returns the differences between a player's profile and the player's own
+// sums.
 func (c *Clients) compareProfile(ctx context.Context, n int, id string, want rules.Sums) []string {
 	var got rules.Sums
 	if err := player.Get(ctx, c.server(n)+"/v1/games/demo/players/"+id, &got); err != nil {

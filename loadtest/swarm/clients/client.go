@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// replyTimeout is how long a reply is waited for, until another connection is tried.
+	// replyTimeout bounds the wait for a reply before the client tries another connection.
 	replyTimeout = 20 * time.Second
-	// connectTimeout is how long a player tries to connect in vain.
+	// connectTimeout bounds how long a player tries to connect.
 	connectTimeout = 2 * time.Minute
 )
 
-// client is a player over whatever connections it takes.
+// client is a player, over all the connections that the player uses.
 type client struct {
 	*player.Roamer
 	c           *Clients
 	dice        *rand.Rand
 	sums        rules.Sums
-	isUnsure    bool // was told something untrue, or could not connect: what it has is not known
-	isConnected bool // has been connected, and has not left
+	isUnsure    bool // the player saw a violation or could not connect, so its sums are unknown
+	isConnected bool // the player has connected, and has not left
 
-	over        string // the match that was over last
+	over        string // the last match that ended
 	overAt      time.Time
-	lastOver    string // the last match whose match.over has come
-	isLastRated bool   // that gave a rating
+	lastOver    string // the last match whose match.over arrived
+	isLastRated bool   // that match gave a rating
 }
 
-// newClient makes a player, who connects when there is something to do.
+// newClient makes a player. The player connects when it has something to do.
 func (c *Clients) newClient(ctx context.Context, role string) (*client, error) {
 	c.mu.Lock()
 	n := len(c.clients)
@@ -48,7 +48,7 @@ func (c *Clients) newClient(ctx context.Context, role string) (*client, error) {
 	p.Roamer = &player.Roamer{
 		ReplyTimeout: replyTimeout, GiveUp: connectTimeout, Dialer: player.Dialer{From: c.dialerOf(n), Buffer: 2048},
 		Servers: func(last string) string {
-			if last != "" { // the next one
+			if last != "" { // use the next server
 				n++
 			}
 			return c.server(n)
@@ -60,8 +60,9 @@ func (c *Clients) newClient(ctx context.Context, role string) (*client, error) {
 	return p, err
 }
 
-// guest is a player by a token of our own, or one that the server makes, as soon as
-// it does: an error says that it never will, or that the crowd closes.
+// guest returns a player with a token that this process mints, or with one from the server.
+// It retries while the server refuses for now. It returns an error if the refusal is final
+// or the clients are closing.
 func (c *Clients) guest(ctx context.Context, role, id, server string) (g player.Guest, err error) {
 	if c.Mint {
 		g.ID = id
@@ -89,7 +90,7 @@ func (p *client) countConnect(took time.Duration, err error) {
 	}
 }
 
-// countConnect takes a try to connect.
+// countConnect records an attempt to connect.
 func (c *Clients) countConnect(took time.Duration, err error) {
 	if err != nil {
 		c.stats.Count("connect "+outcome(err), 1)
@@ -98,7 +99,7 @@ func (c *Clients) countConnect(took time.Duration, err error) {
 	c.stats.Add(stats.Connect, took)
 }
 
-// outcome names what became of a call, in a few words.
+// outcome describes the result of a call in a few words.
 func outcome(err error) string {
 	closeErr, closed := errors.AsType[*websocket.CloseError](err)
 	status, refused := errors.AsType[*player.Refused](err)
@@ -121,7 +122,7 @@ func outcome(err error) string {
 	return "failed"
 }
 
-// disconnect ends a player's connection for good.
+// disconnect closes a player's connection for good.
 func (p *client) disconnect() {
 	p.Close()
 	if p.isConnected {
@@ -132,7 +133,8 @@ func (p *client) disconnect() {
 	p.c.reconnects.Add(p.Reconnects)
 }
 
-// reportEnd takes why a player has ended: nil, or the crowd's end, are in order.
+// reportEnd records why a player has ended. A nil error and the end of the clients are no
+// faults.
 func (c *Clients) reportEnd(p *client, err error) {
 	if err == nil || c.ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return

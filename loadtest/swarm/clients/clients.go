@@ -14,24 +14,24 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// Clients is all of them at work.
+// Clients is a set of running clients.
 type Clients struct {
 	Plan
 	stats     stats.Recorder
 	solutions player.Solutions
 	connected atomic.Int64
-	playing   atomic.Int64 // in a match that is not over
+	playing   atomic.Int64 // players in a match that is not over
 	posted    atomic.Int64
 
-	ctx           context.Context // at its end everybody is gone at once
-	closing       context.Context // at its end nothing new is begun
+	ctx           context.Context // when it ends, all clients stop at once
+	closing       context.Context // when it ends, clients start nothing new
 	close         context.CancelFunc
 	tasks         sync.WaitGroup
-	connectTicker *time.Ticker // paces connections; nil: all at once
+	connectTicker *time.Ticker // paces connections; nil: no limit
 
 	mu         sync.Mutex
 	clients    []*client
-	groups     []context.CancelFunc // of duellists, one each
+	groups     []context.CancelFunc // one per group of duellists
 	digests    []rules.Digest
 	violations []string
 	omitted    int
@@ -49,7 +49,7 @@ func Start(ctx context.Context, o Plan) *Clients {
 	return c
 }
 
-// startAll has everybody begin, one after another.
+// startAll starts the clients one after another.
 func (c *Clients) startAll() {
 	for i := range c.ArenaGroups {
 		c.startArenaGroup(i)
@@ -69,7 +69,8 @@ func (c *Clients) startAll() {
 	}
 }
 
-// waitToConnect waits until the next connection may be begun; false: there is none.
+// waitToConnect waits until the next client may connect. It returns false if the clients
+// are closing.
 func (c *Clients) waitToConnect() bool {
 	if c.connectTicker == nil {
 		return c.closing.Err() == nil
@@ -82,7 +83,7 @@ func (c *Clients) waitToConnect() bool {
 	}
 }
 
-// SetDuellists has as many duellists there as is said: new ones begin, or the newest
+// SetDuellists changes the number of duellists to n. It starts new ones, or the newest
 // leave when their match is over.
 func (c *Clients) SetDuellists(n int) {
 	for {
@@ -123,10 +124,10 @@ func (c *Clients) addDuellist() {
 	})
 }
 
-// Stop has everybody play what they are in to its end, and go.
+// Stop lets every client finish its current match and leave.
 func (c *Clients) Stop() { c.close() }
 
-// Wait waits until all have gone, after Stop or the end of the context.
+// Wait waits until all clients have left, after Stop or the end of the context.
 func (c *Clients) Wait() {
 	c.tasks.Wait()
 	if c.connectTicker != nil {
@@ -135,7 +136,7 @@ func (c *Clients) Wait() {
 	c.close()
 }
 
-// maxViolations bounds what is kept of untruths until it is said.
+// maxViolations bounds the violations that are kept for one update.
 const maxViolations = 20
 
 func (c *Clients) addViolation(format string, args ...any) {
@@ -165,10 +166,10 @@ func (c *Clients) Summarize(checked, unsure int) *Summary {
 	return &Summary{Reconnects: c.reconnects, Posted: c.posted.Load(), Checked: checked, Unsure: unsure}
 }
 
-// server is the one that a number comes to: all have as many.
+// server returns the server of the nth client. All servers have equally many.
 func (c *Clients) server(n int) string { return c.Servers[n%len(c.Servers)] }
 
-// dialerOf is where the nth connection of the crowd comes from; nil: anywhere.
+// dialerOf returns the dialer of the nth connection; nil: any local address.
 func (c *Clients) dialerOf(n int) *net.Dialer {
 	if !c.Sources {
 		return nil
@@ -176,7 +177,7 @@ func (c *Clients) dialerOf(n int) *net.Dialer {
 	return harness.Source((c.First + n) / harness.PerSource)
 }
 
-// pause waits; false where the crowd closes meanwhile.
+// pause waits. It returns false if the clients close during the wait.
 func (c *Clients) pause(d time.Duration) bool {
 	wait := time.NewTimer(d)
 	defer wait.Stop()

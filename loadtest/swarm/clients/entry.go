@@ -9,8 +9,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// reenter requests the entry again if the lost connection may have taken the ticket
-// with it. A seat survives a reconnect.
+// reenter requests the entry again if the lost connection may have taken the ticket with
+// it. A seat survives a reconnect.
 func (t *participation) reenter(h player.Received) error {
 	var w protocol.Welcome
 	if err := json.Unmarshal(h.Data, &w); err != nil {
@@ -22,10 +22,10 @@ func (t *participation) reenter(h player.Received) error {
 	return nil
 }
 
-// handleLeft follows on a ticket that was taken back: for good, or to put in another.
+// handleLeft continues after a ticket was taken back, for good or to enter again.
 func (t *participation) handleLeft() {
 	switch {
-	case t.match != nil: // a match came first
+	case t.match != nil: // a match started first
 	case t.isLeaving:
 		t.isRefused, t.retryAt = true, time.Now().Add(t.c.LateMatchWait)
 	default:
@@ -33,12 +33,12 @@ func (t *participation) handleLeft() {
 	}
 }
 
-// isTemporary says whether a refusal is for now only.
+// isTemporary reports whether the server asks the client to retry later.
 func isTemporary(e protocol.Error) bool {
 	return e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded || e.Code == protocol.CodeRateLimited
 }
 
-// handleRefusal follows on an error.
+// handleRefusal handles an error reply.
 func (t *participation) handleRefusal(h player.Received) error {
 	var e protocol.Error
 	if err := json.Unmarshal(h.Data, &e); err != nil {
@@ -49,12 +49,12 @@ func (t *participation) handleRefusal(h player.Received) error {
 	switch {
 	case h.To.Kind == protocol.TypeAnswer:
 		return t.handleAnswerRefusal(h, e, after)
-	case t.match != nil: // what it was asked for has come by itself
+	case t.match != nil: // the match that the request asked for has already started
 		return nil
 	case isTemporary(e):
-		t.since = time.Now()                                               // it was heard
-		if t.group.Err() != nil && h.To.Kind == t.kind && t.round == nil { // a seat in an arena is not given back
-			t.isRefused, t.retryAt = true, time.Now().Add(t.c.LateMatchWait) // no more tries; it may be in, all the same
+		t.since = time.Now()                                               // the server has answered
+		if t.group.Err() != nil && h.To.Kind == t.kind && t.round == nil { // a player cannot give back a seat in an arena
+			t.isRefused, t.retryAt = true, time.Now().Add(t.c.LateMatchWait) // no more tries; the player may have a seat nevertheless
 			return nil
 		}
 		t.refusals++
@@ -73,7 +73,7 @@ func (t *participation) handleAnswerRefusal(h player.Received, e protocol.Error,
 	if !lockedOut && !isTemporary(e) {
 		return t.match.RecordRefusal(a.Answer, e, a.IsSecond)
 	}
-	if !lockedOut && !a.IsSecond && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // what is sent too fast is not looked at
+	if !lockedOut && !a.IsSecond && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // the server does not look at an answer that was sent too fast
 		t.match.MarkUnsure(a.Answer)
 	}
 	if q, closed := t.match.Newest(); closed == nil && !a.IsSecond && *a.Question == q.Question {
@@ -86,17 +86,17 @@ func (t *participation) repeat(q *player.Request, after time.Duration) {
 	t.retry, t.retryAt = q, time.Now().Add(after)
 }
 
-// handleEntryRefusal follows on a refusal to let the player in.
+// handleEntryRefusal handles the refusal of a request to enter.
 func (t *participation) handleEntryRefusal(h player.Received, e protocol.Error, after time.Duration) error {
 	switch e.Code {
-	case protocol.CodeAlreadyQueued: // by a ticket from before the connection was lost
+	case protocol.CodeAlreadyQueued: // with a ticket from before the connection was lost
 		t.Ask(protocol.TypeDuelLeave, protocol.Empty{})
 		return nil
-	case protocol.CodeAlreadyPlaying: // in the last match, until that is left behind
+	case protocol.CodeAlreadyPlaying: // in the last match, until the player leaves it
 		if t.tries++; t.tries > 100 {
 			break
 		}
-		if t.tries%20 == 0 { // another one is told of at a new connection at the latest
+		if t.tries%20 == 0 { // a new connection reveals any other match
 			t.Move()
 		}
 		t.repeat(h.To, after)

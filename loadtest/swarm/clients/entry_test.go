@@ -29,8 +29,8 @@ func TestTurnedAwayAgain(t *testing.T) {
 	}
 }
 
-// Who may have a seat in an arena all the same asks on, also in the end: nobody gives
-// that back, and the match would count without its player.
+// A client that may have a seat in an arena keeps asking, even at the end. A seat cannot be
+// given back, and the match would count without its player.
 func TestTurnedAwayFromAnArena(t *testing.T) {
 	t.Parallel()
 	over, end := context.WithCancel(t.Context())
@@ -43,9 +43,8 @@ func TestTurnedAwayFromAnArena(t *testing.T) {
 	}
 }
 
-// Who is turned away once nothing new is to begin does not come back; but waits for
-// the match that a request may have led to all the same. That it was turned away is
-// something that it has heard.
+// A client that is refused while the clients are closing does not retry. But it waits for
+// the match that its request may have led to. The refusal counts as a received message.
 func TestTurnedAwayAtTheEnd(t *testing.T) {
 	t.Parallel()
 	over, end := context.WithCancel(t.Context())
@@ -64,8 +63,8 @@ func TestTurnedAwayAtTheEnd(t *testing.T) {
 	}
 }
 
-// An answer that was refused for now may count, but for one that was sent too fast: nobody
-// has looked at it, unless it was sent before.
+// An answer that the server refused for now may count. The exception is an answer that was
+// sent too fast: the server has not looked at it, unless the client had sent it before.
 func TestAnswerTurnedAway(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -98,8 +97,8 @@ func TestAnswerTurnedAway(t *testing.T) {
 	}
 }
 
-// An answer of a team that is locked out is sent again once that is over, and does not
-// count until then; in any other mode the refusal is untrue.
+// The client sends an answer of a locked-out team again after the lockout. The answer does
+// not count before that. In any other mode the refusal is a violation.
 func TestAnAnswerOfALockedOutTeamIsSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"buzzer", "duel"} {

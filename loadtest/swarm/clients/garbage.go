@@ -5,22 +5,22 @@ import (
 	"runtime/debug"
 )
 
-// A process of players collects garbage for a tenth of a second, in which it reads
-// nothing, so that answers seem to come late. By the memory of a process, in bytes:
-// players of as many connections as it has files take half a GiB.
+// While a client process collects garbage, it reads nothing for a tenth of a second.
+// Answers then seem late. The bounds below are memory of the process in bytes. A process
+// with as many connections as it may have files takes half a GiB.
 const (
 	memoryLimit          = 1 << 30
 	measuringMemoryLimit = 3 << 30
 )
 
-// CollectRarely has this process collect its garbage when there is a lot of it.
+// CollectRarely makes the collector of this process run only when there is much garbage.
 func CollectRarely() {
 	debug.SetGCPercent(4000)
 	debug.SetMemoryLimit(memoryLimit)
 }
 
-// collectNow has it collect now, and not while something is measured for a minute or two:
-// from now on when its memory has grown to mostMeasured.
+// collectNow runs the collector now. The next collection starts when the memory reaches
+// measuringMemoryLimit, which takes longer than a measurement of a minute or two.
 func collectNow() {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(measuringMemoryLimit)

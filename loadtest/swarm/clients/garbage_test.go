@@ -11,7 +11,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A process that is told to collects its garbage, and then none by itself.
+// After the command, a process collects its garbage at once, and then not by itself.
 func TestCollectsOnCommand(t *testing.T) { //nolint:paralleltest // the collector is the process's
 	usual := debug.SetGCPercent(100)
 	limit := debug.SetMemoryLimit(-1)

@@ -13,14 +13,14 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// entry is what a player asks for to get into a match.
+// entry is a request to enter a match.
 type entry struct {
 	kind        string
 	data        any
-	counts      bool        // for boards
-	round       *arenaRun   // of an arena, else nil
-	host        *hostState  // of who leads it, else nil
-	reportEntry func(error) // is told, once, that the player is in, or why not; nil: nobody
+	counts      bool        // the match counts for boards
+	round       *arenaRun   // the arena to enter; nil: none
+	host        *hostState  // set for the host of the arena, else nil
+	reportEntry func(error) // called once, with nil when the player is in or with the reason why not; may be nil
 }
 
 func duel() entry {
@@ -28,26 +28,27 @@ func duel() entry {
 	return entry{kind: protocol.TypeDuelJoin, data: protocol.DuelJoin{Lang: "en", BotAfterMS: &never}, counts: true}
 }
 
-// participation is a player's way through one match, from asking for it on.
+// participation is one player's way through one match, from the request to enter.
 type participation struct {
 	*client
 	entry
-	group      context.Context // at its end the player does not wait for a match any more
-	since      time.Time       // when it was first asked for, and then the newest push
-	hasEntered bool            // waits for the match, queued or seated
-	isLeaving  bool            // takes the ticket back
-	isRefused  bool            // will not get in, as far as is known at
-	retry      *player.Request // that is to be made once more at
+	group      context.Context // when it ends, the player stops waiting for a match
+	since      time.Time       // time of the first request, and then of the newest push
+	hasEntered bool            // the player waits for the match, queued or seated
+	isLeaving  bool            // the player takes the ticket back
+	isRefused  bool            // the player will probably not get in
+	retry      *player.Request // the request that the player must repeat
 	retryAt    time.Time
-	tries      int // to get in while already_playing
-	refusals   int // away for now, one after another
+	tries      int // tries to enter while already_playing
+	refusals   int // refusals in a row
 
-	match    *rules.Match // nil before it
-	answer   *attempt     // that is to be sent at
+	match    *rules.Match // nil before the match
+	answer   *attempt     // the answer that the player will send
 	answerAt time.Time
 }
 
-// attempt is an answer as it is sent. Second is another one than that accepted.
+// attempt is an answer that the client sends. If IsSecond is set, it differs from the
+// accepted answer.
 type attempt struct {
 	protocol.Answer
 	IsSecond bool `json:"-"`
@@ -56,14 +57,14 @@ type attempt struct {
 }
 
 const (
-	// silenceLimit bounds how long a player may hear nothing of a match, or wait
-	// for its beginning with others there.
+	// silenceLimit bounds how long a player may receive nothing of a match, or wait for its
+	// start although other players are there.
 	silenceLimit = 3 * time.Minute
-	// checkEvery is how often it is looked whether a player is to leave.
+	// checkEvery is the interval of the check whether a player must leave.
 	checkEvery = time.Second
 )
 
-// play gets into a match and plays it to its end.
+// play enters a match and plays it to its end.
 func (p *client) play(group context.Context, e entry) error {
 	t := &participation{client: p, entry: e, group: group, since: time.Now()}
 	defer t.stopPlaying()
@@ -86,19 +87,20 @@ func (p *client) play(group context.Context, e entry) error {
 	return t.finish()
 }
 
-// stopPlaying notes that a player is in no match any more.
+// stopPlaying notes that a player is no longer in a match.
 func (t *participation) stopPlaying() {
 	if t.isPlaying() {
 		t.c.playing.Add(-1)
 	}
 }
 
-// isPlaying says whether a match was begun, and not to lead it.
+// isPlaying reports whether the player plays in a match that has started. The host does not
+// play.
 func (t *participation) isPlaying() bool { return t.match != nil && t.host == nil }
 
 var errArenaStarted = errors.New("the arena had begun")
 
-// sendEntry tells once whether the player is in.
+// sendEntry reports once whether the player is in.
 func (t *participation) sendEntry(err error) {
 	if t.reportEntry != nil {
 		t.reportEntry(err)
@@ -115,7 +117,7 @@ func (t *participation) readContext() context.Context {
 	return t.c.ctx
 }
 
-// isDone says whether the match is over, or none will come.
+// isDone reports whether the match is over, or none will come.
 func (t *participation) isDone() bool {
 	if t.IsWaiting(protocol.TypeAnswer, protocol.TypeDuelLeave, t.kind) {
 		return false
@@ -126,7 +128,7 @@ func (t *participation) isDone() bool {
 	return t.isRefused && time.Now().After(t.retryAt)
 }
 
-// nextDue is when there is something to be done without being told.
+// nextDue returns the time of the next action that needs no message.
 func (t *participation) nextDue() time.Time {
 	at := time.Now().Add(checkEvery)
 	if t.match != nil {
@@ -140,7 +142,7 @@ func (t *participation) nextDue() time.Time {
 	return at
 }
 
-// sendDue does what is due.
+// sendDue carries out the actions that are due.
 func (t *participation) sendDue(now time.Time) {
 	if t.answer != nil && !now.Before(t.answerAt) {
 		a := *t.answer
@@ -165,7 +167,7 @@ func (t *participation) sendDue(now time.Time) {
 		return
 	}
 	switch {
-	case t.hasEntered, t.retry != nil: // who was refused may have a ticket all the same
+	case t.hasEntered, t.retry != nil: // a refused player may have a ticket nevertheless
 		t.isLeaving, t.retry, t.retryAt = true, nil, time.Time{}
 		t.Ask(protocol.TypeDuelLeave, protocol.Empty{})
 	case !t.IsWaiting(t.kind):
@@ -173,7 +175,7 @@ func (t *participation) sendDue(now time.Time) {
 	}
 }
 
-// finish takes what the match was.
+// finish records the finished match.
 func (t *participation) finish() error {
 	if t.match == nil || t.host != nil {
 		return nil
@@ -193,7 +195,7 @@ func (t *participation) finish() error {
 	return nil
 }
 
-// handleFrame follows on a frame.
+// handleFrame handles one frame.
 func (t *participation) handleFrame(h player.Received) error {
 	if h.Seq != 0 {
 		return t.handlePush(h)

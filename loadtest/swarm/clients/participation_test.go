@@ -9,9 +9,9 @@ import (
 	"laststand/loadtest/player"
 )
 
-// Who is to leave takes the ticket back, also where none is known of: a node that was
-// asked for one and did not know what became of it may have put it in. A match that was
-// made before is waited for.
+// A player that must leave takes the ticket back, even if the player knows of none. A node
+// that does not know the result of its write may have stored the ticket. If a match was
+// made earlier, the player waits for it.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	group, quit := context.WithCancel(t.Context())

@@ -12,31 +12,31 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// Plan says what a crowd does. It is the first line of a process's input.
+// Plan says what the clients of one process do. It is the first line of a process's input.
 type Plan struct {
-	Name    string   // its players are named after it
-	Servers []string // of the players
-	Mint    bool     // tokens are minted with the key of package harness; else guests are made
-	First   int      // number of its first connection: harness.PerSource share an address of loopback
-	Sources bool     // connections come from many addresses of loopback
+	Name    string   // prefix of the player names
+	Servers []string // player URLs
+	Mint    bool     // mint tokens with the key of package harness; else ask the server for guests
+	First   int      // number of the first connection; harness.PerSource connections share a loopback address
+	Sources bool     // connect from many loopback addresses
 
 	Idle, Watchers, Duellists, Readers int
 	ArenaGroups                        []ArenaGroup
-	Behaviours                         float64       // posted a second
-	Connects                           float64       // begun a second
-	Think                              time.Duration // players answer at some instant within
-	UpdateEvery                        time.Duration // something is said
-	LateMatchWait                      time.Duration // after a ticket was taken back, a match is waited for that was made before that
-	Questions                          int           // of an arena
+	Behaviours                         float64       // posted per second
+	Connects                           float64       // connections started per second
+	Think                              time.Duration // players answer at a random time within this
+	UpdateEvery                        time.Duration // interval of the updates
+	LateMatchWait                      time.Duration // how long to wait for a match that was made before the player took the ticket back
+	Questions                          int           // per arena
 }
 
-// ArenaGroup is where one arena is played after another.
+// ArenaGroup plays one arena after another.
 type ArenaGroup struct {
 	Mode  string
 	Seats int
 }
 
-// Players are those of an order who play.
+// Players returns the number of clients that play.
 func (o Plan) Players() (n int) {
 	for _, h := range o.ArenaGroups {
 		n += h.Seats
@@ -44,32 +44,33 @@ func (o Plan) Players() (n int) {
 	return n + o.Duellists
 }
 
-// Connections are those that an order comes to: each hall has a host, too.
+// Connections returns the number of connections of the plan. Each arena group also has a
+// host.
 func (o Plan) Connections() int { return o.Idle + o.Watchers + o.Players() + len(o.ArenaGroups) }
 
 // Command is a further line of a process's input.
 type Command struct {
-	Duellists int  `json:"duellists,omitempty"` // that there are from now on, if not 0; the newest leave after their match
-	Collect   bool `json:"collect,omitempty"`   // garbage now, and then none while something is measured
-	Stop      bool `json:"stop,omitempty"`      // what has begun is played to its end, and checked
+	Duellists int  `json:"duellists,omitempty"` // the new number of duellists, if not 0; the newest leave after their match
+	Collect   bool `json:"collect,omitempty"`   // collect garbage now, and then not during a measurement
+	Stop      bool `json:"stop,omitempty"`      // finish and check what has started
 }
 
 // Update is a line of a process's output.
 type Update struct {
 	At         int64          `json:"at"` // epoch ms
 	Connected  int64          `json:"connected"`
-	Playing    int64          `json:"playing"` // in matches
+	Playing    int64          `json:"playing"` // players in matches
 	Slice      stats.Slice    `json:"slice"`
 	Digests    []rules.Digest `json:"seen,omitempty"`
 	Violations []string       `json:"violations,omitempty"`
-	Omitted    int            `json:"omitted,omitempty"` // further ones
-	Done       *Summary       `json:"done,omitempty"`    // the last line
+	Omitted    int            `json:"omitted,omitempty"` // violations beyond those listed
+	Done       *Summary       `json:"done,omitempty"`    // only in the last line
 }
 
 // Summary is part of the last update of a process.
 type Summary struct {
 	Reconnects player.Reconnects `json:"travels"`
-	Posted     int64             `json:"posted"` // behaviours that were answered for
+	Posted     int64             `json:"posted"` // behaviours that the server has answered for
 	Checked    int               `json:"checked"`
-	Unsure     int               `json:"unsure"` // players of whom it cannot be said what they have
+	Unsure     int               `json:"unsure"` // players whose sums are unknown
 }

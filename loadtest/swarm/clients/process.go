@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// RunProcess carries out the order that the input begins with, and its commands, until
-// it is told to stop; then it checks what is kept, and ends. When the input ends
-// before that, whoever gave the order is gone: all is dropped.
+// RunProcess carries out the plan in the first line of the input, and then commands. After
+// the stop command it checks the stored data and ends. If the input ends first, the parent
+// process is gone and RunProcess drops everything.
 func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	var order Plan
@@ -24,7 +24,7 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := Start(ctx, order)
 	encoder := json.NewEncoder(out)
 	stopped := make(chan struct{})
-	go func() { // ends with the input, which is closed after the last line of the output at the latest
+	go func() { // ends with the input, which the parent closes at the latest after the last line of the output
 		c.readCommands(lines, cancel, stopped)
 	}()
 	ended := make(chan *Summary, 1)
@@ -47,8 +47,8 @@ func readLine(lines *bufio.Reader, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// readCommands carries out commands until the input ends, when all is dropped; stopped is
-// closed at the one to stop, or then.
+// readCommands carries out commands until the input ends, and then calls drop. It closes
+// stopped at the stop command or at the end of the input.
 func (c *Clients) readCommands(lines *bufio.Reader, drop func(), stopped chan<- struct{}) {
 	var growing sync.WaitGroup
 	once := sync.OnceFunc(func() {
@@ -70,7 +70,7 @@ func (c *Clients) readCommands(lines *bufio.Reader, drop func(), stopped chan<- 
 		if cmd.Collect {
 			collectNow()
 		}
-		growing.Wait() // one after another
+		growing.Wait() // one change after another
 		if cmd.Duellists > 0 {
 			growing.Go(func() { c.SetDuellists(cmd.Duellists) })
 		}

@@ -14,8 +14,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// A process of the swarm tells how it goes, and ends with its input, whatever it
-// is at: nobody can be reached here.
+// A process of the swarm reports its progress. It ends with its input, even while it tries
+// to reach a server that does not exist.
 func TestObeyEndsWithItsInput(t *testing.T) {
 	t.Parallel()
 	in, orders := io.Pipe()
@@ -50,7 +50,7 @@ func TestObeyEndsWithItsInput(t *testing.T) {
 	}
 }
 
-// Another answer is of the same kind, and not the same.
+// A second answer has the same kind and a different value.
 func TestAnother(t *testing.T) {
 	t.Parallel()
 	for _, q := range []protocol.Question{
@@ -69,8 +69,8 @@ func TestAnother(t *testing.T) {
 	}
 }
 
-// Who gets no token never connects: who is refused for now asks again, and nothing is
-// untrue about that; for good that is what is said.
+// A client without a token never connects. If the refusal is temporary, the client retries
+// and reports no violation. If it is final, the client reports the refusal.
 func TestNoGuest(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{http.StatusServiceUnavailable: "", http.StatusNotFound: "no guest could be made"} {
@@ -81,7 +81,7 @@ func TestNoGuest(t *testing.T) {
 		}))
 		c := Start(t.Context(), Plan{Name: "s0", Servers: []string{server.URL}, Idle: 1})
 		ended := make(chan struct{})
-		go func() { // ends with the crowd
+		go func() { // ends with the clients
 			c.Wait()
 			close(ended)
 		}()

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// RecordAnswer notes the answer that the player sends first.
+// RecordAnswer records the first answer that the player sends.
 func (m *Match) RecordAnswer(a protocol.Answer) {
 	if r := m.round(*a.Question); r != nil && r.given == nil {
 		r.given, _ = json.Marshal(a.Given) // plain fields always encode
@@ -32,8 +32,8 @@ func (m *Match) RecordReply(a protocol.Answer, reply protocol.Answered, second b
 	return nil
 }
 
-// MarkUnsure notes that the first answer was refused for now: it may count all the same.
-// Unless it has another reply later, what is told of the question says so.
+// MarkUnsure notes that the server refused the first answer for now. The answer may count
+// nevertheless. Without a later reply, the result of the question decides.
 func (m *Match) MarkUnsure(a protocol.Answer) {
 	if r := m.round(*a.Question); r != nil {
 		r.isUnsure = true
@@ -50,10 +50,10 @@ func (m *Match) inferReply(r *round) {
 	}
 }
 
-// afterAccepted are the codes with which a second answer may be refused.
+// afterAccepted lists the codes with which the server may refuse a second answer.
 var afterAccepted = []protocol.Code{protocol.CodeDuplicateAnswer, protocol.CodeEliminated, protocol.CodeRateLimited}
 
-// RecordRefusal takes the refusal of an answer, for good.
+// RecordRefusal records the final refusal of an answer.
 func (m *Match) RecordRefusal(a protocol.Answer, e protocol.Error, second bool) error {
 	r := m.round(*a.Question)
 	switch {
@@ -69,11 +69,11 @@ func (m *Match) RecordRefusal(a protocol.Answer, e protocol.Error, second bool) 
 		return m.violation("question %d: an accepted answer got %s", r.asked.Question, e.Code)
 	}
 	r.isRefused = true
-	r.isUnsure = r.isUnsure && e.Code != protocol.CodeQuestionClosed // who is out is told so before that it has answered
+	r.isUnsure = r.isUnsure && e.Code != protocol.CodeQuestionClosed // the server reports that a player is out before it reports that the player has answered
 	return nil
 }
 
-// checkAccepted holds the answer that a refusal names against the one accepted first.
+// checkAccepted compares the answer that a refusal names with the accepted answer.
 func (m *Match) checkAccepted(r *round, a *protocol.AcceptedAnswer) error {
 	if r.reply == nil || a == nil || a.At != r.reply.At || a.ElapsedMS != r.reply.ElapsedMS || !bytes.Equal(a.Given, r.given) {
 		return m.violation("question %d: the answer %s got %+v, and a second one is refused for %+v", r.asked.Question, r.given, r.reply, a)

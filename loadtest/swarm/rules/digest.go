@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// pushDigest sums up the numbered pushes of a match, in their order.
+// pushDigest hashes the numbered pushes of a match in their order.
 type pushDigest struct {
 	sum    uint64
 	pushes int
@@ -17,14 +17,14 @@ type pushDigest struct {
 
 func (d *pushDigest) add(raw []byte) {
 	h := fnv.New64a()
-	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, d.sum)) // a hash takes whatever it is given
+	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, d.sum)) // writing to a hash cannot fail
 	_, _ = h.Write(raw)
 	d.sum = h.Sum64()
 	d.pushes++
 }
 
-// Digest is a match as one player saw it to its end: what all others have to have
-// seen too, the name of who was first at each question included.
+// Digest is a match as one player saw it to its end. All other players must have seen the
+// same, including the first player at each question.
 type Digest struct {
 	Match   string `json:"match"`
 	Player  string `json:"player"`
@@ -33,14 +33,13 @@ type Digest struct {
 	Sum     uint64 `json:"sum,string"`
 }
 
-// Digest is what the player saw.
+// Digest returns what the player saw.
 func (m *Match) Digest() Digest {
 	return Digest{Match: m.ID, Player: m.player, Players: m.found.Players, Pushes: m.pushes.pushes, Sum: m.pushes.sum}
 }
 
-// Matches holds what players saw of a match against what others did. A match is
-// forgotten when all its players were heard. It is safe for concurrent use; the
-// zero value is ready.
+// Matches compares what the players of each match saw. It forgets a match when all its
+// players have reported. It is safe for concurrent use. The zero value is ready.
 type Matches struct {
 	mu   sync.Mutex
 	open map[string]*comparison
@@ -54,7 +53,7 @@ type comparison struct {
 	hasViolation bool
 }
 
-// Add takes what a player saw, and says what is untrue of it, or "".
+// Add adds what a player saw. It returns the violation that this reveals, or "".
 func (a *Matches) Add(s Digest) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -86,15 +85,15 @@ func (a *Matches) Add(s Digest) string {
 	return ""
 }
 
-// Done is how many matches all of their players saw alike to the end.
+// Done returns the number of matches that all of their players saw alike to the end.
 func (a *Matches) Done() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.done
 }
 
-// Open says of each match that some of its players did not see to its end who
-// did.
+// Open lists the matches that only some of their players saw to the end, and names these
+// players.
 func (a *Matches) Open() (all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// Sums are what a player has of the matches that count, as a board shows them.
+// Sums are a player's totals over the matches that count, as a board shows them.
 type Sums struct {
 	Score    int64 `json:"score"`
 	TimeMS   int64 `json:"time_ms"`
@@ -23,7 +23,7 @@ type Sums struct {
 	Correct  int   `json:"correct"`
 }
 
-// Add adds another match, or others.
+// Add adds a match, or other sums.
 func (s *Sums) Add(o Sums) {
 	s.Score += o.Score
 	s.TimeMS += o.TimeMS
@@ -33,7 +33,8 @@ func (s *Sums) Add(o Sums) {
 	s.Correct += o.Correct
 }
 
-// Match is one match as one of its players sees it, from match.found to its end. It is not safe for concurrent use. Errors wrap player.ErrFalse.
+// Match is one match as one of its players sees it, from match.found to its end. It is not
+// safe for concurrent use. Errors wrap player.ErrFalse.
 type Match struct {
 	ID     string
 	player string
@@ -43,29 +44,29 @@ type Match struct {
 	pushes pushDigest
 }
 
-// round is a question, and what became of the player's answer.
+// round is a question and the result of the player's answer.
 type round struct {
 	asked     protocol.Question
-	closesAt  int64           // with the time that was given back
-	given     json.RawMessage // as results show it; nil: not answered
+	closesAt  int64           // includes the extension of the question
+	given     json.RawMessage // as results show it; nil: no answer
 	reply     *protocol.Answered
-	isRefused bool // it was refused, for the question was closed or the player out
-	isUnsure  bool // it was refused for now, and may count all the same
+	isRefused bool // refused because the question was closed or the player was out
+	isUnsure  bool // refused for now; the answer may count nevertheless
 	closed    *protocol.QuestionClosed
-	results   []protocol.QuestionResult // of this player, to all and to them alone
+	results   []protocol.QuestionResult // of this player, from pushes to all and to the player alone
 }
 
-// NewMatch begins a match of a player by its first push.
+// NewMatch starts a player's match from its first push.
 func NewMatch(id, playerID string, raw []byte, found protocol.MatchFound) *Match {
 	m := &Match{ID: id, player: playerID, found: found}
 	m.pushes.add(raw)
 	return m
 }
 
-// Mode is what is played.
+// Mode returns the mode of the match.
 func (m *Match) Mode() string { return m.found.Mode }
 
-// Push takes a numbered push after the first, as it came.
+// Push handles a numbered push after the first. raw is the push as received.
 func (m *Match) Push(kind string, data json.RawMessage, raw []byte) error {
 	m.pushes.add(raw)
 	if m.over != nil {
@@ -116,11 +117,11 @@ func (m *Match) recordClosed(data json.RawMessage) error {
 			r.results = append(r.results, one)
 		}
 	}
-	c.Results = nil // the others' are theirs to check
+	c.Results = nil // other players check their own results
 	return nil
 }
 
-// openRound is the open question, nil for none.
+// openRound returns the open question, or nil.
 func (m *Match) openRound() *round {
 	if n := len(m.rounds); n > 0 && m.rounds[n-1].closed == nil {
 		return m.rounds[n-1]
@@ -128,13 +129,13 @@ func (m *Match) openRound() *round {
 	return nil
 }
 
-// Newest is the newest question, and how it was closed: nil while it is open.
+// Newest returns the newest question and how it was closed: nil while it is open.
 func (m *Match) Newest() (protocol.Question, *protocol.QuestionClosed) {
 	r := m.rounds[len(m.rounds)-1]
 	return r.asked, r.closed
 }
 
-// RecordOwn takes what the player alone is told.
+// RecordOwn records a message that only this player receives.
 func (m *Match) RecordOwn(o protocol.Own) error {
 	r := m.round(o.Question)
 	if r == nil {
@@ -146,7 +147,7 @@ func (m *Match) RecordOwn(o protocol.Own) error {
 	return nil
 }
 
-// IsOut says whether the player was told to be out.
+// IsOut reports whether the server has told the player that it is out.
 func (m *Match) IsOut() bool {
 	return slices.ContainsFunc(m.rounds, func(r *round) bool {
 		return slices.ContainsFunc(r.results, func(one protocol.QuestionResult) bool { return one.Out })
@@ -160,11 +161,11 @@ func (m *Match) round(question int) *round {
 	return m.rounds[question]
 }
 
-// Over is the end, nil before it.
+// Over returns the end of the match, or nil before it.
 func (m *Match) Over() *protocol.MatchOver { return m.over }
 
-// IsRated says whether the match is over and has given its player a rating, of which
-// `settled` has to tell the final one.
+// IsRated reports whether the match is over and has rated its player. If so, `settled` must
+// contain the final rating.
 func (m *Match) IsRated() bool {
 	return m.over != nil && slices.ContainsFunc(m.over.Standings, func(s protocol.OverStanding) bool {
 		return s.Player == m.player && s.Rating != nil

@@ -16,17 +16,17 @@ const (
 	limit  = 10_000
 )
 
-// lesson is a match of one question as ada is told of it: she is right after a
-// second, and bob wrong. A test makes it untrue in one place.
+// lesson is a match of one question as ada receives it. She is right after a second, and
+// bob is wrong. A test introduces one violation.
 type lesson struct {
 	mode   string
 	given  protocol.Given
 	reply  *protocol.Answered
-	second func(*Match, protocol.Answer) error // after the reply
+	second func(*Match, protocol.Answer) error // sent after the reply
 	closed protocol.QuestionClosed
 	own    *protocol.Own
 	over   protocol.MatchOver
-	after  string // a further push
+	after  string // an additional push
 }
 
 func rightAfterASecond() *lesson {
@@ -47,7 +47,7 @@ func rightAfterASecond() *lesson {
 	}
 }
 
-// hear has ada hear all of it.
+// hear passes all messages to ada's match.
 func (d *lesson) hear(t *testing.T) (Sums, error) {
 	t.Helper()
 	m := NewMatch("m_1", "ada", []byte("found"), protocol.MatchFound{Mode: d.mode, Questions: 1, Players: 2})
@@ -81,7 +81,7 @@ func (d *lesson) hear(t *testing.T) (Sums, error) {
 	return sums, errors.Join(errs, err)
 }
 
-// What is true is taken for true, and adds up.
+// A correct match passes all checks, and its sums are right.
 func TestTrue(t *testing.T) {
 	t.Parallel()
 	sums, err := rightAfterASecond().hear(t)
@@ -106,7 +106,7 @@ func TestTrue(t *testing.T) {
 	}
 }
 
-// Each untruth is found, by its own check.
+// Each violation is found by its own check.
 func TestUntrue(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
@@ -166,7 +166,7 @@ func TestUntrue(t *testing.T) {
 	}
 }
 
-// Who is out of a survival match gets no answer accepted.
+// A player who is out of a survival match gets no answer accepted.
 func TestOut(t *testing.T) {
 	t.Parallel()
 	m := NewMatch("m_1", "ada", nil, protocol.MatchFound{Mode: "survival", Questions: 2, Players: 2})
@@ -189,9 +189,9 @@ func TestOut(t *testing.T) {
 	}
 }
 
-// An answer that was refused for now may count, or not: what is told of the question
-// says so, unless it was refused for good when it was sent again. What is told has to
-// be of that answer all the same.
+// An answer that the server refused for now may count. The result of the question shows
+// whether it does, unless the server later refused the repeated answer for good. The result
+// must still belong to that answer.
 func TestUnsureAnswer(t *testing.T) {
 	t.Parallel()
 	unsure := func(m *Match, a protocol.Answer) error { m.MarkUnsure(a); return nil }

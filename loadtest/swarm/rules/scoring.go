@@ -16,7 +16,7 @@ func (m *Match) Finish() (Sums, error) {
 		return k.sums, m.violation("it was abandoned")
 	}
 	for _, r := range m.rounds {
-		if r.closed == nil { // given up by who left, or closed by the host
+		if r.closed == nil { // a player left, or the host closed the arena
 			continue
 		}
 		if err := k.checkRound(r); err != nil {
@@ -73,7 +73,7 @@ func (k *scoring) checkRound(r *round) error {
 	return nil
 }
 
-// checkTimes checks the instants of an accepted answer.
+// checkTimes checks the times of an accepted answer.
 func (k *scoring) checkTimes(r *round) error {
 	if r.reply == nil || r.reply.At <= r.closesAt && r.reply.ElapsedMS == player.Elapsed(r.asked, r.reply.At) {
 		return nil
@@ -81,8 +81,8 @@ func (k *scoring) checkTimes(r *round) error {
 	return k.violation("question %d from %d to %d: an answer got %+v", r.asked.Question, r.asked.OpensAt, r.closesAt, *r.reply)
 }
 
-// checkFirst checks who a buzzer question names first: only who was told so, and
-// whoever was.
+// checkFirst checks the first player of a buzzer question. Only a player whose reply says
+// first may be named, and that player must be named.
 func (k *scoring) checkFirst(r *round, right bool) error {
 	if k.found.Mode != "buzzer" {
 		return nil
@@ -98,7 +98,7 @@ func (k *scoring) checkFirst(r *round, right bool) error {
 	return nil
 }
 
-// scoreQuestion adds a question up and gives its points.
+// scoreQuestion adds one question to the score and returns its points.
 func (k *scoring) scoreQuestion(r *round, right bool, limit int64) (points int64) {
 	k.sums.Asked++
 	if r.reply != nil {

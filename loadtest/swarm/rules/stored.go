@@ -9,9 +9,8 @@ type Entry struct {
 	Sums
 }
 
-// CompareBoard holds the entries of a board of all time against what players were
-// told; of those who have played nothing that counts there must be none. It
-// gives what differs.
+// CompareBoard compares the entries of an all-time board with what players received. A
+// player with no counted match must have no entry. It returns the differences.
 func CompareBoard(want map[string]Sums, got []Entry) (differs []string) {
 	shown := make(map[string]bool, len(got))
 	for _, e := range got {
@@ -34,7 +33,7 @@ func CompareBoard(want map[string]Sums, got []Entry) (differs []string) {
 	return differs
 }
 
-// Flow is what became of behaviours.
+// Flow counts what happened to behaviours.
 type Flow struct {
 	Offered  int64 `json:"offered"`
 	Sent     int64 `json:"sent"`
@@ -43,8 +42,8 @@ type Flow struct {
 	InFlight int64 `json:"in_flight"`
 }
 
-// CheckBehaviours holds the flow against what was posted: behaviours that were
-// answered for, taken or dropped at the door. It gives what differs, or "".
+// CheckBehaviours compares the flow with the posted behaviours that the server answered
+// for, taken or dropped at intake. It returns the difference, or "".
 func CheckBehaviours(posted int64, f Flow) string {
 	switch {
 	case f.Offered != f.Sent+f.Dropped+f.Queued+f.InFlight:

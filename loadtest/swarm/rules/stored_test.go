@@ -7,7 +7,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A board that is not the sum of the matches is found out.
+// CompareBoard finds a board that is not the sum of the matches.
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	want := map[string]Sums{"ada": {Score: 190, Matches: 1}, "bob": {Score: 0, Matches: 1}, "eve": {}}
@@ -27,7 +27,7 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// Behaviours that are lost, or counted without being there, are found out.
+// CheckBehaviours finds behaviours that are lost, or counted without being there.
 func TestBehaviours(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -44,8 +44,8 @@ func TestBehaviours(t *testing.T) {
 	}
 }
 
-// What is not the same to all in a match is found out, whichever processes they
-// are in; a match is forgotten once all were heard.
+// Matches finds a difference between the players of a match, whichever process they are in.
+// It forgets a match when all its players have reported.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	seen := func(by string, pushes ...string) Digest {

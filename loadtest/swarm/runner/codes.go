@@ -16,7 +16,7 @@ func isClearRefusal(name string) bool {
 	return strings.HasSuffix(name, " closed 1013") || strings.HasSuffix(name, " status 503") || strings.HasSuffix(name, " status 429")
 }
 
-// isUnclearFailure says whether it is one that says nothing, or a fault.
+// isUnclearFailure reports whether a counted outcome is a fault, or gives no reason.
 func isUnclearFailure(name string) bool {
 	return strings.HasSuffix(name, " failed") || strings.HasSuffix(name, " timeout") ||
 		strings.HasSuffix(name, " "+string(protocol.CodeInternal)) || strings.Contains(name, " status 50") && !isClearRefusal(name)

@@ -16,42 +16,42 @@ import (
 	"laststand/loadtest/swarm/clients"
 )
 
-// Config says what a drill is made of. Numbers of players are of all processes.
+// Config configures a run. Numbers of players are totals over all processes.
 type Config struct {
 	Idle, Watchers, Duellists, Buzzer, Survival, Readers int
 
-	Seats      int     // of an arena, at most
-	Questions  int     // of a duel and an arena
-	Behaviours float64 // posted a second
+	Seats      int     // per arena, at most
+	Questions  int     // per duel and arena
+	Behaviours float64 // posted per second
 
-	Think, Reveal time.Duration // the time to answer within; the pause after a question. Set by Rate where this is not 0
-	Rate          float64       // answers/s that all players come to, or what a spike is three times of
-	Ramp          float64       // connections begun a second
-	For           time.Duration // of the load, once all are connected
+	Think, Reveal time.Duration // the time to answer within; the pause after a question. Rate sets both if it is not 0
+	Rate          float64       // answers/s of all players; a spike offers three times this
+	Ramp          float64       // connections started per second
+	For           time.Duration // duration of the load, after all have connected
 
 	Spike         bool
-	Bound         time.Duration // p99 of answers up to which a rate is sustainable
-	Step          time.Duration // for which each rate is tried
+	Bound         time.Duration // highest p99 of answers at a sustainable rate
+	Step          time.Duration // how long to try each rate
 	Soak          bool
-	LateMatchWait time.Duration // after a ticket was taken back, a match is waited for that was made before that; 0: as long as a pressed node may take
-	Slack         time.Duration // up to which any p99 may be, since machines are noisy
-	LagMS         int           // setting max_scheduler_lag_ms of the nodes; 0: they shed nothing for lag; below 0: theirs
-	Attach        []string      // players' addresses of nodes that run, on which to play instead of starting some
-	Ops           []string      // their operations; none: nothing is known of their inside
+	LateMatchWait time.Duration // how long to wait for a match made before the player took the ticket back; 0: as long as an overloaded node may need
+	Slack         time.Duration // any p99 up to this is accepted, since machines are noisy
+	LagMS         int           // setting max_scheduler_lag_ms of the nodes; 0: no shedding for lag; below 0: their default
+	Attach        []string      // player URLs of running nodes to use instead of starting some
+	Ops           []string      // operations URLs of these nodes; none: their metrics are unknown
 
 	Nodes, Processes int // 0: as many as connections need
-	Files            int // that a process may open
+	Files            int // open files allowed per process
 	Redis, Database  string
-	Binary           string // the server's; "": it is built from this tree
+	Binary           string // the server binary; "": build it from this tree
 	Env              []string
 
-	Launch func(context.Context) (Process, error) // starts a process that obeys package crowd
-	Guard  string                                 // argument that has this program be a Guard; "": there is none
-	Folder string                                 // that holds all temporary ones, which the guard removes
+	Launch func(context.Context) (Process, error) // starts a process that calls clients.RunProcess
+	Guard  string                                 // argument that makes this program a Guard; "": no guard
+	Folder string                                 // holds all temporary folders; the guard removes it
 	Log    func(line string)
 }
 
-// Process is where a crowd is.
+// Process is a process of clients.
 type Process interface {
 	io.Writer // its input
 	Output() io.Reader
@@ -60,7 +60,7 @@ type Process interface {
 	Kill() error // at once
 }
 
-// Validate says all that is wrong with a configuration.
+// Validate returns all faults of a configuration.
 func (c Config) Validate() error {
 	var wrong []error
 	add := func(isWrong bool, format string, args ...any) {
@@ -93,15 +93,15 @@ func (c Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// maxPerSecond is of anything, since processes begin each by a tick of its own.
+// maxPerSecond bounds every rate, since each process paces its share with a ticker.
 const maxPerSecond = 1e6
 
-// isInRange says whether so many a second can be paced; 0 is none.
+// isInRange reports whether a rate can be paced; 0 means none.
 func isInRange(perSecond float64) bool {
 	return perSecond == 0 || perSecond >= 0.01 && perSecond <= maxPerSecond
 }
 
-// connections are those that all players come to.
+// connections returns the number of connections of all players.
 func (c Config) connections() (n int) {
 	for _, o := range c.plans(1, nil) {
 		n += o.Connections()
@@ -109,10 +109,10 @@ func (c Config) connections() (n int) {
 	return n
 }
 
-// reservedFiles is how many files a process needs for other than connections.
+// reservedFiles is the number of files that a process needs besides connections.
 const reservedFiles = 2500
 
-// processesFor is how many processes of a kind connections need.
+// processesFor returns how many processes of a kind the connections need.
 func (c Config) processesFor(wanted, connections int) int {
 	if wanted > 0 {
 		return wanted
@@ -121,9 +121,9 @@ func (c Config) processesFor(wanted, connections int) int {
 	return max((connections+highest-1)/highest, 1)
 }
 
-// setPace sets how long players think and how long a question rests, so that all of
-// them come to the rate: a question takes the longer of two thinking, or nearly
-// the whole time in a full arena, and the rest.
+// setPace sets Think and Reveal so that all players together reach Rate. A question lasts
+// for the longer of two thinking times plus the pause. In a full arena it lasts for nearly
+// the whole thinking time plus the pause.
 func (c *Config) setPace() {
 	players := c.Duellists + c.Buzzer + c.Survival
 	if c.Rate == 0 || c.Spike || players == 0 {
@@ -139,14 +139,14 @@ const (
 	countdown = time.Second
 )
 
-// settings are those of the nodes.
+// settings returns the configuration of the nodes.
 func (c Config) settings() string {
 	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d", limit.Milliseconds(), countdown.Milliseconds(), c.Reveal.Milliseconds())
 	own := ""
 	if c.LagMS >= 0 {
 		own = fmt.Sprintf("max_scheduler_lag_ms: %d, ", c.LagMS)
 	}
-	if c.Nodes > 1 { // each would take a sixteenth of the machine's memory
+	if c.Nodes > 1 { // by default each would use a sixteenth of the machine's memory
 		own += "gc_headroom_mib: 64, "
 	}
 	return fmt.Sprintf(`games:
@@ -160,10 +160,10 @@ limits: {%swrong_codes_per_hour_per_address: 0, reads_per_second_per_address: 0,
 `, harness.KeysYAML, c.Questions, times, times, own)
 }
 
-// updateEvery is how often crowds say what they have seen.
+// updateEvery is the interval at which client processes report.
 const updateEvery = time.Second
 
-// plans deal everything out to processes.
+// plans distributes the clients over the processes.
 func (c Config) plans(processes int, servers []string) []clients.Plan {
 	all := make([]clients.Plan, processes)
 	deal := func(n, i int) int { return n/processes + min(max(n%processes-i, 0), 1) }
@@ -181,12 +181,12 @@ func (c Config) plans(processes int, servers []string) []clients.Plan {
 	first := 0
 	for i := range all {
 		all[i].First = first
-		first += (all[i].Connections()/harness.PerSource + 1) * harness.PerSource * 4 // a spike adds some
+		first += (all[i].Connections()/harness.PerSource + 1) * harness.PerSource * 4 // a spike adds some players
 	}
 	return all
 }
 
-// arenaGroups are as many as seat all players.
+// arenaGroups returns enough arena groups to seat all players.
 func arenaGroups(mode string, players, seats int) (all []clients.ArenaGroup) {
 	for n := players; n > 1; n -= seats {
 		all = append(all, clients.ArenaGroup{Mode: mode, Seats: min(n, seats)})
@@ -194,7 +194,7 @@ func arenaGroups(mode string, players, seats int) (all []clients.ArenaGroup) {
 	return all
 }
 
-// isLocal says whether all servers are on loopback.
+// isLocal reports whether all servers are on loopback.
 func isLocal(servers []string) bool {
 	for _, s := range servers {
 		if !strings.HasPrefix(s, "http://127.0.0.1:") {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// All that is asked for is dealt out, once.
+// plans distributes everything that was asked for, once.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	c := Config{Idle: 101, Duellists: 14, Buzzer: 130, Survival: 51, Watchers: 3, Readers: 5, Seats: 50, Behaviours: 90, Ramp: 30}
@@ -31,7 +31,7 @@ func TestOrders(t *testing.T) {
 		}
 		names[o.Name], firsts[o.First] = true, true
 	}
-	// the last of 51 has nobody to play with
+	// the last of 51 duellists has no opponent
 	if idle != 101 || duellists != 14 || buzzer != 130 || survival != 50 || watchers != 3 || readers != 5 || behaviours != 90 || halls != 4 {
 		t.Errorf("%+v", orders)
 	}
@@ -44,7 +44,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// A rate sets the pace that all players come to.
+// A rate sets the pace at which all players together reach it.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	c := Config{Duellists: 20_000, Rate: 1000}
@@ -54,7 +54,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Whatever is wrong is said, all of it, with what to do.
+// Validate reports every fault, with the remedy.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	well := Config{Idle: 1, Seats: 50, Questions: 10, For: time.Second, Ramp: 1}

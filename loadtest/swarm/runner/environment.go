@@ -9,20 +9,20 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// environment is what a drill plays on: nodes, and what they stand on.
+// environment is the nodes of a run and the stores that they use.
 type environment struct {
 	guard    *guard
 	stores   harness.Stores
 	servers  []*harness.Server
-	urls     []string // players'
-	ops      []string // operations
-	redis    int      // process; 0: not ours
-	binary   func()   // removes the server's
-	database string   // what it is, for the report
+	urls     []string // of players
+	ops      []string // of operations
+	redis    int      // process id; 0: not started by us
+	binary   func()   // removes the built server
+	database string   // description of the database, for the report
 }
 
-// startEnvironment starts the nodes of a configuration, which the guard then sees to, or
-// takes those that run.
+// startEnvironment starts the nodes of a configuration and adds them to the guard, or uses
+// the nodes that already run.
 func startEnvironment(ctx context.Context, c Config, g *guard) (s *environment, err error) {
 	s = &environment{guard: g, binary: func() {}, urls: c.Attach, ops: c.Ops, database: "what they have"}
 	if len(c.Attach) > 0 {
@@ -46,7 +46,7 @@ func startEnvironment(ctx context.Context, c Config, g *guard) (s *environment, 
 	return s, s.start(ctx, c)
 }
 
-// store starts the stores that are asked for. Several nodes cannot share a file.
+// store starts the stores that the configuration needs. Several nodes cannot share a file.
 func (s *environment) store(ctx context.Context, c *Config) (err error) {
 	if c.Redis == "" {
 		if c.Redis, s.redis, err = s.stores.Redis(ctx); err != nil {
@@ -73,7 +73,7 @@ func (s *environment) store(ctx context.Context, c *Config) (err error) {
 	return s.guard.add(s.stores.Processes()...)
 }
 
-// start starts the nodes, the first alone: it makes the tables.
+// start starts the nodes. The first one starts alone, because it creates the tables.
 func (s *environment) start(ctx context.Context, c Config) error {
 	s.servers = make([]*harness.Server, c.Nodes)
 	one := func(i int) (err error) {
@@ -101,7 +101,7 @@ func (s *environment) start(ctx context.Context, c Config) error {
 	return nil
 }
 
-// stop ends all that was started, nodes before stores.
+// stop ends everything that was started, nodes before stores.
 func (s *environment) stop() {
 	var ending errgroup.Group
 	for _, n := range s.servers {
@@ -109,7 +109,7 @@ func (s *environment) stop() {
 			ending.Go(func() error { n.Stop(); return nil })
 		}
 	}
-	_ = ending.Wait() // Stop has no error
+	_ = ending.Wait() // Stop returns no error
 	s.stores.Stop()
 	s.binary()
 	if s.stores.Dir != "" {

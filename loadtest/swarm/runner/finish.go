@@ -10,11 +10,11 @@ import (
 	"laststand/loadtest/swarm/rules"
 )
 
-// finishWithin bounds how long what has begun takes to its end, and to be checked.
+// finishWithin bounds the time in which clients finish their matches and check the result.
 const finishWithin = 10 * time.Minute
 
-// finish has all that was begun played to its end, and checked. Where a crowd is lost
-// the others go on to theirs; what only all together know is then not judged.
+// finish waits until the clients have finished and checked their matches. If one process is
+// lost, the others still finish. The checks that need all processes are then left out.
 func (d *runner) finish(ctx context.Context) error {
 	var lost []error
 	for _, l := range d.workers {
@@ -31,17 +31,17 @@ func (d *runner) finish(ctx context.Context) error {
 	return d.checkAll(ctx)
 }
 
-// awaitLastUpdates waits until the crowds that are left have said what they have seen so far,
-// which they do once a second, or have ended.
+// awaitLastUpdates waits until the remaining client processes have sent another update or
+// have ended. They send one per second.
 func (d *runner) awaitLastUpdates(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*updateEvery)
 	defer cancel()
 	for _, l := range d.workers {
-		_ = l.wait(ctx) // why it has ended is known
+		_ = l.wait(ctx) // the reason for the end is known
 	}
 }
 
-// checkAll checks what only all crowds together know.
+// checkAll makes the checks that need the data of all client processes.
 func (d *runner) checkAll(ctx context.Context) error {
 	if len(d.Attach) == 0 {
 		for _, open := range d.matches.Open() {
@@ -75,7 +75,7 @@ func (d *runner) checkAll(ctx context.Context) error {
 	}
 }
 
-// pauseOnly waits, whatever becomes of the crowds.
+// pauseOnly waits, even if a client process ends.
 func (d *runner) pauseOnly(ctx context.Context, span time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -85,7 +85,7 @@ func (d *runner) pauseOnly(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// totals are those of all players.
+// totals returns the totals of all players.
 func (d *runner) totals() (all player.Reconnects, checked, unsure int) {
 	for _, l := range d.workers {
 		if done := l.summary(); done != nil {

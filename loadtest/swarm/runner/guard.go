@@ -17,8 +17,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// guardedItem is a line that a guard is told: a process, and since when it runs, or
-// a folder.
+// guardedItem is a line of the guard's input: a process and its start time, or a folder.
 type guardedItem struct {
 	Process int    `json:"process,omitempty"`
 	Since   string `json:"since,omitempty"`
@@ -43,7 +42,7 @@ func Guard(in io.Reader) {
 			}
 		}
 		for until := time.Now().Add(graceful); slices.ContainsFunc(all, guardedItem.isRunning) && time.Now().Before(until); {
-			time.Sleep(20 * time.Millisecond) // these are nobody's children any more
+			time.Sleep(20 * time.Millisecond) // these are not children of this process
 		}
 	}
 	for _, one := range all {
@@ -53,13 +52,14 @@ func Guard(in io.Reader) {
 	}
 }
 
-// graceful is how long a process may take to end in order.
+// graceful is how long a process may take to shut down.
 const graceful = 3 * time.Second
 
 // isRunning says whether the process id still belongs to the listed process.
 func (g guardedItem) isRunning() bool { return g.Since != "" && startTicks(g.Process) == g.Since }
 
-// startTicks is when a process began, in ticks since the machine did; "": it has ended.
+// startTicks returns when a process started, in clock ticks since the machine started; "":
+// it has ended.
 func startTicks(process int) string {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(process) + "/stat")
 	if err != nil {
@@ -72,14 +72,14 @@ func startTicks(process int) string {
 	return ""
 }
 
-// guard is a guard at work. It is safe for concurrent use.
+// guard is a running guard. It is safe for concurrent use.
 type guard struct {
 	mu      sync.Mutex
-	process Process // nil: there is none, and nothing is seen to
+	process Process // nil: there is no guard
 }
 
-// startGuard starts the guard of a drill, which goes on when the drill is interrupted:
-// it may be killed while it ends what it started.
+// startGuard starts the guard of a run. The guard keeps running when the run is
+// interrupted, because the run may be killed while it ends what it started.
 func (c Config) startGuard(ctx context.Context) (*guard, error) {
 	if c.Guard == "" || len(c.Attach) > 0 {
 		return new(guard), nil
@@ -95,7 +95,7 @@ func (c Config) startGuard(ctx context.Context) (*guard, error) {
 	return g, nil
 }
 
-// add has the guard see to processes, as soon as they run.
+// add adds processes to the guard. Call it as soon as they run.
 func (g *guard) add(processes ...int) error {
 	for _, id := range processes {
 		if err := g.send(guardedItem{Process: id, Since: startTicks(id)}); err != nil {
@@ -114,7 +114,7 @@ func (g *guard) send(one guardedItem) error {
 	return json.NewEncoder(g.process).Encode(one)
 }
 
-// Close has the guard end what is left, and waits for that.
+// Close makes the guard end what is left, and waits for it.
 func (g *guard) Close() error {
 	if g.process == nil {
 		return nil

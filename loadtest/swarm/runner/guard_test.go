@@ -12,8 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// When whoever started them is gone a guard ends the processes that it was told
-// of, not others that have their numbers, and removes what they left.
+// When the parent is gone, a guard ends the listed processes and removes the listed
+// folders. It spares other processes that have since received the same ids.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "left")
@@ -58,7 +58,7 @@ func TestGuard(t *testing.T) {
 	_ = another.Wait()
 }
 
-// outputLog is a process that keeps what it is told.
+// outputLog is a process that records its input.
 type outputLog struct {
 	Process
 	bytes.Buffer
@@ -66,10 +66,11 @@ type outputLog struct {
 
 func (h *outputLog) Write(line []byte) (int, error) { return h.Buffer.Write(line) }
 
-// What runs is seen to before anything else is started: this may be killed then.
+// The guard learns of each process before the next one starts, because the run may be
+// killed at any time.
 func TestSeenToAtOnce(t *testing.T) {
 	t.Parallel()
-	testenv.Redis(t) // is needed
+	testenv.Redis(t) // skips or fails if there is no Redis
 	output := new(outputLog)
 	if _, err := startEnvironment(t.Context(), Config{Binary: "false", Nodes: 1}, &guard{process: output}); err == nil {
 		t.Fatal("a node was started that ends at once")

@@ -43,7 +43,7 @@ p99 {{.During.P99}} ms, {{.Shed}} shed; recovered after {{.RecoveredS}} s.</p>{{
 </html>
 `))
 
-// HTML is the report as one page that needs nothing else.
+// HTML returns the report as one page that loads nothing else.
 func (r *Report) HTML() ([]byte, error) {
 	type row struct {
 		Kind stats.Kind
@@ -79,7 +79,7 @@ func (r *Report) HTML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// plots are those of all kinds that there are, and of what processes used.
+// plots returns the plots of all recorded kinds, and of the resources that processes used.
 func (r *Report) plots() (all []plot) {
 	for _, k := range stats.Kinds {
 		p := plot{title: string(k), unit: "ms", log: true}
@@ -112,7 +112,7 @@ func (r *Report) plots() (all []plot) {
 	return append(all, r.uses()...)
 }
 
-// uses are the plots of what processes used.
+// uses returns the plots of the resources that processes used.
 func (r *Report) uses() (all []plot) {
 	if len(r.Samples) < 2 {
 		return nil

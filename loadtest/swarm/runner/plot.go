@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// plot is lines over time, drawn as SVG.
+// plot is a set of lines over time, drawn as SVG.
 type plot struct {
 	title string
 	unit  string
-	log   bool // the scale of values
+	log   bool // the values have a logarithmic scale
 	marks []Mark
 	lines []line
 }
 
-// line is one of them.
+// line is one line of a plot.
 type line struct {
 	name   string
 	points []point
@@ -24,7 +24,7 @@ type line struct {
 
 type point struct{ at, value float64 }
 
-// The size of a plot, and of what is around it.
+// The size of a plot and of its margins.
 const (
 	plotWidth, plotHeight = 860.0, 220.0
 	plotLeft, plotTop     = 62.0, 26.0
@@ -64,7 +64,7 @@ func (p plot) svg() template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // what was put in is escaped
 }
 
-// scale puts instants and values where they are drawn.
+// scale maps times and values to coordinates.
 type scale struct {
 	first, last float64
 	low, high   float64
@@ -100,7 +100,7 @@ func (s scale) y(v float64) float64 {
 	return plotHeight - plotBottom - (plotHeight-plotTop-plotBottom)*share
 }
 
-// ticks are the values at which lines are drawn across.
+// ticks returns the values of the horizontal grid lines.
 func (s scale) ticks() (all []float64) {
 	if s.log {
 		for v := s.low; v <= s.high*1.01; v *= 10 {
@@ -114,7 +114,7 @@ func (s scale) ticks() (all []float64) {
 	return all
 }
 
-// short is a number in few letters.
+// short formats a number with few characters.
 func short(v float64) string {
 	switch {
 	case v == 0:

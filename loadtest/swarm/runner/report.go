@@ -13,7 +13,7 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// Report is what a drill showed.
+// Report is the result of a run.
 type Report struct {
 	At          time.Time `json:"at"`
 	Machine     string    `json:"machine"`
@@ -22,31 +22,31 @@ type Report struct {
 	Connections int       `json:"connections"`
 	Players     int       `json:"players"`
 	Database    string    `json:"database"`
-	Seconds     float64   `json:"seconds"` // of the load
-	FromS       float64   `json:"from_s"`  // the load began
+	Seconds     float64   `json:"seconds"` // duration of the load
+	FromS       float64   `json:"from_s"`  // start of the load
 	AnswersPerS float64   `json:"answers_per_s"`
 
-	Times      map[stats.Kind]stats.Quantiles `json:"times"`  // while the load was on; connect, found and settled: in the whole run
+	Times      map[stats.Kind]stats.Quantiles `json:"times"`  // under load; connect, found and settled: in the whole run
 	Counts     map[string]int64               `json:"counts"` // in the whole run
 	Matches    int                            `json:"matches"`
 	Reconnects player.Reconnects              `json:"travels"`
 	Checked    int                            `json:"checked"` // players whose sums were compared
 	Unsure     int                            `json:"unsure"`
 
-	Broken     string   `json:"broken,omitempty"` // why the run did not get to its end
+	Broken     string   `json:"broken,omitempty"` // why the run broke off
 	Violations []string `json:"violations"`
-	Omitted    int      `json:"omitted"` // untruths beyond those listed
+	Omitted    int      `json:"omitted"` // violations beyond those listed
 	Spike      *Spike   `json:"spike,omitempty"`
 	Soak       *Soak    `json:"soak,omitempty"`
 
-	PerConnection float64       `json:"bytes_per_connection"` // resident memory of all nodes by their sessions
+	PerConnection float64       `json:"bytes_per_connection"` // resident memory of all nodes divided by their sessions
 	EveryS        float64       `json:"every_s"`
 	Marks         []Mark        `json:"marks"`
 	Points        []stats.Point `json:"points"`
 	Samples       []Sample      `json:"gauges"`
 }
 
-// fillReport puts together what was seen; the load was on between two spans.
+// fillReport fills the report. The load was on between the two spans.
 func (d *runner) fillReport(r *Report, from, to int) {
 	load, whole := d.series.Between(from, to), d.series.Between(0, 1<<30)
 	d.mu.Lock()
@@ -59,7 +59,7 @@ func (d *runner) fillReport(r *Report, from, to int) {
 	r.FromS = float64(from) * r.EveryS
 	r.Seconds = float64(max(to-from, 0)) * r.EveryS
 	r.Times, r.Counts = load.All(), whole.Counts
-	for _, k := range []stats.Kind{stats.Connect, stats.Found, stats.Settled} { // many of these are before and after
+	for _, k := range []stats.Kind{stats.Connect, stats.Found, stats.Settled} { // many of these occur before or after the load
 		if q := whole.Quantiles(k); q.N > 0 {
 			r.Times[k] = q
 		}
@@ -78,7 +78,8 @@ func (d *runner) fillReport(r *Report, from, to int) {
 	}
 }
 
-// perConnection is the nodes' memory by connection where there were most.
+// perConnection returns the nodes' memory per connection at the highest number of
+// connections.
 func perConnection(all []Sample) (bytes float64) {
 	highest := 0.0
 	for _, g := range all {
@@ -94,7 +95,7 @@ func perConnection(all []Sample) (bytes float64) {
 	return bytes
 }
 
-// Failed says why the drill has failed, "" for not.
+// Failed returns why the run has failed, or "".
 func (r *Report) Failed() string {
 	var reasons []string
 	if n := len(r.Violations) + r.Omitted; n > 0 {
@@ -112,7 +113,7 @@ func (r *Report) Failed() string {
 	return strings.Join(reasons, "; ")
 }
 
-// String is the report as text.
+// String returns the report as text.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "machine   %s\n", r.Machine)
@@ -137,7 +138,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// underLoad are the gauges while the load was on, or all where there is none of these.
+// underLoad returns the samples under load, or all samples if there are none under load.
 func (r *Report) underLoad() []Sample {
 	on := slices.DeleteFunc(slices.Clone(r.Samples), func(g Sample) bool { return g.AtS <= r.FromS || g.AtS > r.FromS+r.Seconds })
 	if len(on) == 0 {
@@ -146,8 +147,8 @@ func (r *Report) underLoad() []Sample {
 	return on
 }
 
-// writeUse writes what the processes used while the load was on, the most in the whole
-// run, and how many were in matches.
+// writeUse writes what the processes used under load, the highest values of the whole run,
+// and how many players were in matches.
 func (r *Report) writeUse(b *strings.Builder) {
 	if len(r.Samples) == 0 {
 		return

@@ -10,7 +10,7 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// reported is a report of a node over some spans.
+// reported returns the report of one node over some spans.
 func reported() *Report {
 	r := &Report{
 		Connections: 12, Players: 4, EveryS: 1, Seconds: 4, Times: map[stats.Kind]stats.Quantiles{stats.Answer: {N: 40, P50: 1.5, P99: 12, Max: 80}},
@@ -23,7 +23,7 @@ func reported() *Report {
 	return r
 }
 
-// The page holds what was found, in full, and needs nothing from elsewhere.
+// The page contains all results and loads nothing from elsewhere.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	r := reported()
@@ -44,7 +44,7 @@ func TestPage(t *testing.T) {
 		t.Error("the page asks for more than itself")
 	}
 	plots := regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
-	if len(plots) != 6 { // answers in ms and a second, processor, memory, goroutines, sessions
+	if len(plots) != 6 { // answers in ms and per second, processor, memory, goroutines, sessions
 		t.Errorf("there are %d plots", len(plots))
 	}
 	for _, one := range plots {
@@ -61,7 +61,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The text says in the end whether all held, and why not.
+// The text ends with the verdict and its reasons.
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	r := reported()
@@ -75,8 +75,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// What was used is that of the load, and not of what came before and after; the fewest
-// who were in matches then are told too.
+// The usage covers only the time under load. It also shows the lowest number of players in
+// matches during that time.
 func TestUseUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := reported()
@@ -90,7 +90,7 @@ func TestUseUnderLoad(t *testing.T) {
 			t.Errorf("%q is not told:\n%s", want, r)
 		}
 	}
-	r.FromS = 100 // it broke off before
+	r.FromS = 100 // it ended before the load
 	if !strings.Contains(r.String(), "in matches 25 players (mean), 0 at least") {
 		t.Errorf("%s", r)
 	}

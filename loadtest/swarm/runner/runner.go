@@ -11,7 +11,7 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// runner is one run.
+// runner is one run of the load test.
 type runner struct {
 	Config
 	environment *environment
@@ -27,7 +27,7 @@ type runner struct {
 	marks      []Mark
 }
 
-// Mark is an instant at which something changes.
+// Mark is a time at which something changes.
 type Mark struct {
 	AtS  float64 `json:"at_s"`
 	What string  `json:"what"`
@@ -46,7 +46,7 @@ func Run(ctx context.Context, c Config) (r *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer guard.Close() // when nothing is left to end
+	defer guard.Close() // after everything else has ended
 	if d.environment, err = startEnvironment(ctx, c, guard); err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func Run(ctx context.Context, c Config) (r *Report, err error) {
 	return d.play(ctx), nil
 }
 
-// play has everybody connect, play and go. What was seen until a drill broke off is
-// reported too.
+// play connects the clients, lets them play and stops them. If the run breaks off, it still
+// reports everything up to then.
 func (d *runner) play(ctx context.Context) *Report {
 	r := &Report{}
 	from, to, err := d.load(ctx, r)
@@ -89,7 +89,8 @@ func (d *runner) play(ctx context.Context) *Report {
 	return r
 }
 
-// load has everybody connect and play, and says between which spans the load was on.
+// load connects the clients and lets them play. It returns the spans between which the load
+// was on.
 func (d *runner) load(ctx context.Context, r *Report) (from, to int, err error) {
 	err = d.connect(ctx)
 	from = d.series.Span(time.Now()) + 1
@@ -104,7 +105,7 @@ func (d *runner) load(ctx context.Context, r *Report) (from, to int, err error) 
 	return from, d.series.Span(time.Now()), err
 }
 
-// startWorkers starts the crowds.
+// startWorkers starts the client processes.
 func (d *runner) startWorkers(ctx context.Context) error {
 	for _, o := range d.plans(d.Processes, d.environment.urls) {
 		p, err := d.Launch(ctx)
@@ -121,14 +122,14 @@ func (d *runner) startWorkers(ctx context.Context) error {
 	return nil
 }
 
-// dropWorkers ends what crowds are left.
+// dropWorkers ends the remaining client processes.
 func (d *runner) dropWorkers() {
 	for _, l := range d.workers {
 		l.drop()
 	}
 }
 
-// handleUpdate takes what a crowd says.
+// handleUpdate handles an update of a client process.
 func (d *runner) handleUpdate(s clients.Update) {
 	if err := d.series.Add(time.UnixMilli(s.At), s.Slice); err != nil {
 		d.addViolation("a tally could not be read: %v", err)
@@ -146,7 +147,7 @@ func (d *runner) handleUpdate(s clients.Update) {
 	d.omitted += s.Omitted
 }
 
-// maxViolations is how many untruths are listed; all are counted.
+// maxViolations is how many violations the report lists; all are counted.
 const maxViolations = 200
 
 func (d *runner) addViolation(format string, args ...any) {
@@ -159,7 +160,7 @@ func (d *runner) addViolation(format string, args ...any) {
 	d.violations = append(d.violations, fmt.Sprintf(format, args...))
 }
 
-// logMark marks an instant, and says so.
+// logMark records a mark and prints it.
 func (d *runner) logMark(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,7 +174,7 @@ func (d *runner) logMark(format string, args ...any) {
 // connectStallLimit bounds the time without a new connection while some are missing.
 const connectStallLimit = time.Minute
 
-// connect waits until all are connected.
+// connect waits until all clients are connected.
 func (d *runner) connect(ctx context.Context) error {
 	want := int64(d.connections())
 	highest, since := int64(-1), time.Now()
@@ -203,7 +204,7 @@ func (d *runner) connected() (n int64) {
 	return n
 }
 
-// pause waits; an error says that a crowd, or the drill, has ended.
+// pause waits. It returns an error if a client process or the run has ended.
 func (d *runner) pause(ctx context.Context, span time.Duration) error {
 	wait := time.NewTimer(span)
 	defer wait.Stop()

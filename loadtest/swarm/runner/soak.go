@@ -2,25 +2,26 @@ package runner
 
 import "fmt"
 
-// Soak says whether nodes stayed as they were over a long time.
+// Soak reports whether memory and goroutines of the nodes stayed the same over a long time.
 type Soak struct {
 	Lines    []string `json:"lines"`
 	Failures []string `json:"failures"` // what grew
 }
 
-// What counts as flat, over the time that is looked at: a share of the mean, or
-// so little that it may be chance.
+// The growth that counts as flat over the measured time. It is a share of the mean, or an
+// amount so small that it may be chance.
 const (
 	flatShare      = 0.05
 	flatMB         = 8.0
 	flatGoroutines = 50.0
 )
 
-// settling is how much of a soak is left out, since pools and caches fill, and matches
-// that are over are kept for 5 minutes: 6 of 20 minutes, a half of less than 12.
+// settling returns how many seconds at the start of a soak are left out. During that time
+// pools and caches fill, and finished matches are kept for 5 minutes. It returns 6 of 20
+// minutes, and half of a soak below 12 minutes.
 func settling(seconds float64) float64 { return max(seconds/4, min(seconds/2, 360)) }
 
-// checkSoak fits lines to memory and goroutines of each node between two instants.
+// checkSoak fits lines to memory and goroutines of each node between two times.
 func checkSoak(all []Sample, begin, end float64) *Soak {
 	s := new(Soak)
 	begin += settling(end - begin)
@@ -54,7 +55,8 @@ func checkSoak(all []Sample, begin, end float64) *Soak {
 	return s
 }
 
-// read are the gauges at which a node's metrics could be read: there are goroutines.
+// read returns the samples that have metrics of the node. These have a number of
+// goroutines.
 func read(all []Sample, node int) (held []Sample) {
 	for _, g := range all {
 		if g.Nodes[node].Goroutines > 0 {
@@ -64,7 +66,7 @@ func read(all []Sample, node int) (held []Sample) {
 	return held
 }
 
-// checkFlat says how something changed by the line through it.
+// checkFlat checks by linear regression that a value did not grow.
 func (s *Soak) checkFlat(name string, held []Sample, field func(Sample) float64, least float64) {
 	slope, mean := fit(held, field)
 	span := held[len(held)-1].AtS - held[0].AtS
@@ -75,7 +77,7 @@ func (s *Soak) checkFlat(name string, held []Sample, field func(Sample) float64,
 	}
 }
 
-// fit is the line of least squares: its slope a second, and the mean.
+// fit returns the line of least squares: the slope per second, and the mean.
 func fit(held []Sample, field func(Sample) float64) (slope, mean float64) {
 	var at float64
 	n := float64(len(held))

@@ -9,36 +9,36 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// Spike is what a spike to three times the sustainable load did.
+// Spike is the result of a spike to three times the sustainable load.
 type Spike struct {
 	Sustainable float64         `json:"sustainable"` // answers/s
-	Players     int             `json:"players"`     // that come to it
+	Players     int             `json:"players"`     // that produce this load
 	Offered     int             `json:"offered"`     // players in the spike
 	Before      stats.Quantiles `json:"before"`      // answers, at the sustainable load
 	During      stats.Quantiles `json:"during"`
 	Rate        float64         `json:"rate"` // answers/s in the spike
 	Used        string          `json:"took"` // cores in the spike
-	Shed        int64           `json:"shed"` // refusals in the spike, with a clear code
+	Shed        int64           `json:"shed"` // refusals with a clear code, in the spike
 	Unclear     int64           `json:"unclear"`
 
-	Refused map[string]int64 `json:"refused"` // both, by what was asked for and the code
+	Refused map[string]int64 `json:"refused"` // all refusals, by request and code
 
-	RecoveredS float64  `json:"recovered_s"` // after its end; -1: not
-	Failures   []string `json:"failures"`    // what was not held, none is well
+	RecoveredS float64  `json:"recovered_s"` // seconds from the end of the spike; -1: not recovered
+	Failures   []string `json:"failures"`    // limits that were exceeded; none: passed
 }
 
-// within says what a figure may be.
+// Limits and steps of a spike.
 const (
-	maxSlowdown   = 2.0              // times the p99 before, of those admitted
-	recoveryLimit = 10 * time.Second // after a spike
-	firstPlayers  = 100              // players
-	lead          = 2                // spans before a rate is measured, for all to have begun
-	coarseStep    = 1.4              // times as many are tried next
-	fineStep      = 1.2              // in the end, about half as many more
-	fewRefusals   = 0.05             // of those who ask may be turned away at a load that is sustainable: they come in seconds later
+	maxSlowdown   = 2.0              // of the p99 of admitted clients, as a multiple of the earlier p99
+	recoveryLimit = 10 * time.Second // from the end of the spike
+	firstPlayers  = 100              // number of players in the first try
+	lead          = 2                // spans before a measurement, so that all have started
+	coarseStep    = 1.4              // factor from one try to the next
+	fineStep      = 1.2              // factor of the last try, about half the coarse step
+	fewRefusals   = 0.05             // highest share of refused clients at a sustainable load; they enter some seconds later
 )
 
-// runSpike finds what is sustainable and offers three times that for a while.
+// runSpike finds the sustainable load and then offers three times that load for a while.
 func (d *runner) runSpike(ctx context.Context) (s *Spike, err error) {
 	s = &Spike{Players: d.Duellists}
 	if err := d.findSustainable(ctx, s); err != nil {
@@ -69,15 +69,16 @@ func (d *runner) runSpike(ctx context.Context) (s *Spike, err error) {
 	return s, nil
 }
 
-// measureBefore measures what is sustainable for as long as the spike: what comes every few
-// seconds, as a collection of garbage, is in both. That of the players is in neither.
+// measureBefore measures the sustainable load for as long as the spike lasts. Events that
+// occur every few seconds, such as the nodes' garbage collections, are then in both. The
+// collections of the clients are in neither.
 func (d *runner) measureBefore(ctx context.Context, s *Spike) error {
 	for _, l := range d.workers {
 		if err := l.send(clients.Command{Collect: true}); err != nil {
 			return err
 		}
 	}
-	if err := d.pause(ctx, d.series.Every()); err != nil { // for it to be done
+	if err := d.pause(ctx, d.series.Every()); err != nil { // until the collection is done
 		return err
 	}
 	t, err := d.measure(ctx, s.Players, max(d.Step, d.For))
@@ -88,7 +89,7 @@ func (d *runner) measureBefore(ctx context.Context, s *Spike) error {
 	return err
 }
 
-// countRefusals takes what of all that was counted is a refusal.
+// countRefusals adds the refusals among the counts.
 func (s *Spike) countRefusals(counts map[string]int64) {
 	s.Refused = make(map[string]int64)
 	for name, n := range counts {
@@ -104,11 +105,11 @@ func (s *Spike) countRefusals(counts map[string]int64) {
 	}
 }
 
-// findSustainable finds the most players with answers below the bound, or takes those
-// that come to the rate.
+// findSustainable finds the highest number of players with answers below the bound. If a
+// rate is configured, it takes the players that reach it.
 func (d *runner) findSustainable(ctx context.Context, s *Spike) error {
 	if d.Rate > 0 {
-		// measured at what is there first, since what a player comes to is the game's
+		// measure the current number first, since the answers/s of a player depend on the game
 		s.Players = max(s.Players, firstPlayers)
 		first, err := d.tryPlayers(ctx, s.Players)
 		if err != nil {
@@ -134,7 +135,7 @@ func (d *runner) findSustainable(ctx context.Context, s *Spike) error {
 	if s.Sustainable == 0 {
 		return fmt.Errorf("not even %d players have answers within %v: give a smaller -duels or a larger -bound", firstPlayers, d.Bound)
 	}
-	// those who were too many have to leave first
+	// the excess players must leave first
 	if err := d.setDuellists(ctx, s.Players, 2*recoveryLimit); err != nil {
 		return err
 	}
@@ -144,8 +145,8 @@ func (d *runner) findSustainable(ctx context.Context, s *Spike) error {
 	return d.remeasure(ctx, s)
 }
 
-// remeasure measures what is sustainable once more, now that more have been there; where
-// it does not hold any more, with fewer.
+// remeasure measures the sustainable load again, now that the nodes have seen more. If the
+// load is no longer sustainable, it reduces the players.
 func (d *runner) remeasure(ctx context.Context, s *Spike) error {
 	for ; s.Players >= firstPlayers; s.Players = even(float64(s.Players) / fineStep) {
 		if err := d.setDuellists(ctx, s.Players, 2*recoveryLimit); err != nil {
@@ -159,8 +160,8 @@ func (d *runner) remeasure(ctx context.Context, s *Spike) error {
 	return fmt.Errorf("what was sustainable was not when it was measured again: the machine does other things too, or give a longer -step")
 }
 
-// isSustainable tries so many players, and takes them for sustainable where answers stay
-// below the bound, few are turned away, and there are more of them than before.
+// isSustainable tries a number of players. They are sustainable if answers stay below the
+// bound, few clients are refused, and the rate is higher than before.
 func (d *runner) isSustainable(ctx context.Context, s *Spike, players int) (bool, error) {
 	q, err := d.tryPlayers(ctx, players)
 	if err != nil || q.N == 0 || q.P99 >= float64(d.Bound.Milliseconds()) || q.hasManyRefusals() || q.rate <= s.Sustainable {
@@ -172,20 +173,20 @@ func (d *runner) isSustainable(ctx context.Context, s *Spike, players int) (bool
 
 func even(n float64) int { return max(int(n)/2*2, 2) }
 
-// measurement is what was seen while so many played.
+// measurement is the result of one measurement with a fixed number of players.
 type measurement struct {
 	stats.Quantiles         // of answers
 	rate            float64 // answers/s
-	matches         int64   // matches, by each of their players
-	refusals        int64   // refusals
+	matches         int64   // counted once for each of their players
+	refusals        int64   // of all kinds
 }
 
-// hasManyRefusals says whether more than a few of those who asked to come in were turned away.
+// hasManyRefusals reports whether more than a few of the entering clients were refused.
 func (t measurement) hasManyRefusals() bool {
 	return float64(t.refusals) > fewRefusals*float64(t.matches+t.refusals)
 }
 
-// tryPlayers has so many play for a step, and measures.
+// tryPlayers runs so many players for one step and measures them.
 func (d *runner) tryPlayers(ctx context.Context, players int) (t measurement, err error) {
 	if err := d.setDuellists(ctx, players, lead*d.series.Every()+time.Duration(float64(players)/d.Ramp*float64(time.Second))); err != nil {
 		return t, err
@@ -196,7 +197,7 @@ func (d *runner) tryPlayers(ctx context.Context, players int) (t measurement, er
 	return d.measure(ctx, players, d.Step)
 }
 
-// measure measures those who play for a while.
+// measure measures the running players for a while.
 func (d *runner) measure(ctx context.Context, players int, span time.Duration) (t measurement, err error) {
 	from := d.series.Span(time.Now()) + 1
 	if err := d.pause(ctx, span); err != nil {
@@ -207,8 +208,8 @@ func (d *runner) measure(ctx context.Context, players int, span time.Duration) (
 	return t, nil
 }
 
-// awaitFewRefusals waits until few have been turned away for some spans, for a while at most:
-// a node that learns how many it bears may have some come again at first.
+// awaitFewRefusals waits until few clients have been refused for some spans, within a
+// bound. A node that is learning its capacity may at first ask some clients to retry.
 func (d *runner) awaitFewRefusals(ctx context.Context) error {
 	for until := time.Now().Add(2 * recoveryLimit); time.Now().Before(until); {
 		now := d.series.Span(time.Now())
@@ -222,7 +223,7 @@ func (d *runner) awaitFewRefusals(ctx context.Context) error {
 	return nil
 }
 
-// measured is what was seen between two spans.
+// measured returns the measurement between two spans.
 func (d *runner) measured(from, to int) measurement {
 	sum := d.series.Between(from, to)
 	t := measurement{Quantiles: sum.Quantiles(stats.Answer), refusals: countShed(sum.Counts), matches: sum.Quantiles(stats.Found).N}
@@ -230,7 +231,7 @@ func (d *runner) measured(from, to int) measurement {
 	return t
 }
 
-// countShed is how many of all that was counted are refusals with a clear code.
+// countShed returns how many of the counted outcomes are refusals with a clear code.
 func countShed(counts map[string]int64) (n int64) {
 	for name, times := range counts {
 		if isClearRefusal(name) {
@@ -240,7 +241,7 @@ func countShed(counts map[string]int64) (n int64) {
 	return n
 }
 
-// setDuellists has so many duellists there, and waits.
+// setDuellists changes the number of duellists, and waits.
 func (d *runner) setDuellists(ctx context.Context, players int, span time.Duration) error {
 	for i, l := range d.workers {
 		n := players/len(d.workers) + min(max(players%len(d.workers)-i, 0), 1)
@@ -251,8 +252,8 @@ func (d *runner) setDuellists(ctx context.Context, players int, span time.Durati
 	return d.pause(ctx, span)
 }
 
-// recoveryTime is after how many seconds answers were as before, for three spans in
-// a row, and few were turned away; -1: not in the time.
+// recoveryTime returns the seconds until answers were as fast as before, with few refusals,
+// for three spans in a row; -1: not in the given time.
 func (d *runner) recoveryTime(s *Spike, from, to int) float64 {
 	well := 0
 	for n := from; n < to; n++ {
@@ -267,7 +268,7 @@ func (d *runner) recoveryTime(s *Spike, from, to int) float64 {
 	return -1
 }
 
-// judge says which bars were not held.
+// judge records the limits that were exceeded.
 func (s *Spike) judge(slack float64) {
 	if highest := max(maxSlowdown*s.Before.P99, slack); s.During.P99 > highest {
 		s.Failures = append(s.Failures, fmt.Sprintf("p99 of the admitted is %.1f ms in the spike, %.1f before: at most %.1f", s.During.P99, s.Before.P99, highest))

@@ -10,35 +10,35 @@ import (
 	"laststand/loadtest/swarm/rules"
 )
 
-// Use is what a process uses at an instant.
+// Use is what a process uses at one time.
 type Use struct {
-	Cores      float64 `json:"cores"`             // since the last one
+	Cores      float64 `json:"cores"`             // since the last sample
 	MB         float64 `json:"mb"`                // resident
-	HeapMB     float64 `json:"heap_mb,omitempty"` // alive at the last collection
+	HeapMB     float64 `json:"heap_mb,omitempty"` // live heap after the last collection
 	Goroutines float64 `json:"goroutines,omitempty"`
 	Sessions   float64 `json:"sessions,omitempty"`
-	LagMS      float64 `json:"lag_ms,omitempty"` // that goroutines wait for a processor, 99 in 100
+	LagMS      float64 `json:"lag_ms,omitempty"` // p99 of the time that goroutines wait for a processor
 }
 
-// Sample is what all use at an instant.
+// Sample is what all processes use at one time.
 type Sample struct {
 	AtS     float64 `json:"at_s"`
 	Nodes   []Use   `json:"nodes"`
 	Redis   Use     `json:"redis"`
-	Clients Use     `json:"clients"` // all crowds together
-	Playing int64   `json:"playing"` // in matches
+	Clients Use     `json:"clients"` // all client processes together
+	Playing int64   `json:"playing"` // players in matches
 }
 
-// sampler read what processes use. They are not safe for concurrent use.
+// sampler reads what processes use. It is not safe for concurrent use.
 type sampler struct {
 	environment *environment
 	processes   []Process
 	began       time.Time
 	last        time.Time
-	cpuTimes    map[int]time.Duration // by process
+	cpuTimes    map[int]time.Duration // by process id
 }
 
-// sampleUntilDone reads the gauges until the context ends.
+// sampleUntilDone takes samples until the context ends.
 func (d *runner) sampleUntilDone(ctx context.Context) {
 	g := newSampler(d.environment, d.began)
 	for _, l := range d.workers {
@@ -66,7 +66,7 @@ func newSampler(s *environment, began time.Time) *sampler {
 	return &sampler{environment: s, began: began, last: time.Now(), cpuTimes: make(map[int]time.Duration)}
 }
 
-// sample reads all of them; what cannot be read is 0.
+// sample samples all processes. A value that cannot be read is 0.
 func (g *sampler) sample(ctx context.Context) Sample {
 	now := time.Now()
 	span := now.Sub(g.last)
@@ -116,14 +116,14 @@ func (g *sampler) sampleProcess(id int, span time.Duration) (u Use) {
 	return u
 }
 
-// coreUse are those that all used on the mean, and the lag of the nodes.
+// coreUse is the mean number of cores that each group used, and the lag of the nodes.
 type coreUse struct{ nodes, redis, players, lag float64 }
 
 func (c coreUse) String() string {
 	return fmt.Sprintf("%.2f cores of the nodes, %.2f of Redis, %.2f of the players; a lag of %.1f ms", c.nodes, c.redis, c.players, c.lag)
 }
 
-// usedBetween is what was used between two spans, of which each has a gauge.
+// usedBetween returns the use between two spans. Each span has a sample.
 func (d *runner) usedBetween(from, to int) (c coreUse) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,7 +144,7 @@ func (d *runner) usedBetween(from, to int) (c coreUse) {
 	return coreUse{c.nodes / n, c.redis / n, c.players / n, c.lag / n}
 }
 
-// flow reads what became of behaviours; every node knows of all.
+// flow reads the behaviour counts. Every node knows the counts of all nodes.
 func (s *environment) flow(ctx context.Context) (f rules.Flow, err error) {
 	m, err := harness.ReadMetrics(ctx, s.ops[0])
 	if err != nil {

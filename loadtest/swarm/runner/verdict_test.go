@@ -12,8 +12,8 @@ import (
 	"laststand/loadtest/swarm/stats"
 )
 
-// A leak shows in a soak, and what goes up and down, or grew at the beginning
-// only, does not.
+// A soak finds a leak. It ignores values that go up and down, or that grew only at the
+// start.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -45,7 +45,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// Each bar of a spike is held up to it.
+// Each limit of a spike is checked.
 func TestSpikeLimits(t *testing.T) {
 	t.Parallel()
 	well := Spike{Before: stats.Quantiles{P99: 40}, During: stats.Quantiles{P99: 79}, Shed: 5, RecoveredS: 10}
@@ -66,7 +66,8 @@ func TestSpikeLimits(t *testing.T) {
 	}
 }
 
-// Recovered is who answers as before for three spans, and turns nobody away.
+// A spike has recovered after three spans in a row with answers as fast as before and
+// without refusals.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	d := &runner{series: stats.NewSeries(time.Second), Config: Config{Slack: time.Millisecond}}
@@ -94,8 +95,8 @@ func TestRecovered(t *testing.T) {
 	}
 }
 
-// What was measured is the rate, and how many were refused for now; what they took is
-// that of the same spans.
+// A measurement contains the rate, the temporary refusals and the answer times of the same
+// spans.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	d := &runner{series: stats.NewSeries(time.Second)}
@@ -124,7 +125,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// Refusals that say what to do are told from those that do not.
+// Clear refusals are distinguished from unclear failures.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][2]bool{
@@ -143,7 +144,7 @@ type ended struct{ Process }
 
 func (ended) ID() int { return 1 }
 
-// A process that has ended is noticed before anything is waited for.
+// The runner notices a process that has ended before it waits for anything.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	gone := newWorker(ended{})
@@ -155,7 +156,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// dying is a process that says something and ends.
+// dying is a process that writes some output and ends.
 type dying struct {
 	Process
 	says string
@@ -165,8 +166,8 @@ func (dying) ID() int                     { return 1 }
 func (dying) Write(p []byte) (int, error) { return len(p), nil }
 func (d dying) Output() io.Reader         { return strings.NewReader(d.says) }
 
-// A drill that breaks off because a process has ended, while the load is on or in the
-// end, tells what was untrue until then.
+// A run that breaks off because a process has ended reports the violations seen until then.
+// This holds under load and at the end.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	slice, err := new(stats.Recorder).Take()
@@ -203,7 +204,7 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// What is shed is told by what was asked for and how it was refused.
+// Refusals are counted by request and by code.
 func TestTurnedAway(t *testing.T) {
 	t.Parallel()
 	var s Spike
@@ -216,8 +217,8 @@ func TestTurnedAway(t *testing.T) {
 	}
 }
 
-// A load that one in fifty was turned away at is sustainable, one that one in ten was
-// at is not.
+// A load at which one client in fifty is refused is sustainable. A load at which one in ten
+// is refused is not.
 func TestFewAreTurnedAway(t *testing.T) {
 	t.Parallel()
 	for shed, many := range map[int64]bool{0: false, 20: false, 100: true} {

@@ -12,29 +12,29 @@ import (
 	"laststand/loadtest/swarm/clients"
 )
 
-// worker is a crowd in its process.
+// worker is a client process.
 type worker struct {
 	Process
 	connected   atomic.Int64
 	playing     atomic.Int64
 	reading     sync.WaitGroup
-	outputEnded chan struct{}    // closed when the output has ended
-	done        *clients.Summary // valid once gone is closed, nil where it ended otherwise
-	err         error            // why it did
+	outputEnded chan struct{}    // closed at the end of the output
+	done        *clients.Summary // valid once outputEnded is closed; nil if the process ended without a summary
+	err         error            // why the process ended
 
 	writing sync.Mutex
 }
 
 func newWorker(p Process) *worker { return &worker{Process: p, outputEnded: make(chan struct{})} }
 
-// send writes a line.
+// send writes one line to the process.
 func (l *worker) send(v any) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	return json.NewEncoder(l).Encode(v)
 }
 
-// read hands on what the crowd says, until it ends.
+// read passes on the updates of the process until it ends.
 func (l *worker) read(take func(clients.Update)) {
 	defer close(l.outputEnded)
 	for lines := json.NewDecoder(l.Output()); ; {
@@ -53,7 +53,7 @@ func (l *worker) read(take func(clients.Update)) {
 	}
 }
 
-// endError is an error where the crowd has ended before it was to.
+// endError returns an error if the process ended too early.
 func (l *worker) endError() error {
 	select {
 	case <-l.outputEnded:
@@ -65,7 +65,7 @@ func (l *worker) endError() error {
 	return nil
 }
 
-// summary is what the crowd has said in the end; nil: it has not.
+// summary returns the last summary of the process; nil: there is none yet.
 func (l *worker) summary() *clients.Summary {
 	select {
 	case <-l.outputEnded:
@@ -75,7 +75,7 @@ func (l *worker) summary() *clients.Summary {
 	}
 }
 
-// wait waits until the crowd has said all.
+// wait waits until the process has written all of its output.
 func (l *worker) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -85,7 +85,7 @@ func (l *worker) wait(ctx context.Context) error {
 	}
 }
 
-// drop ends a process whatever it does, and waits for its end.
+// drop kills a process and waits for its end.
 func (l *worker) drop() {
 	select {
 	case <-l.outputEnded:

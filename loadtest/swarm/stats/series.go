@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Series is what was seen, span by span. It is safe for concurrent use.
+// Series is the recorded data, span by span. It is safe for concurrent use.
 type Series struct {
 	every time.Duration
 	began time.Time
@@ -15,29 +15,29 @@ type Series struct {
 	spans map[int]*Sum
 }
 
-// NewSeries makes a series of spans, of which the first begins now.
+// NewSeries makes a series of spans. The first span starts now.
 func NewSeries(every time.Duration) *Series {
 	return &Series{every: every, began: time.Now(), spans: make(map[int]*Sum)}
 }
 
-// Span is the number of the span of an instant, from 0.
+// Span returns the number of the span at a time, from 0.
 func (s *Series) Span(at time.Time) int { return max(int(at.Sub(s.began)/s.every), 0) }
 
-// Every is how long a span is.
+// Every returns the length of a span.
 func (s *Series) Every() time.Duration { return s.every }
 
-// Add adds what was seen until an instant, which is a span or less.
+// Add adds a slice that ends at a time and covers at most one span.
 func (s *Series) Add(at time.Time, slice Slice) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.Span(at.Add(-s.every / 2)) // its middle
+	n := s.Span(at.Add(-s.every / 2)) // the middle of the slice
 	if s.spans[n] == nil {
 		s.spans[n] = new(Sum)
 	}
 	return s.spans[n].Add(slice)
 }
 
-// Between sums up the spans from one up to another, without this.
+// Between sums up the spans from one number up to another, which is excluded.
 func (s *Series) Between(from, to int) (all Sum) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,14 +49,14 @@ func (s *Series) Between(from, to int) (all Sum) {
 	return all
 }
 
-// Point is a span as it is reported.
+// Point is one span of a report.
 type Point struct {
-	AtS    float64            `json:"at_s"` // its beginning, since that of the run
+	AtS    float64            `json:"at_s"` // start of the span, since the start of the run
 	Times  map[Kind]Quantiles `json:"times"`
 	Counts map[string]int64   `json:"counts,omitempty"`
 }
 
-// Points are all spans of which something was seen.
+// Points returns all spans that have data.
 func (s *Series) Points() (all []Point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

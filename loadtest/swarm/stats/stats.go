@@ -1,5 +1,5 @@
-// Package stats takes how long things took and what went wrong, in many
-// processes at once, and puts that together over time.
+// Package stats records durations and faults in many processes at once, and merges them
+// over time.
 package stats
 
 import (
@@ -11,38 +11,38 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Kind is what took time.
+// Kind is what a duration measures.
 type Kind string
 
-// All there is.
+// The kinds.
 const (
 	Connect   Kind = "connect"   // from dialling to welcome
 	Answer    Kind = "answer"    // from an answer to answered
 	Found     Kind = "found"     // from duel.join to match.found
 	Question  Kind = "question"  // from opens_at until a player has the question
-	Settled   Kind = "settled"   // from match.over to settled: in the ledger and on the boards
-	Board     Kind = "board"     // a leaderboard over HTTP
-	Behaviour Kind = "behaviour" // a call that posts some
+	Settled   Kind = "settled"   // from match.over to settled: in the ledger and on the leaderboards
+	Board     Kind = "board"     // a request for a leaderboard over HTTP
+	Behaviour Kind = "behaviour" // a request that posts behaviours
 )
 
-// Kinds are all of them, in the order in which they are shown.
+// Kinds lists all kinds, in display order.
 var Kinds = []Kind{Connect, Answer, Found, Question, Settled, Board, Behaviour}
 
-// MaxTime is what is longer counted as.
+// MaxTime bounds durations; longer ones count as MaxTime.
 const MaxTime = time.Minute
 
-// New makes a histogram of µs, exact to a hundredth.
+// New makes a histogram in µs, accurate to 1 percent.
 func New() *hdrhistogram.Histogram { return hdrhistogram.New(1, MaxTime.Microseconds(), 2) }
 
-// Recorder is what one process sees. It is safe for concurrent use; the zero value
-// is ready.
+// Recorder records what one process sees. It is safe for concurrent use. The zero value is
+// ready.
 type Recorder struct {
 	mu     sync.Mutex
 	times  map[Kind]*hdrhistogram.Histogram
 	counts map[string]int64
 }
 
-// Add takes how long something took.
+// Add adds a duration.
 func (t *Recorder) Add(k Kind, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,10 +54,10 @@ func (t *Recorder) Add(k Kind, took time.Duration) {
 		h = New()
 		t.times[k] = h
 	}
-	_ = h.RecordValue(min(max(took, time.Microsecond), MaxTime).Microseconds()) // it is in range
+	_ = h.RecordValue(min(max(took, time.Microsecond), MaxTime).Microseconds()) // the value is in range
 }
 
-// Count counts something by a name, such as `answer question_closed`.
+// Count adds n to the count of a name, such as `answer question_closed`.
 func (t *Recorder) Count(name string, n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,13 +67,13 @@ func (t *Recorder) Count(name string, n int64) {
 	t.counts[name] += n
 }
 
-// Slice is what a process saw in a span of time.
+// Slice is what one process recorded in a span of time.
 type Slice struct {
-	Times  map[Kind]string  `json:"times,omitempty"` // histograms, as encoded
+	Times  map[Kind]string  `json:"times,omitempty"` // encoded histograms
 	Counts map[string]int64 `json:"counts,omitempty"`
 }
 
-// Take gives what was seen since it was called last.
+// Take returns what was recorded since the last call.
 func (t *Recorder) Take() (s Slice, err error) {
 	t.mu.Lock()
 	times, counts := t.times, t.counts
@@ -90,7 +90,7 @@ func (t *Recorder) Take() (s Slice, err error) {
 	return s, nil
 }
 
-// Sum is what was seen in a span of time by all.
+// Sum is what all processes recorded in a span of time.
 type Sum struct {
 	Times  map[Kind]*hdrhistogram.Histogram
 	Counts map[string]int64
@@ -126,7 +126,7 @@ func (s *Sum) Merge(o Sum) {
 	}
 }
 
-// Quantiles are of how long a kind took, in ms.
+// Quantiles are the quantiles of the durations of a kind, in ms.
 type Quantiles struct {
 	N   int64   `json:"n"`
 	P50 float64 `json:"p50_ms"`
@@ -135,7 +135,7 @@ type Quantiles struct {
 	Max float64 `json:"max_ms"`
 }
 
-// Quantiles are those of a kind; none where N is 0.
+// Quantiles returns the quantiles of a kind; N is 0 if there are none.
 func (s Sum) Quantiles(k Kind) (q Quantiles) {
 	h := s.Times[k]
 	if h == nil {
@@ -145,7 +145,7 @@ func (s Sum) Quantiles(k Kind) (q Quantiles) {
 	return Quantiles{N: h.TotalCount(), P50: ms(50), P90: ms(90), P99: ms(99), Max: float64(h.Max()) / 1000}
 }
 
-// All are the quantiles of all kinds that there are.
+// All returns the quantiles of all recorded kinds.
 func (s Sum) All() map[Kind]Quantiles {
 	all := make(map[Kind]Quantiles)
 	for k := range maps.Keys(s.Times) {

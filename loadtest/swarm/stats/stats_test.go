@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What processes saw is put together as if one had seen it all.
+// The merged data of several processes equals the data of one process that saw everything.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	series := NewSeries(time.Second)
@@ -44,7 +44,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// A slice that cannot be read is no slice.
+// A slice that cannot be decoded is an error.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	var sum Sum
