@@ -1,9 +1,10 @@
-// Arenas: each VU holds one after another, host and players, so that what they
-// are told can be compared: one first a question, and the same for everyone.
+// Arenas: each VU plays one arena after another, as the host and as all players. The VU can
+// therefore compare what they receive: each question has one first player, and all receive
+// the same.
 //
 //   k6 run -e VUS=4 -e PLAYERS=50 -e DURATION=1m -e KEY_FILE=data/demo.key loadtest/k6/arena.js
 //
-// Without the key guests are hosts, and no arena counts for boards.
+// Without the key, guests are hosts, and no arena counts for boards.
 
 import { setTimeout } from 'k6/timers';
 import { duration, players, vus } from './lib/env.js';
@@ -23,10 +24,10 @@ export const setup = () => matches.add(0);
 const questions = Number(__ENV.QUESTIONS || 5);
 const teams = ['red', 'green', 'blue'].map((id) => ({ id, name: id }));
 const mine = []; // players of this VU
-let held = 0; // arenas, by this VU
+let held = 0; // arenas that this VU has played
 
-// hold holds the next arena: buzzer and survival by turns, each by itself and
-// at its host's pace.
+// hold plays the next arena: buzzer and survival in turn, each with the pace auto and with
+// the pace host.
 export async function hold() {
   const mode = __ENV.MODE || ['buzzer', 'survival'][held % 2];
   const pace = __ENV.PACE || ['auto', 'host'][(held >> 1) % 2];
@@ -42,7 +43,7 @@ export async function hold() {
   for (const player of [host, ...mine]) if (player) player.close();
 }
 
-// newHost is who may make arenas that count, where there is a key for that.
+// newHost returns a player who may make arenas that count, if there is a key.
 function newHost() {
   const name = newName('host');
   const minted = token('host', name);
@@ -51,7 +52,7 @@ function newHost() {
   return host;
 }
 
-// stage has everyone take a seat, and the match played.
+// stage seats all players and plays the match.
 async function stage(made, host, pace, inTeams) {
   const hall = new Hall(host.ranked);
   const watching = new Contest(host, { hall, watches: true });
@@ -70,7 +71,7 @@ async function stage(made, host, pace, inTeams) {
   if (host.ranked && whole.every(Boolean)) await checkLedger(watching.match, contests);
 }
 
-// seat gives the contests of all who are let in.
+// seat returns the contests of all players who got a seat.
 async function seat(made, hall, inTeams) {
   const all = await Promise.all(Array.from({ length: players || 10 }, async (_, i) => {
     const player = mine[i] || newPlayer(made.code);
@@ -87,7 +88,7 @@ async function seat(made, hall, inTeams) {
   return all.filter(Boolean);
 }
 
-// giveUp gives a player up: it may be in a match still, and another one takes its place.
+// giveUp removes a player who may still be in a match. Another player takes its place.
 function giveUp(player) {
   player.close();
   mine[mine.indexOf(player)] = undefined;

@@ -1,5 +1,5 @@
-// A game's own service posts behaviours, faulty ones among them, and counts
-// what it is reply of them. In the end the server's books are looked at.
+// A game's own service posts behaviours, including invalid ones, and counts the replies. At
+// the end the script checks the server's counts.
 //
 //   k6 run -e VUS=4 -e DURATION=1m -e KEY_FILE=data/demo.key -e OPS=http://127.0.0.1:8081 loadtest/k6/behaviours.js
 
@@ -34,7 +34,7 @@ const behaviour = (more) => ({
   id: random(20), type: 'answer', at: Date.now(), player: `p_${random(8)}`, account: 'guest', data: { question: 1 }, ...more,
 });
 
-// report posts a batch of which three are not to be taken.
+// report posts a batch with three behaviours that the server must refuse.
 export function report() {
   minted = minted || token('service', service);
   const good = Array.from({ length: size }, () => behaviour());

@@ -1,5 +1,6 @@
-// Readers of leaderboards: pages of every window by every order, the next page, one
-// around somebody, one standing and why; and half as many who have one pushed.
+// Readers of leaderboards read pages of every window in every order. They also read the
+// next page, the page around a player, one standing, and its explanation. Half as many
+// clients watch a board that the server pushes.
 //
 //   k6 run -e VUS=20 -e DURATION=1m loadtest/k6/boards.js
 
@@ -22,11 +23,11 @@ export const options = {
 const pages = new Counter('pages');
 const pushed = new Counter('boards_pushed');
 
-export const setup = () => pages.add(0); // a threshold on what never was is none
+export const setup = () => pages.add(0); // a threshold on a metric without samples would not be checked
 
 const any = (list) => list[Math.floor(Math.random() * list.length)];
 
-// compare is below 0 where a is ranked before b; fractions as they are.
+// compare is negative if a ranks before b. Fractions are compared as sent.
 const compare = {
   value: (a, b) => b.value - a.value,
   score: (a, b) => b.score - a.score,
@@ -35,8 +36,8 @@ const compare = {
   time: (a, b) => a.time_ms * b.asked - b.time_ms * a.asked,
 };
 
-// ordered is whether ranks follow from the values. Of a first page all of them
-// are known: 1, and then the place of the first of all equals.
+// ordered reports whether the ranks follow from the values. On a first page all ranks are
+// known: each is the place of the first entry with the same value, from 1.
 export function ordered(page, order, first) {
   return page.entries.every((entry, i) => {
     if (i === 0) return first ? entry.rank === 1 : entry.rank >= 1;
@@ -55,7 +56,7 @@ export function read() {
   sleep((Math.random() * think) / 1000);
 }
 
-// readAll reads the board of all time by each of its orders.
+// readAll reads the all-time board in each of its orders.
 export function readAll() {
   const there = get('/leaderboards', 'GET leaderboards');
   for (const { id, orders } of there ? there.windows : []) {
@@ -87,9 +88,9 @@ function standing(board, order, id) {
   holds('explain', sum === one.value, () => `${id} ${order}: ${JSON.stringify(one)}`);
 }
 
-const held = 3000; // ms that a board is watched
+const held = 3000; // ms that a client watches a board
 
-// watch has any of the boards pushed.
+// watch watches a random board.
 export async function watch() {
   const there = await fetch('/leaderboards', 'GET leaderboards');
   if (!there) return pause(1000);
@@ -97,7 +98,7 @@ export async function watch() {
   return watchBoard(id, any(orders));
 }
 
-// watchBoard has a board pushed for a while: at once, and then when it has changed.
+// watchBoard receives a pushed board for a while: at once, and then after each change.
 export async function watchBoard(window, order) {
   const player = newPlayer();
   if (!player || !(await player.connect())) return pause(1000);
@@ -117,8 +118,8 @@ export async function watchBoard(window, order) {
   player.close();
 }
 
-// next takes a pushed board: the one that is watched, from its top, in order, and not
-// older than the last.
+// next checks a pushed board. It must be the watched board, start at the top, be in order,
+// and not be older than the last one.
 function next(watched, last, page) {
   pushed.add(1);
   const asked = page.window === watched.window && page.order === watched.order && page.entries.length <= watched.limit;

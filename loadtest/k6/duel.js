@@ -13,11 +13,11 @@ export const options = {
   thresholds: thresholds(ofMatches, { ...swift, matches: ['count>0'] }),
 };
 
-export const setup = () => matches.add(0); // a threshold on what never was is none
+export const setup = () => matches.add(0); // a threshold on a metric without samples would not be checked
 
 const mine = []; // players of this VU, kept from one iteration to the next
 
-// play has each player of the VU play one duel.
+// play lets each player of the VU play one duel.
 export async function play(phase) {
   await Promise.all(Array.from({ length: players || 4 }, (_, i) => duel(i, phase)));
 }
@@ -37,12 +37,12 @@ async function duel(i, phase) {
     return pause((queued && queued.data.retry_after_ms) || 1000);
   }
   if (!(await contest.end)) {
-    player.close(); // it may be in a match still: another one goes on in its place
+    player.close(); // it may still be in a match, so another player takes its place
     mine[i] = undefined;
   }
 }
 
-// hangUp ends the connections, or the iteration would not end.
+// hangUp closes the connections, because the iteration would not end otherwise.
 export function hangUp() {
   for (const player of mine) if (player) player.close();
 }

@@ -19,7 +19,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// lie puts a liar in front of a server; stop ends it with all its connections.
+// lie starts a liar in front of a server. The function stop ends it with all its
+// connections.
 func lie(ctx context.Context, server string) (address string, stop func(), err error) {
 	to, err := url.Parse(server)
 	if err != nil {
@@ -45,13 +46,14 @@ func lie(ctx context.Context, server string) (address string, stop func(), err e
 	return "http://" + listener.Addr().String(), func() { cancel(); _ = s.Close(); <-ended }, nil
 }
 
-// liar hands on what server and clients say, but for lies to the clients.
+// liar is a proxy that passes on messages between server and clients, and adds lies to
+// those for the clients.
 type liar struct {
 	ws string
 	tongue
 }
 
-// answer lies over HTTP.
+// answer adds lies to an HTTP response.
 func (l *liar) answer(r *http.Response) error {
 	body, err := io.ReadAll(r.Body)
 	if err := errors.Join(err, r.Body.Close()); err != nil {
@@ -67,7 +69,8 @@ func (l *liar) answer(r *http.Response) error {
 	return nil
 }
 
-// socket hands frames on until one side ends, and then ends the other alike.
+// socket passes on frames until one side ends, and then closes the other side in the same
+// way.
 func (l *liar) socket(w http.ResponseWriter, r *http.Request) {
 	dialer := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}}
 	server, answer, err := dialer.DialContext(r.Context(), l.ws, nil)
@@ -93,7 +96,7 @@ func (l *liar) socket(w http.ResponseWriter, r *http.Request) {
 	<-done
 }
 
-// hand hands frames on from one to the other, and ends both.
+// hand passes on frames from one connection to the other, and closes both at the end.
 func hand(to, from *websocket.Conn, say func([]byte) [][]byte) {
 	defer to.Close()
 	defer from.Close()
@@ -114,7 +117,7 @@ func hand(to, from *websocket.Conn, say func([]byte) [][]byte) {
 	}
 }
 
-// twist is what a path's answer becomes.
+// twist returns the changed body for a path.
 func twist(path string, body []byte) []byte {
 	switch {
 	case strings.HasSuffix(path, "/behaviours"):
@@ -128,7 +131,7 @@ func twist(path string, body []byte) []byte {
 		}
 		return append(append(slices.Clip(head), `"explain"`...), more("value", explained)...)
 	case path == "/metrics":
-		return offered.ReplaceAll(body, []byte("${0}1")) // tenfold, and one
+		return offered.ReplaceAll(body, []byte("${0}1")) // ten times the number, plus one
 	}
 	return body
 }

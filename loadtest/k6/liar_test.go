@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// correctServer is a server that accepts no second answer, whatever it is sent.
+// correctServer is a server that accepts no second answer.
 func correctServer(t *testing.T) string {
 	t.Helper()
 	upgrader := websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}}
@@ -42,7 +42,7 @@ func correctServer(t *testing.T) string {
 	return s.URL
 }
 
-// The liar is between a server and k6, and neither notices but by what is said.
+// Server and k6 notice the liar between them only by the changed messages.
 func TestTheLiar(t *testing.T) {
 	t.Parallel()
 	url, stop, err := lie(t.Context(), correctServer(t))

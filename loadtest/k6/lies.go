@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// tongue tells lies by turns. It is safe for concurrent use.
+// tongue tells the lies in turn. It is safe for concurrent use.
 type tongue struct {
 	mu    sync.Mutex
 	turns map[string]int
 }
 
-// turn is whether it is this lie's turn, one time of so many.
+// turn reports whether this lie is due. A lie is due once in so many calls.
 func (t *tongue) turn(lie string, of int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,36 +26,37 @@ func (t *tongue) turn(lie string, of int) bool {
 	return t.turns[lie]%of == 0
 }
 
-// refuses has the list of boards be refused, without a word of when to come again.
+// refuses makes the list of boards fail without saying when to retry.
 func (t *tongue) refuses(path string) bool {
 	return strings.HasSuffix(path, "/leaderboards") && t.turn("refusal", 2)
 }
 
-// frame is what a frame to a client becomes: one lie at most each.
+// frame returns what a client receives instead of a frame. It tells at most one lie per
+// frame.
 func (t *tongue) frame(frame []byte) [][]byte {
 	one := func(output string) [][]byte { return [][]byte{[]byte(output)} }
 	text := string(frame)
 	is := func(kind string) bool { return strings.Contains(text, `"type":"`+kind+`"`) }
 	switch {
-	case is("error") && strings.Contains(text, `"duplicate_answer"`): // a second answer is accepted
+	case is("error") && strings.Contains(text, `"duplicate_answer"`): // the server accepts a second answer
 		return one(duplicate.ReplaceAllString(text, `"type":"answered","data":{"question":0,"at":1,"elapsed_ms":1}}`))
-	case is("answered") && strings.Contains(text, `"first":false`): // a second one is first
+	case is("answered") && strings.Contains(text, `"first":false`): // a second player is first
 		return one(strings.Replace(text, `"first":false`, `"first":true`, 1))
-	case is("answered") && t.turn("reply", 7): // told twice
+	case is("answered") && t.turn("reply", 7): // a request has two replies
 		return [][]byte{frame, frame}
 	case is("answer.seen") && t.turn("seen", 5):
 		return [][]byte{frame, frame}
-	case is("question") && t.turn("same", 9): // not what the others are told
+	case is("question") && t.turn("same", 9): // the question differs from that of the other players
 		return one(strings.Replace(text, `"text":"`, `"text":"Say: `, 1))
 	case is("question.closed") && t.turn("points", 4):
 		return [][]byte{more("points", frame)}
 	case is("question.closed") && t.turn("given", 4):
 		return one(given.ReplaceAllString(text, `"given":{"choice":7}`))
-	case is("question.closed") && t.turn("seq", 9): // missing
+	case is("question.closed") && t.turn("seq", 9): // a push is missing
 		return nil
-	case is("board"): // nobody is first
+	case is("board"): // the board has no first rank
 		return [][]byte{more("rank", frame)}
-	case is("settled") && t.turn("ledger", 3): // not the rating of the ledger
+	case is("settled") && t.turn("ledger", 3): // the rating differs from that in the ledger
 		return [][]byte{more("rating", frame)}
 	case is("match.over") && t.turn("goes", 4):
 		return one(reason.ReplaceAllString(text, `"reason":"abandoned"`))
@@ -70,7 +71,7 @@ var (
 	offered   = regexp.MustCompile(`(?m)^laststand_behaviours_offered_total\{[^}]*\} \d+`)
 )
 
-// more adds one to all numbers of a name.
+// more adds one to all numbers with a name.
 func more(name string, text []byte) []byte {
 	number := regexp.MustCompile(`"` + name + `":\d+`)
 	return number.ReplaceAllFunc(text, func(found []byte) []byte {

@@ -38,15 +38,16 @@ type options struct {
 	env              []string // NAME=VALUE for the script
 }
 
-// usual is the game of all runs but the short one and a spike.
+// usual configures the game of all runs except the short run and a spike.
 const usual = "{duel: {bot_after_ms: 0, pair_limit_per_day: 0}}"
 
-// quick is the game of the short run and a spike: matches of some two seconds.
+// quick configures the game of the short run and a spike: matches of some two seconds.
 const quick = "{duel: {questions: 3, time_limit_ms: 5000, countdown_ms: 100, reveal_ms: 100, bot_after_ms: 0, pair_limit_per_day: 0}, " +
 	"arena: {time_limit_ms: 5000, countdown_ms: 200, reveal_ms: 100}}"
 
-// bearing are the settings of a server that bears what it does by default: what counts
-// by address, or arena, limits nobody, since k6 is everybody at one.
+// bearing is the server configuration. It removes the limits per address, per arena, per
+// host and per player, since all players of k6 share one address. Other limits keep their
+// defaults.
 const bearing = `games: {demo: %s, %s}}
 limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_address: 0, reads_per_second_per_address: 0, arena_guests_per_minute_per_address: 0,
   guests_per_minute_per_arena: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, connections_per_address: 0, hellos_per_minute_per_address: 0,
@@ -94,7 +95,7 @@ func run(o options) (err error) {
 		o.game = quick
 		o.env = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, o.env...)
 	}
-	if o.script == "spike" && o.game == usual { // before, while and after it matches begin and end
+	if o.script == "spike" && o.game == usual { // matches start and end before, during and after the spike
 		o.game = quick
 	}
 	server, done, err := start(ctx, o)
@@ -113,7 +114,7 @@ func run(o options) (err error) {
 	return err
 }
 
-// start starts the server, built before where none was given.
+// start starts the server. It builds the server first if no binary was given.
 func start(ctx context.Context, o options) (s *harness.Server, done func(), err error) {
 	binary, removed, err := harness.Build(ctx, o.server)
 	if err != nil {

@@ -1,5 +1,5 @@
-// What CI runs: a few seconds of duels, arenas, readers and behaviours at once,
-// with every rule checked. How swift it is, is not asked.
+// The run of CI: a few seconds of duels, arenas, readers and behaviours at once, with every
+// rule checked. The script does not check how fast the server is.
 //
 //   go run ./loadtest/k6 short
 
@@ -31,11 +31,12 @@ export function setup() {
 
 export { duel as duels, hold as arenas, read as boards, report as behaviours };
 
-// watchers watch a board that has entries as soon as a match is over, or a lie about
-// it could not be found: who is ranked by accuracy or time has more answers than this.
+// watchers watch the value board, which has entries as soon as a match is over. On an empty
+// board, lies would not be found. A ranking by accuracy or time needs more answers than
+// this script gives.
 export const watchers = () => watchBoard('all', 'value');
 
-// teardown looks at what there may have been no time for.
+// teardown makes checks for which the run may have left no time.
 export function teardown() {
   readAll();
   checkBehaviourTotals();

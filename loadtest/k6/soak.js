@@ -1,5 +1,5 @@
-// Everything at once for long: duels, arenas, readers, watchers and behaviours; the
-// server's memory and goroutines are watched and must stay as they are.
+// Everything at once for a long time: duels, arenas, readers, watchers and behaviours. The
+// script watches the server's memory and goroutines, which must not grow.
 //
 //   k6 run -e VUS=20 -e DURATION=20m -e KEY_FILE=data/demo.key -e OPS=http://127.0.0.1:8081 loadtest/k6/soak.js
 

@@ -1,7 +1,6 @@
-// Duels at a load that is sustained, then at three times it at once, then as
-// before. Who is turned away is told when to come again, nobody is told an
-// untruth, and answers of all that were let in are as swift as P99 says; those
-// after the spike as before it.
+// Duels at a sustainable load, then suddenly at three times that load, then as before. A
+// refused client must learn when to retry, and every message must be true. The answers to
+// all admitted players must be as fast as P99 demands, also after the spike.
 //
 //   k6 run -e VUS=20 -e DURATION=1m -e P99=500 loadtest/k6/spike.js
 
@@ -30,7 +29,7 @@ export const options = {
     },
   },
   thresholds: thresholds(ofMatches, {
-    'matches{phase:before}': ['count>0'], // a time that was never taken is below any
+    'matches{phase:before}': ['count>0'], // a time without samples is below every limit
     'matches{phase:spike}': ['count>0'],
     'matches{phase:after}': ['count>0'],
     ...(p99 > 0 ? {
@@ -43,8 +42,8 @@ export const options = {
 
 export const setup = () => ['before', 'spike', 'after'].forEach((phase) => matches.add(0, { phase }));
 
-// phase is that of the contest that begins now; what is asked while the server
-// recovers is looked at by nobody.
+// phase returns the phase of the contest that starts now. Answers during the recovery of
+// the server are not checked.
 function phase() {
   const at = (Date.now() - exec.scenario.startTime) / 1000;
   if (at < third) return 'before';

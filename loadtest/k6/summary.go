@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// breached is what k6 ends with when a threshold does not hold.
+// breached is the exit code of k6 if a threshold does not hold.
 const breached = 99
 
-// k6 is how a script is run.
+// k6 holds the arguments with which a script runs.
 type k6 struct {
 	binary, script string
 	env            []string
@@ -25,8 +25,8 @@ type k6 struct {
 // checkCount counts how often a rule held and how often it was broken.
 type checkCount struct{ Passes, Fails int }
 
-// runUnmodified runs the script against the server; whole demands that each of its
-// rules was checked.
+// runUnmodified runs the script against the server. If whole is set, each rule must have
+// been checked.
 func (k k6) runUnmodified(ctx context.Context, url, ops string, whole bool) error {
 	code, ruleCounts, output, err := k.run(ctx, url, ops)
 	if err != nil {
@@ -38,7 +38,7 @@ func (k k6) runUnmodified(ctx context.Context, url, ops string, whole bool) erro
 	}
 	var missed []string
 	for name, t := range ruleCounts {
-		if t.Passes == 0 && name != "refusal" { // nobody need be refused
+		if t.Passes == 0 && name != "refusal" { // a run without refusals is correct
 			missed = append(missed, name)
 		}
 	}
@@ -48,7 +48,7 @@ func (k k6) runUnmodified(ctx context.Context, url, ops string, whole bool) erro
 	return nil
 }
 
-// lied runs the script against a liar between it and the server.
+// lied runs the script with a liar between k6 and the server.
 func (k k6) lied(ctx context.Context, url, ops string) error {
 	front, stop, err := lie(ctx, url)
 	if err != nil {
@@ -60,7 +60,7 @@ func (k k6) lied(ctx context.Context, url, ops string) error {
 		return err
 	}
 	defer stopProxy()
-	k.env = append(k.env, "PUSH_TIMEOUT=5", "GRACE=5s") // who waits for what was kept from them need not be waited for
+	k.env = append(k.env, "PUSH_TIMEOUT=5", "GRACE=5s") // clients need not wait long for messages that the liar has removed
 	code, ruleCounts, output, err := k.run(ctx, front, proxy)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (k k6) lied(ctx context.Context, url, ops string) error {
 	return nil
 }
 
-// judge sorts the rules by whether a breach was found.
+// judge sorts the rules by whether k6 found a breach.
 func judge(ruleCounts map[string]checkCount) (found, missed []string) {
 	for _, name := range slices.Sorted(maps.Keys(ruleCounts)) {
 		if ruleCounts[name].Fails > 0 {
@@ -108,7 +108,7 @@ func (k k6) run(ctx context.Context, url, ops string) (code int, ruleCounts map[
 	return code, ruleCounts, string(out), err
 }
 
-// readRules reads them from the summary that k6 exports.
+// readRules reads the counts of the rules from the summary that k6 exports.
 func readRules(summary []byte) (map[string]checkCount, error) {
 	var s struct {
 		Metrics map[string]json.RawMessage `json:"metrics"`

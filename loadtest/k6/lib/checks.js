@@ -37,8 +37,8 @@ export function holds(rule, ok, describe) {
 }
 
 export const answered = new Trend('answered_ms'); // from an answer to its `answered`
-export const matches = new Counter('matches'); // seen to their end, by each player
-export const lost = new Counter('connections_lost'); // not by us, by code
+export const matches = new Counter('matches'); // played to the end, counted once per player
+export const lost = new Counter('connections_lost'); // closed by the server or the network, by code
 export const refused = new Counter('refused'); // requests, by code
 
 // thresholds returns the thresholds of a script that checks the named rules.
@@ -48,7 +48,7 @@ export function thresholds(names, more) {
   return all;
 }
 
-// swift is the threshold of a script that waits for answers.
+// swift is the threshold on the time of answers.
 export const swift = p99 > 0 ? { answered_ms: [`p(99)<${p99}`] } : {};
 
 export const ofMatches = ['seq', 'reply', 'twice', 'seen', 'given', 'points', 'score', 'ledger', 'board', 'goes'];

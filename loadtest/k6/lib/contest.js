@@ -1,4 +1,4 @@
-// One player's way through one match, held against the contract.
+// One player's way through one match, checked against the contract.
 
 import { setTimeout, clearTimeout } from 'k6/timers';
 import { pushTimeout, resumes, think, twice } from './env.js';
@@ -10,7 +10,8 @@ import { answered, holds, matches } from './checks.js';
 const isLockedOut = (reply) => reply && reply.type === 'error' && reply.data.code === 'question_not_open' && reply.data.retry_after_ms > 0;
 
 export class Contest {
-  // phase tags the time of answers; hall is what all of an arena compare, and
+  // phase tags the time of answers. hall compares what all players of an arena receive.
+  // A player who watches answers nothing.
   // who only looks on answers nothing.
   constructor(player, { hall, phase, watches } = {}) {
     this.player = player;
@@ -20,8 +21,8 @@ export class Contest {
     this.seq = 0;
     this.score = 0;
     this.right = 0;
-    this.cut = Math.random() < resumes; // loses its connection once
-    this.counts = true; // for boards
+    this.cut = Math.random() < resumes; // drop the connection once
+    this.counts = true; // counts for boards
     this.over = null;
     this.done = false;
     this.end = new Promise((resolve) => {
@@ -81,7 +82,7 @@ export class Contest {
 
   number(frame, raw) {
     if (this.match === undefined) this.match = frame.match;
-    const skipped = this.state && frame.seq === this.state.seq + 1; // what came between is kept no longer
+    const skipped = this.state && frame.seq === this.state.seq + 1; // the server no longer keeps the frames in between
     holds('seq', frame.match === this.match && (frame.seq === this.seq + 1 || skipped), () => `${frame.match} ${frame.seq} came after ${this.match} ${this.seq}`);
     if (skipped && frame.seq !== this.seq + 1) {
       this.score = this.state.own.score;
@@ -96,7 +97,7 @@ export class Contest {
   found(frame) {
     this.mode = frame.data.mode;
     this.counts = this.hall ? this.hall.ranked : !(frame.data.seats || []).some((seat) => seat.bot);
-    this.large = frame.data.players > 50; // who misses a push of its own learns it only from the board
+    this.large = frame.data.players > 50; // a player who misses a push of its own learns the result only from the board
     this.cut = this.cut && !this.large;
     if (this.hall) this.hall.found(frame.data);
   }
@@ -126,7 +127,7 @@ export class Contest {
     if (this.cut && this.question === question) this.drop();
   }
 
-  // insist sends another answer, and the first one again.
+  // insist sends another answer, and then the first one again.
   async insist(say, one, other, first) {
     const [changed, again] = await Promise.all([say(other), say(one)]);
     if (changed) holds('twice', changed.type !== 'answered', () => `${this.match}: ${JSON.stringify(other)} after ${JSON.stringify(one)}: ${JSON.stringify(changed)}`);
@@ -141,7 +142,7 @@ export class Contest {
     this.seen.add(player);
   }
 
-  // drop loses the connection, and comes back for what was missed.
+  // drop closes the connection, and reconnects to receive what was missed.
   drop() {
     this.cut = false;
     this.player.close();
@@ -168,8 +169,8 @@ export class Contest {
     if (this.early && this.early.question === closed.question) this.mine(this.early);
   }
 
-  // mine is what a question did to this player. In large matches it comes by
-  // itself, and may come with the best ten as well, or before the close.
+  // mine checks what a question gave this player. In large matches the result arrives in a
+  // message of its own. It may also arrive with the best ten, or before the close.
   mine(own) {
     const { question, closed } = this;
     if (!question || !closed || closed.question !== question.question) {
@@ -202,10 +203,10 @@ export class Contest {
     const own = over.standings.find((standing) => standing.player === this.player.id);
     if (own) holds('score', own.score === this.score, () => `${this.match} ended with ${JSON.stringify(own)}, and the points are ${this.score}`);
     if (!this.counts || this.watches) this.finish(true);
-    else if (this.away) this.checkLedger(20); // `settled` may have been for nobody
+    else if (this.away) this.checkLedger(20); // `settled` may have been sent while the player was away
   }
 
-  // settled tells the final rating of a rated match.
+  // settled checks the final rating of a rated match.
   settled({ rating }) {
     const own = this.over && this.over.standings.find((standing) => standing.player === this.player.id);
     if (own) holds('ledger', (rating === undefined) === (own.rating === undefined), () => `${this.match}: rating ${rating} is settled after ${JSON.stringify(own)}`);
@@ -213,8 +214,8 @@ export class Contest {
     this.checkLedger(1);
   }
 
-  // checkLedger reads what was settled: the match in the ledger, and the board,
-  // which is looked at again for some seconds where nobody said that it is there.
+  // checkLedger checks the stored result: the match in the ledger, and the board. If
+  // `settled` has not arrived, it reads the board again for some seconds.
   async checkLedger(looks) {
     if (this.checked) return;
     this.checked = true;

@@ -1,19 +1,19 @@
-// What the players of one arena have in common: all of them are of one VU, so
-// that what they receive can be compared.
+// What the players of one arena share. All of them are in one VU, so that the VU can
+// compare what they receive.
 
 import { holds } from './checks.js';
 
 export class Hall {
   constructor(ranked) {
     this.ranked = ranked; // counts for boards
-    this.pushes = []; // by seq, as first seen
-    this.firsts = new Map(); // the player named first, by question
-    this.onfound = () => {}; // once
-    this.onclosed = () => {}; // once for each question
-    this.last = -1; // question that was seen closed
+    this.pushes = []; // pushes by seq, as first received
+    this.firsts = new Map(); // the player named as first, by question
+    this.onfound = () => {}; // called once
+    this.onclosed = () => {}; // called once for each question
+    this.last = -1; // last question that was closed
   }
 
-  // compare holds a numbered push against what the others were sent.
+  // compare compares a numbered push with the pushes of the other players.
   compare(frame, raw) {
     if (this.pushes[frame.seq] === undefined) this.pushes[frame.seq] = raw;
     else holds('same', this.pushes[frame.seq] === raw, () => `${raw}, to another ${this.pushes[frame.seq]}`);

@@ -1,4 +1,4 @@
-// Calls over HTTP. A refusal for now (429, 503) has to say when to come again.
+// HTTP calls. A temporary refusal (429, 503) must say when to retry.
 
 import http from 'k6/http';
 import crypto from 'k6/crypto';
@@ -15,14 +15,14 @@ export function random(length) {
   return text;
 }
 
-// read gives the answer's object, or null where it was refused.
+// read returns the object of the response, or null if the server refused.
 function read(response, name) {
   if (response.status >= 200 && response.status < 300) return response.json();
   let code = `${response.status}`;
   try {
     code = response.json('code') || code;
   } catch (_) {
-    // no problem document: the status has to do
+    // no problem document: use the status
   }
   refused.add(1, { code });
   if (response.status === 429 || response.status === 503) {
@@ -42,13 +42,13 @@ export function post(path, body, token) {
   return read(http.post(games + path, JSON.stringify(body), asked(name, token)), name);
 }
 
-// get waits; fetch lets the VU's other players go on meanwhile.
+// get blocks the VU; fetch lets the VU's other players continue.
 export const get = (path, name) => read(http.get(games + path, asked(name)), name);
 export const fetch = async (path, name) => read(await http.asyncRequest('GET', games + path, null, asked(name)), name);
 
 export const guest = (arena) => post('/guests', arena ? { device: random(32), arena } : { device: random(32) });
 
-// token mints one of the game's, as an operator's login service does; null
+// token mints a token of the game, as an operator's login service does. It returns null
 // without the key.
 export function token(role, sub) {
   if (!key) return null;

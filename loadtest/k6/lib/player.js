@@ -1,4 +1,4 @@
-// A player's connection: hello, requests that are answered once, and pushes.
+// A player's connection: hello, requests with one reply each, and pushes.
 
 import { WebSocket } from 'k6/websockets';
 import { socket } from './env.js';
@@ -6,24 +6,24 @@ import { guest, random } from './http.js';
 import { holds, lost, refused } from './checks.js';
 
 export class Player {
-  // who has player_id and token, as a new guest is told.
+  // The parameter has player_id and token, as in the server's reply to a new guest.
   constructor(who) {
     this.id = who.player_id;
     this.token = who.token;
-    this.pending = new Map(); // requests, by their ids
+    this.pending = new Map(); // requests by id
     this.last = 0;
-    this.settled = { score: 0, matches: 0 }; // of all its matches that count
+    this.settled = { score: 0, matches: 0 }; // totals over all matches that count
     this.ws = null;
     this.free();
   }
 
-  // free has nobody listen.
+  // free removes all listeners.
   free() {
     this.onpush = () => {};
     this.onlost = () => {};
   }
 
-  // connect says hello. It gives the welcome, or null where there was none.
+  // connect says hello. It returns the welcome, or null if there was none.
   connect(resume) {
     return new Promise((resolve) => {
       const ws = new WebSocket(socket, 'laststand.v1', { tags: { name: 'ws' } });
@@ -44,7 +44,7 @@ export class Player {
     });
   }
 
-  // request gives the reply, whatever it is, or null if the connection ends first.
+  // request returns the reply of any type, or null if the connection ends first.
   request(type, data) {
     if (!this.ws || this.ws.readyState !== 1) return Promise.resolve(null);
     const id = ++this.last;
@@ -63,7 +63,8 @@ export class Player {
     this.reply(frame, false);
   }
 
-  // reply hands it to whoever asked. The state that follows on a hello has its id.
+  // reply resolves the request with the reply. The state that follows a hello has the id of
+  // the hello.
   reply(frame, state) {
     const resolve = this.pending.get(frame.re);
     this.pending.delete(frame.re);
@@ -71,7 +72,7 @@ export class Player {
     if (resolve) resolve(frame);
   }
 
-  // close ends the connection on our side, as one that is lost.
+  // close closes the connection from our side, as if it were lost.
   close() {
     const ws = this.ws;
     this.drop();
@@ -98,7 +99,7 @@ export class Player {
   }
 }
 
-// newPlayer is a guest that has not connected yet, or null where it is refused.
+// newPlayer returns a guest that has not connected yet, or null if the server refused.
 export function newPlayer(arena) {
   const who = guest(arena);
   return who && new Player(who);

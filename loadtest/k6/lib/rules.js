@@ -1,8 +1,8 @@
-// The rules of a match as the contract has them, and answers that are right more
-// often than not, once a question was seen closed.
+// The rules of a match according to the contract. The answers are right more often than
+// not, after a question has been seen closed once.
 
-// right is whether what was given is the answer; undefined for text, which is
-// compared as the server normalises it.
+// right reports whether the given answer is correct. It returns undefined for text, because
+// only the server normalises text.
 export function right(kind, given, answer) {
   if (given === null || given === undefined) return false;
   switch (kind) {
@@ -18,22 +18,22 @@ export function right(kind, given, answer) {
   }
 }
 
-// points are those of an answer. limit and elapsed in ms.
+// points returns the points of an answer. limit and elapsed are in ms.
 export function points(mode, result, limit, first) {
   if (!result.correct) return 0;
   if (mode === 'buzzer') return first ? 100 : 0;
   return 100 + Math.floor((100 * (limit - Math.min(result.elapsed_ms, limit))) / limit);
 }
 
-const known = new Map(); // solutions by the question's text, of this VU
+const known = new Map(); // solutions of this VU, by the question's text
 
 export function learn(question, answer) {
   const indexes = answer.choices || (answer.choice === undefined ? [] : [answer.choice]);
   known.set(question.text, { texts: indexes.map((i) => question.choices[i]), value: answer.value });
 }
 
-// answers are two different ones to a question: what is sent first is right
-// three times out of four, where the question is known.
+// answers returns two different answers to a question. If the solution is known, the first
+// one is right three times out of four.
 export function answers(question) {
   const solution = Math.random() < 0.75 ? known.get(question.text) : undefined;
   const texts = solution ? solution.texts : [];
@@ -60,6 +60,6 @@ export function answers(question) {
   }
 }
 
-// alike compares two answers as they are sent.
+// alike compares two answers as sent.
 export const alike = (a, b) => JSON.stringify(normal(a)) === JSON.stringify(normal(b));
 const normal = (given) => given && (given.choices ? { choices: [...given.choices].sort() } : given);

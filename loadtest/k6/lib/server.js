@@ -1,11 +1,11 @@
-// What the server tells operators, where OPS says where its metrics are.
+// What the server reports to operators. OPS is the address of its metrics.
 
 import http from 'k6/http';
 import { sleep } from 'k6';
 import { game, ops } from './env.js';
 import { holds } from './checks.js';
 
-// metrics reads them all: a function that sums those of a name and labels.
+// metrics reads all metrics. It returns a function that sums those with a name and labels.
 export function metrics() {
   const text = http.get(`${ops}/metrics`, { tags: { name: 'GET metrics' } }).body;
   return (name, label = '') => {
@@ -17,8 +17,8 @@ export function metrics() {
   };
 }
 
-// checkBehaviourTotals holds the counts of the behaviour queue against each other. They
-// are of one instant, so this holds whatever is under way.
+// checkBehaviourTotals compares the counts of the behaviour queue with each other. All
+// counts are from the same instant, so the check is valid at any time.
 export function checkBehaviourTotals() {
   if (!ops) return;
   const of = metrics();
@@ -29,10 +29,10 @@ export function checkBehaviourTotals() {
   holds('totals', offered === sum, () => `offered ${offered}, but ${JSON.stringify(parts)}`);
 }
 
-const allowed = Number(__ENV.GROWTH || 1.25); // times
+const allowed = Number(__ENV.GROWTH || 1.25); // factor
 
-// watchGrowth samples the server for so many seconds, and compares the last
-// quarter's least with the second quarter's most: the first one warms up.
+// watchGrowth samples the server for so many seconds. It compares the lowest value of the
+// last quarter with the highest of the second quarter. The first quarter is warm-up.
 export function watchGrowth(seconds) {
   if (!ops) return;
   const early = {};
