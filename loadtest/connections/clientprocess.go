@@ -12,28 +12,27 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// order is what the process of a crowd is told to do; it answers each with a
-// tally.
+// order is a command to a process of clients. The process answers each order with counts.
 type order struct {
 	Do     string        `json:"do"` // connect, drop; seat, ask, back
 	Ours   bool          `json:"ours"`
-	Nodes  []string      `json:"nodes"` // connected to in turn
-	First  int           `json:"first"` // the number of its first client
+	Nodes  []string      `json:"nodes"` // clients connect to these in turn
+	First  int           `json:"first"` // number of the first client
 	Count  int           `json:"count"`
 	Within time.Duration `json:"within"`
-	Codes  []string      `json:"codes"` // of arenas; none: duels
+	Codes  []string      `json:"codes"` // codes of arenas; none: duels
 }
 
-// counts is what came of it.
+// counts is the result of an order.
 type counts struct {
-	Took    []int64        `json:"took"`    // µs: of each client, from the instant at which it was to connect until it was welcome
-	Back    []int64        `json:"back"`    // epoch µs at which players were led back into their match
-	Refused map[string]int `json:"refused"` // by close code, before they were let in
-	Lost    int            `json:"lost"`    // connections that ended by themselves, so far
+	Took    []int64        `json:"took"`    // µs from the time at which each client had to connect until its welcome
+	Back    []int64        `json:"back"`    // epoch µs at which players were back in their matches
+	Refused map[string]int `json:"refused"` // refused connections by close code
+	Lost    int            `json:"lost"`    // connections that the client did not close, so far
 	Error   string         `json:"error"`
 }
 
-// clientProcess is clients in some processes.
+// clientProcess is a set of clients in several processes.
 type clientProcess struct{ members []*member }
 
 type member struct {
@@ -53,7 +52,8 @@ func gather(ctx context.Context, o options) (*clientProcess, error) {
 	return c, nil
 }
 
-// do has all processes carry out an order, each with its part of the clients.
+// do sends an order to all processes. Each process carries it out for its part of the
+// clients.
 func (c *clientProcess) do(o order) (all counts, err error) {
 	all.Refused = map[string]int{}
 	each := o.Count / len(c.members)
@@ -90,14 +90,15 @@ func (c *clientProcess) end() {
 	}
 }
 
-// wave is how clients came all at once: until each was welcome, or led back.
+// wave is the timing of clients that connect at the same time: until each was welcome, or
+// back in its match.
 type wave struct {
 	Name    string         `json:"name"`
 	Clients int            `json:"clients"`
 	P50     float64        `json:"p50_ms"`
 	P99     float64        `json:"p99_ms"`
 	Max     float64        `json:"max_ms"`
-	Seconds float64        `json:"seconds"` // from the first on until all were
+	Seconds float64        `json:"seconds"` // from the first client to the last
 	Refused map[string]int `json:"refused"`
 }
 

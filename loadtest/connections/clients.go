@@ -18,7 +18,7 @@ import (
 	"laststand/loadtest/player"
 )
 
-// clients are those of one process.
+// clients are the clients of one process.
 type clients struct {
 	open     []*client
 	lost     atomic.Int64
@@ -26,24 +26,24 @@ type clients struct {
 	contests *contests
 }
 
-// client is one that does nothing but stay.
+// client is a client that only stays connected.
 type client struct {
 	read    func() error
 	close   func() error
 	dropped atomic.Bool
 }
 
-// replyTimeout bounds everything that a client waits for.
+// replyTimeout bounds every wait of a client.
 const replyTimeout = time.Minute
 
-// serveClients carries out orders until there are no more.
+// serveClients carries out orders until the input ends.
 func serveClients(in io.Reader, out io.Writer) error {
 	var c clients
 	orders, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
 		var o order
 		if err := orders.Decode(&o); err != nil {
-			return nil //nolint:nilerr // its parent wants no more, or has ended
+			return nil //nolint:nilerr // the parent has no more orders, or has ended
 		}
 		t, err := c.obey(o)
 		if err != nil {
@@ -74,7 +74,7 @@ func (c *clients) obey(o order) (counts, error) {
 	return counts{}, errors.New("no such order: " + o.Do)
 }
 
-// connect makes clients at even times, whatever becomes of those before.
+// connect starts clients at even intervals. It does not wait for the earlier ones.
 func (c *clients) connect(o order) (counts, error) {
 	var mu sync.Mutex
 	var failed error
@@ -105,7 +105,7 @@ func (c *clients) connect(o order) (counts, error) {
 	return t, failed
 }
 
-// enter connects a client, again and again while it is told to come again.
+// enter connects a client. It retries as long as the server asks it to.
 func (o order) enter(i int) (one *client, refused []string, err error) {
 	for until := time.Now().Add(replyTimeout); time.Now().Before(until); {
 		if one, err = o.dial(i); err == nil {
@@ -121,9 +121,9 @@ func (o order) enter(i int) (one *client, refused []string, err error) {
 	return nil, refused, err
 }
 
-// turnedAway says by which close code a client was refused, and when it is to come
-// again. One whose connection was cut, as that of whoever has not said for longest
-// what he wants where places run short, has no code.
+// turnedAway returns the close code of a refused connection, and when the client must
+// retry. A connection that was cut has no close code and counts as "cut". A node that is
+// short of places cuts the connections that have been silent longest.
 func turnedAway(err error) (code string, after time.Duration, again bool) {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		return "cut", time.Second, true
@@ -158,7 +158,7 @@ func (o order) dial(i int) (*client, error) {
 	}
 	_ = answer.Body.Close()
 	read := func() error { _, _, err := conn.ReadMessage(); return err }
-	if err = conn.WriteMessage(websocket.TextMessage, []byte(strings.Repeat("hello", 60))); err == nil { // as long as one with a token
+	if err = conn.WriteMessage(websocket.TextMessage, []byte(strings.Repeat("hello", 60))); err == nil { // as long as a hello with a token
 		err = read()
 	}
 	if err != nil {
@@ -176,14 +176,14 @@ func guest(number int) (player.Guest, error) {
 
 // stay reads until the connection ends.
 func (c *clients) stay(one *client) {
-	for one.read() == nil { //nolint:revive // what comes is of no account
+	for one.read() == nil { //nolint:revive // the content does not matter
 	}
 	if !one.dropped.Load() {
 		c.lost.Add(1)
 	}
 }
 
-// drop ends all connections.
+// drop closes all connections.
 func (c *clients) drop() {
 	for _, one := range c.open {
 		one.dropped.Store(true)

@@ -14,11 +14,11 @@ import (
 	"laststand/loadtest/player"
 )
 
-// arenaSize is how many players an arena has here.
+// arenaSize is the number of players in an arena of this program.
 const arenaSize = 100
 
-// contests are the players of one process, in arenas or duels whose question
-// stays open.
+// contests are the players of one process, in arenas or duels with a question that stays
+// open.
 type contests struct {
 	order
 	seated, asked atomic.Int64
@@ -28,7 +28,8 @@ type contests struct {
 	failed error
 }
 
-// seat has players connect, each to the next node, and join; who sits is counted.
+// seat connects the players, each to the next node, and lets them join. It counts the
+// players who have a seat.
 func (c *contests) seat() error {
 	for i := range c.Count {
 		g, err := guest(c.First + i)
@@ -44,7 +45,7 @@ func (c *contests) seat() error {
 	return c.until(func() bool { return c.seated.Load() == int64(c.Count) }, "seated")
 }
 
-// servers draws the next node each time.
+// servers returns the next node at each call.
 func (c *contests) servers(i int) func(string) string {
 	return func(string) string {
 		i++
@@ -70,8 +71,8 @@ func (c *contests) contend(r *player.Roamer, number int) {
 	}
 }
 
-// take answers the question in arenas, but for one player of each: it is not to
-// be closed.
+// take answers the question in arenas. One player of each arena does not answer, so that
+// the question stays open.
 func (c *contests) take(r *player.Roamer, h player.Received, number int) error {
 	switch h.Type {
 	case protocol.TypeError:
@@ -104,12 +105,12 @@ func (c *contests) fail(err error) {
 	c.failed = errors.Join(c.failed, err)
 }
 
-// wait waits until all have been asked.
+// wait waits until all players have received a question.
 func (c *contests) wait() error {
 	return c.until(func() bool { return c.asked.Load() == int64(c.Count) }, "asked")
 }
 
-// back waits until those are led back into their match whose node was the first.
+// back waits until the players of the first node are back in their matches.
 func (c *contests) back() (counts, error) {
 	var t counts
 	err := c.until(func() bool {

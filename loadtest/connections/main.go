@@ -69,17 +69,17 @@ func main() {
 	}
 }
 
-// report is all figures of a run.
+// report contains all figures of a run.
 type report struct {
 	Cores   int    `json:"cores"`
 	Go      string `json:"go"`
-	Load    string `json:"load"` // of the machine when it began, as /proc/loadavg has it
+	Load    string `json:"load"` // of the machine at the start of the run, as in /proc/loadavg
 	Memory  []row  `json:"memory"`
 	Storms  []wave `json:"storms"`
 	Returns []wave `json:"returns"`
 }
 
-// part is one of the things that are measured.
+// part is one of the measurements.
 type part struct {
 	name string
 	run  func(context.Context, options, *report) error
@@ -99,7 +99,7 @@ func measure(o options) error {
 	}
 	defer done()
 	o.server = binary
-	load, _ := os.ReadFile("/proc/loadavg") // none is none
+	load, _ := os.ReadFile("/proc/loadavg") // empty if the file cannot be read
 	r := &report{Cores: runtime.NumCPU(), Go: runtime.Version(), Load: strings.TrimSpace(string(load))}
 	fmt.Printf("machine: %d cores, %s, %s, load %s; servers and clients share it\n", r.Cores, runtime.GOARCH, r.Go, r.Load)
 	fmt.Printf("%-18s %12s %10s %10s %10s %12s\n", "bytes each", "connections", "resident", "heap", "stacks", "goroutines")

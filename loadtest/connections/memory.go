@@ -8,17 +8,17 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// memory is what a process has in use, in bytes.
+// memory is the memory that a process uses, in bytes.
 type memory struct {
 	Resident   float64 `json:"resident"`
-	Heap       float64 `json:"heap"` // after its garbage was collected
+	Heap       float64 `json:"heap"` // after a garbage collection
 	Stacks     float64 `json:"stacks"`
 	Goroutines float64 `json:"goroutines"`
 
-	sites sites // of the heap; none unless asked for
+	sites sites // of the heap; nil unless requested
 }
 
-// row is what each of a number of connections takes of a process.
+// row is the memory of a process per connection, for a number of connections.
 type row struct {
 	Name        string `json:"name"`
 	Connections int    `json:"connections"`
@@ -38,17 +38,16 @@ func (r *report) grown(name string, connections int, before, after memory) {
 	}
 }
 
-// target is a server whose connections are measured. Its memory collects the
-// garbage first.
+// target is a server whose connections are measured. Its memory method collects the garbage
+// first.
 type target interface {
 	url() string
 	memory(ctx context.Context) (memory, error)
 	stop()
 }
 
-// rest waits until the memory of a server has come to rest: each collection
-// halves the stacks that are not used, and what is free goes back to the system
-// after a while.
+// rest waits until the memory of a server no longer changes. Each collection halves unused
+// stacks, and free memory returns to the system after a while.
 func rest(ctx context.Context, t target) (m memory, err error) {
 	const pause, steady, most = 300 * time.Millisecond, 3, 40
 	last, same := m, 0
@@ -68,11 +67,11 @@ func rest(ctx context.Context, t target) (m memory, err error) {
 	return m, nil
 }
 
-// node is our server.
+// node is a Laststand server.
 type node struct {
 	*harness.Server
 	admin string
-	sites bool // of its memory are asked for
+	sites bool // also report the allocation sites
 }
 
 func startNode(ctx context.Context, o options, more harness.Options) (*node, error) {
@@ -80,7 +79,7 @@ func startNode(ctx context.Context, o options, more harness.Options) (*node, err
 	if o.sites {
 		more.Env = append(more.Env, fmt.Sprintf("GODEBUG=memprofilerate=%d", profileEvery))
 	}
-	more.Env = append(more.Env, "GOGC=100") // as the peers: a heap that grows before it is collected hides what connections take
+	more.Env = append(more.Env, "GOGC=100") // as for the peers: a heap that may grow before a collection hides the memory of connections
 	s, err := harness.Start(ctx, more)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// idle has clients stay and do nothing at each kind of server, and others come
-// all at once after these have gone.
+// idle lets clients stay connected without traffic to each kind of server. When they have
+// left, other clients connect at the same time.
 func idle(ctx context.Context, o options, r *report) error {
 	kinds := []struct {
 		name  string
@@ -58,7 +58,7 @@ func stayAndStorm(ctx context.Context, o options, r *report, name string, t targ
 	if _, err := c.do(order{Do: "drop"}); err != nil {
 		return err
 	}
-	if _, err := rest(ctx, t); err != nil { // until the server has let go of them
+	if _, err := rest(ctx, t); err != nil { // until the server has freed their memory
 		return err
 	}
 	come.Count, come.Within = o.storm, o.within
@@ -75,11 +75,10 @@ func stayAndStorm(ctx context.Context, o options, r *report, name string, t targ
 	return err
 }
 
-// game has questions stay open for as long as they may.
+// game lets questions stay open for the longest time.
 const game = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"
 
-// play has players answer in arenas, and be asked in duels, whose question stays
-// open.
+// play lets players answer in arenas. In duels they receive a question that stays open.
 func play(ctx context.Context, o options, r *report) error {
 	for _, name := range []string{"playing, arenas", "playing, duels"} {
 		n, err := startNode(ctx, o, harness.Options{Redis: true, Game: game})
@@ -125,7 +124,7 @@ func seatAndAsk(ctx context.Context, o options, n *node, inArenas bool, says fun
 	return nil
 }
 
-// arenas are some whose hosts are here.
+// arenas are the arenas that this process hosts.
 type arenas []held
 
 type held struct {
@@ -147,7 +146,7 @@ func makeArenas(ctx context.Context, n *node, count int) (all arenas, err error)
 	return all, nil
 }
 
-// play seats a crowd, duels where there are no arenas, and has everybody asked.
+// play seats players and sends all of them a question. Without arenas it uses duels.
 func (a arenas) play(c *clientProcess, o order) error {
 	for _, one := range a {
 		o.Codes = append(o.Codes, one.Code)
@@ -161,7 +160,7 @@ func (a arenas) play(c *clientProcess, o order) error {
 			return err
 		}
 	}
-	time.Sleep(time.Second) // a countdown of none is some ticks
+	time.Sleep(time.Second) // a countdown of 0 takes some ticks
 	for _, one := range a {
 		if err := harness.Ask(one.host, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: one.ArenaID, After: -1}); err != nil {
 			return err
@@ -177,8 +176,8 @@ func (a arenas) close() {
 	}
 }
 
-// kill ends one of two nodes amid a question, and sees its players led back into
-// their matches at the other.
+// kill stops one of two nodes during a question. It measures the return of the node's
+// players to their matches on the other node.
 func kill(ctx context.Context, o options, r *report) error {
 	doomed, err := startNode(ctx, o, harness.Options{Redis: true, Game: game})
 	if err != nil {
@@ -226,7 +225,7 @@ func kill(ctx context.Context, o options, r *report) error {
 	return err
 }
 
-// refusedSince is by what code a node has closed connections since.
+// refusedSince returns the connections that a node has closed since then, by code.
 func (n *node) refusedSince(ctx context.Context, before harness.Metrics) (map[string]int, error) {
 	now, err := n.Metrics(ctx)
 	refused := map[string]int{}

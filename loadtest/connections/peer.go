@@ -21,9 +21,9 @@ import (
 	"laststand/loadtest/player"
 )
 
-// servePeer echoes frames as a plain loop does, with default settings (plain), or
-// as lean as the library can be: the handler returns, the buffer read into is
-// small, and none is kept for writing.
+// servePeer echoes frames in a plain loop. In the mode plain it has default settings. In
+// the other mode it uses as little memory as the library permits: the handler returns, the
+// read buffer is small, and no write buffer is kept.
 func servePeer(as string) error {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,7 +50,7 @@ func servePeer(as string) error {
 		runtime.ReadMemStats(&m)
 		_ = json.NewEncoder(w).Encode(memory{Heap: float64(m.HeapAlloc), Stacks: float64(m.StackInuse), Goroutines: float64(runtime.NumGoroutine())})
 	})
-	go func() { // until the parent closes it, or has ended
+	go func() { // ends when the parent closes the input or has ended
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		_ = l.Close()
 	}()

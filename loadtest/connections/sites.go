@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// profileEvery is how many bytes are allocated between two samples of a profile, on
-// the average: the fewer the more exact.
+// profileEvery is the mean number of bytes between two samples of a profile. A lower value
+// is more accurate.
 const profileEvery = 1024
 
-// shown is how many lines of sites are told.
+// shown is the number of sites that are printed.
 const shown = 24
 
-// sites are the bytes alive of a heap profile, by who has allocated them: the
-// function, and the nearest of ours that called it.
+// sites are the live bytes of a heap profile by allocation site. A site is the allocating
+// function and the nearest Laststand function that called it.
 type sites map[string]float64
 
-// readSites reads a heap profile as text (runtime/pprof, debug=1). It tells what was
-// sampled; an object of so many bytes is with a probability that is known.
+// readSites reads a heap profile as text (runtime/pprof, debug=1). The profile contains
+// samples; the probability of sampling an object is known from its size.
 func readSites(profile []byte) sites {
 	all := sites{}
 	var bytesOf float64
@@ -57,8 +57,8 @@ func readSites(profile []byte) sites {
 	return all
 }
 
-// site names who allocates: the first function that is not the runtime's, and the
-// first of ours.
+// site names the allocation site of a stack: the first function outside the runtime, and
+// the first function of Laststand.
 func site(stack []string) string {
 	first := stack[len(stack)-1]
 	for _, name := range stack {
@@ -78,7 +78,7 @@ func site(stack []string) string {
 	return first
 }
 
-// show tells what each connection has of what is alive, and who has allocated it.
+// show prints the live bytes per connection and their allocation sites.
 func (s sites) show(before sites, connections int) {
 	grown := sites{}
 	total := 0.0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What was sampled is told by who allocated it, in proportion to how seldom its like
-// is sampled.
+// readSites attributes samples to allocation sites, weighted by the inverse of the sampling
+// probability.
 func TestReadSites(t *testing.T) {
 	t.Parallel()
 	got := readSites([]byte("heap profile: 3: 5120 [9: 9000] @ heap/1024\n" +
