@@ -24,17 +24,17 @@ var (
 
 const (
 	active    = "active"     // the list of games that have events, walked in a circle
-	activeSet = "active:set" // the same, for keeping it free of duplicates
+	activeSet = "active:set" // the same games, to keep the list free of duplicates
 	batch     = 128
 	keptMS    = 180_000
-	rest      = time.Millisecond // of a consumer that found less than there is room for
-	hot       = 8                // games with a consumer of their own: the first, which are the busiest
+	rest      = time.Millisecond // pause of a consumer that found fewer events than it had room for
+	hot       = 8                // games with a consumer of their own: the first games, which are the busiest
 )
 
-// article is the queue as the article describes it: two scripts, called once an
-// event and once a batch. To its favour the question whether the game is in the
-// list goes along with the event, it is told which games are hot, and its
-// consumers rest when they find nothing.
+// article is the queue of the article: one script call per event and one per batch. Three
+// changes favour it. The check whether the game is in the list is in the same round trip as
+// the event. The queue knows the hot games in advance. Its consumers pause when they find
+// nothing.
 type article struct {
 	rdb     *redis.Client
 	flow    *flow
@@ -93,7 +93,8 @@ func (a *article) report(ctx context.Context) error {
 	return group.Wait()
 }
 
-// consume pulls until ctx ends, and rests after less than enough events.
+// consume pulls until ctx ends. It pauses after a pull that returned fewer than enough
+// events.
 func consume(ctx context.Context, pull func(context.Context) (int, error), enough int) error {
 	for ctx.Err() == nil {
 		n, err := pull(context.WithoutCancel(ctx))
@@ -107,7 +108,7 @@ func consume(ctx context.Context, pull func(context.Context) (int, error), enoug
 	return nil
 }
 
-// pullNext takes a batch of the next game of the circle.
+// pullNext takes a batch from the next game in the circle.
 func (a *article) pullNext(ctx context.Context) (int, error) {
 	key, err := a.rdb.LMove(ctx, active, active, "RIGHT", "LEFT").Result()
 	if errors.Is(err, redis.Nil) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// BenchmarkAsynq has the module of peers measure asynq on a Redis of ours. By
-// hand:
+// BenchmarkAsynq runs the module peers to measure asynq on a Redis that the benchmark
+// starts. To run it by hand:
 //
 //	cd loadtest/behaviours/peers && go run . -redis 127.0.0.1:6379    # which it empties
 func BenchmarkAsynq(b *testing.B) {
@@ -41,13 +41,13 @@ func BenchmarkAsynq(b *testing.B) {
 	figures{rate: run.Rate, process: run.Process, redis: run.Redis, p50: run.P50, p99: run.P99}.report(b)
 }
 
-// peerRun is what peers prints.
+// peerRun is the output of peers.
 type peerRun struct {
 	Offered  int64   `json:"offered"`
 	Reported int64   `json:"reported"`
 	Rate     float64 `json:"events_per_second"`
-	Process  float64 `json:"process_us"` // an event
-	Redis    float64 `json:"redis_us"`   // an event
+	Process  float64 `json:"process_us"` // µs per event
+	Redis    float64 `json:"redis_us"`   // µs per event
 	P50      float64 `json:"p50_ms"`
 	P99      float64 `json:"p99_ms"`
 }

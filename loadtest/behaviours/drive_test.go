@@ -12,29 +12,29 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A way takes events of games from producers to reporters.
+// A way transports events of games from producers to reporters.
 type way interface {
-	// offer takes events on their way, one of each game that is named.
+	// offer sends events, one for each listed game.
 	offer(ctx context.Context, games []int) error
-	// report gives the flow what arrives, until ctx ends.
+	// report passes the arriving events to the flow until ctx ends.
 	report(ctx context.Context) error
-	// lost is how many it knows to have dropped, once all has ended. It is an
-	// error if it has counted wrong.
+	// lost returns the number of dropped events, after everything has ended. It returns an
+	// error if the way has counted wrong.
 	lost(ctx context.Context) (int64, error)
 }
 
-// A load is a way under producers.
+// A load is a way and its producers.
 type load struct {
 	name      string
 	producers int
 	chunk     int     // events that a producer offers at once
-	window    int64   // events that are on their way at the most
-	rate      float64 // events/s offered; 0: as many as get through
+	window    int64   // highest number of events between offer and report
+	rate      float64 // events/s offered; 0: as many as possible
 	open      func(b *testing.B, rdb *redis.Client, f *flow) way
 }
 
-// warming is until queues are as full as they stay: ours reports of idle games
-// once their oldest event has waited for -flush.
+// warming is the time until the queues have reached their usual length. Laststand reports
+// events of idle games when the oldest event has waited for -flush.
 const warming = 2 * time.Second
 
 // drive measures a load on an empty Redis.
@@ -67,7 +67,7 @@ func drive(b *testing.B, rdb *redis.Client, l load) figures {
 	return after.since(before).figures(f.taken)
 }
 
-// produce offers until ctx ends. An offer that has begun is not cut off.
+// produce offers events until ctx ends. It does not interrupt an offer that has started.
 func (l load) produce(ctx context.Context, w way, f *flow) error {
 	var group errgroup.Group
 	began, all := time.Now(), owners()
@@ -88,7 +88,7 @@ func (l load) produce(ctx context.Context, w way, f *flow) error {
 	return group.Wait()
 }
 
-// due is when a chunk is offered, from the beginning.
+// due returns the time of a chunk's offer, since the start.
 func (l load) due(chunk int) time.Duration {
 	if l.rate == 0 {
 		return 0
@@ -96,8 +96,7 @@ func (l load) due(chunk int) time.Duration {
 	return time.Duration(float64(chunk*l.chunk) / l.rate * float64(time.Second))
 }
 
-// start runs f until the function that it returns is called, which returns once
-// f has ended.
+// start runs f until the caller calls stop. stop returns when f has ended.
 func start(b *testing.B, f func(ctx context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan struct{})

@@ -11,10 +11,10 @@ import (
 
 const (
 	eventBytes = 200
-	chunk      = 64 // events that a producer is admitted with at once
+	chunk      = 64 // events per admission of a producer
 )
 
-// owners says whose events are, as indices of games: the same in every run.
+// owners returns the games of successive events, as indices: the same in every run.
 var owners = sync.OnceValue(func() []int {
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 1, uint64(*games-1))
 	all := make([]int, 1_000_000)
@@ -24,7 +24,7 @@ var owners = sync.OnceValue(func() []int {
 	return all
 })
 
-// gameNames are of as many games.
+// gameNames returns n names of games.
 func gameNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -35,14 +35,14 @@ func gameNames(n int) []string {
 
 var padding = strings.Repeat("x", eventBytes-timestampBytes)
 
-// timestampBytes are the digits of epoch ms.
+// timestampBytes is the number of digits of epoch ms.
 const timestampBytes = 13
 
-// newEvent is a string of the usual size that says when it was offered.
+// newEvent returns a string of the usual size that starts with the time of the offer.
 func newEvent() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) + padding }
 
-// offeredAt is what newEvent wrote.
+// offeredAt returns the time in an event of newEvent.
 func offeredAt(event string) int64 {
-	at, _ := strconv.ParseInt(event[:timestampBytes], 10, 64) // 0 gives a latency that nobody overlooks
+	at, _ := strconv.ParseInt(event[:timestampBytes], 10, 64) // 0 gives a latency that is obviously wrong
 	return at
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// spent is what was done and taken up to a moment, or between two.
+// spent is the work and the resources up to a time, or between two times.
 type spent struct {
 	at       time.Time
-	took     time.Duration // between two
+	took     time.Duration // between two times
 	reported int64
-	process  time.Duration // of processors
+	process  time.Duration // processor time
 	redis    time.Duration
-	commands int64 // of Redis, those in scripts too
+	commands int64 // of Redis, including those in scripts
 }
 
 func spend(b *testing.B, rdb *redis.Client, f *flow) spent {
@@ -40,7 +40,7 @@ func spend(b *testing.B, rdb *redis.Client, f *flow) spent {
 	return s
 }
 
-// ask reads a section of what Redis says of itself.
+// ask reads a section of the Redis command INFO.
 func ask(b *testing.B, rdb *redis.Client, section string) string {
 	b.Helper()
 	info, err := rdb.Info(b.Context(), section).Result()
@@ -57,10 +57,10 @@ func (s spent) since(o spent) spent {
 	}
 }
 
-// figures are of one run.
+// figures are the figures of one run.
 type figures struct {
 	rate           float64 // events/s
-	process, redis float64 // µs an event
+	process, redis float64 // µs per event
 	p50, p99       float64 // ms from offered to reported
 }
 
@@ -83,5 +83,5 @@ func (g figures) report(b *testing.B) {
 	b.ReportMetric(g.redis, "redis-us/event")
 	b.ReportMetric(g.p50, "p50-ms")
 	b.ReportMetric(g.p99, "p99-ms")
-	b.ReportMetric(0, "ns/op") // says nothing here: left out
+	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }

@@ -1,4 +1,4 @@
--- Puts a text at the end of a list, which is bounded by taking the oldest off.
+-- Appends a text to a list, and removes the oldest text if the list is over its bound.
 -- KEYS 1: the list
 -- ARGV 1: the text, 2: the bound
 -- Returns 1 if a text was taken off, else 0.

@@ -20,30 +20,30 @@ var leastText string
 var leastScript = redis.NewScript(leastText)
 
 const (
-	lineBytes    = 110 // of an event of ours in Redis
-	linesOfText  = 32  // as in a bundle of ours
+	lineBytes    = 110 // of an event of Laststand in Redis
+	linesOfText  = 32  // as in a bundle of Laststand
 	textsAPush   = 64
-	boundInTexts = 1 << 20 // which nothing reaches
+	boundInTexts = 1 << 20 // never reached
 )
 
 var lineRest = strings.Repeat("x", lineBytes-timestampBytes)
 
-// least is what a bounded queue for each game has Redis do at the very least: texts
-// of up to 32 events of a game, with as many bytes as ours have, are put at the end
-// of the game's list by a script that bounds it, and popped from its head, by plain
-// go-redis in pipelines. Events are no more than an instant and padding. It asks
-// nobody who may send what, keeps no batch until it has arrived, counts nothing,
-// and knows from this process where there is something to take.
+// least is the least work of Redis for a bounded queue per game. Its texts hold up to 32
+// events of one game, with as many bytes as those of Laststand. A script appends a text to
+// the game's list and bounds the list. Consumers pop from the head. All calls use plain
+// go-redis in pipelines. An event is only a time and padding. The queue does not check
+// permissions, does not keep a batch until it has arrived, and counts nothing. It learns
+// from this process which lists have texts.
 type least struct {
 	rdb     *redis.Client
 	flow    *flow
 	keys    []string
-	pushed  chan int // games, for each text
+	pushed  chan int // one game per text
 	evicted atomic.Int64
 
 	mu   sync.Mutex
-	open [][]byte // by game: lines that wait for more
-	full []text   // that wait for others
+	open [][]byte // by game: lines that wait for more lines
+	full []text   // texts that wait for other texts
 }
 
 type text struct {
@@ -63,7 +63,7 @@ func (l *least) offer(ctx context.Context, games []int) error {
 	return l.push(ctx, l.gather(timestamp, games))
 }
 
-// gather gives what is to be pushed.
+// gather adds lines and returns the texts that are ready to push.
 func (l *least) gather(timestamp []byte, games []int) (texts []text) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *least) gather(timestamp []byte, games []int) (texts []text) {
 	return texts
 }
 
-// rest gives all that waits for more.
+// rest returns all lines that still wait.
 func (l *least) rest() []text {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +112,7 @@ func (l *least) push(ctx context.Context, texts []text) error {
 		return err
 	}
 	for i, t := range texts {
-		n, _ := done[i].(*redis.Cmd).Int64() // errors are in err
+		n, _ := done[i].(*redis.Cmd).Int64() // err has the errors
 		l.evicted.Add(n)
 		l.pushed <- t.game
 	}
@@ -147,7 +147,7 @@ func (l *least) report(ctx context.Context) error {
 	return group.Wait()
 }
 
-// next waits for texts, and gives none when ctx ends.
+// next waits for texts. It returns none when ctx ends.
 func (l *least) next(ctx context.Context) (games []int) {
 	select {
 	case <-ctx.Done():

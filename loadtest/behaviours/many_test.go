@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// eventsEach is how many events each of many games has.
+// eventsEach is the number of events of each game.
 const eventsEach = 3
 
-// BenchmarkMany has many games with few events each, then none come any more:
-// what they cost while the events wait, and once they are reported.
+// BenchmarkMany gives many games few events each, and then none. It measures their cost
+// while the events wait and after they are reported.
 func BenchmarkMany(b *testing.B) {
 	b.Run("waiting", func(b *testing.B) {
 		defer func(before time.Duration) { *flush = before }(*flush)
@@ -26,8 +26,8 @@ func BenchmarkMany(b *testing.B) {
 	})
 }
 
-// benchMany fills, waits until all have come as far as they should, and measures
-// from then on.
+// benchMany fills the queues, waits until all events have reached the wanted state, and
+// measures from then on.
 func benchMany(b *testing.B, come func(o *ours) int64) {
 	rdb := connect(b)
 	heap, data := inUse(), memory(b, rdb)
@@ -53,11 +53,11 @@ func benchMany(b *testing.B, come func(o *ours) int64) {
 	b.ReportMetric(float64(idle.commands)/idle.took.Seconds(), "commands/s")
 	b.ReportMetric(float64(inUse()-heap)/float64(*many), "here-B/game")
 	b.ReportMetric(float64(memory(b, rdb)-data)/float64(*many), "redis-B/game")
-	b.ReportMetric(0, "ns/op") // says nothing here: left out
+	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }
 
-// fill offers each game its events, some games at a time: the next once the
-// queues have those.
+// fill offers the events of some games at a time. It continues with the next games when the
+// queues have those events.
 func (o *ours) fill(b *testing.B) {
 	const some = 5000
 	for first := 0; first < len(o.games); first += some {
@@ -76,7 +76,7 @@ func (o *ours) fill(b *testing.B) {
 	}
 }
 
-// inUse is the memory of this process that is in use, in bytes.
+// inUse returns the bytes of memory that this process uses.
 func inUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -84,7 +84,7 @@ func inUse() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// memory is what Redis uses for what it keeps, in bytes.
+// memory returns the bytes that Redis uses for its data.
 func memory(b *testing.B, rdb *redis.Client) (used int64) {
 	for line := range strings.Lines(ask(b, rdb, "memory")) {
 		_, _ = fmt.Sscanf(line, "used_memory:%d", &used)

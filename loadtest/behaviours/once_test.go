@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// once is ours for events that are taken once by their ids.
+// once is ours for events whose ids count once.
 type once struct {
 	*ours
 	made atomic.Int64

@@ -17,8 +17,8 @@ import (
 	"laststand/internal/redisx"
 )
 
-// ours is the queue as the server runs it, with a sink that counts, for events
-// that have no ids to be looked for, as the article's have none.
+// ours is the queue as the server runs it, with a sink that only counts. Like the events of
+// the article, these events have no ids to check.
 type ours struct {
 	*eventq.Service
 	queue *redisqueue.Store
@@ -30,7 +30,7 @@ func openOurs(b *testing.B, rdb *redis.Client, f *flow) way {
 	return newOurs(b, rdb, f, gameNames(*games))
 }
 
-// newOurs sets a rate for each game that nothing reaches.
+// newOurs sets a rate per game that is never reached.
 func newOurs(b *testing.B, rdb *redis.Client, f *flow, games []string) *ours {
 	b.Helper()
 	conn, err := redisx.Open(b.Context(), redisx.Config{URL: "redis://" + rdb.Options().Addr})
@@ -54,7 +54,7 @@ func newOurs(b *testing.B, rdb *redis.Client, f *flow, games []string) *ours {
 	})}
 }
 
-// counting is a sink that counts what is sent.
+// counting is a sink that counts the sent events.
 type counting struct{ flow *flow }
 
 func (counting) Check(eventq.Behaviour) error { return nil }
@@ -66,8 +66,8 @@ func (c counting) Send(_ context.Context, batch eventq.Batch) eventq.Outcome {
 
 func (counting) Close() error { return nil }
 
-// samples are what players did, of the usual size once they have an id and a
-// time. Each is another player's, so that they are no more alike than real ones.
+// samples are behaviours that have the usual size after an id and a time are added. Each
+// belongs to another player, so that they differ as much as real ones.
 var samples = sync.OnceValue(func() []eventq.Behaviour {
 	all := make([]eventq.Behaviour, 4096)
 	for i := range all {
@@ -93,7 +93,7 @@ func (o *ours) offer(_ context.Context, games []int) error {
 
 func (o *ours) report(ctx context.Context) error { return o.Run(ctx) }
 
-// counts are the queue's own.
+// counts returns the queue's own counts.
 func (o *ours) counts(b *testing.B) eventq.Counts {
 	b.Helper()
 	counts, err := o.queue.Totals(b.Context())
@@ -103,7 +103,7 @@ func (o *ours) counts(b *testing.B) eventq.Counts {
 	return counts
 }
 
-// lost is what the queue has counted as dropped, which it must have done right.
+// lost returns the queue's count of dropped events, and checks that count.
 func (o *ours) lost(ctx context.Context) (lost int64, err error) {
 	counts, err := o.queue.Totals(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// posted is ours for events that services post, some of one game a call.
+// posted is ours for events that services post, several of one game per call.
 type posted struct {
 	*ours
 	ids atomic.Int64
@@ -24,7 +24,7 @@ func openPosted(b *testing.B, rdb *redis.Client, f *flow) way {
 	return &posted{ours: newOurs(b, rdb, f, gameNames(*games))}
 }
 
-// offer posts as many as there are games named, all of the first.
+// offer posts as many events as there are listed games, all for the first of them.
 func (p *posted) offer(ctx context.Context, games []int) error {
 	last, now := p.ids.Add(int64(len(games))), time.Now().UnixMilli()
 	bodies := make([]json.RawMessage, len(games))
@@ -38,7 +38,7 @@ func (p *posted) offer(ctx context.Context, games []int) error {
 	return err
 }
 
-// postedBody is a sample as a service posts it.
+// postedBody returns a sample in the form in which a service posts it.
 func postedBody(id, now int64) json.RawMessage {
 	body, sample := make([]byte, 0, eventBytes), sample()
 	body = append(body, `{"id":"`...)

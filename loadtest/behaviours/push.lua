@@ -1,5 +1,5 @@
--- The article's producer: puts an event at the end of a game's list, which is
--- bounded by taking the oldest off.
+-- The article's producer: appends an event to a game's list, and removes the oldest event
+-- if the list is over its bound.
 -- KEYS 1: the list
 -- ARGV 1: the event, 2: the bound, 3: how long the list is kept after it, ms
 -- Returns 1 if an event was taken off, else 0.

@@ -16,12 +16,12 @@ const (
 	group  = "reporters"
 )
 
-// streams is one stream for the events of all games and a consumer group.
+// streams is one stream for the events of all games, with a consumer group.
 type streams struct {
 	rdb       *redis.Client
 	flow      *flow
 	games     []string
-	pipelined bool // a chunk of events a round trip
+	pipelined bool // one round trip per chunk of events
 }
 
 func openStreams(pipelined bool) func(*testing.B, *redis.Client, *flow) way {
@@ -51,8 +51,8 @@ func (s *streams) offer(ctx context.Context, games []int) error {
 	return err
 }
 
-// add bounds the stream well above what may be on its way: it keeps what was
-// acknowledged until then.
+// add bounds the stream well above the window, since the stream keeps acknowledged entries
+// until the bound removes them.
 func (s *streams) add(ctx context.Context, to redis.Cmdable, game int) *redis.StringCmd {
 	return to.XAdd(ctx, &redis.XAddArgs{
 		Stream: stream, MaxLen: 2 * *backlog, Approx: true, Values: []string{"game", s.games[game], "event", newEvent()},
@@ -99,6 +99,6 @@ func (s *streams) read(ctx context.Context, consumer string) error {
 	return nil
 }
 
-// lost is 0: the bound takes off what was acknowledged, and what was not shows
-// by not arriving.
+// lost returns 0. The bound removes only acknowledged entries. An entry lost without an
+// acknowledgement shows up as an event that did not arrive.
 func (s *streams) lost(context.Context) (int64, error) { return 0, nil }

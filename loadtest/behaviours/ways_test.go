@@ -7,7 +7,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// few are the producers of a way that takes many events at once.
+// few is the number of producers of a way that takes many events at once.
 const few = 4
 
 func articleLoad() load {
@@ -22,8 +22,8 @@ func floorLoad() load {
 	return load{name: "floor", producers: few, chunk: chunk, window: *window, open: openLeast}
 }
 
-// BenchmarkPairs is the goal: ours takes at least 8 times as many events as the
-// article's scripts, and at least 500,000 a second.
+// BenchmarkPairs measures the goal: ours takes at least 8 times as many events as the
+// article's scripts, and at least 500,000 per second.
 func BenchmarkPairs(b *testing.B) {
 	rdb := connect(b)
 	var pair []pairRun
@@ -42,20 +42,20 @@ func BenchmarkPairs(b *testing.B) {
 		b.ReportMetric(harness.Median(pair, func(p pairRun) float64 { return of(p).process }), name+"-here-us/event")
 		b.ReportMetric(harness.Median(pair, func(p pairRun) float64 { return of(p).redis }), name+"-redis-us/event")
 	}
-	b.ReportMetric(0, "ns/op") // says nothing here: left out
+	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }
 
 type pairRun struct{ theirs, ours, floor figures }
 
 func (p pairRun) ratio() float64 { return p.ours.rate / p.theirs.rate }
 
-// BenchmarkOurs is ours alone, for a profile.
+// BenchmarkOurs measures ours alone, for a profile.
 func BenchmarkOurs(b *testing.B) { drive(b, connect(b), ourLoad()).report(b) }
 
-// BenchmarkFloor is the floor alone.
+// BenchmarkFloor measures the floor alone.
 func BenchmarkFloor(b *testing.B) { drive(b, connect(b), floorLoad()).report(b) }
 
-// BenchmarkOnce is ours as the server says what its own players do.
+// BenchmarkOnce measures ours for events of the server's own players.
 func BenchmarkOnce(b *testing.B) {
 	drive(b, connect(b), load{producers: few, chunk: chunk, window: *window, open: openOnce}).report(b)
 }
@@ -79,7 +79,7 @@ func BenchmarkPosted(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency offers half as many events as each way was just seen to take.
+// BenchmarkLatency offers half as many events as each way has just taken.
 func BenchmarkLatency(b *testing.B) {
 	rdb := connect(b)
 	for _, l := range []load{articleLoad(), ourLoad()} {

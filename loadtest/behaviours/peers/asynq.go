@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// timestampBytes are the digits of epoch ms, with which an event begins.
+// timestampBytes is the number of digits of epoch ms at the start of an event.
 const timestampBytes = 13
 
-// queue takes events through asynq, no more at a time than the window.
+// queue sends events through asynq, at most a window of them at a time.
 type queue struct {
 	options
 	client *asynq.Client
@@ -29,14 +29,14 @@ type queue struct {
 	measuring         atomic.Bool
 
 	mu    sync.Mutex
-	taken *hdrhistogram.Histogram // ms from offered to reported, while measuring
+	taken *hdrhistogram.Histogram // ms from offered to reported, during the measurement
 }
 
 func newQueue(client *asynq.Client, o options) *queue {
 	return &queue{options: o, client: client, room: semaphore.NewWeighted(o.window), taken: hdrhistogram.New(1, 300_000, 3)}
 }
 
-// produce offers until ctx ends.
+// produce offers events until ctx ends.
 func (q *queue) produce(ctx context.Context) error {
 	padding := strings.Repeat("x", max(0, q.bytes-timestampBytes))
 	var group errgroup.Group
@@ -73,7 +73,7 @@ func (q *queue) ProcessTask(_ context.Context, task *asynq.Task) error {
 	return q.taken.RecordValue(time.Now().UnixMilli() - at)
 }
 
-// drain waits until all that was offered is reported, or for a minute.
+// drain waits until all offered events are reported, for at most a minute.
 func (q *queue) drain() {
 	late := time.Now().Add(time.Minute)
 	for q.reported.Load() < q.offered.Load() && time.Now().Before(late) {

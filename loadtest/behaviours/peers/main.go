@@ -1,7 +1,7 @@
-// Command peers measures asynq as a queue of behaviours: a task an event, of the
-// type of its game, in one queue, and a handler that counts. It empties the Redis
-// that it is given, and prints one line of JSON. It is a module of its own so
-// that ours does not depend on what it is measured against.
+// Command peers measures asynq as a queue of behaviours. Each event is a task with the type
+// of its game, in one queue, and the handler only counts. The command empties the given
+// Redis and prints one line of JSON. It is a separate module so that Laststand does not
+// depend on asynq.
 //
 //	go run . -redis 127.0.0.1:6379
 package main
@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// options are what a run is made of: the same as of the benchmarks around it.
+// options are the settings of a run, as in the benchmarks of the parent folder.
 type options struct {
 	redis            string
 	games, bytes     int
@@ -26,7 +26,7 @@ type options struct {
 	warming, seconds time.Duration
 }
 
-// outcome is what is printed. Processor time is µs an event.
+// outcome is the output. Processor times are in µs per event.
 type outcome struct {
 	Way      string  `json:"way"`
 	Offered  int64   `json:"offered"`

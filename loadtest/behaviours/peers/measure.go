@@ -60,11 +60,11 @@ func (q *queue) sum(before, after spent) outcome {
 	}
 }
 
-// spent is what was taken up to a moment.
+// spent is the resources used up to a time.
 type spent struct {
 	at             time.Time
 	reported       int64
-	process, redis time.Duration // of processors
+	process, redis time.Duration // processor time
 }
 
 func spend(ctx context.Context, rdb *redis.Client, q *queue) (spent, error) {
