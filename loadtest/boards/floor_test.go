@@ -19,8 +19,8 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// bareReads are what Redis has to do for each kind of read, and no more.
-// KEYS are the ranking and the parts, ARGV the player's id.
+// bareReads are the scripts with the least work for each kind of read. KEYS are the ranking
+// and the parts; ARGV is the player's id.
 var bareReads = map[string]*redis.Script{
 	"rank": redis.NewScript(`
 local packed = redis.call('HGET', KEYS[2], ARGV[1])
@@ -37,9 +37,9 @@ for i = 1, #found, 2 do ids[#ids + 1] = string.sub(found[i], 18) end
 return { found, redis.call('HMGET', KEYS[2], unpack(ids)) }`),
 }
 
-// readFloors measures a command of Redis, then the scripts of each kind of read, by
-// plain go-redis and by a bare HTTP server in a process of its own that answers with
-// as many bytes: no names, no limits, no JSON.
+// readFloors measures one Redis command, and then the scripts of each kind of read. They
+// run through plain go-redis, and through a bare HTTP server in its own process. That
+// server answers with as many bytes, without names, limits or JSON.
 func readFloors(b *testing.B, s *harness.Server, bytes map[string]int) {
 	rdb := redis.NewClient(&redis.Options{Addr: s.Redis, PoolSize: 128})
 	defer rdb.Close()
@@ -74,7 +74,7 @@ func readFloors(b *testing.B, s *harness.Server, bytes map[string]int) {
 	})
 }
 
-// allKeys are the ranking and the parts of the board of all time.
+// allKeys returns the keys of the ranking and the parts of the all-time board.
 func allKeys(ctx context.Context, rdb *redis.Client) ([]string, error) {
 	found, err := rdb.Keys(ctx, "{b:demo}:*:player:all:by:*").Result()
 	if err != nil || len(found) != 1 {
@@ -84,7 +84,7 @@ func allKeys(ctx context.Context, rdb *redis.Client) ([]string, error) {
 	return []string{found[0], board + ":parts"}, nil
 }
 
-// length is how long an answer is.
+// length returns the length of an answer.
 func length(b *testing.B, url string) int {
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -102,7 +102,7 @@ func length(b *testing.B, url string) int {
 	return len(raw)
 }
 
-// startFloor starts the bare server, which is to be ended.
+// startFloor starts the bare server. The caller must call end.
 func startFloor(b *testing.B, address string) (url, process string, end func()) {
 	child, err := harness.StartChild(b.Context(), "-as", address)
 	if err != nil {
@@ -121,7 +121,7 @@ func startFloor(b *testing.B, address string) (url, process string, end func()) 
 	return "http://" + strings.TrimSpace(url), strconv.Itoa(child.ID()), end
 }
 
-// serveFloor is the bare server: /KIND/ID?bytes=N. It ends with its input.
+// serveFloor runs the bare server: /KIND/ID?bytes=N. It ends when its input ends.
 func serveFloor(address string) error {
 	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer rdb.Close()

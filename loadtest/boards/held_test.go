@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// held is how long a process was held up in each second, by others than itself.
+// held records for each second how long others delayed a process.
 type held struct{ seconds map[int64]*second }
 
-// second is what held a process up in a second of the clock.
+// second is what delayed a process in one second of the clock.
 type second struct {
-	longest, waited time.Duration // for a core, at once and in all; the longest may end in the next second
-	stolen          time.Duration // of all cores, by the host of the machine
-	faults          int64         // pages that had to be read from a disk
+	longest, waited time.Duration // waits for a core, one and all; the longest may end in the next second
+	stolen          time.Duration // from all cores, by the host of the virtual machine
+	faults          int64         // pages read from a disk
 }
 
-// observe reads every millisecond what Linux tells of the main thread of Redis,
-// until the function that it returns is called.
+// observe reads the Linux statistics of the Redis main thread every millisecond, until the
+// caller calls stop.
 func observe(b *testing.B, rdb *redis.Client) (stop func() held) {
 	info, err := rdb.InfoMap(b.Context(), "server").Result()
 	if err != nil {
@@ -55,9 +55,9 @@ func observe(b *testing.B, rdb *redis.Client) (stop func() held) {
 	return func() held { cancel(); return <-ended }
 }
 
-// alone gives Redis the last core to itself, as it has one in production, and this
-// process the others; new threads stay where those are that start them. On a
-// single core they share it.
+// alone gives Redis the last core to itself, as it has one in production. This process gets
+// the other cores. A new thread inherits the cores of the thread that starts it. On a
+// machine with one core both share it.
 func alone(b *testing.B, rdb *redis.Client) {
 	cores := runtime.NumCPU()
 	if cores < 2 {
@@ -76,7 +76,7 @@ func alone(b *testing.B, rdb *redis.Client) {
 	pin(b, "self", &ours)
 }
 
-// pin keeps all threads of a process on some cores.
+// pin binds all threads of a process to a set of cores.
 func pin(b *testing.B, process string, to *unix.CPUSet) {
 	threads, err := os.ReadDir("/proc/" + process + "/task")
 	if err != nil {
@@ -87,13 +87,13 @@ func pin(b *testing.B, process string, to *unix.CPUSet) {
 		if err == nil {
 			err = unix.SchedSetaffinity(id, to)
 		}
-		if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
+		if err != nil && !errors.Is(err, unix.ESRCH) { // the thread has ended
 			b.Fatal(err)
 		}
 	}
 }
 
-// add adds what a process was held up since it was read last.
+// add adds the delays since the last reading.
 func (h held) add(at int64, more second) {
 	s := h.seconds[at]
 	if s == nil {
@@ -104,8 +104,8 @@ func (h held) add(at int64, more second) {
 	s.waited, s.stolen, s.faults = s.waited+more.waited, s.stolen+more.stolen, s.faults+more.faults
 }
 
-// at is what held the process up in a second and the next one, in which what
-// began in it may have ended.
+// at returns the delays in a second and the next one. A wait that starts in one second may
+// end in the next.
 func (h held) at(unix int64) (s second) {
 	for _, one := range []*second{h.seconds[unix], h.seconds[unix+1]} {
 		if one != nil {
@@ -125,9 +125,9 @@ func (s second) String() string {
 		s.waited.Round(time.Microsecond), s.longest.Round(time.Microsecond), s.stolen, s.faults)
 }
 
-// readHeld reads the waits of a process's main thread, its major faults, and
-// what was stolen from the machine: proc(5), schedstat, stat (12th field) and
-// the machine's stat (cpu, 8th number, in ticks of 10 ms).
+// readHeld reads the waits of a process's main thread, its major faults, and the stolen
+// time. See proc(5): schedstat, stat (12th field), and the machine's stat (cpu, 8th number,
+// in ticks of 10 ms).
 func readHeld(process string) (s second, err error) {
 	var ran int64
 	if err = scanFile(process+"/schedstat", "", &ran, &s.waited); err != nil {

@@ -15,11 +15,11 @@ import (
 type kind struct {
 	name    string
 	read    func(ctx context.Context, client *http.Client) error
-	profile func(ctx context.Context, name string) error // taken meanwhile; nil: none
+	profile func(ctx context.Context, name string) error // runs during the reads; nil: none
 }
 
-// reads measures some kinds of reads, in rounds, by each number of clients. cost
-// reads what the processes behind them have taken so far; nil: it is not known.
+// reads measures several kinds of reads in rounds, with each number of clients. cost
+// returns the processor time that the server processes have used so far; nil: unknown.
 func reads(b *testing.B, kinds []kind, cost spending) {
 	for _, text := range strings.Split(*clients, ",") {
 		n, err := strconv.Atoi(text)
@@ -34,11 +34,11 @@ func reads(b *testing.B, kinds []kind, cost spending) {
 	}
 }
 
-// spending is the processor time that processes have taken so far, by their names.
+// spending returns the processor time that processes have used so far, by name.
 type spending func() (map[string]time.Duration, error)
 
-// costs reports the processor time of each of what some function does, which says
-// how often it did it. A nil spending reports none.
+// costs reports the processor time of each process for one call of do. do returns how many
+// operations it made. A nil spending reports none.
 func costs(b *testing.B, spent spending, do func() int) {
 	if spent == nil {
 		do()
@@ -58,7 +58,7 @@ func costs(b *testing.B, spent spending, do func() int) {
 	}
 }
 
-// servers are what a server, its Redis and this process have taken.
+// servers returns the processor time of a server, its Redis and this process.
 func servers(s *harness.Server) spending {
 	return func() (map[string]time.Duration, error) {
 		c, err := s.CPU()

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// quantiles reports p50, p99 and the most of what was taken, in ms.
+// quantiles reports p50, p99 and the maximum of the durations, in ms.
 func quantiles(b *testing.B, taken []time.Duration) {
 	b.Helper()
 	if len(taken) == 0 {

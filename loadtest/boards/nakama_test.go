@@ -22,8 +22,8 @@ import (
 
 var nakama = flag.String("nakama", "", "path of a nakama binary, see doc.go; none: it is not measured")
 
-// BenchmarkNakama asks Nakama the same over a board of as many, on a
-// PostgreSQL of its own.
+// BenchmarkNakama asks Nakama the same over a board of the same size, on its own
+// PostgreSQL.
 func BenchmarkNakama(b *testing.B) {
 	if *nakama == "" {
 		b.Skip("no -nakama")
@@ -40,14 +40,14 @@ func BenchmarkNakama(b *testing.B) {
 	}, nil)
 }
 
-// owner is one of the records' owners.
+// owner returns a random owner of a record.
 func owner() string { return fmt.Sprintf("00000000-0000-0000-0000-%012x", rand.IntN(*entries)) }
 
 const nakamaRecords = `
 INSERT INTO leaderboard_record (leaderboard_id, owner_id, username, score)
 SELECT 'bench', lpad(to_hex(i), 32, '0')::uuid, 'player ' || i, i*7919 % 5000 + 1 FROM generate_series(0, $1::bigint - 1) AS i`
 
-// startNakama starts it on a board that is full and returns its address.
+// startNakama starts Nakama with a full board and returns its address.
 func startNakama(b *testing.B) string {
 	db := testenv.Postgres(b).URL
 	at, err := url.Parse(db)
@@ -81,7 +81,7 @@ func startNakama(b *testing.B) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	console := strconv.Itoa(number + 10) // beside both it listens on more ports, which it reckons from them
+	console := strconv.Itoa(number + 10) // Nakama listens on more ports beside both, and derives them from these
 	cmd := exec.Command(*nakama, "--database.address", address, "--socket.port", port, "--socket.address", "127.0.0.1",
 		"--console.port", console, "--data_dir", b.TempDir(), "--logger.level", "error")
 	if err := cmd.Start(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// profiler takes profiles of a server into -profile while it is read; nil without
-// -profile.
+// profiler writes profiles of a server into -profile during the reads. It returns nil
+// without -profile.
 func profiler(b *testing.B, s *harness.Server) func(ctx context.Context, name string) error {
 	if *profile == "" {
 		return nil

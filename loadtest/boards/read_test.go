@@ -20,11 +20,11 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// readFor is how long each kind of read is measured.
+// readFor is the duration of each measurement.
 const readFor = 5 * time.Second
 
-// BenchmarkRead asks a server over HTTP, its boards on a real Redis, built from
-// a ledger of that many players, by -clients at once; then the floors of the same.
+// BenchmarkRead asks a server over HTTP, with -clients at once, and then the floors. Its
+// boards are on a real Redis and built from a ledger with that many players.
 func BenchmarkRead(b *testing.B) {
 	s := startRead(b)
 	defer s.Stop()
@@ -52,7 +52,7 @@ func startRead(b *testing.B) *harness.Server {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(done) // until then it mints tokens too
+	b.Cleanup(done) // the server also mints tokens until then
 	s, err := harness.Start(b.Context(), harness.Options{
 		Binary: binary, Redis: true, Fill: func(data string) error { return fill(b.Context(), data, *entries) },
 		Game: "{leaderboards: {windows: [all, day], orders: [value]}}",
@@ -63,19 +63,18 @@ func startRead(b *testing.B) *harness.Server {
 	return s
 }
 
-// reading reads an answer from wherever it is.
+// reading returns a function that reads an answer. url chooses the address of each read.
 func reading(url func() string) func(context.Context, *http.Client) error {
 	return func(ctx context.Context, client *http.Client) error { return get(ctx, client, url(), nil, nil) }
 }
 
-// anyone is a player of fill's.
+// anyone returns a random player from fill.
 func anyone() string { return filled(rand.IntN(*entries)) }
 
-// filled is a player's id as SQL makes it.
+// filled returns the id of a player, as the SQL of fill makes it.
 func filled(i int) string { return fmt.Sprintf("p_%d", 1_000_000_000_000+i) }
 
-// fill writes a ledger of the game demo in which each player has played once
-// today.
+// fill writes a ledger of the game demo. Each player has played once today.
 func fill(ctx context.Context, data string, players int) error {
 	l, err := ledger.Open(ctx, ledger.Config{Dir: data})
 	if err != nil {
@@ -96,7 +95,7 @@ func fill(ctx context.Context, data string, players int) error {
 		`INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
 SELECT 'demo', 'p_' || (1000000000000 + i), 'Player ' || i, 'player ' || i, 1 + i, 1 FROM n`,
-		fmt.Sprintf(`UPDATE spelling SET rules = %d, done = 1, named_at = 1 + $1`, nickname.RulesVersion), // else a start spells them all
+		fmt.Sprintf(`UPDATE spelling SET rules = %d, done = 1, named_at = 1 + $1`, nickname.RulesVersion), // else the server would respell all names at its start
 		`INSERT INTO entries (game, pos, id, kind, day, at, match_id, holder, score, time_ms, limit_ms, matches, asked, answered, correct, whose)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
 SELECT 'demo', h.pos + i + 1, 'r' || i, 'result', h.day, 1, 'm' || (i/2), 'p_' || (1000000000000 + i),
@@ -110,7 +109,7 @@ SELECT 'demo', h.pos + i + 1, 'r' || i, 'result', h.day, 1, 'm' || (i/2), 'p_' |
 	return nil
 }
 
-// openFile opens the embedded ledger of a folder, beside whom it belongs to.
+// openFile opens the embedded ledger of a folder that its owner also uses.
 func openFile(data string) (*sql.DB, error) {
 	files, err := filepath.Glob(filepath.Join(data, "*.db"))
 	if err != nil || len(files) != 1 {
@@ -119,7 +118,7 @@ func openFile(data string) (*sql.DB, error) {
 	return sql.Open("sqlite", files[0]+"?_pragma=busy_timeout(5000)&_pragma=synchronous(OFF)")
 }
 
-// awaitBoard waits until everybody is on the board.
+// awaitBoard waits until all players are on the board.
 func awaitBoard(b *testing.B, url string) {
 	began := time.Now()
 	for {
@@ -132,7 +131,7 @@ func awaitBoard(b *testing.B, url string) {
 	}
 }
 
-// hammer reads with so many clients for a while, and says how often.
+// hammer reads with so many clients for a while, and returns the number of reads.
 func hammer(b *testing.B, clients int, k kind) int {
 	var all []time.Duration
 	var mu sync.Mutex
@@ -155,7 +154,7 @@ func hammer(b *testing.B, clients int, k kind) int {
 				began := time.Now()
 				err := k.read(ctx, client)
 				if ctx.Err() != nil {
-					break // cut short
+					break // interrupted by the end
 				}
 				if err != nil {
 					b.Error(err)
@@ -174,7 +173,7 @@ func hammer(b *testing.B, clients int, k kind) int {
 	return len(all)
 }
 
-// get reads an answer whole, into v where it is not nil.
+// get reads a whole answer, into v if v is not nil.
 func get(ctx context.Context, client *http.Client, url string, header http.Header, v any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

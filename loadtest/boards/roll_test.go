@@ -16,11 +16,11 @@ import (
 	"laststand/internal/testenv"
 )
 
-// slow is what no script may take, in µs.
+// slow is the bound for the time of a script, in µs.
 const slow = 5000
 
-// BenchmarkRoll turns the day of a rolling board and prepares it for the next
-// turn, which takes two days of entries out of it.
+// BenchmarkRoll ends the day of a rolling board and prepares the board for the next turn.
+// This removes two days of entries from it.
 func BenchmarkRoll(b *testing.B) {
 	rdb := redis.NewClient(options(b, testenv.Redis(b).URL))
 	defer rdb.Close()
@@ -56,7 +56,7 @@ func BenchmarkRoll(b *testing.B) {
 	repeat(b, rdb, redis.NewScript("for i = 1, ARGV[1] do redis.call('ZRANDMEMBER', KEYS[1]) end return 0"), largest(b, rdb), calls, spent, "reading-")
 	b.ReportMetric(float64(calls), "scripts")
 	b.ReportMetric(build.Seconds(), "build-s")
-	b.ReportMetric(float64(size)/float64(*entries)/4, "B/entry") // on all, on both of the window, on a day
+	b.ReportMetric(float64(size)/float64(*entries)/4, "B/entry") // in all, both boards of the window, and one day
 }
 
 func resetStats(b *testing.B, rdb *redis.Client) {
@@ -67,9 +67,9 @@ func resetStats(b *testing.B, rdb *redis.Client) {
 	}
 }
 
-// slower reports how many commands that begin so took longer than scripts may, by the wall clock,
-// and how many of them still did without the longest time for which Linux gave
-// Redis no core then; -v shows when, how long, and what held Redis up.
+// slower reports how many commands with this prefix took longer than slow by the wall
+// clock. It also reports how many still did without the longest wait of Redis for a core at
+// that time. The flag -v shows when, how long, and what delayed Redis.
 func slower(b *testing.B, rdb *redis.Client, waits held, named, phase string) {
 	all, err := rdb.SlowLogGet(b.Context(), -1).Result()
 	if err != nil {
@@ -77,7 +77,7 @@ func slower(b *testing.B, rdb *redis.Client, waits held, named, phase string) {
 	}
 	slowOnes, own := 0, 0
 	for _, one := range all {
-		if !strings.HasPrefix(strings.ToLower(one.Args[0]), named) { // a command of a script that is in the list too
+		if !strings.HasPrefix(strings.ToLower(one.Args[0]), named) { // the list also contains commands that scripts have called
 			b.Logf("%s: of it %s %s", one.Time.Format(time.TimeOnly), one.Args[0], one.Duration)
 			continue
 		}
@@ -92,7 +92,7 @@ func slower(b *testing.B, rdb *redis.Client, waits held, named, phase string) {
 	b.ReportMetric(float64(own), phase+"own-over-5ms")
 }
 
-// scripts is how many have run, and how long all of them took.
+// scripts returns the number of finished scripts and their total time.
 func scripts(b *testing.B, rdb *redis.Client) (calls int, spent time.Duration) {
 	info, err := rdb.InfoMap(b.Context(), "commandstats").Result()
 	if err != nil {
@@ -112,9 +112,9 @@ func scripts(b *testing.B, rdb *redis.Client) (calls int, spent time.Duration) {
 	return calls, time.Duration(us) * time.Microsecond
 }
 
-// repeat runs a script as often, as long all together, by the steps that it is
-// told, and reports the slow ones: what is slow of one that touches nothing, or
-// only reads here and there, the machine has held up.
+// repeat runs a script as often as the measured scripts, with the same total time. It
+// chooses the number of steps for this, and reports the slow runs. If the script does
+// nothing, or only reads random members, a slow run shows that the machine delayed it.
 func repeat(b *testing.B, rdb *redis.Client, script *redis.Script, keys []string, calls int, spent time.Duration, phase string) {
 	const trial = 10_000
 	run := func(steps int) {
@@ -136,8 +136,8 @@ func repeat(b *testing.B, rdb *redis.Client, script *redis.Script, keys []string
 	slower(b, rdb, waits(), "eval", phase)
 }
 
-// readAll reads all sorted sets and hashes in small pieces: those that take long
-// the memory has held up, which has been lying there since it was written.
+// readAll reads all sorted sets and hashes in small pieces. A slow piece shows a delay by
+// memory that was not touched since it was written.
 func readAll(b *testing.B, rdb *redis.Client) {
 	resetStats(b, rdb)
 	waits := observe(b, rdb)
@@ -158,7 +158,7 @@ func readAll(b *testing.B, rdb *redis.Client) {
 	slower(b, rdb, waits(), "", "first-read-")
 }
 
-// largest is the sorted set with the most members.
+// largest returns the sorted set with the most members.
 func largest(b *testing.B, rdb *redis.Client) []string {
 	var key string
 	var most int64
@@ -178,8 +178,8 @@ func largest(b *testing.B, rdb *redis.Client) []string {
 	return []string{key}
 }
 
-// BenchmarkNaiveRoll takes the same day out of a plain sorted set in one
-// command, as it is usually done.
+// BenchmarkNaiveRoll removes the same day from a plain sorted set in one command, which is
+// the usual way.
 func BenchmarkNaiveRoll(b *testing.B) {
 	rdb := redis.NewClient(options(b, testenv.Redis(b).URL))
 	defer rdb.Close()
@@ -214,7 +214,7 @@ func applierOptions(ledger lb.Ledger, store lb.Store) lb.ApplierOptions {
 	}
 }
 
-// startRun runs an applier until the function that it returns is called.
+// startRun runs an applier until the caller calls stop.
 func startRun(b *testing.B, a *lb.Applier) (stop func()) {
 	ctx, cancel := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
@@ -243,8 +243,8 @@ func rolled(b *testing.B, store *redisboard.Store, ledger *synthetic) {
 	}
 }
 
-// ping asks a connection of its own for a PONG every millisecond until the
-// function that it returns is called, which gives what each took.
+// ping sends PING on its own connection every millisecond until the caller calls stop. stop
+// returns the time of each reply.
 func ping(b *testing.B, rdb *redis.Client) (stop func() []time.Duration) {
 	ctx, cancel := context.WithCancel(b.Context())
 	taken := make(chan []time.Duration, 1)
@@ -275,7 +275,7 @@ func options(b *testing.B, url string) *redis.Options {
 	return o
 }
 
-// memory is what Redis uses for its data, in bytes.
+// memory returns the bytes that Redis uses for its data.
 func memory(b *testing.B, rdb *redis.Client) int64 {
 	info, err := rdb.Info(b.Context(), "memory").Result()
 	if err != nil {

@@ -31,12 +31,12 @@ const (
 	settled  = 20_000 // results of the run that measures the rate
 	paced    = 10 * time.Second
 	duellers = 4000
-	waiting  = 2048 // results that wait at the most: beyond the settler's shelf players are told late, by another way
+	waiting  = 2048 // highest number of waiting results; beyond the settler's queue players are notified late, in another way
 )
 
-// BenchmarkSettle takes results of duels into the ledger, on disk, and onto the
-// boards, in -rounds, each beside its floor. What Redis keeps of a match that is over
-// is not in it.
+// BenchmarkSettle writes results of duels to the ledger, on disk, and to the boards, in
+// -rounds. Each round also runs the floor. The figures exclude the state of finished
+// matches in Redis.
 func BenchmarkSettle(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
 		url := testenv.Postgres(b).URL
@@ -71,7 +71,7 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), ba
 	}
 }
 
-// startSettler starts what settles results, until stop is called.
+// startSettler starts the settler. It runs until the caller calls stop.
 func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *watch, settler *settle.Settler, stop func()) {
 	cfg := config()
 	cfg.Windows, cfg.Orders = []lb.Window{lb.All, lb.Day, "7d"}, []lb.Order{lb.ByValue}
@@ -89,7 +89,7 @@ func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *w
 	return watcher, settler, func() { cancel(); <-ended }
 }
 
-// settleAll measures the rate, and then how long it takes at half of it.
+// settleAll measures the highest rate, and then the latency at half of it.
 func settleAll(b *testing.B, watcher *watch, settler *settle.Settler, round string, spent spending) {
 	began := time.Now()
 	costs(b, spent, func() int {
@@ -105,7 +105,8 @@ func settleAll(b *testing.B, watcher *watch, settler *settle.Settler, round stri
 	quantiles(b, watcher.taken)
 }
 
-// settlers are what this process, Redis and PostgreSQL with its backends have taken.
+// settlers returns the processor time of this process, Redis, and PostgreSQL with its
+// backends.
 func settlers(b *testing.B, open func() (*sql.DB, error), rdb *redis.Client) spending {
 	info, err := rdb.InfoMap(b.Context(), "server").Result()
 	if err != nil {
@@ -124,8 +125,8 @@ func settlers(b *testing.B, open func() (*sql.DB, error), rdb *redis.Client) spe
 	}
 }
 
-// postmaster is the process of a PostgreSQL, 0 of SQLite. It tells where its data
-// are, and there it has written its id.
+// postmaster returns the process id of a PostgreSQL, or 0 for SQLite. PostgreSQL reports
+// its data folder, and a file there contains the id.
 func postmaster(b *testing.B, open func() (*sql.DB, error)) int {
 	db, err := open()
 	if err != nil {
@@ -148,7 +149,7 @@ func postmaster(b *testing.B, open func() (*sql.DB, error)) int {
 	return process
 }
 
-// offer hands over results, one every so often; 0: as fast as they are taken.
+// offer hands results to the settler at an interval; 0: as fast as it takes them.
 func offer(watcher *watch, settler *settle.Settler, name string, results int, every time.Duration) {
 	began := time.Now()
 	for i := range results {
@@ -176,7 +177,7 @@ func duel(id string, i int) match.Result {
 	return r
 }
 
-// enrol writes the players, without whom nobody has totals.
+// enrol writes the players, because only known players have totals.
 func enrol(b *testing.B, open func() (*sql.DB, error)) {
 	db, err := open()
 	if err != nil {
@@ -191,7 +192,7 @@ func enrol(b *testing.B, open func() (*sql.DB, error)) {
 	}
 }
 
-// watch takes the time of each result until it is told.
+// watch measures the time from each result until its players are notified.
 type watch struct {
 	all  sync.WaitGroup
 	room chan struct{}
@@ -223,7 +224,7 @@ func (w *watch) notifySettled(_ context.Context, r match.Result) {
 	}
 }
 
-// nothing is pending but what is offered.
+// nothing is a source without pending results: the benchmark offers all of them.
 type nothing struct{}
 
 func (nothing) Results(context.Context, int) ([]match.Result, error) { return nil, nil }

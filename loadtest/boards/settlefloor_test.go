@@ -15,10 +15,10 @@ import (
 	"laststand/internal/match"
 )
 
-// committed is how many results the settler takes into the ledger at once.
+// committed is the number of results in one ledger transaction of the settler.
 const committed = 256
 
-// insert is rows of a table of the ledger.
+// insert is a set of rows for a table of the ledger.
 type insert struct {
 	table   string
 	columns []string
@@ -28,9 +28,9 @@ type insert struct {
 // writer writes rows in one transaction.
 type writer func(context.Context, []insert) error
 
-// settleFloor writes as many results, in transactions as large, with neither totals
-// nor ratings of players nor heads, and puts the players on as many sorted sets: what
-// is left of settlement when nothing is looked up, compared or told.
+// settleFloor writes as many results, in transactions of the same size, and adds the
+// players to as many sorted sets. It writes no totals, ratings or heads. This is the cost
+// of settlement without lookups, comparisons and notifications.
 func settleFloor(b *testing.B, write writer, rdb *redis.Client, round int) {
 	began := time.Now()
 	for from := 0; from < settled; from += committed {
@@ -52,8 +52,8 @@ func settleFloor(b *testing.B, write writer, rdb *redis.Client, round int) {
 	b.ReportMetric(2*settled/time.Since(began).Seconds(), "rows/s")
 }
 
-// bareRows are the rows of matches, entries and seats of some duels of a game that
-// the ledger does not know.
+// bareRows returns the rows of matches, entries and seats for some duels of a game that the
+// ledger does not know.
 func bareRows(results []match.Result, pos int64) ([]insert, error) {
 	const game = "floor"
 	matches := insert{table: "matches", columns: []string{"game", "id", "result"}}
@@ -80,8 +80,8 @@ func bareRows(results []match.Result, pos int64) ([]insert, error) {
 	return []insert{matches, entries, seats}, nil
 }
 
-// bareBoards puts who has entries on four sorted sets: all, the day, and both of a
-// rolling window.
+// bareBoards adds the players with entries to four sorted sets: all, the day, and both sets
+// of a rolling window.
 func bareBoards(ctx context.Context, rdb *redis.Client, entries [][]any) error {
 	members := make([]redis.Z, len(entries))
 	for i, e := range entries {
@@ -96,7 +96,7 @@ func bareBoards(ctx context.Context, rdb *redis.Client, entries [][]any) error {
 	return err
 }
 
-// copies writes by COPY.
+// copies returns a writer that uses COPY.
 func copies(b *testing.B, url string) writer {
 	conn, err := pgx.Connect(b.Context(), url)
 	if err != nil {
@@ -115,7 +115,8 @@ func copies(b *testing.B, url string) writer {
 	}
 }
 
-// prepared writes row by row, by prepared statements, each commit on disk.
+// prepared returns a writer that inserts row by row with prepared statements. Each commit
+// is on disk.
 func prepared(b *testing.B, dir string) writer {
 	db, err := openFile(dir)
 	if err != nil {
@@ -133,7 +134,7 @@ func prepared(b *testing.B, dir string) writer {
 		}
 		for _, in := range inserts {
 			if err := insertAll(ctx, tx, in); err != nil {
-				_ = tx.Rollback() // err says more
+				_ = tx.Rollback() // err has the cause
 				return err
 			}
 		}

@@ -11,10 +11,10 @@ import (
 	lb "laststand/internal/leaderboard"
 )
 
-// window is the rolling window that is measured.
+// window is the measured rolling window.
 const window lb.Window = "10d"
 
-// config keeps two rankings: the value is the score.
+// config configures two rankings. The value is the score.
 func config() lb.Config {
 	return lb.Config{
 		Game: game, Windows: []lb.Window{lb.All, lb.Day, window}, Orders: []lb.Order{lb.ByValue, lb.ByTime},
@@ -22,14 +22,14 @@ func config() lb.Config {
 	}
 }
 
-// synthetic is the ledger of a game in which each player has played once, on
-// one of the window's days: as many on each.
+// synthetic is the ledger of a game. Each player has played once, on one of the window's
+// days, and each day has equally many players.
 type synthetic struct {
 	players int
 	today   time.Time
 
 	mu   sync.Mutex
-	tail []lb.Row // from the last row of the snapshot on
+	tail []lb.Row // from the last row of the snapshot
 }
 
 func newSynthetic(players int) *synthetic {
@@ -88,7 +88,7 @@ func player(i int) string { return fmt.Sprintf("p_%012d", i) }
 
 func (s *synthetic) HasDaySums(context.Context, string, string) (bool, error) { return true, nil }
 
-// Nobody verifies it.
+// ReadHolders returns nothing, because this benchmark does not verify the board.
 func (s *synthetic) ReadHolders(context.Context, string, lb.Kind, string, int) ([]string, error) {
 	return nil, nil
 }
