@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// messageTimeout is how far timestamps may be from the time here.
+// messageTimeout is the largest accepted difference between timestamps and the local clock.
 const messageTimeout = 5 * time.Second
 
-// call is a request whose envelope is in order.
+// call is a request with a valid envelope.
 type call struct {
 	biz string
 	at  int64 // timestamps
 }
 
-// judge makes all checks, in their order, and accepts what passes.
+// judge makes all checks in their order, and accepts the valid items.
 func (f *Fake) judge(r *http.Request, body []byte) (code int, results []result) {
 	c, code := f.envelope(r)
 	if code != ok {
@@ -46,7 +46,7 @@ func (f *Fake) judge(r *http.Request, body []byte) (code int, results []result) 
 	return f.conclude(results)
 }
 
-// envelope checks what can be without the key.
+// envelope makes the checks that do not need the key.
 func (f *Fake) envelope(r *http.Request) (c call, code int) {
 	c.biz = r.Header.Get("bizId")
 	at, err := strconv.ParseInt(r.Header.Get("timestamps"), 10, 64)
@@ -70,7 +70,7 @@ func (f *Fake) envelope(r *http.Request) (c call, code int) {
 	return c, ok
 }
 
-// conclude gives the answer to a batch: all of it, or a part.
+// conclude returns the answer to a batch: full or partial success.
 func (f *Fake) conclude(results []result) (code int, listed []result) {
 	for _, r := range results {
 		if r.Code != ok {

@@ -1,6 +1,6 @@
 package nppa
 
-// The codes of the specification that this interface gives.
+// The codes of the specification that this interface returns.
 const (
 	ok = 0
 

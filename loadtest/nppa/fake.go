@@ -19,38 +19,38 @@ import (
 // The paths of the interface.
 const (
 	ProductionPath = "/behavior/collection/loginout"
-	TestPath       = "/test/collection/loginout" // and a test code
+	TestPath       = "/test/collection/loginout" // followed by a test code
 )
 
-// maxBody is far over what 128 items take.
+// maxBody is far above the size of 128 items.
 const maxBody = 1 << 20
 
 // Options of a fake.
 type Options struct {
 	AppID    string
-	BizIDs   []string       // the games
-	Keys     []string       // all that are valid, as text
-	TestCode string         // the test case under way; "": none
-	Allow    []netip.Prefix // who may call; none: everybody
-	// PerSecond is how many requests a game has in any second; one more, and it is
-	// shut out for a minute. 0: as many as it likes. The real interface gives 10.
+	BizIDs   []string       // the accepted games
+	Keys     []string       // all valid keys, as text
+	TestCode string         // the current test case; "": none
+	Allow    []netip.Prefix // addresses that may call; none: all
+	// PerSecond bounds the requests of a game in any second. A game that exceeds it is shut
+	// out for a minute. 0 means no limit. The real interface permits 10.
 	PerSecond int
-	ListAll   bool             // a partial failure names every item, not only those that failed
+	ListAll   bool             // list every item after a partial failure, not only the failed ones
 	Now       func() time.Time // none: time.Now
 }
 
-// Report is a request of which something was accepted.
+// Report is a request with at least one accepted item.
 type Report struct {
 	BizID string   `json:"bizId"`
 	At    int64    `json:"timestamps"` // epoch ms
 	Items []Record `json:"collections"`
 }
 
-// Fake is an http.Handler. Safe for concurrent use.
+// Fake is an http.Handler that simulates the interface. It is safe for concurrent use.
 type Fake struct {
 	o Options
 
-	mu       sync.Mutex // over all below
+	mu       sync.Mutex // guards everything below
 	keys     []string
 	faults   []Fault
 	gates    map[string]*gate // by biz id
@@ -58,7 +58,7 @@ type Fake struct {
 	answers  map[int]int
 }
 
-// New gives a fake.
+// New makes a fake.
 func New(o Options) *Fake {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -66,14 +66,14 @@ func New(o Options) *Fake {
 	return &Fake{o: o, keys: o.Keys, gates: make(map[string]*gate), answers: make(map[int]int)}
 }
 
-// SetKeys changes which keys are valid.
+// SetKeys replaces the valid keys.
 func (f *Fake) SetKeys(keys ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.keys = keys
 }
 
-// Collect gives what was accepted since it was called last.
+// Collect returns the reports since the last call.
 func (f *Fake) Collect() []Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,21 +82,21 @@ func (f *Fake) Collect() []Report {
 	return accepted
 }
 
-// Answers gives how often each code was the answer.
+// Answers returns how often the fake answered with each code.
 func (f *Fake) Answers() map[int]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.answers)
 }
 
-// result is of an item, in an answer.
+// result is the result of one item in an answer.
 type result struct {
 	No      int    `json:"no"`
 	Code    int    `json:"errcode"`
 	Message string `json:"errmsg"`
 }
 
-// ServeHTTP goes by the next fault, if one is planned, else by the request.
+// ServeHTTP applies the next fault, if one is planned. Otherwise it judges the request.
 func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -110,7 +110,8 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.answer(w, code, results)
 }
 
-// answer is worded as in the document's examples, where data is an object or "".
+// answer writes an answer as in the examples of the specification, where data is an object
+// or "".
 func (f *Fake) answer(w http.ResponseWriter, code int, results []result) {
 	f.mu.Lock()
 	f.answers[code]++
@@ -123,7 +124,7 @@ func (f *Fake) answer(w http.ResponseWriter, code int, results []result) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"errcode": code, "errmsg": messages[code], "data": data})
 }
 
-// accept keeps the items of a call that have no fault.
+// accept stores the items of a call that have no fault.
 func (f *Fake) accept(c call, items []Record, results []result) {
 	report := Report{BizID: c.biz, At: c.at}
 	for i, item := range items {

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// The key of the official example, and its instant.
+// The key and the time of the official example.
 const (
 	testKey = "2836e95fcd10e04b0069bb1ee659955b"
 	testNow = 1584949895758
@@ -30,7 +30,7 @@ func options() Options {
 	}
 }
 
-// request is signed with the key of the example.
+// request returns a request that is signed with the key of the example.
 func request(path, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
@@ -73,7 +73,7 @@ func sealed(t *testing.T, records string) string {
 	return `{"data":"` + base64.StdEncoding.EncodeToString(gcm.Seal(nil, nil, []byte(`{"collections":[`+records+`]}`), nil)) + `"}`
 }
 
-// A message whose bytes and signature were computed elsewhere is accepted.
+// The fake accepts a message whose bytes and signature were computed by other software.
 func TestVector(t *testing.T) {
 	t.Parallel()
 	const body = `{"data":"AAECAwQFBgcICQoLg9p0V+gbH+xWE2mRrIY2XFES972KU11Q1vFXTjmLy9G/P72qK0+G09gWOJ/WJhXEwfFloTERAQeIr5tqpebUW+xKMcx3iRIGl08U11BPIg5YX8vl1nGAiWqViejjEX8yUtEpT2Pc5QrLAb0lGagcH3gfQLfBN1dMfcp5tH4EiXk5lowqSgAzSGjlxl5yiBPaFOaR9OgU/Z3XSTVI4PJ/97LX8V8cS0TJvj8F69duTQs/bDX3d+EqYjQyWs8BklyelyGsJ1p45aAnaUbI6CNufxZGSdl/upFb55ozdNwTKUibLVv0BinWtZ/U5kpml3n/9fN8A0S7zIfxle10UgTIRGGN9QeY/R48faVZ8jhbIeKjD4LQJw=="}`
@@ -105,8 +105,8 @@ func TestSignatureOfAQuery(t *testing.T) {
 	}
 }
 
-// A request with every fault is repaired one by one: each time the next check
-// answers.
+// The test repairs a request with every fault, one fault at a time. After each repair the
+// next check answers.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	o := options()
@@ -154,7 +154,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
-// record is one that is accepted, but for the changes; nil takes a field out.
+// record returns a valid record with some changes. A nil value removes a field.
 func record(changes map[string]any) string {
 	fields := map[string]any{"no": 1, "si": strings.Repeat("s", 32), "bt": 1, "ot": testNow/1000 - 6, "ct": 2, "di": strings.Repeat("d", 32)}
 	for name, value := range changes {
@@ -209,7 +209,7 @@ func TestItemFaults(t *testing.T) {
 	}
 }
 
-// The instant of the call is over its second by 0 ms: nothing of it is earlier.
+// The fake refuses an item whose time equals the time of the call, because its age is 0 ms.
 func TestNothingIsOfTheVeryInstant(t *testing.T) {
 	t.Parallel()
 	if code := itemFault(Record{OT: 1000, BT: 1, CT: 2, DI: strings.Repeat("d", 32)}, 1_000_000); code != collTime {

@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// Fault is what happens to a request instead of, or before, a true answer. The
-// first of these that is set decides, after the delay; with none of them the
-// request is judged.
+// Fault is what happens to a request before or instead of a normal answer. After the delay,
+// the first field that is set decides. If none is set, the fake judges the request.
 type Fault struct {
 	Delay  time.Duration
-	Cut    bool   // the connection, without an answer
-	Status int    // of HTTP, with a page that is not JSON
-	Body   string // of an answer
-	Code   int    // the errcode of an answer, in the usual form
+	Cut    bool   // close the connection without an answer
+	Status int    // HTTP status, with a page that is not JSON
+	Body   string // body of the answer
+	Code   int    // errcode of the answer, in the usual form
 }
 
-// Plan has the next requests meet with faults, one each, in order.
+// Plan adds faults for the next requests, one each, in order.
 func (f *Fake) Plan(faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -34,7 +33,7 @@ func (f *Fake) nextFault() (next Fault, planned bool) {
 	return next, true
 }
 
-// meet says whether the fault was the answer.
+// meet applies a fault. It reports whether the fault was the answer.
 func (f *Fake) meet(fault Fault, w http.ResponseWriter, r *http.Request) bool {
 	if fault.Delay > 0 {
 		select {

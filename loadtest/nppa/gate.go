@@ -4,13 +4,13 @@ import "time"
 
 const banned = time.Minute
 
-// gate keeps the requests of a game to a rate.
+// gate limits the request rate of a game.
 type gate struct {
 	passed []time.Time // within the last second
-	until  time.Time   // nobody passes before
+	until  time.Time   // all requests are refused before this time
 }
 
-// pass lets a request of a game in, or shuts the game out.
+// pass admits a request of a game, or shuts the game out.
 func (f *Fake) pass(biz string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

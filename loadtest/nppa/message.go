@@ -16,7 +16,7 @@ import (
 
 var errMessage = errors.New("the message is not in order")
 
-// signer gives the valid key that a request is signed with.
+// signer returns the valid key that a request is signed with.
 func (f *Fake) signer(r *http.Request, body []byte) (key string, signed bool) {
 	got := []byte(r.Header.Get("sign"))
 	for _, key := range f.validKeys() {
@@ -27,8 +27,8 @@ func (f *Fake) signer(r *http.Request, body []byte) (key string, signed bool) {
 	return "", false
 }
 
-// signature is section 5 of the specification: the key as text, each header that
-// counts and each parameter of the query as name and value, sorted, and the body.
+// signature implements section 5 of the specification. It signs the key as text, then each
+// relevant header and query parameter as name and value, sorted, and the body.
 func signature(key string, r *http.Request, body []byte) string {
 	var pairs []string
 	for _, name := range []string{"appId", "bizId", "timestamps"} {
@@ -47,7 +47,7 @@ func signature(key string, r *http.Request, body []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// open is section 4: {"data": Base64 of nonce, ciphertext and tag}.
+// open implements section 4: {"data": Base64 of nonce, ciphertext and tag}.
 func open(key string, body []byte) ([]Record, error) {
 	var envelope struct {
 		Data string `json:"data"`
@@ -93,7 +93,7 @@ func decrypt(key, data string) ([]byte, error) {
 	return gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], nil)
 }
 
-// strict refuses fields that the specification does not have.
+// strict decodes JSON and refuses fields that the specification does not have.
 func strict(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

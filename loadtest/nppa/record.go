@@ -14,7 +14,7 @@ const (
 	base26   = "0123456789abcdefghijklmnop"
 )
 
-// Record is an item as the interface names it. A number that is missing is -1.
+// Record is an item with the field names of the interface. A missing number is -1.
 type Record struct {
 	No int    `json:"no"`
 	SI string `json:"si"`
@@ -25,7 +25,7 @@ type Record struct {
 	PI string `json:"pi,omitempty"`
 }
 
-// UnmarshalJSON tells a number that is missing from 0.
+// UnmarshalJSON distinguishes a missing number from 0.
 func (r *Record) UnmarshalJSON(text []byte) error {
 	type plain Record
 	p := plain{No: -1, BT: -1, OT: -1, CT: -1}
@@ -38,7 +38,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// countFault is what is wrong with a batch as a whole.
+// countFault returns the fault of a batch as a whole.
 func countFault(items []Record) int {
 	switch {
 	case len(items) == 0:
@@ -49,7 +49,7 @@ func countFault(items []Record) int {
 	return ok
 }
 
-// inspect gives a result for each item.
+// inspect returns a result for each item.
 func inspect(items []Record, at int64) []result {
 	seen := make(map[int]bool)
 	results := make([]result, len(items))
@@ -83,8 +83,8 @@ func itemFault(r Record, at int64) int {
 	return ok
 }
 
-// validPI: 38 characters, of which the first 6 are a day of birth, YYYYMMDD to
-// the base of 26.
+// validPI reports whether a player id is valid: 38 characters, of which the first 6 are a
+// date of birth, YYYYMMDD in base 26.
 func validPI(pi string) bool {
 	if len(pi) != 38 || strings.ToLower(pi) != pi || strings.Trim(pi[:6], base26) != "" {
 		return false

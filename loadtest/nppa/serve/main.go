@@ -1,12 +1,12 @@
-// Command serve runs the stand-in for the NPPA's interface by hand, and prints
-// what it accepts, a line of JSON a request.
+// Command serve runs the fake of the NPPA's interface by hand. It prints each request with
+// accepted items as a line of JSON.
 //
 //	go run ./loadtest/nppa/serve
 //	go run ./loadtest/nppa/serve -listen 127.0.0.1:9000 -keys OLD,NEW -qps 0 -for 1h
 //	go run ./loadtest/nppa/serve -test-code abc123     # the test system's path as well
 //
-// A server reports to it whose sink has the URL that it prints, and its app id,
-// biz id and key. It ends by itself.
+// To use it, configure a server's sink with the printed URL, app id, biz id and key. The
+// command ends by itself.
 package main
 
 import (
