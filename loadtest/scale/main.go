@@ -5,7 +5,7 @@
 //	go run ./loadtest/scale                                       # about 9 minutes
 //	go run ./loadtest/scale -nodes 1,4 -stores cluster -kinds duels -json scale.json
 //
-// For each row the program starts everything anew: Redis, PostgreSQL and nodes. It
+// For each row the program starts everything again: Redis, PostgreSQL and nodes. It
 // measures their work at rest. Then the players answer at the same rate in every row,
 // and then as fast as they can. The program prints answers/s, the time from the
 // answer to `answered`, and how busy the machine was. For each answer it prints the
@@ -45,7 +45,7 @@ type options struct {
 	players, arenas, rate    int
 	each, warm, rest         time.Duration
 	server, json             string
-	nodeList, storeList, all string // as given
+	nodeList, storeList, all string // as given on the command line
 }
 
 func main() {
@@ -72,7 +72,7 @@ func main() {
 	}
 }
 
-// complete reads the lists, and says all that is wrong.
+// complete parses the lists, and returns all faults.
 func (o *options) complete() error {
 	var wrong []error
 	for _, n := range strings.Split(o.nodeList, ",") {
@@ -121,7 +121,7 @@ func (o *options) run() error {
 	return errors.Join(failed, err)
 }
 
-// measureAll measures every stage, up to one that fails.
+// measureAll measures every stage until one fails.
 func (o *options) measureAll(ctx context.Context, r *Report) error {
 	for _, store := range o.stores {
 		for _, nodes := range o.nodes {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// measure builds a stage of a kind, and measures it at rest, at the rate that is
-// offered, and as fast as it goes.
+// measure builds a stage for one kind. It measures the stage at rest, at the offered rate,
+// and at the highest rate.
 func (o *options) measure(ctx context.Context, store string, nodes int, kind string) (all []Run, err error) {
 	s, err := build(ctx, o, store, nodes)
 	if err != nil {
@@ -45,9 +45,9 @@ func (o *options) measure(ctx context.Context, store string, nodes int, kind str
 	return all, nil
 }
 
-// thinking is the time within which players answer so that all come to the rate. A
-// question of an arena takes all of it; one of a duel the longer one of two, which
-// is two thirds.
+// thinking returns the time within which players answer so that all together reach the
+// rate. A question of an arena takes the whole of it. A question of a duel takes the longer
+// of two thinking times, on average two thirds.
 func (o *options) thinking(kind string) time.Duration {
 	all := time.Duration(o.players) * time.Second / time.Duration(o.rate)
 	if kind == "duels" {
@@ -67,7 +67,7 @@ func (o *options) seat(ctx context.Context, c *clients, kind string) error {
 	return nil
 }
 
-// resting measures nodes that nobody plays at, and what Redis holds for them.
+// resting measures nodes without players, and the memory of Redis for them.
 func (s *stage) resting(ctx context.Context, o *options) (r Run, empty float64, err error) {
 	nobody := newClients(s)
 	if err := nobody.wait(ctx, o.warm); err != nil {
@@ -89,7 +89,7 @@ func (s *stage) resting(ctx context.Context, o *options) (r Run, empty float64, 
 	return r, to.memory(), nil
 }
 
-// loaded measures those who play; Redis held so much before they did.
+// loaded measures the nodes with players. empty is the memory of Redis without players.
 func (s *stage) loaded(ctx context.Context, o *options, c *clients, empty float64) (r Run, err error) {
 	if err := c.wait(ctx, o.warm); err != nil {
 		return r, err

@@ -16,14 +16,14 @@ import (
 	"laststand/loadtest/player"
 )
 
-// clients is all who play.
+// clients are all players.
 type clients struct {
 	stage   *stage
 	players []*player.Player
 	hosts   []*player.Player
 	pause   atomic.Int64  // see player.Contender
-	over    chan struct{} // closed when an arena has none left to ask
-	ending  atomic.Bool   // connections are closed: what fails now is in order
+	over    chan struct{} // closed when an arena has no more questions
+	ending  atomic.Bool   // connections are closing, so errors are no faults
 	playing errgroup.Group
 	failed  chan error // holds the first fault
 
@@ -33,7 +33,7 @@ type clients struct {
 	answers float64                 // so far
 }
 
-// replyTimeout bounds how long a crowd plays.
+// replyTimeout bounds the time that clients play.
 const replyTimeout = time.Hour
 
 func newClients(s *stage) *clients {
@@ -42,10 +42,10 @@ func newClients(s *stage) *clients {
 
 func newLatency() *hdrhistogram.Histogram { return hdrhistogram.New(1, 60_000_000, 3) }
 
-// node is the one that a number comes to: all have as many.
+// node returns the node of the nth player. All nodes have equally many.
 func (c *clients) node(n int) string { return c.stage.servers[n%len(c.stage.servers)].URL }
 
-// enter connects as many players, over all nodes.
+// enter connects n players, spread over all nodes.
 func (c *clients) enter(ctx context.Context, n int) error {
 	c.players = make([]*player.Player, n)
 	group, ctx := errgroup.WithContext(ctx)
@@ -63,8 +63,8 @@ func (c *clients) enter(ctx context.Context, n int) error {
 	return group.Wait()
 }
 
-// arenas seats all in as many arenas, of which each is on all nodes, and starts
-// these.
+// arenas seats all players in arenas and starts the arenas. The players of each arena are
+// on all nodes.
 func (c *clients) arenas(ctx context.Context, n int) error {
 	var starts []func() error
 	for nth := range n {
@@ -94,13 +94,13 @@ func (c *clients) arenas(ctx context.Context, n int) error {
 			return nil
 		})
 	}
-	for _, start := range starts { // once all are seated
+	for _, start := range starts { // after all players have seats
 		c.begin(start)
 	}
 	return nil
 }
 
-// duels has all meet in duels, one after another.
+// duels lets all players play one duel after another.
 func (c *clients) duels() {
 	for _, p := range c.players {
 		d := c.contender(p)
@@ -125,7 +125,7 @@ func (c *clients) contender(p *player.Player) *player.Contender {
 	return &player.Contender{Player: p, Value: `"wrong"`, Pause: &c.pause, Took: c.took}
 }
 
-// begin does something beside the rest; the first fault is told.
+// begin starts work in the background. The first fault is kept.
 func (c *clients) begin(work func() error) {
 	c.playing.Go(func() error {
 		if err := work(); err != nil && !c.ending.Load() {
@@ -145,7 +145,7 @@ func (c *clients) took(r player.Reply) {
 	_ = c.latency.RecordValue(min(max(r.Took.Microseconds(), 1), 60_000_000))
 }
 
-// taken is what answers took since it was called last, and how many there were so far.
+// taken returns the latencies since the last call, and the number of answers so far.
 func (c *clients) taken() (latency *hdrhistogram.Histogram, answers float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,8 +153,8 @@ func (c *clients) taken() (latency *hdrhistogram.Histogram, answers float64) {
 	return latency, c.answers
 }
 
-// wait waits, at most until an arena is over; an error says that a player could
-// not go on.
+// wait waits, but not after the end of an arena. It returns an error if a player could not
+// continue.
 func (c *clients) wait(ctx context.Context, span time.Duration) error {
 	select {
 	case err := <-c.failed:
@@ -164,14 +164,14 @@ func (c *clients) wait(ctx context.Context, span time.Duration) error {
 	case <-time.After(span):
 	}
 	select {
-	case err := <-c.failed: // as well
+	case err := <-c.failed: // both channels may be ready
 		return err
 	default:
 		return ctx.Err()
 	}
 }
 
-// leave ends all connections, and waits for all who played.
+// leave closes all connections, and waits for all players.
 func (c *clients) leave() {
 	c.ending.Store(true)
 	for _, p := range append(c.players, c.hosts...) {
@@ -179,5 +179,5 @@ func (c *clients) leave() {
 			_ = p.Close()
 		}
 	}
-	_ = c.playing.Wait() // faults are told otherwise
+	_ = c.playing.Wait() // faults are in the channel
 }

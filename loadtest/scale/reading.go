@@ -12,20 +12,20 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// reading is what all have done so far.
+// reading is the work of all processes so far.
 type reading struct {
 	at                time.Time
 	machine           harness.Machine
-	nodes             []time.Duration // of processors
+	nodes             []time.Duration // processor time of each
 	postgres, clients time.Duration
 	masters           []master
-	messages          float64 // sent from node to node
-	matches           float64 // begun
-	steps, lost, gaps float64 // of matches: taken; tried in vain, since another node took them; news that came too late
+	messages          float64 // sent between nodes
+	matches           float64 // started
+	steps, lost, gaps float64 // match steps: done; lost to another node; with an update that came too late
 	rows              int64   // written to the ledger
 }
 
-// master is what a redis-server has done, and holds.
+// master is the work and the memory of one redis-server.
 type master struct {
 	cpu                        time.Duration
 	reads, commands            int64
@@ -33,7 +33,7 @@ type master struct {
 	calls                      map[string]int64
 }
 
-// read reads it. Of PostgreSQL the last second may be missing.
+// read reads all counters. Those of PostgreSQL may lag by a second.
 func (s *stage) read(ctx context.Context) (r reading, err error) {
 	r.at = time.Now()
 	if r.machine, err = harness.ReadMachine(); err != nil {
@@ -62,7 +62,7 @@ func (s *stage) read(ctx context.Context) (r reading, err error) {
 	return r, s.readInside(ctx, &r)
 }
 
-// readInside reads what nodes and ledger tell of themselves.
+// readInside reads the metrics of the nodes and the counters of the ledger.
 func (s *stage) readInside(ctx context.Context, r *reading) error {
 	for _, one := range s.servers {
 		m, err := one.Metrics(ctx)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Report is what was measured.
+// Report is the result of all measurements.
 type Report struct {
 	At      time.Time `json:"at"`
 	Machine string    `json:"machine"`
@@ -30,7 +30,7 @@ func (r *Report) head() string {
 		"store", "nodes", "", "offered", "answers/s", "p50 ms", "p99 ms", "cores of nodes; Redis; PostgreSQL, clients; idle")
 }
 
-// line is what it did and what was busy.
+// line formats the work and the use of a run.
 func (r Run) line() string {
 	offered := "most"
 	if r.Offered > 0 {
@@ -43,7 +43,7 @@ func (r Run) line() string {
 		r.Use.Nodes, r.Use.Redis, r.Use.Postgres, r.Use.Clients, 100*r.Use.Idle)
 }
 
-// String is what answers cost, and seconds of rest.
+// String returns the costs per answer, and per second at rest.
 func (r *Report) String() string {
 	var b strings.Builder
 	for _, kind := range []string{atRest, "arenas", "duels"} {
@@ -68,7 +68,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// most are the commands that were called most.
+// most returns the n commands with the most calls.
 func most(calls map[string]float64, n int) string {
 	names := slices.SortedFunc(maps.Keys(calls), func(a, b string) int {
 		switch {

@@ -7,58 +7,58 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// cost is what some answers, or some seconds, took; of one of them.
+// cost is the cost of one answer, or of one second at rest.
 type cost struct {
-	NodesUS    float64 `json:"nodes_us"` // of a core, all nodes together
+	NodesUS    float64 `json:"nodes_us"` // µs of a core, all nodes together
 	RedisUS    float64 `json:"redis_us"`
 	PostgresUS float64 `json:"postgres_us"`
 	ClientsUS  float64 `json:"clients_us"`
-	Reads      float64 `json:"redis_reads"`    // from its connections
-	Commands   float64 `json:"redis_commands"` // those in scripts too
+	Reads      float64 `json:"redis_reads"`    // reads from its connections
+	Commands   float64 `json:"redis_commands"` // including those in scripts
 	In         float64 `json:"redis_in_bytes"`
 	Out        float64 `json:"redis_out_bytes"`
 	Messages   float64 `json:"messages"` // between nodes
 	Published  float64 `json:"published"`
-	Steps      float64 `json:"steps"`       // of matches
-	Lost       float64 `json:"steps_lost"`  // tried in vain: another node had taken them
+	Steps      float64 `json:"steps"`       // match steps
+	Lost       float64 `json:"steps_lost"`  // lost because another node had taken the step
 	Gaps       float64 `json:"gaps"`        // pushes read from the log
-	Rows       float64 `json:"ledger_rows"` // written
+	Rows       float64 `json:"ledger_rows"` // rows written
 
-	Calls map[string]float64 `json:"redis_calls"` // by command
+	Calls map[string]float64 `json:"redis_calls"` // calls by command
 }
 
-// use is how busy all were, in cores.
+// use is the number of cores that each group used.
 type use struct {
 	Nodes    []float64 `json:"nodes"`
-	Redis    []float64 `json:"redis"` // each master
+	Redis    []float64 `json:"redis"` // one per master
 	Postgres float64   `json:"postgres"`
 	Clients  float64   `json:"clients"`
 	Idle     float64   `json:"machine_idle_share"`
 }
 
-// Run is what was seen of one kind, at one rate.
+// Run is the result of one kind at one rate.
 type Run struct {
 	Store   string  `json:"store"`
 	Nodes   int     `json:"nodes"`
 	Kind    string  `json:"kind"`
-	Offered int     `json:"offered_per_s"` // answers; 0: as many as there may be, and none at rest
+	Offered int     `json:"offered_per_s"` // answers; 0: as many as possible, or none at rest
 	Rate    float64 `json:"answers_per_s"`
 	P50     float64 `json:"p50_ms"`
 	P99     float64 `json:"p99_ms"`
 
-	Cost  cost    `json:"cost"` // of an answer; at rest, of a second
+	Cost  cost    `json:"cost"` // per answer; at rest, per second
 	Use   use     `json:"cores"`
-	Worst float64 `json:"busiest_master_by_mean"` // commands
+	Worst float64 `json:"busiest_master_by_mean"` // by number of commands
 
-	BytesMatch  float64 `json:"redis_bytes_a_match,omitempty"`   // of all begun so far
-	BytesAnswer float64 `json:"redis_bytes_an_answer,omitempty"` // of all so far
+	BytesMatch  float64 `json:"redis_bytes_a_match,omitempty"`   // by all matches so far
+	BytesAnswer float64 `json:"redis_bytes_an_answer,omitempty"` // by all answers so far
 	Matches     float64 `json:"matches_begun,omitempty"`
 }
 
-// atRest is the kind of a run in which nobody plays.
+// atRest is the kind of a run without players.
 const atRest = "at rest"
 
-// between is what was done between two readings, shared among so many.
+// between returns the work between two readings, divided by n.
 func between(from, to reading, n float64) (c cost, u use) {
 	span := to.at.Sub(from.at)
 	us := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) / n }
@@ -93,7 +93,7 @@ func between(from, to reading, n float64) (c cost, u use) {
 	return c, u
 }
 
-// run puts a run together from what answers took (µs).
+// run makes a run from two readings and the latencies (µs).
 func run(from, to reading, latency *hdrhistogram.Histogram) (r Run) {
 	n := latency.TotalCount()
 	r.Rate = float64(n) / to.at.Sub(from.at).Seconds()
@@ -103,7 +103,7 @@ func run(from, to reading, latency *hdrhistogram.Histogram) (r Run) {
 	return r
 }
 
-// worst is what the busiest master does by what they do on average.
+// worst returns the commands of the busiest master divided by the mean of all masters.
 func worst(from, to reading) float64 {
 	var all []float64
 	var sum float64
@@ -114,7 +114,7 @@ func worst(from, to reading) float64 {
 	return slices.Max(all) * float64(len(all)) / max(sum, 1)
 }
 
-// memory is what all masters hold.
+// memory returns the memory of all masters.
 func (r reading) memory() (bytes float64) {
 	for _, m := range r.masters {
 		bytes += float64(m.memory)

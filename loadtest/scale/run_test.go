@@ -10,8 +10,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// What is done between two readings is shared among answers, and added up over
-// nodes and masters.
+// between divides the work by the number of answers, and adds up nodes and masters.
 func TestBetween(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -43,7 +42,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// All that is wrong with what is asked for is said at once.
+// complete reports all faults of the options at once.
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	o := options{nodeList: "1,none", storeList: "redis,disk", all: "arenas,chess", players: 7, arenas: 4}
@@ -59,14 +58,14 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// A fault is told also where an arena is over at the same time.
+// wait reports a fault even if an arena is over at the same time.
 func TestFaultIsReported(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("refused")
 	for range 64 {
 		c := newClients(new(stage))
 		c.begin(func() error { return fault })
-		_ = c.playing.Wait() // the fault is told otherwise
+		_ = c.playing.Wait() // the fault is in the channel
 		close(c.over)
 		if err := c.wait(t.Context(), time.Hour); !errors.Is(err, fault) {
 			t.Fatalf("it was told %v", err)

@@ -12,22 +12,22 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// stage is what is measured: nodes, and what they share.
+// stage is a set of nodes and the stores that they share.
 type stage struct {
 	stores   harness.Stores
 	servers  []*harness.Server
 	masters  []*redis.Client
-	postgres int // process
+	postgres int // process id
 	ledger   *pgx.Conn
 }
 
-// game is what is played: text questions, which "right" answers.
+// game configures text questions whose solution is "right".
 const game = `{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {countdown_ms: 1000, reveal_ms: 0}}`
 
-// questions of an arena, the most there may be.
+// questions is the number of questions of an arena, the highest permitted.
 const questions = 100
 
-// build starts stores and as many nodes; close ends them.
+// build starts the stores and the nodes. close ends them.
 func build(ctx context.Context, o *options, store string, nodes int) (*stage, error) {
 	s := new(stage)
 	if err := s.start(ctx, o, store, nodes); err != nil {
@@ -50,7 +50,7 @@ func (s *stage) start(ctx context.Context, o *options, store string, nodes int) 
 	}
 	for i := range nodes {
 		start := harness.Options{Binary: o.server, RedisURL: url, Database: database, Game: game}
-		if i == 0 { // its questions are those of all
+		if i == 0 { // all nodes share the questions of the first
 			start.Bank = harness.Bank(questions)
 		}
 		one, err := harness.Start(ctx, start)
@@ -62,7 +62,7 @@ func (s *stage) start(ctx context.Context, o *options, store string, nodes int) 
 	return nil
 }
 
-// startLedger starts the PostgreSQL.
+// startLedger starts a PostgreSQL.
 func (s *stage) startLedger(ctx context.Context) (url string, err error) {
 	if url, err = s.stores.Postgres(ctx); err != nil {
 		return "", err
@@ -73,7 +73,7 @@ func (s *stage) startLedger(ctx context.Context) (url string, err error) {
 	return url, err
 }
 
-// startRedis starts the Redis of a name, and connects to each of its masters.
+// startRedis starts the Redis of the named kind, and connects to each of its masters.
 func (s *stage) startRedis(ctx context.Context, store string) (url string, err error) {
 	if store == "cluster" {
 		url, err = s.stores.Cluster(ctx)
@@ -86,7 +86,7 @@ func (s *stage) startRedis(ctx context.Context, store string) (url string, err e
 	return url, err
 }
 
-// close ends all that was started, nodes before stores.
+// close ends everything that was started, nodes before stores.
 func (s *stage) close() error {
 	for _, one := range s.servers {
 		one.Stop()
