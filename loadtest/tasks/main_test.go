@@ -20,10 +20,10 @@ var (
 )
 
 const (
-	few        = 4   // that call with many tasks at once
-	batch      = 100 // tasks of a call
+	few        = 4   // callers with many tasks per call
+	batch      = 100 // tasks per call
 	taskBytes  = 200
-	riverConns = 64 // of River to PostgreSQL: one for each producer; ours has 16
+	riverConns = 64 // connections of River to PostgreSQL: one for each producer; ours has 16
 )
 
 func TestMain(m *testing.M) {

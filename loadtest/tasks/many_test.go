@@ -13,7 +13,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// BenchmarkMany has -many topics with one task each.
+// BenchmarkMany uses -many topics with one task each.
 func BenchmarkMany(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) {
 		dir := b.TempDir()
@@ -38,9 +38,9 @@ func benchMany(b *testing.B, c ledger.Config, size func() int64) {
 	took := n.workOff(b)
 	b.ReportMetric(took.Seconds(), "s-to-drain")
 	b.ReportMetric(float64(n.completed.Load())/took.Seconds(), "worked/s")
-	b.ReportMetric(float64(size()-empty)/float64(*many), "bytes/idle-topic") // and its task, which is remembered
+	b.ReportMetric(float64(size()-empty)/float64(*many), "bytes/idle-topic") // includes its completed task, which the database keeps
 	b.ReportMetric(float64(mostMemory(b))/1e6, "MB-at-most")
-	b.ReportMetric(0, "ns/op") // says nothing here: left out
+	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }
 
 func folderSize(b *testing.B, dir string) (total int64) {
@@ -57,7 +57,7 @@ func folderSize(b *testing.B, dir string) (total int64) {
 	return total
 }
 
-// forgetMost has mostMemory begin anew.
+// forgetMost resets the value of mostMemory.
 func forgetMost(b *testing.B) {
 	b.Helper()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
@@ -65,7 +65,7 @@ func forgetMost(b *testing.B) {
 	}
 }
 
-// mostMemory is what this process has had of memory at the most.
+// mostMemory returns the highest memory of this process since the last reset.
 func mostMemory(b *testing.B) (bytes int64) {
 	b.Helper()
 	status, err := os.ReadFile("/proc/self/status")

@@ -26,7 +26,7 @@ type node struct {
 
 	notifier  taskqueue.Notifier
 	intake    *taskqueue.Batcher
-	enqueued  atomic.Int64 // also makes keys
+	enqueued  atomic.Int64 // also used to make keys
 	completed atomic.Int64 // on disk
 }
 
@@ -42,7 +42,7 @@ func openNode(b *testing.B, c ledger.Config) *node {
 	return n
 }
 
-// task makes the next task, of a topic of its own or of one of -topics.
+// task makes the next task, in a topic of its own or in one of -topics.
 func (n *node) task(own bool) taskqueue.NewTask {
 	i := n.enqueued.Add(1)
 	topic := i
@@ -66,7 +66,7 @@ func (n *node) call(ctx context.Context, size int, own bool) error {
 	return err
 }
 
-// Complete counts what is done.
+// Complete counts the completed tasks.
 func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 	lost, err := n.Ledger.Complete(ctx, leases)
 	if err == nil {
@@ -75,8 +75,7 @@ func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 	return lost, err
 }
 
-// start has workers and a keeper at work until the function that it returns is
-// called.
+// start runs workers and a maintainer until the caller calls stop.
 func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
 	w := taskqueue.NewWorkers(taskqueue.Config{
@@ -98,7 +97,7 @@ func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
 
 func doNothing(context.Context, taskqueue.Task) error { return nil }
 
-// workOff has everything done and gives how long that took.
+// workOff waits until all tasks are done and returns how long that took.
 func (n *node) workOff(b *testing.B) time.Duration {
 	b.Helper()
 	began, late := time.Now(), time.Now().Add(20*time.Minute)
@@ -126,7 +125,7 @@ func (n *node) whole(b *testing.B) {
 	}
 }
 
-// share has as many at once do a thing n times in all, and gives n per second.
+// share calls do n times in all, atOnce calls at a time, and returns the calls per second.
 func share(b *testing.B, atOnce, n int, do func(ctx context.Context) error) (rate float64) {
 	b.Helper()
 	var left atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// BenchmarkPairs is ours beside River on the same PostgreSQL.
+// BenchmarkPairs compares ours with River on the same PostgreSQL.
 func BenchmarkPairs(b *testing.B) {
 	p := startPostgres(b)
 	river := buildPeers(b)
@@ -33,7 +33,7 @@ func BenchmarkPairs(b *testing.B) {
 		b.ReportMetric(harness.Median(pair, func(r pairRun) float64 { return of(r.ours) }), "ours-"+name)
 		b.ReportMetric(harness.Median(pair, func(r pairRun) float64 { return of(r.ours) / of(r.theirs) }), "times-"+name)
 	}
-	b.ReportMetric(0, "ns/op") // says nothing here: left out
+	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }
 
 type pairRun struct{ theirs, ours figures }

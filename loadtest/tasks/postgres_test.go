@@ -17,7 +17,7 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// postgres is a server with fsync, for as long as a benchmark runs.
+// postgres is a server with fsync for the time of a benchmark.
 type postgres struct {
 	url  string
 	conn *pgx.Conn
@@ -48,8 +48,8 @@ func startPostgres(b *testing.B) *postgres {
 	return p
 }
 
-// fresh makes a database and gives its URL. What runs before has left nothing to
-// write then.
+// fresh makes a database and returns its URL. A checkpoint writes everything that earlier
+// runs have left, so that the server need not write it during the next run.
 func (p *postgres) fresh(b *testing.B) string {
 	b.Helper()
 	p.made++
@@ -67,8 +67,8 @@ func (p *postgres) fresh(b *testing.B) string {
 	return u.String()
 }
 
-// drop removes the database that was made last: nothing of it is tended beside
-// the next one.
+// drop removes the newest database, so that the server does no maintenance on it during the
+// next run.
 func (p *postgres) drop(b *testing.B) {
 	b.Helper()
 	if _, err := p.conn.Exec(b.Context(), fmt.Sprintf("DROP DATABASE bench%d WITH (FORCE)", p.made)); err != nil {
@@ -76,7 +76,7 @@ func (p *postgres) drop(b *testing.B) {
 	}
 }
 
-// size is how large the database is that was made last.
+// size returns the size of the newest database.
 func (p *postgres) size(b *testing.B) (bytes int64) {
 	b.Helper()
 	if err := p.conn.QueryRow(b.Context(), "SELECT pg_database_size($1)", fmt.Sprintf("bench%d", p.made)).Scan(&bytes); err != nil {
@@ -85,7 +85,7 @@ func (p *postgres) size(b *testing.B) (bytes int64) {
 	return bytes
 }
 
-// cpu is the processor time that the server has taken; 0 without one.
+// cpu returns the processor time that the server has used; 0 without a server.
 func (p *postgres) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	if p == nil {
@@ -98,7 +98,7 @@ func (p *postgres) cpu(b *testing.B) time.Duration {
 	return taken
 }
 
-// cpu is the processor time that this process has taken.
+// cpu returns the processor time that this process has used.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	taken, err := harness.Taken("self")

@@ -10,13 +10,13 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// figures are of one run: tasks/s, and µs of processor time a task.
+// figures are the figures of one run: tasks/s, and µs of processor time per task.
 type figures struct {
 	Single   float64 `json:"single_per_second"`
 	Batch    float64 `json:"batch_per_second"`
 	Work     float64 `json:"work_per_second"`
 	Process  float64 `json:"process_us"`
-	Database float64 `json:"-"` // known of PostgreSQL
+	Database float64 `json:"-"` // only for PostgreSQL
 }
 
 func (f figures) String() string {
@@ -24,7 +24,7 @@ func (f figures) String() string {
 		f.Single, f.Batch, batch, f.Work, f.Process, f.Database)
 }
 
-// BenchmarkRates is of ours alone.
+// BenchmarkRates measures ours alone.
 func BenchmarkRates(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) {
 		benchRates(b, ledger.Config{Dir: b.TempDir()}, nil)
@@ -46,11 +46,11 @@ func benchRates(b *testing.B, c ledger.Config, p *postgres) {
 	b.ReportMetric(f.Database, "database-us/task")
 	b.ReportMetric(n.byHand(b, *producers, 1), "single-by-hand/s")
 	b.ReportMetric(n.byHand(b, few, batch), "batch-by-hand/s")
-	b.ReportMetric(0, "ns/op") // says nothing here: left out
+	b.ReportMetric(0, "ns/op") // meaningless here: left out
 	n.whole(b)
 }
 
-// drive enqueues, then works off.
+// drive enqueues all tasks and then lets the workers complete them.
 func (n *node) drive(b *testing.B, p *postgres) (f figures) {
 	b.Helper()
 	here, database := cpu(b), p.cpu(b)
@@ -66,8 +66,8 @@ func (n *node) drive(b *testing.B, p *postgres) (f figures) {
 	return f
 }
 
-// byHand has claims and completions called for as producers and workers outside
-// do, and gives the tasks that were ended per second.
+// byHand claims and completes tasks with explicit calls, as producers and workers outside
+// the node do. It returns the completed tasks per second.
 func (n *node) byHand(b *testing.B, atOnce, size int) float64 {
 	b.Helper()
 	calls := *singles

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// buildPeers compiles the module that measures River. By hand, on an empty
+// buildPeers compiles the module that measures River. To run it by hand, on an empty
 // database:
 //
 //	cd loadtest/tasks/peers && go run . -database postgres://…

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	waits = 1000                  // of the small topic that are measured
-	every = 20 * time.Millisecond // one of its tasks
+	waits = 1000                  // measured tasks of the small topic
+	every = 20 * time.Millisecond // interval of these tasks
 )
 
-// BenchmarkSmall measures what tasks of one topic take from the call that
-// enqueues them to their handler, while another topic holds -many.
+// BenchmarkSmall measures the time from the call that enqueues a task to its handler. The
+// tasks belong to one topic while another topic holds -many tasks.
 func BenchmarkSmall(b *testing.B) {
 	b.Run("sqlite", func(b *testing.B) { benchSmall(b, ledger.Config{Dir: b.TempDir()}) })
 	b.Run("postgres", func(b *testing.B) { benchSmall(b, ledger.Config{URL: startPostgres(b).fresh(b)}) })
@@ -63,7 +63,7 @@ func benchSmall(b *testing.B, c ledger.Config) {
 	w.report(b)
 }
 
-// waiting is how long tasks waited.
+// waiting records how long tasks waited.
 type waiting struct {
 	mu    sync.Mutex
 	since map[string]time.Time
@@ -98,5 +98,5 @@ func (w *waiting) report(b *testing.B) {
 		at := min(len(w.taken)-1, int(share*float64(len(w.taken))))
 		b.ReportMetric(float64(w.taken[at].Microseconds())/1000, name)
 	}
-	b.ReportMetric(0, "ns/op") // says nothing here: left out
+	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }

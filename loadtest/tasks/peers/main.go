@@ -1,7 +1,6 @@
-// Command peers measures River as a durable queue: one queue, a worker that does
-// nothing, the settings of River's own benchmark. It fills the empty database
-// that it is given, and prints one line of JSON. It is a module of its own so
-// that ours does not depend on what it is measured against.
+// Command peers measures River as a durable queue: one queue, a worker that does nothing,
+// and the settings of River's own benchmark. It fills the given empty database and prints
+// one line of JSON. It is a separate module so that Laststand does not depend on River.
 //
 //	go run . -database postgres://postgres@127.0.0.1/empty
 package main
@@ -14,7 +13,7 @@ import (
 	"os"
 )
 
-// options are what a run is made of: the same as of the benchmarks around it.
+// options are the settings of a run, as in the benchmarks of the parent folder.
 type options struct {
 	database                  string
 	conns, bytes, topics      int
@@ -23,7 +22,7 @@ type options struct {
 	unique                    bool
 }
 
-// outcome is what is printed: tasks/s, and µs of processor time a task.
+// outcome is the output: tasks/s, and µs of processor time per task.
 type outcome struct {
 	Single  float64 `json:"single_per_second"`
 	Batch   float64 `json:"batch_per_second"`

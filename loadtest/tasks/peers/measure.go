@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	few  = 4   // that call with many tasks at once
-	size = 100 // tasks of a call
+	few  = 4   // callers with many tasks per call
+	size = 100 // tasks per call
 )
 
-// measure enqueues, then works off.
+// measure enqueues all tasks and then lets the workers complete them.
 func measure(ctx context.Context, o options) (out outcome, err error) {
 	q, err := open(ctx, o)
 	if err != nil {
@@ -46,7 +46,7 @@ func measure(ctx context.Context, o options) (out outcome, err error) {
 	return out, q.whole(ctx)
 }
 
-// share has as many at once do a thing n times in all, and gives n per second.
+// share calls do n times in all, atOnce calls at a time, and returns the calls per second.
 func share(ctx context.Context, atOnce, n int, do func(context.Context) error) (rate float64, err error) {
 	var left atomic.Int64
 	left.Store(int64(n))
@@ -66,7 +66,7 @@ func share(ctx context.Context, atOnce, n int, do func(context.Context) error) (
 	return float64(n) / time.Since(began).Seconds(), err
 }
 
-// cpu is the processor time that this process has taken.
+// cpu returns the processor time that this process has used.
 func cpu() (time.Duration, error) {
 	var use syscall.Rusage
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &use)

@@ -16,7 +16,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// task is what ours has in columns, and its payload.
+// task contains the column values and the payload of our tasks.
 type task struct {
 	Topic   string `json:"topic"`
 	Key     string `json:"key" river:"unique"`
@@ -60,7 +60,7 @@ func open(ctx context.Context, o options) (*queue, error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, worker{})
 	q.client, err = river.NewClient(driver, &river.Config{
-		FetchCooldown: 2 * time.Millisecond, FetchPollInterval: 20 * time.Millisecond, // of River's own benchmark
+		FetchCooldown: 2 * time.Millisecond, FetchPollInterval: 20 * time.Millisecond, // as in River's own benchmark
 		Queues:  map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.workers}},
 		Workers: workers,
 		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -69,7 +69,7 @@ func open(ctx context.Context, o options) (*queue, error) {
 		return nil, err
 	}
 	q.ended, _ = q.client.SubscribeConfig(&river.SubscribeConfig{
-		ChanSize: o.singles + o.batch, // what does not fit would be dropped
+		ChanSize: o.singles + o.batch, // River would drop what does not fit
 		Kinds:    []river.EventKind{river.EventKindJobCompleted, river.EventKindJobFailed, river.EventKindJobCancelled},
 	})
 	return q, nil
@@ -101,8 +101,7 @@ func (q *queue) insertMany(ctx context.Context) error {
 	return err
 }
 
-// workOff has everything done and gives how long that took until the database
-// had it.
+// workOff waits until the database has all tasks as done, and returns how long that took.
 func (q *queue) workOff(ctx context.Context) (time.Duration, error) {
 	began, tooLong := time.Now(), time.After(20*time.Minute)
 	if err := q.client.Start(ctx); err != nil {
@@ -122,7 +121,7 @@ func (q *queue) workOff(ctx context.Context) (time.Duration, error) {
 	return took, q.client.Stop(ctx)
 }
 
-// whole says whether all tasks are done.
+// whole checks that all tasks are done.
 func (q *queue) whole(ctx context.Context) error {
 	var done int64
 	err := q.pool.QueryRow(ctx, "SELECT count(*) FROM river_job WHERE state = 'completed'").Scan(&done)
