@@ -13,14 +13,14 @@ import (
 	"laststand/loadtest/harness"
 )
 
-// BenchmarkPending has timers pending, which are all called.
+// BenchmarkPending measures pending timers that all run.
 func BenchmarkPending(b *testing.B) { each(b, 0) }
 
-// BenchmarkChurn has others added and stopped besides.
+// BenchmarkChurn also adds and stops other timers.
 func BenchmarkChurn(b *testing.B) { each(b, *churn) }
 
-// each measures all kinds in turn, -runs times, for each number of pending
-// timers. It runs once, whatever b.N is.
+// each measures all kinds in turn, -runs times, for each number of pending timers. It runs
+// once, for any b.N.
 func each(b *testing.B, churn time.Duration) {
 	if b.N > 1 {
 		return
@@ -45,7 +45,7 @@ func each(b *testing.B, churn time.Duration) {
 	}
 }
 
-// process measures one kind in a process of its own.
+// process measures one kind in a separate process.
 func process(b *testing.B, kind string, n int, churn time.Duration) (o outcome) {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), os.Args[0], "-as", kind, "-count", strconv.Itoa(n), "-churned", churn.String(),

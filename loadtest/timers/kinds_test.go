@@ -11,13 +11,13 @@ import (
 	"laststand/internal/timer"
 )
 
-// A pendant is what all kinds of timers give who adds one.
+// A pendant is a pending timer of any kind.
 type pendant interface{ Stop() bool }
 
 // after adds a timer.
 type after func(d time.Duration, f func()) pendant
 
-// kinds start what is measured, by name.
+// kinds returns for each name a function that starts that kind of timer.
 var kinds = map[string]func() after{
 	"wheel": func() after {
 		w := timer.New(timer.Config{})
@@ -30,7 +30,7 @@ var kinds = map[string]func() after{
 	"library, 10 ms": func() after { return startLibrary(10*time.Millisecond, 512) },
 }
 
-// order is that of the table; ours is measured against the second.
+// order is the order in the table. The benchmark compares ours with the second kind.
 var order = []string{"wheel", "time.AfterFunc", "heap", "library, 10 ms"}
 
 func startLibrary(tick time.Duration, slots int64) after {
@@ -39,8 +39,8 @@ func startLibrary(tick time.Duration, slots int64) after {
 	return func(d time.Duration, f func()) pendant { return w.AfterFunc(d, f) }
 }
 
-// A queue is a heap of timers with one goroutine that waits for the first and
-// calls it. What is stopped stays until it is due.
+// A queue is a heap of timers. One goroutine waits for the first timer and calls it. A
+// stopped timer stays in the heap until it is due.
 type queue struct {
 	start time.Time
 	wake  chan struct{}
@@ -59,7 +59,7 @@ func (i *item) Stop() bool { return i.stopped.CompareAndSwap(false, true) }
 
 func startHeap() *queue {
 	q := &queue{start: time.Now(), wake: make(chan struct{}, 1)}
-	go q.run() // until the process ends
+	go q.run() // ends with the process
 	return q
 }
 

@@ -20,24 +20,24 @@ const (
 	batchTime = 5 * time.Millisecond
 )
 
-// outcome is what one process has measured. Times are in seconds.
+// outcome is the result of one process. Times are in seconds.
 type outcome struct {
-	Heap, RSS               float64 // bytes a timer
-	Add                     float64 // each, of those that are added at once
+	Heap, RSS               float64 // bytes per timer
+	Add                     float64 // per timer, of those added at once
 	CPU                     float64
 	P50, P99, P999, Max     float64
 	Earliest                float64 // below 0: early
 	Called, Stopped, Missed int
 }
 
-// A load is what the timers of one process are, each by its cell: the deadline
-// since start in ns, and once it is called how late that was.
+// A load is the timers of one process. Each timer has a cell. It contains the deadline in
+// ns since the start and, after the call, how late the call was.
 type load struct {
 	after after
 	start time.Time
 
 	called atomic.Int64
-	late   []cell // of those that were pending, then of the churners
+	late   []cell // first the pending timers, then those of the churners
 }
 
 type cell struct{ ns int64 }
@@ -47,14 +47,14 @@ const (
 	stopped  = math.MinInt64 + 1
 )
 
-// add adds a timer with its cell; its function is 16 bytes.
+// add adds a timer with its cell. The timer's function takes 16 bytes.
 func (l *load) add(c *cell, d time.Duration) pendant {
 	c.ns = int64(time.Since(l.start) + d)
 	return l.after(d, func() { c.call() })
 }
 
-// running is the load that cells report to: in a variable of the package a
-// function need not hold it.
+// running is the load that cells report to. It is a package variable so that the functions
+// need not hold it.
 var running *load
 
 func (c *cell) call() {
@@ -88,7 +88,7 @@ func measure() (outcome, error) {
 	return o, nil
 }
 
-// fill adds timers at once and returns what each took.
+// fill adds timers at once and returns the time per timer.
 func (l *load) fill(cells []cell) float64 {
 	began := time.Now()
 	for i := range cells {
@@ -97,8 +97,8 @@ func (l *load) fill(cells []cell) float64 {
 	return time.Since(began).Seconds() / float64(len(cells))
 }
 
-// churn adds timers and stops nine of ten, for as long as there are cells, and
-// returns how many were stopped.
+// churn adds timers and stops nine of ten until it has used all cells. It returns the
+// number of stopped timers.
 func (l *load) churn(cells []cell) int {
 	var all sync.WaitGroup
 	var stops atomic.Int64
@@ -133,7 +133,7 @@ func (l *load) churnPart(cells []cell) (stops int64) {
 	return stops
 }
 
-// await waits until all were called, or ought to have been long ago.
+// await waits until all timers have run, or are long overdue.
 func (l *load) await(all int64) {
 	for last := time.Now().Add(*to + 20*time.Second); l.called.Load() < all && time.Now().Before(last); {
 		time.Sleep(50 * time.Millisecond)
@@ -156,7 +156,7 @@ func (l *load) sum(o *outcome) {
 	o.Earliest, o.P50, o.P99, o.P999, o.Max = at(0), at(0.5), at(0.99), at(0.999), at(1)
 }
 
-// memory is the live heap and what the process has of the machine's memory.
+// memory returns the live heap and the resident memory of the process.
 func memory() (heap, rss float64) {
 	runtime.GC()
 	debug.FreeOSMemory()
