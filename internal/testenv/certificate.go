@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Certificate writes a self-signed certificate for localhost, with a serial
-// number and so long to live, and its key. It gives the certificate for clients.
+// Certificate writes a self-signed certificate for localhost and its key. The certificate
+// has the given serial number and lifetime. It is returned for clients.
 func Certificate(t testing.TB, certFile, keyFile string, serial int64, lasts time.Duration) *x509.Certificate {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

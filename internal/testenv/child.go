@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// patience bounds the start and the orderly end of a server, which take well
-// under a second each on an idle machine.
+// processTimeout bounds the start and the graceful stop of a server. Each takes well under
+// a second on an idle machine.
 const processTimeout = 30 * time.Second
 
 // child is a server process that ends with the test binary.
 type child struct {
 	path  string
 	args  []string
-	log   string              // the file that its output is appended to
-	user  *syscall.Credential // nil: the test's own
+	log   string              // the output is appended to this file
+	user  *syscall.Credential // nil: the user of the test
 	ready func(ctx context.Context, pid int) error
 
 	cmd  *exec.Cmd
-	done chan struct{} // closed once the process has ended
+	done chan struct{} // closed when the process has ended
 }
 
-// start runs the program and waits until it is ready. What had started is
-// ended again after an error.
+// start runs the program and waits until it is ready. After an error it stops the process
+// again.
 func (c *child) start() error {
 	out, err := os.OpenFile(c.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *child) start() error {
 	return nil
 }
 
-// reap ends with the process; stop waits for it.
+// reap returns when the process has ended; stop waits for it.
 func (c *child) reap(cmd *exec.Cmd, done chan struct{}) {
 	_ = cmd.Wait()
 	close(done)
@@ -77,12 +77,12 @@ func (c *child) awaitReady() error {
 	}
 }
 
-// stop sends the signal and waits for the end, by force in the end.
+// stop sends the signal and waits for the end. After a timeout it kills the process.
 func (c *child) stop(sig syscall.Signal) error {
 	if c.cmd == nil {
 		return nil
 	}
-	_ = c.signal(syscall.SIGCONT) // a paused process would not hear it
+	_ = c.signal(syscall.SIGCONT) // a paused process would not receive the signal
 	_ = c.signal(sig)
 	timeout := time.NewTimer(processTimeout)
 	defer timeout.Stop()
@@ -113,7 +113,7 @@ func (c *child) logTail() string {
 	return string(text[max(0, len(text)-1000):])
 }
 
-// launchAndWait runs a program that ends by itself and returns what it printed.
+// launchAndWait runs a program that ends by itself and returns its output.
 func launchAndWait(cmd *exec.Cmd) ([]byte, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

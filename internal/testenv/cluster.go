@@ -13,10 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Cluster is the URL of a Redis cluster of two masters, slots 0 to 8191 and
-// 8192 to 16383, that the test binary shares. The first call starts it, within
-// some three seconds. The test is skipped where redis-server is not installed
-// and not required.
+// Cluster returns the URL of a Redis cluster that the test binary shares. Its two masters
+// have the slots 0 to 8191 and 8192 to 16383. The first call starts it, within some three
+// seconds. The test is skipped if redis-server is not installed and not required.
 func Cluster(t testing.TB) string {
 	t.Helper()
 	needRedis(t)
@@ -48,10 +47,10 @@ type Nodes struct {
 	Replicas []*Server // number i follows master i modulo the masters
 }
 
-// ClusterOf starts a Redis cluster for this test, of two masters or more. Its
-// nodes notice a dead one within some two seconds; of three masters or more its
-// replica then takes over. The test is skipped where redis-server is not
-// installed and not required.
+// ClusterOf starts a Redis cluster of two or more masters for this test. Its nodes notice a
+// dead node within some two seconds. With three or more masters, the replica of a dead
+// master then takes over. The test is skipped if redis-server is not installed and not
+// required.
 func ClusterOf(t testing.TB, masters, replicas int) Nodes {
 	t.Helper()
 	needRedis(t)
@@ -75,8 +74,7 @@ func clusterURL(masters []*Server) string {
 	return "redis://" + strings.Join(addrs, ",")
 }
 
-// startNodes starts servers that know nothing of each other yet, and hands each
-// to own.
+// startNodes starts servers that do not know each other yet, and passes each to own.
 func startNodes(dir string, n int, own func(*Server), more ...string) ([]*Server, error) {
 	var nodes []*Server
 	for range n {
@@ -101,7 +99,7 @@ func startNodes(dir string, n int, own func(*Server), more ...string) ([]*Server
 	return nodes, nil
 }
 
-// shareSlots makes the servers one cluster and waits until it is whole.
+// shareSlots joins the servers to one cluster and waits until it is complete.
 func shareSlots(masters []*Server, replicas ...*Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
@@ -116,8 +114,8 @@ func shareSlots(masters []*Server, replicas ...*Server) error {
 	return nil
 }
 
-// meet gives out the slots, introduces the nodes and waits until each knows
-// every slot's owner.
+// meet assigns the slots, introduces the nodes and waits until each node knows the owner of
+// every slot.
 func meet(ctx context.Context, masters, replicas []*Server) error {
 	const slots = 16384
 	first := redis.NewClient(&redis.Options{Addr: masters[0].Addr})
@@ -140,8 +138,8 @@ func meet(ctx context.Context, masters, replicas []*Server) error {
 	return nil
 }
 
-// introduce gives a node its epoch and its slots, none where they are 0, and
-// makes it known to the first.
+// introduce gives a node its epoch and its slots, and introduces it to the first node. If
+// slots is 0, the node gets none.
 func introduce(ctx context.Context, first *redis.Client, s *Server, epoch int, slots [2]int) error {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer c.Close()

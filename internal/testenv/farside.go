@@ -59,7 +59,7 @@ func Hang(_ http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// HangUp cuts the connection off.
+// HangUp closes the connection without an answer.
 func HangUp(w http.ResponseWriter, _ *http.Request) {
 	connection, _, err := w.(http.Hijacker).Hijack()
 	if err == nil {
@@ -67,7 +67,7 @@ func HangUp(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Babble quotes the request in what is no answer.
+// Babble quotes the request in an invalid answer.
 func Babble(w http.ResponseWriter, r *http.Request) {
 	connection, _, err := w.(http.Hijacker).Hijack()
 	if err == nil {

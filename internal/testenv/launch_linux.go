@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// dieWithUs has the kernel kill the process when the thread that started it
-// ends. It is set after the change of user, which would clear it.
+// dieWithUs makes the kernel kill the process when the thread that started it ends. The
+// kernel clears this setting at a change of user, so Go sets it afterwards.
 func dieWithUs(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: user, Setpgid: true}
 }
 
-// starter is one goroutine that keeps a thread of its own for as long as the
-// test binary lives. Everything is started by that thread: started by an
-// ordinary one, a server would die whenever the runtime lets that thread go.
+// starter is one goroutine that keeps its own thread as long as the test binary lives. That
+// thread starts all processes. If an ordinary thread started a server, the server would die
+// when the runtime ends that thread.
 var starter = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -24,7 +24,7 @@ var starter = sync.OnceValue(func() chan<- func() {
 			f()
 		}
 	}()
-	atEnd(func() error { close(work); return nil }) // the last of all: servers are told of later
+	atEnd(func() error { close(work); return nil }) // runs last, because later registrations stop first
 	return work
 })
 

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// dieWithUs can promise nothing here: a test binary that is killed leaves its
-// servers behind.
+// dieWithUs does nothing here. If a test binary is killed, its servers keep running.
 func dieWithUs(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setpgid: true}
 }

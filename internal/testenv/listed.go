@@ -12,7 +12,7 @@ import (
 	"laststand/docs"
 )
 
-// StorageRows are the names in the first column of a section of docs/STORAGE.md.
+// StorageRows returns the names in the first column of a section of docs/STORAGE.md.
 func StorageRows(section string) []string {
 	_, text, _ := strings.Cut(string(docs.Storage), "\n## "+section+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -31,9 +31,9 @@ func StorageRows(section string) []string {
 // capitals stand for an id in a listed key.
 var capitals = regexp.MustCompile(`[A-Z]+`)
 
-// listedKeys match the keys that docs/STORAGE.md lists. An id in braces holds any
-// character but a brace. Elsewhere it holds no colon either: else the row of a
-// match would stand for every key that begins with its id.
+// listedKeys match the keys that docs/STORAGE.md lists. An id in braces may contain any
+// character except a brace. Elsewhere an id may not contain a colon either. Otherwise the
+// row of a match would cover every key that begins with the match id.
 var listedKeys = func() []*regexp.Regexp {
 	var keys []*regexp.Regexp
 	for _, name := range StorageRows("Keys in Redis") {
@@ -54,15 +54,15 @@ var listedKeys = func() []*regexp.Regexp {
 	return keys
 }()
 
-// Unlisted is the keys that docs/STORAGE.md does not list.
+// UnlistedKeys returns the keys that docs/STORAGE.md does not list.
 func UnlistedKeys(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 		return slices.ContainsFunc(listedKeys, func(listed *regexp.Regexp) bool { return listed.MatchString(key) })
 	})
 }
 
-// OnlyListedKeys fails a test that leaves keys in a Redis which docs/STORAGE.md
-// does not list: what outlives a request needs an owner, bounds and an end.
+// OnlyListedKeys fails a test that leaves keys in Redis that docs/STORAGE.md does not list.
+// Data that outlives a request needs an owner, bounds and an end.
 func OnlyListedKeys(t testing.TB, client redis.UniversalClient) {
 	t.Helper()
 	keys, err := client.Keys(context.Background(), "*").Result()

@@ -11,28 +11,28 @@ import (
 	"laststand/internal/webhook/signature"
 )
 
-// Posted is a request as it came to a receiver of webhooks.
+// Posted is a request as a webhook receiver got it.
 type Posted struct {
 	Method string
 	Header http.Header
 	Body   []byte
 }
 
-// ReadPosted reads a request to its end.
+// ReadPosted reads the whole request.
 func ReadPosted(r *http.Request) (Posted, error) {
 	body, err := io.ReadAll(r.Body)
 	return Posted{r.Method, r.Header.Clone(), body}, err
 }
 
-// Headers are those of Standard Webhooks.
+// Headers returns the headers of Standard Webhooks.
 func (p Posted) Headers() signature.Headers {
 	return signature.Headers{
 		ID: p.Header.Get(signature.HeaderID), Timestamp: p.Header.Get(signature.HeaderTimestamp), Signature: p.Header.Get(signature.HeaderSignature),
 	}
 }
 
-// Verify says why it is not signed by any of the keys, one a line, at about an
-// instant.
+// Verify checks the signature at about a given time. It returns an error if none of the
+// keys, one per line, has signed the request.
 func (p Posted) Verify(keys string, at time.Time) error {
 	known, err := signature.ParseKeys(keys)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p Posted) Verify(keys string, at time.Time) error {
 	return signature.Verify(known, p.Headers(), p.Body, at)
 }
 
-// Receiver gives all who post to it one answer, and keeps what came.
+// Receiver gives the same answer to every request and records the requests.
 type Receiver struct {
 	URL string
 
@@ -70,7 +70,7 @@ func Receive(t testing.TB, status int, answer string, headers ...string) *Receiv
 	return r
 }
 
-// Posted is all that came so far.
+// Posted returns all requests so far.
 func (r *Receiver) Posted() []Posted {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres starts a PostgreSQL for this test alone that keeps what it has
-// committed through a Kill. Its URL names an empty database. It takes some two
-// seconds: EachSQL is quicker where the server is not made to fail. The test is
-// skipped where PostgreSQL is not installed and not required.
+// Postgres starts a PostgreSQL for this test alone. It keeps committed data after a Kill.
+// Its URL names an empty database. The start takes some two seconds, so use EachSQL if the
+// test needs no faults. The test is skipped if PostgreSQL is not installed and not
+// required.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
 	if !has(t, "postgresql", initdb()) {
@@ -37,8 +37,8 @@ func Postgres(t testing.TB) *Server {
 	return s.owned(t)
 }
 
-// database is the URL of an empty database of the binary's own server, dropped
-// after the test.
+// database returns the URL of an empty database on the server that the binary shares. The
+// database is dropped after the test.
 func database(t testing.TB) string {
 	t.Helper()
 	s, err := sharedPostgres()
@@ -72,8 +72,8 @@ var sharedPostgres = sync.OnceValues(func() (*Server, error) {
 	return s, nil
 })
 
-// initdb is the path of the newest installed initdb, or "". Debian keeps one
-// for each version off the PATH.
+// initdb returns the path of the newest installed initdb, or "". Debian installs one for
+// each version outside the PATH.
 func initdb() string {
 	newest, version := program("initdb"), 0
 	paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -117,7 +117,8 @@ func startPostgres(dir string, settings ...string) (*Server, error) {
 	})
 }
 
-// postgresUser is whom PostgreSQL runs as: root it refuses.
+// postgresUser returns the user to run PostgreSQL as, because PostgreSQL refuses to run as
+// root.
 func postgresUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -136,7 +137,8 @@ func postgresUser() (*syscall.Credential, error) {
 	return nil, fmt.Errorf("PostgreSQL refuses to run as root, and the system has no unprivileged user for it; run the tests as another user")
 }
 
-// makeData is a new data directory that the owner, if any, owns.
+// makeData makes a data directory. If an owner is given, the directory belongs to the
+// owner.
 func makeData(dir string, owner *syscall.Credential) (string, error) {
 	data, err := os.MkdirTemp(dir, "postgres-")
 	if err != nil {
@@ -157,7 +159,7 @@ func makeData(dir string, owner *syscall.Credential) (string, error) {
 	return data, nil
 }
 
-// postgresReady asks whether the server of that data directory answers.
+// postgresReady checks that the server of that data directory answers.
 func postgresReady(ctx context.Context, url, data string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"laststand/internal/redisx"
 )
 
-// EachRedis runs f as the subtests "embedded", "single" and "cluster", each
-// with a client of that kind that is closed afterwards. Embedded and single are
-// empty and f's own. The whole test binary shares the two-master cluster:
-// each test uses its own ids and never flushes it. Every key that f leaves in single
-// must be listed in docs/STORAGE.md.
+// EachRedis runs f as the subtests "embedded", "single" and "cluster". Each gets a client
+// of that kind, which is closed afterwards. Embedded and single are empty, and only f uses
+// them. The whole test binary shares the two-master cluster, so each test must use its own
+// ids and must not flush the cluster. Every key that f leaves in single must be listed in
+// docs/STORAGE.md.
 func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { f(t, connect(t, "")) })
@@ -33,8 +33,8 @@ func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
 	t.Run("cluster", func(t *testing.T) { f(t, connect(t, Cluster(t))) })
 }
 
-// Redis starts a real, empty redis-server without persistence for this test.
-// The test is skipped where none is installed and none is required.
+// Redis starts a real, empty redis-server without persistence for this test. The test is
+// skipped if redis-server is not installed and not required.
 func Redis(t testing.TB) *Server {
 	t.Helper()
 	needRedis(t)
@@ -51,8 +51,7 @@ func ownRedis(t testing.TB, more ...string) *Server {
 	return s.owned(t)
 }
 
-// needRedis skips the test where no redis-server is installed and none is
-// required.
+// needRedis skips the test if redis-server is not installed and not required.
 func needRedis(t testing.TB) {
 	t.Helper()
 	if !has(t, "redis-server", redisServer()) {
@@ -62,7 +61,7 @@ func needRedis(t testing.TB) {
 
 func redisServer() string { return program("redis-server") }
 
-// connect opens a client as the product does.
+// connect opens a client with the settings of the product.
 func connect(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
@@ -92,7 +91,7 @@ func startRedis(dir string, port int, more ...string) (*Server, error) {
 	return s, s.child.start()
 }
 
-// redisReady asks whether the process, and not another that took its port, answers.
+// redisReady checks that this process answers, and not another one that took its port.
 func redisReady(ctx context.Context, addr string, pid int) error {
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true})
 	defer c.Close()

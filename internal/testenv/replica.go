@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Replica starts a redis-server that follows another, for this test, and waits
-// until it has all of it.
+// Replica starts a redis-server that replicates another one, for this test. It waits until
+// the replica has all data.
 func Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	host, port, _ := strings.Cut(master.Addr, ":")
@@ -39,8 +39,7 @@ func replicate(ctx context.Context, replica, master *Server) error {
 	return follows(ctx, replica, master)
 }
 
-// follows waits until a replica has all of its master's data, and the master
-// knows.
+// follows waits until a replica has all of its master's data and the master knows it.
 func follows(ctx context.Context, replica, master *Server) error {
 	if err := awaitInfo(ctx, replica, "replication", "master_link_status:up"); err != nil {
 		return err
@@ -52,7 +51,7 @@ func follows(ctx context.Context, replica, master *Server) error {
 	return awaitInfo(ctx, master, "replication", "port="+port+",state=online")
 }
 
-// awaitInfo waits until a section of INFO, or CLUSTER INFO, has all the words.
+// awaitInfo waits until a section of INFO, or CLUSTER INFO, contains all the words.
 func awaitInfo(ctx context.Context, s *Server, section string, words ...string) error {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer c.Close()

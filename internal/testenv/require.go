@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// has reports whether one of the programs is there to be tested with. Where
-// everything is required a missing one ends the test; elsewhere it is noted.
+// has reports whether a program is installed. If it is missing and required, the test
+// fails. If it is not required, has records the missing name.
 func has(t testing.TB, name string, path string) bool {
 	t.Helper()
 	if path != "" {
@@ -21,8 +21,8 @@ func has(t testing.TB, name string, path string) bool {
 	return false
 }
 
-// noteUntried appends one line in one write, which keeps the lines of test
-// binaries that run at the same time whole.
+// noteUntried appends one line in a single write. Lines of test binaries that run at the
+// same time therefore stay whole.
 func noteUntried(t testing.TB, name string) {
 	t.Helper()
 	path := os.Getenv("LASTSTAND_TEST_UNTRIED")
@@ -39,7 +39,7 @@ func noteUntried(t testing.TB, name string) {
 	}
 }
 
-// program is the path of the first of the names that is on the PATH, or "".
+// program returns the path of the first of the names that is on the PATH, or "".
 func program(names ...string) string {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {

@@ -2,7 +2,7 @@ package testenv
 
 import "runtime/metrics"
 
-// Runtime is a whole number that the runtime tells of this process, by its name in
+// Runtime returns a runtime metric of this process as a whole number. The name is one of
 // package runtime/metrics.
 func Runtime(name string) uint64 {
 	seen := []metrics.Sample{{Name: name}}

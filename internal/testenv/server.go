@@ -11,42 +11,42 @@ import (
 	"time"
 )
 
-// Server is a running server of one test. Its methods are for fault tests, are
-// called by the test's goroutine one at a time, and return once done.
+// Server is a running server of one test. Its methods are for fault tests. The test's
+// goroutine calls them one at a time, and each returns when it is done.
 type Server struct {
-	URL  string // as for --redis or --database
-	Addr string // host:port, the same again after Restart
+	URL  string // value for --redis or --database
+	Addr string // host:port, unchanged by Restart
 
 	t     testing.TB
 	child child
-	bus   int // the port of a cluster node for the other nodes
+	bus   int // port of a cluster node for the other nodes
 }
 
-// Stop ends the server in order. Stopping a stopped one does nothing.
+// Stop shuts the server down gracefully. It does nothing if the server has stopped.
 func (s *Server) Stop() { s.must(s.child.stop(syscall.SIGINT)) }
 
-// Kill ends the server at once, as a crash does.
+// Kill kills the server, as in a crash.
 func (s *Server) Kill() { s.must(s.child.stop(syscall.SIGKILL)) }
 
-// Restart starts the server again at its address and waits until it answers,
-// after ending it in order if it still runs. Redis comes back empty, PostgreSQL
-// with what was committed.
+// Restart starts the server again at its address and waits until it answers. If the server
+// still runs, Restart stops it gracefully first. Redis is empty afterwards; PostgreSQL has
+// what was committed.
 func (s *Server) Restart() {
 	s.Stop()
 	tooLate := time.Now().Add(processTimeout)
 	err := s.child.start()
 	for errors.Is(err, errEnded) && time.Now().Before(tooLate) {
-		// The workers of a killed PostgreSQL outlive it by some ms and keep the next one out.
+		// The workers of a killed PostgreSQL live some ms longer and block the next server.
 		time.Sleep(20 * time.Millisecond)
 		err = s.child.start()
 	}
 	s.must(err)
 }
 
-// Pause stalls the server: it keeps its connections and answers nothing.
+// Pause stalls the server. It keeps its connections and answers nothing.
 func (s *Server) Pause() { s.must(s.child.signal(syscall.SIGSTOP)) }
 
-// Resume lets a paused server go on.
+// Resume continues a paused server.
 func (s *Server) Resume() { s.must(s.child.signal(syscall.SIGCONT)) }
 
 func (s *Server) must(err error) {
@@ -56,7 +56,7 @@ func (s *Server) must(err error) {
 	}
 }
 
-// owned makes the server t's: it ends with it.
+// owned makes t the owner of the server, which stops when t ends.
 func (s *Server) owned(t testing.TB) *Server {
 	s.t = t
 	t.Cleanup(func() {
@@ -70,11 +70,11 @@ func (s *Server) owned(t testing.TB) *Server {
 // errEnded means that a server ended instead of getting ready.
 var errEnded = errors.New("it ended")
 
-// errTaken means that another process had the port first.
+// errTaken means that another process has taken the port.
 var errTaken = errors.New("the port is another's")
 
-// startOnFreePort tries a few ports, since one that is free when looked at may
-// be taken by the time that the server binds it.
+// startOnFreePort tries a few ports. Another process may take a free port before the server
+// binds it.
 func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
 	var last error
 	for range 5 {
@@ -91,8 +91,8 @@ func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
 	return nil, fmt.Errorf("no server on five ports, the last time: %w", last)
 }
 
-// freePort draws from below the range that the system gives to outgoing
-// connections, so that a port stays free over a restart.
+// freePort chooses a port below the range of outgoing connections, so that the port stays
+// free during a restart.
 func freePort() (int, error) {
 	for range 100 {
 		port := 18000 + rand.IntN(14000)

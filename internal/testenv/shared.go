@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// shared is what the tests of a binary have in common: started by the first
-// that asks, stopped by Main.
+// shared is the state that all tests of a binary share. The first test that needs a server
+// starts it, and Main stops it.
 var shared struct {
 	mu      sync.Mutex
 	dir     string
@@ -19,9 +19,9 @@ var shared struct {
 	stops   []func() error
 }
 
-// sharedDir is the folder of the binary's shared servers. A shell waits beside
-// us and removes it when our end of its standard input closes, whichever way
-// the binary ends. Others may enter it: PostgreSQL runs as another user.
+// sharedDir returns the folder of the binary's shared servers. A shell removes the folder
+// when its standard input closes, however the binary ends. Other users may enter the
+// folder, because PostgreSQL runs as another user.
 func sharedDir() (string, error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
@@ -36,7 +36,7 @@ func sharedDir() (string, error) {
 		return "", err
 	}
 	sweep := exec.Command("/bin/sh", "-c", `cat; for try in 1 2 3 4 5; do rm -rf "$0" && break; sleep 1; done`, dir)
-	sweep.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is for us, not for it
+	sweep.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that an interrupt reaches only the test binary
 	pipe, err := sweep.StdinPipe()
 	if err != nil {
 		return "", err
@@ -48,7 +48,7 @@ func sharedDir() (string, error) {
 	return dir, nil
 }
 
-// atEnd has Main call stop, the last one first.
+// atEnd registers a function that Main calls at the end, in reverse order.
 func atEnd(stop func() error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

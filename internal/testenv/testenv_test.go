@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TRIAL_VICTIM") != "" {
-		os.Exit(m.Run()) // it is killed or panics, and never comes to the end
+		os.Exit(m.Run()) // the process is killed or panics before this line ends
 	}
 	testenv.Main(m)
 }
@@ -44,7 +44,7 @@ func TestEachRedis(t *testing.T) {
 	})
 }
 
-// The cluster is there to catch keys without a common hash tag.
+// A cluster finds keys without a common hash tag.
 func TestClusterRefusesKeysOfTwoSlots(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Cluster(t))
@@ -163,7 +163,7 @@ func TestChromium(t *testing.T) {
 	}
 }
 
-// TestVictim is run by the tests below in a process of its own.
+// TestVictim runs in its own process, started by the tests below.
 func TestVictim(t *testing.T) {
 	how := os.Getenv("TRIAL_VICTIM")
 	if how == "" {
@@ -180,7 +180,7 @@ func TestVictim(t *testing.T) {
 	select {}
 }
 
-// Whichever way a test binary ends, nothing of it is left.
+// However a test binary ends, it leaves no process and no file behind.
 func TestNothingOutlivesTheBinary(t *testing.T) {
 	t.Parallel()
 	testenv.Redis(t).Stop()
@@ -257,7 +257,7 @@ func await(t *testing.T, what string, done func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
-		time.Sleep(10 * time.Millisecond) // another process: nothing to be woken by
+		time.Sleep(10 * time.Millisecond) // it waits for another process, which cannot notify it
 	}
 }
 
