@@ -95,7 +95,7 @@ func (c *gameBuffer) countRefused(reason Reason) {
 
 // runCollector pushes what is offered to the games of a partition until the
 // context ends. Then it pushes or counts what is left. It repeats a push whose
-// outcome is unknown, and serves other games meanwhile.
+// outcome is unknown. It serves other games while that push waits.
 func (s *Service) runCollector(ctx context.Context, p *partition) {
 	pushing, cancel := withGrace(ctx, flushTimeout)
 	defer cancel()

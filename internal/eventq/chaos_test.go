@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// chaos is a far side that answers at random, and notes what it took.
+// chaosSink answers at random, and records what it accepted.
 type chaosSink struct {
 	mu   sync.Mutex
 	rng  *rand.Rand
@@ -42,9 +42,9 @@ func (c *chaosSink) answer(ctx context.Context, _ int, b Batch) Outcome {
 	return o
 }
 
-// Whatever goes wrong at far sides and with the store, each behaviour is sent at
-// most once where the far side says so, in a fresh batch of at most 128, and all
-// are accounted for.
+// Receivers and the store fail at random. If an item counts as sent, its receiver
+// got it exactly once. A batch has at most 128 items, all still fresh. The
+// counters account for all items.
 func TestNothingIsLostUncounted(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(10) {

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// world is nodes that share a memory, each with a service.
+// cluster is a set of nodes that share a memory, each with a service.
 type cluster struct {
 	*memory
 	t        *testing.T
@@ -47,7 +47,8 @@ func (w *cluster) now() int64 { return time.Now().UnixMilli() + w.shift.Load() }
 
 func (w *cluster) sink(game string) *sink { return w.sinks[game].(*sink) }
 
-// desk is a memory with what the service does not use of a Desk.
+// fakeAdmin adds the parts of eventq.Admin that the service does not use to a
+// memory.
 type fakeAdmin struct {
 	*memory
 	unusedAdmin
@@ -143,7 +144,7 @@ func (w *cluster) set(f func()) {
 	f()
 }
 
-// try is one call of a sink.
+// attempt is one call of a sink.
 type attempt struct {
 	batch  string
 	ids    []string
@@ -217,7 +218,7 @@ func (s *sink) sizes() (all []int) {
 
 var arrived = Outcome{Delivery: Delivered, Code: "200"}
 
-// firstly answers the first try so; then all arrive.
+// answerFirst answers the first attempt with o. Later attempts deliver everything.
 func answerFirst(o Outcome) func(context.Context, int, Batch) Outcome {
 	return func(_ context.Context, n int, _ Batch) Outcome {
 		if n == 1 {
@@ -227,7 +228,7 @@ func answerFirst(o Outcome) func(context.Context, int, Batch) Outcome {
 	}
 }
 
-// slowly takes a time for each try.
+// answerSlowly takes d for each attempt.
 func answerSlowly(d time.Duration) func(context.Context, int, Batch) Outcome {
 	return func(ctx context.Context, _ int, _ Batch) Outcome {
 		wait(ctx, d)

@@ -93,8 +93,8 @@ func (c *gameReporter) canTake() (isOpen bool, rest time.Duration) {
 	return rest <= 0, rest
 }
 
-// late says whether a batch must not be tried for the first time any more: the
-// tries of its game fail, or take longer than they did when it was taken.
+// isLate reports whether it is too late for the first attempt of a batch. It is if
+// the attempts of its game fail, or take longer than when the batch was taken.
 func (b *batch) isLate() bool {
 	c := &b.game.reporter
 	c.mu.Lock()
@@ -102,7 +102,8 @@ func (b *batch) isLate() bool {
 	return c.isSlow || time.Since(b.startedAt) > slowSend
 }
 
-// setAside counts batches that wait, or that do not any more.
+// addWaiting adds n to the number of waiting batches; n is negative when batches
+// stop waiting.
 func (c *gameReporter) addWaiting(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -70,7 +70,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// posted is a behaviour as posted, with members set or taken out.
+// postedBody is a behaviour as posted, with members replaced or removed.
 func postedBody(at int64, set map[string]string) json.RawMessage {
 	members := map[string]string{"id": `"x1"`, "type": `"answer"`, "at": fmt.Sprint(at), "account": `"guest"`}
 	maps.Copy(members, set)

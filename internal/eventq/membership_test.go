@@ -57,8 +57,8 @@ func TestNodesShareAndTakeOver(t *testing.T) {
 	})
 }
 
-// After the store was away the first beat finds nobody else's: nobody takes over
-// from those who are there again in a moment.
+// After an outage of the store, the first heartbeat finds no other nodes. This
+// node must not take over their partitions, because they come back in a moment.
 func TestNoTakeoverWhileTheStoreRecovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

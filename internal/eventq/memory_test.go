@@ -28,7 +28,7 @@ type memory struct {
 	loss   func(operation, game string) error // after it
 }
 
-// kept is a game's queue.
+// memoryGame is a game's queue.
 type memoryGame struct {
 	items  []Item
 	counts Counts

@@ -33,8 +33,8 @@ func (s *Service) runPartition(ctx context.Context, p *partition) {
 	}
 }
 
-// waitForPoll waits until the next poll, or until a signal, but not for too
-// short a time. Meanwhile it dispatches games with a full batch.
+// waitForPoll waits until the next poll, or until a signal, but at least for a
+// minimum time. While it waits, it dispatches games with a full batch.
 func (s *Service) waitForPoll(ctx context.Context, p *partition, wait time.Duration) {
 	shortest := min(minPollPause+time.Duration(p.lastDue)*pollPausePerGame, pollInterval)
 	earliest, latest := time.NewTimer(shortest), time.NewTimer(max(wait, shortest))

@@ -45,9 +45,9 @@ type Queue interface {
 	Acquire(ctx context.Context, t Policy, r Renewal) (wait time.Duration, err error)
 	// Finish ends a batch. ErrNotInFlight means that nothing has changed.
 	Finish(ctx context.Context, t Policy, s BatchResult) error
-	// FinishSent ends batches of a game whose items have all been sent.
-	// ErrNotInFlight means that one of them is not in flight and nothing has
-	// changed.
+	// FinishSent ends batches of a game. The receiver has accepted all their
+	// items. ErrNotInFlight means that one of them is not in flight and nothing
+	// has changed.
 	FinishSent(ctx context.Context, t Policy, all []BatchResult) error
 	// RecordFailure records that an attempt failed. If until is not 0, no
 	// attempt of the game begins before it.
@@ -157,7 +157,7 @@ type Status struct {
 	MaxLen    int    `json:"max_len,omitempty"`   // that an operator has set
 	OldestAt  int64  `json:"oldest_at,omitempty"` // when its oldest item was queued
 	DueAt     int64  `json:"due_at,omitempty"`
-	CoolUntil int64  `json:"retry_at,omitempty"` // no try before
+	CoolUntil int64  `json:"retry_at,omitempty"` // no attempt before
 	Pool      string `json:"worker_pool,omitempty"`
 	Paused    string `json:"paused_reason,omitempty"` // "": the queue is not paused
 	Error     string `json:"last_error,omitempty"`

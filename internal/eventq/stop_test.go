@@ -225,7 +225,7 @@ func TestBatchNotInFlightIsNotSent(t *testing.T) {
 	})
 }
 
-// hung is a store whose pushes are not answered.
+// hungQueue is a store that does not answer pushes.
 type hungQueue struct{ *memory }
 
 func (hungQueue) Push(ctx context.Context, _ Policy, _ Push) (PushResult, error) {

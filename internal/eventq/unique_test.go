@@ -93,8 +93,8 @@ func TestOffersThatTheStoreRefuses(t *testing.T) {
 	}
 }
 
-// Nobody is on duty who does not know who lives; then the partitions are shared,
-// and those of a node that leaves go to the other.
+// A node owns no partitions until it knows which nodes are alive. Then the nodes
+// share the partitions, and another node takes over those of a node that leaves.
 func TestDuty(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

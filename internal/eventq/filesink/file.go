@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// ErrTaken says that another sink writes to the file.
+// ErrInUse says that another sink writes to the file.
 var ErrInUse = errors.New("another sink writes to the file")
 
-// ready has the file open that the path leads to, which is another one after
-// the last was moved away, and gives its size, which others may have cut.
+// openCurrent opens the file at the path and returns its size. It opens a new file
+// after the last one was moved away. Other processes may have truncated the file.
 func (s *Sink) openCurrent() (int64, error) {
 	if s.file == nil {
 		return s.open()
@@ -29,19 +29,19 @@ func (s *Sink) openCurrent() (int64, error) {
 	if err == nil && os.SameFile(current, opened) {
 		return opened.Size(), nil
 	}
-	_ = s.closeFile() // it is of no more use
+	_ = s.closeFile() // the file is not used any more
 	return s.open()
 }
 
-// forget closes the file, whose lock does not stay with a process that is being
-// started just now and has a copy of its descriptor.
+// closeFile closes and unlocks the file. A child process that is starting may
+// still have a copy of the descriptor; without the unlock it would keep the lock.
 func (s *Sink) closeFile() error {
 	file := s.file
 	s.file = nil
 	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }
 
-// open makes the file where there is none, and gives its size.
+// open creates the file if it does not exist, and returns its size.
 func (s *Sink) open() (int64, error) {
 	if err := os.MkdirAll(filepath.Dir(s.options.Path), 0o700); err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func (s *Sink) open() (int64, error) {
 	return size, nil
 }
 
-// claim locks a file, until it is closed, and makes it whole.
+// lockAndRepair locks a file until it is closed. It completes a torn last line.
 func lockAndRepair(file *os.File) (size int64, err error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -80,7 +80,7 @@ func lockAndRepair(file *os.File) (size int64, err error) {
 	return info.Size() + 1, err
 }
 
-// isTorn holds where the last line has no end, as after a crash.
+// isTorn reports whether the last line has no end, as after a crash.
 func isTorn(file *os.File, size int64) (bool, error) {
 	if size == 0 {
 		return false, nil

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// rotate puts the full file aside and begins another.
+// rotate renames the full file and begins a new one.
 func (s *Sink) rotate() (int64, error) {
 	if err := s.makeRoom(); err != nil {
 		return 0, err
@@ -21,8 +21,9 @@ func (s *Sink) rotate() (int64, error) {
 	return s.open()
 }
 
-// makeRoom moves the full files up to the first gap, so that what was done by
-// halves is not done twice; without a gap the oldest goes.
+// makeRoom moves the full files up to the first gap, so that it does not repeat
+// the moves of an interrupted rotation. Without a gap it overwrites the oldest
+// file.
 func (s *Sink) makeRoom() error {
 	gap := 1
 	for gap < s.options.Keep && exists(s.rotatedPath(gap)) {

@@ -44,8 +44,7 @@ func TestRotateWithDefaults(t *testing.T) {
 	}
 }
 
-// A rotation that cannot be done is tried again, and loses none of the full
-// files meanwhile.
+// A rotation that fails is tried again. Until it succeeds, no full file is lost.
 func TestRotateFails(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")

@@ -1,5 +1,3 @@
-// Package filesink reports behaviours into a file, a line of JSON each, that
-// is rotated by its size.
 package filesink
 
 import (
@@ -12,12 +10,12 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Options say where a game's behaviours go. Sinks do not share a file.
+// Options say where the behaviours of a game go. Sinks must not share a file.
 type Options struct {
 	Path        string
 	MaxBytes    int64 // a batch that would make the file larger goes into a new one; 0: 64 MiB
 	Keep        int   // full files, Path.1 the newest; 0: 8
-	CreateLater bool  // it is made with the first batch, whose try fails where it cannot be
+	CreateLater bool  // Send creates the file for the first batch, and fails if it cannot
 }
 
 const (
@@ -25,19 +23,19 @@ const (
 	keep     = 8
 )
 
-// Sink is a eventq.Sink. What has arrived outlives the process; a loss of
-// power may take the last seconds.
+// Sink implements eventq.Sink. Accepted batches survive a crash of the process. A
+// loss of power may lose the last seconds.
 type Sink struct {
 	options Options
 
 	mu       sync.Mutex
-	file     *os.File // nil: to be opened
+	file     *os.File // nil: Send must open it
 	lines    []byte
 	isClosed bool
 }
 
-// Open makes the file, and folders that are missing. Nobody else may write to
-// it: ErrTaken where another sink does, of any process.
+// Open creates the file, and its folders if they are missing. It locks the file,
+// and returns ErrInUse if another sink of any process has the lock.
 func Open(o Options) (*Sink, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = maxBytes
@@ -55,11 +53,11 @@ func Open(o Options) (*Sink, error) {
 	return s, nil
 }
 
-// Check finds no fault: a file takes every behaviour.
+// Check returns nil: a file accepts every behaviour.
 func (s *Sink) Check(eventq.Behaviour) error { return nil }
 
-// Send appends a batch in one write. A batch that did not fit whole leaves
-// nothing behind, and is worth another try.
+// Send appends a batch in one write. If the batch does not fit, Send removes what
+// it wrote, and the caller may retry.
 func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +71,7 @@ func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	return eventq.Outcome{Delivery: eventq.Delivered, Code: "ok"}
 }
 
-// Close has the file on the disk. What is sent afterwards does not arrive.
+// Close syncs the file to the disk. Later calls of Send fail.
 func (s *Sink) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,8 +105,8 @@ func (s *Sink) append(items []eventq.Item) error {
 	return nil
 }
 
-// cut takes back what was written of a batch. Where even that fails the file is
-// opened anew, which ends the torn line.
+// truncate removes a partial write of a batch. If that fails, the sink opens the
+// file again, which ends the torn line.
 func (s *Sink) truncate(size int64) error {
 	err := s.file.Truncate(size)
 	if err != nil {
@@ -117,7 +115,7 @@ func (s *Sink) truncate(size int64) error {
 	return err
 }
 
-// cause is a word of a closed set.
+// codeOf returns a code from a closed set.
 func codeOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -88,7 +88,8 @@ func TestFileMovedAwayIsMadeAgain(t *testing.T) {
 	wantFile(t, path, "4\n")
 }
 
-// What is in the way is reported, and the sink goes on once it is gone.
+// The sink reports an obstacle at the path. It continues when the obstacle is
+// gone.
 func TestFileInTheWay(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "d")

@@ -13,18 +13,18 @@ import (
 	"laststand/internal/eventq"
 )
 
-// answer is what became of a request.
+// answer is the result of a request.
 type answer struct {
 	code       string
 	delivery   eventq.Delivery // of the items that it does not name
-	items      map[int]int     // the errcodes of those that it names, by number
+	items      map[int]int     // the errcodes of the items that it names, by number
 	retryAfter time.Duration
 	err        error
 
-	tryNextKey bool // may be taken
+	tryNextKey bool // the far side may accept the next key
 }
 
-// read understands the body of an answer.
+// parseAnswer reads the body of an answer.
 func parseAnswer(body []byte) answer {
 	var reply struct {
 		Code *int            `json:"errcode"`
@@ -38,7 +38,7 @@ func parseAnswer(body []byte) answer {
 	switch {
 	case code == codeAccepted:
 	case code >= codePartial && code < 4000 && len(items) > 0:
-		a.delivery = eventq.Delivered // it names what was not
+		a.delivery = eventq.Delivered // the answer names the items that did not arrive
 	default:
 		a.err = errors.New("the NPPA answers " + describeCode(code))
 	}
@@ -48,8 +48,9 @@ func parseAnswer(body []byte) answer {
 	return a
 }
 
-// results gives the errcodes of the items that data names. It is specified as an
-// object and documented as the text "", and may be absent.
+// parseResults returns the errcodes of the items that data names. The
+// specification says that data is an object. The documentation shows the text "".
+// It may also be absent.
 func parseResults(data json.RawMessage) map[int]int {
 	var named struct {
 		Results []struct {
@@ -67,13 +68,13 @@ func parseResults(data json.RawMessage) map[int]int {
 	return items
 }
 
-// failed is for a request that the interface itself gave no answer to.
+// failed returns the answer of a request that got no answer of the interface.
 func failed(code string, err error) answer {
 	return answer{code: code, delivery: eventq.TryAgain, err: err}
 }
 
-// unreached names why no answer came, without the address, in which the test
-// code is.
+// connectionFailed returns why no answer came. It leaves out the address, which
+// contains the test code.
 func connectionFailed(err error) answer {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -91,10 +92,10 @@ func connectionFailed(err error) answer {
 	return failed(code, fmt.Errorf("reach the NPPA: %w", err))
 }
 
-// errExchange stands for errors that may quote what was read.
+// errExchange replaces errors that may quote the data that was read.
 var errExchange = errors.New("the exchange broke off")
 
-// ofOurs holds for errors of the connection itself.
+// isConnectionError reports whether the connection itself failed.
 func isConnectionError(err error) bool {
 	_, connection := errors.AsType[*net.OpError](err)
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)

@@ -8,26 +8,26 @@ import (
 	"laststand/internal/eventq"
 )
 
-// The errcodes that are more to us than their meaning.
+// These errcodes need special handling.
 const (
 	codeAccepted     = 0
 	codeBusy         = 1006
-	codeBadSignature = 1011 // the signature, so the key
-	codeBadMessage   = 1012 // the message, so the key perhaps
+	codeBadSignature = 1011 // the signature is wrong, so the key is
+	codeBadMessage   = 1012 // the message is wrong, so perhaps the key
 	codePartial      = 3001
 )
 
-// ban is how long nobody is let in after busy.
+// banPeriod is how long the far side rejects all requests after it answers "busy".
 const banPeriod = time.Minute
 
-// meaning is what an errcode does to the batch or the item that it is said of.
+// codeMeaning is the effect of an errcode on its batch or item.
 type codeMeaning struct {
 	delivery eventq.Delivery
 	text     string
 }
 
-// meanings are the errcodes of the specification, and of the test system, that
-// this interface gives.
+// meanings lists the errcodes that this interface returns, by the specification
+// and on the test system.
 var meanings = map[int]codeMeaning{
 	codeAccepted: {eventq.Delivered, "taken"},
 
@@ -67,10 +67,11 @@ func meaningOf(code int) codeMeaning {
 	return codeMeaning{eventq.TryAgain, "the specification does not know this errcode"}
 }
 
-// fault is of our own words: what the far side adds could be about a person.
+// describeCode uses only texts of this package. The text of the far side could
+// contain personal data.
 func describeCode(code int) string { return fmt.Sprintf("%d: %s", code, meaningOf(code).text) }
 
-// label keeps to a small set.
+// codeLabel returns a metric label from a small set.
 func codeLabel(code int) string {
 	if _, known := meanings[code]; known {
 		return strconv.Itoa(code)

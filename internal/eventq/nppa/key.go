@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// errKey shows nothing of the key.
+// errKey does not quote the key.
 var errKey = errors.New("a key is not 32 hexadecimal digits: copy it from the portal as it stands")
 
 const (
@@ -20,7 +20,7 @@ const (
 	nonceSize = 12
 )
 
-// key encrypts by what its text means, and signs by the text itself.
+// key encrypts with the decoded key, and signs with its text.
 type key struct {
 	text string
 	aead cipher.AEAD
@@ -39,16 +39,16 @@ func parseKey(text string) (key, error) {
 	return key{text, aead}, err
 }
 
-// seal gives the body that carries a plaintext: nonce, ciphertext and tag. A
-// nonce is used once.
+// seal returns the encrypted body: nonce, ciphertext and tag. It draws a new nonce
+// for each call.
 func (k key) seal(nonce, plain []byte) []byte {
 	sealed := k.aead.Seal(slices.Clone(nonce), nonce, plain, nil)
 	return []byte(`{"data":"` + base64.StdEncoding.EncodeToString(sealed) + `"}`)
 }
 
-// sign hashes, without any separators, the key, the parameters (the headers that
-// count, and the query's) in the order of their names, and the body's bytes as
-// they are sent.
+// sign hashes, without separators: the key, the parameters in the order of their
+// names, and the bytes of the body as sent. The parameters are the signed headers
+// and those of the query.
 func (k key) sign(parameters map[string]string, body []byte) string {
 	var signed strings.Builder
 	signed.WriteString(k.text)

@@ -1,10 +1,3 @@
-// Package nppa reports who comes and goes to the anti-addiction system of
-// China's National Press and Publication Administration: its interface for
-// collecting behaviours, by the specification 1.8 of February 2021.
-//
-// Every try is numbered, encrypted and signed afresh. The interface does not say
-// whether it knows a record that it is sent again; one whose answer was lost is,
-// as the specification asks for.
 package nppa
 
 import (
@@ -20,7 +13,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Addresses of the interface.
+// These are the addresses of the interface.
 const (
 	Production = "http://api2.wlc.nppa.gov.cn/behavior/collection/loginout" // plain, officially
 	TestSystem = "https://wlc.nppa.gov.cn/test/collection/loginout"         // and the code of a test case
@@ -28,16 +21,16 @@ const (
 
 // Options of a sink, for one game.
 type Options struct {
-	HTTP  *http.Client // that follows no redirects, and leaves before 120 s of rest, when the far side does
-	URL   string       // of the interface; "": Production, or TestSystem
+	HTTP  *http.Client // must follow no redirects, and close idle connections before 120 s, when the far side does
+	URL   string       // of the interface; "": Production, or TestSystem with a TestCode
 	AppID string       // of the company
 	BizID string       // of the game
-	// Keys gives the company's keys as they were issued, 32 hexadecimal digits
-	// each: the one in force, then the one to follow. It is asked before every try,
-	// so that they can change meanwhile.
+	// Keys returns the company's keys as they were issued, 32 hexadecimal digits
+	// each: the current key, then its successor. The sink calls it before every
+	// attempt, so the keys may change at any time.
 	Keys func() ([]string, error)
-	// TestCode is of a test case on the test system, which is then reported to; it
-	// follows the URL.
+	// TestCode is the code of a test case. If it is set, the sink reports to the
+	// test system and appends the code to the URL.
 	TestCode string
 }
 
@@ -47,12 +40,12 @@ type Sink struct {
 	endpoint    string
 	app, biz    string
 	keys        func() ([]string, error)
-	lastGoodKey atomic.Pointer[string] // the key that was not refused last
+	lastGoodKey atomic.Pointer[string] // the last key that the far side accepted
 }
 
 var _ eventq.Sink = (*Sink)(nil)
 
-// New gives a sink, or all that is wrong with the options.
+// New returns a sink, or an error that lists every fault of the options.
 func New(o Options) (*Sink, error) {
 	endpoint := cmp.Or(o.URL, Production)
 	if o.TestCode != "" {
@@ -77,11 +70,12 @@ func New(o Options) (*Sink, error) {
 	return &Sink{http: o.HTTP, endpoint: endpoint, app: o.AppID, biz: o.BizID, keys: o.Keys}, nil
 }
 
-// Check says why a behaviour can never be reported.
+// Check returns why a behaviour can never be reported, or nil.
 func (*Sink) Check(b eventq.Behaviour) error { return check(b) }
 
-// Send tries once. A key that the far side does not know is followed by the next
-// at once: one request more than the rate knows of, at a change of keys.
+// Send makes one attempt. If the far side does not know a key, Send tries the next
+// key at once. That is one request more than the rate limit counts, and happens
+// only when keys change.
 func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	report := newReport(b)
 	if len(report.Records) == 0 {
@@ -94,5 +88,5 @@ func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	return report.outcome(s.sendWithKeys(ctx, plain, b.Now))
 }
 
-// Close has nothing to end: the client is the caller's.
+// Close does nothing: the client belongs to the caller.
 func (*Sink) Close() error { return nil }

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Why a behaviour cannot be reported.
+// These errors say why a behaviour cannot be reported.
 var (
 	errBody    = errors.New("it is no behaviour")
 	errType    = errors.New("only online and offline are reported to the NPPA: leave other types out")
@@ -21,18 +21,18 @@ var (
 	errStale   = errors.New("it is over 3 minutes old")
 )
 
-// freshMS is how old a record may not be when its report is signed.
+// freshMS is the age (ms) at which a record is too old when its report is signed.
 const freshMS = 180_000
 
-// The values of a record, and the lengths of its texts: of sessions and devices,
-// and of a pi.
+// These are the values of a record. The lengths are those of session and device
+// ids, and of a PI.
 const (
 	modeOffline, modeOnline       = 0, 1
 	accountVerified, accountGuest = 0, 2
 	idLength, piLength            = 32, 38
 )
 
-// record is a behaviour as it is reported.
+// record is a behaviour in the form of the report.
 type record struct {
 	No      int    `json:"no"`
 	Session string `json:"si"`
@@ -59,15 +59,15 @@ func check(b eventq.Behaviour) error {
 	return nil
 }
 
-// wellFormed leaves it to the far side what the characters mean.
+// isPIWellFormed does not check the meaning of the characters; the far side does.
 func isPIWellFormed(pi string) bool {
 	isOther := func(c rune) bool { return (c < '0' || c > '9') && (c < 'a' || c > 'z') }
 	return len(pi) == piLength && !strings.ContainsFunc(strings.ToLower(pi), isOther)
 }
 
-// newRecord gives an item as it is reported at an instant, without its number.
-// One whose clock is ahead is reported as of the second before: the far side
-// takes nothing of its present.
+// newRecord returns the record of an item at an instant, without its number. The
+// far side rejects its own current second. So a record whose clock is ahead gets
+// the second before.
 func newRecord(item eventq.Item, now int64) (record, error) {
 	var b eventq.Behaviour
 	if err := json.Unmarshal(item.Body, &b); err != nil {
@@ -98,8 +98,8 @@ func device(b eventq.Behaviour) string {
 	return fitID(b.Device)
 }
 
-// session is an id of 32 characters as it is, of any other a hash: padded ones
-// could meet.
+// session returns an id of 32 characters unchanged, and a hash of any other id,
+// because two padded ids could be equal.
 func session(id string) string {
 	if len(id) == idLength {
 		return fitID(id)
@@ -107,8 +107,8 @@ func session(id string) string {
 	return digest(id)
 }
 
-// fit makes a text 32 characters long, always in the same way: zeros go before a
-// shorter one; of a longer one, or one that is not plain ASCII, it is a hash.
+// fitID makes a text 32 characters long, always in the same way. It pads a shorter
+// text with zeros in front. It hashes a text that is longer or not plain ASCII.
 func fitID(text string) string {
 	isOther := func(c rune) bool { return c <= ' ' || c > '~' }
 	if len(text) > idLength || strings.ContainsFunc(text, isOther) {

@@ -10,13 +10,13 @@ import (
 	"laststand/internal/eventq"
 )
 
-// report is what of a batch can be reported.
+// report holds the items of a batch that can be reported.
 type report struct {
 	Records []record `json:"collections"` // numbered from 1
 
 	positions []int          // of the records in the batch
 	batchSize int            // of the batch
-	faults    map[string]int // why the rest cannot be, and how many each
+	faults    map[string]int // why the other items cannot be reported, with the number of each
 }
 
 func newReport(b eventq.Batch) report {
@@ -34,7 +34,7 @@ func newReport(b eventq.Batch) report {
 	return r
 }
 
-// outcome is what the answer makes of the batch; what could not be reported is
+// outcome applies the answer to the batch. Items that could not be reported are
 // refused.
 func (r report) outcome(a answer) eventq.Outcome {
 	deliveries := slices.Repeat([]eventq.Delivery{eventq.Refused}, r.batchSize)
@@ -57,7 +57,8 @@ func (r report) outcome(a answer) eventq.Outcome {
 	return o
 }
 
-// because puts together why a batch was not taken, and why items of it were not.
+// joinCauses joins why a batch was not accepted, and why some of its items were
+// not.
 func joinCauses(whole error, faults map[string]int) error {
 	if len(faults) == 0 {
 		return whole

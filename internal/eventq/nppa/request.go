@@ -14,12 +14,12 @@ import (
 	"laststand/internal/eventq"
 )
 
-// maxReply bounds an answer, whose 128 results take 16 KiB.
+// maxReply bounds an answer, in bytes. The 128 results of an answer need 16 KiB.
 const maxReply = 64 << 10
 
 var errNoKey = errors.New("there is no key: take one from the portal")
 
-// ask sends a plaintext with the first key that is not refused.
+// sendWithKeys sends a plaintext with the first key that the far side accepts.
 func (s *Sink) sendWithKeys(ctx context.Context, plain []byte, now int64) answer {
 	keys, err := s.keys()
 	if err != nil {
@@ -41,8 +41,9 @@ func (s *Sink) sendWithKeys(ctx context.Context, plain []byte, now int64) answer
 	return last
 }
 
-// order puts the key first that was not refused last: between the change of keys
-// here and there it would else be a request more at every try, and then a ban.
+// orderKeys puts the last accepted key first. During a change of keys, the other
+// order would need one more request per attempt, and the far side would ban the
+// sender.
 func (s *Sink) orderKeys(keys []string) []string {
 	good := s.lastGoodKey.Load()
 	if good == nil || !slices.Contains(keys, *good) {
@@ -73,7 +74,8 @@ func (s *Sink) post(ctx context.Context, k key, plain []byte, now int64) answer 
 	return parseAnswer(body)
 }
 
-// request is signed for one instant, and good for 5 s from it.
+// request returns a request that is signed for one instant. It is valid for 5 s
+// from then.
 func (s *Sink) request(ctx context.Context, k key, plain []byte, now int64) (*http.Request, error) {
 	nonce := make([]byte, nonceSize)
 	if _, err := rand.Read(nonce); err != nil {
@@ -85,7 +87,8 @@ func (s *Sink) request(ctx context.Context, k key, plain []byte, now int64) (*ht
 		return nil, err
 	}
 	instant := strconv.FormatInt(now, 10)
-	// As specified, letter by letter, which Set would change.
+	// The header names must be spelled exactly as specified; Set would change
+	// them.
 	request.Header = http.Header{
 		"Content-Type": {"application/json; charset=utf-8"},
 		"appId":        {s.app},

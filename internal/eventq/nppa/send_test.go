@@ -65,7 +65,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// What is wrong with a configuration bars the game.
+// An errcode for a wrong configuration blocks the game.
 func TestSendWithAWrongConfiguration(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -113,7 +113,7 @@ func TestSendInPart(t *testing.T) {
 	}
 }
 
-// What can never be reported does not keep the rest.
+// Items that can never be reported do not hold up the others.
 func TestSendWithoutTheUnreportable(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)
@@ -233,7 +233,7 @@ func TestRetriesAreSignedAfresh(t *testing.T) {
 	}
 }
 
-// watched looks at requests as they leave.
+// recordingTransport passes each request to look before it is sent.
 type recordingTransport struct {
 	http.RoundTripper
 	look func(*http.Request)
@@ -284,7 +284,7 @@ func TestConcurrentSends(t *testing.T) {
 	}
 }
 
-// Nothing of a person or a key is in what is told of a failure.
+// Errors contain no personal data and no key.
 func TestErrorsAreDiscreet(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, func(_ *interfaces.Options, near *Options) {

@@ -16,7 +16,7 @@ const (
 	testCode = "case-07"
 )
 
-// stand is a sink before a stand-in for the interface, under one clock.
+// testSystem is a sink and a fake of the interface, with one clock.
 type testSystem struct {
 	fake *interfaces.Fake
 	sink *Sink

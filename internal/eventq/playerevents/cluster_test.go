@@ -15,8 +15,8 @@ import (
 	"laststand/internal/eventq"
 )
 
-// hall is what nodes share, in virtual time: an Attendance in memory, of one
-// partition, and whoever takes what is offered, each id once.
+// cluster is what nodes share, in virtual time: a SessionStore in memory with one
+// partition, and a receiver of offered behaviours, each id once.
 type cluster struct {
 	*testing.T
 
@@ -39,7 +39,7 @@ func withCluster(t *testing.T, f func(h *cluster)) {
 	})
 }
 
-// porter is a node's Service, and what it knows.
+// testNode is a node's Service, and what it knows.
 type testNode struct {
 	*Service
 	hall *cluster
@@ -82,7 +82,7 @@ func (p *testNode) duty() ([]int, []string) {
 	return []int{3, 7}, p.alive
 }
 
-// know says who is alive from now on.
+// setAlive sets which nodes are alive from now on.
 func (p *testNode) setAlive(alive ...string) {
 	p.hall.mu.Lock()
 	defer p.hall.mu.Unlock()
@@ -111,7 +111,8 @@ func (p *testNode) offer(game string, b eventq.Behaviour) {
 	}
 }
 
-// reach takes the hall, unless it is out of reach.
+// checkStore locks the cluster, or returns an error while the store is
+// unreachable.
 func (p *testNode) checkStore() error {
 	p.hall.mu.Lock()
 	if p.dead || p.hall.down {
@@ -121,7 +122,7 @@ func (p *testNode) checkStore() error {
 	return nil
 }
 
-// attendance is the hall as a node reaches it.
+// fakeSessionStore is the shared store as one node reaches it.
 type fakeSessionStore struct{ *testNode }
 
 func (a fakeSessionStore) Add(_ context.Context, node string, visits ...SessionRecord) error {
@@ -197,7 +198,7 @@ func (h *cluster) reported(kind string) (found []eventq.Behaviour) {
 	return found
 }
 
-// attend is how many visits the hall knows at a node.
+// recordedAt returns how many sessions the store has at a node.
 func (h *cluster) recordedAt(node string) int {
 	synctest.Wait()
 	h.mu.Lock()

@@ -10,23 +10,24 @@ import (
 )
 
 const (
-	// deadMS is how long a node is not seen alive before its visits are ended.
+	// deadAfterMS is how long a node must be unseen before its sessions are ended.
 	deadAfterMS = 7000
-	// orphansAtOnce is how many visits are ended at once.
+	// endBatchSize is how many sessions are ended together.
 	endBatchSize = 400
 )
 
-// vigil is what a node knows of who lives. Its zero value knows nothing.
+// failureDetector holds what this node knows of the nodes that are alive. Its zero
+// value knows nothing.
 type failureDetector struct {
 	mu           sync.Mutex
-	watchedSince int64            // when the unbroken watch began, cluster time
-	lastObserved int64            // when it was last looked; 0: it is broken
+	watchedSince int64            // when the uninterrupted watch began, cluster time
+	lastObserved int64            // time of the last observation; 0: the watch is interrupted
 	seen         map[string]int64 // when each node was last alive
 }
 
-// note notes who is alive; nobody breaks the watch, and so does not looking for
-// a while, or a clock that goes back: then it begins anew, and whoever is not
-// seen at once is no dead.
+// observe records which nodes are alive. An empty list interrupts the watch, as
+// does a pause of NodeTTLMS or a clock that goes back. Then the watch starts
+// again, and a node that is not seen at once does not count as dead.
 func (w *failureDetector) observe(alive []string, now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +44,8 @@ func (w *failureDetector) observe(alive []string, now int64) {
 	}
 }
 
-// living are all nodes but the dead; none while those cannot be told.
+// alive returns all nodes that are not dead. It returns none while it cannot know
+// which are dead.
 func (w *failureDetector) alive(now int64) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,14 +56,14 @@ func (w *failureDetector) alive(now int64) []string {
 	return slices.Sorted(maps.Keys(w.seen))
 }
 
-// watch notes who is alive.
+// observeNodes records which nodes are alive.
 func (s *Service) observeNodes(context.Context) {
 	_, alive := s.Duty()
 	s.detector.observe(alive, s.Now())
 }
 
-// endOrphans reports the end of visits at nodes that are lost, in the
-// partitions of this node. Two nodes may do so at once: the ids are the same.
+// endDeadNodeSessions reports the end of sessions of lost nodes, in the partitions
+// of this node. Two nodes may do so at once, because they use the same ids.
 func (s *Service) endDeadNodeSessions(ctx context.Context) {
 	alive := s.detector.alive(s.Now())
 	if len(alive) == 0 {
@@ -79,15 +81,15 @@ func (s *Service) endDeadNodeSessions(ctx context.Context) {
 	}
 }
 
-// seenLately says that a node of which nobody has heard has only begun: visits
-// are there at once, and its first beat is heard later.
+// hasRecent reports whether a record is recent. Then its unknown node has just
+// started: its sessions are stored at once, but its first heartbeat arrives later.
 func hasRecent(records []SessionRecord, now int64) bool {
 	return slices.ContainsFunc(records, func(record SessionRecord) bool {
 		return max(now-record.Offline.At, record.Offline.At-now) < deadAfterMS
 	})
 }
 
-// endSome says whether there may be more.
+// endSessionBatch reports whether there may be more.
 func (s *Service) endSessionBatch(ctx context.Context, partition int, alive []string) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

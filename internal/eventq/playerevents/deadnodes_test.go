@@ -111,8 +111,9 @@ func TestDeathAfterTheEnd(t *testing.T) {
 	})
 }
 
-// While it cannot be told who is dead nobody is: when the nodes are not known,
-// have not been for long, or were not looked at for a while.
+// No node counts as dead while the service cannot know which are. That is so if
+// the nodes are unknown, known only for a short time, or were not observed for a
+// while.
 func TestNobodyIsDeadByMistake(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a, b := h.node("a", "a"), h.node("b")

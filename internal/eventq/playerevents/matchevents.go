@@ -7,8 +7,8 @@ import (
 	"laststand/internal/match"
 )
 
-// Turned reports that a match has begun, or is over, for its players who are
-// here. All nodes that see so give it the same id.
+// OnMatchLifecycle reports the start or end of a match for its players at this
+// node. All nodes that report it use the same id.
 func (s *Service) OnMatchLifecycle(t match.LifecycleEvent) {
 	kind, prefix := eventq.MatchStart, "start"
 	if t.Ended {
@@ -33,10 +33,11 @@ type matchData struct {
 	Reason string `json:"reason,omitempty"` // of the end
 }
 
-// maxTurnID bounds an id, in bytes.
+// maxEventID bounds an id, in bytes.
 const maxEventID = 64
 
-// turnID is the same at all nodes, for the start or the end of a player's match.
+// eventID returns the same id at all nodes, for the start or the end of a player's
+// match.
 func eventID(prefix, match, player string) string {
 	if id := prefix + ":" + match + ":" + player; len(id) <= maxEventID {
 		return id

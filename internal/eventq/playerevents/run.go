@@ -9,20 +9,22 @@ import (
 )
 
 const (
-	// watchEvery is how often it is noted who lives, attendEvery how often the
-	// visits here are said to go on and those of lost nodes looked for.
+	// observeInterval is how often the service records which nodes are alive.
+	// renewInterval is how often it renews the sessions of this node and looks for
+	// those of lost nodes.
 	observeInterval = time.Second
 	renewInterval   = 5 * time.Second
-	// attendWithin bounds a call of Attendance, closeWithin all of them at the end.
+	// storeTimeout bounds one call of the SessionStore. closeTimeout bounds all
+	// calls at the end.
 	storeTimeout = 2 * time.Second
 	closeTimeout = 3 * time.Second
-	// attendAgain is how soon a call that failed is tried again.
+	// storeRetryDelay is the pause before the service repeats a failed call.
 	storeRetryDelay = 500 * time.Millisecond
 )
 
-// Run keeps Attendance up to date, and reports the end of visits whose nodes
-// are lost. When ctx ends it ends the visits that are left here: those who take
-// what is offered have to outlive it.
+// Run keeps the SessionStore up to date, and reports the end of sessions whose
+// nodes are lost. When ctx ends, it ends the remaining sessions of this node. The
+// receiver of Offer must run longer than it.
 func (s *Service) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { s.runSync(ctx) })
@@ -50,7 +52,7 @@ func atIntervals(ctx context.Context, every time.Duration, f func(context.Contex
 	}
 }
 
-// write has Attendance follow the roll until ctx ends.
+// runSync writes the changes to the SessionStore until ctx ends.
 func (s *Service) runSync(ctx context.Context) {
 	for {
 		select {
@@ -86,8 +88,8 @@ func (s *Service) syncBatch(ctx context.Context) error {
 	return nil
 }
 
-// close writes what is left of the roll. What it cannot write others find, and
-// report again by the same ids.
+// syncRest writes the changes that are left. If it fails, other nodes report the
+// end of these sessions again, with the same ids.
 func (s *Service) syncRest() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -99,7 +101,7 @@ func (s *Service) syncRest() {
 	}
 }
 
-// goOn says that the visits here go on.
+// renewSessions renews the sessions of this node.
 func (s *Service) renewSessions(ctx context.Context) {
 	games := s.gamesWithSessions()
 	if len(games) == 0 {
@@ -112,7 +114,8 @@ func (s *Service) renewSessions(ctx context.Context) {
 	}
 }
 
-// listed are the games with visits here that Attendance knows, or is to.
+// gamesWithSessions returns the games with sessions here that the SessionStore
+// knows, or will know.
 func (s *Service) gamesWithSessions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,3 @@
-// Package playerevents has the server's own players reported as behaviours: who comes
-// and goes, and the matches that they play meanwhile.
 package playerevents
 
 import (
@@ -11,34 +9,36 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Config is what visits are reported by; all fields but Registry are needed.
+// Config configures a Service. All fields but Registry are required.
 type Config struct {
-	Games []eventq.Policy // whose Report names what is reported
-	// Offer takes a behaviour unless one of its id was taken within
-	// eventq.SeenForMS. It does not block.
+	Games []eventq.Policy // Report of each names the types to report
+	// Offer accepts a behaviour unless one with its id was accepted within
+	// eventq.DedupeWindowMS. It must not block.
 	Offer    func(game string, b eventq.Behaviour)
 	Sessions SessionStore
 	Node     string
-	// Duty gives the partitions that this node is to look after, and the nodes
-	// that are alive; none of them while that is not known.
+	// Duty returns the partitions of this node and the nodes that are alive. It
+	// returns no nodes while they are unknown.
 	Duty     func() (partitions []int, alive []string)
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
 }
 
-// Service reports the server's own players: online and offline, and the matches
-// that they play meanwhile.
+// Service reports the server's own players: online, offline, and the matches that
+// they play.
 //
-// Each session of a player is a visit of its own, with an id of its own: where
-// one replaces another, here or at another node, the former's offline may come
-// a little after the newer's online. An online has one offline: where its node
-// dies, the owner of its partition reports that some seconds later, as of when
-// the node was last seen. Only a node that dies in the first moments of a visit
-// may take its offline along, and one that seems dead for deadMS, and is not,
-// has its visits ended all the same, and says so again at their real end.
+// Each session of a player has its own id. If a new session replaces an older one,
+// at this node or another, the offline of the older may come a little after the
+// online of the newer.
 //
-// Run has to be called. It is safe for concurrent use.
+// Every online gets one offline. If its node dies, the owner of the partition
+// reports the offline some seconds later, with the time when the node was last
+// seen. There are two exceptions. If a node dies in the first moments of a
+// session, the offline may be lost. If a live node is unseen for deadAfterMS, its
+// sessions are ended, and it reports the real ends again later.
+//
+// The caller must call Run. The methods are safe for concurrent use.
 type Service struct {
 	Config
 	metrics  metrics
@@ -48,13 +48,13 @@ type Service struct {
 
 	mu      sync.Mutex
 	all     map[*session]struct{}
-	current map[playerKey]*session // the newest of each
-	games   map[string]int         // how many of their visits are listed
+	current map[playerKey]*session // the newest session of each player
+	games   map[string]int         // number of their sessions in the SessionStore
 }
 
 type playerKey struct{ game, player string }
 
-// New makes a service.
+// New returns a service.
 func New(c Config) *Service {
 	s := &Service{
 		Config: c, metrics: newMetrics(c.Registry), reports: make(map[string]map[string]bool), queue: newSyncQueue(),
@@ -70,9 +70,9 @@ func New(c Config) *Service {
 	return s
 }
 
-// Enter begins a visit of a player, who is verified where there is a pi, and
-// gives what ends it. A call of that after the first does nothing. Neither
-// waits for anything.
+// Enter begins a session of a player and returns the function that ends it. The
+// player is verified if there is a pi. Only the first call of that function has an
+// effect. Neither function blocks.
 func (s *Service) Enter(game, player, pi string) (leave func()) {
 	reports := s.reports[game]
 	if len(reports) == 0 {
@@ -101,7 +101,7 @@ func (s *Service) leave(ended *session) {
 	}
 }
 
-// come notes a visit.
+// register records a session.
 func (s *Service) register(added *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,7 @@ func (s *Service) register(added *session) {
 	s.metrics.here.Inc()
 }
 
-// gone says whether a visit was there until now.
+// unregister removes a session and reports whether it was there.
 func (s *Service) unregister(removed *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *Service) unregister(removed *session) bool {
 	return true
 }
 
-// list has Attendance follow, unless too much waits for that.
+// enqueue queues a change for the SessionStore, unless too many changes wait.
 func (s *Service) enqueue(c change) bool {
 	isQueued := s.queue.add(c)
 	if !isQueued {
@@ -143,7 +143,7 @@ func (s *Service) enqueue(c change) bool {
 	return isQueued
 }
 
-// current is a player's visit here, the newest; nil for none.
+// sessionOf returns the newest session of a player here, or nil.
 func (s *Service) sessionOf(game, player string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

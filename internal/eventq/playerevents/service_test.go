@@ -100,7 +100,8 @@ func TestSessionStoreFollows(t *testing.T) {
 	})
 }
 
-// While the hall is out of reach nobody waits for it; then it is told all.
+// While the session store is unreachable, no caller waits for it. Afterwards it
+// gets all changes.
 func TestSessionStoreOutOfReach(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		p := h.node("a", "a")

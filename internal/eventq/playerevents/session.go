@@ -8,16 +8,16 @@ import (
 	"laststand/internal/eventq"
 )
 
-// stay is a visit at this node.
+// session is a session of a player at this node.
 type session struct {
 	game, player string
 	pi           string // of a verified player
 	device       string // of a guest
 	id           string // 32 hex digits, of its own
-	isRecorded   bool   // its end is reported though this node is lost
+	isRecorded   bool   // another node reports its end if this node is lost
 }
 
-// newStay begins a visit, which has a session that no other has.
+// newSession begins a session with a unique id.
 func newSession(game, player, pi string) *session {
 	var id [16]byte
 	rand.Read(id[:]) // never fails
@@ -28,7 +28,7 @@ func newSession(game, player, pi string) *session {
 	return s
 }
 
-// does is a behaviour of the visit's player.
+// behaviour returns a behaviour of the session's player.
 func (s *session) behaviour(kind, id string, at int64) eventq.Behaviour {
 	account := eventq.Verified
 	if s.pi == "" {
@@ -39,8 +39,8 @@ func (s *session) behaviour(kind, id string, at int64) eventq.Behaviour {
 	}
 }
 
-// online and offline have ids by which a repeat is found: also that of another
-// node, which reports an end for this one.
+// online and offline have fixed ids, so that the queue recognizes repeats. Another
+// node that reports the end for this one uses the same id.
 func (s *session) online(at int64) eventq.Behaviour {
 	return s.behaviour(eventq.Online, "on:"+s.id, at)
 }
@@ -49,16 +49,16 @@ func (s *session) offline(at int64) eventq.Behaviour {
 	return s.behaviour(eventq.Offline, "off:"+s.id, at)
 }
 
-// entry is the visit as Attendance keeps it.
+// record returns the session in the form of the SessionStore.
 func (s *session) record(seenAt int64) SessionRecord {
 	return SessionRecord{Game: s.game, Session: s.id, Offline: s.offline(seenAt)}
 }
 
-// deviceOf stands for a guest's device, whose secret is never told: the same for
-// the same player, 32 hex digits.
+// deviceOf stands for a guest's device, whose secret is never reported. It is the
+// same for the same player, 32 hex digits.
 func deviceOf(game, player string) string { return digest("laststand guest device", game, player) }
 
-// digest is 32 hex digits of what is said, in which its parts stay apart.
+// digest returns 32 hex digits. It hashes the parts with separators.
 func digest(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {

@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	// maxRoll bounds the changes that wait while others are still let in. An end
-	// is always: it follows on a beginning that was.
+	// maxPending bounds the waiting changes. Ends are accepted beyond it, because
+	// the start of each was accepted before.
 	maxPending = 100_000
-	// rollBatch is how many changes are written at once.
+	// syncBatchSize is how many changes are written together.
 	syncBatchSize = 400
 )
 
-// change is a visit that begins, or is over.
+// change is the start or the end of a session.
 type change struct {
 	SessionRecord
 	isEnd bool
 }
 
-// roll is the bounded queue of changes on their way to Attendance.
+// syncQueue is the bounded queue of changes on their way to the SessionStore.
 type syncQueue struct {
-	wake chan struct{} // holds one while something waits that nobody has been woken for
+	wake chan struct{} // holds a signal while changes wait that the receiver does not know
 
 	mu      sync.Mutex
 	changes []change
@@ -29,7 +29,7 @@ type syncQueue struct {
 
 func newSyncQueue() syncQueue { return syncQueue{wake: make(chan struct{}, 1)} }
 
-// add says whether there was room.
+// add reports whether there was room.
 func (r *syncQueue) add(c change) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +44,8 @@ func (r *syncQueue) add(c change) bool {
 	return true
 }
 
-// head is what waits longest, up to a batch. It stays until it is dropped.
+// peek returns the oldest changes, at most a batch. They stay queued until they
+// are dropped.
 func (r *syncQueue) peek() []change {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +55,7 @@ func (r *syncQueue) peek() []change {
 func (r *syncQueue) drop(count int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.changes[:count]) // not kept by what follows
+	clear(r.changes[:count]) // lets the garbage collector free them
 	r.changes = r.changes[count:]
 }
 
@@ -64,8 +65,8 @@ func (r *syncQueue) size() int {
 	return len(r.changes)
 }
 
-// sides are the visits of changes that have come, and those that are over; who
-// came and went is in both, to be written in that order.
+// splitChanges returns the sessions that started and those that ended. A session
+// that did both is in both lists. Write the starts first.
 func splitChanges(changes []change) (started, ended []SessionRecord) {
 	for _, c := range changes {
 		if c.isEnd {

@@ -11,10 +11,10 @@ import (
 	"laststand/internal/eventq"
 )
 
-// dropMost is how many items one script drops at the most, see shift.lua.
+// maxDropped is how many items one script drops at most, see shift.lua.
 const maxDropped = 1000
 
-// Peek implements eventq.Desk.
+// Peek implements eventq.Admin.
 func (s *Store) Peek(ctx context.Context, game string, limit int) ([]eventq.Item, error) {
 	bundles, err := peekScript.Run(ctx, s.client, []string{gamePartition(game).queue(game)}, limit).Slice()
 	if err != nil {
@@ -27,30 +27,30 @@ func (s *Store) Peek(ctx context.Context, game string, limit int) ([]eventq.Item
 	return items, nil
 }
 
-// Pause implements eventq.Desk. Without a reason it shows "paused".
+// Pause implements eventq.Admin. Without a reason it shows "paused".
 func (s *Store) Pause(ctx context.Context, game, why string) error {
 	part := gamePartition(game)
 	return s.run(ctx, "pause", pauseScript, []string{part.state(game), part.due()}, game, cmp.Or(why, "paused"))
 }
 
-// Resume implements eventq.Desk. What is queued is due then.
+// Resume implements eventq.Admin. All queued items are then due.
 func (s *Store) Resume(ctx context.Context, game string, now int64) error {
 	return s.run(ctx, "resume", resumeScript, gamePartition(game).keysOf(game), game, now)
 }
 
-// Hurry implements eventq.Desk. All that is queued stays due, whatever is
-// taken of it first.
+// FlushNow implements eventq.Admin. All items that are queued now stay due, even
+// if others are taken first.
 func (s *Store) FlushNow(ctx context.Context, game string, now int64) error {
 	return s.run(ctx, "hurry", flushNowScript, gamePartition(game).keysOf(game), game, now)
 }
 
-// Bound implements eventq.Desk, some items at a time. What it did not come to
-// goes with the next pushes, or as the queue is kept.
+// SetMaxLen implements eventq.Admin. It drops items in steps. If it does not
+// finish, the next pushes or the maintenance of the queue drop the rest.
 func (s *Store) SetMaxLen(ctx context.Context, game string, maxLen int) error {
 	return s.runUntilShort(ctx, "bound", setMaxLenScript, gamePartition(game).keysOf(game), game, 0, maxLen)
 }
 
-// shrink runs a script until it says that nothing is beyond the bound.
+// runUntilShort runs a script until the queue is within its limit.
 func (s *Store) runUntilShort(ctx context.Context, operation string, sc *redis.Script, keys []string, args ...any) error {
 	for beyond := int64(1); beyond > 0; {
 		var err error
@@ -61,7 +61,7 @@ func (s *Store) runUntilShort(ctx context.Context, operation string, sc *redis.S
 	return nil
 }
 
-// Discard implements eventq.Desk, some items at a time.
+// Discard implements eventq.Admin. It drops items in steps.
 func (s *Store) Discard(ctx context.Context, game string, most int, r eventq.Reason) (dropped int64, err error) {
 	part := gamePartition(game)
 	for left := most; left > 0; {

@@ -86,7 +86,8 @@ func TestALowerMaxLenShrinksTheQueue(t *testing.T) {
 	}
 }
 
-// A long queue shrinks in steps, as nobody else is served meanwhile.
+// A long queue shrinks in steps, because Redis serves no other client during a
+// script.
 func TestALongQueueShrinksInSteps(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.terms.MaxLen = 10 * maxDropped

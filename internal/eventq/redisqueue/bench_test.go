@@ -13,8 +13,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// benchLine is a queue in a real Redis, over the client that shares round trips,
-// with usual bodies of 200 bytes.
+// benchQueue is a queue in a real Redis, with typical bodies of 200 bytes. Its
+// client combines concurrent calls in one round trip.
 func benchQueue(b *testing.B) (*Store, eventq.Policy, []eventq.Item) {
 	conn, err := redisx.Open(b.Context(), redisx.Config{URL: testenv.Redis(b).URL})
 	if err != nil {
@@ -58,7 +58,7 @@ func cpu(b *testing.B, s *Store) (spent float64) {
 	return spent
 }
 
-// aside runs what is not to be counted.
+// pauseDuring runs f without counting its time.
 func (w *stopwatch) pauseDuring(f func()) {
 	w.b.StopTimer()
 	w.spent += cpu(w.b, w.store) - w.from

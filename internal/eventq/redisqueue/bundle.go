@@ -10,7 +10,7 @@ import (
 	"laststand/internal/lua"
 )
 
-// unpack reads the oldest items of bundles, at most so many.
+// unpackBundles reads the oldest items of bundles, at most limit.
 func unpackBundles(bundles lua.Reply, limit int) ([]eventq.Item, error) {
 	if len(bundles) == 0 {
 		return nil, nil
@@ -28,7 +28,7 @@ func unpackBundles(bundles lua.Reply, limit int) ([]eventq.Item, error) {
 	return items[:min(len(items), limit)], nil
 }
 
-// head is that of a bundle, see bundles.lua, but for its oldest item.
+// bundleHeader is the header of a bundle without its oldest item, see bundles.lua.
 type bundleHeader struct {
 	count, skipped int
 	once           bool
@@ -51,10 +51,11 @@ func readHeader(text string) (h bundleHeader, err error) {
 	return h, err
 }
 
-// unpack appends the items of a bundle. Their bodies share room, their ids the text.
+// unpack appends the items of a bundle. Their bodies share one buffer, and their
+// ids share the text.
 func (h bundleHeader) unpack(items []eventq.Item, text string) ([]eventq.Item, error) {
 	all := h.skipped + h.count
-	room := make([]byte, 0, 2*len(text)*h.count/max(all, 1)) // what is usual
+	room := make([]byte, 0, 2*len(text)*h.count/max(all, 1)) // enough for typical bodies
 	for i := range all {
 		line, rest, ok := strings.Cut(text, "\n")
 		if !ok {
@@ -75,7 +76,7 @@ func (h bundleHeader) unpack(items []eventq.Item, text string) ([]eventq.Item, e
 	return items, nil
 }
 
-// unpackLine reads an item but for its body, which is given as it is kept.
+// unpackLine reads an item without its body. It returns the body as it is stored.
 func (h bundleHeader) unpackLine(line string) (item eventq.Item, short string, ok bool) {
 	waited, rest, _ := strings.Cut(line, " ")
 	late, rest, _ := strings.Cut(rest, " ")

@@ -7,10 +7,11 @@ import (
 	"laststand/internal/eventq"
 )
 
-// phrases are what most bodies have in common, in the order in which they have
-// it. Each is kept as the byte of its place, which no JSON has: Redis takes longer
-// to move such text than it takes to shorten it. phraseID goes on with the item's
-// id and what is between that and the type, phraseAt with its time.
+// dictionary holds the texts that most bodies have in common, in the order in
+// which they occur. A body stores each as the byte of its index, which JSON never
+// contains. Redis takes longer to move such text than this node takes to compress
+// it. tokenID also stands for the item's id and the text up to the type. tokenTime
+// also stands for the item's time.
 var dictionary = [...]string{
 	tokenID: `{"id":"`, tokenTime: `","at":`, 3: `,"player":"`, 4: `","device":"`, 5: `","session":"`,
 	6: `","account":"guest"`, 7: `","account":"verified","pi":"`, 8: `,"data":{"`,
@@ -22,7 +23,7 @@ const (
 	idEnd     = `","type":"`
 )
 
-// shorten appends an item's body with bytes for phrases.
+// compress appends an item's body, with tokens for texts of the dictionary.
 func compress(out []byte, item *eventq.Item) []byte {
 	rest := item.Body
 	if after, ok := bytes.CutPrefix(rest, []byte(dictionary[tokenID])); ok && bytes.HasPrefix(after, []byte(item.ID)) {
@@ -31,7 +32,7 @@ func compress(out []byte, item *eventq.Item) []byte {
 		}
 	}
 	for next := tokenTime; ; {
-		from := bytes.IndexByte(rest, '"') // with a comma before it, where a value is no string
+		from := bytes.IndexByte(rest, '"') // preceded by a comma if a value is not a string
 		if from > 0 && rest[from-1] == ',' {
 			from--
 		}
@@ -44,8 +45,8 @@ func compress(out []byte, item *eventq.Item) []byte {
 	}
 }
 
-// phraseIn finds which phrase there is at a place, of those from next on, and its
-// length; 0 where there is none.
+// findToken returns which token, from next on, fits at a place, and the length of
+// its text. It returns 0 if none fits.
 func findToken(body []byte, from, next int, at int64) (token, length int) {
 	for i := next; from >= 0 && i < len(dictionary); i++ {
 		after, ok := bytes.CutPrefix(body[from:], []byte(dictionary[i]))
@@ -63,7 +64,7 @@ func findToken(body []byte, from, next int, at int64) (token, length int) {
 	return 0, 0
 }
 
-// expand appends what was shortened.
+// decompress appends the original of a compressed body.
 func decompress(out []byte, short string, item *eventq.Item) []byte {
 	from := 0
 	for i := range len(short) {

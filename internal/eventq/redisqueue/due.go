@@ -12,7 +12,7 @@ import (
 	"laststand/internal/lua"
 )
 
-// reapMost bounds the batches of one Reap.
+// maxReaped bounds the batches of one Reap.
 const maxReaped = 100
 
 // Due implements eventq.Queue.
@@ -25,20 +25,20 @@ func (s *Store) Due(ctx context.Context, partition int, now int64, limit int) (g
 	return reply.Texts(0), reply.Number(1), nil
 }
 
-// Keep implements eventq.Queue.
+// Maintain implements eventq.Queue.
 func (s *Store) Maintain(ctx context.Context, t eventq.Policy, now int64) error {
 	part := gamePartition(t.Game)
 	args := append(policyArgs(t, now, 3), longestCoolMS, clockSkewMS, now-t.MaxAgeMS-eventq.MaxAheadMS)
 	return s.runUntilShort(ctx, "keep", maintainScript, part.keysOf(t.Game), args...)
 }
 
-// Fault implements eventq.Queue.
+// RecordFailure implements eventq.Queue.
 func (s *Store) RecordFailure(ctx context.Context, game, why string, now, until int64) error {
 	part := gamePartition(game)
 	return s.run(ctx, "note a fault", recordFailureScript, []string{part.state(game), part.due()}, game, why, now, until)
 }
 
-// Reap implements eventq.Queue, some batches at a time.
+// Reap implements eventq.Queue. One call reaps a bounded number of batches.
 func (s *Store) Reap(ctx context.Context, partition int, now int64) (items int64, err error) {
 	part := newPartition(partition)
 	ended, err := s.endedLeases(ctx, part, now)
@@ -55,8 +55,8 @@ func (s *Store) Reap(ctx context.Context, partition int, now int64) (items int64
 	return items, nil
 }
 
-// overdue are batches whose lease has ended, and those that have one which
-// nobody gives.
+// endedLeases returns the batches whose lease has ended, and those with an
+// impossibly long lease.
 func (s *Store) endedLeases(ctx context.Context, part partition, now int64) ([]string, error) {
 	var ended, unplausible *redis.StringSliceCmd
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -70,7 +70,7 @@ func (s *Store) endedLeases(ctx context.Context, part partition, now int64) ([]s
 	return append(ended.Val(), unplausible.Val()...), nil
 }
 
-// reapOne counts a batch as lost, unless its lease was renewed meanwhile.
+// reapOne counts a batch as lost, unless its lease was renewed in between.
 func (s *Store) reapOne(ctx context.Context, part partition, member string, now int64) (items int64, err error) {
 	batch, rest, _ := strings.Cut(member, " ")
 	count, game, _ := strings.Cut(rest, " ")

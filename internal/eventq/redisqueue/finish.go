@@ -13,8 +13,8 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Settle implements eventq.Queue. For staleMS the same settlement comes out
-// as the first did.
+// Finish implements eventq.Queue. For keepLateMS, a repeated call has the same
+// outcome as the first.
 func (s *Store) Finish(ctx context.Context, t eventq.Policy, st eventq.BatchResult) error {
 	total := st.Sent + int64(len(st.Requeue))
 	var counters []any
@@ -25,7 +25,7 @@ func (s *Store) Finish(ctx context.Context, t eventq.Policy, st eventq.BatchResu
 		}
 	}
 	back := appendBundles(nil, st.Requeue)
-	slices.Reverse(back) // what is put before all others comes last
+	slices.Reverse(back) // the script prepends each, so the first must come last
 	args := append(policyArgs(t, st.Now, 7+len(counters)+len(st.ForgetIDs)+len(back)),
 		st.Batch, resultMarker(st), total, st.Sent, st.Unused, len(counters)/2)
 	args = append(args, counters...)
@@ -43,7 +43,7 @@ func (s *Store) Finish(ctx context.Context, t eventq.Policy, st eventq.BatchResu
 	return readFinished(sc.Run(ctx, s.client, part.keysOf(t.Game, part.taken(), part.batch(st.Batch)), args...).Result())
 }
 
-// SettleSent implements eventq.Queue.
+// FinishSent implements eventq.Queue.
 func (s *Store) FinishSent(ctx context.Context, t eventq.Policy, all []eventq.BatchResult) error {
 	part := gamePartition(t.Game)
 	keys, args := part.keysOf(t.Game, part.taken()), append(make([]any, 0, 1+3*len(all)), t.Game)
@@ -54,7 +54,7 @@ func (s *Store) FinishSent(ctx context.Context, t eventq.Policy, all []eventq.Ba
 	return readFinished(finishSentScript.Run(ctx, s.client, keys, args...).Result())
 }
 
-// settled reads the reply of a script that settles.
+// readFinished reads the reply of a script that finishes batches.
 func readFinished(notInFlight any, err error) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("redisqueue: settle: %w", err)
@@ -65,7 +65,7 @@ func readFinished(notInFlight any, err error) error {
 	return nil
 }
 
-// settledAs tells settlements of a batch apart, and from a batch.
+// resultMarker tells results of a batch apart, and from a batch.
 func resultMarker(st eventq.BatchResult) string {
 	text := strconv.AppendInt(nil, st.Sent, 10)
 	for _, reason := range eventq.Reasons() {

@@ -14,7 +14,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// history lets a line and its model live through the same.
+// modelTest runs the same operations on a queue and on its model.
 type modelTest struct {
 	*queueTest
 	t     *rapid.T
@@ -78,8 +78,9 @@ func (h *modelTest) drawPush(t *rapid.T) {
 	h.checkPush(t, p, h.Push)
 }
 
-// drawTurn makes a push of a process that makes them in turn, or its last again:
-// by itself, or together with those of other games where that can be.
+// drawPushFrom draws an ordered push of a process, or repeats its last push. It
+// makes the push alone, or together with pushes to other games if that is
+// possible.
 func (h *modelTest) drawPushFrom(t *rapid.T) {
 	if h.turns == 0 || rapid.IntRange(0, 3).Draw(t, "repeat") > 0 {
 		h.turns++
@@ -129,7 +130,7 @@ func (h *modelTest) drawTake(t *rapid.T) {
 
 func sameItem(a, b eventq.Item) bool { return reflect.DeepEqual(a, b) }
 
-// flying draws a batch in flight, or one that is not.
+// inFlight draws a batch in flight, or the id of one that is not.
 func (h *modelTest) inFlight(t *rapid.T) string {
 	batches := []string{h.terms.Game + "never"}
 	for batch := range h.m.flights {
@@ -175,7 +176,7 @@ func (h *modelTest) drawFinish(t *rapid.T) {
 	}
 }
 
-// settleAgain settles what was settled, in the same way and in another.
+// finishAgain repeats finished results, in the same way and in another.
 func (h *modelTest) finishAgain(t *rapid.T) {
 	for _, s := range h.m.settled {
 		if err := h.Finish(h.Context(), h.terms, s); err != nil {
@@ -265,7 +266,7 @@ func (h *modelTest) drawMaintain(t *rapid.T) {
 	h.must(t, h.Maintain(h.Context(), h.terms, h.now))
 }
 
-// lose has the list vanish, and the next keep see it.
+// loseQueue deletes the list, and runs the maintenance that notices it.
 func (h *modelTest) loseQueue(t *rapid.T) {
 	h.client.Del(h.Context(), h.keys.queue(h.terms.Game))
 	h.m.vanish()

@@ -8,16 +8,18 @@ import (
 	"laststand/internal/eventq"
 )
 
-// bundleMost is the most items of a bundle: so large that few commands move a
-// batch, so small that little is moved twice where that ends within one.
+// maxBundle is the largest number of items in a bundle. It is large, so that few
+// commands move a batch. It is small, so that little is moved twice when a batch
+// ends inside a bundle.
 const maxBundle = 32
 
-// appendBundles appends items as they are kept to the arguments of a script, in
-// bundles: a head and a text, see bundles.lua. The flag is p for items that are
-// taken once, s for others. The text has a line 'WAITED LATE ID BODY' for each: by
-// how many ms it was queued before the newest of them, and how many ms after it
-// was done; the id escaped, so that it has neither blank nor line feed; and the
-// shortened body.
+// appendBundles appends items to the arguments of a script, in bundles: a header
+// and a text, see bundles.lua. The flag is p for unique items and s for others.
+//
+// The text has a line 'WAITED LATE ID BODY' for each item. WAITED says how many ms
+// it was queued before the newest item. LATE says how many ms after the behaviour
+// it was queued. ID is escaped, so that it has neither blank nor line feed. BODY
+// is compressed.
 func appendBundles(args []any, items []eventq.Item) []any {
 	for len(items) > 0 {
 		n := countSameKind(items)
@@ -31,7 +33,7 @@ func appendBundles(args []any, items []eventq.Item) []any {
 	return args
 }
 
-// alike is how many items at the beginning make one bundle.
+// countSameKind returns how many items at the beginning make one bundle.
 func countSameKind(items []eventq.Item) int {
 	limit := min(len(items), maxBundle)
 	other := slices.IndexFunc(items[:limit], func(item eventq.Item) bool { return item.Unique != items[0].Unique })
@@ -41,7 +43,7 @@ func countSameKind(items []eventq.Item) int {
 	return other
 }
 
-// bundleHead is the head of a bundle of which nothing was taken yet.
+// header returns the header of a complete bundle.
 func header(items []eventq.Item, newest int64) string {
 	var room [64]byte
 	flag := " 0 s "
@@ -72,7 +74,7 @@ func textOf(items []eventq.Item, newest int64) []byte {
 	return text
 }
 
-// plain are the bytes that an escaped id has as they are.
+// unescaped are the bytes that an escaped id contains unchanged.
 var unescaped = func() (unescaped [256]bool) {
 	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~" {
 		unescaped[c] = true

@@ -5,33 +5,33 @@ import (
 	"strconv"
 )
 
-// partitions is how many hash tags the queues spread over. A game's partition
-// follows from its name and never changes.
+// partitions is how many hash tags the queues spread over. The name of a game
+// determines its partition, which never changes.
 const partitions = 64
 
-// The keys of a partition share a hash tag, {b:P}, so that one script moves
-// items and counts them.
+// The keys of a partition share a hash tag, {b:P}, so that one script moves items
+// and counts them.
 //
 //	{b:P}:queue:GAME    list: bundles of items, the oldest first, see
 //	                    bundles.lua; it expires
 //	{b:P}:game:GAME     hash: the counters offered, sent, in_flight and d:REASON;
-//	                    queued, the items in the list as the last script left it;
-//	                    kept_at, when its expiry was last put off by a push;
-//	                    tokens and tokens_at, see terms.lua; cool_until; hurried, due
-//	                    is what was queued by then; max_len, an operator's; paused,
-//	                    why; error, error_at, lane
-//	{b:P}:seen:GAME     zset: id of an item that is taken once → when it was; it expires
-//	{b:P}:due           zset: game → when it may be taken from; not while it is
+//	                    queued, the items in the list after the last script;
+//	                    kept_at, when a push last extended the expiry;
+//	                    tokens and tokens_at, see policy.lua; cool_until; hurried,
+//	                    the items that a flush made due; max_len, set by an
+//	                    operator; paused, why; error, error_at, lane
+//	{b:P}:seen:GAME     zset: id of a unique item → when it was queued; it expires
+//	{b:P}:due           zset: game → when a take is due; without games that are
 //	                    empty or paused
 //	{b:P}:taken         zset: BATCH COUNT GAME → end of the lease
-//	{b:P}:batch:BATCH   list: its bundles, see take.lua, or how it was settled; it expires
+//	{b:P}:batch:BATCH   list: its bundles, see take.lua, or its result marker; it expires
 //	{b:P}:once:ID       text: the answer to a push or a discard; it expires
 //	{b:P}:pushed:FROM   hash: game → 'ID VERDICT' of the last push of a process; it
 //	                    expires
 //	{b:P}:total         hash: the counters of all its games
-//	{b:P}:attending     zset: node → when its visits were last seen
-//	{b:P}:attending:N   hash: of the node N, session → visit; it expires
-//	{b}:nodes           zset: node → its last beat
+//	{b:P}:attending     zset: node → when its sessions were last seen
+//	{b:P}:attending:N   hash: of the node N, session id → record; it expires
+//	{b}:nodes           zset: node → its last heartbeat
 
 const nodesKey = "{b}:nodes"
 
@@ -41,7 +41,7 @@ func partitionOf(game string) int {
 	return int(h.Sum32() % partitions)
 }
 
-// partition is the beginning of a partition's keys.
+// partition is the prefix of a partition's keys.
 type partition string
 
 func newPartition(number int) partition { return partition("{b:" + strconv.Itoa(number) + "}:") }
@@ -60,7 +60,7 @@ func (p partition) queue(game string) string      { return string(p) + "queue:" 
 func (p partition) state(game string) string      { return string(p) + "game:" + game }
 func (p partition) seen(game string) string       { return string(p) + "seen:" + game }
 
-// of are the keys of game.lua and the scripts' own.
+// keysOf returns the keys of game.lua, then those of the script itself.
 func (p partition) keysOf(game string, more ...string) []string {
 	return append([]string{p.queue(game), p.state(game), p.due(), p.total(), p.seen(game)}, more...)
 }

@@ -147,7 +147,8 @@ func (m *model) vanish() {
 	m.queue = nil
 }
 
-// grown are the tokens by now, or by when they were last written.
+// tokensNow returns the tokens at now, or at the time of the last write if that is
+// later.
 func (m *model) tokensNow(now int64) (tokens float64, at int64) {
 	at = max(now, m.tokensAt)
 	return min(1000*float64(m.terms.Burst), m.tokens+float64(at-m.tokensAt)*m.terms.PerSecond), at
@@ -176,7 +177,7 @@ func (m *model) maintain(now int64) {
 	m.markDue(now)
 }
 
-// free is when a try may begin.
+// nextFree is when an attempt may begin.
 func (m *model) nextFree(now int64) int64 {
 	at := max(now, m.cool)
 	if tokens, then := m.tokensNow(now); m.terms.PerSecond > 0 && tokens < 1000 {
@@ -215,7 +216,7 @@ func (m *model) take(t eventq.Take) eventq.TakeResult {
 	return eventq.TakeResult{Items: items, Left: len(m.queue), Next: m.markDue(t.Now)}
 }
 
-// fly takes as many batches as may be, which is one at the least where there are items.
+// putInFlight takes as many batches as allowed, at least one if there are items.
 func (m *model) putInFlight(t eventq.Take) {
 	tries := len(t.Batches)
 	if tokens, _ := m.tokensNow(t.Now); m.terms.PerSecond > 0 {
@@ -240,7 +241,7 @@ func itemsOf(things []*modelItem) (items []eventq.Item) {
 	return items
 }
 
-// permit gives the wait in ms, -1 where the batch is gone.
+// acquire returns the wait in ms, or -1 if the batch is gone.
 func (m *model) acquire(r eventq.Renewal) int64 {
 	f := m.flights[r.Batch]
 	if f == nil {
@@ -261,7 +262,8 @@ func (m *model) acquire(r eventq.Renewal) int64 {
 	return 0
 }
 
-// settle takes the first items as sent, then as dropped, then as given back.
+// finish counts the first items as sent, the next as dropped, and the last as
+// requeued.
 func (m *model) finish(s eventq.BatchResult) {
 	f := m.flights[s.Batch]
 	rest := f.things[s.Sent:]

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Beat implements eventq.Nodes.
+// Heartbeat implements eventq.Nodes.
 func (s *Store) Heartbeat(ctx context.Context, node string, now int64) ([]string, error) {
 	alive, err := heartbeatScript.Run(ctx, s.client, []string{nodesKey}, node, now, now-eventq.NodeTTLMS, now+clockSkewMS).StringSlice()
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *Store) Heartbeat(ctx context.Context, node string, now int64) ([]string
 	return alive, nil
 }
 
-// Bye implements eventq.Nodes.
+// Leave implements eventq.Nodes.
 func (s *Store) Leave(ctx context.Context, node string) error {
 	if err := s.client.ZRem(ctx, nodesKey, node).Err(); err != nil {
 		return fmt.Errorf("redisqueue: bye: %w", err)

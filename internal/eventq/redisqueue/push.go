@@ -34,11 +34,11 @@ func (s *Store) Push(ctx context.Context, t eventq.Policy, p eventq.Push) (event
 	return readVerdict(verdict)
 }
 
-// inTurn says whether only the last push of its process to the game needs to be
-// known again.
+// isOrdered reports whether the store must recognize only the last push of the
+// process to the game.
 func isOrdered(p eventq.Push) bool { return p.From != "" && (len(p.Items) == 0 || !p.Items[0].Unique) }
 
-// PushAll implements eventq.Queue, for queues that need nothing but the items.
+// PushAll implements eventq.Queue, for queues that need only the items.
 func (s *Store) PushAll(ctx context.Context, all []eventq.GamePush) ([]eventq.PushResult, error) {
 	part := newPartition(partitionOf(all[0].Policy.Game))
 	keys := append(make([]string, 0, 2+2*len(all)), part.total(), part.lastPushes(all[0].Push.From))
@@ -68,7 +68,7 @@ func (s *Store) PushAll(ctx context.Context, all []eventq.GamePush) ([]eventq.Pu
 	return pushed, nil
 }
 
-// appendOnce appends the ids of items that are taken once.
+// appendOnce appends the ids of unique items.
 func appendOnce(args []any, items []eventq.Item) []any {
 	for i := range items {
 		if items[i].Unique {
@@ -78,7 +78,7 @@ func appendOnce(args []any, items []eventq.Item) []any {
 	return args
 }
 
-// overflow is what a full queue does with a push: only posts are refused.
+// overflow returns what a full queue does with a push. It refuses only posts.
 func overflow(t eventq.Policy, posted bool) eventq.Overflow {
 	if t.Overflow == eventq.Reject && !posted {
 		return eventq.DropNewest

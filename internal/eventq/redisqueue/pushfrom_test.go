@@ -8,7 +8,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// turn is a push of a process that makes one after the other.
+// pushFrom makes a push of a process that pushes one at a time.
 func (l *queueTest) pushFrom(from, id string, items ...string) eventq.PushResult {
 	l.Helper()
 	pushed, err := l.Push(l.Context(), l.terms, eventq.Push{ID: id, From: from, Items: l.ownItems(items...), Now: l.now})

@@ -19,7 +19,7 @@ import (
 
 const epoch = 1_795_212_345_678
 
-// line is the queue of a game in a partition of its own, and a test of it.
+// queueTest is a test with the queue of one game, in a partition of its own.
 type queueTest struct {
 	*testing.T
 	*Store
@@ -49,8 +49,8 @@ func newQueueTest(t *testing.T, c redis.UniversalClient) *queueTest {
 // lent counts the partitions of the cluster that tests were given.
 var lent atomic.Int64
 
-// lend gives a test a partition that is empty but for visits, whose tests have
-// nodes of their own.
+// leasePartition gives a test a partition that is empty except for sessions. Tests
+// of sessions use nodes of their own.
 func leasePartition(t *testing.T, c redis.UniversalClient) int {
 	cluster, shared := c.(*redis.ClusterClient)
 	if !shared {
@@ -82,7 +82,8 @@ func gameIn(number int) string {
 	}
 }
 
-// twice has every script run twice, as the client library does after a time-out.
+// repeatingHook runs every script twice, as the client library does after a
+// timeout.
 type repeatingHook struct{ enabled atomic.Bool }
 
 func (h *repeatingHook) DialHook(next redis.DialHook) redis.DialHook { return next }

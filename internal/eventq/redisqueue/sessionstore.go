@@ -12,10 +12,11 @@ import (
 	"laststand/internal/eventq/playerevents"
 )
 
-// attendanceTTL is how long visits are kept whose node says nothing of them.
+// sessionTTL is how long the store keeps sessions of a node that does not renew
+// them.
 const sessionTTL = time.Hour
 
-// scriptVisits is how many visits a script takes at the most.
+// sessionsPerScript is how many sessions one script takes at most.
 const sessionsPerScript = 400
 
 var (
@@ -23,20 +24,21 @@ var (
 	removeSessionsScript = script("remove_sessions")
 )
 
-// Attendance implements playerevents.Attendance. It is safe for concurrent use.
+// SessionStore implements playerevents.SessionStore. It is safe for concurrent
+// use.
 type SessionStore struct{ client redis.UniversalClient }
 
 var _ playerevents.SessionStore = (*SessionStore)(nil)
 
-// NewAttendance makes an attendance.
+// NewSessionStore returns a session store.
 func NewSessionStore(client redis.UniversalClient) *SessionStore { return &SessionStore{client} }
 
-// attendKeys are the keys of the scripts.
+// sessionKeys returns the keys of the scripts.
 func sessionKeys(p partition, node string) []string {
 	return []string{p.sessions(node), p.sessionNodes()}
 }
 
-// Enter implements playerevents.Attendance.
+// Add implements playerevents.SessionStore.
 func (a *SessionStore) Add(ctx context.Context, node string, all ...playerevents.SessionRecord) error {
 	return inChunks(all, func(k partition, chunk []playerevents.SessionRecord) error {
 		args := []any{node, latestTime(chunk), sessionTTL.Milliseconds()}
@@ -51,7 +53,7 @@ func (a *SessionStore) Add(ctx context.Context, node string, all ...playerevents
 	})
 }
 
-// Exit implements playerevents.Attendance.
+// Remove implements playerevents.SessionStore.
 func (a *SessionStore) Remove(ctx context.Context, node string, all ...playerevents.SessionRecord) error {
 	return inChunks(all, func(k partition, chunk []playerevents.SessionRecord) error {
 		args := []any{node}
@@ -62,7 +64,7 @@ func (a *SessionStore) Remove(ctx context.Context, node string, all ...playereve
 	})
 }
 
-// Seen implements playerevents.Attendance.
+// Renew implements playerevents.SessionStore.
 func (a *SessionStore) Renew(ctx context.Context, node string, games []string, now int64) error {
 	seen := make(map[partition]bool)
 	_, err := a.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -80,7 +82,7 @@ func (a *SessionStore) Renew(ctx context.Context, node string, games []string, n
 	return wrapError("seen", err)
 }
 
-// Orphans implements playerevents.Attendance.
+// DeadNodeSessions implements playerevents.SessionStore.
 func (a *SessionStore) DeadNodeSessions(ctx context.Context, number int, alive []string, limit int) ([]playerevents.SessionRecord, string, error) {
 	k := newPartition(number)
 	nodes, err := a.client.ZRangeWithScores(ctx, k.sessionNodes(), 0, -1).Result()
@@ -96,7 +98,7 @@ func (a *SessionStore) DeadNodeSessions(ctx context.Context, number int, alive [
 		if len(found) > 0 {
 			return withLastSeen(found, int64(z.Score)), node, nil
 		}
-		if err == nil { // they were forgotten, or are now
+		if err == nil { // they expired, or the next lines forget them
 			err = removeSessionsScript.Run(ctx, a.client, sessionKeys(k, node), append([]any{node}, unreadable...)...).Err()
 		}
 		if err == nil && len(unreadable) > 0 {
@@ -109,8 +111,8 @@ func (a *SessionStore) DeadNodeSessions(ctx context.Context, number int, alive [
 	return nil, "", nil
 }
 
-// someOf gives visits of a node, and the sessions of some that cannot be read;
-// none only where it has none.
+// readSome returns sessions of a node, and the ids of sessions that it cannot
+// read. It returns none only if the node has none.
 func (a *SessionStore) readSome(ctx context.Context, key string, limit int) (found []playerevents.SessionRecord, unreadable []any, err error) {
 	for cursor := uint64(0); ; {
 		fields, next, err := a.client.HScan(ctx, key, cursor, "", int64(limit)).Result()
@@ -127,7 +129,7 @@ func (a *SessionStore) readSome(ctx context.Context, key string, limit int) (fou
 	}
 }
 
-// decodeVisits reads sessions and visits in turn.
+// decodeSessions reads session ids and records in turn.
 func decodeSessions(fields []string) (found []playerevents.SessionRecord, unreadable []any) {
 	for i := 0; i+1 < len(fields); i += 2 {
 		var v playerevents.SessionRecord
@@ -154,8 +156,8 @@ func latestTime(all []playerevents.SessionRecord) (at int64) {
 	return at
 }
 
-// inPieces does something for visits, those of a partition together, up to as
-// many as a script takes.
+// inChunks calls do with sessions of one partition, at most sessionsPerScript at a
+// time.
 func inChunks(all []playerevents.SessionRecord, do func(partition, []playerevents.SessionRecord) error) error {
 	parts := make(map[partition][]playerevents.SessionRecord)
 	for _, v := range all {

@@ -19,7 +19,7 @@ import (
 
 const someday = 1_795_212_345_678
 
-// hall is an attendance, nodes of its own and a game of its own.
+// sessionTest is a test with a session store, and its own nodes and game.
 type sessionTest struct {
 	*testing.T
 	*SessionStore
@@ -59,7 +59,7 @@ func (h *sessionTest) remove(node string, all ...playerevents.SessionRecord) {
 	}
 }
 
-// orphans gives those of this test's nodes that are not alive.
+// deadSessions returns the sessions of this test's nodes that are not alive.
 func (h *sessionTest) deadSessions(limit int, alive ...string) (found []playerevents.SessionRecord, node string) {
 	h.Helper()
 	for {
@@ -173,7 +173,7 @@ func TestManyDeadNodeSessions(t *testing.T) {
 	})
 }
 
-// What nobody can read is forgotten and told, and holds up no other.
+// The store logs and forgets unreadable sessions. They do not hold up others.
 func TestUnreadableSessions(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		const nobodys = partitions + 1 // so that no other test finds it

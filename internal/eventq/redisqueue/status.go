@@ -13,11 +13,11 @@ import (
 	"laststand/internal/lua"
 )
 
-// statusAtOnce is how many games are read at once.
+// statusConcurrency is how many games are read at once.
 const statusConcurrency = 64
 
-// Status implements eventq.Desk. What has vanished with a list counts as
-// expired, though only the next move of the queue writes that.
+// Status implements eventq.Admin. Items that expired with their list count as
+// expired, although only the next move of the queue writes that.
 func (s *Store) Status(ctx context.Context, games []string, now int64) ([]eventq.Status, error) {
 	all := make([]eventq.Status, len(games))
 	group, ctx := errgroup.WithContext(ctx)
@@ -60,8 +60,8 @@ func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.St
 	return status, nil
 }
 
-// Totals implements eventq.Desk. Each partition is read in one step; what
-// has vanished counts as queued until a move of its queue.
+// Totals implements eventq.Admin. It reads each partition in one step. Items that
+// expired with their list count as queued until the next move of their queue.
 func (s *Store) Totals(ctx context.Context) (eventq.Counts, error) {
 	replies := make([]*redis.MapStringStringCmd, partitions)
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -88,7 +88,7 @@ func (s *Store) Totals(ctx context.Context) (eventq.Counts, error) {
 	return total, nil
 }
 
-// countsOf reads the counters of a hash, but for what is queued.
+// parseCounts reads the counters of a hash, without the number of queued items.
 func parseCounts(fields map[string]string) eventq.Counts {
 	counts := eventq.Counts{
 		Offered: parseNumber(fields["offered"]), Sent: parseNumber(fields["sent"]), InFlight: parseNumber(fields["in_flight"]),
@@ -110,7 +110,7 @@ func pairs(flat []string) map[string]string {
 	return fields
 }
 
-// whole reads a whole number that a script wrote; what is not there is 0.
+// parseNumber reads a whole number that a script wrote. An empty text is 0.
 func parseNumber(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n

@@ -1,7 +1,3 @@
-// Package redisqueue keeps the queues of behaviours in Redis. All keys of a
-// partition share one hash tag, so that every move is one script, which counts
-// in the same step. It implements eventq.Queue, eventq.Desk and
-// eventq.Nodes.
 package redisqueue
 
 import (
@@ -17,13 +13,14 @@ import (
 )
 
 const (
-	// staleMS is how long a list outlives its last item's freshness, and a batch
-	// its lease: what is late is counted for what it is.
+	// keepLateMS is how long a list stays after its last item is stale, and a
+	// batch after its lease. Late items are then still counted with their real
+	// reason.
 	keepLateMS = 60_000
-	// onceMS is how long a call may be repeated.
+	// repeatMS is how long a call may be repeated.
 	repeatMS = 60_000
-	// longestCoolMS is more than any cool-down, longestLeaseMS than any lease,
-	// apartMS than what the clocks of two nodes are apart.
+	// longestCoolMS is more than any cool-down. longestLeaseMS is more than any
+	// lease. clockSkewMS is more than the clocks of two nodes differ.
 	longestCoolMS  = 2 * 3_600_000
 	longestLeaseMS = 60_000
 	clockSkewMS    = 5000
@@ -64,8 +61,9 @@ type Store struct {
 	maxSeen int // of a game: ids that are remembered
 }
 
-// New makes a store. With a client whose EVALSHA share round trips concurrent
-// calls do: all but Totals, Bye, and the search of Reap are such.
+// New returns a store. If the client combines concurrent EVALSHA commands in one
+// round trip, the calls share round trips. Exceptions are Totals, Leave, and the
+// search of Reap.
 func New(client redis.UniversalClient) *Store { return &Store{client: client, maxSeen: 1_000_000} }
 
 // Partitions implements eventq.Queue.
@@ -74,7 +72,7 @@ func (s *Store) Partitions() int { return partitions }
 // Partition implements eventq.Queue.
 func (s *Store) Partition(game string) int { return partitionOf(game) }
 
-// do runs a script that returns nothing.
+// run runs a script that returns nothing.
 func (s *Store) run(ctx context.Context, operation string, sc *redis.Script, keys []string, args ...any) error {
 	if err := sc.Run(ctx, s.client, keys, args...).Err(); err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("redisqueue: %s: %w", operation, err)
@@ -82,13 +80,14 @@ func (s *Store) run(ctx context.Context, operation string, sc *redis.Script, key
 	return nil
 }
 
-// termArgs are ARGV 1 to 8 of game.lua and terms.lua, with room for more.
+// policyArgs returns ARGV 1 to 8 of game.lua and policy.lua, with capacity for
+// more.
 func policyArgs(t eventq.Policy, now int64, more int) []any {
 	args := make([]any, 0, 8+more)
 	return append(args, t.Game, now, t.BatchSize, t.FlushMS, t.PerSecond, max(1, t.Burst), t.MaxLen, t.MaxAgeMS+keepLateMS)
 }
 
-// counter is the field of a hash that counts what was dropped for a reason.
+// counter is the field of a hash that counts items dropped for a reason.
 func counter(r eventq.Reason) string { return dropPrefix + string(r) }
 
 const dropPrefix = "d:"

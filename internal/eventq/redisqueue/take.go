@@ -32,8 +32,8 @@ func (s *Store) Take(ctx context.Context, t eventq.Policy, take eventq.Take) (ev
 	return taken, nil
 }
 
-// Permit implements eventq.Queue. Who waits as long as it says keeps the
-// lease: a longer wait is told in parts.
+// Acquire implements eventq.Queue. A caller that waits for the returned time keeps
+// its lease, because the script splits longer waits.
 func (s *Store) Acquire(ctx context.Context, t eventq.Policy, r eventq.Renewal) (time.Duration, error) {
 	args := append(policyArgs(t, r.Now, 5), r.Batch, r.Now+r.Lease, r.Lease+keepLateMS, r.Lease/2, r.LeaseOnly)
 	part := gamePartition(t.Game)

@@ -173,7 +173,7 @@ func TestAFailureWithoutACoolDown(t *testing.T) {
 	})
 }
 
-// permit asks to try a batch again.
+// acquire asks for another attempt of a batch.
 func (l *queueTest) acquire(batch string) (time.Duration, error) {
 	l.Helper()
 	return l.Acquire(l.Context(), l.terms, eventq.Renewal{Batch: batch, Now: l.now, Lease: 20_000})

@@ -12,11 +12,12 @@ import (
 	"laststand/internal/webhook/signature"
 )
 
-// maxReply bounds what is read of an answer, in bytes: a refusal of each item
+// maxReply bounds how much of an answer is read, in bytes. A refusal of each item
 // of the largest batch fits.
 const maxReply = 256 << 10
 
-// judge reads an answer. Its text is not repeated, as it may quote the batch.
+// readAnswer reads an answer. It does not repeat the text, which may quote the
+// batch.
 func readAnswer(reply *http.Response, b eventq.Batch) eventq.Outcome {
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxReply))
 	if err != nil {
@@ -34,9 +35,9 @@ func readAnswer(reply *http.Response, b eventq.Batch) eventq.Outcome {
 	return outcome
 }
 
-// fate is that of all items. A redirect is not followed: the URL has to be put
-// right. With 410 the batch waits, as the game is paused, for as long as it is
-// fresh.
+// deliveryOf returns the delivery of all items. A redirect is not followed: the
+// operator must correct the URL. With 410, the game is paused, and the batch waits
+// for as long as it is fresh.
 func deliveryOf(status int) eventq.Delivery {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -55,7 +56,7 @@ func deliveryOf(status int) eventq.Delivery {
 	return eventq.TryAgain
 }
 
-// label is of a closed set, whatever the receiver makes up.
+// codeLabel returns a label from a closed set, whatever status the receiver sends.
 func codeLabel(status int) string {
 	if http.StatusText(status) != "" {
 		return strconv.Itoa(status)
@@ -63,9 +64,9 @@ func codeLabel(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// single applies {"results":[{"no":1,"error":"…"}]}: the item of that number,
-// from 1, is refused where there is an error. All have arrived where the body is
-// something else.
+// applyItemErrors applies {"results":[{"no":1,"error":"…"}]}. It refuses the items
+// with an error; numbers start at 1. If the body has another form, all items have
+// arrived.
 func applyItemErrors(outcome eventq.Outcome, body []byte, items int) eventq.Outcome {
 	var reply struct {
 		Results []struct {

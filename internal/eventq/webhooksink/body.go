@@ -33,7 +33,7 @@ func envelope(b eventq.Batch) ([]byte, error) {
 	return append(body, "]}}"...), nil
 }
 
-// cloudEvents has the whole behaviour, as posted, as the data of its event.
+// cloudEvents puts each whole behaviour, as posted, into the data of one event.
 func cloudEvents(b eventq.Batch) ([]byte, error) {
 	source := `","source":"/v1/games/` + url.PathEscape(b.Game) + `","type":"game.behaviour.`
 	body := make([]byte, 0, sizeOf(b.Items, len(source)+192))
@@ -59,8 +59,8 @@ func cloudEvents(b eventq.Batch) ([]byte, error) {
 	return append(body, ']'), nil
 }
 
-// marks are the id and the type of a behaviour as they stand in it between
-// their quotes, escaped as JSON already.
+// idAndType returns the id and the type of a behaviour as they are between their
+// quotes, already escaped as JSON.
 func idAndType(body []byte) (id, kind []byte, err error) {
 	var b struct {
 		ID   json.RawMessage `json:"id"`
@@ -72,17 +72,17 @@ func idAndType(body []byte) (id, kind []byte, err error) {
 	return b.ID[1 : len(b.ID)-1], b.Type[1 : len(b.Type)-1], nil
 }
 
-// errMarks quotes nothing of the behaviour.
+// errNoID does not quote the behaviour.
 var errNoID = errors.New("a behaviour without id or type in the queue")
 
-// isText holds for a JSON string that is not empty.
+// isText reports whether a value is a JSON string that is not empty.
 func isText(value json.RawMessage) bool { return len(value) > 2 && value[0] == '"' }
 
 func appendInstant(to []byte, ms int64) []byte {
 	return time.UnixMilli(ms).UTC().AppendFormat(to, iso8601)
 }
 
-// size is of all items, each with so many bytes about it.
+// sizeOf returns the size of all items, with the given overhead in bytes for each.
 func sizeOf(items []eventq.Item, overhead int) int {
 	n := 0
 	for _, item := range items {

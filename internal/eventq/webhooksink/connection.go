@@ -11,8 +11,8 @@ import (
 	"laststand/internal/eventq"
 )
 
-// lost is the outcome of a try without an answer. It may have arrived: the
-// message's id tells the receiver so when it comes again.
+// outcomeOfError is the outcome of an attempt without an answer. The batch may
+// have arrived. Then the receiver recognizes the retry by the id of the message.
 func outcomeOfError(err error) eventq.Outcome {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // without the URL, which may hold a secret
@@ -30,10 +30,10 @@ func outcomeOfError(err error) eventq.Outcome {
 	return eventq.Outcome{Delivery: eventq.TryAgain, Code: code, Err: err}
 }
 
-// errExchange stands for errors that may quote what was read.
+// errExchange replaces errors that may quote the data that was read.
 var errExchange = errors.New("the exchange with the webhook broke off")
 
-// cause is a word of a closed set for why there was no answer.
+// codeOf returns why there was no answer, as a code from a closed set.
 func codeOf(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "canceled"
@@ -48,7 +48,7 @@ func codeOf(err error) string {
 	if ok && operation.Op == "dial" {
 		return "dial"
 	}
-	// An alert of TLS is an OpError too.
+	// A TLS alert is an OpError too.
 	if ok && (operation.Op == "remote error" || operation.Op == "local error") ||
 		hasType[*tls.CertificateVerificationError](err) || hasType[tls.RecordHeaderError](err) ||
 		errors.Is(err, http.ErrSchemeMismatch) {

@@ -1,5 +1,3 @@
-// Package webhooksink reports behaviours to a webhook: a batch is one message
-// by Standard Webhooks 1.0.0, in one of two formats.
 package webhooksink
 
 import (
@@ -15,30 +13,32 @@ import (
 	"laststand/internal/webhook/signature"
 )
 
-// Format is of a message's body.
+// Format is the format of a message's body.
 type Format string
 
-// The formats.
+// These are the formats.
 const (
-	// StandardWebhooks is the wire contract's, section 5: an envelope with the
-	// behaviours as posted.
+	// StandardWebhooks is the format of section 5 of the wire contract: an
+	// envelope with the behaviours as posted.
 	StandardWebhooks Format = "standard-webhooks"
-	// CloudEventsBatch is the JSON batch of CloudEvents 1.0, an event a behaviour.
+	// CloudEventsBatch is the JSON batch of CloudEvents 1.0, with one event per
+	// behaviour.
 	CloudEventsBatch Format = "cloudevents-batch"
 )
 
-// Options say where a game's behaviours go.
+// Options say where the behaviours of a game go.
 type Options struct {
 	URL    string
 	Format Format // "": StandardWebhooks
-	// Keys are asked for with every try, so that they may change meanwhile.
+	// Keys is called before every attempt, so the keys may change at any time.
 	Keys func() ([]signature.Key, error)
-	// Client follows no redirect and guards whom it connects to; an error of its
-	// with a method Blocked that is true says that the URL leads where it must not.
+	// Client must not follow redirects, and must check the addresses that it
+	// connects to. If an error has a method Blocked that returns true, the URL
+	// leads to a forbidden address.
 	Client *http.Client
 }
 
-// Sink is a eventq.Sink.
+// Sink implements eventq.Sink.
 type Sink struct {
 	Options
 	encode      func(eventq.Batch) ([]byte, error)
@@ -63,11 +63,11 @@ func New(o Options) (*Sink, error) {
 	return s, nil
 }
 
-// Check finds no fault: a webhook takes every behaviour.
+// Check returns nil: a webhook accepts every behaviour.
 func (s *Sink) Check(eventq.Behaviour) error { return nil }
 
-// Send posts a batch. The answer's status decides; that of success may refuse
-// single items in its body (see single).
+// Send posts a batch. The status of the answer decides. If it is a success, the
+// body may still refuse single items (see applyItemErrors).
 func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	request, outcome := s.request(ctx, b)
 	if request == nil {
@@ -81,10 +81,10 @@ func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	return readAnswer(reply, b)
 }
 
-// Close does nothing: the client is its owner's.
+// Close does nothing: the client belongs to the caller.
 func (s *Sink) Close() error { return nil }
 
-// request is signed, or nil with the outcome.
+// request returns a signed request, or nil with the outcome.
 func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, eventq.Outcome) {
 	body, err := s.encode(b)
 	if err != nil {
@@ -105,8 +105,9 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 	request.Header = http.Header{
 		"Content-Type": {s.contentType},
 		"User-Agent":   {"laststand"},
-		// Not sent, as it is empty. It lets the client repeat the request where the
-		// receiver closed a kept connection at that moment: the id says it is the same.
+		// This header is not sent, because it is empty. It lets the client repeat
+		// the request if the receiver closes a kept connection at that moment. The
+		// message id shows that it is the same.
 		"Idempotency-Key": {},
 	}
 	request.Header.Set(signature.HeaderID, stamp.ID)
@@ -115,7 +116,8 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 	return request, eventq.Outcome{}
 }
 
-// unsigned is worth another try: a secret file may be about to be put right.
+// signingFailed allows another attempt: an operator may be about to correct the
+// secret file.
 func signingFailed(err error) eventq.Outcome {
 	return eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fmt.Errorf("sign the batch: %w", err)}
 }
