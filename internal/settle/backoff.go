@@ -11,8 +11,8 @@ const (
 	maxBackoff   = 5 * time.Second
 )
 
-// backoff gives growing waits, each drawn from the upper half of its bound so
-// that nodes do not come back all at once.
+// backoff returns growing waits. Each is drawn from the upper half of its bound,
+// so that nodes do not come back together.
 type backoff struct{ last time.Duration }
 
 func (b *backoff) next() time.Duration {
@@ -20,7 +20,7 @@ func (b *backoff) next() time.Duration {
 	return b.last/2 + rand.N(b.last/2) //nolint:gosec // a wait is no secret
 }
 
-// pause waits, or until the context ends.
+// sleep waits, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,9 +10,9 @@ import (
 // maxSeats bounds the standings of one batch, unless a single result has more.
 const maxSeats = 20_000
 
-// gather makes a batch that begins with a result. What has gathered during the
-// commit before goes out at once; a result that comes alone waits for others,
-// for as long as Linger.
+// collectBatch makes a batch that begins with a result. If results arrived during
+// the previous commit, they are sent at once. A single result waits for others,
+// for at most BatchDelay.
 func (s *Settler) collectBatch(ctx context.Context, first match.Result) []match.Result {
 	batch, seats := []match.Result{first}, len(first.Standings)
 	var timeout <-chan time.Time
@@ -29,10 +29,10 @@ func (s *Settler) collectBatch(ctx context.Context, first match.Result) []match.
 	return batch
 }
 
-// full says whether a batch takes no more results.
+// isFull reports whether a batch accepts no more results.
 func (s *Settler) isFull(results, seats int) bool { return results >= s.BatchSize || seats >= maxSeats }
 
-// batches cuts what a sweep has found.
+// splitBySize splits the results of a sweep into batches.
 func (s *Settler) splitBySize(found []match.Result) (all [][]match.Result) {
 	from, seats := 0, 0
 	for i, r := range found {
@@ -48,8 +48,8 @@ func (s *Settler) splitBySize(found []match.Result) (all [][]match.Result) {
 	return all
 }
 
-// following is the next offered result: one that is there, or that comes before
-// patience, if there is any, is over.
+// nextOffered returns the next offered result: a waiting one, or one that arrives
+// before the timeout, if there is a timeout.
 func (s *Settler) nextOffered(ctx context.Context, timeout <-chan time.Time) (match.Result, bool) {
 	select {
 	case r := <-s.queue:

@@ -9,15 +9,16 @@ import (
 	"laststand/internal/match"
 )
 
-// callTimeout bounds one call of the ledger, of pending or of the boards.
+// callTimeout bounds one call of the ledger, of Pending or of the leaderboards.
 const callTimeout = 10 * time.Second
 
-// settle takes a batch into the ledger and on. It waits while the ledger is
-// down: what is offered meanwhile is bounded by the queue, the rest is pending.
-// A batch that is refused is tried in parts, so that a result holds up nothing but
-// itself. Results of a game on hold stay pending. swept says that players may not
-// have been told of results that the ledger has already. It reports whether some of
-// it is settled, or dead.
+// settle commits a batch to the ledger and finishes it. It waits while the ledger
+// is down. Then the queue bounds the offered results, and the rest stays pending.
+//
+// If the ledger refuses a batch, settle tries its parts, so that a bad result does
+// not hold up others. Results of a game on hold stay pending. If swept is true,
+// the players of results that the ledger already has may not know of them. It
+// reports whether at least one result is settled or dead.
 func (s *Settler) settle(work context.Context, batch []match.Result, swept bool) bool {
 	if batch = s.withoutHeld(batch); len(batch) == 0 {
 		return false
@@ -40,8 +41,8 @@ func (s *Settler) settle(work context.Context, batch []match.Result, swept bool)
 	return progress
 }
 
-// parts are what a refused batch is tried in: game by game, and of one game result
-// by result, first those that were not refused before.
+// splitBatch splits a refused batch. It splits several games by game, and one game
+// by result, with the results first that were not refused before.
 func (s *Settler) splitBatch(batch []match.Result) (splitBatch [][]match.Result) {
 	index := map[string]int{}
 	for _, r := range batch {
@@ -66,8 +67,8 @@ func (s *Settler) splitBatch(batch []match.Result) (splitBatch [][]match.Result)
 	return slices.Collect(slices.Chunk(append(untried, refused...), 1))
 }
 
-// commit gives a batch to the ledger until that answers. again says that it was
-// given more than once: an earlier time may have committed it.
+// commit passes a batch to the ledger until the ledger answers. again means that
+// it tried more than once, so an earlier attempt may have committed the batch.
 func (s *Settler) commit(work context.Context, batch []match.Result) (done []Committed, again bool, err error) {
 	var wait backoff
 	for ; ; again = true {
@@ -96,7 +97,7 @@ func (s *Settler) isUnavailable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
 }
 
-// noteOutage logs the first failure of an outage, and its end.
+// logOutage logs the first failure of an outage, and its end.
 func (s *Settler) logOutage(err error) {
 	down := err != nil && s.isUnavailable(err)
 	if down && !s.outage {
@@ -108,8 +109,10 @@ func (s *Settler) logOutage(err error) {
 	s.outage = down
 }
 
-// tellable are the results of a committed batch that count, and whose players
-// are to be told, with the ratings of the ledger. One that the ledger had already is another's to tell of, unless all are.
+// resultsToNotify returns the results of a committed batch that count for
+// leaderboards, with the ratings of the ledger. It leaves out results that the
+// ledger already had, unless includeOld is true; another attempt notifies their
+// players.
 func resultsToNotify(batch []match.Result, done []Committed, includeOld bool) []match.Result {
 	var chosen []match.Result
 	for i, r := range batch {
@@ -124,9 +127,9 @@ func resultsToNotify(batch []match.Result, done []Committed, includeOld bool) []
 	return chosen
 }
 
-// settled follows a commit: the batch is no longer pending, and what is to be
-// told goes to the boards. If pending fails the sweep comes back to the batch,
-// and its players are not told again.
+// finish follows a commit: it removes the batch from Pending, and queues the
+// results to notify for the leaderboards. If Pending fails, the sweep returns to
+// the batch, but its players are not notified again.
 func (s *Settler) finish(work context.Context, batch, toNotify []match.Result) bool {
 	ctx, cancel := context.WithTimeout(work, callTimeout)
 	defer cancel()

@@ -10,25 +10,26 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// What an operator is told who deals with dead letters, beside the errors of
-// taskqueue.
+// These are the errors for operators of dead letters, beside those of taskqueue.
 var (
 	ErrStopping   = errors.New("this node is stopping")
 	ErrBadPayload = errors.New("the payload is no result of this task")
 )
 
-// retry is a dead letter's result on its way to the loop, which always answers.
+// retryRequest asks the loop to settle a dead letter's result. The loop always
+// answers.
 type retryRequest struct {
 	result match.Result
 	done   chan error
 }
 
-// Requeue tries a dead letter now, the way that every result goes, as an
-// operator asks who has mended it or what the ledger refused it for. The
-// standings of one that died without them are read again first. It gives
-// the task as it is then: done, with the players told once the boards show it,
-// or dead for one more reason. Of a store out of reach, or with ErrStopped,
-// nothing has changed.
+// Requeue tries a dead letter now, in the same way as every result. An operator
+// calls it after the cause of the refusal is repaired. It reads missing standings
+// again first.
+//
+// It returns the task afterwards: done, or dead with one more reason. If it is
+// done, the settler notifies the players once the leaderboards show the result. If
+// a store is unreachable, or with ErrStopped, nothing has changed.
 func (s *Settler) Requeue(ctx context.Context, id string) (taskqueue.Task, error) {
 	t, err := s.DeadLetters.Task(ctx, id)
 	if err != nil || t.State == taskqueue.Done {
@@ -47,7 +48,7 @@ func (s *Settler) Requeue(ctx context.Context, id string) (taskqueue.Task, error
 	})
 }
 
-// requeue settles the result of a dead letter, and gives it as it was settled.
+// settleDeadLetter settles the result of a dead letter, and returns it as settled.
 func (s *Settler) settleDeadLetter(ctx context.Context, t taskqueue.Task) (payload json.RawMessage, err error) {
 	r, err := resultOf(t, t.Payload)
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *Settler) settleDeadLetter(ctx context.Context, t taskqueue.Task) (paylo
 	return payload, s.retryInLoop(ctx, r)
 }
 
-// errUnread is about standings that could not be read now, and may be there.
+// errUnreadable says that the standings cannot be read now, but may exist.
 var errUnreadable = errors.New("the standings cannot be read now")
 
 func (s *Settler) loadStandings(ctx context.Context, r *match.Result) error {
@@ -81,13 +82,14 @@ func (s *Settler) loadStandings(ctx context.Context, r *match.Result) error {
 	return nil
 }
 
-// passes says whether a requeue failed for a reason that is no try of the result.
+// isTransient reports whether a requeue failed for a reason that does not count as
+// an attempt.
 func (s *Settler) isTransient(err error) bool {
 	return errors.Is(err, ErrStopping) || errors.Is(err, errUnreadable) || s.isUnavailable(err)
 }
 
-// Edit gives a dead letter another payload: a whole result of the same match.
-// ErrBadPayload.
+// Edit replaces the payload of a dead letter. The payload must be a whole result
+// of the same match; otherwise Edit returns ErrBadPayload.
 func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) (taskqueue.Task, error) {
 	return s.DeadLetters.ChangeTask(ctx, id, func(t *taskqueue.Task) error {
 		r, err := resultOf(*t, payload)
@@ -101,12 +103,12 @@ func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) 
 	})
 }
 
-// Discard gives a dead letter up.
+// Discard discards a dead letter for good.
 func (s *Settler) Discard(ctx context.Context, id string) (taskqueue.Task, error) {
 	return s.DeadLetters.ChangeTask(ctx, id, (*taskqueue.Task).Discard)
 }
 
-// resultOf reads a payload of a task.
+// resultOf reads the payload of a task.
 func resultOf(t taskqueue.Task, payload json.RawMessage) (r match.Result, err error) {
 	if err := json.Unmarshal(payload, &r); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrBadPayload, err)
@@ -117,7 +119,7 @@ func resultOf(t taskqueue.Task, payload json.RawMessage) (r match.Result, err er
 	return r, nil
 }
 
-// retry has the loop settle a result, and gives the ledger's answer.
+// retryInLoop lets the loop settle a result, and returns the ledger's answer.
 func (s *Settler) retryInLoop(ctx context.Context, r match.Result) error {
 	request := retryRequest{r, make(chan error, 1)}
 	select {
@@ -135,9 +137,9 @@ func (s *Settler) retryInLoop(ctx context.Context, r match.Result) error {
 	}
 }
 
-// settleDead commits a result that is not pending any more. Its players are
-// told also where the ledger has it already: who requeued it before may have
-// died before they were.
+// commitDeadLetter commits a result that is no longer pending. It notifies the
+// players even if the ledger already has the result: a node that requeued it
+// before may have died before it notified them.
 func (s *Settler) commitDeadLetter(work context.Context, r match.Result) error {
 	done, err := s.commitOnce(work, []match.Result{r})
 	s.logOutage(err)

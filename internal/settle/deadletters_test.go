@@ -13,7 +13,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// dead starts a settler in whose world m0 has been refused to its death.
+// newDeadLetter starts a settler. Its ledger has refused m0 until m0 was a dead
+// letter.
 func newDeadLetter(t *testing.T, f *fixture) (s *Settler, stop func()) {
 	t.Helper()
 	f.refuse("m0")
@@ -28,7 +29,7 @@ func newDeadLetter(t *testing.T, f *fixture) (s *Settler, stop func()) {
 	return s, stop
 }
 
-// mend makes the ledger take everything again.
+// repairLedger makes the ledger accept everything again.
 func (f *fixture) repairLedger() {
 	f.with(func() { f.ledger = func([]match.Result) error { return nil } })
 }
@@ -82,7 +83,8 @@ func TestAnOutageMakesNoDeadLetter(t *testing.T) {
 	})
 }
 
-// Whatever is cut short on the way to the grave is done again, and once.
+// If the move of a result to the dead letters is interrupted anywhere, it is
+// repeated, and has one effect.
 func TestMoveToDeadLettersIsRepeated(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*fixture, func() error){
@@ -258,8 +260,9 @@ func TestAnUnreadableResultBecomesADeadLetter(t *testing.T) {
 	})
 }
 
-// A result that died without its standings is settled once they can be read again;
-// until then a requeue is one more reason, and no try while the store is away.
+// A result that died without its standings is settled when they can be read again.
+// Until then, a requeue adds a reason. While the store is unreachable, a requeue
+// does not count as an attempt.
 func TestARequeuedResultIsCompleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,20 +1,23 @@
-// Package settle takes the results of matches into the ledger, each exactly
-// once, then onto the boards, and then tells the players.
+// Package settle commits the results of matches to the ledger, each exactly once.
+// Then it applies them to the leaderboards, and then it notifies the players.
 //
-// A result comes twice: offered by the node that ended the match, and by a
-// sweep over what still waits beside the match states, after a full queue, a
-// fault or a node's death. It leaves that place once the ledger has it, so none
-// is lost, and the ledger takes a match once, so none counts twice. The order is
+// A result arrives twice. The node that ended the match offers it. A sweep over
+// the pending results finds it after a full queue, an error, or the death of a
+// node. A result stays pending until the ledger has it, so none is lost. The
+// ledger accepts a match once, so none counts twice. The order is
 //
-//	ledger (on disk) → no longer pending, its players free → boards → told
+//	ledger (on disk) → no longer pending, its players free → leaderboards → notified
 //
-// and a result that does not count for boards ends with the second. Players are
-// told at least once: a node that dies on the way is followed by another's
-// sweep, which cannot know whether it had told them.
+// A result that does not count for leaderboards ends after the second step.
+// Players are notified at least once: if a node dies on the way, the sweep of
+// another node cannot know whether it had notified them.
 //
-// A result that the ledger refuses for its own fault waits apart and is tried with
-// the sweeps; after ten refusals it is a dead letter: a task in SQL for an operator,
-// and pending no longer. After any other error, known as an outage or not, results
-// stay pending for as long as it lasts; so they do if more than a few of a game are
-// refused in a row (see hold).
+// If the ledger refuses a result for its own fault, the settler tries it again
+// with the sweeps. After ten refusals it is a dead letter: a task in SQL for an
+// operator, and no longer pending. After any other error, results stay pending for
+// as long as the error lasts. They also stay pending if the ledger refuses more
+// than a few results of a game in a row (see hold).
+//
+// The main type is [Settler]. Start reading at Settler.Run and Settler.settle. The
+// package must not know SQL, Redis or how players are notified.
 package settle

@@ -27,7 +27,8 @@ var (
 	errRefused = errors.New("refused")
 )
 
-// world is all that a settler talks to, in memory, with faults to switch on.
+// fixture holds fakes of everything that a settler calls, in memory, with faults
+// that tests can switch on.
 type fixture struct {
 	mu      sync.Mutex
 	pending map[string]match.Result

@@ -9,32 +9,33 @@ import (
 )
 
 const (
-	// maxInARow is how many results of a game the ledger may refuse, one after
-	// another, before something else than these results is taken to be wrong.
+	// maxRefusedInRow is how many results of a game the ledger may refuse, one
+	// after another. With more, the cause is something other than these results.
 	maxRefusedInRow = 3
-	// logEvery is how often a game's refusals are logged.
+	// logInterval is how often a game's refusals are logged.
 	logInterval = time.Minute
 )
 
-// hold is a game of which the ledger refuses results.
+// hold is a game with results that the ledger refuses.
 type hold struct {
-	refusedInRow map[matchKey]bool // refused since it took one; maxInARow+1 at the most
+	refusedInRow map[matchKey]bool // refused since the ledger accepted one; maxRefusedInRow+1 at most
 	wait         backoff
-	retryAt      time.Time // no result of the game is tried before
+	retryAt      time.Time // no attempt for the game before
 	loggedAt     time.Time
 }
 
-// burst says whether so many results were refused that none of them is buried, and
-// all of the game's results wait.
+// isBurst reports whether the ledger refused so many results that none becomes a
+// dead letter, and all results of the game wait.
 func (h *hold) isBurst() bool { return len(h.refusedInRow) > maxRefusedInRow }
 
-// isBurst notes a refusal and says whether it is one of a burst. A result without
-// standings never came to the ledger: it says nothing about the game's others.
+// isBurst records a refusal and reports whether it is part of a burst. A result
+// without standings never reached the ledger, so it says nothing about other
+// results of the game.
 func (s *Settler) isBurst(r match.Result, cause error) bool {
 	return !errors.Is(cause, errIncomplete) && s.hold(r, cause).isBurst()
 }
 
-// hold notes a refusal. In a burst the game's results wait, longer each time.
+// hold records a refusal. In a burst the game's results wait, longer each time.
 func (s *Settler) hold(r match.Result, cause error) *hold {
 	h := s.holds[r.Game]
 	if h == nil {
@@ -55,7 +56,7 @@ func (s *Settler) hold(r match.Result, cause error) *hold {
 	return h
 }
 
-// unheld leaves out the results of games on hold, for a later sweep.
+// withoutHeld leaves out the results of games on hold, for a later sweep.
 func (s *Settler) withoutHeld(batch []match.Result) []match.Result {
 	if len(s.holds) == 0 {
 		return batch
@@ -69,7 +70,7 @@ func (s *Settler) withoutHeld(batch []match.Result) []match.Result {
 	return rest
 }
 
-// release ends the holds of games of which the ledger has taken results.
+// release ends the holds of games whose results the ledger accepted.
 func (s *Settler) release(batch []match.Result) {
 	if len(s.holds) == 0 {
 		return

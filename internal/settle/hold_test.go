@@ -12,8 +12,8 @@ import (
 
 var errSchema = errors.New(`column "place" does not exist`)
 
-// A condition of the database that nobody has foreseen is no result's fault: all
-// results wait, counted, however long it lasts, and are settled once it is over.
+// An unknown error of the database is not the fault of a result. All results wait
+// and are counted, for as long as it lasts. They are settled when it is over.
 func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]int{"one result": 1, "many results": 300} {

@@ -6,10 +6,10 @@ import (
 	"laststand/internal/match"
 )
 
-// show hands a settled result to its game's shelf, where it waits for the
-// boards without holding up the ledger or another game. A full shelf means that
-// its players are not told, which is counted; the boards have the result all
-// the same once they apply the ledger.
+// enqueueForLeaderboards queues a settled result in its game's outbox. There it
+// waits for the leaderboards without holding up the ledger or another game. If the
+// outbox is full, the players are not notified, which is counted. The leaderboards
+// still get the result when they apply the ledger.
 func (s *Settler) enqueueForLeaderboards(work context.Context, r match.Result) {
 	outbox, ok := s.outboxes[r.Game]
 	if !ok {
@@ -24,8 +24,8 @@ func (s *Settler) enqueueForLeaderboards(work context.Context, r match.Result) {
 	}
 }
 
-// tend applies the game's ledger to the boards for what is on the shelf, then
-// tells of it, until the shelf is closed and empty.
+// runOutbox applies the game's ledger to the leaderboards for the results in the
+// outbox, then notifies the players. It ends when the outbox is closed and empty.
 func (s *Settler) runOutbox(work context.Context, game string, outbox <-chan match.Result) {
 	for r := range outbox {
 		batch := []match.Result{r}
@@ -42,8 +42,8 @@ func (s *Settler) runOutbox(work context.Context, game string, outbox <-chan mat
 	}
 }
 
-// apply brings the boards up to date, again and again until the work's time is
-// over.
+// apply brings the leaderboards up to date, and retries until the work context
+// ends.
 func (s *Settler) apply(work context.Context, game string) bool {
 	var wait backoff
 	for work.Err() == nil {

@@ -7,17 +7,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// The reasons of laststand_settle_failures_total.
+// These are the reasons of laststand_settle_failures_total.
 const (
-	reasonQueueFull    = "queue_full"   // not taken on: left to a sweep
+	reasonQueueFull    = "queue_full"   // not accepted: left to a sweep
 	reasonStopped      = "stopped"      // the same, for the end of the process
 	reasonUnavailable  = "unavailable"  // a commit while the ledger was down
 	reasonRefused      = "refused"      // a result that the ledger refuses for its own fault
-	reasonUnexpected   = "unexpected"   // a result that the ledger refuses for no fault of the result, and not for an outage
+	reasonUnexpected   = "unexpected"   // a result that the ledger refuses with an unknown error, which is no outage
 	reasonHeld         = "held"         // a result of a game whose results are refused one after another: left to a later sweep
 	reasonPending      = "pending"      // committed or dead, and still pending; or a failed sweep
-	reasonLeaderboards = "boards"       // an application of the ledger to the boards
-	reasonNotification = "notification" // on disk, but its players were not told
+	reasonLeaderboards = "boards"       // applying the ledger to the leaderboards
+	reasonNotification = "notification" // on disk, but its players were not notified
 )
 
 type metrics struct {

@@ -12,27 +12,29 @@ import (
 )
 
 const (
-	maxRefusals       = 10        // then a refused result is dead
-	maxRetryDelay     = time.Hour // between two tries of one that cannot even be buried
-	maxDelayDoublings = 4         // doublings of the time between two tries of one that may not be buried
-	// unseen is after how many sweeps in vain a parked result is another's
-	// affair: settled or buried by another node.
+	maxRefusals       = 10        // then a refused result is a dead letter
+	maxRetryDelay     = time.Hour // between attempts if even the move to the dead letters fails
+	maxDelayDoublings = 4         // how often the delay doubles if the result may not become a dead letter
+	// forgetAfterSweeps is how many sweeps must miss a refused result before this
+	// node forgets it. Then another node has settled it or made it a dead letter.
 	forgetAfterSweeps = 30
 )
 
-// parked is a result that the ledger refused. It stays pending, so nothing is lost.
-// grave is what it will be once dead, but for the payload.
+// refusedResult is a result that the ledger refused. It stays pending, so nothing
+// is lost. deadLetter is the task that it will become, without the payload.
 type refusedResult struct {
 	deadLetter taskqueue.Task
-	delays     int // refusals that were not its own fault, or in a burst
+	delays     int // refusals that were not its own fault, or were part of a burst
 	retryAt    time.Time
 }
 
-// refused puts a result aside until a later sweep. One that is refused for its own
-// fault goes among the dead letters at its maxTries-th refusal, which it reports,
-// unless so many others are refused that something else has to be wrong. Each node
-// counts its own. Beyond the queue's length parked ones are not kept in mind: their
-// refusals count once there is room again.
+// recordRefusal keeps a result for a later sweep. A result that is refused for its
+// own fault becomes a dead letter at the maxRefusals-th refusal, and recordRefusal
+// reports that. If many other results are refused too, the cause must be something
+// else, and no dead letter is made.
+//
+// Each node counts its own refusals. Beyond the queue's length it does not
+// remember refused results; their refusals count when there is room again.
 func (s *Settler) recordRefusal(work context.Context, r match.Result, cause error) (dead bool) {
 	isOwn, inBurst := s.isOwnFault(cause), s.isBurst(r, cause)
 	s.metrics.countFailures(reasonOf(isOwn), 1)
@@ -56,7 +58,7 @@ func (s *Settler) recordRefusal(work context.Context, r match.Result, cause erro
 	return false
 }
 
-// atFault says whether an error is the fault of the result that it is about.
+// isOwnFault reports whether an error is the fault of its result.
 func (s *Settler) isOwnFault(err error) bool {
 	return errors.Is(err, errIncomplete) || s.IsRefusal(err)
 }
@@ -68,10 +70,10 @@ func reasonOf(isOwn bool) string {
 	return reasonUnexpected
 }
 
-// condemned counts a refusal of a result for its own fault. It gives the time until
-// the next try, or buries it.
+// countRefusal counts a refusal of a result for its own fault. It sets the time of
+// the next attempt, or makes the result a dead letter.
 func (s *Settler) countRefusal(work context.Context, r match.Result, p *refusedResult, cause error) (wait time.Duration, dead bool) {
-	_ = p.deadLetter.Fail(s.Now(), cause) // only a done task refuses
+	_ = p.deadLetter.Fail(s.Now(), cause) // fails only for a task that is done
 	if p.deadLetter.Tries == 1 {
 		s.Logger.Error("ledger refused a result; the result stays pending for a retry", "game", r.Game, "match", r.Match, "error", cause)
 	}
@@ -81,9 +83,9 @@ func (s *Settler) countRefusal(work context.Context, r match.Result, p *refusedR
 	return min(s.SweepInterval<<min(max(0, p.deadLetter.Tries-maxRefusals+1), 20), maxRetryDelay), false
 }
 
-// bury puts a result among the dead letters, and then takes it out of what is
-// pending, so that its players are free and nobody waits for it. If it is cut
-// short the next try comes here again and changes nothing that was done.
+// moveToDeadLetters makes a result a dead letter, and then removes it from
+// Pending. Its players are then free, and no node waits for the result. If it is
+// interrupted, the next attempt repeats it, and changes nothing that was done.
 func (s *Settler) moveToDeadLetters(work context.Context, r match.Result, deadLetter taskqueue.Task) bool {
 	ctx, cancel := context.WithTimeout(work, callTimeout)
 	defer cancel()
@@ -112,7 +114,7 @@ func (s *Settler) recordMoveFailure(r match.Result, err error) bool {
 	return false
 }
 
-// forget drops the parked results that sweeps do not find any more.
+// dropUnseen drops the refused results that sweeps no longer find.
 func (s *Settler) dropUnseen() {
 	maps.DeleteFunc(s.refused, func(_ matchKey, p refusedResult) bool {
 		return time.Since(p.retryAt) > forgetAfterSweeps*s.SweepInterval

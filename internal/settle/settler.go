@@ -12,48 +12,48 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Ledger is the truth. Commit takes all results or none, each match once, and
-// answers in their order once they are on disk.
+// Ledger is the source of truth. Commit accepts all results or none, and each
+// match once. It answers in their order once they are on disk.
 type Ledger interface {
 	Commit(ctx context.Context, results []match.Result) ([]Committed, error)
 }
 
-// Pending holds the results that the ledger does not have yet, those of every
-// node. Results gives some of them, whole. Settled removes results, marks their
-// matches settled and frees their players; it may be told of one again. Complete
-// reads the standings of a result that is not whole, pending or not;
-// match.ErrNotFound: they are gone, or this node cannot read them.
+// Pending holds the results of all nodes that the ledger does not have yet.
+// Results returns some of them, whole. Settled removes results, marks their
+// matches settled and frees their players; callers may repeat it. Complete reads
+// the standings of an incomplete result, pending or not. It returns
+// match.ErrNotFound if they are gone, or this node cannot read them.
 type Pending interface {
 	Results(ctx context.Context, limit int) ([]match.Result, error)
 	MarkSettled(ctx context.Context, results []match.Result) error
 	Complete(ctx context.Context, r *match.Result) error
 }
 
-// Tasks keeps the dead letters, on disk once AddTask returns; that changes
-// nothing where the key is there already. ChangeTask has one caller at a time
-// change a task.
+// DeadLetters stores the dead letters. A task is on disk once AddTask returns.
+// AddTask changes nothing if the key exists already. ChangeTask lets one caller at
+// a time change a task.
 type DeadLetters interface {
 	AddTask(ctx context.Context, t taskqueue.Task) (added bool, err error)
 	Task(ctx context.Context, id string) (taskqueue.Task, error)
 	ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error)
 }
 
-// Boards are views of the ledger. After Apply they show what the game's ledger
-// held when it was called.
+// Leaderboards are views of the ledger. After Apply they show everything that the
+// game's ledger held when Apply was called.
 type Leaderboards interface {
 	Apply(ctx context.Context, game string) error
 }
 
-// Config is what a settler is made of. The fields of the first group are
-// needed, zero values of the second mean what is said there.
+// Config configures a Settler. The fields of the first group are required. A zero
+// value in the second group means the default in its comment.
 type Config struct {
 	Ledger        Ledger
 	Pending       Pending
 	DeadLetters   DeadLetters
 	Leaderboards  Leaderboards
-	Notify        func(context.Context, match.Result) // the boards show it; called for one game's results in turn
-	IsUnavailable func(error) bool                    // an error of the ledger is an outage, which passes
-	IsRefusal     func(error) bool                    // an error of the ledger is the fault of a result, which no retry mends
+	Notify        func(context.Context, match.Result) // called when the leaderboards show it, one call at a time per game
+	IsUnavailable func(error) bool                    // whether an error of the ledger is an outage, which ends by itself
+	IsRefusal     func(error) bool                    // whether an error of the ledger is the fault of a result, so that no retry helps
 	Now           func() int64                        // cluster time, epoch ms
 	Logger        *slog.Logger
 	Registry      prometheus.Registerer
@@ -61,25 +61,25 @@ type Config struct {
 	BatchSize        int           // results of one commit at most; 256
 	BatchDelay       time.Duration // how long the first of a batch waits for others; 5 ms
 	QueueSize        int           // offered results that may wait; 4096
-	LeaderboardQueue int           // results of a game that may wait for its boards; 4096
-	SweepInterval    time.Duration // between sweeps, and the age from which they take a result; 2 s
-	StopTimeout      time.Duration // how long a stop goes on with what was offered; 5 s
+	LeaderboardQueue int           // results of a game that may wait for its leaderboards; 4096
+	SweepInterval    time.Duration // between sweeps, and the minimum age of a result that they settle; 2 s
+	StopTimeout      time.Duration // how long a stop may still settle offered results; 5 s
 }
 
-// Settler takes results to where they belong. Its methods may be called
-// concurrently, Run once.
+// Settler settles results. Its methods are safe for concurrent use; Run must be
+// called once.
 type Settler struct {
 	Config
 	metrics *metrics
 	queue   chan match.Result
 	retries chan retryRequest
-	ended   chan struct{} // closed once nothing is taken on any more
+	ended   chan struct{} // closed when the settler accepts no more results
 
-	// What follows belongs to Run's loop.
+	// Only Run's loop uses the fields below.
 	refused  map[matchKey]refusedResult
 	holds    map[string]*hold  // by game
-	notified map[matchKey]bool // shown, yet still pending: not to be told again
-	outage   bool              // the ledger did not answer the last time
+	notified map[matchKey]bool // notified but still pending: must not be notified again
+	outage   bool              // the last call of the ledger got no answer
 	outboxes map[string]chan<- match.Result
 	running  sync.WaitGroup
 }
@@ -88,7 +88,7 @@ type matchKey struct{ game, id string }
 
 func keyOf(r match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
-// New makes a settler. Nothing happens before Run.
+// New returns a settler. It does nothing before Run.
 func New(c Config) *Settler {
 	orDefault(&c.BatchSize, 256)
 	orDefault(&c.QueueSize, 4096)
@@ -111,10 +111,10 @@ func orDefault[T comparable](v *T, value T) {
 	}
 }
 
-// Offer hands over a result that is pending. It never blocks: false says that
-// the queue is full or the settler has stopped, which is counted, or that the
-// standings are not in the result; then a sweep, here or elsewhere, reads it
-// and settles it later.
+// Offer passes a pending result to the settler. It never blocks. It returns false
+// if the queue is full or the settler has stopped, which is counted. It also
+// returns false if the result has no standings. In these cases a sweep, at this
+// node or another, settles the result later.
 func (s *Settler) Offer(r match.Result) bool {
 	if !r.IsComplete() {
 		return false
@@ -134,9 +134,9 @@ func (s *Settler) Offer(r match.Result) bool {
 	}
 }
 
-// Run settles what is offered and what sweeps find until the context ends, then
-// what had been offered, for as long as Drain; what is left stays pending. It
-// returns nil once everything that it started has ended.
+// Run settles offered results and those that sweeps find, until the context ends.
+// Then it settles the results already offered, for at most StopTimeout. The rest
+// stays pending. It returns nil once everything that it started has ended.
 func (s *Settler) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var stopTimer sync.WaitGroup
@@ -152,8 +152,8 @@ func (s *Settler) Run(ctx context.Context) error {
 	return nil
 }
 
-// endLater ends the work some time after ctx has ended, or returns when the
-// work has.
+// cancelLater ends the work some time after ctx has ended. It returns earlier if
+// the work has ended.
 func cancelLater(ctx, work context.Context, after time.Duration, end context.CancelFunc) {
 	select {
 	case <-ctx.Done():
@@ -164,14 +164,14 @@ func cancelLater(ctx, work context.Context, after time.Duration, end context.Can
 	end()
 }
 
-// loop takes turns between what is offered, what an operator asks for and
-// sweeps. It begins with a sweep, for what a former process left.
+// loop serves offered results, requests of operators and sweeps in turns. It
+// begins with a sweep, for the results that a former process left.
 func (s *Settler) loop(ctx, work context.Context) {
 	sweeps := time.NewTicker(s.SweepInterval)
 	defer sweeps.Stop()
 	more := s.sweep(work)
 	for ctx.Err() == nil {
-		var next chan struct{} // ready at once while a sweep has left some
+		var next chan struct{} // ready at once while a sweep left results
 		if more {
 			next = alwaysReady
 		}
@@ -190,14 +190,14 @@ func (s *Settler) loop(ctx, work context.Context) {
 	s.drain(work)
 }
 
-// ready is a channel that never blocks a receiver.
+// alwaysReady is a channel that never blocks a receiver.
 var alwaysReady = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// drain settles what was offered until the work's time is over.
+// drain settles the offered results until the work context ends.
 func (s *Settler) drain(work context.Context) {
 	for work.Err() == nil {
 		select {

@@ -429,9 +429,9 @@ func TestFullOutbox(t *testing.T) {
 	})
 }
 
-// Whatever fails and comes back, in whatever order results come, each is in the
-// ledger once, those that died too once they are requeued, nothing stays
-// pending, and all are told.
+// Stores fail and recover, and results arrive in any order. Each result is in the
+// ledger once, also dead letters after a requeue. Nothing stays pending, and all
+// players are notified.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

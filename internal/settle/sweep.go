@@ -11,22 +11,23 @@ import (
 
 var errIncomplete = errors.New("its standings are gone from Redis or cannot be read; see the log of the nodes")
 
-// sweep settles some of what is pending, and reports whether it may have left
-// more that can be settled now. Results just over are their own node's.
+// sweep settles some pending results, and reports whether it may have left more
+// that can be settled now. It leaves out results that have just ended; their own
+// node settles them.
 func (s *Settler) sweep(work context.Context) (more bool) {
 	s.dropUnseen()
-	limit := s.BatchSize + len(s.refused) // so that parked ones hide no others
+	limit := s.BatchSize + len(s.refused) // so that refused results do not hide others
 	ctx, cancel := context.WithTimeout(work, callTimeout)
 	defer cancel()
 	page, err := s.Pending.Results(ctx, limit)
-	if err != nil && work.Err() == nil { // what could be read is settled all the same
+	if err != nil && work.Err() == nil { // the results that could be read are still settled
 		s.metrics.countFailures(reasonPending, 1)
 		s.Logger.Warn("pending results read failed; the next sweep retries", "error", err)
 	}
 	due := slices.DeleteFunc(slices.Clone(page), func(r match.Result) bool { return !s.isDue(r) })
 	progress := false
 	for _, r := range due {
-		if !r.IsComplete() { // its standings are gone or unreadable: it is tried again, and dead in the end
+		if !r.IsComplete() { // its standings are gone or unreadable: retry, and a dead letter in the end
 			progress = s.recordRefusal(work, r, errIncomplete) || progress
 		}
 	}
