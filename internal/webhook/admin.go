@@ -13,7 +13,7 @@ const (
 	maxReason = 500 // bytes of why an endpoint is disabled
 )
 
-// List says how all endpoints are, by game.
+// List returns the status of all endpoints, by game.
 func (o *Dispatcher) List(ctx context.Context) ([]Status, error) {
 	if err := o.refreshStates(ctx); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (o *Dispatcher) List(ctx context.Context) ([]Status, error) {
 	return list, nil
 }
 
-// status is how an endpoint is, by what this node knows of its state.
+// status returns the status of an endpoint, as this node knows it.
 func (o *Dispatcher) status(ctx context.Context, r *endpointState) (s Status, err error) {
 	s = r.status()
 	s.URL = o.Poster.Host(r.Endpoint)
@@ -39,8 +39,8 @@ func (o *Dispatcher) status(ctx context.Context, r *endpointState) (s Status, er
 	return s, nil
 }
 
-// Ping sends a message of its own to an endpoint at once, past the queue, also to
-// one that is disabled, and says how it was answered. ErrNoEndpoint.
+// Ping sends a ping message to an endpoint at once, past the queue, also if the
+// endpoint is disabled. It returns the answer, or ErrNoEndpoint.
 func (o *Dispatcher) Ping(ctx context.Context, game, name string) (PingResult, error) {
 	r, err := o.Registry.find(game, name)
 	if err != nil {
@@ -63,9 +63,9 @@ type pingData struct {
 	Endpoint string `json:"endpoint"`
 }
 
-// Enable has an endpoint get what happens from now on, at other nodes from when
-// they look again; what is dead is requeued by hand. It gives the endpoint as it
-// is then. ErrNoEndpoint.
+// Enable enables an endpoint. It gets the events from now on; other nodes notice
+// at their next refresh. An operator must requeue its dead deliveries by hand.
+// Enable returns the new status, or ErrNoEndpoint.
 func (o *Dispatcher) Enable(ctx context.Context, game, name string) (Status, error) {
 	r, err := o.Registry.find(game, name)
 	if err == nil {
@@ -80,10 +80,10 @@ func (o *Dispatcher) Enable(ctx context.Context, game, name string) (Status, err
 	return o.status(ctx, r)
 }
 
-// Disable has an endpoint get nothing, for a reason that operators see: what
-// happens meanwhile is not enqueued, and what waits dies when its turn comes.
-// One that is disabled already keeps its reason. It gives the endpoint as it is
-// then. ErrNoEndpoint.
+// Disable disables an endpoint, for a reason that operators see. Events are no
+// longer enqueued for it, and each waiting delivery dies at its next attempt. An
+// endpoint that is already disabled keeps its reason. Disable returns the new
+// status, or ErrNoEndpoint.
 func (o *Dispatcher) Disable(ctx context.Context, game, name, reason string) (Status, error) {
 	r, err := o.Registry.find(game, name)
 	if err == nil {

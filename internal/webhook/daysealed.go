@@ -11,7 +11,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// sealing is the payload of a task of SealKind. The key is the day.
+// sealTask is the payload of a task of SealKind. The key is the day.
 type sealTask struct {
 	At int64 `json:"at"` // when the day was over, epoch ms
 }
@@ -23,7 +23,8 @@ type dayData struct {
 	Boards []dayBoard `json:"boards"`
 }
 
-// dayBoard is the best of a day. A team's name is its nickname, as on all boards.
+// dayBoard holds the best of a day. A team's name is its nickname, as on all
+// leaderboards.
 type dayBoard struct {
 	Kind    leaderboard.Kind    `json:"kind"`
 	Order   leaderboard.Order   `json:"order"`
@@ -31,11 +32,12 @@ type dayBoard struct {
 	Entries []leaderboard.Entry `json:"entries"`
 }
 
-// errUnwanted is of a day that another node enqueued for an endpoint.
+// errNoSubscriber says that another node enqueued a day for an endpoint that this
+// node does not have.
 var errNoSubscriber = errors.New("no endpoint of this node's configuration wants sealed days")
 
-// seal tells of a day as its top lists are now. Should it be made again, after
-// they were corrected, the message that was enqueued first stands.
+// seal enqueues the message of a day with its current top lists. If it runs again
+// after a correction, the message that was enqueued first stays.
 func (o *Dispatcher) seal(ctx context.Context, t taskqueue.Task) error {
 	var s sealTask
 	if err := json.Unmarshal(t.Payload, &s); err != nil {
@@ -47,7 +49,7 @@ func (o *Dispatcher) seal(ctx context.Context, t taskqueue.Task) error {
 	case !subscribed:
 		return nil
 	}
-	if err := o.refreshStates(ctx); err != nil { // who was enabled elsewhere meanwhile is told
+	if err := o.refreshStates(ctx); err != nil { // another node may have enabled an endpoint
 		return err
 	}
 	day := dayData{Game: t.Game, Date: t.Key}
@@ -66,7 +68,7 @@ func (o *Dispatcher) seal(ctx context.Context, t taskqueue.Task) error {
 	return err
 }
 
-// first is the day with at most so many entries on each board.
+// first is the day with at most limit entries on each leaderboard.
 func (d dayData) first(limit int) any {
 	boards := make([]dayBoard, len(d.Boards))
 	for i, b := range d.Boards {

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// The statuses of HTTP that mean more than success or failure.
+// These HTTP statuses mean more than success or failure.
 const (
 	statusGone            = 410
 	statusTooManyRequests = 429
@@ -17,11 +17,11 @@ const (
 )
 
 const (
-	// rollout is how long nodes may differ in their configuration: an endpoint that
-	// one does not know may be another's.
+	// configRollout is how long nodes may have different configurations. In that
+	// time, another node may have an endpoint that this one does not know.
 	configRollout = 10 * time.Minute
-	// mostThrottled is how long a delivery is put off by an endpoint that is busy;
-	// then its tries count all the same.
+	// maxThrottled is how long a busy endpoint may postpone a delivery. After
+	// that, every attempt counts.
 	maxThrottled = 3 * 24 * time.Hour
 
 	shortDelay = time.Second
@@ -29,7 +29,7 @@ const (
 
 var errUnknown = errors.New("no endpoint of the configuration is meant; `server tasks discard` if it was taken out")
 
-// deliver makes a try.
+// deliver makes one attempt.
 func (o *Dispatcher) deliver(ctx context.Context, t taskqueue.Task) error {
 	r := o.Registry.topics[t.Topic]
 	if r == nil && age(&t) < configRollout {
@@ -51,8 +51,9 @@ func (o *Dispatcher) deliver(ctx context.Context, t taskqueue.Task) error {
 	return o.decide(ctx, r, &t, o.attempt(ctx, r, Message{ID: t.Key, Body: t.Payload}))
 }
 
-// whyDisabled says why nothing is sent to an endpoint. What would be the death of
-// a delivery is asked for anew: another node may have enabled it meanwhile.
+// disabledReason returns why an endpoint gets no messages, or "". The answer may
+// make a delivery dead. So it reads the states again first, because another node
+// may have enabled the endpoint.
 func (o *Dispatcher) disabledReason(ctx context.Context, r *endpointState) (string, error) {
 	if o.isStateKnown.Load() && r.disabledReason() == "" {
 		return "", nil
@@ -61,7 +62,7 @@ func (o *Dispatcher) disabledReason(ctx context.Context, r *endpointState) (stri
 	return r.disabledReason(), err
 }
 
-// try posts a message with a hand of the endpoint's.
+// attempt posts a message in a slot of the endpoint, and releases the slot.
 func (o *Dispatcher) attempt(ctx context.Context, r *endpointState, m Message) Reply {
 	defer r.release(time.Now())
 	reply := o.send(ctx, r, m)
@@ -84,12 +85,12 @@ func (o *Dispatcher) send(ctx context.Context, r *endpointState, m Message) Repl
 	return reply
 }
 
-// judge says what becomes of the delivery.
+// decide applies the reply to the delivery.
 func (o *Dispatcher) decide(ctx context.Context, r *endpointState, t *taskqueue.Task, reply Reply) error {
 	switch {
 	case reply.Err == nil:
 		return nil
-	case ctx.Err() != nil: // nobody waits for it any more
+	case ctx.Err() != nil: // no caller waits for the reply any more
 		return ctx.Err()
 	case reply.Status == statusGone:
 		return o.disableGone(ctx, r, reply.Err)
@@ -99,7 +100,7 @@ func (o *Dispatcher) decide(ctx context.Context, r *endpointState, t *taskqueue.
 	return reply.Err
 }
 
-// gone disables an endpoint that wants nothing any more.
+// disableGone disables an endpoint that answered that it is gone.
 func (o *Dispatcher) disableGone(ctx context.Context, r *endpointState, cause error) error {
 	if err := o.disable(ctx, r, cause.Error()); err != nil {
 		return fmt.Errorf("%w, and it could not be disabled: %w", cause, err)
@@ -108,7 +109,7 @@ func (o *Dispatcher) disableGone(ctx context.Context, r *endpointState, cause er
 	return taskqueue.Permanent(cause)
 }
 
-// throttles says whether the endpoint wants to be left alone for a while.
+// isThrottled reports whether the endpoint asks for a pause.
 func (r Reply) isThrottled() bool {
 	return r.RetryAfter > 0 || r.Status == statusTooManyRequests || r.Status == statusUnavailable
 }

@@ -109,8 +109,8 @@ func TestGoneDisables(t *testing.T) {
 	})
 }
 
-// What is requeued as soon as its endpoint is enabled arrives, also from a node
-// that has not looked since.
+// A delivery that is requeued right after its endpoint was enabled arrives, also
+// from a node that has not refreshed its states since.
 func TestEnabledAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -191,7 +191,7 @@ func TestStatesAreUnknown(t *testing.T) {
 	})
 }
 
-// However many ask, a database that hangs keeps nobody longer than one.
+// If the database hangs, concurrent readers wait no longer than one reader alone.
 func TestStatesHang(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, w *fixture) {

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Config is what an office needs.
+// Config configures a Dispatcher.
 type Config struct {
 	Registry *Registry
 	States   States
@@ -22,33 +22,33 @@ type Config struct {
 	Logger   *slog.Logger // nil: slog.Default
 }
 
-// Office is where the tasks of the book are worked on a node, and where its
-// operators ask. It is for concurrent use.
+// Dispatcher works the tasks of the Registry on a node, and serves its operators.
+// It is safe for concurrent use.
 type Dispatcher struct {
 	Config
 
-	isStateKnown atomic.Bool   // the states were read once
-	refreshLock  chan struct{} // held by a read of the states: no older one comes after it
+	isStateKnown atomic.Bool   // the states were read at least once
+	refreshLock  chan struct{} // held by a read of the states, so that no older read overwrites a newer one
 }
 
 const (
-	refreshInterval = 10 * time.Second // at what other nodes say of endpoints
+	refreshInterval = 10 * time.Second // between reads of the states, which other nodes may change
 	callTimeout     = 10 * time.Second
 
-	concurrentDeliveries = 128 // tries of a node, of which an endpoint gets atOnce
+	concurrentDeliveries = 128 // attempts of a node; an endpoint gets at most concurrencyPerEndpoint
 	concurrentSeals      = 2
 )
 
-// backoff is that of deliveries: see maxTries.
+// backoff is the retry delay of deliveries, see maxAttempts.
 var backoff = taskqueue.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
 
-// NewOffice makes an office.
+// NewDispatcher returns a dispatcher.
 func NewDispatcher(c Config) *Dispatcher {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return &Dispatcher{Config: c, refreshLock: make(chan struct{}, 1)}
 }
 
-// Services are how the tasks of the book are worked.
+// Services returns the services that work the tasks of the Registry.
 func (o *Dispatcher) Services() []taskqueue.Service {
 	return []taskqueue.Service{
 		{Kind: Kind, Handle: o.deliver, Concurrency: concurrentDeliveries, Backoff: backoff},
@@ -56,7 +56,8 @@ func (o *Dispatcher) Services() []taskqueue.Service {
 	}
 }
 
-// Run hears what other nodes say of endpoints until the context ends.
+// Run refreshes the states of endpoints, which other nodes may change, until the
+// context ends.
 func (o *Dispatcher) Run(ctx context.Context) error {
 	ticker := time.NewTicker(refreshInterval)
 	defer ticker.Stop()
@@ -76,8 +77,8 @@ func (o *Dispatcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// learn reads the states of all endpoints. Who waits for another's read has no
-// more time for both.
+// refreshStates reads the states of all endpoints. One timeout bounds both the
+// wait for another reader and the read itself.
 func (o *Dispatcher) refreshStates(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

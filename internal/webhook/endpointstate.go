@@ -8,14 +8,14 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// receiver is an endpoint with what this node knows of it.
+// endpointState is an endpoint with its state at this node.
 type endpointState struct {
 	Endpoint
 	*throttle
 
 	mu          sync.Mutex
 	state       State
-	lastError   string // of the last try that failed
+	lastError   string // of the last failed attempt
 	lastErrorAt int64
 }
 
@@ -25,8 +25,8 @@ func newEndpointState(e Endpoint) *endpointState {
 
 func (r *endpointState) subscribes(kind string) bool { return slices.Contains(r.Events, kind) }
 
-// delivery is the task by which the endpoint gets a message: the key is its id,
-// the payload its body.
+// delivery returns the task that sends a message to the endpoint. The key is the
+// id of the message, the payload its body.
 func (r *endpointState) delivery(m Message) taskqueue.NewTask {
 	task := taskqueue.NewTask{Game: r.Game, Topic: r.Topic(), Key: m.ID, MaxTries: maxAttempts, Payload: m.Body}
 	if r.Ordered {
@@ -35,7 +35,8 @@ func (r *endpointState) delivery(m Message) taskqueue.NewTask {
 	return task
 }
 
-// disabled says why nothing is sent to it; "": it is.
+// disabledReason returns why the endpoint gets no messages, or "" if it is
+// enabled.
 func (r *endpointState) disabledReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +55,7 @@ func (r *endpointState) recordError(cause error) {
 	r.lastError, r.lastErrorAt = cause.Error(), time.Now().UnixMilli()
 }
 
-// status is what is known of it without asking anyone.
+// status returns the status without asking the database.
 func (r *endpointState) status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// mostListed bounds each list in a message.
+	// maxListed bounds each list in a message.
 	maxListed = 100
 
 	// iso8601 is in UTC.
@@ -22,17 +22,17 @@ const (
 	idLength = 26 // characters, of 5 bits each
 )
 
-// event is what has happened: of its type, game and subject there is one.
+// event is something that happened. There is one event per type, game and subject.
 type event struct {
 	kind, game, subject string
 	occurredAt          int64               // epoch ms
-	data                func(limit int) any // with at most so many entries in each list
+	data                func(limit int) any // with at most limit entries in each list
 }
 
-// message is the event as all endpoints get it.
+// message returns the event in the form that all endpoints get.
 func (e *event) message() Message { return Message{ID: e.id(), Body: e.body()} }
 
-// body has lists as long as fit into a task.
+// body has the longest lists that fit into a task.
 func (e *event) body() (body []byte) {
 	for limit := maxListed; limit >= 0; limit -= 10 {
 		body = encode(envelope{e.kind, time.UnixMilli(e.occurredAt).UTC().Format(iso8601), e.data(limit)})
@@ -43,8 +43,8 @@ func (e *event) body() (body []byte) {
 	return body
 }
 
-// id is reckoned from what the event is, so that it is the same whoever tells of
-// it, and however often.
+// id returns a hash of the event, so that every node computes the same id, however
+// often.
 func (e *event) id() string {
 	sum := sha256.Sum256([]byte(e.kind + "\x00" + e.game + "\x00" + e.subject))
 	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:idLength])
@@ -57,7 +57,7 @@ type envelope struct {
 	Data      any    `json:"data"`
 }
 
-// encode always succeeds: it panics on what JSON does not have.
+// encode panics if JSON cannot represent the value.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

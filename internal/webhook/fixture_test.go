@@ -21,8 +21,8 @@ const game = "com.example.quiz"
 
 var errAway = errors.New("the database is away")
 
-// world is an office with all that it needs, made up: for each message answer
-// says what becomes of it, and the lists have one entry.
+// fixture is a dispatcher with fakes of everything that it needs. answer decides
+// the reply to each message, and the lists have one entry.
 type fixture struct {
 	*queue
 
@@ -56,7 +56,7 @@ func newFixture(t *testing.T, endpoints ...Endpoint) *fixture {
 	return w
 }
 
-// posted is a message as it was sent.
+// sentMessage is a message as it was sent.
 type sentMessage struct {
 	Message
 
@@ -82,7 +82,8 @@ func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *fixture)) {
 	})
 }
 
-// bubble is run without workers, for the endpoints of one.
+// inBubble runs a test in virtual time, without workers, with the endpoints of
+// oneEndpoint.
 func inBubble(t *testing.T, f func(t *testing.T, w *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newFixture(t, oneEndpoint()...)) })
@@ -104,7 +105,7 @@ func (w *fixture) Post(ctx context.Context, e Endpoint, m Message) Reply {
 
 func (w *fixture) Host(e Endpoint) string { return "https://" + e.Name + ".test" }
 
-// answers has all messages answered like that from now on.
+// setReplies sets the reply to all messages from now on.
 func (w *fixture) setReplies(r Reply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +120,7 @@ func (w *fixture) posts() []sentMessage {
 	return slices.Clone(w.sent)
 }
 
-// mostAtOnce is how many tries of an endpoint were under way.
+// maxConcurrent returns the largest number of concurrent attempts to an endpoint.
 func (w *fixture) maxConcurrent(endpoint string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,8 +178,8 @@ func (w *fixture) EnableEndpoint(_ context.Context, game, name string) error {
 	return nil
 }
 
-// enableElsewhere has a disabled endpoint enabled by another node, of which this
-// one has not heard.
+// enableElsewhere enables an endpoint at another node; this node does not know
+// yet.
 func (w *fixture) enableElsewhere(t *testing.T, endpoint string) {
 	t.Helper()
 	if _, err := w.office.Disable(t.Context(), game, endpoint, ""); err != nil {

@@ -72,7 +72,8 @@ func TestDeliveriesOfTheLedger(t *testing.T) {
 	})
 }
 
-// shop is where both endpoints are: one accepts what is genuine, one is gone.
+// receivingServer receives for both endpoints: one accepts genuine messages, one
+// is gone.
 type receivingServer struct {
 	url string
 	key string
@@ -186,7 +187,7 @@ func (n *node) enqueue(t *testing.T, tasks []taskqueue.NewTask) {
 	}
 }
 
-// noLists are of a day on which nothing happened.
+// noTopLists are the top lists of a day without results.
 type noTopLists struct{}
 
 func (noTopLists) Top(context.Context, string, string, leaderboard.Kind, int) ([]leaderboard.TopEntry, int64, error) {

@@ -16,9 +16,9 @@ type matchData struct {
 	OverAt    int64                   `json:"over_at"`
 	Reason    match.Reason            `json:"reason"`
 	Questions int                     `json:"questions"`
-	Counts    bool                    `json:"counts"` // for the boards and the players' totals
+	Counts    bool                    `json:"counts"` // for the leaderboards and the players' totals
 	Winner    string                  `json:"winner,omitempty"`
-	Players   int                     `json:"players"` // all there were
+	Players   int                     `json:"players"` // of all players
 	Standings []protocol.OverStanding `json:"standings"`
 	Teams     []protocol.TeamStanding `json:"teams,omitempty"`
 }

@@ -10,10 +10,10 @@ import (
 
 const prefix = "laststand_webhooks_"
 
-// The reasons of laststand_webhooks_drops_total.
+// reasonDisabled is the reason of laststand_webhooks_drops_total.
 const reasonDisabled = "disabled" // nothing is enqueued for the endpoint
 
-// metrics are of this node, by endpoint of the configuration.
+// metrics are those of this node, by endpoint of the configuration.
 type metrics struct {
 	sends, drops *prometheus.CounterVec
 	seconds      *prometheus.HistogramVec
@@ -37,7 +37,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-// begin shows an endpoint of which there is nothing to tell yet.
+// init creates the series of an endpoint with zero values.
 func (m *metrics) init(r *endpointState) {
 	m.drops.WithLabelValues(r.Game, r.Name, reasonDisabled)
 	m.seconds.WithLabelValues(r.Game, r.Name)
@@ -57,7 +57,7 @@ func (m *metrics) observeSend(r *endpointState, status int, took time.Duration) 
 	m.seconds.WithLabelValues(r.Game, r.Name).Observe(took.Seconds())
 }
 
-// code is of a closed set, whatever an endpoint makes up.
+// code returns a label from a closed set, whatever status an endpoint sends.
 func code(status int) string {
 	switch {
 	case status == 0:

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	maxEndpoints = 16 // of a game: each is a row with every result
-	maxAttempts  = 36 // with the waits of backoff some 3 days, twice that at most
+	maxEndpoints = 16 // per game: each adds a row for every result
+	maxAttempts  = 36 // with the waits of backoff about 3 days, at most twice that
 )
 
 // endpointName is a part of a topic and of a command.
 var endpointName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Book is the endpoints of all games, and what this node knows of each. It is
-// for concurrent use.
+// Registry holds the endpoints of all games and their states at this node. It is
+// safe for concurrent use.
 type Registry struct {
 	games   map[string][]*endpointState // in the order given
 	topics  map[string]*endpointState
 	metrics *metrics
 }
 
-// NewBook makes a book. Its error lists all that is wrong with the endpoints.
-// Without a registry nothing is measured.
+// NewRegistry returns a registry. Its error lists every fault of the endpoints. If
+// r is nil, nothing is measured.
 func NewRegistry(endpoints []Endpoint, r prometheus.Registerer) (*Registry, error) {
 	b := &Registry{games: map[string][]*endpointState{}, topics: map[string]*endpointState{}, metrics: newMetrics(r)}
 	var faults []error
@@ -71,8 +71,8 @@ func (b *Registry) add(e Endpoint) error {
 	return nil
 }
 
-// Settled gives the tasks that tell of a result which the ledger has taken. What
-// a disabled endpoint does not get is counted with each call.
+// Settled returns the tasks that report a result in the ledger. Each call counts
+// the events that disabled endpoints miss.
 func (b *Registry) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 	tasks := b.deliveries(event{kind: MatchSettled, game: r.Game, subject: r.Match, occurredAt: at, data: settledMatch(r)})
 	if r.ArenaID == "" {
@@ -81,8 +81,8 @@ func (b *Registry) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 	return append(tasks, b.deliveries(event{kind: ArenaOver, game: r.Game, subject: r.Match, occurredAt: at, data: settledMatch(r)})...)
 }
 
-// Sealed gives the task that reads the top lists of a day that is over, and then
-// tells of it.
+// Sealed returns the task that reads the top lists of an ended day and then
+// reports them.
 func (b *Registry) Sealed(game, day string, at int64) []taskqueue.NewTask {
 	if !b.isSubscribed(DaySealed, game) {
 		return nil
@@ -90,8 +90,7 @@ func (b *Registry) Sealed(game, day string, at int64) []taskqueue.NewTask {
 	return []taskqueue.NewTask{{Game: game, Topic: SealKind + "/" + game, Key: day, Payload: encode(sealTask{at})}}
 }
 
-// deliveries are the tasks by which all endpoints that want it are told of an
-// event.
+// deliveries returns the tasks that send an event to all endpoints that want it.
 func (b *Registry) deliveries(e event) (tasks []taskqueue.NewTask) {
 	var message Message
 	for _, r := range b.games[e.game] {
@@ -110,12 +109,12 @@ func (b *Registry) deliveries(e event) (tasks []taskqueue.NewTask) {
 	return tasks
 }
 
-// wanted says whether an endpoint of the game wants the events of a type.
+// isSubscribed reports whether an endpoint of the game wants the events of a type.
 func (b *Registry) isSubscribed(kind, game string) bool {
 	return slices.ContainsFunc(b.games[game], func(r *endpointState) bool { return r.subscribes(kind) })
 }
 
-// find gives an endpoint, or ErrNoEndpoint.
+// find returns an endpoint, or ErrNoEndpoint.
 func (b *Registry) find(game, name string) (*endpointState, error) {
 	r := b.topics[(&Endpoint{Game: game, Name: name}).Topic()]
 	if r == nil {
@@ -124,7 +123,7 @@ func (b *Registry) find(game, name string) (*endpointState, error) {
 	return r, nil
 }
 
-// all are the endpoints, by game.
+// endpoints returns the endpoints, by game.
 func (b *Registry) endpoints() (endpoints []*endpointState) {
 	for _, game := range slices.Sorted(maps.Keys(b.games)) {
 		endpoints = append(endpoints, b.games[game]...)

@@ -55,7 +55,7 @@ func TestSettledMatchIsSent(t *testing.T) {
 	}
 }
 
-// show is tasks as a failed test tells of them.
+// describe formats tasks for a failed test.
 func describe(tasks []taskqueue.NewTask) (text string) {
 	for _, n := range tasks {
 		text += fmt.Sprintln(n.Game, n.Topic, n.Key, n.Ordering, n.MaxTries, string(n.Payload))

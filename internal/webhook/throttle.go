@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	concurrencyPerEndpoint = 8           // tries of a node that an endpoint gets at a time
-	maxSlotWait            = time.Second // a task waits for a try to end, if it is likely to be its turn by then
+	concurrencyPerEndpoint = 8           // concurrent attempts of a node to an endpoint
+	maxSlotWait            = time.Second // a task waits for a slot if it is likely to get one in this time
 
-	minPause    = 30 * time.Second // of an endpoint that does not say how long; doubled from time to time
+	minPause    = 30 * time.Second // for an endpoint that names no duration; doubles with each such pause
 	maxPause    = 15 * time.Minute
 	minPostpone = time.Second
-	maxPostpone = 15 * time.Minute // beyond the rest: what is put off further comes and looks in between
+	maxPostpone = 15 * time.Minute // beyond the pause: a task that must wait longer returns and checks in between
 
 	initialDuration = 100 * time.Millisecond // a guess
 )
@@ -26,26 +26,26 @@ var (
 	errPaused = errors.New("the endpoint wants to be left alone")
 )
 
-// pace keeps a node from asking too much of an endpoint, and an endpoint from
-// holding all workers of the node: who cannot be served soon is put off until
-// those put off before it are likely to be through.
+// throttle limits the attempts of a node to an endpoint, so that the endpoint
+// cannot hold all workers of the node. It postpones a task that cannot be served
+// soon, until the tasks postponed before it are likely to be done.
 type throttle struct {
-	slots chan struct{} // one for each try under way
+	slots chan struct{} // one element for each current attempt
 
 	mu              sync.Mutex
-	waiting         int           // tasks that wait for a hand
-	averageDuration time.Duration // a moving average of tries
-	lastChange      time.Time     // a hand was taken or given back for the last time
-	pausedUntil     time.Time     // until then it is left alone
-	nextPause       time.Duration // the next one that it does not ask for
-	postponedUntil  time.Time     // up to here there are tasks put off
+	waiting         int           // tasks that wait for a slot
+	averageDuration time.Duration // moving average of attempts
+	lastChange      time.Time     // when a slot was last acquired or released
+	pausedUntil     time.Time     // no attempts before
+	nextPause       time.Duration // the next pause for which the endpoint names no duration
+	postponedUntil  time.Time     // time of the last postponed task
 }
 
 func newThrottle() *throttle {
 	return &throttle{slots: make(chan struct{}, concurrencyPerEndpoint), averageDuration: initialDuration, nextPause: minPause}
 }
 
-// enter takes a hand for a try, which leave gives back. Its error is for the
+// acquire takes a slot for an attempt; release gives it back. Its error is for the
 // queue.
 func (p *throttle) acquire(ctx context.Context) error {
 	if !p.startWaiting() {
@@ -68,7 +68,8 @@ func (p *throttle) acquire(ctx context.Context) error {
 	return nil
 }
 
-// join says whether a hand is likely to be free soon; if so, quit follows.
+// startWaiting reports whether a slot is likely to be free soon. If so, the caller
+// must call stopWaiting.
 func (p *throttle) startWaiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +86,8 @@ func (p *throttle) stopWaiting() {
 	p.waiting--
 }
 
-// begin says whether a try may be made with a hand that was taken.
+// recordStart reports whether the caller may make an attempt with the slot that it
+// took.
 func (p *throttle) recordStart() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +95,8 @@ func (p *throttle) recordStart() bool {
 	return !p.lastChange.Before(p.pausedUntil)
 }
 
-// takes is how long a try takes: as usual, or longer if those under way do.
+// expectedDuration is how long an attempt takes: the average, or longer if the
+// current attempts take longer.
 func (p *throttle) expectedDuration() time.Duration {
 	if len(p.slots) < cap(p.slots) {
 		return p.averageDuration
@@ -101,7 +104,7 @@ func (p *throttle) expectedDuration() time.Duration {
 	return max(p.averageDuration, time.Since(p.lastChange))
 }
 
-// leave gives back the hand of a try that began at an instant.
+// release gives back the slot of an attempt that began at startedAt.
 func (p *throttle) release(startedAt time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,15 +113,16 @@ func (p *throttle) release(startedAt time.Time) {
 	<-p.slots
 }
 
-// pleased ends the doubling of rests: the endpoint accepted a message.
+// resetPause ends the doubling of pauses: the endpoint accepted a message.
 func (p *throttle) resetPause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nextPause = minPause
 }
 
-// leaveAlone has the endpoint rest for as long as it asks for, 0 if it does not say.
-// Of tries that end while it rests, those that do not say are of the same cause.
+// pause stops attempts for as long as the endpoint asks, or for the next default
+// pause if wait is 0. During a pause, it ignores further attempts with wait 0,
+// because they have the same cause.
 func (p *throttle) pause(wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +136,7 @@ func (p *throttle) pause(wait time.Duration) {
 	p.pausedUntil = latest(p.pausedUntil, now.Add(wait))
 }
 
-// aside puts a task off.
+// postpone postpones a task.
 func (p *throttle) postpone(cause error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// An endpoint is left alone for as long as it asks; tasks meanwhile are put off
-// and their tries do not count.
+// No attempt goes to an endpoint for as long as it asks for a pause. Tasks are
+// postponed in that time, and their attempts do not count.
 func TestEndpointAsksForAPause(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -90,8 +90,7 @@ func TestThrottledForDays(t *testing.T) {
 	})
 }
 
-// An endpoint that takes all of its time holds up nobody else, and gets what it
-// can take.
+// A slow endpoint does not hold up others, and still gets all that it can take.
 func TestSlowEndpoint(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "slow"}, {Game: game, Name: "quick"}}

@@ -1,11 +1,3 @@
-// Package webhook tells an operator's own services what has happened: that a match
-// is settled, an arena over, a day sealed. An event is written as tasks of the
-// durable queue, one for each endpoint that wants it, in the transaction of what
-// it tells of; so it is told if and only if that happened, at least once, with
-// the same id however often.
-//
-// A Book knows the endpoints and writes events as tasks; an Office works these
-// tasks, and is where operators look after the endpoints.
 package webhook
 
 import (
@@ -19,56 +11,56 @@ import (
 // ErrNoEndpoint says that the configuration has no endpoint of that game and name.
 var ErrNoEndpoint = errors.New("there is no such endpoint")
 
-// The types of events.
+// These are the types of events.
 const (
 	MatchSettled = "match.settled" // its result is in the ledger
-	ArenaOver    = "arena.over"    // a match of an arena is, likewise
-	DaySealed    = "day.sealed"    // a day of the boards is over, with its top lists
-	Ping         = "webhook.ping"  // an operator tries an endpoint
+	ArenaOver    = "arena.over"    // the result of an arena's match is in the ledger
+	DaySealed    = "day.sealed"    // a day of the leaderboards is over, with its top lists
+	Ping         = "webhook.ping"  // an operator tests an endpoint
 )
 
-// Events are the types that an endpoint may want.
+// Events returns the types that an endpoint may subscribe to.
 func Events() []string { return []string{MatchSettled, ArenaOver, DaySealed} }
 
-// Kind is that of the topics of deliveries, SealKind that of days that are over
-// and whose top lists are still to be read: see taskqueue.Kind.
+// Kind is the kind of the topics of deliveries. SealKind is that of ended days
+// with top lists that are still to read: see taskqueue.Kind.
 const (
 	Kind     = "webhook"
 	SealKind = "seal"
 )
 
-// Endpoint is where the events of a game go that it wants. Its name is the
-// game's own.
+// Endpoint is a receiver of a game's events. The game chooses its name.
 type Endpoint struct {
 	Game, Name string
 	Events     []string // none: all
-	Ordered    bool     // one at a time, in their order: one that fails holds up those behind it
+	Ordered    bool     // one at a time, in order: a failed delivery holds up those behind it
 }
 
-// Topic is that of the endpoint's deliveries.
+// Topic returns the topic of the endpoint's deliveries.
 func (e *Endpoint) Topic() string { return Kind + "/" + e.Game + "/" + e.Name }
 
-// Message is an event as it is sent: the same over all tries.
+// Message is an event as it is sent, the same for all attempts.
 type Message struct {
 	ID   string // of the event, the same at all endpoints
 	Body []byte // JSON: type, timestamp, data
 }
 
-// Reply is how an endpoint answered a try.
+// Reply is the answer of an endpoint to an attempt.
 type Reply struct {
 	Status     int           // of HTTP; 0: there was no answer
-	RetryAfter time.Duration // it asks to be left alone for so long
-	Err        error         // why it was not accepted, in words that an operator may see; nil: it was
+	RetryAfter time.Duration // the pause that the endpoint asks for
+	Err        error         // why the endpoint did not accept it, in words for operators; nil: it did
 }
 
-// Poster sends messages. A try is bounded by the poster; it is for concurrent use.
+// Poster sends messages. It bounds each attempt, and is safe for concurrent use.
 type Poster interface {
 	Post(ctx context.Context, e Endpoint, m Message) Reply
-	// Host is where to, without what may be secret: scheme and host.
+	// Host returns the scheme and host of the URL, without parts that may be
+	// secret.
 	Host(e Endpoint) string
 }
 
-// State is what is kept of an endpoint, by every node alike.
+// State is the stored state of an endpoint, the same for all nodes.
 type State struct {
 	Game     string `json:"game"`
 	Name     string `json:"name"`
@@ -76,25 +68,25 @@ type State struct {
 	Since    int64  `json:"disabled_at,omitempty"`     // epoch ms, by the database's clock
 }
 
-// States keeps what is said of endpoints; *ledger.Ledger. Those of whom nothing
-// was said are not disabled.
+// States stores the states of endpoints; *ledger.Ledger. An endpoint without a
+// stored state is enabled.
 type States interface {
 	EndpointStates(ctx context.Context) ([]State, error)
-	// DisableEndpoint leaves one alone that is disabled already.
+	// DisableEndpoint changes nothing if the endpoint is disabled already.
 	DisableEndpoint(ctx context.Context, game, name, cause string) error
 	EnableEndpoint(ctx context.Context, game, name string) error
 }
 
-// TopLists reads the best of a day that is over; *leaderboard.TopLists.
+// TopLists reads the best of an ended day; *leaderboard.TopLists.
 type TopLists interface {
-	// Top gives the first n by value, and how many are ranked.
+	// Top returns the first n by value, and how many are ranked.
 	Top(ctx context.Context, game, date string, kind leaderboard.Kind, n int) (entries []leaderboard.TopEntry, total int64, err error)
 }
 
-// Counts says what the queue holds; *ledger.Ledger.
+// Counts counts tasks in the queue; *ledger.Ledger.
 type Counts interface {
-	// CountTasks is how many tasks of a topic have not ended, and how many are
-	// dead, each counted up to a number.
+	// CountTasks returns how many tasks of a topic have not ended, and how many
+	// are dead. It counts each up to upTo.
 	CountTasks(ctx context.Context, topic string, upTo int) (waiting, dead int64, err error)
 }
 
@@ -106,12 +98,12 @@ type Status struct {
 	Events  []string `json:"events"`
 	Ordered bool     `json:"ordered,omitempty"`
 	Waiting int64    `json:"waiting"`            // deliveries that have not ended, counted up to 100,000
-	Dead    int64    `json:"dead"`               // that wait for an operator, counted likewise
-	Error   string   `json:"error,omitempty"`    // of the last try at this node that failed
+	Dead    int64    `json:"dead"`               // deliveries that wait for an operator, counted up to 100,000
+	Error   string   `json:"error,omitempty"`    // of the last failed attempt at this node
 	ErrorAt int64    `json:"error_at,omitempty"` // epoch ms
 }
 
-// Pinged is how an endpoint answered a ping.
+// PingResult is the answer of an endpoint to a ping.
 type PingResult struct {
 	ID     string `json:"id"`
 	Status int    `json:"status,omitempty"`

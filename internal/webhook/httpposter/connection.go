@@ -9,15 +9,15 @@ import (
 	"net/url"
 )
 
-// The reasons of a try without an answer. It may have arrived: the message's id
-// tells the endpoint so when it comes again.
+// These are the reasons of an attempt without an answer. The message may have
+// arrived. Then the endpoint recognizes the retry by the id of the message.
 var (
 	errTime     = errors.New("the endpoint did not answer in time")
 	errExchange = errors.New("the exchange with the endpoint broke off")
 )
 
-// lost is such an error in words that an operator may see: without the URL, which
-// may hold a secret, and without what was read.
+// describeError returns the error in words for operators: without the URL, which
+// may contain a secret, and without the data that was read.
 func describeError(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -44,7 +44,7 @@ func isDialError(err error) bool {
 	return ok && operation.Op == "dial"
 }
 
-// isTLS: an alert of TLS is an OpError too.
+// isTLS reports whether TLS failed. A TLS alert is an OpError too.
 func isTLS(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	return ok && (operation.Op == "remote error" || operation.Op == "local error") ||

@@ -1,4 +1,3 @@
-// Package httpposter posts messages by Standard Webhooks 1.0.0.
 package httpposter
 
 import (
@@ -22,15 +21,16 @@ var _ webhook.Poster = (*Poster)(nil)
 type Target struct {
 	Game, Name string // of the endpoint
 	URL        string
-	// Keys are asked for with every try, so that they may change meanwhile.
+	// Keys is called before every attempt, so the keys may change at any time.
 	Keys func() ([]signature.Key, error)
-	// Client follows no redirect and guards whom it connects to; an error of its
-	// with a method Blocked that is true says that the URL leads where it must not.
+	// Client must not follow redirects, and must check the addresses that it
+	// connects to. If an error has a method Blocked that returns true, the URL
+	// leads to a forbidden address.
 	Client *http.Client
 }
 
-// Poster posts to the targets. Neither a URL beyond its host, nor a key, nor the
-// body of an answer is in its errors.
+// Poster posts to the targets. Its errors show of a URL only the host, and never a
+// key or the body of an answer.
 type Poster struct {
 	targets map[endpointKey]Target
 	hosts   map[endpointKey]string
@@ -60,7 +60,7 @@ func New(targets []Target) (*Poster, error) {
 // Host is the scheme and host of an endpoint's URL.
 func (p *Poster) Host(e webhook.Endpoint) string { return p.hosts[endpointKey{e.Game, e.Name}] }
 
-// Post makes one try, of 15 s at most.
+// Post makes one attempt, of at most 15 s.
 func (p *Poster) Post(ctx context.Context, e webhook.Endpoint, m webhook.Message) webhook.Reply {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -81,7 +81,7 @@ func (p *Poster) Post(ctx context.Context, e webhook.Endpoint, m webhook.Message
 	return readReply(reply)
 }
 
-// request is signed.
+// request returns a signed request.
 func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request, error) {
 	keys, err := t.Keys()
 	if err != nil {
@@ -98,8 +98,9 @@ func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request,
 	request.Header = http.Header{
 		"Content-Type": {"application/json"},
 		"User-Agent":   {"laststand"},
-		// Not sent, as it is empty. It lets the client repeat the request where the
-		// receiver closed a kept connection at that moment: the id says it is the same.
+		// This header is not sent, because it is empty. It lets the client repeat
+		// the request if the receiver closes a kept connection at that moment. The
+		// message id shows that it is the same.
 		"Idempotency-Key": {},
 	}
 	request.Header.Set(signature.HeaderID, stamp.ID)
@@ -108,7 +109,7 @@ func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request,
 	return request, nil
 }
 
-// judge reads an answer: only 2xx accepts the message, and a redirect is not
+// readReply reads an answer. Only 2xx accepts the message; a redirect is not
 // followed.
 func readReply(reply *http.Response) webhook.Reply {
 	status := reply.StatusCode

@@ -143,13 +143,14 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// posterTo posts to a receiver.
+// newPosterTo returns a poster to a receiver.
 func newPosterTo(t *testing.T, at *testenv.Receiver, keys func() ([]signature.Key, error)) *Poster {
 	t.Helper()
 	return newPoster(t, Target{URL: at.URL, Keys: keys}, safehttp.Options{AllowPrivate: true})
 }
 
-// posting posts to a target, which becomes that of the endpoint.
+// newPoster returns a poster to a target, which becomes the target of the
+// endpoint.
 func newPoster(t *testing.T, target Target, o safehttp.Options) *Poster {
 	t.Helper()
 	target.Game, target.Name, target.Client = endpoint.Game, endpoint.Name, safehttp.New(o)

@@ -1,5 +1,3 @@
-// Package safehttp makes the HTTP client for addresses that operators of games
-// wrote down, and that nobody trusts: it reaches the public internet only.
 package safehttp
 
 import (
@@ -10,9 +8,9 @@ import (
 	"time"
 )
 
-// Options shape a client. The zero value is fit for use.
+// Options configure a client. The zero value is ready for use.
 type Options struct {
-	AllowPrivate bool          // for receivers within the own network
+	AllowPrivate bool          // for receivers in the operator's own network
 	Resolver     *net.Resolver // nil: the system's
 
 	perHost  int   // in place of perHost, for tests
@@ -20,7 +18,7 @@ type Options struct {
 }
 
 const (
-	perHost   = 64      // connections; who finds none waits within its context
+	perHost   = 64      // connections; a request without one waits until its context ends
 	maxReply  = 1 << 20 // bytes of a body
 	maxHeader = 64 << 10
 
@@ -29,15 +27,15 @@ const (
 	headerTimeout = 20 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
 	totalTimeout  = 30 * time.Second
 
-	// idleTime is less than what proxies and balancers commonly allow: who closes
-	// first does not lose a request.
+	// idleTimeout is less than the usual timeout of proxies and balancers. The
+	// side that closes first does not lose a request.
 	idleTimeout = 90 * time.Second
 )
 
-// New makes a client that follows no redirect, whose answer is returned as it
-// is; that refuses to connect to an address that is not public, with a
-// BlockedError, whatever name led there; that goes by no proxy; and whose times
-// and replies are bounded. To read more of a reply than 1 MiB is an
+// New returns a client for untrusted addresses. It does not follow redirects but
+// returns them. It refuses to connect to an address that is not public, with a
+// BlockedError, whatever name led there. It uses no proxy, and bounds times and
+// replies. If the caller reads more than 1 MiB of a reply, the error is an
 // *http.MaxBytesError.
 func New(o Options) *http.Client {
 	return &http.Client{
@@ -68,21 +66,22 @@ func newTransport(o Options) *http.Transport {
 	}
 }
 
-// versions leaves out HTTP/2: all tries to a host would share one connection,
-// and when that dies they would time out together until it is noticed.
+// httpVersions leaves out HTTP/2. With it, all attempts to a host would share one
+// connection. When that connection died, they would time out together until the
+// client notices.
 func httpVersions() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
 	return p
 }
 
-// bounded cuts off replies that are too long.
+// limitedTransport cuts off replies that are too long.
 type limitedTransport struct {
 	base     *http.Transport
 	maxBytes int64
 }
 
-// RoundTrip is for the client.
+// RoundTrip implements http.RoundTripper.
 func (b *limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	reply, err := b.base.RoundTrip(request)
 	if err != nil {
@@ -92,5 +91,5 @@ func (b *limitedTransport) RoundTrip(request *http.Request) (*http.Response, err
 	return reply, nil
 }
 
-// CloseIdleConnections is for the client.
+// CloseIdleConnections lets http.Client close idle connections.
 func (b *limitedTransport) CloseIdleConnections() { b.base.CloseIdleConnections() }

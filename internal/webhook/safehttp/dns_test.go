@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// names is a name server that gives these addresses, whatever the name.
+// fakeDNS is a name server that returns these addresses for every name.
 type fakeDNS struct {
 	mu        sync.Mutex
 	addresses []netip.Addr
@@ -87,7 +87,7 @@ func (n *fakeDNS) answer(query []byte) []byte {
 	return append(reply, records...)
 }
 
-// of gives the addresses of a type, A or AAAA.
+// recordsOf returns the addresses of a type, A or AAAA.
 func (n *fakeDNS) recordsOf(kind uint16) []netip.Addr {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -8,18 +8,19 @@ import (
 	"syscall"
 )
 
-// BlockedError says that an address was not connected to, as it is not public.
+// BlockedError says that the client refused to connect to an address that is not
+// public.
 type BlockedError struct{ Address string }
 
 func (e *BlockedError) Error() string {
 	return fmt.Sprintf("%s is not an address of the public internet", e.Address)
 }
 
-// Blocked tells it from other errors for who cannot import this package.
+// Blocked identifies the error for packages that cannot import this one.
 func (e *BlockedError) Blocked() bool { return true }
 
-// refusePrivate sees the address that is about to be connected to, after its
-// name was resolved: a name that leads elsewhere the next time gains nothing.
+// refusePrivate checks the address just before the connection, after the name was
+// resolved. So a name that resolves differently the next time gains nothing.
 func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) error {
 	host, err := netip.ParseAddrPort(address)
 	if err != nil || !isPublic(host.Addr()) {
@@ -28,8 +29,9 @@ func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) erro
 	return nil
 }
 
-// public holds for addresses that are globally reachable by the registries of
-// IANA for special purposes, less those that lead to others.
+// isPublic reports whether an address is globally reachable, by the
+// special-purpose registries of IANA. It excludes addresses that contain or lead
+// to others.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("") // a prefix contains no address with a zone
 	if !a.IsValid() || a.Is6() && !globalUnicast6.Contains(a) {
@@ -38,9 +40,9 @@ func isPublic(a netip.Addr) bool {
 	return !slices.ContainsFunc(specialPurpose, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// global6 is all that is assigned for global unicast. Outside of it are
-// loopback, unique local, link-local and multicast addresses, those with an
-// IPv4 address within them, and NAT64 (64:ff9b::/96, 64:ff9b:1::/48).
+// globalUnicast6 is the whole range that is assigned for global unicast. Outside
+// of it are loopback, unique local, link-local and multicast addresses. So are
+// those with an IPv4 address inside, and NAT64 (64:ff9b::/96, 64:ff9b:1::/48).
 var globalUnicast6 = netip.MustParsePrefix("2000::/3")
 
 var specialPurpose = prefixes(

@@ -107,7 +107,7 @@ type countingListener struct {
 	port string
 }
 
-// counted is a server on 127.0.0.1.
+// newCountingListener starts a server on 127.0.0.1 and counts its requests.
 func newCountingListener(t *testing.T) (countingListener, *atomic.Int64) {
 	t.Helper()
 	calls := new(atomic.Int64)

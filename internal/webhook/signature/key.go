@@ -1,6 +1,3 @@
-// Package signature signs and verifies messages by Standard Webhooks 1.0.0
-// (standard-webhooks/standard-webhooks, spec/standard-webhooks.md), with the
-// symmetric scheme v1: HMAC-SHA256 over id, timestamp and body.
 package signature
 
 import (
@@ -14,7 +11,7 @@ import (
 	"strings"
 )
 
-// ErrKey is what every error about keys wraps. None shows a key.
+// ErrKey is wrapped by every error about keys. No error shows a key.
 var ErrKey = errors.New("invalid webhook key")
 
 const (
@@ -23,10 +20,10 @@ const (
 	maxKey    = 64
 )
 
-// Key is a secret shared with a receiver. The zero Key signs nothing.
+// Key is a secret shared with a receiver. The zero Key cannot sign.
 type Key struct{ secret []byte }
 
-// Generate gives the text of a new key, which ParseKey reads.
+// Generate returns the text of a new key, for ParseKey.
 func Generate() string {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
@@ -49,8 +46,8 @@ func ParseKey(text string) (Key, error) {
 	return Key{secret}, nil
 }
 
-// ParseKeys reads the keys of a secret file, at least one, white space between
-// them: while keys change there are the new one and the old.
+// ParseKeys reads the keys of a secret file: at least one, separated by white
+// space. During a change of keys the file has the new key and the old one.
 func ParseKeys(text string) ([]Key, error) {
 	var keys []Key
 	for i, field := range strings.Fields(text) {
@@ -68,10 +65,10 @@ func ParseKeys(text string) ([]Key, error) {
 
 var errNoKey = fmt.Errorf("%w: there is none", ErrKey)
 
-// Format shows no key, whatever the verb.
+// Format never shows the key, whatever the verb.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, keyPrefix+"…") }
 
-// mac is of the signed content: id.timestamp.body.
+// mac returns the MAC of the signed content: id.timestamp.body.
 func (k Key) mac(h Headers, body []byte) []byte {
 	mac := hmac.New(sha256.New, k.secret)
 	_, _ = io.WriteString(mac, h.ID+"."+h.Timestamp+".")
@@ -79,7 +76,7 @@ func (k Key) mac(h Headers, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// checkKeys refuses to go without a secret.
+// checkKeys returns an error if a key has no secret.
 func checkKeys(keys []Key) error {
 	for _, key := range keys {
 		if len(key.secret) == 0 {

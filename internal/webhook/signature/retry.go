@@ -12,8 +12,8 @@ const (
 )
 
 // RetryAfter reads the header of that name, seconds or an HTTP date (RFC 9110,
-// 10.2.3): how long the receiver wants to be left alone, 1 s to 1 h. It is 0
-// where the header says nothing that can be read.
+// 10.2.3). It returns how long the receiver asks for a pause, limited to 1 s to 1
+// h. It returns 0 if the header is absent or unreadable.
 func RetryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if isDigits(header) {
@@ -31,7 +31,7 @@ func RetryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// dateForms are the three of RFC 9110, 5.6.7, all of them in GMT.
+// dateForms are the three date forms of RFC 9110, 5.6.7, all in GMT.
 var dateForms = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
 
 func isDigits(text string) bool {

@@ -10,35 +10,36 @@ import (
 	"time"
 )
 
-// The names of the headers.
+// These are the names of the headers.
 const (
 	HeaderID        = "webhook-id"
 	HeaderTimestamp = "webhook-timestamp"
 	HeaderSignature = "webhook-signature"
 )
 
-// Tolerance is how far a timestamp may be off, either way, against replays.
+// Tolerance is how far a timestamp may differ from now, either way. It limits
+// replays.
 const Tolerance = 5 * time.Minute
 
 var (
-	// ErrID says that an id is empty, too long, or has a full stop, white space or
-	// what is not ASCII.
+	// ErrID says that an id is empty, too long, or contains a full stop, white
+	// space or a character that is not ASCII.
 	ErrID = errors.New("invalid webhook id")
-	// ErrTimestamp says that a timestamp is none, or not within Tolerance.
+	// ErrTimestamp says that a timestamp is invalid, or not within Tolerance.
 	ErrTimestamp = errors.New("invalid webhook timestamp")
-	// ErrSignature says that none of the signatures is by any of the keys.
+	// ErrSignature says that no signature was made with any of the keys.
 	ErrSignature = errors.New("no valid webhook signature")
 )
 
 // Headers are the values of a message's headers.
 type Headers struct {
-	ID        string // of the message, the same over retries: who gets it twice drops it
-	Timestamp string // of the try, in Unix seconds
+	ID        string // of the message, the same for all retries: a receiver drops repeats
+	Timestamp string // of the attempt, in Unix seconds
 	Signature string // one or more, spaces between them
 }
 
-// Sign signs a message with every key, so that a receiver that knows any of
-// them accepts it. Errors: ErrKey where there is no key, ErrID.
+// Sign signs a message with every key. A receiver that knows any of them accepts
+// it. It returns ErrKey if there is no key, or ErrID.
 func Sign(keys []Key, id string, at time.Time, body []byte) (Headers, error) {
 	if err := checkKeys(keys); err != nil {
 		return Headers{}, err
@@ -59,8 +60,8 @@ func Sign(keys []Key, id string, at time.Time, body []byte) (Headers, error) {
 	return h, nil
 }
 
-// Verify says whether a message is genuine and of about now. Errors: ErrKey
-// where there is no key, ErrID, ErrTimestamp, ErrSignature.
+// Verify checks that a message is genuine and recent. It returns ErrKey if there
+// is no key, or ErrID, ErrTimestamp or ErrSignature.
 func Verify(keys []Key, h Headers, body []byte, now time.Time) error {
 	if err := checkKeys(keys); err != nil {
 		return err
@@ -79,11 +80,12 @@ func Verify(keys []Key, h Headers, body []byte, now time.Time) error {
 	return ErrSignature
 }
 
-// version marks a signature of the symmetric scheme. Others are passed over.
+// schemePrefix marks a signature of the symmetric scheme. Verify ignores other
+// signatures.
 const schemePrefix = "v1,"
 
-// signed finds a MAC among signatures, in a time that does not depend on how
-// much of it was guessed.
+// hasValidSignature looks for a MAC among signatures, in constant time: the
+// duration does not show how much of a guess was right.
 func hasValidSignature(signatures string, mac []byte) bool {
 	for signature := range strings.SplitSeq(signatures, " ") {
 		encoded, ok := strings.CutPrefix(signature, schemePrefix)
@@ -101,7 +103,8 @@ func hasValidSignature(signatures string, mac []byte) bool {
 // maxID bounds an id, in bytes.
 const maxID = 256
 
-// validID: a full stop would make two messages of the same signed content.
+// isValidID rejects a full stop, because two messages could then have the same
+// signed content.
 func isValidID(id string) bool {
 	if id == "" || len(id) > maxID {
 		return false
