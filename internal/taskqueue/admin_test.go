@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// kept is a task on its shelf.
+// memoryStore stores one task.
 type memoryStore struct{ task Task }
 
 func (k *memoryStore) Task(_ context.Context, id string) (Task, error) {
@@ -29,7 +29,7 @@ func (k *memoryStore) ChangeTask(ctx context.Context, id string, change func(*Ta
 	return t, nil
 }
 
-// special are hands that say what they were asked for.
+// fakeActions records the last call.
 type fakeActions struct{ lastCall string }
 
 func (s *fakeActions) Requeue(_ context.Context, id string) (Task, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// relayed is a relay whose words are kept, and a bell with one worker's ear and
-// the keeper's.
+// crossNodeTest records what a CrossNodeNotifier publishes. Its Notifier has one
+// worker and the maintainer.
 type crossNodeTest struct {
 	*CrossNodeNotifier
 
@@ -60,7 +60,7 @@ func (r *crossNodeTest) keep(ctx context.Context, kinds []string) error {
 	return r.err
 }
 
-// told are the words since they were asked for last.
+// published returns the messages since the last call.
 func (r *crossNodeTest) published() [][]string {
 	synctest.Wait()
 	r.mu.Lock()

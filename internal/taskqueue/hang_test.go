@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// hanging is a store that is cut off in the middle of one call: it gives no
-// answer.
+// hangingStore hangs in the middle of one call: it gives no answer.
 type hangingStore struct {
 	*store
 	in string // the call that hangs, once

@@ -12,7 +12,7 @@ import (
 
 func nothing(context.Context, Task) error { return nil }
 
-// What waits is shown by kind, of so many kinds and no more.
+// Metrics show waiting tasks by kind, for a bounded number of kinds.
 func TestBacklogsAreShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestCountsAreRare(t *testing.T) {
 	})
 }
 
-// What is due is brought back when it is, not by the next poll.
+// A due task returns to the queue on time, not at the next poll.
 func TestMaintainerIsOnTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

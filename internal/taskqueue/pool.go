@@ -96,8 +96,8 @@ func (c *pool) run(ctx context.Context) {
 	}
 }
 
-// startClaim claims tasks for the free workers. The loop goes on meanwhile and
-// reports ended attempts.
+// startClaim claims tasks for the free workers. During the claim, the loop
+// continues and reports ended attempts.
 func (c *pool) startClaim() {
 	free := c.Concurrency - len(c.running)
 	if !c.mayHaveTasks || c.claiming || c.stopping || free <= 0 {

@@ -17,7 +17,7 @@ type Queue struct {
 	Done      int64    `json:"done"`           // tasks up to here have ended or left the queue
 	Head      string   `json:"head,omitempty"` // the task that an ordered queue waits for
 	Redeliver bool     `json:"-"`              // whether to hand out the head again
-	VTime     int64    `json:"-"`              // what the line has been served, in strides
+	VTime     int64    `json:"-"`              // how much the queue has been served, in strides
 }
 
 // QueueFilter selects queues that match every field that is not zero.

@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// shop is a store of many kinds. claimed, if set, is called within each claim.
+// fakeTenantStore is a store of many kinds. claimed, if set, is called within each
+// claim.
 type fakeTenantStore struct {
 	*store
 
@@ -77,7 +78,7 @@ func (s *fakeTenantStore) TasksOf(_ context.Context, game string, ids []string) 
 	return found, err
 }
 
-// fronted is a front of an empty shop.
+// tenantTest is a TenantQueue with an empty store.
 type tenantTest struct {
 	*TenantQueue
 

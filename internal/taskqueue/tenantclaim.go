@@ -34,8 +34,8 @@ func checkLease(lease time.Duration) error {
 	return nil
 }
 
-// Claim returns tasks of a game like Claims.Claim, or none after the wait. If
-// the context ends meanwhile, it returns the tasks to the queue. It returns
+// Claim returns tasks of a game like Claims.Claim, or none after the wait. If the
+// context ends during the call, it returns the tasks to the queue. It returns
 // ErrBadRequest for bad input and ErrTooManyPolls at a limit.
 func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, error) {
 	if err := p.check(); err != nil {
@@ -44,7 +44,7 @@ func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, e
 	if p.Wait == 0 {
 		return f.claim(ctx, game, p)
 	}
-	waiting, limit := f.polls.add(game, storedTopic(game, p.Kind)) // first: who is rung for now is heard
+	waiting, limit := f.polls.add(game, storedTopic(game, p.Kind)) // before the first claim, so that no notification is missed
 	if limit != "" {
 		return f.claimWithoutWait(ctx, game, p, limit)
 	}

@@ -112,8 +112,8 @@ func TestANotificationWakesOnePoll(t *testing.T) {
 	})
 }
 
-// Only so many polls wait, and one game's are not all of them. Whoever may not
-// wait is given what there is.
+// The number of waiting polls is bounded, and one game cannot use them all. A poll
+// that may not wait gets the tasks that are there.
 func TestWaitingPollsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestWaitingPollsAreBounded(t *testing.T) {
 	})
 }
 
-// Whoever has gone neither keeps a task nor a ring.
+// A caller that has left keeps neither a task nor a notification.
 func TestPollOfACallerThatLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// running is workers and a keeper at a store, in a bubble of its own time.
+// workersTest is workers and a maintainer with one store, in virtual time.
 type workersTest struct {
 	*store
 
