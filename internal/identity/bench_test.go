@@ -110,9 +110,9 @@ func (r *running) ready(t testing.TB) {
 	until(t, "the view serves", func() bool { return r.value(t, "names") >= 0 })
 }
 
-// BenchmarkClaims claims b.N names that nobody has, each by a device of its own,
-// and fails if one is refused. Then it looks 200,000 other free names up, and
-// compares how many the filter took for taken with Bloom's formula.
+// BenchmarkClaims claims b.N free names, each with its own device, and fails if
+// one is refused. Then it looks up 200,000 other free names. It compares the false
+// positives of the filter with Bloom's formula.
 func BenchmarkClaims(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
@@ -163,8 +163,8 @@ func (r *running) compare(b *testing.B) {
 	b.ReportMetric(r.value(b, "size_bytes")/names, "B/name")
 }
 
-// BenchmarkChecks asks for names that nobody has, as GET nicknames does: the
-// name is parsed and looked up in the filter.
+// BenchmarkChecks checks free names, as GET nicknames does: it parses each name
+// and looks it up in the filter.
 func BenchmarkChecks(b *testing.B) {
 	r := start(b, openBench(b, testenv.SQL{Dir: b.TempDir()}), b.TempDir())
 	r.ready(b)

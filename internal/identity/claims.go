@@ -22,7 +22,7 @@ type Claims struct {
 	Subject   string // a player's id, or the name of an operator's program
 	Game      string
 	Role      Role
-	PI        string // a player's id at the NPPA, who is verified then; "": a guest
+	PI        string // a verified player's id at the NPPA; "": a guest
 	ID        string // jti, by which this one token can be revoked; "": it cannot
 	Key       string // id of the key that signed it
 	IssuedAt  int64  // epoch ms, on whole seconds

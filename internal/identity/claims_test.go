@@ -27,7 +27,7 @@ import (
 // variants are ways to write one name.
 var variants = []string{"Max Ada", "MAX ADA", "max ada", "Мах Аdа", "ＭＡＸ　ＡＤＡ", "Μax  Αda", "rnax ada", " maХ ΑԁΑ "}
 
-// site is a node behind its HTTP handler.
+// testSite is a node behind its HTTP handler.
 type testSite struct {
 	http.Handler
 	*identity.Registry
@@ -60,7 +60,7 @@ type noBoards struct{ httpapi.Boards }
 
 func (noBoards) ForgetName(string, string) {}
 
-// told is what is answered to who claims or asks for a name.
+// response is the answer to a claim or a check of a name.
 type response struct {
 	status         int
 	Code, Nickname string
@@ -86,8 +86,7 @@ func (s testSite) call(t *testing.T, from, method, path, token, body string) (a 
 	return a
 }
 
-// claim has somebody claim a name: new guests and players of an operator's, by
-// turns.
+// claim claims a name for new guests and for players of an operator in turns.
 func (s testSite) claim(t *testing.T, i int, name string) response {
 	from := fmt.Sprint("192.0.2.", i)
 	if i%2 == 0 {
@@ -101,9 +100,9 @@ func (s testSite) claim(t *testing.T, i int, name string) response {
 	return s.call(t, from, http.MethodPut, "players/me/nickname", token, fmt.Sprintf(`{"nickname":%q}`, name))
 }
 
-// Of 200 who claim a name in all ways of writing it, over HTTP at three nodes with
-// one PostgreSQL and one Redis, as new guests and by renaming, one gets it; all
-// others are told of three that are free, and nobody of the same ones that were kept.
+// Of 200 requesters that claim a name in all spellings, one gets it. They use HTTP
+// at three nodes with one PostgreSQL and one Redis, as new guests and by renaming.
+// All others get three free suggestions, and no two get the same reserved one.
 func TestOneOf200GetsAName(t *testing.T) {
 	t.Parallel()
 	db, cache := testenv.Database(t), testenv.Redis(t)
@@ -142,8 +141,8 @@ func TestOneOf200GetsAName(t *testing.T) {
 			}
 		}
 	}
-	// Who was refused takes what is offered, at another node; what could not be kept
-	// another may have taken meanwhile.
+	// A refused requester takes a suggestion, at another node. If a suggestion
+	// could not be reserved, another requester may have taken it.
 	for i, a := range answers[:20] {
 		if a.status != http.StatusConflict {
 			continue

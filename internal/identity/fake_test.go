@@ -25,8 +25,8 @@ const (
 
 var errStore = errors.New("the store is out of reach")
 
-// store is a ledger in memory. Its nicknames can be claimed behind the back of
-// the registry under test.
+// fakeStore is a ledger in memory. Tests can claim its nicknames without the
+// registry under test.
 type fakeStore struct {
 	mu      sync.Mutex
 	keys    map[string][]Key
@@ -134,7 +134,7 @@ func (s *fakeStore) ErasedID(game, subject string) string { return "#" + game + 
 // ofAdmins is the game of a bar that is of none.
 const ofAdmins = "-"
 
-// bar changes a bar behind the back of the views.
+// revoke changes a revocation without telling the views.
 func (s *fakeStore) revoke(b Revocation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *fakeStore) revoke(b Revocation) {
 	s.bars = append(slices.DeleteFunc(s.bars, func(o Revocation) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
 }
 
-// tie has a subject speak for a player, "" for nobody any more.
+// link assigns a subject to a player; with "" it removes the link.
 func (s *fakeStore) link(subject, player string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -354,7 +354,7 @@ func (s *fakeStore) setDown(down bool) {
 	s.down = down
 }
 
-// claim gives a nickname to somebody behind the registry's back.
+// claim stores a nickname without going through the registry.
 func (s *fakeStore) claim(t *testing.T, wish string) {
 	t.Helper()
 	n, err := nickname.Parse(wish)

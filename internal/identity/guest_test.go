@@ -39,7 +39,7 @@ func TestGuestIsOnePlayerPerDevice(t *testing.T) {
 	}
 }
 
-// Only a device that is a stranger asks to be let in, and nobody is made who is not.
+// Only an unknown device needs admission, and a refused device creates no player.
 func TestStrangersAreAdmitted(t *testing.T) {
 	t.Parallel()
 	s := newStore()

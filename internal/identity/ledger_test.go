@@ -151,8 +151,9 @@ func TestManyNewPlayersOfOneSubject(t *testing.T) {
 	})
 }
 
-// Two nodes run on one ledger: what is claimed and renamed at one is in the view
-// of the other, and with its snapshot a third starts without reading all names.
+// Two nodes run on one ledger. A name that is claimed or renamed at one is in the
+// view of the other. With its snapshot, a third node starts without reading all
+// names.
 func TestNodesFollowEachOther(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -70,8 +70,8 @@ func TestAViewGrowsBesideTheOneThatServes(t *testing.T) {
 	})
 }
 
-// A name that is renamed, while all are read, from one that is still to come to
-// one that was, is in the new view by way of the names of late.
+// A player is renamed while the view reads all names, from a name not read yet to
+// one before the cursor. The new view finds the new name among the recent names.
 func TestNamesMovedMeanwhileAreInTheNewView(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		s.claimMany(t, 0, few/2)

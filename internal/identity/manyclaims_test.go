@@ -9,9 +9,9 @@ import (
 	"laststand/internal/nickname"
 )
 
-// A hundred thousand names are claimed, each free until then: not one is refused,
-// and as many are mistaken for taken, and asked about, as theory says, while the
-// view grows from a sixth of that size.
+// A hundred thousand free names are claimed, while the view grows from a sixth of
+// that size. None is refused. The number of false positives, which ask the store,
+// is as the theory predicts.
 func TestManyClaimsAgainstTheory(t *testing.T) {
 	t.Parallel()
 	const claims, first = 100_000, 1 << 14

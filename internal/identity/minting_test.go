@@ -72,7 +72,7 @@ func asDocumented(t *testing.T, keys ...identity.Key) *identity.Tokens {
 	return tokens
 }
 
-// nobodys keeps the server's own key and forgets the rest.
+// emptyKeyStore returns only the server's own key and stores no others.
 type emptyKeyStore struct{}
 
 func (emptyKeyStore) Keys(context.Context, string) ([]identity.Key, error) {

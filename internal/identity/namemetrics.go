@@ -18,7 +18,7 @@ const (
 	late                              // not in the view, but taken: claimed at another node a moment ago
 	taken                             // in the view, and taken
 	mistaken                          // in the view, but free
-	mayBe                             // in the view; the ledger is not asked yet
+	mayBe                             // in the view; the ledger has not confirmed it yet
 	lookupResults = mayBe
 )
 

@@ -24,14 +24,14 @@ const (
 // as far as this node knows. A name in it may be taken.
 type nameView struct {
 	game    string
-	active  atomic.Pointer[nickname.Filter] // nil until it is loaded: the ledger is asked
+	active  atomic.Pointer[nickname.Filter] // nil until it is loaded: until then lookups ask the ledger
 	lookups [lookupResults]atomic.Int64
 	stale   atomic.Int64 // names in it that no player has any more, at the last count
 
 	mu            sync.Mutex
 	next          *nickname.Filter // the filter being built, nil for none
 	fullAt        int              // the active filter is full above this many names
-	rebuildReason reason           // to build it anew; "": none
+	rebuildReason reason           // why to build it again; "": no reason
 }
 
 func newNameView(game string) *nameView { return &nameView{game: game} }

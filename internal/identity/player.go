@@ -23,7 +23,7 @@ type NewPlayer struct {
 	Game, ID   string
 	DeviceHash string // of a guest's secret; "": known by ID alone
 	Nickname   string
-	Skeleton   string // what the nickname claims; unique in the game
+	Skeleton   string // the claimed form of the nickname; unique in the game
 	At         int64  // Player.JoinedAt
 }
 

@@ -18,7 +18,7 @@ type Config struct {
 	Devices     Devices
 	Names       Names
 	NameSource  NameSource
-	Revocations *Revocations // nil: nobody is banned or revoked
+	Revocations *Revocations // nil: no player or token is banned or revoked
 	Epoch       string       // of the ledger: a snapshot of another epoch is not used
 	Snapshots   Snapshots    // nil: no snapshots
 	Logger      *slog.Logger

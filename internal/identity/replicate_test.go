@@ -12,14 +12,14 @@ import (
 	"laststand/internal/nickname"
 )
 
-// world is a registry that runs in virtual time on a store that others claim
-// names in.
+// replication is a registry in virtual time. Tests also claim names directly in
+// its store.
 type replication struct {
 	*Registry
 	t *testing.T
 }
 
-// inTime runs a test in virtual time, in which the store is idle at first.
+// withFakeTime runs a test in virtual time. The store is idle at first.
 func withFakeTime(t *testing.T, test func(t *testing.T, s *fakeStore)) {
 	t.Helper()
 	t.Parallel()
@@ -50,7 +50,7 @@ func (s *fakeStore) run(t *testing.T, change func(*Config)) (w *replication, end
 	}
 }
 
-// knows says whether the view has a name, or has none to say it by.
+// mayExist reports whether a name may be in the view, also if none is loaded yet.
 func (w *replication) mayExist(wish string) bool {
 	return w.views[game].mayExist(must(nickname.Parse(wish))(w.t))
 }
@@ -72,7 +72,7 @@ func must[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
-// claimAt gives a name to somebody at an instant so long ago, committed now.
+// claimAt stores a name with an instant that long ago, committed now.
 func (s *fakeStore) claimAt(t *testing.T, wish string, ago time.Duration) {
 	t.Helper()
 	s.claim(t, wish)
@@ -141,9 +141,10 @@ func TestAnOutageIsMadeUpFor(t *testing.T) {
 	})
 }
 
-// Names commit out of the order of their instants: one is found though later ones
-// have been read, at once if it took up to a second, and within 20 s if it took
-// up to a minute. Each reading but those goes back a second only.
+// Names commit in an order other than that of their instants. A reader finds an
+// older name though it has read later ones. It finds it at once if the commit took
+// up to 1 s, and within 20 s if it took up to a minute. Other reads go back by 1 s
+// only.
 func TestNamesCommittedOutOfOrder(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)

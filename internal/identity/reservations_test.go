@@ -18,7 +18,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// shelf is Offers in memory, of one game, whose offers end by the clock.
+// fakeReservations stores the reservations of one game in memory, and ends them by
+// the clock.
 type fakeReservations struct {
 	mu   sync.Mutex
 	kept map[string]offered // by skeleton
@@ -208,8 +209,8 @@ func TestSuggestionsSpeakThePlayersLanguage(t *testing.T) {
 	}
 }
 
-// What is cut off a wish may leave a refused word: then something else is
-// suggested.
+// Shortening a request may leave a refused word. Then the suggestions use another
+// text.
 func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
 	t.Parallel()
 	s := newStore()

@@ -22,10 +22,10 @@ type RevocationsConfig struct {
 	Registry prometheus.Registerer // nil: no metrics
 }
 
-// Revocations is this node's view of all revocations in force. It reads changes every
-// second, and at once after Wake. While the store is unreachable it keeps what it
-// knows, and new revocations wait. It is safe for concurrent use. A nil view refuses
-// nobody.
+// Revocations is this node's view of all revocations in force. It reads changes
+// every second, and at once after Wake. While the store is unreachable it keeps
+// what it knows, and new revocations wait. It is safe for concurrent use. A nil
+// view refuses no token.
 type Revocations struct {
 	RevocationsConfig
 	metrics     *revocationMetrics
@@ -152,9 +152,9 @@ func withTimeout(ctx context.Context, ask func(context.Context) error) error {
 }
 
 // readChanged reads the changed revocations. It reads all of them if the store's
-// revision is behind the view's, as after a restore, and if the store may have deleted
-// ended ones that the view has not seen. Until all are read, the known ones stay in
-// force. wasMissed means that others may have been missed.
+// revision is behind the view's, as after a restore. It also does so if the store
+// may have deleted ended ones that the view has not seen. Until all are read, the
+// known ones stay in force. wasMissed means that others may have been missed.
 func (b *Revocations) readChanged(ctx context.Context, revision int64) (found []Revocation, wasMissed bool, err error) {
 	now := b.Now()
 	if revision < b.revision || now-b.readAt > RevocationsKept.Milliseconds()/2 {

@@ -16,7 +16,8 @@ func showsBans(r *Registry) float64 {
 	return testutil.ToFloat64(r.Revocations.metrics.known.WithLabelValues("ban"))
 }
 
-// Where the store was put back nobody comes in while its bars cannot be read.
+// After the store was restored, the view admits no player until it can read the
+// revocations.
 func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -123,8 +124,8 @@ func TestBarsHoldWithoutKeys(t *testing.T) {
 	}
 }
 
-// What has ended leaves the view by its time, without a change; and who heard
-// nothing for so long that the store may have forgotten what ended reads all.
+// An ended revocation leaves the view on time, without a change. A view that
+// missed changes for longer than the store keeps ended ones reads all of them.
 func TestEndedBarsLeaveTheView(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -148,8 +149,9 @@ func TestEndedBarsLeaveTheView(t *testing.T) {
 	}
 }
 
-// A view that was cut off for longer than a store keeps bars cannot know who was
-// erased meanwhile: all sessions that began before end, and come back.
+// A view was cut off for longer than a store keeps revocations. It cannot know
+// which players were erased in that time. So all earlier sessions end, and the
+// clients reconnect.
 func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
 	t.Parallel()
 	s := newStore()

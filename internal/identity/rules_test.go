@@ -66,7 +66,7 @@ func TestRulesOfTokens(t *testing.T) {
 	}
 }
 
-// What is minted here is what is asked for; a guest's token lasts no longer.
+// Tokens minted here follow the configured rules; a guest's token lasts no longer.
 func TestMintedByTheRules(t *testing.T) {
 	t.Parallel()
 	tokens := strict(t)

@@ -15,7 +15,7 @@ import (
 	"laststand/internal/nickname"
 )
 
-// memory keeps snapshots.
+// fakeSnapshots stores snapshots in memory.
 type fakeSnapshots struct {
 	mu    sync.Mutex
 	files map[string][]byte

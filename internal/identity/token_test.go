@@ -20,8 +20,8 @@ var secretKey = Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
 // pi is an id of the official test system.
 const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
-// tokens of a game with a shared secret and a public key, of another one with
-// a secret of the same id, and of the server.
+// tokensWithKeys returns tokens of three issuers: a game with a shared secret and
+// a public key, another game with a secret of the same id, and the server.
 func tokensWithKeys(t testing.TB) (tokens *Tokens, s *fakeStore, public, private []byte) {
 	t.Helper()
 	public, private = edKeys(t)

@@ -1,10 +1,3 @@
-// Package namefile stores snapshots of the views of nicknames as files in a folder, one
-// per game. It implements identity.Snapshots.
-//
-// Several processes may share the folder. A file is written under another name and then
-// renamed, so that a reader sees a whole file. The last one written stays. The reader
-// checks whether it belongs to its ledger. Start reading at Folder.Save. The package
-// must not know the content of a snapshot.
 package namefile
 
 import (

@@ -1,7 +1,3 @@
-// Package redisnames reserves suggested nicknames in Redis. It implements
-// identity.NameReservations. Each call is one script, so that no two requesters get the
-// same name. Start reading at Store.Reserve and reserve.lua. The package must not know
-// how names are made.
 package redisnames
 
 import (

@@ -83,7 +83,8 @@ func TestOffersAreKeptForOne(t *testing.T) {
 	})
 }
 
-// Whoever asks on and on keeps the newest only, and lets go of nobody else's.
+// A requester that asks again and again keeps only its newest names. It releases
+// no names of others.
 func TestOffersAreBounded(t *testing.T) {
 	each(t, func(s *fixture) {
 		for i := range identity.MaxReserved + 2 {
