@@ -44,7 +44,7 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 type proxied struct {
 	*conn
 	once  sync.Once
-	early *bufio.Reader // what came with the header; owned by the reader, then nil
+	early *bufio.Reader // bytes that came with the header; owned by the reader, then nil
 	from  net.Addr      // nil: the proxy's own
 	err   error         // no header that could be believed
 }

@@ -48,10 +48,10 @@ type Config struct {
 
 // The rules that refuse a connection. The server closes it without an answer.
 const (
-	RuleFull     = "connections"             // Most are there
-	RuleCrowded  = "connections_per_address" // MostEach are there of its address
-	RuleHeader   = "proxy_header"            // a trusted proxy's header is none, or came too late
-	RuleStranger = "proxy_stranger"          // headers are required, and who came is not trusted
+	RuleFull     = "connections"             // there are Most connections
+	RuleCrowded  = "connections_per_address" // there are MostEach connections of its address
+	RuleHeader   = "proxy_header"            // the header of a trusted proxy is invalid or too late
+	RuleStranger = "proxy_stranger"          // headers are required, and the peer is not trusted
 )
 
 // Rules returns all rules.

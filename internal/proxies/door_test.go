@@ -170,7 +170,8 @@ func TestHeaderRefused(t *testing.T) {
 	h.refusals(RuleHeader, RuleStranger)
 }
 
-// A header that does not come is waited for so long, and holds up nobody.
+// The listener waits for a header for a limited time, and a slow header holds up
+// no other connection.
 func TestHeaderInTime(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Optional, Within: 100 * time.Millisecond}, "127.0.0.2")
@@ -248,7 +249,7 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// What is on trial is told, and stands for nothing.
+// In a trial, the Door reports refusals to Refuse but accepts the connections.
 func TestTrial(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Off, Most: 2, MostEach: 1})

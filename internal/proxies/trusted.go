@@ -1,6 +1,3 @@
-// Package proxies determines the client address of connections and requests
-// behind trusted proxies, and limits the number of connections. It ignores
-// forwarded addresses from all other peers.
 package proxies
 
 import (

@@ -60,7 +60,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Who is not trusted and forwards is told of, and is not believed.
+// An untrusted peer that sends a forwarded header is reported to Doubted, and the
+// header is ignored.
 func TestDoubted(t *testing.T) {
 	t.Parallel()
 	var doubted []string
