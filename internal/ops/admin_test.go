@@ -70,7 +70,7 @@ func TestManyAreChanged(t *testing.T) {
 	}
 }
 
-// Of many tasks those are left out that another has dealt with meanwhile.
+// A bulk action leaves out tasks that another operator has already handled.
 func TestAnotherIsQuickerWithSomeOfMany(t *testing.T) {
 	t.Parallel()
 	for _, quicker := range []error{taskqueue.ErrDone, taskqueue.ErrNotFound} {

@@ -1,6 +1,3 @@
-// Package ops serves operators on an address of its own: metrics, profiles, and the
-// admin API for tasks, leaderboards, results, behaviour queues, bans, revocations, keys
-// and the audit log.
 package ops
 
 import (
