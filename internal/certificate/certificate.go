@@ -1,5 +1,3 @@
-// Package certificate serves TLS with a certificate from two files and reloads
-// them after changes.
 package certificate
 
 import (

@@ -1,6 +1,3 @@
-// Package httpguard makes HTTP servers for untrusted clients. It limits the
-// time and the size of requests before routing. It counts errors of
-// connections.
 package httpguard
 
 import (

@@ -1,5 +1,3 @@
-// Package origin decides which web pages may call the server, by the origin
-// that the browser sends (RFC 6454).
 package origin
 
 import (
@@ -50,10 +48,10 @@ func NewList(texts []string) List {
 	return l
 }
 
-// Allows reports whether a page of an origin may call the server. host is the
-// Host header of the request. secure says that the client uses TLS; then a page
-// of the same host without TLS is refused. If secure is false, both schemes are
-// allowed, because an unknown proxy may end TLS.
+// Allows reports whether a page of an origin may call the server. host is the Host
+// header of the request. secure says that the client uses TLS. Then Allows refuses
+// a page of the same host without TLS. If secure is false, it allows both schemes,
+// because an unknown proxy may end TLS.
 func (l List) Allows(origin, host string, secure bool) bool {
 	o, err := Parse(origin)
 	if err != nil {
