@@ -18,8 +18,9 @@ type kind struct {
 	profile func(ctx context.Context, name string) error // runs during the reads; nil: none
 }
 
-// reads measures several kinds of reads in rounds, with each number of clients. cost
-// returns the processor time that the server processes have used so far; nil: unknown.
+// reads measures several kinds of reads in rounds, with each number of clients. The
+// function cost returns the processor time that the server processes have used so far. A
+// nil cost reports none.
 func reads(b *testing.B, kinds []kind, cost spending) {
 	for _, text := range strings.Split(*clients, ",") {
 		n, err := strconv.Atoi(text)

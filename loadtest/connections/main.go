@@ -1,7 +1,7 @@
-// Command connections measures the cost of a websocket at rest and during a match,
-// a storm of new connections, and the time until all players of a dead node are
-// back. Plain loops on the same library run beside it. docs/PERFORMANCE.md has the
-// current figures.
+// Command connections measures the cost of a websocket at rest and during a match. It also
+// measures a storm of new connections, and the time until all players of a dead node are
+// back. Plain loops on the same library run beside it. docs/PERFORMANCE.md has the current
+// figures.
 //
 //	go run ./loadtest/connections                   # everything, about 2 minutes
 //	go run ./loadtest/connections -idle 15000 -storm 10000 -within 3s

@@ -22,8 +22,8 @@ import (
 )
 
 // servePeer echoes frames in a plain loop. In the mode plain it has default settings. In
-// the other mode it uses as little memory as the library permits: the handler returns, the
-// read buffer is small, and no write buffer is kept.
+// the mode lean it uses as little memory as the library permits. The handler then returns,
+// the read buffer is small, and no write buffer is kept.
 func servePeer(as string) error {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {

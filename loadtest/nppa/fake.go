@@ -1,8 +1,8 @@
 // Package nppa is a fake of the interface through which China's anti-addiction system
-// collects logins and logouts of players. It follows the specification 1.8 of February
-// 2021 and the description of its test system: the same paths, the same checks in the
-// same order, and the same codes. It is written from these documents alone, so that it
-// can show whether a reporter follows them. It does not check or query identities.
+// collects logins and logouts of players. It follows the specification 1.8 of February 2021
+// and the description of its test system. It has the same paths, the same checks in the
+// same order, and the same codes. It is written from these documents alone, so that it can
+// show whether a reporter follows them. It does not check or query identities.
 package nppa
 
 import (

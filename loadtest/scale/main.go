@@ -1,6 +1,6 @@
-// Command scale measures the cost of an answer as nodes are added. Players of arenas,
-// and then of duels, are spread over 1, 2 and 4 nodes, on one Redis and then on a
-// cluster of three masters. docs/PERFORMANCE.md has the current figures.
+// Command scale measures the cost of an answer as nodes are added. It spreads players of
+// arenas, and then of duels, over 1, 2 and 4 nodes. It does this on one Redis, and then on
+// a cluster of three masters. docs/PERFORMANCE.md has the current figures.
 //
 //	go run ./loadtest/scale                                       # about 9 minutes
 //	go run ./loadtest/scale -nodes 1,4 -stores cluster -kinds duels -json scale.json

@@ -1,5 +1,5 @@
-// What the players of one arena share. All of them are in one VU, so that the VU can
-// compare what they receive.
+// Hall holds the data that the players of one arena share. All of them are in one VU, so
+// that the VU can compare what they receive.
 
 import { holds } from './checks.js';
 

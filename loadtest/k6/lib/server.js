@@ -1,4 +1,5 @@
-// What the server reports to operators. OPS is the address of its metrics.
+// Checks of the metrics that the server reports to operators. OPS is the address of these
+// metrics.
 
 import http from 'k6/http';
 import { sleep } from 'k6';

@@ -1,7 +1,7 @@
-// Package clients simulates the clients of one process of a swarm: players of duels
-// and arenas, hosts, idle sessions, watchers and readers of boards, and services that
-// post behaviours. Clients check everything they receive against package rules. At the
-// end they check what the server has stored. Start reading at RunProcess.
+// Package clients simulates the clients of one process of a swarm. These are players of
+// duels and arenas, hosts, idle sessions, watchers and readers of boards, and services that
+// post behaviours. Clients check everything they receive against package rules. At the end
+// they check what the server has stored. Start reading at RunProcess.
 package clients
 
 import (

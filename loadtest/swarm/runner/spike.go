@@ -252,8 +252,8 @@ func (d *runner) setDuellists(ctx context.Context, players int, span time.Durati
 	return d.pause(ctx, span)
 }
 
-// recoveryTime returns the seconds until answers were as fast as before, with few refusals,
-// for three spans in a row; -1: not in the given time.
+// recoveryTime returns the seconds until the first of three spans in a row with few
+// refusals and with answers as fast as before; -1: there are none.
 func (d *runner) recoveryTime(s *Spike, from, to int) float64 {
 	well := 0
 	for n := from; n < to; n++ {
