@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// Certificate writes a self-signed certificate for localhost and its key. The certificate
-// has the given serial number and lifetime. It is returned for clients.
+// Certificate writes a self-signed certificate for localhost, and its key, to two files.
+// The parameters serial and lasts set the serial number and the lifetime. It returns the
+// certificate for clients.
 func Certificate(t testing.TB, certFile, keyFile string, serial int64, lasts time.Duration) *x509.Certificate {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
