@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Where tries are quick, several batches are taken and settled together: each is
-// tried by itself, and in order.
+// If attempts are quick, several batches are taken and finished together. Each is
+// sent by itself, in order.
 func TestBatchesAreTakenTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestBatchesAreTakenTogether(t *testing.T) {
 	})
 }
 
-// However quick tries are, no more batches are asked for than there are.
+// Even with quick attempts, the service asks for no more batches than there are.
 func TestTakeAsksForAvailableBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,8 @@ func TestTakeAsksForAvailableBatches(t *testing.T) {
 	})
 }
 
-// Slow tries have one batch taken at a time, so that none grows old in wait.
+// With slow attempts, one batch is taken at a time, so that none becomes stale
+// while it waits.
 func TestBatchesOfASlowSinkAreTakenOneByOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +76,8 @@ func TestBatchesOfASlowSinkAreTakenOneByOne(t *testing.T) {
 	})
 }
 
-// Once a try fails, what was taken with it goes back and is tried in its order.
+// If an attempt fails, the other batches of the take go back to the queue, and are
+// sent in order.
 func TestTheRestOfATakeGoesBack(t *testing.T) {
 	t.Parallel()
 	for name, bad := range map[string]func(ctx context.Context) Outcome{
@@ -116,8 +118,8 @@ func TestTheRestOfATakeGoesBack(t *testing.T) {
 	}
 }
 
-// firstTimes splits what a sink was sent into what it had not been sent before and
-// what it was sent again. A retry may come before, between or after other batches.
+// firstTimes splits the items that a sink got into first attempts and retries. A
+// retry may come before, between or after other batches.
 func firstTimes(sent []string) (first, again []string) {
 	seen := make(map[string]bool, len(sent))
 	for _, id := range sent {
@@ -131,7 +133,7 @@ func firstTimes(sent []string) (first, again []string) {
 	return first, again
 }
 
-// A node that ends while it is at a take gives the rest of that back.
+// A node that ends during a take requeues the rest of it.
 func TestEndWithinATake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +161,7 @@ func TestEndWithinATake(t *testing.T) {
 	})
 }
 
-// All batches of a take without an answer are found out about.
+// The node finds out about all batches of a take without an answer.
 func TestATakeOfSeveralWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, taken := range map[string]bool{"it was taken": true, "it was not": false} {
@@ -185,7 +187,7 @@ func TestATakeOfSeveralWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// Where some of a take are gone, the others are settled all the same.
+// If some batches of a take are gone, the others are still finished.
 func TestBatchOfATakeNotInFlight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,7 +42,7 @@ func TestClockThatJumps(t *testing.T) {
 	}
 }
 
-// A batch that waits does not become fresh again as the clock goes back.
+// A batch that waits does not become fresh again when the clock goes back.
 func TestClockThatGoesBackKeepsAges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

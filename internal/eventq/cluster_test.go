@@ -35,7 +35,7 @@ func policyOf(game string) Policy {
 	return Policy{Game: game, MaxLen: 10_000, Overflow: DropOldest, BatchSize: MaxBatch, FlushMS: 1000, MaxAgeMS: 170_000, Report: []string{Online, "answer"}}
 }
 
-// numbered are the terms of so many games.
+// numbered returns the policies of n games.
 func numbered(games int) (all []Policy) {
 	for i := range games {
 		all = append(all, policyOf(fmt.Sprint("g", i)))
@@ -63,7 +63,7 @@ type node struct {
 	stop     func()
 }
 
-// service makes a node that does not run yet.
+// service returns a node that does not run yet.
 func (w *cluster) service(name string) *node {
 	registry := prometheus.NewRegistry()
 	return &node{registry: registry, Service: New(Config{
@@ -108,7 +108,7 @@ func ids(first, count int) (all []string) {
 	return all
 }
 
-// counts are a game's, which always add up.
+// counts returns the counts of a game, and checks that they add up.
 func (w *cluster) counts(game string) Counts {
 	w.t.Helper()
 	w.mu.Lock()
@@ -124,7 +124,7 @@ func (w *cluster) counts(game string) Counts {
 	return c
 }
 
-// want checks a game's counts: those not named are 0.
+// want checks the counts of a game. Counts that are not named must be 0.
 func (w *cluster) want(game string, want Counts) {
 	w.t.Helper()
 	got := w.counts(game)
@@ -153,7 +153,7 @@ type attempt struct {
 	oldest int64 // age of its oldest item, ms
 }
 
-// sink answers as it is told to, and keeps what it was asked.
+// sink answers as configured, and records its calls.
 type sink struct {
 	mu         sync.Mutex
 	attempts   []attempt
@@ -201,7 +201,7 @@ func (s *sink) allAttempts() []attempt {
 	return slices.Clone(s.attempts)
 }
 
-// ids are those of all tries, in order.
+// ids returns the ids of all attempts, in order.
 func (s *sink) ids() (all []string) {
 	for _, t := range s.allAttempts() {
 		all = append(all, t.ids...)
@@ -236,7 +236,7 @@ func answerSlowly(d time.Duration) func(context.Context, int, Batch) Outcome {
 	}
 }
 
-// wait takes a time, or the whole try.
+// wait waits for d, or until the attempt ends.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -74,7 +74,7 @@ func TestHotGameThatFallsBehindGetsMoreReporters(t *testing.T) {
 	})
 }
 
-// A far side that takes long for each batch makes no game hot by its rate.
+// A slow receiver does not make a game hot.
 func TestGameThatFallsBehindBecomesHot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestGameThatFallsBehindBecomesHot(t *testing.T) {
 	})
 }
 
-// What a ban holds up does not fall behind for want of reporters.
+// Items that wait because of a ban do not make a game hot.
 func TestBannedGameGetsNoMoreReporters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -128,7 +128,7 @@ func TestIdleNodeOnlyLooksForDueGames(t *testing.T) {
 	})
 }
 
-// Only partitions with games are looked through for due ones.
+// The service polls only partitions with games.
 func TestPartitionsWithoutGamesAreNotPolled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

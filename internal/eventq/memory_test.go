@@ -9,8 +9,7 @@ import (
 
 const partitions = 4
 
-// memory is what the service asks of its store, in memory, with faults to
-// switch on.
+// memory is a store in memory, with faults that tests can switch on.
 type memory struct {
 	mu     sync.Mutex
 	games  map[string]*memoryGame
@@ -80,7 +79,8 @@ func (m *memory) Partition(game string) int {
 	return int(h.Sum32() % partitions)
 }
 
-// act does one call: fails before it, or does it and then loses the answer.
+// act makes one call. It can fail before the call, or make the call and lose the
+// answer.
 func (m *memory) act(operation, game string, do func(k *memoryGame) error) error {
 	m.mu.Lock()
 	m.calls[operation]++
@@ -98,7 +98,7 @@ func (m *memory) act(operation, game string, do func(k *memoryGame) error) error
 	return err
 }
 
-// mark says when the game is due.
+// mark records when the game is due.
 func (k *memoryGame) mark(now int64) {
 	switch {
 	case len(k.items) == 0 || k.paused != "":

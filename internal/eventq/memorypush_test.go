@@ -23,7 +23,7 @@ func (m *memory) Push(_ context.Context, t Policy, p Push) (done PushResult, err
 	return done, err
 }
 
-// PushAll makes the pushes to those queues that have items, as one step.
+// PushAll makes the pushes to all queues that have items, in one step.
 func (m *memory) PushAll(_ context.Context, all []GamePush) (done []PushResult, err error) {
 	err = m.act("push all", "", func(*memoryGame) error {
 		for _, one := range all {

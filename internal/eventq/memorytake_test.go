@@ -27,7 +27,7 @@ func (m *memory) Due(_ context.Context, partition int, now int64, limit int) (du
 	return due, next, err
 }
 
-// token takes a try of the rate, or says when there is one.
+// token takes a token of the rate limit, or returns when there is one.
 func (k *memoryGame) token(t Policy, now int64) (next int64) {
 	if t.PerSecond == 0 {
 		return 0

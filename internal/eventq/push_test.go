@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Few items of several games of a partition are pushed together, at the same
-// time; what that is not possible for, and what is unknown, by itself.
+// Few items of several games of a partition are pushed together. A push that
+// cannot be combined, or has an unknown outcome, is made alone.
 func TestFewItemsArePushedTogether(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]int{"answered": 0, "once without an answer": 1, "thrice": 3} {

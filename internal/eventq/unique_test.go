@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// offerMixed offers so many behaviours, in runs of so many that may be repeated
-// and that are taken once, by turns.
+// offerMixed offers behaviours in alternating runs of unique and other items.
 func (n *node) offerMixed(count, run int) {
 	for i := range count {
 		offer := n.Offer
@@ -19,8 +18,7 @@ func (n *node) offerMixed(count, run int) {
 	}
 }
 
-// A push is of one kind only, so what is mixed is pushed run by run, and keeps
-// its order.
+// A push has one kind of item. So a mixture is pushed run by run, in its order.
 func TestOffersOfBothKindsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	for run, pushes := range map[int]int{1: 50, 7: 8, 25: 2, 50: 1} {
@@ -51,8 +49,8 @@ func TestOffersOfBothKindsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// A store that takes no more ids has what was offered dropped, counted once, and
-// the runs around it pushed as ever; nothing is held.
+// If the store accepts no more ids, unique items are dropped and counted once. The
+// runs around them are pushed as usual.
 func TestOffersThatTheStoreRefuses(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"answered": false, "once without an answer": true} {

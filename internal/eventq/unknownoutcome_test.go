@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A take whose answers are lost has taken all the same: the batch is found
-// again and sent.
+// A take whose answers are lost has still happened: the batch is found again and
+// sent.
 func TestTakeWithUnknownOutcomeIsResolved(t *testing.T) {
 	t.Parallel()
 	for name, taken := range map[string]bool{"it was taken": true, "it was not": false} {
@@ -40,7 +40,7 @@ func TestTakeWithUnknownOutcomeIsResolved(t *testing.T) {
 	}
 }
 
-// A node that leaves with such a batch gives it back.
+// A node that leaves with such a batch requeues it.
 func TestBatchWithUnknownOutcomeIsRequeued(t *testing.T) {
 	t.Parallel()
 	for name, taken := range map[string]bool{"it was taken": true, "it was not": false} {
@@ -60,7 +60,7 @@ func TestBatchWithUnknownOutcomeIsRequeued(t *testing.T) {
 	}
 }
 
-// failTakes has no take answered, whether it was carried out or not.
+// failTakes makes every take lose its answer, whether it was executed or not.
 func (w *cluster) failTakes(done bool) {
 	fails := func(operation, _ string) error {
 		if operation == "take" {

@@ -13,9 +13,9 @@ import (
 // pathOfChild names the file of a process whose files may have 40 bytes.
 const pathOfChild = "LASTSTAND_TEST_FULL_FILE"
 
-// A batch that fits by half leaves nothing behind, and arrives once there is
-// room. The bound on files, which makes the write a short one, is of a process,
-// so it is one of its own.
+// A batch that does not fit whole leaves nothing behind, and arrives once there is
+// room. The limit on file size, which causes the short write, applies to a
+// process. So the test runs its own process.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	if path := os.Getenv(pathOfChild); path != "" {

@@ -69,7 +69,7 @@ func TestRotateFails(t *testing.T) {
 	wantFile(t, path+".2", "a\n")
 }
 
-// After a rotation that a crash cut short, files move up to the gap only.
+// After a rotation that a crash interrupted, files move only up to the gap.
 func TestRotateFillsTheGap(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")

@@ -54,7 +54,7 @@ func TestEndedContextSendsNothing(t *testing.T) {
 	wantFile(t, path, "")
 }
 
-// A line that a crash tore is ended, so that the next is whole.
+// The sink ends a line that a crash cut off, so that the next line is whole.
 func TestTornLineIsEnded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
@@ -144,7 +144,7 @@ func TestFileInUseIsRefused(t *testing.T) {
 	wantFile(t, path, "1\n2\n")
 }
 
-// Lines of batches that are sent at once do not mix, over rotations too.
+// Lines of concurrent batches do not mix, also during rotations.
 func TestManySendAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
@@ -207,7 +207,7 @@ func send(t *testing.T, sink *Sink, lines ...string) {
 	}
 }
 
-// wantOutcome wants another try, for a reason.
+// wantOutcome checks that the outcome is a retry with this code.
 func wantOutcome(t *testing.T, got eventq.Outcome, code string, err error) {
 	t.Helper()
 	if got.Delivery != eventq.TryAgain || got.Items != nil || got.Code != code || got.Err == nil || err != nil && !errors.Is(got.Err, err) {

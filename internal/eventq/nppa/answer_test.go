@@ -11,7 +11,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Whatever data looks like, errcode decides.
+// The errcode decides, whatever form data has.
 func TestReadForms(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{"", `,"data":""`, `,"data":null`, `,"data":{}`, `,"data":[]`, `,"data":{"results":null}`, `,"data":{"results":[]}`, `,"data":{"results":"?"}`} {
@@ -62,7 +62,8 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// Items that an answer names go by their own errcode, the others by the whole's.
+// Items that an answer names follow their own errcode, the others that of the
+// batch.
 func TestOutcomeOfItems(t *testing.T) {
 	t.Parallel()
 	const arrived, again, refused, barred = eventq.Delivered, eventq.TryAgain, eventq.Refused, eventq.Forbidden

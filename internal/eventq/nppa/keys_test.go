@@ -19,7 +19,8 @@ func TestSendWithoutReadingKeys(t *testing.T) {
 	}
 }
 
-// While the keys change nothing is lost, and only the first try is made twice.
+// During a change of keys nothing is lost, and only the first attempt is made
+// twice.
 func TestKeysChange(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// pi is one of those that the test system gives.
+// pi is one of the PIs of the test system.
 const pi = "1fffbkmd9ebtwi7u7f4oswm9li6twjydqs7qjv"
 
 func verified() eventq.Behaviour {
@@ -65,7 +65,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Two sessions never meet in one id, whatever their lengths.
+// Two sessions never get the same id, whatever their lengths.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	if long := "fedcba9876543210fedcba9876543210"; session(long) != long {
@@ -114,8 +114,7 @@ func TestRecordRefuses(t *testing.T) {
 	}
 }
 
-// The device that stands for a player is the same wherever, and does not tell who
-// it is.
+// The device of a player is the same everywhere, and does not reveal the player.
 func TestGuestWithoutDevice(t *testing.T) {
 	t.Parallel()
 	devices := make(map[string]bool)
@@ -133,7 +132,7 @@ func TestGuestWithoutDevice(t *testing.T) {
 	}
 }
 
-// What a stay is reported with does not change between its two ends.
+// The fields of a session are the same in its online and its offline.
 func TestOnlineAndOfflineArePaired(t *testing.T) {
 	t.Parallel()
 	b := guest()

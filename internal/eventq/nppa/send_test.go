@@ -93,7 +93,7 @@ func TestSendWithAWrongConfiguration(t *testing.T) {
 	}
 }
 
-// Both ways in which a part that failed may be listed.
+// The answer may list failed items in two forms.
 func TestSendInPart(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
@@ -133,7 +133,7 @@ func TestSendWithoutTheUnreportable(t *testing.T) {
 	}
 }
 
-// Every answer of the far side that is none of the interface is worth a try.
+// Every answer that does not come from the interface allows a retry.
 func TestSendMeetsFaults(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -176,7 +176,7 @@ func TestSendGivesUp(t *testing.T) {
 	}
 }
 
-// The tenth request within a second passes, the next shuts the game out.
+// The tenth request within a second passes; the next one causes a ban of the game.
 func TestSendIsBanned(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, func(far *interfaces.Options, _ *Options) { far.PerSecond = 10 })
@@ -199,7 +199,7 @@ func TestSendIsBanned(t *testing.T) {
 	}
 }
 
-// A try is signed for its own instant, with a nonce of its own.
+// Every attempt is signed for its own instant, with its own nonce.
 func TestRetriesAreSignedAfresh(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)
@@ -244,7 +244,7 @@ func (w recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(r)
 }
 
-// The far side says nothing of a longest body; this is the longest of ours.
+// The specification does not limit the body; this is our longest one.
 func TestFullBatchOfTheLongest(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)
@@ -304,7 +304,7 @@ func TestErrorsAreDiscreet(t *testing.T) {
 	}
 }
 
-// Nor is what the far side, or a thing in between, says that is no HTTP.
+// Errors also quote no answer that is not HTTP.
 func TestErrorsQuoteNothing(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

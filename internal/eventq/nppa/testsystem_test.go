@@ -72,7 +72,7 @@ func (s *testSystem) send(t *testing.T, behaviours ...eventq.Behaviour) eventq.O
 	return o
 }
 
-// collected gives the records that were accepted.
+// collected returns the accepted records.
 func (s *testSystem) collected() (records []interfaces.Record) {
 	for _, report := range s.fake.Collect() {
 		records = append(records, report.Items...)

@@ -45,12 +45,12 @@ type testNode struct {
 	hall *cluster
 	stop func() // in order
 
-	// Guarded by the hall's mu.
+	// The mutex of hall guards the fields below.
 	alive []string
 	dead  bool // what it does has no effect
 }
 
-// node runs a node of which all games report everything.
+// node runs a node. All games report every type.
 func (h *cluster) node(name string, alive ...string) *testNode {
 	all := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
 	p := &testNode{hall: h, alive: alive}
@@ -89,7 +89,7 @@ func (p *testNode) setAlive(alive ...string) {
 	p.alive = alive
 }
 
-// die ends a node without a word more.
+// die ends a node without a leave.
 func (p *testNode) die() {
 	p.hall.mu.Lock()
 	p.dead = true
@@ -185,7 +185,7 @@ func (a fakeSessionStore) DeadNodeSessions(_ context.Context, partition int, ali
 	return nil, "", nil
 }
 
-// reported is what was taken, of a type; all of them for "".
+// reported returns the reported behaviours of a type, or all of them for "".
 func (h *cluster) reported(kind string) (found []eventq.Behaviour) {
 	synctest.Wait()
 	h.mu.Lock()
@@ -212,8 +212,8 @@ func (h *cluster) setDown(down bool) {
 	h.down = down
 }
 
-// pairs checks that each online of so many has one offline, and no offline is
-// alone.
+// pairs checks that there are n onlines, each with one offline, and no other
+// offline.
 func (h *cluster) pairs(want int) {
 	h.Helper()
 	online, offline := map[string]int{}, map[string]int{}

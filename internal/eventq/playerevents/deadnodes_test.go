@@ -11,8 +11,8 @@ import (
 	"laststand/internal/eventq"
 )
 
-// The visits of a node that dies are ended by the others, once, as of when it
-// was last seen; those of the living go on.
+// Other nodes end the sessions of a dead node, once, with the time when it was
+// last seen. The sessions of live nodes continue.
 func TestSessionsOfADeadNodeEnd(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a, b, c := h.node("a", "a", "b", "c"), h.node("b", "a", "b", "c"), h.node("c", "a", "b", "c")
@@ -51,7 +51,7 @@ func TestSessionsOfADeadNodeEnd(t *testing.T) {
 	})
 }
 
-// A node has visits before the others hear its first beat.
+// A node has sessions before others see its first heartbeat.
 func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a := h.node("a", "a")
@@ -68,7 +68,8 @@ func TestANodeThatHasOnlyBegunIsNotDead(t *testing.T) {
 	})
 }
 
-// Two owners may report the same at once: it is the same to the last byte.
+// Two owners may report the same offline at once. Both reports are identical to
+// the last byte.
 func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a, b, c := h.node("a", "a"), h.node("b", "b", "c"), h.node("c", "b", "c")
@@ -95,7 +96,8 @@ func TestTwoOwnersReportTheSameIDs(t *testing.T) {
 	})
 }
 
-// A node that dies between its word and its note has the same said again.
+// If a node dies after a report and before it removes the record, another node
+// repeats the report.
 func TestDeathAfterTheEnd(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a := h.node("a", "a")
@@ -178,8 +180,7 @@ func TestFailureDetector(t *testing.T) {
 	}
 }
 
-// A clock that goes back does not keep the dead among the living until it has
-// made up for that.
+// After the clock goes back, a dead node is still found in time.
 func TestFailureDetectorAfterAClockHasGoneBack(t *testing.T) {
 	t.Parallel()
 	var w failureDetector

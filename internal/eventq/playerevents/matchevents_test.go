@@ -19,7 +19,8 @@ func finished(players ...string) match.LifecycleEvent {
 	return t
 }
 
-// A match is reported for its players who are here, with what their visit is.
+// A match is reported for its players at this node, with the data of their
+// sessions.
 func TestMatchEventsAreReported(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a, b := h.node("a", "a"), h.node("b", "a")
@@ -46,8 +47,8 @@ func TestMatchEventsAreReported(t *testing.T) {
 	})
 }
 
-// Two nodes that see the same of a player say it by one id; that of a long name
-// fits too, and is no other's.
+// Two nodes that see the same event of a player use the same id. The id of a long
+// name also fits, and is unique.
 func TestMatchEventsOfTwoNodesHaveOneID(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a, b := h.node("a", "a"), h.node("b", "a")
@@ -73,7 +74,7 @@ func TestMatchEventsOfTwoNodesHaveOneID(t *testing.T) {
 	})
 }
 
-// Of two visits of a player at a node it is the newer's.
+// If a player has two sessions at a node, the newer one counts.
 func TestMatchEventWhileASessionIsReplaced(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		p := h.node("a", "a")
@@ -91,7 +92,7 @@ func TestMatchEventWhileASessionIsReplaced(t *testing.T) {
 	})
 }
 
-// An arena of many is reported whole, in a game that asks only for that too.
+// A large arena is reported completely, also in a game that reports only matches.
 func TestMatchEventsOfManyPlayers(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		p := h.node("a", "a")

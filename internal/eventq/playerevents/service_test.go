@@ -16,7 +16,8 @@ const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
 var hex32 = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// A guest goes by a device that says nothing, a verified player by the pi.
+// A guest is reported by a device that reveals nothing, a verified player by the
+// PI.
 func TestReportedPlayers(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		p := h.node("a", "a")
@@ -52,8 +53,7 @@ func TestReportedPlayers(t *testing.T) {
 	})
 }
 
-// A game has reported what it chose, and a game that chose nothing costs
-// nothing.
+// A game reports the types that it chose. A game without types costs nothing.
 func TestReportedTypes(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		p := h.node("a", "a")
@@ -75,7 +75,7 @@ func (h *cluster) wantNoneAt(node string) {
 	}
 }
 
-// The hall knows who is here, and forgets who has left.
+// The session store has the sessions of this node, without ended ones.
 func TestSessionStoreFollows(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		p := h.node("a", "a")
@@ -123,8 +123,8 @@ func TestSessionStoreOutOfReach(t *testing.T) {
 	})
 }
 
-// Too many changes at once are not kept, and counted; ends of those that were
-// are kept always.
+// Beyond a limit, changes are dropped and counted. The ends of recorded sessions
+// are always kept.
 func TestTooManySessions(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		p := h.node("a", "a")
@@ -152,7 +152,7 @@ func TestTooManySessions(t *testing.T) {
 	})
 }
 
-// A node that stops ends the visits that are left, and leaves none to others.
+// A node that stops ends its remaining sessions, and leaves none to other nodes.
 func TestStop(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a := h.node("a", "a", "b")
@@ -173,8 +173,8 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// One that stops while the hall is out of reach is not kept by that; others
-// report the same ends.
+// A node stops in time while the store is unreachable. Others report the same
+// ends.
 func TestStopOutOfReach(t *testing.T) {
 	withCluster(t, func(h *cluster) {
 		a := h.node("a", "a")

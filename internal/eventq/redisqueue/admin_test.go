@@ -291,8 +291,8 @@ func TestStatusOfManyGames(t *testing.T) {
 	})
 }
 
-// The cluster's partitions are shared with tests that run beside this one and
-// empty theirs before.
+// Other tests use partitions of the same cluster at the same time. Each empties
+// its partition first.
 func TestTotalsAreOfAllGames(t *testing.T) {
 	each(t, func(l *queueTest) {
 		another := leasePartition(l.T, l.client)

@@ -33,7 +33,7 @@ func benchQueue(b *testing.B) (*Store, eventq.Policy, []eventq.Item) {
 	}, items
 }
 
-// stopwatch counts the processor time of Redis along with that of a benchmark.
+// stopwatch measures the processor time of Redis during a benchmark.
 type stopwatch struct {
 	b     *testing.B
 	store *Store
@@ -43,7 +43,7 @@ type stopwatch struct {
 
 func watch(b *testing.B, s *Store) *stopwatch { return &stopwatch{b: b, store: s, from: cpu(b, s)} }
 
-// cpu is the processor time that Redis has spent, in seconds.
+// cpu returns the processor time that Redis has used, in seconds.
 func cpu(b *testing.B, s *Store) (spent float64) {
 	for _, line := range strings.Fields(s.client.Info(b.Context(), "cpu").Val()) {
 		name, value, _ := strings.Cut(line, ":")
@@ -73,8 +73,8 @@ func (w *stopwatch) report(items int) {
 	w.b.ReportMetric(float64(w.b.N*items)/w.b.Elapsed().Seconds(), "items/s")
 }
 
-// BenchmarkPush is of pushes to a queue that has room, and to a full one, of
-// which each drops as many.
+// BenchmarkPush pushes to a queue that has room, and to a full one, where each
+// push drops as many items as it adds.
 func BenchmarkPush(b *testing.B) {
 	for _, full := range []bool{false, true} {
 		for _, posted := range []bool{false, true} {
@@ -109,8 +109,8 @@ func benchPush(b *testing.B, full, posted bool, n int) {
 	w.report(n)
 }
 
-// BenchmarkTake is of what becomes of a batch of 128 once it is queued: taken
-// and settled. Pushes were of so many items.
+// BenchmarkTake takes and finishes batches of 128 items. The items come from
+// pushes of the given size.
 func BenchmarkTake(b *testing.B) {
 	for _, n := range []int{4, 64, 100, 256} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) { benchTake(b, n) })
@@ -139,7 +139,7 @@ func benchTake(b *testing.B, n int) {
 	w.report(eventq.MaxBatch)
 }
 
-// fill pushes some thousand items, and gives the length of the queue.
+// fill pushes some thousand items, and returns the length of the queue.
 func fill(b *testing.B, s *Store, terms eventq.Policy, items []eventq.Item) (length int) {
 	for length < min(50_000, 2000*len(items)) {
 		pushed, err := s.Push(b.Context(), terms, eventq.Push{ID: ulid.Make().String(), Items: items, Now: epoch})
@@ -151,7 +151,7 @@ func fill(b *testing.B, s *Store, terms eventq.Policy, items []eventq.Item) (len
 	return length
 }
 
-// BenchmarkBoth is producers and consumers at once, of some games.
+// BenchmarkBoth runs producers and consumers of some games at once.
 func BenchmarkBoth(b *testing.B) {
 	const n, games = 64, 32
 	s, terms, items := benchQueue(b)

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// bodies are of all kinds that a body can be of.
+// bodies covers all forms of a body.
 func bodies() map[string]eventq.Behaviour {
 	full := eventq.Behaviour{
 		ID: "a1", Type: eventq.Online, At: epoch, Player: "p_1", Device: "d", Session: "s", Account: eventq.Verified,
@@ -59,7 +59,7 @@ func FuzzShorten(f *testing.F) {
 	})
 }
 
-// Batches that end within bundles have all of their items and no others.
+// Batches that end inside bundles have all of their items and no others.
 func TestBundlesAreShared(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.terms.BatchSize = 100

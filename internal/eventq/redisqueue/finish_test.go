@@ -134,7 +134,7 @@ func TestABatchIsLostWithItsLease(t *testing.T) {
 	})
 }
 
-// Between the search and the script a batch may be renewed or reaped.
+// Between the search and the script, another client may renew or reap the batch.
 func TestABatchIsReapedAsItIsThen(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.push(l.ownItems("a"))

@@ -23,8 +23,8 @@ type modelTest struct {
 	turns int // pushes of a process that makes one after the other
 }
 
-// Whatever happens to a queue, and though the client's library runs scripts
-// twice: order, bound, counters and due are as the model has them.
+// After any sequence of operations, the order, limit, counters and due time equal
+// those of the model. The client library runs scripts twice.
 func TestAQueueEqualsItsModelAfterAnyHistory(t *testing.T) {
 	each(t, func(l *queueTest) {
 		number := partitionOf(l.terms.Game)
@@ -57,7 +57,7 @@ func drawTerms(t *rapid.T) eventq.Policy {
 	}
 }
 
-// id is a new one, or one that was used.
+// id returns a new id, or one that was used.
 func (h *modelTest) id(t *rapid.T, kind string) string {
 	if h.calls > 0 && rapid.IntRange(0, 3).Draw(t, "repeat") == 0 {
 		return fmt.Sprint(h.terms.Game, kind, rapid.IntRange(0, h.calls).Draw(t, "call"))
@@ -96,7 +96,7 @@ func (h *modelTest) drawPushFrom(t *rapid.T) {
 	h.checkPush(t, p, push)
 }
 
-// pushTogether makes by itself what cannot be made together.
+// pushTogether makes the pushes that cannot be combined one by one.
 func (h *modelTest) pushTogether(ctx context.Context, t eventq.Policy, p eventq.Push) (eventq.PushResult, error) {
 	pushed, err := h.PushAll(ctx, []eventq.GamePush{{Policy: t, Push: p}})
 	if err == nil && pushed[0].Length == 0 {
@@ -276,7 +276,7 @@ func (h *modelTest) loseQueue(t *rapid.T) {
 	h.drawMaintain(t)
 }
 
-// flush has the server forget its scripts.
+// flush makes the server forget its scripts.
 func (h *modelTest) flush(t *rapid.T) { h.must(t, h.client.ScriptFlush(h.Context()).Err()) }
 
 func (h *modelTest) must(t *rapid.T, err error) {

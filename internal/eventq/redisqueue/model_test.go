@@ -7,8 +7,8 @@ import (
 	"laststand/internal/eventq"
 )
 
-// model is what a queue should do, told plainly: each item has one fate, and the
-// counters are a tally of fates.
+// model is a simple specification of a queue. Each item has one fate, and the
+// counters are the sums of the fates.
 type model struct {
 	terms   eventq.Policy
 	fates   map[*modelItem]eventq.Reason // "" while it is queued or in flight
@@ -49,7 +49,7 @@ func (m *model) maxLen() int {
 	return m.terms.MaxLen
 }
 
-// fresh are the items of a push whose ids are new.
+// fresh returns the items of a push whose ids are new.
 func (m *model) fresh(p eventq.Push) (fresh []eventq.Item) {
 	met := map[string]bool{}
 	for _, item := range p.Items {
@@ -139,7 +139,7 @@ func (m *model) dropOldest(n int, r eventq.Reason) {
 
 func (m *model) shrink() { m.dropOldest(max(0, len(m.queue)-m.maxLen()), eventq.QueueFull) }
 
-// vanish is what happens when the list is lost; that its ids are known stays.
+// vanish models the loss of the list. The ids stay known.
 func (m *model) vanish() {
 	for _, one := range m.queue {
 		m.fates[one] = eventq.Expired

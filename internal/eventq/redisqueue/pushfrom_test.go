@@ -38,8 +38,8 @@ func TestTheLastPushOfAProcessMayBeRepeated(t *testing.T) {
 	})
 }
 
-// Games whose push is usual have it together; the others have nothing changed,
-// and theirs by itself.
+// Games whose push is simple are pushed together. For other games nothing changes,
+// and their pushes are made one by one.
 func TestPushesOfSeveralGames(t *testing.T) {
 	each(t, func(l *queueTest) {
 		number := partitionOf(l.terms.Game)

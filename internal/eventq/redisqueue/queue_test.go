@@ -46,7 +46,7 @@ func newQueueTest(t *testing.T, c redis.UniversalClient) *queueTest {
 	return l
 }
 
-// lent counts the partitions of the cluster that tests were given.
+// lent counts the partitions that tests have got.
 var lent atomic.Int64
 
 // leasePartition gives a test a partition that is empty except for sessions. Tests
@@ -159,7 +159,7 @@ func (l *queueTest) status() eventq.Status {
 	return all[0]
 }
 
-// total are the counters of the line's partition.
+// total returns the counters of the queue's partition.
 func (l *queueTest) total() eventq.Counts {
 	l.Helper()
 	counts := parseCounts(l.client.HGetAll(l.Context(), l.keys.total()).Val())
@@ -192,7 +192,7 @@ func (l *queueTest) count(want eventq.Counts) {
 	}
 }
 
-// queued checks what the queue holds, and that as much is counted.
+// queued checks the items in the queue, and that the counters agree.
 func (l *queueTest) queued(want ...string) {
 	l.Helper()
 	items, err := l.Peek(l.Context(), l.terms.Game, 2000)
@@ -204,7 +204,7 @@ func (l *queueTest) queued(want ...string) {
 	}
 }
 
-// due checks when the game is, 0 for not at all.
+// due checks when the game is due; 0 means never.
 func (l *queueTest) due(want int64) {
 	l.Helper()
 	if got := l.status().DueAt; got != want {
@@ -229,7 +229,7 @@ func idsOf(items []eventq.Item) []string {
 	return ids
 }
 
-// ids are n of them, from a first number on.
+// ids returns n ids, numbered from first on.
 func ids(from, n int) []string {
 	all := make([]string, n)
 	for i := range all {

@@ -89,7 +89,8 @@ func (h *sessionTest) wantNoDeadSessions(alive ...string) {
 	}
 }
 
-// A visit is its node's while that lives, and can be ended by others after.
+// A session belongs to its node while the node is alive. Afterwards other nodes
+// can end it.
 func TestDeadNodeSessions(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		ada, bob := h.record("ada", someday), h.record("bob", someday+5)
@@ -118,8 +119,8 @@ func same(a, b playerevents.SessionRecord) bool {
 	return string(x) == string(y)
 }
 
-// Orphans were last seen when their node said so last, and never before they
-// came.
+// Sessions of a dead node were last seen at its last renewal, and never before
+// they began.
 func TestLastSeen(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		h.add(h.a, h.record("ada", someday))
@@ -145,7 +146,8 @@ func TestLastSeen(t *testing.T) {
 	})
 }
 
-// Many orphans come some at a time, each until it is ended.
+// Many sessions of dead nodes are returned in parts, each session until it is
+// removed.
 func TestManyDeadNodeSessions(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		const players = 1500
@@ -194,7 +196,7 @@ func TestUnreadableSessions(t *testing.T) {
 	})
 }
 
-// Visits whose node said nothing for long are forgotten, and so is it.
+// Sessions that their node does not renew for long expire, and so does the node.
 func TestSessionsExpire(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		h.add(h.a, h.record("ada", someday))
@@ -217,7 +219,7 @@ func TestSessionsExpire(t *testing.T) {
 	})
 }
 
-// Games of many partitions are noted and found together.
+// Sessions of games in many partitions are stored and found together.
 func TestSessionsOfManyGames(t *testing.T) {
 	eachSessionTest(t, func(h *sessionTest) {
 		parts := make(map[int]int)

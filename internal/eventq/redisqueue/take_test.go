@@ -54,8 +54,8 @@ func TestATakeMayBeRepeated(t *testing.T) {
 	})
 }
 
-// tries are the instants, from the epoch on, at which a try is let through of
-// those asked for at each.
+// tries returns the instants, from the epoch on, at which an attempt is allowed,
+// out of those given.
 func (l *queueTest) tries(at ...int64) (let []int64) {
 	l.Helper()
 	for _, at := range at {
@@ -165,7 +165,8 @@ func TestAFailureWithoutACoolDown(t *testing.T) {
 		if s := l.status(); s.CoolUntil != 0 || s.Error != "once" {
 			l.Errorf("status %+v", s)
 		}
-		// One that ends before the queue is due does not make it due earlier.
+		// A lease that ends before the queue is due does not make the queue due
+		// earlier.
 		if err := l.RecordFailure(l.Context(), l.terms.Game, "twice", l.now, l.now+10); err != nil {
 			l.Fatal(err)
 		}
@@ -257,7 +258,7 @@ func TestALeaseIsRenewedWithoutATry(t *testing.T) {
 	})
 }
 
-// A clock that was ahead has left instants that are far ahead.
+// A clock that was ahead has left times in the far future.
 func TestAClockThatGoesBackBlocksNothing(t *testing.T) {
 	each(t, func(l *queueTest) {
 		const hours = 3 * 3_600_000
@@ -302,8 +303,8 @@ func TestABatchThatHasEndedMustNotBeTried(t *testing.T) {
 	})
 }
 
-// A clock that goes back does not keep what is lost in flight until it has made
-// up for that, and takes nothing away from who is at it.
+// After the clock goes back, lost items are still counted in time, and live leases
+// stay.
 func TestALeaseOfAClockThatHasGoneBack(t *testing.T) {
 	each(t, func(l *queueTest) {
 		reap := func(want int64) {
@@ -337,8 +338,8 @@ func (l *queueTest) takeSome(batches ...string) eventq.TakeResult {
 	return taken
 }
 
-// Full batches are taken together, each to be settled by itself; one that is not
-// full is taken alone.
+// Full batches are taken together, and each is finished by itself. A smaller batch
+// is taken alone.
 func TestBatchesAreTakenTogether(t *testing.T) {
 	each(t, func(l *queueTest) {
 		l.push(l.ownItems(ids(0, 17)...))

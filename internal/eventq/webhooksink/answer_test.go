@@ -80,7 +80,7 @@ func TestSingleItemsAreRefused(t *testing.T) {
 	}
 }
 
-// Only success speaks of single items.
+// Only a success status may refuse single items.
 func TestRefusalOfAllBeatsResults(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, 422, `{"results":[{"no":1,"error":"secret"}]}`)
@@ -91,7 +91,7 @@ func TestRefusalOfAllBeatsResults(t *testing.T) {
 	}
 }
 
-// Success stands though the rest of the answer is lost.
+// A success counts although the rest of the answer is lost.
 func TestAnswerBreaksOff(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, 200, `{"results":[{"no":1,"error":"x"}]}`, "Content-Length", "1000")

@@ -70,8 +70,8 @@ func TestSendIsCanceled(t *testing.T) {
 	want(t, sink.Send(ctx, batchOf(`{"id":"a","type":"online"}`)), eventq.Outcome{Code: "canceled", Err: context.Canceled})
 }
 
-// A receiver that closes kept connections, unanswered, gets the batch over a
-// new one within the same try.
+// If a receiver closes a kept connection without an answer, the same attempt uses
+// a new one.
 func TestKeptConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64

@@ -22,7 +22,7 @@ const (
 	now    = 1_795_000_000_123
 )
 
-// A receiver with the old key only verifies what is signed by both.
+// A receiver with only the old key can verify a message that is signed with both.
 func TestSendIsSigned(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusNoContent, "")
@@ -48,7 +48,7 @@ func TestSendIsSigned(t *testing.T) {
 	}
 }
 
-// The id stays over tries, the time is that of the try.
+// All attempts have the same id; each has its own timestamp.
 func TestSendAgain(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusBadGateway, "")
@@ -97,7 +97,7 @@ func TestCloudEvents(t *testing.T) {
 	}
 }
 
-// The keys are read with every try; without them nothing is sent.
+// The sink reads the keys for every attempt. Without keys it sends nothing.
 func TestKeysChange(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusOK, "")
@@ -199,7 +199,8 @@ func (at receiver) onlyPost(t *testing.T) testenv.Posted {
 	return at.Posted()[0]
 }
 
-// sink posts to the receiver, with the old key where the options name none.
+// sink returns a sink for the receiver. It uses the old key if the options name
+// none.
 func (at receiver) sink(t *testing.T, o Options) *Sink {
 	t.Helper()
 	o.URL, o.Client = at.URL, guarded(t, safehttp.Options{AllowPrivate: true})
@@ -233,8 +234,8 @@ func batchOf(bodies ...string) eventq.Batch {
 	return b
 }
 
-// want compares outcomes; an error is wanted to wrap the one of want, or just
-// to be there where the fate of anything is not Arrived.
+// want compares outcomes. The error must wrap that of want. If want has none,
+// there must be an error unless everything arrived.
 func want(t *testing.T, got, want eventq.Outcome) {
 	t.Helper()
 	if want.Err != nil && !errors.Is(got.Err, want.Err) {
