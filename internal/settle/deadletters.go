@@ -29,7 +29,7 @@ type retryRequest struct {
 //
 // It returns the task afterwards: done, or dead with one more reason. If it is
 // done, the settler notifies the players once the leaderboards show the result. If
-// a store is unreachable, or with ErrStopped, nothing has changed.
+// a store is unreachable, or with ErrStopping, nothing has changed.
 func (s *Settler) Requeue(ctx context.Context, id string) (taskqueue.Task, error) {
 	t, err := s.DeadLetters.Task(ctx, id)
 	if err != nil || t.State == taskqueue.Done {

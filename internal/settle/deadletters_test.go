@@ -63,7 +63,7 @@ func TestTenRefusalsMakeADeadLetter(t *testing.T) {
 	})
 }
 
-// An outage, however long, is no result's fault.
+// An outage is not the fault of a result, however long it lasts.
 func TestAnOutageMakesNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestRequeueThatFailsAgain(t *testing.T) {
 	})
 }
 
-// A requeue does not wait for an outage's end longer than its caller does.
+// A requeue waits for the end of an outage no longer than its caller.
 func TestRequeueDuringACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -215,7 +215,8 @@ func TestEditAndDiscard(t *testing.T) {
 	})
 }
 
-// What another node has settled or buried is not kept in mind for ever.
+// A result that another node has settled or made a dead letter is forgotten in
+// time.
 func TestRefusalSettledElsewhereIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -233,8 +234,8 @@ func TestRefusalSettledElsewhereIsForgotten(t *testing.T) {
 	})
 }
 
-// A result whose standings cannot be read waits some tries, counted, and is a
-// dead letter then: it is not stuck, and its players are free.
+// A result with unreadable standings gets some counted attempts and then is a dead
+// letter. It is not stuck, and its players are free.
 func TestAnUnreadableResultBecomesADeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -207,14 +207,15 @@ func (f *fixture) over(id string) match.Result {
 	return r
 }
 
-// with looks at the world, or changes a fault, while the settler runs.
+// with reads or changes the fixture while the settler runs.
 func (f *fixture) with(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do()
 }
 
-// wantAll checks that matches m0 to m(n-1) are settled and told once.
+// wantAll checks that matches m0 to m(n-1) are settled, and their players notified
+// once.
 func (f *fixture) wantAll(t *testing.T, n int) {
 	t.Helper()
 	f.mu.Lock()

@@ -45,8 +45,8 @@ func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 	}
 }
 
-// More than a few results refused in a row, each for its own fault as it seems,
-// mean that something else is wrong.
+// If more than a few results in a row are refused, each apparently for its own
+// fault, something else is wrong.
 func TestABurstOfRefusalsMakesNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestABurstOfRefusalsMakesNoDeadLetter(t *testing.T) {
 	})
 }
 
-// While the results of one game wait, another's are settled at once, and new ones
-// of that game too, as soon as the ledger takes them.
+// While results of one game wait, those of another are settled at once. New
+// results of the first game are too, as soon as the ledger accepts them.
 func TestAHoldIsOfOneGame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestAHoldIsOfOneGame(t *testing.T) {
 	})
 }
 
-// A refused result is tried once in a while and holds up no sweep: a backlog of
-// several pages is settled at once, page after page.
+// A refused result gets occasional attempts and does not hold up sweeps. A backlog
+// of several pages is settled at once, page after page.
 func TestBacklogWithARefusedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestBacklogWithARefusedResult(t *testing.T) {
 	})
 }
 
-// Results without standings, however many, never came to the ledger: they hold up
-// no other result of their game, and each is a dead letter in the end.
+// Results without standings never reached the ledger. However many there are, they
+// hold up no other result of their game, and each becomes a dead letter.
 func TestIncompleteResultsHoldNoGame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

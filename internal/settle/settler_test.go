@@ -42,7 +42,7 @@ func TestUncountedResultIsSettledWithoutNotification(t *testing.T) {
 	})
 }
 
-// The ledger alone sees that a result is beyond a limit, also when it had it
+// Only the ledger sees that a result is beyond a limit, also if it had the result
 // already.
 func TestResultBeyondALimitIsNotNotified(t *testing.T) {
 	t.Parallel()
@@ -60,8 +60,8 @@ func TestResultBeyondALimitIsNotNotified(t *testing.T) {
 	})
 }
 
-// A result that comes alone waits for others as long as Linger; those that come
-// during a commit go out together right after it.
+// A single result waits for others for BatchDelay. Results that arrive during a
+// commit are committed together right after it.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,8 +130,7 @@ func TestSweptBatchIsBoundedBySeats(t *testing.T) {
 	})
 }
 
-// A result whose standings are read in pages is settled once a sweep has it
-// whole.
+// A result whose standings are read in pages is settled when a sweep has it whole.
 func TestPagedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,8 +190,8 @@ func TestLedgerDownThenUp(t *testing.T) {
 	})
 }
 
-// The ledger committed, but its answer was lost: the second time it knows the
-// matches already, and their players are told all the same.
+// The ledger committed, but its answer was lost. The second time it knows the
+// matches already, and their players are still notified.
 func TestLostAnswerOfACommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -296,7 +295,7 @@ func TestSweepLeavesFreshResultsToTheirNode(t *testing.T) {
 	})
 }
 
-// Results that are offered while the sweep finds them too are told once.
+// If a result is offered and a sweep finds it too, its players are notified once.
 func TestOfferedAndSwept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -408,7 +407,7 @@ func TestLeaderboardsOfOneGameDown(t *testing.T) {
 	})
 }
 
-// More than the shelf holds is in the ledger, and its players are not told.
+// Results beyond the outbox are in the ledger, but their players are not notified.
 func TestFullOutbox(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
