@@ -84,8 +84,7 @@ func (r *crossNodeTest) wantCount(t *testing.T, name, reason string, n float64) 
 	}
 }
 
-// count is what a registry says of a metric of the queue with a label, or
-// without any.
+// count returns the value of a metric of the queue with a label, or without any.
 func count(t *testing.T, registry *prometheus.Registry, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -103,7 +102,7 @@ func count(t *testing.T, registry *prometheus.Registry, name, label string) floa
 	return 0
 }
 
-// rung says whether an ear was rung for since it was asked last.
+// rung reports whether a subscriber was notified since the last call.
 func rung(subscriber <-chan struct{}) bool {
 	select {
 	case <-subscriber:
@@ -113,7 +112,8 @@ func rung(subscriber <-chan struct{}) bool {
 	}
 }
 
-// What wakes is told at once, and what wakes within 50 ms after that together.
+// The first notification is published at once. Those of the next 50 ms are
+// published together.
 func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,8 @@ func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 	})
 }
 
-// What others tell of rings for the workers of a kind, and is not told again.
+// A notification from another node wakes the workers of its kind, and is not
+// published again.
 func TestCrossNodeNotifierReceives(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +165,8 @@ func TestCrossNodeNotifierReceives(t *testing.T) {
 	})
 }
 
-// While telling hangs ringing does not, and what is beyond the bound is counted.
+// While publishing hangs, Notify does not. Notifications beyond the limit are
+// counted as lost.
 func TestCrossNodeNotifierIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -187,8 +189,8 @@ func TestCrossNodeNotifierIsBounded(t *testing.T) {
 	})
 }
 
-// What cannot be told is counted and left to the polls; a call that hangs is
-// given up.
+// A notification that cannot be published is counted and left to the polls. A call
+// that hangs is ended.
 func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -210,7 +212,8 @@ func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 	})
 }
 
-// At the end what woke last is told, as tasks that were given back.
+// At the end the last notifications are published, such as those of returned
+// tasks.
 func TestCrossNodeNotifierPublishesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

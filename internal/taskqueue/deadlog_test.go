@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// However many tasks of a topic die, one is logged in a minute; topics do not
-// hide each other, and are not remembered for longer.
+// Of the tasks of a topic that die, one is logged per minute. Topics do not hide
+// each other, and are forgotten after that minute.
 func TestDeadTasksAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (h *hangingStore) NextDue(ctx context.Context) (time.Duration, bool, error)
 	return h.store.NextDue(ctx)
 }
 
-// A call of the store that hangs does not end the keeping.
+// A hanging call of the store does not stop the maintainer.
 func TestMaintainerOutlivesACallThatHangs(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"due", "done", "depth", "next"} {

@@ -45,7 +45,7 @@ func TestBacklogsAreShown(t *testing.T) {
 	})
 }
 
-// A busy queue is not counted all the time.
+// A busy queue is not counted continuously.
 func TestCountsAreRare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestMaintainerIsOnTime(t *testing.T) {
 	})
 }
 
-// A task whose last lease ended is dead, which is counted.
+// A task whose last lease ended is dead and counted.
 func TestTheLastLeaseEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +107,7 @@ func (ending) NextDue(ctx context.Context) (time.Duration, bool, error) {
 	return 0, false, ctx.Err()
 }
 
-// A node that stops has no failure to tell of.
+// A node that stops logs no failure.
 func TestAStopIsNoFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
