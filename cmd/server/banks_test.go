@@ -17,7 +17,7 @@ var samples = []struct {
 	file, format   string
 	taken, skipped int
 }{
-	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"office.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
+	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"spreadsheet.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
 }
 
 func sample(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }

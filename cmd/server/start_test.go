@@ -101,7 +101,7 @@ func TestADatabaseThatIsNotThere(t *testing.T) {
 			checkMessage(t, runFailingStart(t, "--data="+afile(t)), "--data", "not a directory")
 			return
 		}
-		at, _, _ := strings.Cut(db.URL, "/trial_")
+		at, _, _ := strings.Cut(db.URL, "/testenv_")
 		checkMessage(t, runFailingStart(t, "--database="+at+"/nowhere?sslmode=disable"), `"nowhere" does not exist`, "--database")
 	})
 }

@@ -111,7 +111,7 @@ func TestCertificatesThatAreInvalid(t *testing.T) {
 		"no certificate":   {[]string{"--tls-key=" + key}, "tls_cert: it is needed with tls_key"},
 		"no files":         {[]string{"--tls-cert=" + dir + "/none", "--tls-key=" + key}, dir + "/none"},
 		"it has expired":   {[]string{"--tls-cert=" + cert, "--tls-key=" + key}, "expired"},
-		"the wrong way":    {[]string{"--tls-cert=" + key, "--tls-key=" + cert}, "no certificate with its key"},
+		"the wrong way":    {[]string{"--tls-cert=" + key, "--tls-key=" + cert}, "are not a certificate and its key"},
 		"in the file, too": {[]string{"--config=" + configFile(t, "tls_cert: x.pem")}, "tls_key: it is needed with tls_cert"},
 	} {
 		t.Run(name, func(t *testing.T) {
