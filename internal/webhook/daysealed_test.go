@@ -42,7 +42,7 @@ func TestDayIsSealed(t *testing.T) {
 	})
 }
 
-// The lists are asked again until they answer.
+// The dispatcher reads the top lists again until they answer.
 func TestSealingWaits(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -60,8 +60,8 @@ func TestSealingWaits(t *testing.T) {
 	})
 }
 
-// A node whose configuration is not yet, or no more, that of the one which sealed
-// the day leaves it to others for a while.
+// A node with an older or newer configuration than the node that sealed the day
+// leaves the task to others for a while.
 func TestSealingIsForOtherNodes(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "a", Events: []string{MatchSettled}}}

@@ -32,7 +32,7 @@ func TestDeliveryArrives(t *testing.T) {
 	})
 }
 
-// What an answer means for the delivery.
+// The answer decides what happens to the delivery.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -68,7 +68,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A delivery that never arrives is tried for one to six days, some three on
+// A delivery that never arrives is tried for one to six days, about three on
 // average.
 func TestTriesTakeDays(t *testing.T) {
 	t.Parallel()
@@ -123,7 +123,7 @@ func TestEnabledAtAnotherNode(t *testing.T) {
 	})
 }
 
-// An endpoint that is gone and cannot be disabled now is tried again.
+// If an endpoint is gone but cannot be disabled now, the delivery is tried again.
 func TestGoneWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -174,7 +174,7 @@ func TestStatesAreFollowed(t *testing.T) {
 	})
 }
 
-// Nothing is sent before it is known to whom.
+// Nothing is sent before the states of the endpoints are known.
 func TestStatesAreUnknown(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, w *fixture) {
@@ -212,8 +212,8 @@ func TestStatesHang(t *testing.T) {
 	})
 }
 
-// A node of an older configuration leaves the deliveries of a new endpoint to
-// others; after a while there are no others.
+// A node with an older configuration leaves the deliveries of a new endpoint to
+// others. After a while they are dead.
 func TestEndpointIsUnknown(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -229,8 +229,8 @@ func TestEndpointIsUnknown(t *testing.T) {
 	})
 }
 
-// A try that the end of the process cuts off is given back, and says nothing of
-// the endpoint.
+// An attempt that the end of the process interrupts is returned, and does not
+// count as a failure of the endpoint.
 func TestEndOfTheProcess(t *testing.T) {
 	t.Parallel()
 	var left *fixture

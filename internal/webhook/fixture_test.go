@@ -63,8 +63,8 @@ type sentMessage struct {
 	at time.Time
 }
 
-// run lets an office with workers live through a test, in a bubble of its own
-// time, from midnight UTC 2000-01-01 on.
+// run runs a test with a dispatcher and workers, in virtual time, from midnight
+// UTC 2000-01-01 on.
 func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func (w *fixture) setReplies(r Reply) {
 	w.answer = func(context.Context, Endpoint, Message) Reply { return r }
 }
 
-// posts are all that was sent, once nothing more happens now.
+// posts returns all sent messages, when nothing more happens now.
 func (w *fixture) posts() []sentMessage {
 	synctest.Wait()
 	w.mu.Lock()

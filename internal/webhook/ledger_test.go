@@ -28,8 +28,8 @@ var _ ledger.Events = (*webhook.Registry)(nil)
 
 const game = "demo"
 
-// Two nodes deliver what is enqueued, signed and each event once; an endpoint
-// that is gone is disabled at both.
+// Two nodes deliver the enqueued events, signed and each once. An endpoint that is
+// gone is disabled at both.
 func TestDeliveriesOfTheLedger(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// queue is a durable queue in memory, and remembers how tries failed. It rings
+// queue is a durable queue in memory that records failed attempts. It notifies
 // when there is something to do.
 type queue struct {
 	bell taskqueue.Notifier
@@ -97,7 +97,7 @@ func (q *queue) each(leases []taskqueue.Lease, do func(*taskqueue.Task)) {
 	}
 }
 
-// deliver enqueues messages to an endpoint, with ids and bodies of these keys.
+// deliver enqueues messages for an endpoint. Their ids and bodies are these keys.
 func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
 	t.Helper()
 	var tasks []taskqueue.NewTask
@@ -109,7 +109,7 @@ func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
 	}
 }
 
-// task gives the first, second, … task, once nothing more happens now.
+// task returns the n-th task, when nothing more happens now.
 func (q *queue) task(i int) taskqueue.Task {
 	synctest.Wait()
 	q.mu.Lock()
@@ -117,7 +117,7 @@ func (q *queue) task(i int) taskqueue.Task {
 	return *q.tasks[i]
 }
 
-// count is how many tasks are in a state, once nothing more happens now.
+// count returns how many tasks are in a state, when nothing more happens now.
 func (q *queue) count(state taskqueue.State) (n int) {
 	synctest.Wait()
 	q.mu.Lock()
@@ -130,7 +130,7 @@ func (q *queue) count(state taskqueue.State) (n int) {
 	return n
 }
 
-// failures are those of a task.
+// failures returns the failed attempts of a task.
 func (q *queue) failures(key string) []taskqueue.FailedAttempt {
 	synctest.Wait()
 	q.mu.Lock()
@@ -138,7 +138,7 @@ func (q *queue) failures(key string) []taskqueue.FailedAttempt {
 	return q.failed[key]
 }
 
-// last is how the last try of a task failed.
+// last returns the last failed attempt of a task.
 func (q *queue) last(t *testing.T, key string) taskqueue.FailedAttempt {
 	t.Helper()
 	all := q.failures(key)

@@ -29,8 +29,8 @@ const duelData = `{"game":"com.example.quiz","match":"m_1","mode":"duel","starte
 	`{"rank":1,"player":"p_1","nickname":"<Ada>","score":300,"correct":2,"answered":3,"asked":10,"time_ms":99},` +
 	`{"rank":2,"player":"p_2","nickname":"Bob","score":150,"correct":1,"answered":2,"asked":10,"time_ms":98}]}`
 
-// Each endpoint that wants it gets the same message, under an id that no release
-// may change: receivers know by it what they have had.
+// Each subscribed endpoint gets the same message. No release may change its id,
+// because receivers recognize repeats by it.
 func TestSettledMatchIsSent(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t,
@@ -106,7 +106,7 @@ func TestEventIDs(t *testing.T) {
 	}
 }
 
-// However large a match is, its message fits into a task.
+// The message of the largest match fits into a task.
 func TestLargeMatchIsSent(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, Endpoint{Game: game, Name: "all", Events: []string{MatchSettled}})

@@ -30,8 +30,8 @@ func TestEndpointAsksForAPause(t *testing.T) {
 	})
 }
 
-// One that does not say for how long gets 30 s, then more and more, until it
-// accepts a message.
+// The first pause of an endpoint that names no duration is 30 s. Later ones grow
+// until it accepts a message.
 func TestPausesGrow(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -55,7 +55,7 @@ func TestPausesGrow(t *testing.T) {
 	})
 }
 
-// Tries that end together ask for one rest.
+// Attempts that end together cause one pause.
 func TestPauseOfManyAttempts(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -73,7 +73,7 @@ func TestPauseOfManyAttempts(t *testing.T) {
 	})
 }
 
-// An endpoint that is busy for days costs its deliveries their tries.
+// If an endpoint is busy for days, its deliveries use up attempts.
 func TestThrottledForDays(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -127,7 +127,7 @@ func TestSlowEndpoint(t *testing.T) {
 	})
 }
 
-// One that answers at once gets all, without one being put off.
+// A fast endpoint gets all messages, and none is postponed.
 func TestQuickEndpoint(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -155,7 +155,7 @@ func TestQuickEndpoint(t *testing.T) {
 	})
 }
 
-// However many are put off, each comes back within bounds.
+// However many tasks are postponed, each returns within a bounded time.
 func TestPostponementIsBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, w *fixture) {

@@ -70,8 +70,8 @@ func TestPostIsCanceled(t *testing.T) {
 	}
 }
 
-// A receiver that closes kept connections, unanswered, gets the message over a
-// new one within the same try.
+// If a receiver closes a kept connection without an answer, the same attempt uses
+// a new one.
 func TestKeptConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -90,7 +90,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// An answer without an end costs no more than its status.
+// Of an endless answer only the status and a bounded part are read.
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPoster(t, Target{Keys: keysOf(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {

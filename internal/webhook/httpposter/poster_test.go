@@ -24,7 +24,7 @@ var (
 	message  = webhook.Message{ID: "evt_1", Body: []byte(`{"type":"match.settled"}`)}
 )
 
-// A receiver with the old key only verifies what is signed by both.
+// A receiver with only the old key can verify a message that is signed with both.
 func TestPostIsSigned(t *testing.T) {
 	t.Parallel()
 	at := testenv.Receive(t, http.StatusNoContent, "")
@@ -83,7 +83,7 @@ func TestRetryAfterIsRead(t *testing.T) {
 	}
 }
 
-// The keys are read with every try; without them nothing is sent.
+// The poster reads the keys for every attempt. Without keys it sends nothing.
 func TestKeysChange(t *testing.T) {
 	t.Parallel()
 	at := testenv.Receive(t, http.StatusOK, "")

@@ -73,8 +73,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	}
 }
 
-// A slow receiver has no more connections than it may have, and an idle one is
-// used again.
+// The connections to a slow receiver are limited, and an idle one is used again.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
@@ -142,7 +141,7 @@ func TestUnknownCertificateIsRefused(t *testing.T) {
 	}
 }
 
-// Every phase has its bound; the context cuts any of them shorter.
+// Every phase has a timeout; the context can end any of them earlier.
 func TestTimesAreBounded(t *testing.T) {
 	t.Parallel()
 	client := New(Options{})
@@ -182,7 +181,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return server
 }
 
-// trusting is a client that knows the server's certificate.
+// trusting returns a client that knows the server's certificate.
 func trusting(t *testing.T, server *httptest.Server) *http.Client {
 	t.Helper()
 	client := New(Options{AllowPrivate: true})

@@ -31,7 +31,7 @@ func (n *fakeDNS) set(addresses ...string) {
 	}
 }
 
-// resolver asks the server over connections within the process.
+// resolver queries the server over connections inside the process.
 func (n *fakeDNS) resolver(t *testing.T) *net.Resolver {
 	t.Helper()
 	var asked sync.WaitGroup
@@ -46,7 +46,7 @@ func (n *fakeDNS) resolver(t *testing.T) *net.Resolver {
 	}}
 }
 
-// serve speaks as over TCP: every message after its length (RFC 1035, 4.2.2).
+// serve speaks DNS over TCP: a length before every message (RFC 1035, 4.2.2).
 func (n *fakeDNS) serve(c net.Conn) {
 	for {
 		var length [2]byte

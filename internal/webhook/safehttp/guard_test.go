@@ -39,7 +39,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// A server on a private address is not reached by any way of writing it.
+// No spelling of a private address reaches the server.
 func TestPrivateIsBlocked(t *testing.T) {
 	t.Parallel()
 	server, calls := newCountingListener(t)
@@ -59,8 +59,8 @@ func TestPrivateIsBlocked(t *testing.T) {
 	}
 }
 
-// Who looked the name up before saw a public address; the client looks at the
-// one that it connects to.
+// An earlier lookup of the name returned a public address. The client checks the
+// address that it connects to.
 func TestNameThatMovesIsBlocked(t *testing.T) {
 	t.Parallel()
 	server, calls := newCountingListener(t)
@@ -120,7 +120,7 @@ func newCountingListener(t *testing.T) (countingListener, *atomic.Int64) {
 	return countingListener{server, u.Port()}, calls
 }
 
-// get gives the status of an answer by a client of its own.
+// get makes a request with its own client, and returns the status.
 func get(t *testing.T, o Options, address string) (int, error) {
 	t.Helper()
 	client := New(o)

@@ -65,7 +65,7 @@ func TestKeyIsNotShown(t *testing.T) {
 	}
 }
 
-// A key that is read signs, and is of an allowed length.
+// A parsed key can sign, and has an allowed length.
 func FuzzParseKey(f *testing.F) {
 	f.Add(vectorKey)
 	f.Add("whsec_=")

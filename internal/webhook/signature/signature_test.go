@@ -10,7 +10,7 @@ import (
 
 const vectorKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// The vector of the specification's own libraries.
+// This is the test vector of the libraries of the specification.
 func TestSignVector(t *testing.T) {
 	t.Parallel()
 	got, err := Sign(keys(t, vectorKey), "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
@@ -20,8 +20,8 @@ func TestSignVector(t *testing.T) {
 	}
 }
 
-// While keys change, a receiver with either key accepts what is signed by both,
-// and one with both accepts what is signed by either.
+// During a change of keys, a receiver with either key accepts a message signed
+// with both. A receiver with both accepts one signed with either.
 func TestVerifyWhileKeysChange(t *testing.T) {
 	t.Parallel()
 	now, body := time.Unix(1_795_000_000, 0), []byte(`{}`)
@@ -109,7 +109,7 @@ func TestSignRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the headers say, only what was signed is genuine.
+// Whatever the headers say, only signed messages are genuine.
 func FuzzVerify(f *testing.F) {
 	now, known := time.Unix(1_795_000_000, 0), keys(f, vectorKey)
 	genuine, err := Sign(known, "a", now, []byte("b"))
