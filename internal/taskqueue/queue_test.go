@@ -11,7 +11,7 @@ func lineAt(priority, pos, scan, vtime int64) Queue {
 	return Queue{QueueID: QueueID{"t", priority}, Pos: pos, Scan: scan, VTime: vtime}
 }
 
-// many are how many positions each line gives.
+// many is how many positions each queue returns.
 func many(shares []Allocation) (n []int64) {
 	for _, s := range shares {
 		n = append(n, s.Last-s.First+1)

@@ -12,7 +12,7 @@ import (
 
 var errAway = errors.New("the store is away")
 
-// store is a queue in memory of one line, which may be away.
+// store is a store in memory with one queue. Tests can make it unreachable.
 type store struct {
 	mu       sync.Mutex
 	tasks    []*Task
@@ -55,7 +55,7 @@ func (s *store) Claim(_ context.Context, _ string, n int, lease time.Duration) (
 	return claimed, err
 }
 
-// each does something to the tasks whose lease holds.
+// each changes the tasks whose lease is valid.
 func (s *store) each(operation string, leases []Lease, do func(i int, t *Task)) (lost []Lease, err error) {
 	unlock, err := s.called(operation)
 	defer unlock()
@@ -175,14 +175,14 @@ func (s *store) leave(away bool) {
 	s.away = away
 }
 
-// asked is how often it was called for something.
+// asked returns how often a method was called.
 func (s *store) asked(operation string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[operation]
 }
 
-// queries are the calls since they were asked for last.
+// queries returns the calls since the last call of queries.
 func (s *store) queries() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

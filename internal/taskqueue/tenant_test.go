@@ -95,7 +95,7 @@ func newFronted(t *testing.T) *tenantTest {
 	return f
 }
 
-// enqueue takes a task of each key, and gives their ids.
+// enqueue enqueues a task for each key, and returns their ids.
 func (f *tenantTest) enqueue(game, topic string, keys ...string) (ids []string) {
 	f.t.Helper()
 	for _, key := range keys {
@@ -108,7 +108,8 @@ func (f *tenantTest) enqueue(game, topic string, keys ...string) (ids []string) 
 	return ids
 }
 
-// counted is the sum of the series of a metric with a label's value, any for "".
+// counted returns the sum of the series of a metric with a label value, or of all
+// series for "".
 func (f *tenantTest) counted(name, label string) (sum float64) {
 	f.t.Helper()
 	families, err := f.registry.Gather()
@@ -135,7 +136,7 @@ func (f *tenantTest) wantCounted(name, label string, want float64) {
 	}
 }
 
-// What a game can name is no other's.
+// A game cannot name the tasks of another game.
 func TestOwnTopics(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
@@ -154,7 +155,7 @@ func TestOwnTopics(t *testing.T) {
 	}
 }
 
-// What another game has queued, or the server, is as if it were not there.
+// Tasks of other games and of the server do not exist for a game.
 func TestTenantQueueIsScoped(t *testing.T) {
 	t.Parallel()
 	f := newFronted(t)
@@ -193,7 +194,7 @@ func TestTenantQueueIsScoped(t *testing.T) {
 	}
 }
 
-// kept has a keeper at the shop until the test ends it.
+// kept runs a maintainer with the store until the test ends it.
 func (f *tenantTest) kept() (end func()) {
 	keeper := NewMaintainer(MaintainerConfig{Store: f.shop, Notifier: f.shop.notifier})
 	ctx, cancel := context.WithCancel(f.t.Context())
@@ -207,7 +208,7 @@ func (f *tenantTest) kept() (end func()) {
 	}
 }
 
-// one claims the only task that there is, or waits for it.
+// one claims the only task, or waits for it.
 func (f *tenantTest) one(lease time.Duration) *Task {
 	f.t.Helper()
 	tasks, err := f.Claim(f.t.Context(), "demo", Poll{Kind: "mail", Max: 10, Lease: lease, Wait: MaxWait})
@@ -217,7 +218,7 @@ func (f *tenantTest) one(lease time.Duration) *Task {
 	return &tasks[0]
 }
 
-// fails ends a try, and gives the task as it is then.
+// fails ends an attempt, and returns the task afterwards.
 func (f *tenantTest) fails(x FailedAttempt) Task {
 	f.t.Helper()
 	x.Err = errors.New("why")
@@ -231,7 +232,7 @@ func (f *tenantTest) fails(x FailedAttempt) Task {
 	return seen
 }
 
-// Failures wait as they say, or by the back-off, to the last.
+// A failed task waits as requested, or by the backoff, until its last attempt.
 func TestTenantQueueRecordsFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -255,7 +256,7 @@ func TestTenantQueueRecordsFailures(t *testing.T) {
 	})
 }
 
-// Of what a call says of a lease the first counts.
+// If a call names a lease twice, the first counts.
 func TestTenantQueueFailsALeaseOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -272,8 +273,8 @@ func TestTenantQueueFailsALeaseOnce(t *testing.T) {
 	})
 }
 
-// A keeper that rests hears of leases and waits that are over before it would
-// look by itself.
+// An idle maintainer is notified of leases and waits that end before its next
+// poll.
 func TestMaintainerIsNotifiedByTenantQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

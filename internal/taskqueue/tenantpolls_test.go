@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// poll is one that waits for a task of a kind.
+// poll waits for a task of a kind.
 func poll(kind string, wait time.Duration) Poll {
 	return Poll{Kind: kind, Max: 10, Lease: time.Minute, Wait: wait}
 }
 
-// claimed are the keys that a poll gives, in one text, and how long it took.
+// claimed returns the keys that a poll gets, in one text, and how long it took.
 func (f *tenantTest) claimed(game string, p Poll) (keys string, took time.Duration) {
 	f.t.Helper()
 	begun := time.Now()
@@ -35,7 +35,7 @@ func keysIn(tasks []Task) string {
 	return strings.Join(keys, " ")
 }
 
-// A poll waits for as long as it says, and not a moment when there is a task.
+// A poll waits for its full time, but not at all if there is a task.
 func TestPollsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestPollsWait(t *testing.T) {
 	})
 }
 
-// What no bell here was rung for is found all the same, by a look now and then.
+// A task without a notification at this node is still found by an occasional read.
 func TestPollsLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestPollsLook(t *testing.T) {
 	})
 }
 
-// A ring is for one poll of those that wait, who passes it on if it has found
-// something: so some tasks cost some claims, however many wait.
+// A notification wakes one waiting poll, which passes it on if it found a task. So
+// a few tasks cost a few claims, however many polls wait.
 func TestANotificationWakesOnePoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestTenantQueueClosesItsPolls(t *testing.T) {
 	})
 }
 
-// A poll that could not look leaves its ring to another.
+// A poll that could not read passes its notification to another.
 func TestANotificationOutlivesAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

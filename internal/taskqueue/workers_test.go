@@ -25,7 +25,7 @@ type workersTest struct {
 	ended    chan error
 }
 
-// run starts them; the test ends them.
+// run starts the workers and the maintainer; the test ends them.
 func run(t *testing.T, s *store, service Service) *workersTest {
 	t.Helper()
 	r := &workersTest{store: s, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
@@ -96,7 +96,7 @@ func TestWorkersWorkAtOnce(t *testing.T) {
 	})
 }
 
-// Failures are told apart.
+// Failures are counted by their kind.
 func TestFailuresByReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestFailuresByReason(t *testing.T) {
 	})
 }
 
-// A long try keeps its lease; one that an operator takes away is told.
+// A long attempt keeps its lease. It notices if an operator takes the lease away.
 func TestLeaseOfALongTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestLeaseOfALongTry(t *testing.T) {
 	})
 }
 
-// At the end tries get some time; then they are given back.
+// At the end, attempts get some time; then their tasks are returned.
 func TestWorkersEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestWorkersEnd(t *testing.T) {
 	})
 }
 
-// A store that is away is told how tries ended once it is back.
+// Results of attempts reach an unreachable store once it is back.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,8 +196,8 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// While there is nothing to do there are a few queries a minute, and a ring is
-// heard at once.
+// While there is nothing to do, there are only a few queries per minute. A
+// notification has an effect at once.
 func TestIdleQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -263,8 +263,8 @@ func TestBatcherGroupsTasks(t *testing.T) {
 	})
 }
 
-// While the store hangs no more gathers than it can be handed next, however many
-// have given up waiting.
+// While the store hangs, only a bounded number of tasks waits, however many
+// callers have given up.
 func TestBatcherIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
