@@ -27,15 +27,15 @@ import (
 
 var benchNames = flag.Int("names", 1_000_000, "names in the ledger of BenchmarkStart and BenchmarkPoll")
 
-// running is a registry that runs beside a test, with its metrics.
+// running is a registry that runs during a test, with its metrics.
 type running struct {
 	*identity.Registry
 	metrics *prometheus.Registry
 	stop    func()
 }
 
-// start starts a node's registry with snapshots in a folder, and ends it with
-// the test, or by stop.
+// start starts a node's registry with snapshots in a folder. It stops with the
+// test, or by stop.
 func start(t testing.TB, l *ledger.Ledger, folder string) *running {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: l, Now: func() int64 { return now }})
@@ -60,7 +60,8 @@ func start(t testing.TB, l *ledger.Ledger, folder string) *running {
 	return r
 }
 
-// value is the sum of a metric's samples with those values of labels; -1 if there is none.
+// value returns the sum of a metric's samples with these label values; -1 if there
+// is none.
 func (r *running) value(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := r.metrics.Gather()
@@ -93,7 +94,7 @@ func (r *running) value(t testing.TB, name string, labels ...string) float64 {
 	return sum
 }
 
-// until waits until a condition holds.
+// until waits until a condition is true.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Minute)
@@ -141,7 +142,7 @@ func BenchmarkClaims(b *testing.B) {
 	}
 }
 
-// compare looks free names up, and reports the rates.
+// compare looks up free names, and reports the rates.
 func (r *running) compare(b *testing.B) {
 	const looks = 200_000
 	before := r.value(b, "lookups_total", "false_positive")
@@ -182,7 +183,8 @@ func BenchmarkChecks(b *testing.B) {
 }
 
 // BenchmarkStart starts on a ledger of -names names: without a snapshot, and with
-// the one that a stop has left. Until the filter is there every look is a query.
+// the snapshot of the last stop. Until the filter is loaded, every lookup is a
+// query.
 func BenchmarkStart(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
@@ -210,8 +212,9 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkPoll asks a ledger of -names names what was claimed in the last second,
-// which is nothing: what each node asks two and a half times a second.
+// BenchmarkPoll reads the names that were claimed in the last second from a ledger
+// of -names names. There are none. Each node does so two and a half times a
+// second.
 func BenchmarkPoll(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
@@ -228,8 +231,8 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// databases are the kinds there are, by name, each made for the benchmark that
-// asks for it.
+// databases are the kinds of databases by name. The benchmark that uses one
+// creates it.
 func databases(b *testing.B) map[string]func(testing.TB) testenv.SQL {
 	b.Helper()
 	return map[string]func(testing.TB) testenv.SQL{
@@ -252,7 +255,7 @@ func openBench(b *testing.B, db testenv.SQL) *ledger.Ledger {
 	return l
 }
 
-// fill puts players into the ledger that were named an hour ago.
+// fill adds players to the ledger that were named an hour ago.
 func fill(b *testing.B, at testenv.SQL, names int) {
 	b.Helper()
 	driver, url, series := "pgx", at.URL, "generate_series(1, $1::BIGINT) AS s (i)"

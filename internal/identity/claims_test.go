@@ -167,8 +167,8 @@ func skeletonOf(t *testing.T, name string) string {
 	return n.Skeleton
 }
 
-// unkeptOf is how often a Redis on a busy machine was too slow to keep what was
-// suggested, which is then suggested all the same.
+// unkeptOf returns how often Redis on a busy machine was too slow to reserve a
+// suggestion. The registry still suggests the name.
 func unkeptOf(t *testing.T, nodes []testSite) (times int) {
 	t.Helper()
 	for _, n := range nodes {
@@ -187,8 +187,8 @@ func unkeptOf(t *testing.T, nodes []testSite) (times int) {
 	return times
 }
 
-// BenchmarkClaim is a new name for a player, at one node, one after the other
-// and many at once: the check, the claim on disk and the answer.
+// BenchmarkClaim measures a new name for a player at one node, in sequence and in
+// parallel: the check, the claim on disk and the answer.
 func BenchmarkClaim(b *testing.B) {
 	for name, db := range map[string]testenv.SQL{"sqlite": {Dir: b.TempDir()}, "postgres": testenv.Database(b)} {
 		b.Run(name, func(b *testing.B) {

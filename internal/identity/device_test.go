@@ -8,7 +8,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Secrets that are no devices do not reach the store.
+// Invalid device secrets do not reach the store.
 func TestRotationChecksDevices(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -42,8 +42,8 @@ func TestRotationChecksDevices(t *testing.T) {
 	}
 }
 
-// A token that is asked for while its player's tokens are revoked is not dated
-// after that, where the device was found before.
+// A token is requested during a revocation of the player's tokens, after the
+// device was found. Its time is not after the revocation.
 func TestRevocationRacesAGuest(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -63,7 +63,7 @@ func TestRevocationRacesAGuest(t *testing.T) {
 	}
 }
 
-// raced is a store in which something happens after a device was found once.
+// raced is a store in which something happens after the first lookup of a device.
 type raced struct {
 	*fakeStore
 	then func()
@@ -78,7 +78,8 @@ func (d *raced) Guest(ctx context.Context, game, hash string) (Player, error) {
 	return p, err
 }
 
-// After a revocation that reaches further than tokens may be ahead a new one waits.
+// After a revocation that reaches further into the future than tokens may, a new
+// token waits.
 func TestGuestsWaitForTheEndOfARevocation(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -95,7 +96,8 @@ func TestGuestsWaitForTheEndOfARevocation(t *testing.T) {
 	}
 }
 
-// A subject that has been untied is no longer the guest in any session, but itself.
+// An unlinked subject is no longer the guest in any session, but a player of its
+// own.
 func TestUntiedSessionsEnd(t *testing.T) {
 	t.Parallel()
 	s := newStore()

@@ -131,7 +131,7 @@ func (s *fakeStore) RevocationsSince(_ context.Context, revision int64, limit in
 
 func (s *fakeStore) ErasedID(game, subject string) string { return "#" + game + "/" + subject }
 
-// ofAdmins is the game of a bar that is of none.
+// ofAdmins is the game of revocations that belong to no game.
 const ofAdmins = "-"
 
 // revoke changes a revocation without telling the views.
@@ -243,7 +243,7 @@ func (s *fakeStore) ResetDevice(_ context.Context, game, id, hash string) (strin
 	return id, nil
 }
 
-// detach has no device speak for a player any more.
+// detach removes the link of a player's device.
 func (s *fakeStore) detach(game, player string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,7 +336,7 @@ func (s *fakeStore) CountNames(_ context.Context, game string) (n int64, err err
 	return n, nil
 }
 
-// Clock goes with the test's time, and is off.
+// Clock follows the test's time, with an offset.
 func (s *fakeStore) Clock(context.Context) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -379,7 +379,7 @@ func tokensOf(t testing.TB, s *fakeStore, configured map[string][]Key) *Tokens {
 	return tokens
 }
 
-// registryOf is a registry that has read the names there are.
+// registryOf returns a registry that has read the existing names.
 func registryOf(t testing.TB, s *fakeStore) *Registry {
 	t.Helper()
 	return registryWith(t, s, tokensOf(t, s, nil))
@@ -404,7 +404,7 @@ func configOf(s *fakeStore, tokens *Tokens) Config {
 	}
 }
 
-// read does once what Run does at its beginning.
+// read makes the first reads of Run once.
 func read(t testing.TB, r *Registry) {
 	t.Helper()
 	f := r.replicator

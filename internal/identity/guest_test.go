@@ -287,7 +287,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// A claim of a name is one statement, for a player who is known by their own id.
+// A claim of a name is one statement if the player is known by their own id.
 func TestRenameAsksOnce(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -316,7 +316,7 @@ func TestRenameAsksOnce(t *testing.T) {
 	}
 }
 
-// unasked counts how often it is asked who a subject is.
+// unasked counts lookups of a subject's player.
 type unasked struct {
 	Players
 	times int
@@ -327,7 +327,7 @@ func (u *unasked) Known(ctx context.Context, game, subject string) (Player, erro
 	return u.Players.Known(ctx, game, subject)
 }
 
-// pass lets virtual time pass, and all that it set off end.
+// pass lets virtual time pass, and waits for everything that it started.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -13,7 +13,7 @@ const few = 64 // names of a first filter in these tests
 
 func small(c *Config) { c.firstNames = few }
 
-// claimMany claims names from one to another number.
+// claimMany claims names with numbers in a range.
 func (s *fakeStore) claimMany(t *testing.T, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
@@ -98,7 +98,7 @@ func TestNamesMovedMeanwhileAreInTheNewView(t *testing.T) {
 	})
 }
 
-// A build that fails leaves the view that serves, and is tried again.
+// If a build fails, the active view stays, and the build is repeated.
 func TestABuildThatFailsIsTriedAgain(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		s.claimMany(t, 0, few/2)
@@ -128,7 +128,7 @@ func TestABuildThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
-// tried is how often all names of the game were read.
+// tried returns how often all names of the game were read.
 func (s *fakeStore) tried() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func TestSizeFor(t *testing.T) {
 	}
 }
 
-// What a view says is counted by whether it was right.
+// Lookups in a view are counted by whether the view was right.
 func TestAnswersAreCounted(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)

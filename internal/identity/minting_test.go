@@ -59,7 +59,8 @@ func example(t *testing.T, language string) string {
 	return block
 }
 
-// asDocumented are the tokens of a server that is configured as the examples say.
+// asDocumented returns the tokens of a server that is configured as in the
+// examples.
 func asDocumented(t *testing.T, keys ...identity.Key) *identity.Tokens {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
@@ -115,8 +116,8 @@ func TestDocumentedGo(t *testing.T) {
 	accepted(t, tokens, token)
 }
 
-// What the JavaScript made once is accepted; where there is a Node it makes
-// another one.
+// The stored token of the JavaScript example is accepted. If Node is installed,
+// the test makes another one.
 func TestDocumentedJavaScript(t *testing.T) {
 	t.Parallel()
 	tokens := asDocumented(t, identity.Key{ID: "k1", Alg: identity.HS256, Secret: []byte(shared)})

@@ -119,7 +119,8 @@ func TestNamesAreAskedForUntilTheyAreRead(t *testing.T) {
 	})
 }
 
-// While the ledger is away a name is claimed elsewhere, and known soon after.
+// While the ledger is unreachable, a name is claimed elsewhere. The view knows it
+// soon after.
 func TestAnOutageIsMadeUpFor(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)
@@ -174,8 +175,8 @@ func TestNamesCommittedOutOfOrder(t *testing.T) {
 	})
 }
 
-// A slow name is found whenever the whole readings come: each goes back a minute
-// behind the one before.
+// A slow name is found at any time of the complete reads: each goes back a minute
+// before the previous one.
 func TestSlowNamesAreFoundWheneverTheyCommit(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		w, end := s.run(t, nil)
@@ -192,8 +193,8 @@ func TestSlowNamesAreFoundWheneverTheyCommit(t *testing.T) {
 	})
 }
 
-// The ledger's clock alone counts: however far it is off a node's, and if it is
-// set back, what is claimed then is known within 20 s.
+// Only the ledger's clock counts, whatever its offset from a node's. If it is set
+// back, new claims are known within 20 s.
 func TestTheLedgersClockDecides(t *testing.T) {
 	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 		t.Run(off.String(), func(t *testing.T) {
@@ -261,13 +262,13 @@ func TestTheLedgersClockIsPutForward(t *testing.T) {
 	})
 }
 
-// built is how often the view of the game was built for a reason.
+// built returns how often the view of the game was built for a reason.
 func (w *replication) built(why reason) float64 {
 	return testutil.ToFloat64(w.replicator.metrics.rebuilds.WithLabelValues(game, string(why)))
 }
 
-// A rename at another node is a name too; the former one is free to whoever asks
-// the ledger.
+// A rename at another node also adds a name. The former name is free, because the
+// registry asks the ledger.
 func TestRenamesAreFollowed(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		a, endA := s.run(t, nil)

@@ -59,7 +59,7 @@ func (s *fakeReservations) ReservedFor(_ context.Context, _, skeleton string) (s
 	return "", nil
 }
 
-// offering is a registry with words and offers.
+// offering returns a registry with words and reservations.
 func offering(t testing.TB, s *fakeStore) (*Registry, *fakeReservations) {
 	t.Helper()
 	r, offers := registryOf(t, s), &fakeReservations{kept: map[string]offered{}}
@@ -73,7 +73,7 @@ func offering(t testing.TB, s *fakeStore) (*Registry, *fakeReservations) {
 
 func player(id string) Claims { return Claims{Subject: id, Game: game, Role: RolePlayer} }
 
-// offersTo asks for a name that is taken, and gives what is suggested instead.
+// offersTo requests a name that is taken, and returns the suggestions.
 func offersTo(t *testing.T, r *Registry, requester Requester) []string {
 	t.Helper()
 	a, err := r.Available(t.Context(), game, "Ada", requester)
@@ -117,8 +117,8 @@ func TestASuggestionIsClaimedByWhoGotIt(t *testing.T) {
 	}
 }
 
-// A guest gets suggestions with the refusal, and by them a nickname, from
-// whatever address.
+// A guest gets suggestions with the refusal. The guest can claim one from any
+// address.
 func TestASuggestionIsClaimedByTheDeviceThatGotIt(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -150,7 +150,7 @@ func TestASuggestionIsClaimedByTheDeviceThatGotIt(t *testing.T) {
 	}
 }
 
-// Not even two of one school, behind one address.
+// Two players of one school behind one address also get different suggestions.
 func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -177,8 +177,8 @@ func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
 	}
 }
 
-// Without a place to keep them in, suggestions are given as they are, and what
-// is claimed is decided by the ledger alone.
+// Without a store of reservations, suggestions are not reserved. The ledger alone
+// decides claims.
 func TestSuggestionsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s := newStore()

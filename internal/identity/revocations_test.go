@@ -77,7 +77,7 @@ func TestRevocationsAreEnforced(t *testing.T) {
 	}
 }
 
-// admitted is what an edge does with a token.
+// admitted does what the server does with a token of a request.
 func admitted(t *testing.T, r *Registry, c Claims) error {
 	t.Helper()
 	if err := r.Revocations.checkToken(c); err != nil {
@@ -90,8 +90,8 @@ func admitted(t *testing.T, r *Registry, c Claims) error {
 	return err
 }
 
-// A guest who is banned gets no token, one whose tokens are revoked a new one for a
-// new device only.
+// A banned guest gets no token. A guest whose tokens are revoked gets a new one
+// only for a new device.
 func TestRevokedGuests(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -159,8 +159,8 @@ func TestCheckActiveChecksTheKey(t *testing.T) {
 	}
 }
 
-// The view follows the store: every second, when woken at once, not while it is
-// away, and from the beginning where it was put back.
+// The view follows the store: every second, and at once when woken. It does not
+// while the store is unreachable, and it starts again after a restore.
 func TestViewFollows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,8 +276,8 @@ func TestVerifyAccount(t *testing.T) {
 	}
 }
 
-// Tokens of admins are barred as others are, one by one and by their subject, and
-// those of a game's host of the same name are not.
+// Tokens of admins can be revoked like others, one by one and by subject. Those of
+// a game's host with the same name stay valid.
 func TestRevokedAdmins(t *testing.T) {
 	t.Parallel()
 	s := newStore()

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// barred is a node's registry with its view of bars; refresh has it read.
+// barred is a node's registry with its view of revocations; refresh updates it.
 func barred(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func()) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -34,7 +34,7 @@ func barred(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func(
 	}
 }
 
-// admit is what an edge does with a player's token.
+// admit does what the server does with a player's token.
 func admit(t *testing.T, r *identity.Registry, token string) (string, error) {
 	t.Helper()
 	c, err := r.Verify(t.Context(), token)
@@ -45,7 +45,7 @@ func admit(t *testing.T, r *identity.Registry, token string) (string, error) {
 	return p.ID, err
 }
 
-// eventually is the guest of a device, whose token waits after a revocation for
+// eventually returns the guest of a device. After a revocation its token waits for
 // less than a second.
 func eventually(t *testing.T, r *identity.Registry, device string) identity.Guest {
 	t.Helper()
@@ -62,7 +62,7 @@ func eventually(t *testing.T, r *identity.Registry, device string) identity.Gues
 	}
 }
 
-// What one node does with players and tokens holds at the other, on the real
+// Changes to players and tokens at one node apply at the other, on the real
 // databases.
 func TestRevocationsReachTwoNodes(t *testing.T) {
 	t.Parallel()
@@ -155,8 +155,8 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 	})
 }
 
-// A node that was cut off until the ledger had forgotten the subject of an erasure
-// still ends its sessions, by the hash that is kept.
+// A node was cut off until the ledger had forgotten the subject of an erasure. It
+// still ends the sessions, by the stored hash.
 func TestACutOffNodeEndsSessionsOfTheErased(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

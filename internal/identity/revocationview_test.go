@@ -40,7 +40,7 @@ func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
 	}
 }
 
-// A key that is retired between two questions of a reading is found by the next.
+// A key that is retired between two queries of a read is found by the next read.
 func TestKeysAreNotMissedBehindBars(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -66,7 +66,7 @@ func TestKeysAreNotMissedBehindBars(t *testing.T) {
 	}
 }
 
-// Bans and erasures make no node read its keys again.
+// Bans and erasures do not make a node read its keys again.
 func TestBarsReadNoKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -85,8 +85,8 @@ func TestBarsReadNoKeys(t *testing.T) {
 	}
 }
 
-// An erased player's sessions end at a node that hears of it late, and nothing is
-// held for it after that.
+// An erased player's sessions end at a node that learns of it late. Afterwards the
+// node stores nothing for it.
 func TestErasuresAreNotHeld(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -109,7 +109,7 @@ func TestErasuresAreNotHeld(t *testing.T) {
 	}
 }
 
-// Bars hold where keys cannot be read.
+// Revocations apply even if keys cannot be read.
 func TestBarsHoldWithoutKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -186,8 +186,8 @@ func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
 	}
 }
 
-// A host's token is refused for good once its subject was erased, also when nodes
-// have forgotten the bar.
+// A host's token is refused for good once its subject was erased, also after nodes
+// have forgotten the revocation.
 func TestHostsWhoAreErased(t *testing.T) {
 	t.Parallel()
 	s := newStore()

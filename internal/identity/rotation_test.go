@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clocked are tokens whose clock a test moves.
+// clocked are tokens with a clock that a test moves.
 func clocked(t *testing.T, s *fakeStore, configured map[string][]Key) (*Tokens, *atomic.Int64) {
 	t.Helper()
 	var clock atomic.Int64
@@ -29,7 +29,7 @@ func minted(t *testing.T, tokens *Tokens, c Claims) string {
 	return token
 }
 
-// keyOf is the key that signed a token, "" where it is refused.
+// keyOf returns the key that signed a token, or "" if it is refused.
 func keyOf(t *testing.T, tokens *Tokens, token string) string {
 	t.Helper()
 	c, err := tokens.Verify(t.Context(), token)
@@ -39,8 +39,8 @@ func keyOf(t *testing.T, tokens *Tokens, token string) string {
 	return c.Key
 }
 
-// A new key signs once all nodes know it; the old one verifies until it is
-// retired; the server's own key is rotated alike.
+// A new key signs once all nodes know it. The old key verifies until it is
+// retired. The server's own key is rotated in the same way.
 func TestKeysRotate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Claims{{Subject: "p_1", Game: game, Role: RolePlayer}, {Subject: "root", Role: RoleAdmin}} {
@@ -79,8 +79,8 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-// Configured keys are replaced while the server runs: the first that signs does,
-// all verify; without any the kept one is in force.
+// Configured keys are replaced while the server runs. The first that can sign
+// signs, and all verify. Without any, the stored key is in force.
 func TestConfiguredKeysAreReplaced(t *testing.T) {
 	t.Parallel()
 	key := func(id, letter string) Key {

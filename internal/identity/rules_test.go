@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// strict are tokens of a game that asks for an audience and bounds how long they
-// last, and of one that does not.
+// strict returns the tokens of two games. One requires an audience and limits the
+// lifetime of tokens; the other does not.
 func strict(t *testing.T) *Tokens {
 	t.Helper()
 	key := func(letter string) []Key {
@@ -87,7 +87,7 @@ func TestMintedByTheRules(t *testing.T) {
 	}
 }
 
-// Each refusal is counted under a reason of its own, and what is none under none.
+// Each refusal is counted with its own reason. An accepted token is not counted.
 func TestReasonsOfRefusals(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}

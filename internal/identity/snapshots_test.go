@@ -54,7 +54,7 @@ func (m *fakeSnapshots) setDown(down bool) {
 	m.down = down
 }
 
-// kept runs a registry on a store with a name, and gives what it has kept.
+// kept runs a registry on a store with a name, and returns its snapshots.
 func kept(t *testing.T, s *fakeStore) *fakeSnapshots {
 	t.Helper()
 	m := &fakeSnapshots{files: map[string][]byte{}}
@@ -73,7 +73,7 @@ func (w *replication) snapshots(outcome string) float64 {
 	return testutil.ToFloat64(w.replicator.metrics.snapshots.WithLabelValues(outcome))
 }
 
-// A start with snapshots reads what was claimed since, and all of nothing.
+// A start with snapshots reads only newer claims, and does not read all names.
 func TestAStartFromSnapshots(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		m := kept(t, s)
@@ -102,7 +102,7 @@ func TestAStartFromSnapshots(t *testing.T) {
 	})
 }
 
-// rewritten is a snapshot with another stamp.
+// rewritten returns a snapshot with another stamp.
 func rewritten(t *testing.T, b []byte, change func(*nickname.SnapshotInfo)) []byte {
 	t.Helper()
 	f, stamp, err := nickname.ReadFilter(bytes.NewReader(b))
@@ -117,8 +117,8 @@ func rewritten(t *testing.T, b []byte, change func(*nickname.SnapshotInfo)) []by
 	return out.Bytes()
 }
 
-// A snapshot that is broken, or of something else, is counted, and the view is
-// built from the ledger.
+// A snapshot that is broken or belongs elsewhere is counted, and the view is built
+// from the ledger.
 func TestSnapshotsThatAreNotUsed(t *testing.T) {
 	stamped := func(change func(*nickname.SnapshotInfo)) func(*testing.T, []byte) []byte {
 		return func(t *testing.T, b []byte) []byte { return rewritten(t, b, change) }
@@ -162,8 +162,8 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 	}
 }
 
-// Snapshots are kept at a stop and every ten minutes, if there are new names; one
-// that cannot be kept is counted, and tried again.
+// Snapshots are saved at a stop and every ten minutes, if there are new names. A
+// failed save is counted and repeated.
 func TestSnapshotsAreKeptNowAndThen(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		m := &fakeSnapshots{files: map[string][]byte{}}

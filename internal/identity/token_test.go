@@ -242,7 +242,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// signed says whether a token is one by secretKey, letter by letter (RFC 7515, 5.1).
+// signed reports whether a token is signed with secretKey, computed step by step
+// (RFC 7515, 5.1).
 func signed(token string) bool {
 	at := strings.LastIndexByte(token, '.')
 	if at < 0 {

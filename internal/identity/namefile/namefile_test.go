@@ -114,8 +114,8 @@ func TestAFolderThatCannotBe(t *testing.T) {
 	}
 }
 
-// A process that is killed while it writes leaves the former file, and a rest
-// that is removed an hour later.
+// A process that is killed during a write leaves the former file. The rest is
+// removed an hour later.
 func TestAKillWhileWritingKeepsTheFormerOne(t *testing.T) {
 	t.Parallel()
 	f := New(t.TempDir())

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// fixture is a store in a game of its own, and a test of it.
+// fixture is a test with a store in a game of its own.
 type fixture struct {
 	*testing.T
 	*Store
@@ -104,7 +104,7 @@ func TestOffersAreBounded(t *testing.T) {
 	})
 }
 
-// Those who share an address are offered different names, and more of them.
+// Requesters with the same address get different names, and more of them.
 func TestOffersOfASharedAsker(t *testing.T) {
 	each(t, func(s *fixture) {
 		school := identity.Reservation{Requester: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
@@ -128,7 +128,7 @@ func TestOffersOfASharedAsker(t *testing.T) {
 	})
 }
 
-// An offer is free again when its time is over.
+// A reserved name is free again when the reservation ends.
 func TestOffersEnd(t *testing.T) {
 	each(t, func(s *fixture) {
 		s.keep = 20 * time.Millisecond
