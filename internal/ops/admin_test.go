@@ -135,8 +135,8 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-// patient are boards whose verification lasts until the test has seen its
-// first line, and longer than the server bounds a request.
+// patient is a fake of the leaderboards. Its verification lasts until the test has
+// seen its first line, and longer than the limit of a request.
 type patient struct {
 	*world
 	seen chan struct{}
@@ -155,8 +155,8 @@ func (p patient) Verify(ctx context.Context, _ string, report func(leaderboard.D
 	return leaderboard.VerifyResult{}, ctx.Err()
 }
 
-// A difference is told at once, and a verification may take longer than any
-// other request.
+// A difference is sent at once. A verification may take longer than any other
+// request.
 func TestLongVerification(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

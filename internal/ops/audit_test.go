@@ -115,8 +115,8 @@ func TestAuditEntryNamesActorActionAndTarget(t *testing.T) {
 	}
 }
 
-// Profiles and what players did or sent are read by name, and are answered also while
-// the audit log is out of reach.
+// Reads of profiles and of players' data are audited with the name of the admin.
+// They are answered also while the audit log is unreachable.
 func TestSensitiveReadsAreAudited(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
@@ -142,7 +142,7 @@ func TestSensitiveReadsAreAudited(t *testing.T) {
 	}
 }
 
-// A body that was looked into is read as a whole, or fails as it would have.
+// A body that the audit has peeked at is read completely, or fails as without it.
 func TestALargeBodyIsReadWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -183,7 +183,7 @@ func TestChangesAreRefusedWithoutAuditLog(t *testing.T) {
 	}
 }
 
-// hasty asks and goes: its context ends while the server handles the request.
+// hasty leaves early: its context ends while the server handles the request.
 type hasty struct {
 	*world
 	leave func()
@@ -194,7 +194,7 @@ func (h hasty) Rebuild(context.Context, string) error {
 	return nil
 }
 
-// panicking is a defect of ours.
+// panicking panics, like a defect of the server.
 type panicking struct{ *world }
 
 func (panicking) Rebuild(context.Context, string) error { panic("a defect") }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A day is confirmed, kept in the audit log, and refused where it is no date.
+// A day is confirmed and written to the audit log. An invalid date is refused.
 func TestConfirmDay(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int{

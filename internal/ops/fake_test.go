@@ -27,8 +27,8 @@ var (
 	errDefect = errors.New("a defect")
 )
 
-// world answers for everything behind the handler. Where fail is set all of it
-// answers that.
+// world fakes everything behind the handler. If fail is set, every call returns
+// it.
 type world struct {
 	fail    error
 	quicker error // what changing a task meets, as another was
@@ -164,7 +164,7 @@ func (w *world) Correct(_ context.Context, c Correction) (int, error) {
 	return 2, w.fail
 }
 
-// ask sends a request by an admin, with a body of JSON unless it is "".
+// ask sends a request of an admin, with a JSON body unless it is "".
 func ask(t *testing.T, h http.Handler, method, path, body string) (status int, header http.Header, text string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))

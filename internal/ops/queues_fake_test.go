@@ -11,7 +11,7 @@ import (
 // clock is cluster time in tests, epoch ms.
 const clock = int64(1795212345678)
 
-// fakeQueue is one game's queue. Each look at it sends as many as leave.
+// fakeQueue is one game's queue. Each read of its status sends leave items.
 type fakeQueue struct {
 	eventq.Status
 	items  []eventq.Item

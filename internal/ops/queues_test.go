@@ -125,8 +125,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A drain ends when nothing is left, when the far side wants no more, or after
-// 20 s; it says what is left.
+// A drain ends when nothing is left, when the game is paused because the receiver
+// wants no more, or after 20 s. It returns what is left.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -16,7 +16,7 @@ const (
 	demoRevocations = "/admin/v1/games/demo/revocations"
 )
 
-// registrar keeps bans, revocations and keys in memory; fail is its world's.
+// registrar stores bans, revocations and keys in memory; its world has fail.
 type registrar struct {
 	*world
 	bars   []identity.Revocation // the last change first
