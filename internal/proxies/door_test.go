@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// house is an HTTP server behind a door, which answers each request with its
-// client's address.
+// house is an HTTP server behind a Door. It answers each request with the client's
+// address.
 type house struct {
 	*testing.T
 	*Door
@@ -67,7 +67,7 @@ func (h *house) refuse(rule string) bool {
 	return !h.trial
 }
 
-// refusals waits until there are some, and gives them.
+// refusals waits for refusals and compares them.
 func (h *house) refusals(want ...string) {
 	h.Helper()
 	var got []string
@@ -102,7 +102,7 @@ func (h *house) dial(from string) net.Conn {
 	return c
 }
 
-// ask sends a header and a request, and gives the body; what fails is in it.
+// ask sends a header and a request, and returns the body, or the error as text.
 func ask(c net.Conn, header string) string {
 	_, _ = io.WriteString(c, header+"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -114,7 +114,7 @@ func ask(c net.Conn, header string) string {
 	return fmt.Sprint(answer.StatusCode, " ", string(body))
 }
 
-// version2 is a header of version 2.
+// version2 returns a header of version 2.
 func version2(command, family byte, rest string) string {
 	return "\r\n\r\n\x00\r\nQUIT\n" + string([]byte{command, family, byte(len(rest) >> 8), byte(len(rest))}) + rest
 }
@@ -124,7 +124,7 @@ const (
 	someone2 = "\xc6\x33\x64\x02\x7f\x00\x00\x01\x11\x5c\x00\x50" // 198.51.100.2:4444 to 127.0.0.1:80
 )
 
-// Whom a connection is from, by the protocol, the peer and the header.
+// The client address depends on the protocol, the peer and the header.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ from, header, off, optional, required string }{
@@ -158,8 +158,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// What a connection is refused for is told; one that ends without a word is no
-// fault of a header.
+// Each refusal is reported. A connection that ends without data is not a wrong
+// header.
 func TestHeaderRefused(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Required}, "127.0.0.2")
@@ -188,8 +188,8 @@ func TestHeaderInTime(t *testing.T) {
 	h.refusals(RuleHeader)
 }
 
-// Connections are so many at once and no more, those that say nothing too; there
-// is room again when one ends.
+// The number of connections is limited, including those that send nothing. When
+// one ends, there is room again.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Off, Most: 2})
@@ -209,8 +209,8 @@ func TestFull(t *testing.T) {
 	h.refusals(RuleFull)
 }
 
-// One address has so many, others are not hurt, and a trusted proxy has as many as
-// it likes: whom it brings are counted by their own.
+// The connections of one address are limited, without harm to others. A trusted
+// proxy has no such limit; its clients are counted by their own addresses.
 func TestCrowded(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Optional, MostEach: 2}, "127.0.0.9")
@@ -264,7 +264,7 @@ func TestTrial(t *testing.T) {
 	h.refusals(RuleCrowded, RuleFull, RuleCrowded)
 }
 
-// A real proxy in front, one that adds to what it was told.
+// A real proxy is in front, and appends to the header that it got.
 func TestBehindAProxy(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Off}, "127.0.0.1")
@@ -298,8 +298,8 @@ func TestBehindAProxy(t *testing.T) {
 	}
 }
 
-// Whatever a proxy sends first ends in an address of its own, one that it names,
-// or an error; never in a panic.
+// Whatever a proxy sends first, the result is its own address, an address that it
+// names, or an error, but no panic.
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte(someone + "GET"))
 	f.Add([]byte(version2(0x21, 0x11, someone2)))
@@ -335,7 +335,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// BenchmarkAdmit is the cost of the door for a connection.
+// BenchmarkAdmit measures the cost of the Door per connection.
 func BenchmarkAdmit(b *testing.B) {
 	d := New(nil, Config{Protocol: Off, Most: 1 << 20, MostEach: 1 << 10})
 	b.ReportAllocs()
@@ -348,7 +348,7 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// visitor is a connection that has an address and can be closed.
+// visitor is a connection with only an address and a Close.
 type visitor struct {
 	net.Conn
 	from net.TCPAddr

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Whom a request is from, by its peer and what it says.
+// The client address of a request depends on its peer and its headers.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	trusted, err := Trust([]string{"10.0.0.0/8", "192.0.2.7", "2001:db8::/32"})
