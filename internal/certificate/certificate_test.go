@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// files are a pair on disk, and what is logged of it.
+// files are a pair on disk, and the log of its use.
 type files struct {
 	*testing.T
 	cert, key string
@@ -33,7 +33,7 @@ func newFiles(t *testing.T) *files {
 	return &files{T: t, cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
 }
 
-// write writes a pair of a serial number that lasts so long.
+// write writes a pair with a serial number and a lifetime.
 func (f *files) write(serial int64, lasts time.Duration) {
 	f.Helper()
 	testenv.Certificate(f.T, f.cert, f.key, serial, lasts)
@@ -55,7 +55,7 @@ func (f *files) open() *Pair {
 	return p
 }
 
-// served is the serial number that a client is shown.
+// served returns the serial number that a client sees.
 func served(t *testing.T, p *Pair) int64 {
 	t.Helper()
 	c, err := handshake(p, tls.VersionTLS13)

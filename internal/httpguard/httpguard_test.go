@@ -50,8 +50,7 @@ func (p *pipes) dial() net.Conn {
 	return near
 }
 
-// trialServer is a server of the usual times in a bubble, where hours pass in no
-// time.
+// trialServer is a server with the usual times, in virtual time.
 func trialServer(t *testing.T, h http.HandlerFunc, f func(p *pipes, r *prometheus.Registry)) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -75,8 +74,8 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// dribble writes a text byte by byte with pauses, until it is whole or the other
-// side has gone, and says how long that took.
+// dribble writes a text byte by byte with pauses, until it is complete or the
+// other side has closed. It returns how long that took.
 func dribble(c net.Conn, text string, pause time.Duration) time.Duration {
 	begun := time.Now()
 	for i := range len(text) {
@@ -210,7 +209,7 @@ func TestHeadsAreBounded(t *testing.T) {
 	}
 }
 
-// checkCounted holds that nothing but what is wanted was refused and counted.
+// checkCounted checks that only the wanted refusals are counted.
 func checkCounted(t *testing.T, r *prometheus.Registry, want string) {
 	t.Helper()
 	families, err := r.Gather()
@@ -263,8 +262,8 @@ func TestEveryAnswerIsSecured(t *testing.T) {
 	})
 }
 
-// Browsers are told to come by TLS only where they have: to us, or to who says so
-// and is believed.
+// The server tells browsers to use TLS only if the client used TLS: to the server
+// itself, or to a trusted proxy that says so.
 func TestTransportSecurity(t *testing.T) {
 	t.Parallel()
 	believed := func(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }
@@ -287,8 +286,8 @@ func TestTransportSecurity(t *testing.T) {
 	}
 }
 
-// What net/http says of connections is counted, and of what clients sent nothing
-// is logged.
+// Connection errors of net/http are counted. Errors that clients cause are not
+// logged.
 func TestFaultsAreCountedWithoutTheirText(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

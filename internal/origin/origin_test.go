@@ -75,8 +75,8 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// FuzzAllows holds that only an origin is allowed, and of no list and another
-// host none.
+// FuzzAllows checks that only origins are allowed, and none for an empty list and
+// another host.
 func FuzzAllows(f *testing.F) {
 	for _, seed := range []string{"https://play.example", "http://quiz.example:80", "null", "https://quiz.example@evil", "https://[::1]:443", "https://a b", "//x"} {
 		f.Add(seed, "quiz.example")
