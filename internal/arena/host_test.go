@@ -97,7 +97,7 @@ func TestNext(t *testing.T) {
 // sends it. A second close sends nothing.
 func TestClose(t *testing.T) {
 	t.Parallel()
-	for phase, told := range map[match.Phase]bool{match.Lobby: false, match.Starting: false, match.Countdown: true, match.Revealed: true, match.Over: false} {
+	for phase, notified := range map[match.Phase]bool{match.Lobby: false, match.Starting: false, match.Countdown: true, match.Revealed: true, match.Over: false} {
 		h := newFixture(t)
 		made, m := h.createArena()
 		m.phase = phase
@@ -107,7 +107,7 @@ func TestClose(t *testing.T) {
 			}
 		}
 		var want []string
-		if told {
+		if notified {
 			want = []string{fmt.Sprintf(`%s/* {"type":"arena.closed","data":{"arena_id":%q,"reason":"closed"}}`, m.plan.ID, made.ArenaID)}
 		}
 		if !slices.Equal(h.hall.sent, want) || !slices.Contains(h.hall.rested, "demo/"+made.Code) {

@@ -18,7 +18,7 @@ func (n *node) dedicatedReporters(game string) int {
 func (w *cluster) poolOf(game string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.game(game).lane
+	return w.game(game).pool
 }
 
 func TestHotGameIsFoundAndLost(t *testing.T) {

@@ -39,7 +39,7 @@ type memoryGame struct {
 	bound  int
 	paused string
 	why    string
-	lane   string
+	pool   string
 	flush  int64
 	batch  int
 }

@@ -46,7 +46,7 @@ func (k *memoryGame) token(t Policy, now int64) (next int64) {
 
 func (m *memory) Take(_ context.Context, t Policy, take Take) (taken TakeResult, err error) {
 	err = m.act("take", t.Game, func(k *memoryGame) error {
-		taken.Left, k.lane = len(k.items), take.Pool
+		taken.Left, k.pool = len(k.items), take.Pool
 		there := max((len(k.items)+MaxBatch-1)/MaxBatch, 1)
 		m.asked, m.beyond = max(m.asked, len(take.Batches)), max(m.beyond, len(take.Batches)-there)
 		for _, id := range take.Batches {

@@ -17,11 +17,11 @@ type faults struct {
 }
 
 // kinds maps prefixes of net/http log lines to kinds. A line is logged only if
-// told is set.
+// reported is set.
 var kinds = []struct {
-	says []byte
-	kind string
-	told string
+	says     []byte
+	kind     string
+	reported string
 }{
 	{[]byte("TLS handshake error"), "tls_handshake", ""},
 	{[]byte("http: panic serving"), "panic", "request panicked; connection closed"},
@@ -47,8 +47,8 @@ func (f *faults) Write(line []byte) (int, error) {
 			continue
 		}
 		f.seen.WithLabelValues(k.kind).Inc()
-		if k.told != "" {
-			f.logger.Error(k.told, "listener", f.listener, "at", place(line))
+		if k.reported != "" {
+			f.logger.Error(k.reported, "listener", f.listener, "at", place(line))
 		}
 		return len(line), nil
 	}

@@ -50,8 +50,8 @@ func (p *pipes) dial() net.Conn {
 	return near
 }
 
-// trialServer is a server with the usual times, in virtual time.
-func trialServer(t *testing.T, h http.HandlerFunc, f func(p *pipes, r *prometheus.Registry)) {
+// testServer is a server with the usual times, in virtual time.
+func testServer(t *testing.T, h http.HandlerFunc, f func(p *pipes, r *prometheus.Registry)) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		registry := prometheus.NewRegistry()
@@ -74,9 +74,9 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// dribble writes a text byte by byte with pauses, until it is complete or the
+// sendSlowly writes a text byte by byte with pauses, until it is complete or the
 // other side has closed. It returns how long that took.
-func dribble(c net.Conn, text string, pause time.Duration) time.Duration {
+func sendSlowly(c net.Conn, text string, pause time.Duration) time.Duration {
 	begun := time.Now()
 	for i := range len(text) {
 		if _, err := c.Write([]byte{text[i]}); err != nil {
@@ -89,11 +89,11 @@ func dribble(c net.Conn, text string, pause time.Duration) time.Duration {
 
 func TestADribbledHeadIsCut(t *testing.T) {
 	t.Parallel()
-	trialServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+	testServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
 		c := p.dial()
 		defer c.Close()
 		go func() { _, _ = io.Copy(io.Discard, c) }()
-		if took := dribble(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > Usual.Header+time.Second {
+		if took := sendSlowly(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > Usual.Header+time.Second {
 			t.Errorf("a head was read for %v", took)
 		}
 	})
@@ -101,12 +101,12 @@ func TestADribbledHeadIsCut(t *testing.T) {
 
 func TestADribbledBodyIsCut(t *testing.T) {
 	t.Parallel()
-	trialServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+	testServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
 		c := p.dial()
 		defer c.Close()
 		go func() { _, _ = io.Copy(io.Discard, c) }()
 		fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: quiz.example\r\nContent-Length: 4000\r\n\r\n")
-		if took := dribble(c, strings.Repeat("a", 4000), 100*time.Millisecond); took > Usual.Read+time.Second {
+		if took := sendSlowly(c, strings.Repeat("a", 4000), 100*time.Millisecond); took > Usual.Read+time.Second {
 			t.Errorf("a body was read for %v", took)
 		}
 	})
@@ -117,7 +117,7 @@ func TestASilentConnectionIsClosed(t *testing.T) {
 	for name, first := range map[string]string{"from the start": "", "after a request": "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			trialServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+			testServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
 				c := p.dial()
 				defer c.Close()
 				begun := time.Now()
@@ -138,7 +138,7 @@ func TestASilentConnectionIsClosed(t *testing.T) {
 func TestWhoDoesNotReadIsCut(t *testing.T) {
 	t.Parallel()
 	var took time.Duration
-	trialServer(t, func(w http.ResponseWriter, _ *http.Request) {
+	testServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		begun := time.Now()
 		for range 1000 {
 			if _, err := w.Write(make([]byte, 1<<10)); err != nil {
@@ -185,7 +185,7 @@ func TestHeadsAreBounded(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			trialServer(t, echo, func(p *pipes, r *prometheus.Registry) {
+			testServer(t, echo, func(p *pipes, r *prometheus.Registry) {
 				c := p.dial()
 				defer c.Close()
 				go func() { _, _ = io.WriteString(c, tt.head) }()
@@ -240,7 +240,7 @@ func checkCounted(t *testing.T, r *prometheus.Registry, want string) {
 
 func TestEveryAnswerIsSecured(t *testing.T) {
 	t.Parallel()
-	trialServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+	testServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
 		for _, path := range []string{"/", "/" + strings.Repeat("a", maxURL)} {
 			c := p.dial()
 			go func() { fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: q\r\n\r\n", path) }()

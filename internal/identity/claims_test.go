@@ -130,14 +130,14 @@ func TestOneOf200GetsAName(t *testing.T) {
 		}
 	}
 	names := slices.Sorted(slices.Values(offered))
-	different, unkept := len(slices.Compact(names)), unkeptOf(t, nodes)
-	if won != 1 || len(offered) != 3*199 || different < 3*(199-unkept) {
-		t.Errorf("%d hold the name; %d suggestions, %d different, %d answers could not be kept", won, len(offered), different, unkept)
+	different, notStored := len(slices.Compact(names)), notStoredOf(t, nodes)
+	if won != 1 || len(offered) != 3*199 || different < 3*(199-notStored) {
+		t.Errorf("%d hold the name; %d suggestions, %d different, %d answers could not be kept", won, len(offered), different, notStored)
 	}
 	for i, at := range nodes {
-		for _, wish := range variants {
-			if a := at.call(t, "192.0.2.1", http.MethodGet, "nicknames/"+url.PathEscape(wish), "", ""); a.status != http.StatusOK || a.Available {
-				t.Errorf("node %d on %q: %+v", i, wish, a)
+		for _, request := range variants {
+			if a := at.call(t, "192.0.2.1", http.MethodGet, "nicknames/"+url.PathEscape(request), "", ""); a.status != http.StatusOK || a.Available {
+				t.Errorf("node %d on %q: %+v", i, request, a)
 			}
 		}
 	}
@@ -148,8 +148,8 @@ func TestOneOf200GetsAName(t *testing.T) {
 			continue
 		}
 		got := nodes[(i+1)%3].claim(t, i, a.Suggestions[i%3])
-		if got.status == http.StatusConflict && unkept > 0 {
-			unkept--
+		if got.status == http.StatusConflict && notStored > 0 {
+			notStored--
 			continue
 		}
 		if got.status/100 != 2 || got.Nickname != a.Suggestions[i%3] {
@@ -167,9 +167,9 @@ func skeletonOf(t *testing.T, name string) string {
 	return n.Skeleton
 }
 
-// unkeptOf returns how often Redis on a busy machine was too slow to reserve a
+// notStoredOf returns how often Redis on a busy machine was too slow to reserve a
 // suggestion. The registry still suggests the name.
-func unkeptOf(t *testing.T, nodes []testSite) (times int) {
+func notStoredOf(t *testing.T, nodes []testSite) (times int) {
 	t.Helper()
 	for _, n := range nodes {
 		families, err := n.metrics.Gather()

@@ -42,13 +42,13 @@ type fakeStore struct {
 	off     time.Duration        // of its clock
 	down    bool
 
-	accounts map[[2]string]string // by game and subject, the player; "": erased
-	bars     []Revocation         // by their changes
-	revision int64
-	keysAt   int64  // the revision of the last change of keys
-	barless  bool   // BarsSince fails
-	read     int    // calls of Keys
-	meantime func() // if set, called once by Revision, when it has been read
+	accounts    map[[2]string]string // by game and subject, the player; "": erased
+	revocations []Revocation         // by their changes
+	revision    int64
+	keysAt      int64  // the revision of the last change of keys
+	barless     bool   // BarsSince fails
+	read        int    // calls of Keys
+	meantime    func() // if set, called once by Revision, when it has been read
 
 	unreadable bool // EachSkeleton fails
 }
@@ -121,7 +121,7 @@ func (s *fakeStore) RevocationsSince(_ context.Context, revision int64, limit in
 	if s.barless {
 		return nil, errStore
 	}
-	for _, b := range s.bars {
+	for _, b := range s.revocations {
 		if b.Seq > revision && len(page) < limit {
 			page = append(page, b)
 		}
@@ -146,7 +146,7 @@ func (s *fakeStore) revoke(b Revocation) {
 	case ofAdmins:
 		b.Game = ""
 	}
-	s.bars = append(slices.DeleteFunc(s.bars, func(o Revocation) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
+	s.revocations = append(slices.DeleteFunc(s.revocations, func(o Revocation) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
 }
 
 // link assigns a subject to a player; with "" it removes the link.
@@ -355,9 +355,9 @@ func (s *fakeStore) setDown(down bool) {
 }
 
 // claim stores a nickname without going through the registry.
-func (s *fakeStore) claim(t *testing.T, wish string) {
+func (s *fakeStore) claim(t *testing.T, request string) {
 	t.Helper()
-	n, err := nickname.Parse(wish)
+	n, err := nickname.Parse(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,12 +387,12 @@ func registryOf(t testing.TB, s *fakeStore) *Registry {
 
 func registryWith(t testing.TB, s *fakeStore, tokens *Tokens) *Registry {
 	t.Helper()
-	bars, err := OpenRevocations(t.Context(), RevocationsConfig{Store: s, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
+	revocations, err := OpenRevocations(t.Context(), RevocationsConfig{Store: s, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := configOf(s, tokens)
-	c.Revocations = bars
+	c.Revocations = revocations
 	r := Open(c)
 	read(t, r)
 	return r

@@ -12,8 +12,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-func ask(wish string) GuestRequest {
-	return GuestRequest{Game: game, Device: device, Nickname: wish, Lang: "en"}
+func ask(request string) GuestRequest {
+	return GuestRequest{Game: game, Device: device, Nickname: request, Lang: "en"}
 }
 
 func TestGuestIsOnePlayerPerDevice(t *testing.T) {
@@ -27,10 +27,10 @@ func TestGuestIsOnePlayerPerDevice(t *testing.T) {
 	if first.Player.JoinedAt != start || first.ExpiresAt != start/1000*1000+GuestTTL.Milliseconds() {
 		t.Errorf("joined %d, expires %d", first.Player.JoinedAt, first.ExpiresAt)
 	}
-	for _, wish := range []string{"", "Ada", "Bob", "\x00"} {
-		again, err := r.Guest(t.Context(), ask(wish))
+	for _, request := range []string{"", "Ada", "Bob", "\x00"} {
+		again, err := r.Guest(t.Context(), ask(request))
 		if err != nil || again.New || again.Player != first.Player {
-			t.Errorf("again as %q: %+v, %v", wish, again, err)
+			t.Errorf("again as %q: %+v, %v", request, again, err)
 		}
 	}
 	c, err := r.Verify(t.Context(), first.Token)
@@ -45,16 +45,16 @@ func TestStrangersAreAdmitted(t *testing.T) {
 	s := newStore()
 	r := registryOf(t, s)
 	asked, full := 0, errors.New("full")
-	call := func(device, wish string, admitted error) (Guest, error) {
-		q := ask(wish)
+	call := func(device, request string, admitted error) (Guest, error) {
+		q := ask(request)
 		q.Device = device
 		q.Admit = func(context.Context) error { asked++; return admitted }
 		return r.Guest(t.Context(), q)
 	}
 	before := len(s.players)
-	for _, wish := range []string{"", "Ada"} {
-		if _, err := call(device, wish, full); !errors.Is(err, full) || len(s.players) != before {
-			t.Errorf("as %q: %v, and %d players more", wish, err, len(s.players)-before)
+	for _, request := range []string{"", "Ada"} {
+		if _, err := call(device, request, full); !errors.Is(err, full) || len(s.players) != before {
+			t.Errorf("as %q: %v, and %d players more", request, err, len(s.players)-before)
 		}
 	}
 	if _, err := call(device, "\x00", full); !errors.Is(err, nickname.ErrInvalid) || asked != 2 {
@@ -272,14 +272,14 @@ func TestRename(t *testing.T) {
 	r := registryOf(t, s)
 	c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
 	for _, tt := range []struct {
-		wish string
-		want error
+		request string
+		want    error
 	}{
 		{"Grace", nil}, {"GRACE", nil}, {"Taken", ErrNicknameTaken}, {"\x00\x00", nickname.ErrInvalid},
 	} {
-		got, err := r.Rename(t.Context(), c, tt.wish, Requester{})
-		if !errors.Is(err, tt.want) || tt.want == nil && got != tt.wish {
-			t.Errorf("%q: %q, %v; want %v", tt.wish, got, err, tt.want)
+		got, err := r.Rename(t.Context(), c, tt.request, Requester{})
+		if !errors.Is(err, tt.want) || tt.want == nil && got != tt.request {
+			t.Errorf("%q: %q, %v; want %v", tt.request, got, err, tt.want)
 		}
 	}
 	if p := s.players[[2]string{game, c.Subject}]; p.Nickname != "GRACE" {

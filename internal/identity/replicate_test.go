@@ -51,14 +51,14 @@ func (s *fakeStore) run(t *testing.T, change func(*Config)) (w *replication, end
 }
 
 // mayExist reports whether a name may be in the view, also if none is loaded yet.
-func (w *replication) mayExist(wish string) bool {
-	return w.views[game].mayExist(must(nickname.Parse(wish))(w.t))
+func (w *replication) mayExist(request string) bool {
+	return w.views[game].mayExist(must(nickname.Parse(request))(w.t))
 }
 
-func (w *replication) expect(wish string, known bool) {
+func (w *replication) expect(request string, known bool) {
 	w.t.Helper()
-	if got := w.mayExist(wish); got != known {
-		w.t.Errorf("%s is known: %v, want %v", wish, got, known)
+	if got := w.mayExist(request); got != known {
+		w.t.Errorf("%s is known: %v, want %v", request, got, known)
 	}
 }
 
@@ -73,12 +73,12 @@ func must[T any](v T, err error) func(t testing.TB) T {
 }
 
 // claimAt stores a name with an instant that long ago, committed now.
-func (s *fakeStore) claimAt(t *testing.T, wish string, ago time.Duration) {
+func (s *fakeStore) claimAt(t *testing.T, request string, ago time.Duration) {
 	t.Helper()
-	s.claim(t, wish)
+	s.claim(t, request)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.named[[2]string{game, must(nickname.Parse(wish))(t).Skeleton}] -= ago.Milliseconds()
+	s.named[[2]string{game, must(nickname.Parse(request))(t).Skeleton}] -= ago.Milliseconds()
 }
 
 func TestNamesReachAllNodesWithinASecond(t *testing.T) {
@@ -291,11 +291,11 @@ func TestRenamesAreFollowed(t *testing.T) {
 }
 
 // forget frees a name.
-func (s *fakeStore) forget(t *testing.T, wish string) {
+func (s *fakeStore) forget(t *testing.T, request string) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := [2]string{game, must(nickname.Parse(wish))(t).Skeleton}
+	at := [2]string{game, must(nickname.Parse(request))(t).Skeleton}
 	delete(s.names, at)
 	delete(s.named, at)
 }

@@ -214,19 +214,19 @@ func TestSuggestionsSpeakThePlayersLanguage(t *testing.T) {
 func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	wishes := []string{"Bobby al Assass", "管 理 Ada"}
-	for _, wish := range wishes {
-		s.claim(t, wish)
+	requests := []string{"Bobby al Assass", "管 理 Ada"}
+	for _, request := range requests {
+		s.claim(t, request)
 	}
 	r, _ := offering(t, s)
-	for _, wish := range wishes {
-		a, err := r.Available(t.Context(), game, wish, Requester{Lang: "zh"})
+	for _, request := range requests {
+		a, err := r.Available(t.Context(), game, request, Requester{Lang: "zh"})
 		if err != nil || len(a.Suggestions) != 3 {
-			t.Errorf("%q: %+v, %v", wish, a, err)
+			t.Errorf("%q: %+v, %v", request, a, err)
 		}
 		for _, other := range a.Suggestions {
 			if _, err := r.parseName(game, other); err != nil {
-				t.Errorf("for %q it suggests %q: %v", wish, other, err)
+				t.Errorf("for %q it suggests %q: %v", request, other, err)
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
 	r.Words[game] = words
 	three, err := r.suggest(t.Context(), game, nickname.Name{Display: "Ada", Skeleton: "ada"}, Requester{})
 	if err != nil || len(three) != 3 || slices.ContainsFunc(three, func(n string) bool { return strings.Contains(strings.ToLower(n), "ad") }) {
-		t.Errorf("beside a refused wish: %v, %v", three, err)
+		t.Errorf("beside a refused request: %v, %v", three, err)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestRevocationsAreEnforced(t *testing.T) {
 		"tied, as the former":       {Revocation{Kind: KindLinked, ID: "p_1"}, player("p_1"), ErrTokenRevoked},
 		"a host of the tied's name": {Revocation{Kind: KindLinked, ID: "h_1"}, host, nil},
 	} {
-		s.bars, s.revision = nil, 0
+		s.revocations, s.revision = nil, 0
 		tt.bar.Reason = "the reason"
 		s.revoke(tt.bar)
 		r := registryOf(t, s)
@@ -169,8 +169,8 @@ func TestViewFollows(t *testing.T) {
 			s.revoke(Revocation{Kind: KindBan, ID: fmt.Sprint("early", i)})
 		}
 		r := registryOf(t, s)
-		var told [][]Revocation
-		r.Revocations.OnChange(func(bars []Revocation) { told = append(told, bars) })
+		var notified [][]Revocation
+		r.Revocations.OnChange(func(revocations []Revocation) { notified = append(notified, revocations) })
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Revocations.Run(ctx) }() // waited for below
@@ -178,7 +178,7 @@ func TestViewFollows(t *testing.T) {
 			return errors.Is(r.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
 		}
 		if !banned("early0") || !banned(fmt.Sprint("early", revocationsPage)) {
-			t.Error("bars from before the start are not known")
+			t.Error("revocations from before the start are not known")
 		}
 		s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
 		pass(revocationsEvery - time.Millisecond)
@@ -190,10 +190,10 @@ func TestViewFollows(t *testing.T) {
 		r.Revocations.Wake()
 		synctest.Wait()
 		if !banned("p_1") || !banned("p_2") {
-			t.Error("a second later, and woken, the view does not know the bars")
+			t.Error("a second later, and woken, the view does not know the revocations")
 		}
-		if len(told) != 2 || len(told[0]) != 1 || told[1][0].ID != "p_2" {
-			t.Errorf("told of %+v", told)
+		if len(notified) != 2 || len(notified[0]) != 1 || notified[1][0].ID != "p_2" {
+			t.Errorf("notified of %+v", notified)
 		}
 		s.setDown(true)
 		s.revoke(Revocation{Kind: KindBan, ID: "p_3"})
@@ -211,7 +211,7 @@ func TestViewFollows(t *testing.T) {
 			t.Errorf("%v bans are shown", n)
 		}
 		s.mu.Lock()
-		s.bars, s.revision = nil, 0 // another store
+		s.revocations, s.revision = nil, 0 // another store
 		s.mu.Unlock()
 		s.revoke(Revocation{Kind: KindBan, ID: "p_4"})
 		pass(revocationsEvery)

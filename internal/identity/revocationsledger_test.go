@@ -12,8 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// barred is a node's registry with its view of revocations; refresh updates it.
-func barred(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func()) {
+// revoked is a node's registry with its view of revocations; refresh updates it.
+func revoked(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func()) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	clock := func() int64 { return time.Now().UnixMilli() } // the database's too
@@ -21,14 +21,14 @@ func barred(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	bars, err := identity.OpenRevocations(t.Context(), identity.RevocationsConfig{Store: l, Tokens: tokens, Now: clock, Logger: log})
+	revocations, err := identity.OpenRevocations(t.Context(), identity.RevocationsConfig{Store: l, Tokens: tokens, Now: clock, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = identity.Open(identity.Config{Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(), Revocations: bars, Logger: log})
+	r = identity.Open(identity.Config{Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(), Revocations: revocations, Logger: log})
 	return r, func() {
 		t.Helper()
-		if err := bars.Refresh(t.Context()); err != nil {
+		if err := revocations.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -69,8 +69,8 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
-		a, _ := barred(t, l)
-		b, refresh := barred(t, l)
+		a, _ := revoked(t, l)
+		b, refresh := revoked(t, l)
 		guest, err := a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret})
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestACutOffNodeEndsSessionsOfTheErased(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
-		r, refresh := barred(t, l)
+		r, refresh := revoked(t, l)
 		token, _, err := r.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer}, time.Hour)
 		if err != nil {
 			t.Fatal(err)

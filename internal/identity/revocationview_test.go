@@ -25,7 +25,7 @@ func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
 	s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
 	r := registryOf(t, s)
 	s.mu.Lock()
-	s.bars, s.revision, s.barless = s.bars[:1], 1, true
+	s.revocations, s.revision, s.barless = s.revocations[:1], 1, true
 	s.mu.Unlock()
 	for range 2 {
 		if err := r.Revocations.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(r, "p_1") || !isBanned(r, "p_2") {
@@ -41,7 +41,7 @@ func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
 }
 
 // A key that is retired between two queries of a read is found by the next read.
-func TestKeysAreNotMissedBehindBars(t *testing.T) {
+func TestKeysAreNotMissedBehindRevocations(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	r := registryOf(t, s)
@@ -67,7 +67,7 @@ func TestKeysAreNotMissedBehindBars(t *testing.T) {
 }
 
 // Bans and erasures do not make a node read its keys again.
-func TestBarsReadNoKeys(t *testing.T) {
+func TestRevocationsReadNoKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	r := registryOf(t, s)
@@ -110,7 +110,7 @@ func TestErasuresAreNotHeld(t *testing.T) {
 }
 
 // Revocations apply even if keys cannot be read.
-func TestBarsHoldWithoutKeys(t *testing.T) {
+func TestRevocationsHoldWithoutKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	r := registryOf(t, s)
@@ -126,7 +126,7 @@ func TestBarsHoldWithoutKeys(t *testing.T) {
 
 // An ended revocation leaves the view on time, without a change. A view that
 // missed changes for longer than the store keeps ended ones reads all of them.
-func TestEndedBarsLeaveTheView(t *testing.T) {
+func TestEndedRevocationsLeaveTheView(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.revoke(Revocation{Kind: KindBan, ID: "short", EndsAt: start + 1000})
@@ -140,7 +140,7 @@ func TestEndedBarsLeaveTheView(t *testing.T) {
 		t.Errorf("%d bars are held, %v shown", len(r.Revocations.active), showsBans(r))
 	}
 	s.mu.Lock()
-	s.bars = s.bars[1:2] // lifted, and forgotten
+	s.revocations = s.revocations[1:2] // lifted, and forgotten
 	s.revision += 2
 	s.mu.Unlock()
 	now += RevocationsKept.Milliseconds()/2 + 1
@@ -170,16 +170,16 @@ func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
 	}
 	now := start
 	r.Revocations.Now = func() int64 { return now }
-	told := 0
-	r.Revocations.OnChange(func([]Revocation) { told++ })
+	notified := 0
+	r.Revocations.OnChange(func([]Revocation) { notified++ })
 	before := session()
 	now += RevocationsKept.Milliseconds()
-	if refresh(t, r); r.CheckActive(before, g.Player.ID) != nil || told != 0 {
-		t.Errorf("cut off for less: %v, told %d times", r.CheckActive(before, g.Player.ID), told)
+	if refresh(t, r); r.CheckActive(before, g.Player.ID) != nil || notified != 0 {
+		t.Errorf("cut off for less: %v, notified %d times", r.CheckActive(before, g.Player.ID), notified)
 	}
 	now += RevocationsKept.Milliseconds() + 1
-	if refresh(t, r); !errors.Is(r.CheckActive(before, g.Player.ID), ErrTokenRevoked) || told != 1 {
-		t.Errorf("cut off for more: %v, told %d times", r.CheckActive(before, g.Player.ID), told)
+	if refresh(t, r); !errors.Is(r.CheckActive(before, g.Player.ID), ErrTokenRevoked) || notified != 1 {
+		t.Errorf("cut off for more: %v, notified %d times", r.CheckActive(before, g.Player.ID), notified)
 	}
 	if err := r.CheckActive(session(), g.Player.ID); err != nil {
 		t.Errorf("who came back: %v", err)

@@ -76,9 +76,9 @@ func TestTie(t *testing.T) {
 		if err != nil || created || p.ID != "p1" {
 			t.Errorf("the account became %+v, %v, %v", p, created, err)
 		}
-		bars := must(l.RevocationsSince(t.Context(), 0, 10))(t)
-		if len(bars) != 1 || bars[0].Kind != identity.KindLinked || bars[0].ID != "idle" {
-			t.Errorf("bars %+v", bars)
+		revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t)
+		if len(revocations) != 1 || revocations[0].Kind != identity.KindLinked || revocations[0].ID != "idle" {
+			t.Errorf("revocations %+v", revocations)
 		}
 	})
 }
@@ -162,14 +162,14 @@ func TestErase(t *testing.T) {
 		if p, created, err := l.CreateGuest(t.Context(), next); err != nil || !created || p.ID != "p2" {
 			t.Errorf("the device again: %+v, %v, %v", p, created, err)
 		}
-		bars := must(l.RevocationsSince(t.Context(), 0, 10))(t)
-		for _, b := range bars {
+		revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t)
+		for _, b := range revocations {
 			if b.EndsAt != b.At+60_000 {
 				t.Errorf("%s is barred for %d ms", b.ID, b.EndsAt-b.At)
 			}
 		}
-		if len(bars) != 3 || bars[0].ID != "p1" || bars[1].ID != "account" || bars[2].ID != "op" || bars[2].Kind != identity.KindErased {
-			t.Errorf("bars %+v", bars)
+		if len(revocations) != 3 || revocations[0].ID != "p1" || revocations[1].ID != "account" || revocations[2].ID != "op" || revocations[2].Kind != identity.KindErased {
+			t.Errorf("revocations %+v", revocations)
 		}
 	})
 }

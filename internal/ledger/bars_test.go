@@ -14,7 +14,7 @@ func ban(id string) identity.Revocation {
 	return identity.Revocation{Game: game, Kind: identity.KindBan, ID: id, Reason: "cheats", By: "ops"}
 }
 
-func TestBars(t *testing.T) {
+func TestRevocations(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -100,7 +100,7 @@ func TestABarFromBeforeTheTieIsLifted(t *testing.T) {
 }
 
 // The next change deletes bans that ended long ago, even if it adds no ban.
-func TestEndedBarsAreForgotten(t *testing.T) {
+func TestEndedRevocationsAreDeleted(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
 	past := must(l.SetBar(t.Context(), ban("p1")))(t).At - identity.RevocationsKept.Milliseconds()

@@ -130,9 +130,9 @@ func TestUntie(t *testing.T) {
 			if account, err := l.UnlinkAccount(t.Context(), game, by); account != "account" || err != nil {
 				t.Errorf("by %s: %q, %v", by, account, err)
 			}
-			bars := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
-			if len(bars) != 1 || bars[0].ID != "account" || bars[0].EndsAt != bars[0].At+60_000 {
-				t.Errorf("untied: bars %+v", bars)
+			revocations := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
+			if len(revocations) != 1 || revocations[0].ID != "account" || revocations[0].EndsAt != revocations[0].At+60_000 {
+				t.Errorf("untied: revocations %+v", revocations)
 			}
 			if a, p := subject(t, l, "account"), subject(t, l, "p1"); a != identity.ErrNotFound.Error() || p != "p1" {
 				t.Errorf("the account speaks for %s, the guest for %s", a, p)
@@ -147,8 +147,8 @@ func TestUntie(t *testing.T) {
 		if err := l.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
 			t.Fatal(err)
 		}
-		if bars := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(bars) > 0 {
-			t.Errorf("tied again: bars %+v", bars)
+		if revocations := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
+			t.Errorf("tied again: revocations %+v", revocations)
 		}
 		if subject(t, l, "operators") != "operators" {
 			t.Error("a player of the operator's is nobody")

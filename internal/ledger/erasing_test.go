@@ -145,8 +145,8 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 		if !must(l.ForgetErased(t.Context(), 0))(t) || must(l.ForgetErased(t.Context(), 0))(t) || must(l.Erasing(t.Context()))(t) {
 			t.Error("the erasure is not forgotten, or twice")
 		}
-		if bars := must(l.RevocationsSince(t.Context(), 0, 10))(t); len(bars) != 1 || bars[0].Kind != identity.KindErased || bars[0].ID != l.ErasedID(game, jane) {
-			t.Errorf("bars %+v", bars)
+		if revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.ErasedID(game, jane) {
+			t.Errorf("revocations %+v", revocations)
 		}
 		must(l.Commit(t.Context(), results(duel("latest", 102, jane, "other"))))(t)
 		if all := standingsOf(t, l.Ledger, "latest"); all[0].Player != opaque || all[0].Nickname != "" {

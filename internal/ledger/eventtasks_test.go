@@ -236,9 +236,9 @@ func (s badTaskEvents) Settled(r *match.Result, at int64) (tasks []taskqueue.New
 
 const eventTestDir = "LASTSTAND_LEDGER_TELL_DIR"
 
-// TestTellUntilKilled is the process that TestKilledProcessTellsAll kills; by
+// TestNotifyUntilKilled is the process that TestKilledProcessNotifiesAll kills; by
 // itself it has nothing to do.
-func TestTellUntilKilled(t *testing.T) {
+func TestNotifyUntilKilled(t *testing.T) {
 	dir := os.Getenv(eventTestDir)
 	if dir == "" {
 		return
@@ -252,10 +252,10 @@ func TestTellUntilKilled(t *testing.T) {
 }
 
 // After a process was killed, what is in the ledger is told, and nothing else.
-func TestKilledProcessTellsAll(t *testing.T) {
+func TestKilledProcessNotifiesAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	killAfter(t, "TestTellUntilKilled", eventTestDir+"="+dir, 30)
+	killAfter(t, "TestNotifyUntilKilled", eventTestDir+"="+dir, 30)
 	l := openWith(t, Config{Dir: dir})
 	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
 	keys := listedTasks(t, l)

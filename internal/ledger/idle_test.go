@@ -77,14 +77,14 @@ func TestIdleQueueAsksForLittle(t *testing.T) {
 		n.start()
 	}
 	const (
-		ofKeeper = 8 // what is due next, cursors, what is forgotten, four states, backlogs
-		ofCrew   = 5 // begin, free lines, locked lines, any lines, commit
-		ofListen = 1
-		ofOpen   = 4 * 3 // connections that are opened for that, and what is set for each
+		ofMaintainer = 8 // what is due next, cursors, what is forgotten, four states, backlogs
+		ofPool       = 5 // begin, free lines, locked lines, any lines, commit
+		ofListen     = 1
+		ofOpen       = 4 * 3 // connections that are opened for that, and what is set for each
 	)
 	// Everybody looks twice: at the start, and once it listens.
-	most := len(nodes)*(2*ofKeeper+ofListen+ofOpen) + len(kinds)*2*ofCrew
-	if n := s.quiet() - before; n > most || n < len(nodes)*ofKeeper {
+	most := len(nodes)*(2*ofMaintainer+ofListen+ofOpen) + len(kinds)*2*ofPool
+	if n := s.quiet() - before; n > most || n < len(nodes)*ofMaintainer {
 		t.Errorf("%d statements, want up to %d", n, most)
 	}
 	in, err := nodes[1].Enqueue(t.Context(), []taskqueue.NewTask{{Topic: "two/a", Key: "k", Payload: []byte("1")}})

@@ -26,7 +26,7 @@ const (
 
 // queueProcess is a process with producers, workers and a maintainer. It prints "ready" and, one
 // per line, what the queue has acknowledged. The lines are "enqueued KEY ID", "claimed
-// KEY FENCE", "completed KEY FENCE" and, after a task's last failure, "buried KEY
+// KEY FENCE", "completed KEY FENCE" and, after a task's last failure, "deadLettered KEY
 // FENCE". It prints "broken CAUSE" for an unexpected error.
 type queueProcess struct {
 	t      *testing.T
@@ -125,14 +125,14 @@ func (h *queueProcess) work(over func() bool) {
 
 // end ends tries: one in ten tasks fails at first, and one for good.
 func (h *queueProcess) end(tasks []taskqueue.Task) {
-	var good, buried []taskqueue.Task
+	var good, deadLettered []taskqueue.Task
 	var bad []taskqueue.FailedAttempt
 	for _, t := range tasks {
 		failed := taskqueue.FailedAttempt{Lease: t.Lease(), Err: errors.New("why"), Wait: 20 * time.Millisecond}
 		switch last := t.Key[len(t.Key)-1]; {
 		case last == '7':
 			failed.Final = true
-			buried = append(buried, t)
+			deadLettered = append(deadLettered, t)
 			bad = append(bad, failed)
 		case last == '3' && t.Tries == 0:
 			bad = append(bad, failed)
@@ -147,7 +147,7 @@ func (h *queueProcess) end(tasks []taskqueue.Task) {
 	})
 	h.insist(func() error {
 		lost, err := h.l.Fail(h.t.Context(), bad)
-		h.reportHeld("buried", buried, lost, err)
+		h.reportHeld("deadLettered", deadLettered, lost, err)
 		return err
 	})
 }
@@ -174,22 +174,22 @@ func (h *queueProcess) keep(over func() bool) {
 	}
 }
 
-// docket is what hands have told, and what it proves.
+// docket is what hands have reported, and what it proves.
 type docket struct {
-	mu      sync.Mutex
-	ready   int // hands
-	lines   int
-	faults  []string
-	ids     map[string]string // of accepted keys
-	claimed map[string]int64  // the newest fence that was given, by key
-	leases  map[string]bool   // that were given
-	done    map[string]int64  // the fence that completed, by key
-	buried  map[string]int64
+	mu           sync.Mutex
+	ready        int // hands
+	lines        int
+	faults       []string
+	ids          map[string]string // of accepted keys
+	claimed      map[string]int64  // the newest fence that was given, by key
+	leases       map[string]bool   // that were given
+	done         map[string]int64  // the fence that completed, by key
+	deadLettered map[string]int64
 }
 
 func newDocket() *docket {
 	return &docket{
-		ids: map[string]string{}, claimed: map[string]int64{}, leases: map[string]bool{}, done: map[string]int64{}, buried: map[string]int64{},
+		ids: map[string]string{}, claimed: map[string]int64{}, leases: map[string]bool{}, done: map[string]int64{}, deadLettered: map[string]int64{},
 	}
 }
 
@@ -217,7 +217,7 @@ func (d *docket) take(line string) {
 	}
 	fence, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		d.fault("a hand told: %s", line)
+		d.fault("a hand reported: %s", line)
 		return
 	}
 	switch what {
@@ -228,8 +228,8 @@ func (d *docket) take(line string) {
 		d.leases[rest], d.claimed[key] = true, max(d.claimed[key], fence)
 	case "completed":
 		d.endOnce(d.done, key, fence)
-	case "buried":
-		d.endOnce(d.buried, key, fence)
+	case "deadLettered":
+		d.endOnce(d.deadLettered, key, fence)
 	}
 }
 
@@ -240,15 +240,15 @@ func (d *docket) endOnce(ends map[string]int64, key string, fence int64) {
 	ends[key] = fence
 }
 
-// told is how many hands were ready, how many lines there are, and whether one of
+// reported is how many hands were ready, how many lines there are, and whether one of
 // them is wrong.
-func (d *docket) told() (ready, lines int, wrong bool) {
+func (d *docket) reported() (ready, lines int, wrong bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ready, d.lines, len(d.faults) > 0
 }
 
-// check compares what was told with the queue once all has been worked off.
+// check compares what was reported with the queue once all has been worked off.
 func (d *docket) check(t *testing.T, l *Ledger) {
 	t.Helper()
 	d.mu.Lock()
@@ -271,7 +271,7 @@ func (d *docket) check(t *testing.T, l *Ledger) {
 			t.Errorf("task %s is at the end %+v, its newest lease %d", key, task, d.claimed[key])
 		}
 	}
-	for state, ends := range map[taskqueue.State]map[string]int64{taskqueue.Done: d.done, taskqueue.Dead: d.buried} {
+	for state, ends := range map[taskqueue.State]map[string]int64{taskqueue.Done: d.done, taskqueue.Dead: d.deadLettered} {
 		for key, fence := range ends {
 			if tasks[key].State != state || tasks[key].Fence != fence {
 				t.Errorf("task %s became %s by fence %d and is %+v", key, state, fence, tasks[key])

@@ -87,9 +87,9 @@ func (s *killTest) runWith(befall func(processes [2]*process)) {
 // await waits until some more lines were told.
 func (s *killTest) await(more int) {
 	s.t.Helper()
-	_, begun, _ := s.docket.told()
+	_, begun, _ := s.docket.reported()
 	until(s.t, func() bool {
-		ready, lines, wrong := s.docket.told()
+		ready, lines, wrong := s.docket.reported()
 		return ready == s.processCount && lines >= begun+more || wrong
 	})
 }

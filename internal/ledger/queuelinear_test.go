@@ -95,9 +95,9 @@ func (r *recorder) run(round int) {
 	r.finish()
 }
 
-// told says whether the queue has given an answer. What the database's condition
+// reported says whether the queue has given an answer. What the database's condition
 // has refused was not done.
-func (r *recorder) told(err error) bool {
+func (r *recorder) reported(err error) bool {
 	if err != nil && !Unavailable(err) {
 		r.t.Error(err)
 	}
@@ -128,7 +128,7 @@ func (r *recorder) enqueue(l *Ledger, round int) {
 	}
 	begun := r.begin()
 	accepted, err := l.Enqueue(r.t.Context(), batch)
-	if !r.told(err) {
+	if !r.reported(err) {
 		return
 	}
 	for i, a := range accepted {
@@ -149,7 +149,7 @@ func (r *recorder) fill(l *Ledger) {
 		_, err := l.Enqueue(r.t.Context(), []taskqueue.NewTask{{
 			Game: game, Topic: r.line, Key: fmt.Sprint(n), Ordering: taskqueue.Ordered, MaxTries: taskqueue.TriesLimit, Payload: []byte("1"),
 		}})
-		if r.told(err) {
+		if r.reported(err) {
 			n++
 		}
 	}
@@ -171,7 +171,7 @@ func (r *recorder) note(t *taskqueue.Task, begun int64, d operation, gave any) {
 func (r *recorder) claim(l *Ledger, n int) (many int) {
 	begun := r.begin()
 	tasks, err := l.Claim(r.t.Context(), kind, n, lease)
-	if !r.told(err) {
+	if !r.reported(err) {
 		return 0
 	}
 	for i := range tasks {
@@ -227,7 +227,7 @@ func (r *recorder) endTry(l *Ledger) {
 		lost, err = l.Complete(ctx, leases)
 		did = func(of taskqueue.Lease) operation { return didComplete{of, now} }
 	}
-	if !r.told(err) {
+	if !r.reported(err) {
 		r.hold(tasks...)
 		return
 	}
@@ -277,7 +277,7 @@ func (r *recorder) operate(l *Ledger) {
 	}
 	did, begun := didChange{id, r.now.Load(), change}, r.begin()
 	t, err := l.ChangeTask(r.t.Context(), id, change)
-	if gave, refused := answerOf(&t, err); refused || r.told(err) {
+	if gave, refused := answerOf(&t, err); refused || r.reported(err) {
 		r.recordKey(key, begun, did, gave)
 	}
 }
@@ -291,7 +291,7 @@ func (r *recorder) look(l *Ledger) {
 func (r *recorder) lookAt(l *Ledger, id, key string) {
 	begun := r.begin()
 	t, err := l.Task(r.t.Context(), id)
-	if gave, refused := answerOf(&t, err); refused || r.told(err) {
+	if gave, refused := answerOf(&t, err); refused || r.reported(err) {
 		r.recordKey(key, begun, didLook{id}, gave)
 	}
 }
@@ -310,18 +310,18 @@ func (r *recorder) keep(l *Ledger) {
 // maintain passes some time and does what is due then.
 func (r *recorder) maintain(l *Ledger, d time.Duration) {
 	at := r.now.Load() + d.Milliseconds()
-	if _, err := l.exec(r.t.Context(), "UPDATE test_clock SET ms = $1", at); !r.told(err) {
+	if _, err := l.exec(r.t.Context(), "UPDATE test_clock SET ms = $1", at); !r.reported(err) {
 		return
 	}
 	r.now.Store(at)
 	begun := r.begin()
-	if _, err := l.ReturnDue(r.t.Context(), 1000); r.told(err) {
+	if _, err := l.ReturnDue(r.t.Context(), 1000); r.reported(err) {
 		r.recordAll(begun, didMaintain{at})
 	}
 	_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 1000)
-	r.told(err)
+	r.reported(err)
 	begun = r.begin()
-	if _, err := l.ForgetTasks(r.t.Context(), 1000); r.told(err) && r.leapt {
+	if _, err := l.ForgetTasks(r.t.Context(), 1000); r.reported(err) && r.leapt {
 		r.recordAll(begun, didForget{at})
 	}
 }
@@ -340,7 +340,7 @@ func (r *recorder) finish() {
 			r.endTry(l)
 		}
 		left, _, err := l.Depth(r.t.Context(), taskqueue.Later, 1)
-		r.told(err)
+		r.reported(err)
 		many += int(left)
 	}
 	for id, key := range r.ids {

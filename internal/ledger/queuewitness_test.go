@@ -192,9 +192,9 @@ func (s lineStand) over() bool {
 type historyRecorder struct {
 	mu   sync.Mutex
 	now  int64                            // counts beginnings and ends
-	keys map[string][]porcupine.Operation // of deeds
+	keys map[string][]porcupine.Operation // of actions
 	line []porcupine.Operation            // of inLines
-	all  []porcupine.Operation            // of deeds about all keys and the line
+	all  []porcupine.Operation            // of actions about all keys and the line
 }
 
 func newWitness() *historyRecorder { return &historyRecorder{keys: map[string][]porcupine.Operation{}} }
@@ -242,12 +242,12 @@ func (w *historyRecorder) history(some []porcupine.Operation, as func(operation)
 	return history
 }
 
-// check gives a picture of the first history that no order of its deeds explains,
+// check gives a picture of the first history that no order of its actions explains,
 // each done at an instant between its beginning and its end; "": all are linear.
 func (w *historyRecorder) check(folder string) (picture string) {
 	ofKeys := modelOf(taskModel{}, func(s taskModel, what, gave any) []taskModel { return what.(operation).apply(s, gave) })
-	for _, deeds := range w.keys {
-		if picture := explain(ofKeys, w.history(deeds, func(d operation) any { return d }), folder); picture != "" {
+	for _, actions := range w.keys {
+		if picture := explain(ofKeys, w.history(actions, func(d operation) any { return d }), folder); picture != "" {
 			return picture
 		}
 	}
@@ -292,8 +292,8 @@ func TestWitness(t *testing.T) {
 	}
 	begins := []found{{didEnqueue{}, in}, {didClaim{}, claim(1)}}
 	for name, c := range map[string]struct {
-		linear bool
-		told   []found
+		linear   bool
+		reported []found
 	}{
 		"as it should be": {true, []found{
 			{didMaintain{at: 100}, nil}, {didClaim{}, claim(2)}, {didComplete{lease(1), 0}, false}, {didComplete{lease(2), 7}, true},
@@ -310,7 +310,7 @@ func TestWitness(t *testing.T) {
 		}},
 	} {
 		w := newWitness()
-		for _, d := range append(begins[:2:2], c.told...) {
+		for _, d := range append(begins[:2:2], c.reported...) {
 			w.recordKey("key", w.begin(), d.operation, d.gave)
 		}
 		if picture := w.check(t.ArtifactDir()); (picture == "") != c.linear {

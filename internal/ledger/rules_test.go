@@ -119,7 +119,7 @@ func second(_ identity.Player, _ bool, err error) error { return err }
 
 // A claim under way when the rules change is waited for, and respelt with the
 // others.
-func TestRespellWaitsForClaims(t *testing.T) {
+func TestSkeletonMigrationWaitsForClaims(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	older, newer := openOn(t, db), openOn(t, db)

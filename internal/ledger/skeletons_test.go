@@ -121,7 +121,7 @@ func inGame(skeletons []string) (all []string) {
 
 // A claim that is committed while a page is written undoes the page, and what
 // it went back for is taken up all the same.
-func TestRespellDuringAClaim(t *testing.T) {
+func TestSkeletonMigrationDuringAClaim(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.Database(t))
 	l.call(t, called{"tom", "Tom", "torn", 10_000})
@@ -204,7 +204,7 @@ func (c progress) check(t *testing.T, l *Ledger, bare int) {
 	}
 }
 
-func TestRespell(t *testing.T) {
+func TestSkeletonMigration(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -237,7 +237,7 @@ func TestRespell(t *testing.T) {
 }
 
 // Nodes that start together and a node that is ended half-way come to the same.
-func TestRespellAtOnceAndCutOff(t *testing.T) {
+func TestSkeletonMigrationsAtOnceAndCutOff(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()

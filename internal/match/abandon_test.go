@@ -192,7 +192,7 @@ func TestALobbyIsLost(t *testing.T) {
 
 // Other nodes ended a match that had lost data. Their result stands. At a node
 // that had seen more of it, the match is over, too.
-func TestAResultAfterALossStands(t *testing.T) {
+func TestAResultAfterALossStays(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		p := newPlan("m_1", now()+3000, 2)

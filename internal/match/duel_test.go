@@ -89,7 +89,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 // An answer that arrived at the close counts, although it is processed during
 // the grace period.
-func TestTheStampDecidesWhetherAnAnswerIsInTime(t *testing.T) {
+func TestTheArrivalTimeDecidesWhetherAnAnswerIsInTime(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		n := w.node()
 		p := n.begin(w, 1)

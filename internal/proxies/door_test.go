@@ -211,7 +211,7 @@ func TestFull(t *testing.T) {
 
 // The connections of one address are limited, without harm to others. A trusted
 // proxy has no such limit; its clients are counted by their own addresses.
-func TestCrowded(t *testing.T) {
+func TestTooManyPerAddress(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Optional, MostEach: 2}, "127.0.0.9")
 	alike := func(from, header string) (in int) {
@@ -250,7 +250,7 @@ func TestCrowded(t *testing.T) {
 }
 
 // In a trial, the Door reports refusals to Refuse but accepts the connections.
-func TestTrial(t *testing.T) {
+func TestDryRun(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Off, Most: 2, MostEach: 1})
 	h.mu.Lock()

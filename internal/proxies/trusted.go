@@ -77,8 +77,8 @@ func (t *Trusted) Has(a netip.Addr) bool {
 // the result is the zero value.
 func (t *Trusted) Client(r *http.Request) netip.Addr {
 	client := Address(r.RemoteAddr)
-	told := r.Header["X-Forwarded-For"]
-	if len(told) == 0 {
+	reported := r.Header["X-Forwarded-For"]
+	if len(reported) == 0 {
 		return client
 	}
 	if !t.Has(client) {
@@ -87,7 +87,7 @@ func (t *Trusted) Client(r *http.Request) netip.Addr {
 		}
 		return client
 	}
-	return t.walk(client, told)
+	return t.walk(client, reported)
 }
 
 // Secure reports whether the client uses TLS: to this node, or to the first
@@ -102,9 +102,9 @@ func (t *Trusted) Secure(r *http.Request) bool {
 
 // walk reads the hops from the right as long as their writers are trusted.
 // Several headers form one list, in their order (RFC 9110, 5.3).
-func (t *Trusted) walk(client netip.Addr, told []string) netip.Addr {
-	for i := len(told) - 1; i >= 0; i-- {
-		for left, more := told[i], true; more; {
+func (t *Trusted) walk(client netip.Addr, reported []string) netip.Addr {
+	for i := len(reported) - 1; i >= 0; i-- {
+		for left, more := reported[i], true; more; {
 			var hop string
 			left, hop, more = cutLast(left)
 			next := Address(strings.Trim(hop, " \t"))

@@ -62,7 +62,7 @@ func TestClient(t *testing.T) {
 
 // An untrusted peer that sends a forwarded header is reported to Doubted, and the
 // header is ignored.
-func TestDoubted(t *testing.T) {
+func TestUntrustedHeaders(t *testing.T) {
 	t.Parallel()
 	var doubted []string
 	trusted, err := Trust([]string{"10.0.0.1"})

@@ -39,17 +39,17 @@ func TestTenRefusalsMakeADeadLetter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
 		s, stop := newDeadLetter(t, f)
-		grave := *f.graves["m0"]
-		if f.tries["m0"] != maxRefusals || grave.Tries != maxRefusals || len(grave.Errors) != maxRefusals || grave.State != taskqueue.Dead {
-			t.Errorf("after %d tries %+v", f.tries["m0"], grave)
+		letter := *f.graves["m0"]
+		if f.tries["m0"] != maxRefusals || letter.Tries != maxRefusals || len(letter.Errors) != maxRefusals || letter.State != taskqueue.Dead {
+			t.Errorf("after %d tries %+v", f.tries["m0"], letter)
 		}
 		var r match.Result
-		if err := json.Unmarshal(grave.Payload, &r); err != nil || r.Match != "m0" || len(r.Standings) != 2 || grave.Game != r.Game {
-			t.Errorf("%v: %s", err, grave.Payload)
+		if err := json.Unmarshal(letter.Payload, &r); err != nil || r.Match != "m0" || len(r.Standings) != 2 || letter.Game != r.Game {
+			t.Errorf("%v: %s", err, letter.Payload)
 		}
-		for i, e := range grave.Errors {
-			if e.Error != errRefused.Error() || i > 0 && e.At <= grave.Errors[i-1].At {
-				t.Errorf("errors %+v", grave.Errors)
+		for i, e := range letter.Errors {
+			if e.Error != errRefused.Error() || i > 0 && e.At <= letter.Errors[i-1].At {
+				t.Errorf("errors %+v", letter.Errors)
 			}
 		}
 		f.wantLog(t, "bury m0", "settled m0")
@@ -146,8 +146,8 @@ func TestRequeueThatFailsAgain(t *testing.T) {
 		if _, err := s.Requeue(t.Context(), "m0"); !errors.Is(err, errDown) {
 			t.Errorf("while the ledger is down: %v", err)
 		}
-		if grave := f.graves["m0"]; grave.Tries != maxRefusals+1 {
-			t.Errorf("an outage counts as a try: %+v", grave)
+		if letter := f.graves["m0"]; letter.Tries != maxRefusals+1 {
+			t.Errorf("an outage counts as a try: %+v", letter)
 		}
 		if _, err := s.Requeue(t.Context(), "m1"); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Errorf("a task that is not there: %v", err)
@@ -247,8 +247,8 @@ func TestAnUnreadableResultBecomesADeadLetter(t *testing.T) {
 		f.over("m1")
 		time.Sleep(time.Minute)
 		f.with(func() {
-			if grave := f.graves["m0"]; grave == nil || grave.Tries != maxRefusals || f.tries["m0"] != 0 || len(f.pending) != 0 {
-				t.Errorf("%+v, pending %v, given to the ledger %d times", grave, f.pending, f.tries["m0"])
+			if letter := f.graves["m0"]; letter == nil || letter.Tries != maxRefusals || f.tries["m0"] != 0 || len(f.pending) != 0 {
+				t.Errorf("%+v, pending %v, given to the ledger %d times", letter, f.pending, f.tries["m0"])
 			}
 			if !f.taken["m1"] {
 				t.Error("the other result is not settled")

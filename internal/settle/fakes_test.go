@@ -30,15 +30,15 @@ var (
 // fixture holds fakes of everything that a settler calls, in memory, with faults
 // that tests can switch on.
 type fixture struct {
-	mu      sync.Mutex
-	pending map[string]match.Result
-	graves  map[string]*taskqueue.Task // by match, which is the id too
-	taken   map[string]bool            // by the ledger
-	beyond  map[string]bool            // of a limit, by the ledger
-	batches []int                      // sizes of the commits that succeeded
-	tries   map[string]int             // commits of a match alone
-	told    map[string]int
-	log     []string // what was done, in order
+	mu       sync.Mutex
+	pending  map[string]match.Result
+	graves   map[string]*taskqueue.Task // by match, which is the id too
+	taken    map[string]bool            // by the ledger
+	beyond   map[string]bool            // of a limit, by the ledger
+	batches  []int                      // sizes of the commits that succeeded
+	tries    map[string]int             // commits of a match alone
+	notified map[string]int
+	log      []string // what was done, in order
 
 	latency time.Duration
 	ledger  func(batch []match.Result) error
@@ -53,7 +53,7 @@ type fixture struct {
 
 func newFixture() *fixture {
 	return &fixture{
-		pending: map[string]match.Result{}, graves: map[string]*taskqueue.Task{}, taken: map[string]bool{}, beyond: map[string]bool{}, tries: map[string]int{}, told: map[string]int{},
+		pending: map[string]match.Result{}, graves: map[string]*taskqueue.Task{}, taken: map[string]bool{}, beyond: map[string]bool{}, tries: map[string]int{}, notified: map[string]int{},
 		ledger:  func([]match.Result) error { return nil },
 		settled: func() error { return nil },
 		tasks:   func() error { return nil },
@@ -194,7 +194,7 @@ func (f *fixture) Apply(_ context.Context, game string) error {
 func (f *fixture) Notify(_ context.Context, r match.Result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told[r.Match]++
+	f.notified[r.Match]++
 	f.log = append(f.log, "tell "+r.Match)
 }
 
@@ -220,12 +220,12 @@ func (f *fixture) wantAll(t *testing.T, n int) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.taken) != n || len(f.pending) != 0 || len(f.told) != n {
-		t.Errorf("%d in the ledger, %d pending, %d told: want %d, 0, %d", len(f.taken), len(f.pending), len(f.told), n, n)
+	if len(f.taken) != n || len(f.pending) != 0 || len(f.notified) != n {
+		t.Errorf("%d in the ledger, %d pending, %d notified: want %d, 0, %d", len(f.taken), len(f.pending), len(f.notified), n, n)
 	}
-	for id, times := range f.told {
+	for id, times := range f.notified {
 		if times != 1 {
-			t.Errorf("%s was told %d times", id, times)
+			t.Errorf("%s was notified %d times", id, times)
 		}
 	}
 }

@@ -54,8 +54,8 @@ func TestResultBeyondALimitIsNotNotified(t *testing.T) {
 		s.Offer(f.over("m0"))
 		time.Sleep(10 * time.Second)
 		stop()
-		if len(f.told) != 0 || len(f.pending) != 0 {
-			t.Errorf("told of %v, pending %v", f.told, f.pending)
+		if len(f.notified) != 0 || len(f.pending) != 0 {
+			t.Errorf("told of %v, pending %v", f.notified, f.pending)
 		}
 	})
 }
@@ -368,8 +368,8 @@ func TestPendingDown(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		f.with(func() {
-			if len(f.pending) != 10 || len(f.told) != 10 || f.failures(t, reasonPending) == 0 {
-				t.Errorf("%d pending, %d told", len(f.pending), len(f.told))
+			if len(f.pending) != 10 || len(f.notified) != 10 || f.failures(t, reasonPending) == 0 {
+				t.Errorf("%d pending, %d told", len(f.pending), len(f.notified))
 			}
 		})
 		f.with(func() { f.settled = func() error { return nil } })
@@ -396,8 +396,8 @@ func TestLeaderboardsOfOneGameDown(t *testing.T) {
 		s.Offer(f.over("m1"))
 		time.Sleep(time.Second)
 		f.with(func() {
-			if len(f.pending) != 0 || f.told["m1"] != 1 || f.told["m0"] != 0 {
-				t.Errorf("pending %v, told %v", f.pending, f.told)
+			if len(f.pending) != 0 || f.notified["m1"] != 1 || f.notified["m0"] != 0 {
+				t.Errorf("pending %v, told %v", f.pending, f.notified)
 			}
 		})
 		f.with(func() { f.boards = func(string) error { return nil } })
@@ -422,8 +422,8 @@ func TestFullOutbox(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		untold := f.failures(t, reasonNotification)
-		if len(f.taken) != 20 || len(f.pending) != 0 || len(f.told)+int(untold) != 20 || len(f.told) < 5 {
-			t.Errorf("%d taken, %d pending, %d told, %v untold", len(f.taken), len(f.pending), len(f.told), untold)
+		if len(f.taken) != 20 || len(f.pending) != 0 || len(f.notified)+int(untold) != 20 || len(f.notified) < 5 {
+			t.Errorf("%d taken, %d pending, %d told, %v untold", len(f.taken), len(f.pending), len(f.notified), untold)
 		}
 	})
 }

@@ -18,9 +18,9 @@ import (
 type crossNodeTest struct {
 	*CrossNodeNotifier
 
-	registry     *prometheus.Registry
-	work, keeper <-chan struct{}
-	end          func() // and waits until it has
+	registry         *prometheus.Registry
+	work, maintainer <-chan struct{}
+	end              func() // and waits until it has
 
 	mu    sync.Mutex
 	words [][]string
@@ -32,7 +32,7 @@ func relay(t *testing.T) *crossNodeTest {
 	t.Helper()
 	r := &crossNodeTest{registry: prometheus.NewRegistry()}
 	notifier := &Notifier{}
-	r.work, r.keeper = notifier.Subscribe("work"), notifier.Subscribe("")
+	r.work, r.maintainer = notifier.Subscribe("work"), notifier.Subscribe("")
 	r.CrossNodeNotifier = NewCrossNodeNotifier(CrossNodeConfig{Notifier: notifier, Publish: r.keep, Registry: r.registry})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -131,7 +131,7 @@ func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 		r.want(t, "after 50 ms", []string{"rest", "work"})
 		time.Sleep(time.Hour)
 		r.want(t, "after that")
-		if !rung(r.work) || !rung(r.keeper) {
+		if !rung(r.work) || !rung(r.maintainer) {
 			t.Error("nobody was rung for here")
 		}
 		r.end()
@@ -146,15 +146,15 @@ func TestCrossNodeNotifierReceives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := relay(t)
 		r.Receive([]string{"rest", "other"})
-		if rung(r.work) || rung(r.keeper) {
+		if rung(r.work) || rung(r.maintainer) {
 			t.Error("it rang for others")
 		}
 		r.Receive([]string{"rest", "work"})
-		if !rung(r.work) || rung(r.keeper) {
+		if !rung(r.work) || rung(r.maintainer) {
 			t.Error("it did not ring for the workers alone")
 		}
 		r.Receive(nil)
-		if !rung(r.work) || !rung(r.keeper) {
+		if !rung(r.work) || !rung(r.maintainer) {
 			t.Error("it did not ring for all after a gap")
 		}
 		time.Sleep(time.Second)

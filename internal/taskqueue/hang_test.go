@@ -60,10 +60,10 @@ func TestMaintainerOutlivesACallThatHangs(t *testing.T) {
 			s.notifier = &Notifier{}
 			task := s.tasks[0]
 			task.Postpone(time.Now().UnixMilli(), time.Minute)
-			keeper := NewMaintainer(MaintainerConfig{Store: s, Notifier: s.notifier, Logger: slog.New(slog.DiscardHandler)})
+			maintainer := NewMaintainer(MaintainerConfig{Store: s, Notifier: s.notifier, Logger: slog.New(slog.DiscardHandler)})
 			ctx, end := context.WithCancel(t.Context())
 			ended := make(chan error)
-			go func() { ended <- keeper.Run(ctx) }()
+			go func() { ended <- maintainer.Run(ctx) }()
 			time.Sleep(2 * time.Minute)
 			if s.count(Waiting) != 1 {
 				t.Errorf("%s hung, and what was due is %s", call, task.State)

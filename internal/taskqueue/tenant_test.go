@@ -196,10 +196,10 @@ func TestTenantQueueIsScoped(t *testing.T) {
 
 // kept runs a maintainer with the store until the test ends it.
 func (f *tenantTest) kept() (end func()) {
-	keeper := NewMaintainer(MaintainerConfig{Store: f.shop, Notifier: f.shop.notifier})
+	maintainer := NewMaintainer(MaintainerConfig{Store: f.shop, Notifier: f.shop.notifier})
 	ctx, cancel := context.WithCancel(f.t.Context())
 	ended := make(chan error)
-	go func() { ended <- keeper.Run(ctx) }()
+	go func() { ended <- maintainer.Run(ctx) }()
 	return func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -31,11 +31,11 @@ func run(t *testing.T, s *store, service Service) *workersTest {
 	r := &workersTest{store: s, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
 	service.Kind, s.notifier = "work", r.notifier
 	log := slog.New(slog.DiscardHandler)
-	keeper := NewMaintainer(MaintainerConfig{Store: s, Notifier: r.notifier, Logger: log, Registry: r.registry})
+	maintainer := NewMaintainer(MaintainerConfig{Store: s, Notifier: r.notifier, Logger: log, Registry: r.registry})
 	workers := NewWorkers(Config{Claims: s, Notifier: r.notifier, Services: []Service{service}, Logger: log, Registry: r.registry})
 	var ctx context.Context
 	ctx, r.end = context.WithCancel(t.Context())
-	go func() { r.ended <- keeper.Run(ctx) }()
+	go func() { r.ended <- maintainer.Run(ctx) }()
 	go func() { r.ended <- workers.Run(ctx) }()
 	return r
 }
@@ -128,10 +128,10 @@ func TestFailuresByReason(t *testing.T) {
 func TestLeaseOfALongTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		told := make(chan struct{})
+		notified := make(chan struct{})
 		r := run(t, newStore(1), Service{Lease: time.Minute, Handle: func(ctx context.Context, _ Task) error {
 			<-ctx.Done()
-			close(told)
+			close(notified)
 			return ctx.Err()
 		}})
 		time.Sleep(time.Hour)
@@ -140,7 +140,7 @@ func TestLeaseOfALongTry(t *testing.T) {
 		_ = r.tasks[0].Discard()
 		r.mu.Unlock()
 		select {
-		case <-told:
+		case <-notified:
 		case <-time.After(2 * time.Minute):
 			t.Error("the try goes on without its lease")
 		}

@@ -13,7 +13,7 @@ const (
 	slots        = 16384
 	maxEntryWait = tick * slots / 4
 
-	beatEvery = time.Second
+	heartbeatEvery = time.Second
 	// maxClockStep is how far the wall clock may step against the monotonic
 	// clock before a new generation takes over.
 	maxClockStep = 5 * tick
@@ -42,7 +42,7 @@ type generation struct {
 	startedWall time.Time // the same time by the wall clock
 
 	beats            atomic.Uint64
-	lastBeat         atomic.Int64 // since wheel.start, ns
+	lastHeartbeat    atomic.Int64 // since wheel.start, ns
 	replaceRequested atomic.Bool
 
 	mu      sync.RWMutex // read-locked to add, locked to stop
@@ -53,8 +53,8 @@ type generation struct {
 func startGeneration(w *Wheel, number uint32) *generation {
 	now := time.Now()
 	m := &generation{wheel: w, number: number, startedAt: now, startedWall: now.Round(0), library: w.newLibrary()}
-	m.lastBeat.Store(int64(w.now()))
-	m.after(beatEvery, m.beat)
+	m.lastHeartbeat.Store(int64(w.now()))
+	m.after(heartbeatEvery, m.heartbeat)
 	return m
 }
 
@@ -94,17 +94,17 @@ func (m *generation) wake(s *slot, due time.Duration) {
 	}
 }
 
-// beat refreshes the library's current time, which advances only when a slot is
+// heartbeat refreshes the library's current time, which advances only when a slot is
 // due, and shows that the wheel runs.
-func (m *generation) beat() {
+func (m *generation) heartbeat() {
 	now := m.wheel.now()
-	due := time.Duration(m.lastBeat.Swap(int64(now))) + beatEvery
+	due := time.Duration(m.lastHeartbeat.Swap(int64(now))) + heartbeatEvery
 	m.beats.Add(1)
 	if due-now > tick {
 		m.requestReplacement()
 		return
 	}
-	m.after(beatEvery, m.beat)
+	m.after(heartbeatEvery, m.heartbeat)
 }
 
 // after calls f at the library tick nearest to d from now; the library itself

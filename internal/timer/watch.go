@@ -3,9 +3,9 @@ package timer
 import "time"
 
 const (
-	unhealthyAfter = 3 * beatEvery
+	unhealthyAfter = 3 * heartbeatEvery
 	maxMissedBeats = 5
-	stuckAfter     = maxMissedBeats * beatEvery
+	stuckAfter     = maxMissedBeats * heartbeatEvery
 )
 
 // Healthy reports whether the wheel is open and its last heartbeat is at most 3
@@ -15,13 +15,13 @@ func (w *Wheel) Healthy() bool {
 	w.mu.RLock()
 	closed := w.closed
 	w.mu.RUnlock()
-	return !closed && w.BeatAge() <= unhealthyAfter
+	return !closed && w.HeartbeatAge() <= unhealthyAfter
 }
 
-// BeatAge is the time since the last heartbeat: at most about 1 s in normal
+// HeartbeatAge is the time since the last heartbeat: at most about 1 s in normal
 // operation.
-func (w *Wheel) BeatAge() time.Duration {
-	return w.now() - time.Duration(w.current().lastBeat.Load())
+func (w *Wheel) HeartbeatAge() time.Duration {
+	return w.now() - time.Duration(w.current().lastHeartbeat.Load())
 }
 
 func (w *Wheel) current() *generation {
@@ -35,7 +35,7 @@ func (w *Wheel) current() *generation {
 // of the heartbeat. After a process was suspended, its wheel is therefore not
 // replaced.
 func (w *Wheel) watch() {
-	ticker := time.NewTicker(beatEvery)
+	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()
 	var seen uint64
 	missed := 0

@@ -62,8 +62,8 @@ func TestAfterChainsLongWaits(t *testing.T) {
 				if got < d || got > d+2*tick {
 					t.Errorf("called after %v, want %v to 20 ms more", got, d)
 				}
-				if !w.Healthy() || w.BeatAge() > 1100*time.Millisecond {
-					t.Errorf("healthy %v, last beat %v ago", w.Healthy(), w.BeatAge())
+				if !w.Healthy() || w.HeartbeatAge() > 1100*time.Millisecond {
+					t.Errorf("healthy %v, last beat %v ago", w.Healthy(), w.HeartbeatAge())
 				}
 			})
 		})

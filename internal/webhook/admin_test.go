@@ -14,7 +14,7 @@ func TestList(t *testing.T) {
 	w := newFixture(t, Endpoint{Game: game, Name: "a", Ordered: true}, Endpoint{Game: "a.game", Name: "b", Events: []string{DaySealed}})
 	w.disabled["x"] = State{Game: game, Name: "a", Disabled: "gone", Since: 7}
 	w.disabled["y"] = State{Game: game, Name: "removed", Disabled: "gone", Since: 8}
-	list, err := w.office.List(t.Context())
+	list, err := w.dispatcher.List(t.Context())
 	want := []Status{
 		{State: State{Game: "a.game", Name: "b"}, URL: "https://b.test", Events: []string{DaySealed}, Waiting: 16, Dead: countUpTo},
 		{State: w.disabled["x"], URL: "https://a.test", Events: Events(), Ordered: true, Waiting: 26, Dead: countUpTo},
@@ -23,7 +23,7 @@ func TestList(t *testing.T) {
 		t.Errorf("list\n%+v, %v, want\n%+v", list, err, want)
 	}
 	w.away = true
-	if _, err := w.office.List(t.Context()); !errors.Is(err, errAway) {
+	if _, err := w.dispatcher.List(t.Context()); !errors.Is(err, errAway) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -31,14 +31,14 @@ func TestList(t *testing.T) {
 func TestPing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, w *fixture) {
-		if _, err := w.office.Disable(t.Context(), game, "a", ""); err != nil {
+		if _, err := w.dispatcher.Disable(t.Context(), game, "a", ""); err != nil {
 			t.Fatal(err)
 		}
 		w.answer = func(context.Context, Endpoint, Message) Reply {
 			time.Sleep(123 * time.Millisecond)
 			return Reply{Status: 500, Err: errAnswer}
 		}
-		p, err := w.office.Ping(t.Context(), game, "a")
+		p, err := w.dispatcher.Ping(t.Context(), game, "a")
 		if err != nil || p.Status != 500 || p.TookMS != 123 || p.Error != errAnswer.Error() || p.ID != w.posts()[0].ID {
 			t.Errorf("pinged %+v, %v", p, err)
 		}
@@ -47,7 +47,7 @@ func TestPing(t *testing.T) {
 			t.Errorf("posted %s, want %s", got, body)
 		}
 		w.setReplies(Reply{Status: 200})
-		again, err := w.office.Ping(t.Context(), game, "a")
+		again, err := w.dispatcher.Ping(t.Context(), game, "a")
 		if err != nil || again.Error != "" || again.ID == p.ID || !strings.HasPrefix(again.ID, "evt_") {
 			t.Errorf("pinged again %+v, %v", again, err)
 		}
@@ -57,21 +57,21 @@ func TestPing(t *testing.T) {
 func TestEnableAndDisable(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, oneEndpoint()...)
-	reason := func() string { return w.book.endpoints()[0].disabledReason() }
+	reason := func() string { return w.registry.endpoints()[0].disabledReason() }
 	long := strings.Repeat("ä", maxReason)
 	for _, cause := range []string{long, "another reason"} { // the first stands
-		if s, err := w.office.Disable(t.Context(), game, "a", cause); err != nil || s.Disabled != long[:maxReason] || reason() != s.Disabled {
+		if s, err := w.dispatcher.Disable(t.Context(), game, "a", cause); err != nil || s.Disabled != long[:maxReason] || reason() != s.Disabled {
 			t.Errorf("disabled as %+v, %v", s, err)
 		}
 	}
-	if s, err := w.office.Enable(t.Context(), game, "a"); err != nil || s.Disabled+reason() != "" || s.URL != "https://a.test" || s.Dead != countUpTo {
+	if s, err := w.dispatcher.Enable(t.Context(), game, "a"); err != nil || s.Disabled+reason() != "" || s.URL != "https://a.test" || s.Dead != countUpTo {
 		t.Errorf("enabled, but %+v, %v", s, err)
 	}
-	if s, err := w.office.Disable(t.Context(), game, "a", ""); err != nil || s.Disabled == "" {
+	if s, err := w.dispatcher.Disable(t.Context(), game, "a", ""); err != nil || s.Disabled == "" {
 		t.Errorf("disabled for no reason: %+v, %v", s, err)
 	}
 	w.away = true
-	if _, err := w.office.Enable(t.Context(), game, "a"); !errors.Is(err, errAway) || reason() == "" {
+	if _, err := w.dispatcher.Enable(t.Context(), game, "a"); !errors.Is(err, errAway) || reason() == "" {
 		t.Errorf("enabled while the database is away: %q, %v", reason(), err)
 	}
 }
@@ -79,9 +79,9 @@ func TestEnableAndDisable(t *testing.T) {
 func TestNoSuchEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, oneEndpoint()...)
-	_, pinged := w.office.Ping(t.Context(), game, "b")
-	_, enabled := w.office.Enable(t.Context(), "other", "a")
-	_, disabled := w.office.Disable(t.Context(), game, "", "why")
+	_, pinged := w.dispatcher.Ping(t.Context(), game, "b")
+	_, enabled := w.dispatcher.Enable(t.Context(), "other", "a")
+	_, disabled := w.dispatcher.Disable(t.Context(), game, "", "why")
 	for _, err := range []error{pinged, enabled, disabled} {
 		if !errors.Is(err, ErrNoEndpoint) {
 			t.Errorf("error %v", err)

@@ -17,7 +17,7 @@ const sealedBody = `{"type":"day.sealed","timestamp":"2026-11-18T11:06:40.123Z",
 // seal enqueues the task of a sealed day.
 func (w *fixture) seal(t *testing.T) {
 	t.Helper()
-	if _, err := w.Enqueue(t.Context(), w.book.Sealed(game, "2026-11-17", at)); err != nil {
+	if _, err := w.Enqueue(t.Context(), w.registry.Sealed(game, "2026-11-17", at)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -36,7 +36,7 @@ func TestDayIsSealed(t *testing.T) {
 			t.Errorf("posted\n%s, want\n%s", got, sealedBody)
 		}
 		again := taskqueue.Task{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
-		if err := w.office.seal(t.Context(), again); err != nil || len(w.tasks) != 3 {
+		if err := w.dispatcher.seal(t.Context(), again); err != nil || len(w.tasks) != 3 {
 			t.Errorf("sealed again: %v, %d tasks", err, len(w.tasks))
 		}
 	})
@@ -100,12 +100,12 @@ func TestSealingWithoutSubscribers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, w *fixture) {
 		task := taskqueue.Task{Game: "other", Topic: "seal/other", Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
-		if err := w.office.seal(t.Context(), task); err != nil || len(w.tasks) > 0 {
+		if err := w.dispatcher.seal(t.Context(), task); err != nil || len(w.tasks) > 0 {
 			t.Errorf("nobody wants it: %v, %d tasks", err, len(w.tasks))
 		}
-		_, _ = w.office.Disable(t.Context(), game, "a", "")
+		_, _ = w.dispatcher.Disable(t.Context(), game, "a", "")
 		task.Game = game
-		if err := w.office.seal(t.Context(), task); err != nil || len(w.tasks) > 0 || testutil.ToFloat64(w.book.metrics.drops) != 1 {
+		if err := w.dispatcher.seal(t.Context(), task); err != nil || len(w.tasks) > 0 || testutil.ToFloat64(w.registry.metrics.drops) != 1 {
 			t.Errorf("who wants it is disabled: %v, %d tasks", err, len(w.tasks))
 		}
 	})

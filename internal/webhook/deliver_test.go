@@ -26,7 +26,7 @@ func TestDeliveryArrives(t *testing.T) {
 		if posts := w.posts(); w.count(taskqueue.Done) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
 			t.Errorf("posted %+v", posts)
 		}
-		if n := testutil.ToFloat64(w.book.metrics.sends.WithLabelValues(game, "a", "204")); n != 1 {
+		if n := testutil.ToFloat64(w.registry.metrics.sends.WithLabelValues(game, "a", "204")); n != 1 {
 			t.Errorf("%v sends counted", n)
 		}
 	})
@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 				if f.Final != test.final || f.Postponed != test.postponed || !errors.Is(f.Err, errAnswer) {
 					t.Errorf("it failed with %+v", f)
 				}
-				list, err := w.office.List(t.Context())
+				list, err := w.dispatcher.List(t.Context())
 				if err != nil || list[0].Error != errAnswer.Error() || list[0].ErrorAt == 0 {
 					t.Errorf("status %+v, %v", list, err)
 				}
@@ -97,13 +97,13 @@ func TestGoneDisables(t *testing.T) {
 		if f := w.last(t, "e2"); len(w.posts()) != 1 || !f.Final || !strings.Contains(f.Err.Error(), "server webhooks enable") {
 			t.Errorf("%d posts, then %+v", len(w.posts()), f)
 		}
-		if tasks := w.book.Settled(duel(), at); len(tasks) > 0 {
+		if tasks := w.registry.Settled(duel(), at); len(tasks) > 0 {
 			t.Errorf("enqueued for a disabled endpoint: %s", describe(tasks))
 		}
-		if n := testutil.ToFloat64(w.book.metrics.drops); n != 1 {
+		if n := testutil.ToFloat64(w.registry.metrics.drops); n != 1 {
 			t.Errorf("%v drops counted", n)
 		}
-		if n := testutil.ToFloat64(w.book.metrics.disabled); n != 1 {
+		if n := testutil.ToFloat64(w.registry.metrics.disabled); n != 1 {
 			t.Errorf("disabled is %v", n)
 		}
 	})
@@ -127,7 +127,7 @@ func TestEnabledAtAnotherNode(t *testing.T) {
 func TestGoneWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		if _, err := w.office.List(t.Context()); err != nil { // the states are known
+		if _, err := w.dispatcher.List(t.Context()); err != nil { // the states are known
 			t.Fatal(err)
 		}
 		w.setUnavailable(true)
@@ -151,7 +151,7 @@ func TestStatesAreFollowed(t *testing.T) {
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
-		go func() { _ = w.office.Run(ctx) }() // ends with the bubble
+		go func() { _ = w.dispatcher.Run(ctx) }() // ends with the bubble
 		time.Sleep(time.Second)
 		_ = w.DisableEndpoint(t.Context(), game, "a", "it fails")
 		time.Sleep(refreshInterval)
@@ -162,13 +162,13 @@ func TestStatesAreFollowed(t *testing.T) {
 		}
 		w.setUnavailable(true) // what is known stands
 		time.Sleep(refreshInterval)
-		if tasks := w.book.Settled(duel(), at); len(tasks) > 0 {
+		if tasks := w.registry.Settled(duel(), at); len(tasks) > 0 {
 			t.Errorf("enqueued %s", describe(tasks))
 		}
 		w.setUnavailable(false)
 		_ = w.EnableEndpoint(t.Context(), game, "a")
 		time.Sleep(refreshInterval)
-		if tasks := w.book.Settled(duel(), at); len(tasks) != 1 {
+		if tasks := w.registry.Settled(duel(), at); len(tasks) != 1 {
 			t.Errorf("enqueued %s", describe(tasks))
 		}
 	})
@@ -181,11 +181,11 @@ func TestStatesAreUnknown(t *testing.T) {
 		w.away = true
 		w.deliver(t, "a", "e1")
 		task := w.task(0)
-		if err := w.office.deliver(t.Context(), task); !errors.Is(err, errAway) || len(w.posts()) > 0 {
+		if err := w.dispatcher.deliver(t.Context(), task); !errors.Is(err, errAway) || len(w.posts()) > 0 {
 			t.Errorf("%v after %d posts", err, len(w.posts()))
 		}
 		w.away = false
-		if err := w.office.deliver(t.Context(), task); err != nil || len(w.posts()) != 1 {
+		if err := w.dispatcher.deliver(t.Context(), task); err != nil || len(w.posts()) != 1 {
 			t.Errorf("%v after %d posts", err, len(w.posts()))
 		}
 	})
@@ -200,7 +200,7 @@ func TestStatesHang(t *testing.T) {
 		var asking sync.WaitGroup
 		for range 20 {
 			asking.Go(func() {
-				if err := w.office.refreshStates(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+				if err := w.dispatcher.refreshStates(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
 				}
 			})
@@ -243,7 +243,7 @@ func TestEndOfTheProcess(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		left = w
 	})
-	if task := *left.tasks[0]; task.State != taskqueue.Waiting || len(left.failed) > 0 || left.book.endpoints()[0].lastError != "" {
+	if task := *left.tasks[0]; task.State != taskqueue.Waiting || len(left.failed) > 0 || left.registry.endpoints()[0].lastError != "" {
 		t.Errorf("the task is %+v", task)
 	}
 }

@@ -26,9 +26,9 @@ var errAway = errors.New("the database is away")
 type fixture struct {
 	*queue
 
-	book   *Registry
-	office *Dispatcher
-	answer func(ctx context.Context, e Endpoint, m Message) Reply
+	registry   *Registry
+	dispatcher *Dispatcher
+	answer     func(ctx context.Context, e Endpoint, m Message) Reply
 
 	mu       sync.Mutex
 	away     bool // the states cannot be read, the lists neither
@@ -47,11 +47,11 @@ func newFixture(t *testing.T, endpoints ...Endpoint) *fixture {
 		answer: func(context.Context, Endpoint, Message) Reply { return Reply{Status: 204} },
 	}
 	var err error
-	if w.book, err = NewRegistry(endpoints, prometheus.NewRegistry()); err != nil {
+	if w.registry, err = NewRegistry(endpoints, prometheus.NewRegistry()); err != nil {
 		t.Fatal(err)
 	}
-	w.office = NewDispatcher(Config{
-		Registry: w.book, States: w, Counts: w, Queue: w.queue, Lists: w, Poster: w, Logger: slog.New(slog.DiscardHandler),
+	w.dispatcher = NewDispatcher(Config{
+		Registry: w.registry, States: w, Counts: w, Queue: w.queue, Lists: w, Poster: w, Logger: slog.New(slog.DiscardHandler),
 	})
 	return w
 }
@@ -70,7 +70,7 @@ func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, endpoints...)
 		workers := taskqueue.NewWorkers(taskqueue.Config{
-			Claims: w.queue, Notifier: &w.bell, Services: w.office.Services(), Poll: time.Hour, Grace: time.Second,
+			Claims: w.queue, Notifier: &w.notifier, Services: w.dispatcher.Services(), Poll: time.Hour, Grace: time.Second,
 			Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		})
 		ctx, end := context.WithCancel(t.Context())
@@ -182,7 +182,7 @@ func (w *fixture) EnableEndpoint(_ context.Context, game, name string) error {
 // yet.
 func (w *fixture) enableElsewhere(t *testing.T, endpoint string) {
 	t.Helper()
-	if _, err := w.office.Disable(t.Context(), game, endpoint, ""); err != nil {
+	if _, err := w.dispatcher.Disable(t.Context(), game, endpoint, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.EnableEndpoint(t.Context(), game, endpoint); err != nil {

@@ -49,13 +49,13 @@ func TestDeliveriesOfTheLedger(t *testing.T) {
 			nodes[i%2].settle(t, fmt.Sprint("m", i))
 			nodes[i%2].settle(t, fmt.Sprint("m", i/2)) // again
 		}
-		nodes[0].enqueue(t, nodes[0].book.Sealed(game, "2026-11-17", 1))
+		nodes[0].enqueue(t, nodes[0].registry.Sealed(game, "2026-11-17", 1))
 		at.waitFor(t, func() bool { return len(at.received("good")) == matches+1 })
 		at.waitFor(t, func() bool { // enqueued before both knew
-			list, err := nodes[1].office.List(t.Context())
+			list, err := nodes[1].dispatcher.List(t.Context())
 			return err == nil && list[0].Disabled != "" && list[0].Dead > 0 && list[0].Waiting == 0
 		})
-		if _, err := nodes[1].office.Enable(t.Context(), game, "gone"); err != nil {
+		if _, err := nodes[1].dispatcher.Enable(t.Context(), game, "gone"); err != nil {
 			t.Error(err)
 		}
 		end()
@@ -65,7 +65,7 @@ func TestDeliveriesOfTheLedger(t *testing.T) {
 				t.Errorf("%s was delivered %d times", id, times)
 			}
 		}
-		list, err := nodes[0].office.List(t.Context())
+		list, err := nodes[0].dispatcher.List(t.Context())
 		if err != nil || list[0].Disabled != "" || list[1].Waiting+list[1].Dead != 0 || list[1].URL != at.url {
 			t.Errorf("in the end %+v, %v", list, err)
 		}
@@ -133,20 +133,20 @@ func (at *receivingServer) waitFor(t *testing.T, isDone func() bool) {
 
 // node is a process with the ledger.
 type node struct {
-	ledger *ledger.Ledger
-	bell   *taskqueue.Notifier
-	book   *webhook.Registry
-	office *webhook.Dispatcher
+	ledger     *ledger.Ledger
+	notifier   *taskqueue.Notifier
+	registry   *webhook.Registry
+	dispatcher *webhook.Dispatcher
 }
 
 func (at *receivingServer) open(t *testing.T, db testenv.SQL) *node {
 	t.Helper()
-	book, err := webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone"}, {Game: game, Name: "good"}}, nil)
+	registry, err := webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone"}, {Game: game, Name: "good"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{bell: &taskqueue.Notifier{}, book: book}
-	n.ledger, err = ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Wake: n.bell.Notify, Events: book, Logger: slog.New(slog.DiscardHandler)})
+	n := &node{notifier: &taskqueue.Notifier{}, registry: registry}
+	n.ledger, err = ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Wake: n.notifier.Notify, Events: registry, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,24 +160,24 @@ func (at *receivingServer) open(t *testing.T, db testenv.SQL) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.office = webhook.NewDispatcher(webhook.Config{
-		Registry: book, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Lists: noTopLists{}, Poster: poster, Logger: slog.New(slog.DiscardHandler),
+	n.dispatcher = webhook.NewDispatcher(webhook.Config{
+		Registry: registry, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Lists: noTopLists{}, Poster: poster, Logger: slog.New(slog.DiscardHandler),
 	})
 	return n
 }
 
 func (n *node) run(ctx context.Context, running *sync.WaitGroup) {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n.ledger, Notifier: n.bell, Services: n.office.Services(), Logger: log, Registry: registry})
-	keeper := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: n.bell, Logger: log, Registry: registry})
-	for _, run := range []func(context.Context) error{n.office.Run, workers.Run, keeper.Run} {
+	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n.ledger, Notifier: n.notifier, Services: n.dispatcher.Services(), Logger: log, Registry: registry})
+	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: n.notifier, Logger: log, Registry: registry})
+	for _, run := range []func(context.Context) error{n.dispatcher.Run, workers.Run, maintainer.Run} {
 		running.Go(func() { _ = run(ctx) })
 	}
 }
 
 func (n *node) settle(t *testing.T, id string) {
 	t.Helper()
-	n.enqueue(t, n.book.Settled(&match.Result{Match: id, Game: game, Counts: true}, 1))
+	n.enqueue(t, n.registry.Settled(&match.Result{Match: id, Game: game, Counts: true}, 1))
 }
 
 func (n *node) enqueue(t *testing.T, tasks []taskqueue.NewTask) {

@@ -14,7 +14,7 @@ import (
 // queue is a durable queue in memory that records failed attempts. It notifies
 // when there is something to do.
 type queue struct {
-	bell taskqueue.Notifier
+	notifier taskqueue.Notifier
 
 	mu     sync.Mutex
 	tasks  []*taskqueue.Task
@@ -35,7 +35,7 @@ func (q *queue) Enqueue(_ context.Context, tasks []taskqueue.NewTask) ([]taskque
 		t := n.Task(time.Now().UnixMilli())
 		t.ID, t.CreatedAt = fmt.Sprint(len(q.tasks)), time.Now().UnixMilli()
 		q.tasks, accepted[i].New = append(q.tasks, &t), true
-		q.bell.Notify(t.Topic)
+		q.notifier.Notify(t.Topic)
 	}
 	return accepted, nil
 }
@@ -83,7 +83,7 @@ func (q *queue) Fail(_ context.Context, failed []taskqueue.FailedAttempt) ([]tas
 		q.each([]taskqueue.Lease{f.Lease}, func(t *taskqueue.Task) {
 			q.failed[t.Key] = append(q.failed[t.Key], f)
 			_ = t.RecordFailure(now, &f)
-			time.AfterFunc(f.Wait, func() { q.bell.Notify(t.Topic) })
+			time.AfterFunc(f.Wait, func() { q.notifier.Notify(t.Topic) })
 		})
 	}
 	return nil, nil

@@ -36,7 +36,7 @@ func TestSettledMatchIsSent(t *testing.T) {
 	w := newFixture(t,
 		Endpoint{Game: game, Name: "rewards"}, Endpoint{Game: game, Name: "log", Events: []string{MatchSettled}, Ordered: true},
 		Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}}, Endpoint{Game: "other", Name: "rewards"})
-	tasks := w.book.Settled(duel(), at)
+	tasks := w.registry.Settled(duel(), at)
 	body := `{"type":"match.settled","timestamp":"2026-11-18T11:06:40.123Z","data":` + duelData + `}`
 	want := []taskqueue.NewTask{
 		{Game: game, Topic: "webhook/com.example.quiz/rewards", Key: settledID, MaxTries: 36, Payload: []byte(body)},
@@ -50,7 +50,7 @@ func TestSettledMatchIsSent(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if tasks := w.book.Settled(&match.Result{Game: "third", Match: "m_1", ArenaID: "a"}, at); len(tasks) > 0 {
+	if tasks := w.registry.Settled(&match.Result{Game: "third", Match: "m_1", ArenaID: "a"}, at); len(tasks) > 0 {
 		t.Errorf("tasks of a game without endpoints: %s", describe(tasks))
 	}
 }
@@ -70,7 +70,7 @@ func TestArenaIsSent(t *testing.T) {
 	w := newFixture(t, Endpoint{Game: game, Name: "all"}, Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}})
 	r := duel()
 	r.ArenaID, r.Teams = "a_1", []match.TeamResult{{Rank: 1, ID: "red", Name: "Red", Score: 5}}
-	tasks := w.book.Settled(r, at)
+	tasks := w.registry.Settled(r, at)
 	var got []string
 	for _, task := range tasks {
 		var body struct {
@@ -116,7 +116,7 @@ func TestLargeMatchIsSent(t *testing.T) {
 		for i := range 5000 {
 			r.Standings = append(r.Standings, match.Standing{Rank: i + 1, Player: fmt.Sprint(i), Nickname: strings.Repeat("x", length)})
 		}
-		tasks := w.book.Settled(r, at)
+		tasks := w.registry.Settled(r, at)
 		if err := tasks[0].Check(); err != nil {
 			t.Errorf("names of %d bytes: %v", length, err)
 		}
@@ -134,10 +134,10 @@ func TestDayIsSent(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, Endpoint{Game: game, Name: "a"}, Endpoint{Game: game, Name: "b"}, Endpoint{Game: "other", Name: "a", Events: []string{MatchSettled}})
 	want := []taskqueue.NewTask{{Game: game, Topic: "seal/com.example.quiz", Key: "2026-11-17", Payload: []byte(`{"at":1795000000123}`)}}
-	if tasks := w.book.Sealed(game, "2026-11-17", at); !reflect.DeepEqual(tasks, want) || tasks[0].Check() != nil {
+	if tasks := w.registry.Sealed(game, "2026-11-17", at); !reflect.DeepEqual(tasks, want) || tasks[0].Check() != nil {
 		t.Errorf("tasks %s, want %s", describe(tasks), describe(want))
 	}
-	if tasks := w.book.Sealed("other", "2026-11-17", at); len(tasks) > 0 {
+	if tasks := w.registry.Sealed("other", "2026-11-17", at); len(tasks) > 0 {
 		t.Errorf("nobody wants %s", describe(tasks))
 	}
 }

@@ -159,7 +159,7 @@ func TestQuickEndpoint(t *testing.T) {
 func TestPostponementIsBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, w *fixture) {
-		p := w.book.endpoints()[0].throttle
+		p := w.registry.endpoints()[0].throttle
 		p.averageDuration = 15 * time.Second
 		p.pause(time.Minute)
 		for range 10_000 {

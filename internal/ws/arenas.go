@@ -41,8 +41,8 @@ func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
 	}
 	var joined protocol.ArenaJoined
 	then := noop
-	guess := limit.Attempt{Address: se.addressKey(), Player: limit.Named(se.game, se.player), Secret: arena.CodeKey(se.game, j.Code)}
-	err := se.server.Limits.CodeAttempts.Try(ctx, guess, func() (err error) {
+	attempt := limit.Attempt{Address: se.addressKey(), Player: limit.Named(se.game, se.player), Secret: arena.CodeKey(se.game, j.Code)}
+	err := se.server.Limits.CodeAttempts.Try(ctx, attempt, func() (err error) {
 		joined, then, err = se.server.Arenas.Join(ctx, arena.JoinRequest{
 			Game: se.game, Player: se.player, Role: se.claims.Role, ArenaJoin: j,
 		})

@@ -166,7 +166,7 @@ func TestOneGoroutineEach(t *testing.T) {
 
 // A frame that is too large is dropped in steps of a buffer's size, also where waiting
 // reads a single byte, as with TLS.
-func TestDropsInPieces(t *testing.T) {
+func TestDropsInChunks(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	frame := append([]byte{finalBit | 1, 0x80 | 127}, binary.BigEndian.AppendUint64(nil, size)...)

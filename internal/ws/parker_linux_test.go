@@ -344,7 +344,7 @@ func TestParkingRaces(t *testing.T) {
 				player := fmt.Sprint("player", i)
 				c := n.enter(player)
 				for range each {
-					c.askInPieces(dice, n.session(player))
+					c.askInChunks(dice, n.session(player))
 				}
 				n.endSession(c, player, dice.IntN(6), round)
 			}
@@ -357,9 +357,9 @@ func TestParkingRaces(t *testing.T) {
 	}
 }
 
-// askInPieces sends one to three pings with pongs between them, in pieces, while the
+// askInChunks sends one to three pings with pongs between them, in pieces, while the
 // session is interrupted.
-func (c *client) askInPieces(dice *rand.Rand, se *session) {
+func (c *client) askInChunks(dice *rand.Rand, se *session) {
 	c.Helper()
 	var sent []byte
 	asks := 1 + dice.IntN(3)

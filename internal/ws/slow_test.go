@@ -40,7 +40,7 @@ func TestSlowReader(t *testing.T) {
 }
 
 // A slow client that reads on gets what was being written, and then the close code.
-func TestSlowReaderIsTold(t *testing.T) {
+func TestSlowReaderIsNotified(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.enter("ada")

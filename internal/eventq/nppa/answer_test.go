@@ -66,7 +66,7 @@ func TestCodes(t *testing.T) {
 // batch.
 func TestOutcomeOfItems(t *testing.T) {
 	t.Parallel()
-	const arrived, again, refused, barred = eventq.Delivered, eventq.TryAgain, eventq.Refused, eventq.Forbidden
+	const arrived, again, refused, banned = eventq.Delivered, eventq.TryAgain, eventq.Refused, eventq.Forbidden
 	tests := map[string]struct {
 		body string
 		want []eventq.Delivery // of three
@@ -75,7 +75,7 @@ func TestOutcomeOfItems(t *testing.T) {
 		"all of them":                {`{"errcode":3001,"data":{"results":[{"no":1,"errcode":0},{"no":2,"errcode":1001},{"no":3,"errcode":0}]}}`, []eventq.Delivery{arrived, again, arrived}},
 		"under success":              {`{"errcode":0,"data":{"results":[{"no":3,"errcode":3010}]}}`, []eventq.Delivery{arrived, arrived, refused}},
 		"under the code of one item": {`{"errcode":3005,"data":{"results":[{"no":1,"errcode":3005}]}}`, []eventq.Delivery{refused, arrived, arrived}},
-		"of rights":                  {`{"errcode":3001,"data":{"results":[{"no":1,"errcode":1010}]}}`, []eventq.Delivery{barred, arrived, arrived}},
+		"of rights":                  {`{"errcode":3001,"data":{"results":[{"no":1,"errcode":1010}]}}`, []eventq.Delivery{banned, arrived, arrived}},
 		"of a number never sent":     {`{"errcode":3001,"data":{"results":[{"no":9,"errcode":3005},{"no":1,"errcode":3005}]}}`, []eventq.Delivery{refused, arrived, arrived}},
 	}
 	for name, test := range tests {

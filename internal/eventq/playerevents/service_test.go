@@ -134,12 +134,12 @@ func TestTooManySessions(t *testing.T) {
 		for i := range maxPending - 1 {
 			p.queue.add(change{SessionRecord: SessionRecord{Game: "demo", Session: fmt.Sprint(i)}})
 		}
-		unlisted := p.Enter("demo", "last", "")
+		unrecorded := p.Enter("demo", "last", "")
 		if n := testutil.ToFloat64(p.metrics.recordFailures); n != 1 {
 			t.Errorf("%v counted", n)
 		}
 		listed()
-		unlisted()
+		unrecorded()
 		if waiting := p.queue.size(); waiting != maxPending+1 {
 			t.Errorf("%d changes wait", waiting)
 		}

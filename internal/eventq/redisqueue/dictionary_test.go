@@ -24,7 +24,7 @@ func bodies() map[string]eventq.Behaviour {
 	return map[string]eventq.Behaviour{"full": full, "guest": guest, "bare": bare, "of another time": other, "escaped": odd}
 }
 
-func TestBodiesComeBackToTheByte(t *testing.T) {
+func TestBodiesRoundTrip(t *testing.T) {
 	t.Parallel()
 	for name, b := range bodies() {
 		body, err := json.Marshal(b)

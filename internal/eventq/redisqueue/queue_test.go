@@ -46,8 +46,8 @@ func newQueueTest(t *testing.T, c redis.UniversalClient) *queueTest {
 	return l
 }
 
-// lent counts the partitions that tests have got.
-var lent atomic.Int64
+// acquired counts the partitions that tests have got.
+var acquired atomic.Int64
 
 // leasePartition gives a test a partition that is empty except for sessions. Tests
 // of sessions use nodes of their own.
@@ -56,7 +56,7 @@ func leasePartition(t *testing.T, c redis.UniversalClient) int {
 	if !shared {
 		return 0
 	}
-	number := int(lent.Add(1) % partitions)
+	number := int(acquired.Add(1) % partitions)
 	tag := newPartition(number)
 	master, err := cluster.MasterForKey(t.Context(), string(tag))
 	if err != nil {

@@ -35,11 +35,11 @@ func TestTryWithoutAnswer(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			patience := 10 * time.Second
+			timeout := 10 * time.Second
 			if test.want.Code == "timeout" {
-				patience = 30 * time.Millisecond
+				timeout = 30 * time.Millisecond
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			sink, err := New(Options{URL: test.url + "/secret?secret=secret", Keys: keysOf(oldKey), Client: guarded(t, test.options)})
 			if err != nil {

@@ -48,22 +48,22 @@ func TestLimitsShareAFeed(t *testing.T) {
 		h := newFakeReader()
 		h.size = 300
 		d := startDisplay(t, h)
-		crowd := make([]*pushRecorder, 0, 3*leaderboard.MaxLimit)
-		for i := range cap(crowd) {
+		clients := make([]*pushRecorder, 0, 3*leaderboard.MaxLimit)
+		for i := range cap(clients) {
 			in, _ := watch(t, d, leaderboard.Query{Window: leaderboard.All, Limit: 1 + i%leaderboard.MaxLimit})
-			crowd = append(crowd, in)
+			clients = append(clients, in)
 		}
-		honest, _ := watch(t, d, leaderboard.Query{Window: leaderboard.All})
-		crowd = append(crowd, honest)
+		control, _ := watch(t, d, leaderboard.Query{Window: leaderboard.All})
+		clients = append(clients, control)
 		if len(d.feeds.byKey) != 1 {
 			t.Errorf("%d feeds of one board", len(d.feeds.byKey))
 		}
 		time.Sleep(2 * pushInterval)
 		h.readCount()
 		for round := range 3 {
-			for i, in := range crowd {
+			for i, in := range clients {
 				entries := 1 + i%leaderboard.MaxLimit
-				if in == honest {
+				if in == control {
 					entries = leaderboard.DefaultLimit
 				}
 				if got := in.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != entries {

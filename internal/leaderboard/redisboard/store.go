@@ -43,8 +43,8 @@ func New(rdb redis.UniversalClient, options ...Option) *Store {
 }
 
 // script joins the parts of a script.
-func script(pieces ...string) *redis.Script {
-	return redis.NewScript(strings.Join(pieces, "\n"))
+func script(chunks ...string) *redis.Script {
+	return redis.NewScript(strings.Join(chunks, "\n"))
 }
 
 // call is one run of a script.

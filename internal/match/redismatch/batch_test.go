@@ -52,7 +52,7 @@ func (p *testMatch) outcomes(commit func(all []match.Attempt) []match.Outcome) (
 }
 
 // Answers in one script have the same outcomes as one after the other.
-func TestABatchActsLikeSingleAnswers(t *testing.T) {
+func TestABatchBehavesLikeSingleAnswers(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		store := begin(t, c, newPlan(), duelState())

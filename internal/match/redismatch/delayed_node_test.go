@@ -16,7 +16,7 @@ import (
 )
 
 // delayed: the command gets through, but only after its sender has seen the
-// connection break. The other fates are whole, unsent and unheard.
+// connection break. The other fates are whole, unsent and lostReply.
 const delayed = severed + 1
 
 // delayedConnections are connections to Redis that can lose anything. fate
@@ -104,7 +104,7 @@ func (c *delayedConn) Write(b []byte) (int, error) {
 	switch fate {
 	case unsent:
 		c.Conn.Close()
-	case unheard:
+	case lostReply:
 		c.through(b)
 	case delayed:
 		late := bytes.Clone(b) // the caller reuses its buffer
@@ -172,7 +172,7 @@ func (p *testMatch) delayedNodes() []node {
 			if !matters.Match(written) || rand.IntN(12) > 0 {
 				return whole
 			}
-			return []int32{unsent, unheard, delayed}[rand.IntN(3)]
+			return []int32{unsent, lostReply, delayed}[rand.IntN(3)]
 		}}
 		connections.meanwhile = func() {
 			if rand.IntN(2) == 0 {

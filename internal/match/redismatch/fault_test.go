@@ -44,7 +44,7 @@ func (p *testMatch) checkDelayed(n node) {
 // The client library repeats a script whose reply is lost, which did not get
 // through, or which gets through too late. Each is applied once.
 func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
-	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard, "belated": delayed} {
+	for name, fate := range map[string]int32{"unsent": unsent, "lostReply": lostReply, "belated": delayed} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(p *testMatch) {
 				n := p.losing("eval", fate)
@@ -71,7 +71,7 @@ func TestAScriptIsRunTwiceByTheClientLibrary(t *testing.T) {
 // A seat that is requested twice is given once.
 func TestASeatWhoseReplyIsLost(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
-		n := p.losing("eval", unheard)
+		n := p.losing("eval", lostReply)
 		reply, err := n.AddSeat(p.Context(), p.request("p_ada", ""))
 		p.checkPlace("p_ada", arena.In, reply, err)
 		p.checkDelayed(n)
@@ -83,7 +83,7 @@ func TestASeatWhoseReplyIsLost(t *testing.T) {
 // repeated step is then reported as lost. Its pushes are in the log once.
 func TestAStepIsOvertakenWhileItsReplyIsLost(t *testing.T) {
 	each(t, func(p *testMatch) {
-		n := p.losing("eval", unheard)
+		n := p.losing("eval", lostReply)
 		n.connections.meanwhile = func() { p.applyStep(match.Sealed, 0) }
 		done, err := n.Step(p.Context(), p.step(p.read().State, match.Open, 0))
 		if err != nil || done.Applied {
@@ -102,7 +102,7 @@ func TestALostSealRacesTheFirst(t *testing.T) {
 	for name, test := range map[string]struct {
 		fate int32
 		want match.Verdict
-	}{"unsent": {unsent, match.Accepted}, "unheard": {unheard, match.Late}, "belated": {delayed, match.Accepted}} {
+	}{"unsent": {unsent, match.Accepted}, "lostReply": {lostReply, match.Late}, "belated": {delayed, match.Accepted}} {
 		t.Run(name, func(t *testing.T) {
 			eachArena(t, match.Buzzer, func(p *testMatch) {
 				p.seat("p_ada", "p_bob")

@@ -15,14 +15,14 @@ import (
 // state. A failed operation has output nil: it may have been executed at any
 // time after its beginning, or never.
 type operation[S comparable] interface {
-	applyTo(stands S, output any) (possible bool, after S)
+	applyTo(isDone S, output any) (possible bool, after S)
 }
 
 // history records operations and their outputs.
 type history struct {
-	mu   sync.Mutex
-	now  int64 // counts starts and ends
-	acts []porcupine.Operation
+	mu      sync.Mutex
+	now     int64 // counts starts and ends
+	actions []porcupine.Operation
 }
 
 // record runs an operation and records it.
@@ -35,8 +35,8 @@ func (h *history) record(input any, call func() (output any, err error)) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	done.ClientId = len(h.acts) // a row of its own in the drawing
-	h.acts = append(h.acts, done)
+	done.ClientId = len(h.actions) // a row of its own in the drawing
+	h.actions = append(h.actions, done)
 }
 
 func (h *history) tick() int64 {
@@ -48,7 +48,7 @@ func (h *history) tick() int64 {
 
 // failed counts the operations whose effect is unknown.
 func (h *history) failed() (n int) {
-	for _, a := range h.acts {
+	for _, a := range h.actions {
 		if a.Output == nil {
 			n++
 		}
@@ -59,7 +59,7 @@ func (h *history) failed() (n int) {
 // isLinearizable reports whether an order exists in which the operations can
 // have run one at a time, each between its start and its end.
 func isLinearizable[S comparable](h *history, start S) bool {
-	return porcupine.CheckOperations(modelOf(start), h.acts)
+	return porcupine.CheckOperations(modelOf(start), h.actions)
 }
 
 // checkLinearizable fails the test if the history is not linearizable, and
@@ -67,7 +67,7 @@ func isLinearizable[S comparable](h *history, start S) bool {
 func checkLinearizable[S comparable](t *testing.T, h *history, start S) {
 	t.Helper()
 	model := modelOf(start)
-	result, info := porcupine.CheckOperationsVerbose(model, h.acts, time.Minute)
+	result, info := porcupine.CheckOperationsVerbose(model, h.actions, time.Minute)
 	if result == porcupine.Ok {
 		return
 	}
@@ -75,7 +75,7 @@ func checkLinearizable[S comparable](t *testing.T, h *history, start S) {
 	if err := porcupine.VisualizePath(model, info, picture); err != nil {
 		t.Error(err)
 	}
-	t.Fatalf("%d acts, %d of them failed: %s, see %s", len(h.acts), h.failed(), result, picture)
+	t.Fatalf("%d actions, %d of them failed: %s, see %s", len(h.actions), h.failed(), result, picture)
 }
 
 func modelOf[S comparable](start S) porcupine.Model {

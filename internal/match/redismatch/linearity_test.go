@@ -131,6 +131,6 @@ func TestStepsAreLinearizable(t *testing.T) {
 		c := p.newStepHistory(8, nodes)
 		checkLinearizable(p.T, &c.history, initialMatch)
 		p.checkLog()
-		p.Logf("%d acts, %d of them failed; %d losses", len(c.acts), c.failed(), losses(nodes))
+		p.Logf("%d acts, %d of them failed; %d losses", len(c.actions), c.failed(), losses(nodes))
 	})
 }

@@ -18,10 +18,10 @@ import (
 
 // Fates of the next EXEC that is sent.
 const (
-	whole   int32 = iota
-	unsent        // the connection breaks before the EXEC is sent
-	unheard       // the connection breaks after the server has replied
-	severed       // like unheard, and nothing gets through afterwards
+	whole     int32 = iota
+	unsent          // the connection breaks before the EXEC is sent
+	lostReply       // the connection breaks after the server has replied
+	severed         // like lostReply, and nothing gets through afterwards
 )
 
 var errSevered = errors.New("severed")
@@ -105,7 +105,7 @@ func (c *faultyConn) Write(b []byte) (int, error) {
 
 // The outcome of a race is correct for every kind of loss.
 func TestALostExec(t *testing.T) {
-	for name, fate := range map[string]int32{"unsent": unsent, "unheard": unheard} {
+	for name, fate := range map[string]int32{"unsent": unsent, "lostReply": lostReply} {
 		t.Run(name, func(t *testing.T) {
 			eachArena(t, match.Buzzer, func(p *testMatch) {
 				l := new(faultyConnections)
@@ -240,7 +240,7 @@ func TestARaceIsGivenUp(t *testing.T) {
 		store := New(l.client(p.T, p.client), p.client)
 		p.seat("p_ada", "p_bob")
 		a := p.first(p.start(), "p_ada", 10)
-		l.fate.Store(unheard)
+		l.fate.Store(lostReply)
 		if out, err := store.Race(ctx, a); err != nil || out.Verdict != match.Accepted {
 			p.Errorf("%+v, %v", out, err)
 		}

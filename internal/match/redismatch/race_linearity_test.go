@@ -21,23 +21,23 @@ type raceHistory struct {
 // newRaceHistory plays an open question to its end.
 func (p *testMatch) newRaceHistory(open match.State, nodes []node) *raceHistory {
 	c := &raceHistory{testMatch: p, open: open, players: playerIDs(rivals), sent: make(map[string]match.Record)}
-	acts := c.operations()
-	rand.Shuffle(len(acts), func(i, j int) { acts[i], acts[j] = acts[j], acts[i] })
-	const hands = 6
+	actions := c.operations()
+	rand.Shuffle(len(actions), func(i, j int) { actions[i], actions[j] = actions[j], actions[i] })
+	const workers = 6
 	var all sync.WaitGroup
-	for hand := range hands {
+	for hand := range workers {
 		all.Go(func() {
-			for i := hand; i < len(acts); i += hands {
-				acts[i](nodes[rand.IntN(len(nodes))])
+			for i := hand; i < len(actions); i += workers {
+				actions[i](nodes[rand.IntN(len(nodes))])
 			}
 		})
 	}
 	all.Wait()
-	calm := node{Store: p.Store}
-	c.seal()(calm)
-	c.look(calm)
+	idle := node{Store: p.Store}
+	c.seal()(idle)
+	c.look(idle)
 	for player := range rivals {
-		c.recall(player)(calm)
+		c.recall(player)(idle)
 	}
 	return c
 }
@@ -143,6 +143,6 @@ func TestTheFirstIsLinearizable(t *testing.T) {
 			open = p.next()
 		}
 		p.checkLog()
-		p.Logf("%d of %d were won; %d were lost, %d acts failed", won, rounds, losses(nodes), failed)
+		p.Logf("%d of %d were won; %d were lost, %d actions failed", won, rounds, losses(nodes), failed)
 	})
 }

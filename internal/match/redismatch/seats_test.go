@@ -32,8 +32,8 @@ func TestAddSeat(t *testing.T) {
 			p.Errorf("%+v", reply)
 		}
 		before := p.read()
-		for _, wish := range []string{"", "blue"} { // a player with a seat keeps it
-			if reply := p.addSeat("p_ada", wish, arena.In); reply.Team != "red" {
+		for _, request := range []string{"", "blue"} { // a player with a seat keeps it
+			if reply := p.addSeat("p_ada", request, arena.In); reply.Team != "red" {
 				p.Errorf("%+v", reply)
 			}
 		}

@@ -25,11 +25,11 @@ type Config struct {
 	Kinds   []string // of attackers: each alone, then all at once
 	Attack  func(context.Context, attack.Order) (attack.Counts, error)
 
-	Idle, Each, All time.Duration // of the calm before and after, of each kind (0: no kind runs alone), of all at once
+	Idle, Each, All time.Duration // of the idle before and after, of each kind (0: no kind runs alone), of all at once
 	Slow            time.Duration // of kinds whose effect shows after seconds
 	SlowExtra       time.Duration // how much longer slow clients may continue
 	Return          time.Duration // the time that the server has to recover
-	MoreMB          int64         // memory that it may then use beyond the calm
+	MoreMB          int64         // memory that it may then use beyond the idle
 	PerSecond       float64       // actions a second of the attackers
 	Sockets         int           // connections of a kind
 	Sources         []string      // addresses that attackers come from
@@ -87,7 +87,7 @@ func (s *runner) run(ctx context.Context) (err error) {
 	if s.revokedTokens, err = s.revokeTokens(ctx); err != nil {
 		return err
 	}
-	before, err := s.phase(ctx, "calm", func(ctx context.Context) error { return pause(ctx, s.Idle) })
+	before, err := s.phase(ctx, "idle", func(ctx context.Context) error { return pause(ctx, s.Idle) })
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *runner) phase(ctx context.Context, name string, do func(context.Context
 	return p, err
 }
 
-// awaitReturn waits, at most Return, until the server is as small as it was in the calm.
+// awaitReturn waits, at most Return, until the server is as small as it was in the idle.
 // Each size that is still larger after that is a violation.
 func (s *runner) awaitReturn(ctx context.Context) error {
 	until := time.Now().Add(s.Return)

@@ -54,18 +54,18 @@ func (p Phase) refused() map[string]int64 {
 }
 
 // Slow lists the phases in which the server was slow for honest players. In such a phase
-// their 99th percentile is above floorMS and above twice that of the calm. It also lists
+// their 99th percentile is above floorMS and above twice that of the idle. It also lists
 // phases in which the server postponed honest requests, or used more than mostMB.
 func (r *Report) Slow(floorMS float64, mostMB int64) (all []string) {
 	for _, p := range append(slices.Clone(r.Phases), r.After) {
 		for _, of := range []struct {
 			what      string
-			now, calm control.Times
+			now, idle control.Times
 		}{
 			{"answers", p.Control.Answers, r.Before.Control.Answers}, {"reads", p.Control.Reads, r.Before.Control.Reads}, {"pongs", p.Control.Pongs, r.Before.Control.Pongs},
 		} {
-			if most := max(2*of.calm.P99, floorMS); of.now.P99 > most {
-				all = append(all, fmt.Sprintf("%s: p99 of %s %.1f ms, %.1f in the calm", p.Name, of.what, of.now.P99, of.calm.P99))
+			if most := max(2*of.idle.P99, floorMS); of.now.P99 > most {
+				all = append(all, fmt.Sprintf("%s: p99 of %s %.1f ms, %.1f in the idle", p.Name, of.what, of.now.P99, of.idle.P99))
 			}
 		}
 		if p.Control.Shed > 0 {
