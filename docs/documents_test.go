@@ -27,7 +27,7 @@ func documents(t *testing.T) map[string]string {
 	for _, name := range []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "loadtest/k6/README.md"} {
 		read(filepath.Join("..", name))
 	}
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".md") {
 			read(filepath.Join("..", "docs", path))
 		}

@@ -146,7 +146,7 @@ func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (iden
 	if err != nil {
 		return identity.Player{}, err
 	}
-	return a.Ledger.PlayerBySkeleton(ctx, game, n.Skeleton)
+	return a.PlayerBySkeleton(ctx, game, n.Skeleton)
 }
 
 // forfeit makes a player leave the lobby, arena or match. If that fails, the match continues

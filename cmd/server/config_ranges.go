@@ -21,11 +21,11 @@ func rangeOf(field reflect.StructField) (r keyRange, ok bool) {
 	if !ok {
 		return r, false
 	}
-	min, max, _ := strings.Cut(tag, "..")
-	r.text = fmt.Sprintf("%s to %s", min, max)
+	lowest, highest, _ := strings.Cut(tag, "..")
+	r.text = fmt.Sprintf("%s to %s", lowest, highest)
 	var errs [2]error
-	r.min, errs[0] = strconv.ParseFloat(min, 64)
-	r.max, errs[1] = strconv.ParseFloat(max, 64)
+	r.min, errs[0] = strconv.ParseFloat(lowest, 64)
+	r.max, errs[1] = strconv.ParseFloat(highest, 64)
 	if errs[0] != nil || errs[1] != nil {
 		panic(fmt.Sprintf("%s: bad range %q", field.Name, tag))
 	}
@@ -66,7 +66,7 @@ func (f *faults) checkFields(where string, v reflect.Value) {
 		if options == "inline" {
 			path = where
 		}
-		if r, ok := rangeOf(field); ok && !(options == "omitempty" && value.IsZero()) {
+		if r, ok := rangeOf(field); ok && (options != "omitempty" || !value.IsZero()) {
 			f.checkNumber(path, value, r)
 			continue
 		}
@@ -76,7 +76,7 @@ func (f *faults) checkFields(where string, v reflect.Value) {
 
 // checkNumber reports a number that is out of range. It also reports NaN.
 func (f *faults) checkNumber(where string, v reflect.Value, r keyRange) {
-	n := 0.0
+	var n float64
 	if v.CanFloat() {
 		n = v.Float()
 	} else {

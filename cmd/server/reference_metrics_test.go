@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -87,7 +86,7 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := openWithMetrics(t.Context(), c, slog.New(slog.NewTextHandler(io.Discard, nil)), registry)
+	n, err := openWithMetrics(t.Context(), c, slog.New(slog.DiscardHandler), registry)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (c *config) validateLimits(f *faults) {
 	if _, err := c.drain(); err != nil {
 		f.add("drain", err)
 	}
-	c.Limits.requestLimits.validate(f)
+	c.Limits.validate(f)
 }
 
 func (c *config) drain() (time.Duration, error) {

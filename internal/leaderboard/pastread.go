@@ -4,18 +4,18 @@ package leaderboard
 
 // slice returns the entries of a cut. ErrNotRanked means that the cut is around an entry
 // that is not ranked.
-func (boards ranking) slice(c Cut) (Slice, error) {
-	start, end, ok := boards.bounds(c)
+func (r ranking) slice(c Cut) (Slice, error) {
+	start, end, ok := r.bounds(c)
 	if !ok {
 		return Slice{}, ErrNotRanked
 	}
-	start, end = max(start, 0), min(end, len(boards.entries))
+	start, end = max(start, 0), min(end, len(r.entries))
 	s := Slice{Start: int64(start)}
 	for i := start; i < end; i++ {
-		s.Rows = append(s.Rows, boards.row(i))
+		s.Rows = append(s.Rows, r.row(i))
 	}
 	if len(s.Rows) > 0 {
-		s.Better = int64(boards.countBetter(s.Rows[0].Key))
+		s.Better = int64(r.countBetter(s.Rows[0].Key))
 	}
 	return s, nil
 }

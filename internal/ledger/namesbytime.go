@@ -18,7 +18,7 @@ const selectNamedBetween = `
 SELECT named_at, game, skeleton FROM players WHERE (named_at, game, skeleton) > ($1, $2, $3) AND named_at <= $4
 ORDER BY named_at, game, skeleton LIMIT $5`
 
-// NamedBetween calls f for the skeleton of every nickname that was claimed from
+// NamesBetween calls f for the skeleton of every nickname that was claimed from
 // one instant to another, both included, epoch ms by the database's clock, in
 // their order. Claims commit out of this order: ask again for the last minute.
 // Skeletons that are all reckoned anew by newer rules keep their instants, as

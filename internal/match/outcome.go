@@ -131,7 +131,7 @@ type RankReader interface {
 
 const rankedPage = 500
 
-// Complete reads the standings of a paged result; others are left as they are.
+// CompleteStandings reads the standings of a paged result. It leaves other results unchanged.
 // ErrNotFound: the standings are gone, or this node cannot read them.
 // It takes memory in proportion to the players, and no call to the store does.
 func CompleteStandings(ctx context.Context, store RankReader, r *Result) error {

@@ -47,7 +47,7 @@ func (c *fakeSender) serve(ctx context.Context, all []*pendingAttempt) error {
 }
 
 // submit commits an answer of a player and checks the error.
-func (c *fakeSender) submit(t *testing.T, ctx context.Context, id, player string, want error) { // t comes first in tests
+func (c *fakeSender) submit(ctx context.Context, t *testing.T, id, player string, want error) {
 	c.callers.Go(func() {
 		a := &match.Attempt{Match: id, Record: match.Record{Player: player}}
 		out, err := c.commit(ctx, a)
@@ -83,11 +83,11 @@ func TestAnswersShareAScript(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, ctx := newFakeSender(), t.Context()
-		c.submit(t, ctx, "m_1", "ada", nil)
+		c.submit(ctx, t, "m_1", "ada", nil)
 		for _, player := range []string{"bob", "cyd", "bob", "dan"} {
-			c.submit(t, ctx, "m_1", player, nil)
+			c.submit(ctx, t, "m_1", player, nil)
 		}
-		c.submit(t, ctx, "m_2", "eve", nil) // another match does not wait
+		c.submit(ctx, t, "m_2", "eve", nil) // another match does not wait
 		c.checkCame(t, "[ada]", "[eve]")
 		c.open <- nil
 		c.open <- nil
@@ -96,7 +96,7 @@ func TestAnswersShareAScript(t *testing.T) {
 		c.checkCame(t, "[ada]", "[eve]", "[bob cyd dan]", "[bob]")
 		c.open <- nil
 		c.callers.Wait()
-		c.submit(t, ctx, "m_1", "fay", nil) // alone again
+		c.submit(ctx, t, "m_1", "fay", nil) // alone again
 		c.open <- nil
 		synctest.Wait()
 		if len(c.pending) != 0 {
@@ -110,12 +110,12 @@ func TestAnswersFailTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, ctx, broken := newFakeSender(), t.Context(), errors.New("broken")
-		c.submit(t, ctx, "m_1", "ada", broken)
-		c.submit(t, ctx, "m_1", "bob", broken)
-		c.submit(t, ctx, "m_1", "cyd", broken)
+		c.submit(ctx, t, "m_1", "ada", broken)
+		c.submit(ctx, t, "m_1", "bob", broken)
+		c.submit(ctx, t, "m_1", "cyd", broken)
 		c.open <- broken
 		synctest.Wait()
-		c.submit(t, ctx, "m_1", "dan", nil)
+		c.submit(ctx, t, "m_1", "dan", nil)
 		c.open <- broken
 		synctest.Wait()
 		c.open <- nil
@@ -131,9 +131,9 @@ func TestACancelledAnswerWaitsForNoScript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newFakeSender()
 		ctx, giveUp := context.WithCancel(t.Context())
-		c.submit(t, ctx, "m_1", "ada", context.Canceled)
-		c.submit(t, ctx, "m_1", "bob", context.Canceled)
-		c.submit(t, t.Context(), "m_1", "cyd", nil)
+		c.submit(ctx, t, "m_1", "ada", context.Canceled)
+		c.submit(ctx, t, "m_1", "bob", context.Canceled)
+		c.submit(t.Context(), t, "m_1", "cyd", nil)
 		giveUp()
 		c.checkCame(t, "[ada]", "[cyd]")
 		c.open <- nil
@@ -147,11 +147,11 @@ func TestAScriptOfAnswersIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newFakeSender()
-		c.submit(t, t.Context(), "m_1", "ada", nil)
+		c.submit(t.Context(), t, "m_1", "ada", nil)
 		for i := range maxBatch {
-			c.submit(t, t.Context(), "m_1", fmt.Sprint(i), context.DeadlineExceeded)
+			c.submit(t.Context(), t, "m_1", fmt.Sprint(i), context.DeadlineExceeded)
 		}
-		c.submit(t, t.Context(), "m_1", "bob", nil)
+		c.submit(t.Context(), t, "m_1", "bob", nil)
 		c.open <- nil
 		if n := len(strings.Fields(c.scripts()[1])); n != maxBatch {
 			t.Errorf("%d together, want %d", n, maxBatch)
