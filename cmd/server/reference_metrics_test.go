@@ -81,7 +81,8 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	testenv.Certificate(t, cert, key, 1, time.Hour)
-	flags := cli{Data: &dir, TLSCert: &cert, TLSKey: &key, Config: configFile(t, "games: {demo: {webhooks: [{name: w, url: \"https://x.example\"}]}}\n")}
+	redisURL := testenv.Redis(t).URL // an embedded Redis has no metrics of the clock
+	flags := cli{Data: &dir, Redis: &redisURL, TLSCert: &cert, TLSKey: &key, Config: configFile(t, "games: {demo: {webhooks: [{name: w, url: \"https://x.example\"}]}}\n")}
 	c, err := flags.load()
 	if err != nil {
 		t.Fatal(err)
