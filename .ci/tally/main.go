@@ -1,11 +1,12 @@
-// Command tally reads what `go test -json` prints and shows what a person wants
-// to see of it: a line for each package, all output of what failed, and at the
-// end the slowest tests and what was skipped. The counts go to the file that is its argument, as
+// Command tally reads the output of `go test -json` and prints a summary: one line
+// per package, the full output of failed tests, the slowest tests and the skipped
+// tests. It writes the counts to the file that is its argument, as
 // "passed failed skipped".
 //
-// Counted are the leaves: a test with subtests counts by these. A parent that
-// fails by itself, a test cut short and a package that does not build or ends
-// badly count as failed too, so that nothing failed means that all is well.
+// It counts leaf tests only: of a test with subtests it counts the subtests. It also
+// counts these as failed: a parent that fails by itself, a test that was cut short,
+// and a package that does not build or exits with an error. If none failed, the
+// whole run passed.
 package main
 
 import (

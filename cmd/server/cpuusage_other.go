@@ -2,8 +2,8 @@
 
 package main
 
-// cpuUsage returns assumedCPUUsage, because this system has no counters that the server can
-// read.
+// cpuUsage is the fallback for systems other than Linux, which have no counters that the
+// server can read. It always returns assumedCPUUsage.
 type cpuUsage struct{}
 
 func newCPUUsage() *cpuUsage { return new(cpuUsage) }

@@ -6,7 +6,8 @@ import (
 	"laststand/internal/webhook/safehttp"
 )
 
-// clients reach receivers, by whether their addresses may be private.
+// clients holds the HTTP clients for webhooks and sinks: clients[true] may connect to
+// private addresses, clients[false] may not.
 type clients map[bool]*http.Client
 
 func newClients() clients {

@@ -28,9 +28,9 @@ type Queue interface {
 	// length limit and marks when the queue is due. The queue expires if it is
 	// not used for long. ErrFull means that nothing has changed.
 	Push(ctx context.Context, t Policy, p Push) (PushResult, error)
-	// PushAll makes pushes of one process to several games of a partition. The
-	// items must not be unique. It makes the pushes that are possible in one
-	// step, and returns Queued 0 for the others.
+	// PushAll makes pushes of one process to several games of a partition.
+	// Unique items are not allowed. It makes the pushes that fit into one
+	// atomic step, and returns Queued 0 for the others.
 	PushAll(ctx context.Context, all []GamePush) ([]PushResult, error)
 	// Due returns games of a partition with a due batch, the earliest first.
 	// next is when the next of the other games is due, or 0.
@@ -60,11 +60,11 @@ type Queue interface {
 	Maintain(ctx context.Context, t Policy, now int64) error
 }
 
-// Push is what to append to a queue. Refused counts items that were dropped
-// before. They count as offered, like Items.
+// Push holds items to append to a queue. Refused counts items that the caller
+// dropped before the push. They count as offered, like Items.
 type Push struct {
 	ID      string // of this push, to recognize repeats
-	From    string // a process that waits for each answer before its next push to a game, and whose IDs sort in that order; "": any process
+	From    string // the producer: it sends one push at a time per game, with ascending IDs; "": no order is guaranteed
 	Items   []Item // all unique and at most MaxPush, or none unique and at most MaxOwnPush
 	Posted  bool   // the caller can handle ErrFull
 	Refused map[Reason]int64
@@ -77,8 +77,8 @@ type GamePush struct {
 	Push   Push
 }
 
-// MaxPush is the largest number of unique items in a push, MaxOwnPush that of
-// items that are not unique, which cost less.
+// MaxPush is the largest number of unique items in a push. MaxOwnPush is the
+// limit for items that are not unique. It is higher because they cost less.
 const (
 	MaxPush    = 1000
 	MaxOwnPush = 4000

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	applyInterval    = 5 * time.Second  // in case no caller applies a row
-	maintainInterval = time.Second      // in case another node applied the start of a day
+	applyInterval    = 5 * time.Second  // apply rows that no caller applied
+	maintainInterval = time.Second      // detect a day that another node started
 	staleAfter       = 48 * time.Hour   // age of the last write at which a copy counts as abandoned
 	minPause         = time.Millisecond // pause after a maintenance step
 )
@@ -55,7 +55,7 @@ func (a *Applier) maintainBuilds(ctx context.Context, cfg Config) {
 	}
 }
 
-// wakeBuilder makes maintainBuilds look at once.
+// wakeBuilder makes maintainBuilds run now.
 func (a *Applier) wakeBuilder(game string) { signal(a.buildRequests[game]) }
 
 // signal stores one signal for the next receiver. It does not block.

@@ -89,13 +89,13 @@ func (r ranking) row(index int) SliceRow {
 
 func (r ranking) key(p Aggregates) float64 { return Key(r.order.order, p, r.order.weights) }
 
-// countBefore counts the entries before an edge. The edge itself need not be in the
-// ranking.
+// countBefore counts the entries that rank before a position. The position does not have
+// to be in the ranking.
 func (r ranking) countBefore(edge Ranked) int {
 	return sort.Search(len(r.entries), func(i int) bool { return r.row(i).edge().compare(edge) >= 0 })
 }
 
-// countBetter counts the entries with better keys.
+// countBetter counts the entries with smaller keys, which are better.
 func (r ranking) countBetter(key float64) int { return r.countBefore(Ranked{Key: key}) }
 
 // find returns the index of an id. ok is false if the id is not ranked.

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// DuelLimitConfig configures a DuelLimit. Both functions measure since their last call,
-// and one goroutine calls them.
+// DuelLimitConfig configures a DuelLimit. Both functions return the value since their
+// previous call. Only one goroutine calls them.
 type DuelLimitConfig struct {
 	Lag        func() float64 // see LagSignal, in seconds
 	Busy       func() float64 // share of the processors in use, 0 to 1
@@ -20,10 +20,10 @@ type DuelLimitConfig struct {
 	MinPlayers int64          // so many players are always accepted
 }
 
-// DuelLimit bounds the players of duels at a node. While the processors have spare time
-// it accepts all. After that it accepts as many as leave some time, see
-// limitController. So the last players to come are refused before those in duels are
-// slowed down. All methods but Run are safe for concurrent use.
+// DuelLimit limits the number of duel players at a node. While the processors have spare
+// time it accepts all. Above that it accepts only as many players as the processors can
+// serve; see limitController. So it refuses new players before duels slow down. All
+// methods but Run are safe for concurrent use.
 type DuelLimit struct {
 	DuelLimitConfig
 	shedder    *Shedder
@@ -37,7 +37,7 @@ type DuelLimit struct {
 const (
 	duelUpdateEvery        = 250 * time.Millisecond
 	minPlayersPerProcessor = 100
-	duelRetryFactor        = 2 // a refusal for lack of duels has twice the usual retry time: a spike consists mostly of these
+	duelRetryFactor        = 2 // a refused duel request waits twice the usual retry time, because a spike consists mostly of these
 )
 
 // NewDuelLimit makes the limit of a node. It refuses players when goroutines wait for a

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// retryAfter is the delay before the engine retries a step that the store
-	// failed.
+	// retryAfter is the delay before the engine retries a step after an error
+	// of the store.
 	retryAfter = 500 * time.Millisecond
-	// maxSteps limits the steps that one call tries. It is several times the
-	// longest chain of steps without a wait, because other nodes may win some
-	// of them.
+	// maxSteps limits the attempts of one call. A few steps at most can follow
+	// each other without a wait. The limit is several times higher, because an
+	// attempt fails when another node applies the step first.
 	maxSteps = 16
 )
 

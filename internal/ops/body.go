@@ -13,8 +13,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// callTimeout bounds a request, except a verification. It covers the wait of ten
-// changes for the database.
+// callTimeout limits the duration of a request, except of a verification. It is long
+// enough for ten queued changes to get their turn at the database.
 const callTimeout = 30 * time.Second
 
 func (r *request) within() (context.Context, context.CancelFunc) {

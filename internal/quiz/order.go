@@ -18,8 +18,8 @@ func (o order) indexAt(place int) (index int) {
 	return place ^ int(o>>(4*place)&(maxOrdered-1))
 }
 
-// withIndex returns the order in which a place, which had its own index before,
-// shows another choice.
+// withIndex returns o with place mapped to index. Call it at most once per place: it
+// expects that o maps the place to itself.
 func (o order) withIndex(place, index int) order {
 	return o | order(place^index)<<(4*place)
 }

@@ -14,7 +14,7 @@ type evidence struct {
 	surprise    float64 // Σ g(s−E): Δ/v of step 4
 }
 
-// weigh implements steps 2 to 4 of the paper.
+// weigh implements steps 2 to 4 of Glickman's "Example of the Glicko-2 system".
 func weigh(player Rating, games []Game) evidence {
 	var sum evidence
 	mu := (player.R - middle) / scale

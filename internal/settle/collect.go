@@ -7,7 +7,7 @@ import (
 	"laststand/internal/match"
 )
 
-// maxSeats bounds the standings of one batch, unless a single result has more.
+// maxSeats closes a batch: once it has so many standings, it accepts no more results.
 const maxSeats = 20_000
 
 // collectBatch makes a batch that begins with a result. If results arrived during

@@ -16,23 +16,23 @@ import (
 type order struct {
 	Do     string        `json:"do"` // connect, drop; seat, ask, back
 	Ours   bool          `json:"ours"`
-	Nodes  []string      `json:"nodes"` // clients connect to these in turn
+	Nodes  []string      `json:"nodes"` // clients are spread over these round robin
 	First  int           `json:"first"` // number of the first client
 	Count  int           `json:"count"`
 	Within time.Duration `json:"within"`
-	Codes  []string      `json:"codes"` // codes of arenas; none: duels
+	Codes  []string      `json:"codes"` // codes of arenas; empty: the clients play duels
 }
 
 // counts is the result of an order.
 type counts struct {
-	Took    []int64        `json:"took"`    // µs from the time at which each client had to connect until its welcome
-	Back    []int64        `json:"back"`    // epoch µs at which players were back in their matches
+	Took    []int64        `json:"took"`    // connect latency of each client in µs, from its scheduled start to the welcome
+	Back    []int64        `json:"back"`    // time at which each player rejoined its match, epoch µs
 	Refused map[string]int `json:"refused"` // refused connections by close code
 	Lost    int            `json:"lost"`    // connections that the client did not close, so far
 	Error   string         `json:"error"`
 }
 
-// clientProcess is a set of clients in several processes.
+// clientProcess runs the clients in several child processes.
 type clientProcess struct{ members []*member }
 
 type member struct {

@@ -10,8 +10,8 @@ import (
 	"laststand/loadtest/player"
 )
 
-// idle lets clients stay connected without traffic to each kind of server. When they have
-// left, other clients connect at the same time.
+// idle measures the memory of idle connections on each kind of server. Then it closes
+// them and measures a connection storm.
 func idle(ctx context.Context, o options, r *report) error {
 	kinds := []struct {
 		name  string
@@ -75,10 +75,11 @@ func stayAndStorm(ctx context.Context, o options, r *report, name string, t targ
 	return err
 }
 
-// game lets questions stay open for the longest time.
+// game allows the longest time for a question.
 const game = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"
 
-// play lets players answer in arenas. In duels they receive a question that stays open.
+// play measures the memory of players in arenas, who answer, and in duels, where a question
+// stays open.
 func play(ctx context.Context, o options, r *report) error {
 	for _, name := range []string{"playing, arenas", "playing, duels"} {
 		n, err := startNode(ctx, o, harness.Options{Redis: true, Game: game})

@@ -16,8 +16,8 @@ import (
 const (
 	// aliveMS is how long a ticket lives without being renewed by its node.
 	aliveMS = 5000
-	// busyTTL is longer than any arena waits and is played. Each try of a
-	// ticket renews it.
+	// busyTTL is longer than the waiting time plus the playing time of any
+	// arena. Each pairing attempt of a ticket renews it.
 	busyTTL = 48 * time.Hour
 )
 

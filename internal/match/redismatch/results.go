@@ -32,15 +32,15 @@ func (s *Store) CountUnsettled(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// maxStandings limits the standings that Results returns, except for those of
-// its last result.
+// maxStandings limits the standings that one call of Results returns. It returns
+// the last result whole, even if that exceeds the limit.
 const maxStandings = 20_000
 
 // Results reads up to limit results that wait for the ledger. It starts at a
-// random partition and continues in the order of partitions. A result is
-// complete unless its standings are gone or this node cannot read them. The
-// error covers those, and results that could not be read now. The readable
-// results are returned in any case.
+// random partition and continues in the order of partitions. A result
+// without standings means that they no longer exist, or that this node cannot
+// read them. The error reports these results, and those that Results left out
+// because it cannot read them now. It returns all others in any case.
 func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) {
 	counts, err := s.countPending(ctx)
 	if err != nil {

@@ -77,7 +77,7 @@ func (c *contender) campaign(ctx context.Context) error {
 		if err := c.ended(ctx, k.run(ctx, k.done)); err != nil {
 			return err
 		}
-		if next.seat != nil && !k.in { // a duel came first, which the server had already made
+		if next.seat != nil && !k.in { // the server had already started a duel; keep the seat for the next round
 			c.offer = next.seat
 		}
 	}
@@ -105,7 +105,8 @@ func (c *contender) joinAgain(ctx context.Context) error {
 	return c.ended(ctx, err)
 }
 
-// ended reports the error that ended a contest, unless the context has ended.
+// ended records the error that ended a contest as a violation. If ctx has ended, it
+// returns the error of ctx instead.
 func (c *contender) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

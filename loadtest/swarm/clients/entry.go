@@ -22,7 +22,8 @@ func (t *participation) reenter(h player.Received) error {
 	return nil
 }
 
-// handleLeft continues after a ticket was taken back, for good or to enter again.
+// handleLeft handles the confirmation that the player left the queue. A player that is
+// leaving waits for a late match. Any other player enters again.
 func (t *participation) handleLeft() {
 	switch {
 	case t.match != nil: // a match started first
@@ -53,8 +54,8 @@ func (t *participation) handleRefusal(h player.Received) error {
 		return nil
 	case isTemporary(e):
 		t.since = time.Now()                                               // the server has answered
-		if t.group.Err() != nil && h.To.Kind == t.kind && t.round == nil { // a player cannot give back a seat in an arena
-			t.isRefused, t.retryAt = true, time.Now().Add(t.c.LateMatchWait) // no more tries; the player may have a seat nevertheless
+		if t.group.Err() != nil && h.To.Kind == t.kind && t.round == nil { // the run ends: stop retrying duels; a seat in an arena cannot be returned
+			t.isRefused, t.retryAt = true, time.Now().Add(t.c.LateMatchWait) // the server may still have paired the player
 			return nil
 		}
 		t.refusals++
@@ -73,7 +74,7 @@ func (t *participation) handleAnswerRefusal(h player.Received, e protocol.Error,
 	if !lockedOut && !isTemporary(e) {
 		return t.match.RecordRefusal(a.Answer, e, a.IsSecond)
 	}
-	if !lockedOut && !a.IsSecond && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // the server does not look at an answer that was sent too fast
+	if !lockedOut && !a.IsSecond && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // the server never processes a rate-limited answer, so the outcome is known
 		t.match.MarkUnsure(a.Answer)
 	}
 	if q, closed := t.match.Newest(); closed == nil && !a.IsSecond && *a.Question == q.Question {
