@@ -3,7 +3,7 @@ export default {
   'language': 'Language',
   'skip': 'Skip to the game',
 
-  'home.lead': 'Same questions, same clock. The player who knows more, and is faster, is the last one standing.',
+  'home.lead': 'Same questions, same clock. Be the last one standing.',
   'home.name': 'Your name on the podium',
   'home.name.hint': 'Leave it empty and we will give you one.',
   'home.rename': 'Save name',
