@@ -21,8 +21,8 @@ func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
 	return answer(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: a.Version})
 }
 
-// getReadiness runs all checks in parallel. Requests that arrive meanwhile
-// share the run, so many requests cannot flood the stores. The errors are
+// getReadiness runs all checks in parallel. Requests that arrive during a run
+// share it, so many requests cannot flood the stores. The errors are
 // logged but not shown.
 func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
 	outcomes, _, _ := a.readiness.Do("", func() (any, error) {

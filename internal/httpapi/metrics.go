@@ -33,8 +33,8 @@ func (m *metrics) observe(route, method string, status int, took time.Duration) 
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// methodLabel maps unknown methods to "other", so that the label has a fixed
-// set of values.
+// methodLabel maps unknown methods to "other". The label then takes values of a closed
+// set.
 func methodLabel(method string) string {
 	known := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions}
 	if slices.Contains(known, method) {
