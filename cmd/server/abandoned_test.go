@@ -6,7 +6,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // abandonDuels are duels that stop in the phase that their game is named after.

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // fastArenas is a configuration for arenas without long pauses.

@@ -5,7 +5,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // Many connections watch as many boards and limits as they may. A player who watches one board

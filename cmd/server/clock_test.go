@@ -14,7 +14,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // wallClockOffset is how far the wall clocks of two nodes differ from the cluster's.

@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // commandsOf lists the words of a command and of the commands below it.

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // newDuelClient connects a new guest of a game.

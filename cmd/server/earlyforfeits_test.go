@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // Duels that a player leaves before a question is closed are not stored. After ten of them in

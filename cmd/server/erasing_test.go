@@ -16,7 +16,7 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // personalData are the values that identify the players who are erased in a test. No store may

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 	"laststand/loadtest/hostile/attack"
 	"laststand/loadtest/hostile/attacker"
 	"laststand/loadtest/hostile/control"
@@ -20,15 +20,15 @@ const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_p
 // loadtest/hostile is the long version.
 func TestHostileClients(t *testing.T) {
 	t.Parallel()
-	server, err := harness.Start(context.Background(), harness.Options{ // Stop ends it
+	server, err := testenv.StartNode(context.Background(), testenv.NodeOptions{ // Stop ends it
 		Binary: os.Args[0], Env: []string{actAs + "=server"},
-		RedisURL: listedRedis(t), Settings: attacker.Settings(tight), Files: attack.Files(),
+		Redis: listedRedis(t), Settings: attacker.Settings(tight), Files: attack.Files(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Stop)
-	admin, err := server.Admin(t.Context())
+	t.Cleanup(func() { _, _ = server.Stop() })
+	admin, err := server.AdminToken(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // Redis denies each node to publish to other inboxes than its own, which the nodes do not

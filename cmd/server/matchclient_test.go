@@ -14,7 +14,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/quiz/bank"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // answerKey knows the right answers of the built-in bank.

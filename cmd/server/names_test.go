@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // A node that stops stores its nicknames in its data folder. The next start reads only newer

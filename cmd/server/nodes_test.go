@@ -6,7 +6,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // slowDuels is a configuration of duels whose questions wait for both players.

@@ -8,7 +8,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // The last node of an older release leaves a running match in a form that this release cannot

@@ -6,7 +6,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // outageDuels asks questions that are shorter than the outage of Redis.

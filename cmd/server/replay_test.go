@@ -7,7 +7,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // A spectator requests a long match many times and gets all of it once. After that the same

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // The queues of an embedded Redis end with the server. Before that, the server sends the queued

@@ -9,8 +9,8 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/protocol"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/nppa"
-	"laststand/loadtest/player"
 )
 
 // Players of two nodes connect, play a match and disconnect. A game reports the configured

@@ -7,7 +7,7 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // A node gets SIGTERM while behaviours are posted to it, players are connected, and batches

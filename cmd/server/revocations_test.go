@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // device is the device secret of a guest whom a test requests again.

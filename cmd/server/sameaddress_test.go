@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/leaderboard"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // strictAndUsual configures a game that does not count duels between players of one address,

@@ -15,7 +15,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // duelConfigOf returns how many players TestASchoolBehindOneAddress has: LASTSTAND_SCHOOL, or

@@ -11,7 +11,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // slowDuelsConfig is a configuration of duels whose questions wait until both players have

@@ -6,7 +6,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/quiz/bank"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // spreadConfig has the default rules of arenas, with shorter pauses.

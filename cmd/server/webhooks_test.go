@@ -12,7 +12,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/internal/webhook"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // webhookGame is a configuration of a game with webhooks, a list of YAML.

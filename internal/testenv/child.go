@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,16 +16,19 @@ import (
 // a second on an idle machine.
 const processTimeout = 30 * time.Second
 
-// child is a server process that ends with the test binary.
+// child is a server process that ends with this process.
 type child struct {
-	path  string
-	args  []string
-	log   string              // the output is appended to this file
-	user  *syscall.Credential // nil: the user of the test
-	ready func(ctx context.Context, pid int) error
+	path    string
+	args    []string
+	env     []string            // added to the environment of this process
+	log     string              // the output is appended to this file
+	user    *syscall.Credential // nil: the user of this process
+	timeout time.Duration       // until it is ready, and until it ends after a signal; 0: processTimeout
+	ready   func(ctx context.Context, pid int) error
 
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has ended
+	cmd      *exec.Cmd     // nil: the process does not run
+	done     chan struct{} // closed when the process has ended
+	exitCode int           // of the process that stop has ended; -1 after a kill
 }
 
 // start runs the program and waits until it is ready. After an error it stops the process
@@ -36,8 +40,12 @@ func (c *child) start() error {
 	}
 	defer out.Close()
 	c.cmd = exec.Command(c.path, c.args...)
+	c.cmd.Env = append(os.Environ(), c.env...)
 	c.cmd.Stdout, c.cmd.Stderr = out, out
 	c.cmd.SysProcAttr = dieWithUs(c.user)
+	if _, err := c.cmd.StdinPipe(); err != nil { // some programs end when their input ends
+		return err
+	}
 	if err := launch(c.cmd); err != nil {
 		c.cmd = nil
 		return fmt.Errorf("start %s: %w", c.path, err)
@@ -58,12 +66,12 @@ func (c *child) reap(cmd *exec.Cmd, done chan struct{}) {
 }
 
 func (c *child) awaitReady() error {
-	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.timeout, processTimeout))
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
-		err := c.ready(ctx, c.cmd.Process.Pid)
+		err := c.ready(ctx, c.pid())
 		if err == nil || errors.Is(err, errTaken) {
 			return err
 		}
@@ -84,18 +92,22 @@ func (c *child) stop(sig syscall.Signal) error {
 	}
 	_ = c.signal(syscall.SIGCONT) // a paused process would not receive the signal
 	_ = c.signal(sig)
-	timeout := time.NewTimer(processTimeout)
+	limit := cmp.Or(c.timeout, processTimeout)
+	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
+	killed := false
 	select {
 	case <-c.done:
-		c.cmd = nil
-		return nil
 	case <-timeout.C:
+		killed = true
+		_ = c.signal(syscall.SIGKILL)
+		<-c.done
 	}
-	_ = c.signal(syscall.SIGKILL)
-	<-c.done
-	c.cmd = nil
-	return fmt.Errorf("%s did not end within %s of %s and was killed", c.path, processTimeout, sig)
+	c.exitCode, c.cmd = c.cmd.ProcessState.ExitCode(), nil
+	if !killed {
+		return nil
+	}
+	return fmt.Errorf("%s did not end within %s of %s and was killed", c.path, limit, sig)
 }
 
 func (c *child) signal(sig syscall.Signal) error {
@@ -104,6 +116,9 @@ func (c *child) signal(sig syscall.Signal) error {
 	}
 	return c.cmd.Process.Signal(sig)
 }
+
+// pid returns the id of the running process.
+func (c *child) pid() int { return c.cmd.Process.Pid }
 
 func (c *child) logTail() string {
 	text, err := os.ReadFile(c.log)

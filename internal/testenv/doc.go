@@ -1,8 +1,10 @@
 // Package testenv starts the real services that tests run against. These are Redis
 // (embedded, alone, with a replica, as a cluster), SQLite, PostgreSQL, a browser,
-// interpreters and receivers of webhooks. Only _test.go files import it.
+// interpreters and receivers of webhooks. For load programs it also starts nodes, stores
+// and subprocesses. Only _test.go files and loadtest import it.
 //
-// Start reading at Redis, SQL (with EachRedis and EachSQL) and Main.
+// Start reading at Redis, SQL (with EachRedis and EachSQL) and Main. For a program, start
+// at StartNode, StartRedis and StopShared.
 //
 // A server belongs to the test that started it, or to the test binary if its function
 // says so. It ends with its owner, also when the binary panics or is killed. Every

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// shared is the state that all tests of a binary share. The first test that needs a server
-// starts it, and Main stops it.
+// shared is the state that all tests of a binary, or all parts of a program, share. The
+// first one that needs a server starts it, and StopShared stops it.
 var shared struct {
 	mu      sync.Mutex
 	dir     string
@@ -55,13 +55,14 @@ func atEnd(stop func() error) {
 	shared.stops = append(shared.stops, stop)
 }
 
-// stopShared runs the functions that atEnd registered and removes the shared folder.
-func stopShared() {
+// StopShared ends all nodes and servers that this process shares, and removes their folder.
+// A program calls it last. Main calls it for tests.
+func StopShared() {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	for i := len(shared.stops) - 1; i >= 0; i-- {
 		if err := shared.stops[i](); err != nil {
-			fmt.Fprintln(os.Stderr, "stop what the tests shared:", err)
+			fmt.Fprintln(os.Stderr, "stop what this process shares:", err)
 		}
 	}
 	shared.stops = nil

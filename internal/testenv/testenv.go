@@ -14,7 +14,7 @@ import (
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 func Main(m *testing.M) {
 	code := m.Run()
-	stopShared()
+	StopShared()
 	if err := findLeaks(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left over after the tests:", err)
 		code = 1

@@ -1,12 +1,12 @@
-// Command chaos shows that many nodes lose nothing. Players play duels and arenas
+// Package chaos shows that many nodes lose nothing. Players play duels and arenas
 // over several nodes without pauses. At the same time the program kills, stalls and
 // drains nodes. It checks everything that the players see, and everything that is
 // stored at the end, against the wire contract.
 //
-//	go run ./loadtest/chaos                     # 3 nodes, 300 players, 60 s
-//	go run ./loadtest/chaos -nodes 5 -players 800 -for 5m -kills 30 -seed 7
-//	go run ./loadtest/chaos -for 10m -arenas 80 -kills 50 -stalls 40 -drains 20
-//	go run ./loadtest/chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
+//	go run ./loadtest stress chaos                     # 3 nodes, 300 players, 60 s
+//	go run ./loadtest stress chaos -nodes 5 -players 800 -for 5m -kills 30 -seed 7
+//	go run ./loadtest stress chaos -for 10m -arenas 80 -kills 50 -stalls 40 -drains 20
+//	go run ./loadtest stress chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
 //
 // The numbers of faults and arenas are those of the whole run: a longer run needs
 // more of them. A seed repeats the faults, but not the timing. On a busy machine
@@ -18,7 +18,7 @@
 // -database a PostgreSQL. Both must be installed. If anything was wrong, or later than
 // the contract allows, the program exits with status 1 and keeps the logs of the
 // nodes. Everything that it starts listens on loopback and ends with it.
-package main
+package chaos
 
 import (
 	"context"
@@ -27,45 +27,39 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
+	"laststand/internal/testenv"
 	"laststand/loadtest/chaos/checker"
-	"laststand/loadtest/harness"
 )
 
-func main() {
+// Command registers the flags of the program and returns the function that runs it.
+func Command(flags *flag.FlagSet) func(context.Context) error {
 	var c checker.Config
-	flag.StringVar(&c.Server.Path, "server", "", "the server's binary; none: it is built from this tree")
-	flag.StringVar(&c.Redis, "redis", "", "of the nodes; none: a cluster is started")
-	flag.StringVar(&c.Database, "database", "", "of the nodes; none: a PostgreSQL is started")
-	flag.IntVar(&c.Nodes, "nodes", 3, "servers, at least 2")
-	flag.IntVar(&c.Players, "players", 300, "that play at once")
-	flag.IntVar(&c.Arenas, "arenas", 8, "buzzer and survival by turns")
-	flag.IntVar(&c.Kills, "kills", 5, "nodes killed")
-	flag.IntVar(&c.Stalls, "stalls", 4, "nodes stalled for longer than a question")
-	flag.IntVar(&c.Drains, "drains", 2, "nodes drained")
-	flag.DurationVar(&c.For, "for", time.Minute, "how long new duels begin")
-	flag.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "of the faults and the players") //nolint:gosec // no secret
-	slack := flag.Duration("slack", 3*time.Second, "beyond the 3 s of the contract, for a machine that does all of this at once")
-	flag.Parse()
-	if c.Nodes < 2 || c.Players < 2 {
-		fmt.Fprintln(os.Stderr, "chaos: it takes at least 2 nodes and 2 players")
-		os.Exit(2)
-	}
-	c.Log = func(line string) { fmt.Println(line) }
-	if err := run(c, *slack); err != nil {
-		fmt.Fprintln(os.Stderr, "chaos:", err)
-		os.Exit(1)
+	flags.StringVar(&c.Server.Path, "server", "", "the server's binary; none: it is built from this tree")
+	flags.StringVar(&c.Redis, "redis", "", "of the nodes; none: a cluster is started")
+	flags.StringVar(&c.Database, "database", "", "of the nodes; none: a PostgreSQL is started")
+	flags.IntVar(&c.Nodes, "nodes", 3, "servers, at least 2")
+	flags.IntVar(&c.Players, "players", 300, "that play at once")
+	flags.IntVar(&c.Arenas, "arenas", 8, "buzzer and survival by turns")
+	flags.IntVar(&c.Kills, "kills", 5, "nodes killed")
+	flags.IntVar(&c.Stalls, "stalls", 4, "nodes stalled for longer than a question")
+	flags.IntVar(&c.Drains, "drains", 2, "nodes drained")
+	flags.DurationVar(&c.For, "for", time.Minute, "how long new duels begin")
+	flags.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "of the faults and the players") //nolint:gosec // no secret
+	slack := flags.Duration("slack", 3*time.Second, "beyond the 3 s of the contract, for a machine that does all of this at once")
+	return func(ctx context.Context) error {
+		if c.Nodes < 2 || c.Players < 2 {
+			return fmt.Errorf("-nodes is %d and -players is %d; use at least 2 each", c.Nodes, c.Players)
+		}
+		c.Log = func(line string) { fmt.Println(line) }
+		return run(ctx, c, *slack)
 	}
 }
 
 var errUntrue = errors.New("the nodes did not keep the contract")
 
-func run(c checker.Config, slack time.Duration) (err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+func run(ctx context.Context, c checker.Config, slack time.Duration) (err error) {
 	if c.Dir, err = os.MkdirTemp("", "chaos-"); err != nil {
 		return err
 	}
@@ -77,22 +71,20 @@ func run(c checker.Config, slack time.Duration) (err error) {
 		_ = os.RemoveAll(c.Dir)
 	}()
 	fmt.Println("seed", c.Seed)
-	var done func()
-	if c.Server.Path, done, err = harness.Build(ctx, c.Server.Path); err != nil {
+	if c.Server.Path, err = testenv.BuildServer(ctx, c.Server.Path); err != nil {
 		return err
 	}
-	defer done()
-	s := harness.Stores{Dir: c.Dir}
-	defer s.Stop()
 	if c.Redis == "" {
-		if c.Redis, err = s.Cluster(ctx); err != nil {
+		if c.Redis, _, err = testenv.StartCluster(3); err != nil {
 			return err
 		}
 	}
 	if c.Database == "" {
-		if c.Database, err = s.Postgres(ctx); err != nil {
+		postgres, err := testenv.StartPostgres()
+		if err != nil {
 			return err
 		}
+		c.Database = postgres.URL
 	}
 	report, err := checker.Run(ctx, c)
 	if err != nil {

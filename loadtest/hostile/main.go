@@ -1,11 +1,11 @@
-// Command hostile sends hostile clients to a server: floods, slow readers and
+// Package hostile sends hostile clients to a server: floods, slow readers and
 // writers, half-open connections, malformed input, forged tokens, guessed codes, bots
 // that cheat. At the same time honest players play, read and reconnect.
 // docs/PERFORMANCE.md has the current figures.
 //
-//	go run ./loadtest/hostile                          # redis-server and SQLite, default limits
-//	go run ./loadtest/hostile -database postgres://…   # an empty PostgreSQL
-//	go run ./loadtest/hostile -kinds tokens,bots -each 20s -json report.json
+//	go run ./loadtest stress hostile                          # redis-server and SQLite, default limits
+//	go run ./loadtest stress hostile -database postgres://…   # an empty PostgreSQL
+//	go run ./loadtest stress hostile -kinds tokens,bots -each 20s -json report.json
 //
 // The program starts the server, a redis-server, and the attackers as separate
 // processes. All use loopback and end with the program. The attackers share the
@@ -21,7 +21,7 @@
 //   - A reply was 5xx, except a deliberate 503.
 //   - The server panicked, grew beyond -most-mb, did not recover, or did not count a
 //     refusal.
-package main
+package hostile
 
 import (
 	"context"
@@ -30,13 +30,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 	"laststand/loadtest/hostile/attack"
 	"laststand/loadtest/hostile/attacker"
 )
@@ -49,44 +47,35 @@ type options struct {
 	mostMB                          int64
 }
 
-func main() {
-	if len(os.Args) == 2 && os.Args[1] == attackers {
-		obey()
-		return
-	}
+// Command registers the flags of the program and returns the function that runs it.
+func Command(flags *flag.FlagSet) func(context.Context) error {
 	var o options
-	flag.StringVar(&o.server, "server", "", "the server's binary; none: it is built from this tree")
-	flag.StringVar(&o.database, "database", "", "of the server, empty; none: a file")
-	flag.StringVar(&o.kinds, "kinds", "", "of attackers, separated by commas; none: "+strings.Join(attack.Kinds(), ","))
-	flag.StringVar(&o.report, "json", "", "file for the report as JSON")
-	flag.IntVar(&o.Control.Duelists, "duelists", 40, "control players of duels, an even number")
-	flag.IntVar(&o.Control.Seats, "seats", 20, "control players in an arena")
-	flag.IntVar(&o.Control.Readers, "readers", 10, "control readers of boards")
-	flag.IntVar(&o.Control.Watchers, "watchers", 10, "control watchers of boards")
-	flag.DurationVar(&o.Idle, "idle", 15*time.Second, "measured before and after")
-	flag.DurationVar(&o.Each, "each", 8*time.Second, "of each kind")
-	flag.DurationVar(&o.All, "all", 20*time.Second, "of all kinds at once")
-	flag.DurationVar(&o.Slow, "slow", 20*time.Second, "of kinds that show after seconds")
-	flag.DurationVar(&o.SlowExtra, "slow-timeout", 40*time.Second, "extra time for slow clients")
-	flag.DurationVar(&o.Return, "return", 30*time.Second, "time until the server must be back to normal")
-	flag.Int64Var(&o.MoreMB, "more-mb", 64, "memory that it may then use beyond the idle phase")
-	flag.Float64Var(&o.PerSecond, "rate", 400, "what attackers do a second, twice that all at once")
-	flag.IntVar(&o.Sockets, "sockets", 200, "connections of each kind")
-	flag.IntVar(&o.sources, "sources", 4, "addresses that attackers come from")
-	flag.Float64Var(&o.floorMS, "floor", 15, "ms that any p99 may be, since machines are noisy")
-	flag.Int64Var(&o.mostMB, "most-mb", 512, "memory that the server may have in use")
-	flag.Parse()
-	if err := run(o); err != nil {
-		fmt.Fprintln(os.Stderr, "hostile:", err)
-		os.Exit(1)
-	}
+	flags.StringVar(&o.server, "server", "", "the server's binary; none: it is built from this tree")
+	flags.StringVar(&o.database, "database", "", "of the server, empty; none: a file")
+	flags.StringVar(&o.kinds, "kinds", "", "of attackers, separated by commas; none: "+strings.Join(attack.Kinds(), ","))
+	flags.StringVar(&o.report, "json", "", "file for the report as JSON")
+	flags.IntVar(&o.Control.Duelists, "duelists", 40, "control players of duels, an even number")
+	flags.IntVar(&o.Control.Seats, "seats", 20, "control players in an arena")
+	flags.IntVar(&o.Control.Readers, "readers", 10, "control readers of boards")
+	flags.IntVar(&o.Control.Watchers, "watchers", 10, "control watchers of boards")
+	flags.DurationVar(&o.Idle, "idle", 15*time.Second, "measured before and after")
+	flags.DurationVar(&o.Each, "each", 8*time.Second, "of each kind")
+	flags.DurationVar(&o.All, "all", 20*time.Second, "of all kinds at once")
+	flags.DurationVar(&o.Slow, "slow", 20*time.Second, "of kinds that show after seconds")
+	flags.DurationVar(&o.SlowExtra, "slow-timeout", 40*time.Second, "extra time for slow clients")
+	flags.DurationVar(&o.Return, "return", 30*time.Second, "time until the server must be back to normal")
+	flags.Int64Var(&o.MoreMB, "more-mb", 64, "memory that it may then use beyond the idle phase")
+	flags.Float64Var(&o.PerSecond, "rate", 400, "what attackers do a second, twice that all at once")
+	flags.IntVar(&o.Sockets, "sockets", 200, "connections of each kind")
+	flags.IntVar(&o.sources, "sources", 4, "addresses that attackers come from")
+	flags.Float64Var(&o.floorMS, "floor", 15, "ms that any p99 may be, since machines are noisy")
+	flags.Int64Var(&o.mostMB, "most-mb", 512, "memory that the server may have in use")
+	return func(ctx context.Context) error { return run(ctx, o) }
 }
 
 var errUntrue = errors.New("the server did not hold")
 
-func run(o options) (err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+func run(ctx context.Context, o options) (err error) {
 	var wanted []string
 	if o.kinds != "" {
 		wanted = strings.Split(o.kinds, ",")
@@ -94,18 +83,18 @@ func run(o options) (err error) {
 	if o.Kinds, err = attacker.Chosen(wanted); err != nil {
 		return err
 	}
-	binary, done, err := harness.Build(ctx, o.server)
+	if o.server, err = testenv.BuildServer(ctx, o.server); err != nil {
+		return err
+	}
+	redis, err := testenv.StartRedis()
 	if err != nil {
 		return err
 	}
-	defer done()
-	o.server = binary
-	o.Server, err = harness.Start(ctx, harness.Options{Binary: o.server, Redis: true, Database: o.database, Settings: attacker.Settings("{}"), Files: attack.Files()})
+	o.Server, err = testenv.StartNode(ctx, testenv.NodeOptions{Binary: o.server, Redis: redis.URL, Database: o.database, Settings: attacker.Settings("{}"), Files: attack.Files()})
 	if err != nil {
 		return err
 	}
-	defer o.Server.Stop()
-	if o.Admin, err = o.Server.Admin(ctx); err != nil {
+	if o.Admin, err = o.Server.AdminToken(ctx); err != nil {
 		return err
 	}
 	o.Control.URL, o.Sources, o.Bounds, o.Attack = o.Server.URL, attacker.Sources(o.sources), bounds, send

@@ -1,9 +1,10 @@
-package main
+package hostile
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +13,9 @@ import (
 	"laststand/loadtest/hostile/attack"
 )
 
-// attackers is the argument that makes this program a process of attackers. Such a
-// process reads an order as JSON and writes its counts.
-const attackers = "attackers"
+// AttackersProcess is the name of the subprocess that reads an order as JSON, carries it
+// out and writes its counts.
+const AttackersProcess = "hostile-attackers"
 
 // idly starts attackers at idle priority: they run only when no other process of the
 // machine wants to. Nice values are not enough, because the server would still wait
@@ -36,7 +37,7 @@ func send(ctx context.Context, o attack.Order) (t attack.Counts, err error) {
 	if err != nil {
 		return t, err
 	}
-	cmd := exec.CommandContext(ctx, idly[0], append(idly[1:], self, attackers)...)
+	cmd := exec.CommandContext(ctx, idly[0], append(idly[1:], self, AttackersProcess)...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -45,18 +46,17 @@ func send(ctx context.Context, o attack.Order) (t attack.Counts, err error) {
 	return t, json.Unmarshal(out, &t)
 }
 
-// obey carries out the order that it reads from standard input.
-func obey() {
-	var o attack.Order
-	err := json.NewDecoder(os.Stdin).Decode(&o)
-	if err == nil {
-		var t attack.Counts
-		if t, err = attack.Run(context.Background(), o); err == nil {
-			err = json.NewEncoder(os.Stdout).Encode(t)
+// Attackers carries out the order that it reads from standard input.
+func Attackers(*flag.FlagSet) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var o attack.Order
+		if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "hostile: attackers:", err)
-		os.Exit(1)
+		t, err := attack.Run(ctx, o)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(t)
 	}
 }

@@ -1,12 +1,12 @@
-// Command swarm plays on many nodes with many players, in any mix and from many
+// Package swarm plays on many nodes with many players, in any mix and from many
 // processes. While it loads the nodes, it checks everything that the players receive,
 // and everything that is stored at the end, against the wire contract.
 //
-//	go run ./loadtest/swarm                                     # 1,950 connections, 400 of them play
-//	go run ./loadtest/swarm -idle 80000 -duels 6000 -buzzer 7000 -survival 7000 -rate 300 -questions 3 -ramp 300 -for 1m -html swarm.html
-//	go run ./loadtest/swarm -spike                              # three times the sustainable load
-//	go run ./loadtest/swarm -soak 20m -html soak.html           # memory and goroutines must not grow
-//	go run ./loadtest/swarm -attach http://127.0.0.1:8080       # a running server, with guests
+//	go run ./loadtest stress swarm                                     # 1,950 connections, 400 of them play
+//	go run ./loadtest stress swarm -idle 80000 -duels 6000 -buzzer 7000 -survival 7000 -rate 300 -questions 3 -ramp 300 -for 1m -html swarm.html
+//	go run ./loadtest stress swarm -spike                              # three times the sustainable load
+//	go run ./loadtest stress swarm -soak 20m -html soak.html           # memory and goroutines must not grow
+//	go run ./loadtest stress swarm -attach http://127.0.0.1:8080       # a running server, with guests
 //
 // The program builds the server and starts a redis-server. It starts a PostgreSQL if
 // there are several nodes or -database asks for it. It starts as many nodes and player
@@ -26,7 +26,7 @@
 //     admitted players was over twice the earlier p99 and over -slack, or that lasted for
 //     over 10 s.
 //   - In a soak: memory or goroutines grow.
-package main
+package swarm
 
 import (
 	"context"
@@ -35,83 +35,81 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 	"laststand/loadtest/swarm/clients"
 	"laststand/loadtest/swarm/runner"
 )
 
-// These arguments select what this program does in the processes that it starts.
+// Names of the subprocesses; see testenv.StartSubprocess.
 const (
-	asClients = "as-clients"
-	asGuard   = "as-guard"
+	ClientsProcess = "swarm-clients"
+	GuardProcess   = "swarm-guard"
 )
 
-func main() {
-	if len(os.Args) == 2 {
-		switch os.Args[1] {
-		case asGuard:
-			runner.Guard(os.Stdin)
-			return
-		case asClients:
-			clients.CollectRarely()
-			end(clients.RunProcess(context.Background(), os.Stdin, os.Stdout))
-			return
-		}
-	}
-	var o options
-	o.flags()
-	flag.Parse()
-	end(o.run())
+// Command registers the flags of the program and returns the function that runs it.
+func Command(flags *flag.FlagSet) func(context.Context) error {
+	o := options{set: flags}
+	o.flags(flags)
+	return o.run
 }
 
-func end(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "swarm:", err)
-		os.Exit(1)
+// Clients runs the clients of a process; see runner.Config.Launch.
+func Clients(*flag.FlagSet) func(context.Context) error {
+	return func(ctx context.Context) error {
+		clients.CollectRarely()
+		return clients.RunProcess(ctx, os.Stdin, os.Stdout)
+	}
+}
+
+// Guard runs the guard of a swarm; see runner.Guard.
+func Guard(*flag.FlagSet) func(context.Context) error {
+	return func(context.Context) error {
+		runner.Guard(os.Stdin)
+		return nil
 	}
 }
 
 type options struct {
 	runner.Config
+	set                     *flag.FlagSet
 	attach, ops, json, html string
 	soak                    time.Duration
 }
 
-func (o *options) flags() {
-	flag.IntVar(&o.Idle, "idle", 1500, "sessions that do nothing")
-	flag.IntVar(&o.Watchers, "watchers", 50, "sessions that watch a board")
-	flag.IntVar(&o.Duellists, "duels", 200, "players of duels, an even number")
-	flag.IntVar(&o.Buzzer, "buzzer", 100, "players of buzzer arenas")
-	flag.IntVar(&o.Survival, "survival", 100, "players of survival arenas")
-	flag.IntVar(&o.Seats, "seats", 50, "players of an arena; beyond 50 each is told their own")
-	flag.IntVar(&o.Questions, "questions", 10, "of a match")
-	flag.IntVar(&o.Readers, "readers", 20, "readers of boards over HTTP, each one a second")
-	flag.Float64Var(&o.Behaviours, "behaviours", 500, "posted a second")
-	flag.DurationVar(&o.Think, "think", 2*time.Second, "players answer at some instant within")
-	flag.DurationVar(&o.Reveal, "reveal", 1500*time.Millisecond, "pause after a question")
-	flag.Float64Var(&o.Rate, "rate", 0, "answers/s that all players come to, instead of -think and -reveal; of a spike, a third of what it offers: found if 0")
-	flag.Float64Var(&o.Ramp, "ramp", 500, "connections begun a second")
-	flag.DurationVar(&o.For, "for", 30*time.Second, "of the load, once all are connected; of a spike, the spike alone")
-	flag.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
-	flag.DurationVar(&o.Bound, "bound", 100*time.Millisecond, "p99 of answers up to which a load is sustainable")
-	flag.DurationVar(&o.Step, "step", 8*time.Second, "for which each load is tried before a spike")
-	flag.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is well in any case, since machines are noisy")
-	flag.DurationVar(&o.soak, "soak", 0, "load for so long, and say whether memory and goroutines stay as they are")
-	flag.IntVar(&o.LagMS, "lag", 0, "setting max_scheduler_lag_ms of the nodes, from which on they turn readers away, newcomers from four times that, and further duels from a 64th; 0: never for that; -1, as for a spike: their own default")
-	flag.StringVar(&o.attach, "attach", "", "addresses of nodes that run, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
-	flag.StringVar(&o.ops, "ops", "", "with -attach: addresses of their operations, for memory and goroutines")
-	flag.IntVar(&o.Nodes, "nodes", 0, "servers; 0: as many as the connections need")
-	flag.IntVar(&o.Processes, "processes", 0, "of players; 0: as many as the connections need")
-	flag.StringVar(&o.Redis, "redis", "", "URL; none: a redis-server is started; cluster: one of three masters")
-	flag.StringVar(&o.Database, "database", "", "URL, or postgres: one is started; none: that for several nodes, a file for one")
-	flag.StringVar(&o.Binary, "server", "", "the server's binary; none: it is built from this tree")
-	flag.StringVar(&o.json, "json", "", "file for the report as JSON")
-	flag.StringVar(&o.html, "html", "", "file for the report as a page")
+func (o *options) flags(flags *flag.FlagSet) {
+	flags.IntVar(&o.Idle, "idle", 1500, "sessions that do nothing")
+	flags.IntVar(&o.Watchers, "watchers", 50, "sessions that watch a board")
+	flags.IntVar(&o.Duellists, "duels", 200, "players of duels, an even number")
+	flags.IntVar(&o.Buzzer, "buzzer", 100, "players of buzzer arenas")
+	flags.IntVar(&o.Survival, "survival", 100, "players of survival arenas")
+	flags.IntVar(&o.Seats, "seats", 50, "players of an arena; beyond 50 each is told their own")
+	flags.IntVar(&o.Questions, "questions", 10, "of a match")
+	flags.IntVar(&o.Readers, "readers", 20, "readers of boards over HTTP, each one a second")
+	flags.Float64Var(&o.Behaviours, "behaviours", 500, "posted a second")
+	flags.DurationVar(&o.Think, "think", 2*time.Second, "players answer at some instant within")
+	flags.DurationVar(&o.Reveal, "reveal", 1500*time.Millisecond, "pause after a question")
+	flags.Float64Var(&o.Rate, "rate", 0, "answers/s that all players come to, instead of -think and -reveal; of a spike, a third of what it offers: found if 0")
+	flags.Float64Var(&o.Ramp, "ramp", 500, "connections begun a second")
+	flags.DurationVar(&o.For, "for", 30*time.Second, "of the load, once all are connected; of a spike, the spike alone")
+	flags.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
+	flags.DurationVar(&o.Bound, "bound", 100*time.Millisecond, "p99 of answers up to which a load is sustainable")
+	flags.DurationVar(&o.Step, "step", 8*time.Second, "for which each load is tried before a spike")
+	flags.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is well in any case, since machines are noisy")
+	flags.DurationVar(&o.soak, "soak", 0, "load for so long, and say whether memory and goroutines stay as they are")
+	flags.IntVar(&o.LagMS, "lag", 0, "setting max_scheduler_lag_ms of the nodes, from which on they turn readers away, newcomers from four times that, and further duels from a 64th; 0: never for that; -1, as for a spike: their own default")
+	flags.StringVar(&o.attach, "attach", "", "addresses of nodes that run, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
+	flags.StringVar(&o.ops, "ops", "", "with -attach: addresses of their operations, for memory and goroutines")
+	flags.IntVar(&o.Nodes, "nodes", 0, "servers; 0: as many as the connections need")
+	flags.IntVar(&o.Processes, "processes", 0, "of players; 0: as many as the connections need")
+	flags.StringVar(&o.Redis, "redis", "", "URL; none: a redis-server is started; cluster: one of three masters")
+	flags.StringVar(&o.Database, "database", "", "URL, or postgres: one is started; none: that for several nodes, a file for one")
+	flags.StringVar(&o.Binary, "server", "", "the server's binary; none: it is built from this tree")
+	flags.StringVar(&o.json, "json", "", "file for the report as JSON")
+	flags.StringVar(&o.html, "html", "", "file for the report as a page")
 }
 
 var errFailed = errors.New("failed")
@@ -128,7 +126,7 @@ func (o *options) complete() error {
 		o.Ops = strings.Split(o.ops, ",")
 	}
 	given := map[string]bool{}
-	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	unless := func(name string, set func()) {
 		if !given[name] {
 			set()
@@ -156,12 +154,10 @@ func (o *options) complete() error {
 	return o.Validate()
 }
 
-func (o *options) run() (err error) {
+func (o *options) run(ctx context.Context) (err error) {
 	if err := o.complete(); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
 	if o.Folder, err = os.MkdirTemp("", "swarm-"); err != nil {
 		return err
 	}
@@ -170,8 +166,8 @@ func (o *options) run() (err error) {
 	if err := errors.Join(os.Chmod(o.Folder, 0o711), os.Setenv("TMPDIR", o.Folder)); err != nil {
 		return err
 	}
-	o.Guard = asGuard
-	o.Launch = func(ctx context.Context) (runner.Process, error) { return harness.StartChild(ctx, asClients) }
+	o.Guard = GuardProcess
+	o.Launch = func(ctx context.Context) (runner.Process, error) { return testenv.StartSubprocess(ctx, ClientsProcess) }
 	o.Log = func(line string) { fmt.Println(line) }
 	report, err := runner.Run(ctx, o.Config)
 	if err != nil {

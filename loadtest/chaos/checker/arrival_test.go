@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // The servers' part of a delay starts when the player is connected and its node runs.

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // Config configures a run. All fields but Log are needed.

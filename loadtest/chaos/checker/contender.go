@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // contender is a player of the run.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // reenter goes back to the queue or the seat over a new connection. A ticket may have

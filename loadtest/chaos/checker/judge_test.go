@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // played is a duel of one question: ada is right after 500 ms, bob is wrong after 700

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // matchLog is a match, read from its numbered pushes.

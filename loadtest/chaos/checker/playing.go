@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // earlyMS is how far the clocks of two nodes may differ.

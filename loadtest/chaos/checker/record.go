@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // records are the matches of a run. It is safe for concurrent use.

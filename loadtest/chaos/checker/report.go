@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // LateMS is how late a step may be by the contract.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // round judges a question, and returns when it was due to close.

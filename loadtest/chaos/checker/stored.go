@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // storedState is the server's stored data, read over HTTP.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // operatorsOnly maps paths of the operations listener to a text that proves that the
@@ -29,8 +29,8 @@ func (a *attacker) askForAdmin(ctx context.Context) {
 	}
 	admin := object{"role": "admin", "game": nil, "sub": "root"}
 	good := with(playerClaims("demo", "bad_admin"), admin)
-	byGame, _ := harness.Sign(good) // texts and numbers always encode
-	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", harness.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
+	byGame, _ := testenv.Sign(good) // texts and numbers always encode
+	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", testenv.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
 	a.rounds(ctx, 16, len(paths)*len(tokens), func(ctx context.Context, worker, n int) {
 		header := http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
 		if token := tokens[n%len(tokens)]; token != "" {

@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // token returns a token of a hostile player of the game demo.
 func (a *attacker) token(sub string) string {
-	token, err := harness.Token("player", sub)
+	token, err := testenv.Token("player", sub)
 	if err != nil {
 		a.addViolation("a token of our own: %v", err)
 	}

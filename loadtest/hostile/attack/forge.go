@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // This is the second game of the attacked server, in which bots play, and its key.
@@ -38,11 +38,11 @@ func edPublic() []byte {
 // Games are the key settings of the attacked server's games, by game. Files are the
 // files that they name.
 var Games = map[string]string{
-	"demo": strings.TrimSuffix(harness.KeysYAML, "]") + ", {id: ed, alg: EdDSA, secret_file: ed.pem}]",
+	"demo": strings.TrimSuffix(testenv.KeysYAML, "]") + ", {id: ed, alg: EdDSA, secret_file: ed.pem}]",
 	Arcade: "keys: [{id: arcade, alg: HS256, secret_file: arcade.key}]",
 }
 
-// Files returns the files that Games names, without those of package harness.
+// Files returns the files that Games names, without those of package testenv.
 func Files() map[string][]byte {
 	return map[string][]byte{"ed.pem": edPublic(), "arcade.key": []byte(arcadeSecret)}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // crooked is a request as raw bytes, and the statuses that may answer it. If there are
@@ -37,7 +37,7 @@ const (
 
 // crookedRequests returns requests that the server must not accept.
 func crookedRequests() []crooked {
-	service, _ := harness.Token("service", "bad_service") // Sign never fails on texts
+	service, _ := testenv.Token("service", "bad_service") // Sign never fails on texts
 	asService := "Authorization: Bearer " + service + "\r\n"
 	behaviours := "/v1/games/demo/behaviours"
 	all := []crooked{

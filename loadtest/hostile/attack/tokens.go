@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // forgery is a token that no player owns.
@@ -20,9 +20,9 @@ type forgery struct{ name, token string }
 // forgeries returns all forgeries that we know.
 func forgeries() []forgery {
 	good := playerClaims("demo", "bad_forger")
-	hs, ed := headerOf("HS256", harness.KeyID), headerOf("EdDSA", "ed")
+	hs, ed := headerOf("HS256", testenv.KeyID), headerOf("EdDSA", "ed")
 	wrong := []byte("another secret that is long enough, too")
-	token, _ := harness.Token("player", "bad_forger") // Sign never fails on texts
+	token, _ := testenv.Token("player", "bad_forger") // Sign never fails on texts
 	parts := strings.Split(token, ".")
 	all := slices.Concat(withoutKey(good), cutUp(parts), wronglyClaimed(good))
 	return append(all,
@@ -31,14 +31,14 @@ func forgeries() []forgery {
 		forgery{"alg confusion: PEM", signed(headerOf("HS256", "ed"), good, edPublic())},
 		forgery{"alg confusion: bytes", signed(headerOf("HS256", "ed"), good, edKey.Public().(ed25519.PublicKey))},
 		forgery{"alg confusion, the other's name", signed(hs, good, edPublic())},
-		forgery{"EdDSA in name", signed(headerOf("EdDSA", harness.KeyID), good, wrong)},
-		forgery{"EdDSA over a key of HMAC", signedByEd(headerOf("EdDSA", harness.KeyID), good)},
+		forgery{"EdDSA in name", signed(headerOf("EdDSA", testenv.KeyID), good, wrong)},
+		forgery{"EdDSA over a key of HMAC", signedByEd(headerOf("EdDSA", testenv.KeyID), good)},
 		forgery{"HMAC in name", signedByEd(headerOf("HS256", "ed"), good)},
 		forgery{"no kid", signed(with(hs, object{"kid": nil}), good, wrong)},
 		forgery{"a kid of nobody's", signed(with(hs, object{"kid": "none"}), good, wrong)},
 		forgery{"a kid that is a path", signed(with(hs, object{"kid": "../../../../dev/null"}), good, nil)},
 		forgery{"a kid that is SQL", signed(with(hs, object{"kid": "x' UNION SELECT 'a"}), good, []byte("a"))},
-		forgery{"a kid that is a list", signed(with(hs, object{"kid": []string{harness.KeyID}}), good, wrong)},
+		forgery{"a kid that is a list", signed(with(hs, object{"kid": []string{testenv.KeyID}}), good, wrong)},
 		forgery{"a key of its own", signed(with(hs, object{"jwk": object{"kty": "oct", "k": base64.RawURLEncoding.EncodeToString(wrong)}}), good, wrong)},
 		forgery{"a key elsewhere", signed(with(hs, object{"jku": "http://127.0.0.1:1/keys"}), good, wrong)},
 		forgery{"EdDSA by another", signed(ed, good, wrong)},
@@ -50,10 +50,10 @@ func forgeries() []forgery {
 // withoutKey returns tokens whose alg needs no key.
 func withoutKey(good object) (all []forgery) {
 	for _, alg := range []string{"none", "None", "NONE", "nOnE", ""} {
-		text := unsigned(headerOf(alg, harness.KeyID), good)
+		text := unsigned(headerOf(alg, testenv.KeyID), good)
 		all = append(all, forgery{"alg " + alg, text + "."}, forgery{"alg " + alg + ", signed", macOf(text, sha256.New, nil)})
 	}
-	return append(all, forgery{"no alg", unsigned(object{"kid": harness.KeyID}, good) + "."}, forgery{"alg null", unsigned(object{"alg": nil, "kid": harness.KeyID}, good) + "."})
+	return append(all, forgery{"no alg", unsigned(object{"kid": testenv.KeyID}, good) + "."}, forgery{"alg null", unsigned(object{"alg": nil, "kid": testenv.KeyID}, good) + "."})
 }
 
 // cutUp returns changed copies of a good token.
@@ -99,7 +99,7 @@ func wronglyClaimed(good object) (all []forgery) {
 		"nobody": {"sub": nil}, "an empty name": {"sub": ""}, "a long name": {"sub": pad(65)}, "a name of spaces": {"sub": "a b"}, "me": {"sub": "me"},
 		"a name with NUL": {"sub": "a\x00b"}, "a name of a path": {"sub": "../admin"},
 	} {
-		token, err := harness.Sign(with(good, fields))
+		token, err := testenv.Sign(with(good, fields))
 		if err == nil {
 			all = append(all, forgery{name, token})
 		}

@@ -12,14 +12,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 	"laststand/loadtest/hostile/attack"
 	"laststand/loadtest/hostile/control"
 )
 
 // Config configures a run. All fields but Log are needed.
 type Config struct {
-	Server  *harness.Server
+	Server  *testenv.Node
 	Admin   string // a token of the role
 	Control control.Config
 	Kinds   []string // of attackers: each alone, then all at once
@@ -51,7 +51,7 @@ func Settings(limits string) string {
 type runner struct {
 	Config
 	control       *control.Group
-	before        harness.Metrics
+	before        testenv.Metrics
 	revokedTokens map[string]string // by the reason for which they are revoked
 	report        Report
 }
@@ -178,7 +178,7 @@ func (s *runner) phase(ctx context.Context, name string, do func(context.Context
 func (s *runner) awaitReturn(ctx context.Context) error {
 	until := time.Now().Add(s.Return)
 	for {
-		if err := s.Server.Collect(ctx, s.Admin); err != nil {
+		if _, err := s.Server.Heap(ctx); err != nil { // this collects the garbage
 			return err
 		}
 		now, err := s.size(ctx)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/harness"
-	"laststand/loadtest/player"
+	"laststand/internal/testenv"
+	player "laststand/loadtest/client"
 )
 
 // revokedToken is a ban or a revocation that an operator makes during the run.
@@ -37,11 +37,11 @@ func (s *runner) revokeTokens(ctx context.Context) (map[string]string, error) {
 		{"revocations/token", "bad_one", `{"reason":"lost"}`, map[string]any{"jti": "bad_one"}, protocol.CloseUnauthorized},
 		{"revocations/subject", "bad_all", fmt.Sprintf(`{"reason":"lost","issued_before":%d}`, soon), nil, protocol.CloseUnauthorized},
 	} {
-		claims := harness.Claims("demo", "player", b.id)
+		claims := testenv.Claims("demo", "player", b.id)
 		for name, value := range b.claims {
 			claims[name] = value
 		}
-		token, err := harness.Sign(claims)
+		token, err := testenv.Sign(claims)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 // Size is the size of the server.
@@ -43,7 +45,7 @@ func (z Size) above(before Size, moreMB int64) (all []string) {
 
 // size reads the current size of the server.
 func (s *runner) size(ctx context.Context) (z Size, err error) {
-	resident, err := s.Server.Resident()
+	resident, err := testenv.ResidentBytes(s.Server.PID())
 	if err != nil {
 		return z, err
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // host plays arenas one after another, each with another host.
@@ -61,7 +61,7 @@ func (p *person) hostOne(n int) error {
 
 // makeArena makes an arena over HTTP.
 func (p *person) makeArena() (made protocol.ArenaMade, err error) {
-	token, err := harness.Token("host", p.id)
+	token, err := testenv.Token("host", p.id)
 	if err != nil {
 		return made, err
 	}

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/loadtest/harness"
+	player "laststand/loadtest/client"
 )
 
 // Config says how many players there are of each kind. All fields are needed.
@@ -65,7 +65,7 @@ func Start(ctx context.Context, c Config) *Group {
 
 // address returns the address from which the nth person connects. Ten persons share one.
 func address(n int) *net.Dialer {
-	return harness.Source(62500 + n/10) // 127.1.0.1 and up: no attacker uses these
+	return player.FromAddress(62500 + n/10) // 127.1.0.1 and up: no attacker uses these
 }
 
 // Stop lets all players finish what they are in, and then disconnects them. If a player

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/harness"
-	"laststand/loadtest/player"
+	"laststand/internal/testenv"
+	player "laststand/loadtest/client"
 )
 
 // connect connects a person with a token of the given role.
 func (p *person) connect(role string) (*talker, error) {
-	token, err := harness.Token(role, p.id)
+	token, err := testenv.Token(role, p.id)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // The pauses between the requests of a person.

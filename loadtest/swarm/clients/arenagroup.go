@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // arenaGroup plays one arena after another with the same players and the same host.

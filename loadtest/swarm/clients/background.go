@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/harness"
-	"laststand/loadtest/player"
+	"laststand/internal/testenv"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/swarm/stats"
 )
 
@@ -130,7 +130,7 @@ const maxBatch = 100
 
 // postBehaviours posts behaviours, as a game's own service does.
 func (c *Clients) postBehaviours() {
-	token, err := harness.Token("service", c.Name)
+	token, err := testenv.Token("service", c.Name)
 	if err != nil {
 		c.addViolation("%v", err)
 		return

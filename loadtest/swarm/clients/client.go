@@ -10,8 +10,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"laststand/loadtest/harness"
-	"laststand/loadtest/player"
+	"laststand/internal/testenv"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/swarm/rules"
 	"laststand/loadtest/swarm/stats"
 )
@@ -66,7 +66,7 @@ func (c *Clients) newClient(ctx context.Context, role string) (*client, error) {
 func (c *Clients) guest(ctx context.Context, role, id, server string) (g player.Guest, err error) {
 	if c.Mint {
 		g.ID = id
-		g.Token, err = harness.Token(role, id)
+		g.Token, err = testenv.Token(role, id)
 		return g, err
 	}
 	for ctx.Err() == nil {

@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/loadtest/harness"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/swarm/rules"
 	"laststand/loadtest/swarm/stats"
 )
@@ -174,7 +173,7 @@ func (c *Clients) dialerOf(n int) *net.Dialer {
 	if !c.Sources {
 		return nil
 	}
-	return harness.Source((c.First + n) / harness.PerSource)
+	return player.FromAddress((c.First + n) / player.PerAddress)
 }
 
 // pause waits. It returns false if the clients close during the wait.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // reenter requests the entry again if the lost connection may have taken the ticket with

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/swarm/rules"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // A player that must leave takes the ticket back, even if the player knows of none. A node

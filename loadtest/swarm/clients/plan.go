@@ -7,7 +7,7 @@ package clients
 import (
 	"time"
 
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/swarm/rules"
 	"laststand/loadtest/swarm/stats"
 )
@@ -16,8 +16,8 @@ import (
 type Plan struct {
 	Name    string   // prefix of the player names
 	Servers []string // player URLs
-	Mint    bool     // mint tokens with the key of package harness; else ask the server for guests
-	First   int      // number of the first connection; harness.PerSource connections share a loopback address
+	Mint    bool     // mint tokens with the key of package testenv; else ask the server for guests
+	First   int      // number of the first connection; player.PerAddress connections share a loopback address
 	Sources bool     // connect from many loopback addresses
 
 	Idle, Watchers, Duellists, Readers int

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // A process of the swarm reports its progress. It ends with its input, even while it tries

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // Sums are a player's totals over the matches that count, as a board shows them.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 const (

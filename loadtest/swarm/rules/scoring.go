@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 )
 
 // Finish scores a match that is over by section 3 of the contract, compares the score

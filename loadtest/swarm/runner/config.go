@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/swarm/clients"
 )
 
@@ -157,7 +158,7 @@ func (c Config) settings() string {
     behaviours: {max_len: 1000000, rate: {per_second: 1000, burst: 1000}, report: [], sink: {type: file, max_file_mib: 16, max_files: 1}}
 limits: {%swrong_codes_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0,
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
-`, harness.KeysYAML, c.Questions, times, times, own)
+`, testenv.KeysYAML, c.Questions, times, times, own)
 }
 
 // updateEvery is the interval at which client processes report.
@@ -181,7 +182,7 @@ func (c Config) plans(processes int, servers []string) []clients.Plan {
 	first := 0
 	for i := range all {
 		all[i].First = first
-		first += (all[i].Connections()/harness.PerSource + 1) * harness.PerSource * 4 // a spike adds some players
+		first += (all[i].Connections()/player.PerAddress + 1) * player.PerAddress * 4 // a spike adds some players
 	}
 	return all
 }

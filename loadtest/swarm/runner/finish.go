@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/swarm/clients"
 	"laststand/loadtest/swarm/rules"
 )

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // guardedItem is a line of the guard's input: a process and its start time, or a folder.
@@ -84,7 +84,7 @@ func (c Config) startGuard(ctx context.Context) (*guard, error) {
 	if c.Guard == "" || len(c.Attach) > 0 {
 		return new(guard), nil
 	}
-	p, err := harness.StartChild(context.WithoutCancel(ctx), c.Guard)
+	p, err := testenv.StartSubprocess(context.WithoutCancel(ctx), c.Guard)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/loadtest/player"
+	player "laststand/loadtest/client"
 	"laststand/loadtest/swarm/stats"
 )
 

@@ -3,10 +3,9 @@ package runner
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 	"laststand/loadtest/swarm/rules"
 )
 
@@ -75,10 +74,10 @@ func (g *sampler) sample(ctx context.Context) Sample {
 	for i, ops := range g.environment.ops {
 		var u Use
 		if i < len(g.environment.servers) {
-			u = g.sampleProcess(g.environment.servers[i].Process(), span)
+			u = g.sampleProcess(g.environment.servers[i].PID(), span)
 		}
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		m, err := harness.ReadMetrics(ctx, ops)
+		m, err := testenv.ReadMetrics(ctx, ops)
 		cancel()
 		if err == nil {
 			u.Goroutines = m.Sum("go_goroutines")
@@ -102,7 +101,7 @@ func (g *sampler) sample(ctx context.Context) Sample {
 }
 
 func (g *sampler) sampleProcess(id int, span time.Duration) (u Use) {
-	taken, err := harness.Taken(strconv.Itoa(id))
+	taken, err := testenv.CPUTime(id)
 	if err != nil {
 		return u
 	}
@@ -110,7 +109,7 @@ func (g *sampler) sampleProcess(id int, span time.Duration) (u Use) {
 		u.Cores = float64(taken-before) / float64(span)
 	}
 	g.cpuTimes[id] = taken
-	if bytes, err := harness.Resident(id); err == nil {
+	if bytes, err := testenv.ResidentBytes(id); err == nil {
 		u.MB = float64(bytes) / (1 << 20)
 	}
 	return u
@@ -146,7 +145,7 @@ func (d *runner) usedBetween(from, to int) (c coreUse) {
 
 // flow reads the behaviour counts. Every node knows the counts of all nodes.
 func (s *environment) flow(ctx context.Context) (f rules.Flow, err error) {
-	m, err := harness.ReadMetrics(ctx, s.ops[0])
+	m, err := testenv.ReadMetrics(ctx, s.ops[0])
 	if err != nil {
 		return f, err
 	}

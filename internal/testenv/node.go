@@ -1,0 +1,196 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// NodeOptions configure a node. Nodes that share Redis and Database form one cluster.
+type NodeOptions struct {
+	Binary   string        // of the server; see BuildServer
+	Env      []string      // added to the environment of this process
+	Redis    string        // URL; "": the node embeds one
+	Database string        // URL of a PostgreSQL; "": SQLite in the folder of the node
+	Drain    time.Duration // how long the node continues after the request to stop
+
+	Game     string            // settings of the game demo, as YAML in braces; no limits apply to clients
+	Settings string            // the whole configuration file, instead of Game; see KeysYAML
+	Files    map[string][]byte // files to write beside the configuration file
+	Bank     []byte            // questions to import as the bank `load`; nil: none
+
+	Fill func(folder string) error // writes a ledger into the folder before the start; nil: none
+}
+
+// Node is a server in a process and a folder of its own, for a program or a test. It ends
+// with this process. Stop, Kill, Signal and Restart must be called one at a time.
+type Node struct {
+	URL string // for players
+	Ops string // for operations
+	Dir string
+
+	options  NodeOptions
+	flags    []string // that name the configuration and the stores
+	child    child
+	logStart int // size of the log when the process started
+
+	adminMu sync.Mutex
+	admin   string // see AdminToken
+}
+
+// nodeTimeout limits the start and the stop of a node. A large ledger takes minutes.
+const nodeTimeout = 5 * time.Minute
+
+// BuildServer returns the given binary of the server. If none is given (""), it compiles
+// this tree.
+func BuildServer(ctx context.Context, given string) (binary string, err error) {
+	if given != "" {
+		return given, nil
+	}
+	dir, err := sharedDir()
+	if err != nil {
+		return "", err
+	}
+	binary = filepath.Join(dir, "server")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "laststand/cmd/server").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w: %s", err, out)
+	}
+	return binary, nil
+}
+
+// StartNode starts a node on free loopback ports and waits until it listens.
+func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
+	shared, err := sharedDir()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(shared, "node-")
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Dir: dir, options: o}
+	n.flags = []string{"--data", dir, "--config", filepath.Join(dir, "load.yaml")}
+	if o.Redis != "" {
+		n.flags = append(n.flags, "--redis", o.Redis)
+	}
+	if o.Database != "" {
+		n.flags = append(n.flags, "--database", o.Database)
+	}
+	n.child = child{
+		path: o.Binary, env: o.Env, log: filepath.Join(dir, "log"), timeout: nodeTimeout, ready: n.readAddresses,
+		args: append([]string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--drain", o.Drain.String()}, n.flags...),
+	}
+	if err := errors.Join(n.writeFiles(), n.importBank(ctx)); err != nil {
+		return nil, err
+	}
+	if o.Fill != nil {
+		if err := o.Fill(dir); err != nil {
+			return nil, err
+		}
+	}
+	atEnd(n.Kill)
+	return n, n.Restart()
+}
+
+// unlimited is a configuration whose game demo has the given settings and keys, without
+// limits on clients.
+const unlimited = `games: {demo: %s, %s}}
+limits: {messages_per_second: 10000, guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_address: 0, reads_per_second_per_address: 0,
+  arena_guests_per_minute_per_address: 0, guests_per_minute_per_arena: 0, behaviours_per_second_per_service: 0,
+  task_requests_per_second_per_service: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,
+  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, max_concurrent_requests: 0, max_scheduler_lag_ms: 0,
+  matches_per_day_per_player: 0, matches_per_day_per_address: 0}
+`
+
+// writeFiles writes the configuration and the files that it names.
+func (n *Node) writeFiles() error {
+	settings := n.options.Settings
+	if settings == "" {
+		settings = fmt.Sprintf(unlimited, strings.TrimSuffix(strings.TrimSpace(n.options.Game), "}"), KeysYAML)
+	}
+	files := map[string][]byte{"load.yaml": []byte(settings), "load.key": []byte(secret), "bank.json": n.options.Bank}
+	for name, text := range n.options.Files {
+		files[name] = text
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(n.Dir, name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) importBank(ctx context.Context) error {
+	if n.options.Bank == nil {
+		return nil
+	}
+	arguments := []string{"bank", "import", "--data", n.Dir, "--bank", "load", filepath.Join(n.Dir, "bank.json")}
+	if n.options.Database != "" {
+		arguments = append(arguments, "--database", n.options.Database)
+	}
+	out, err := exec.CommandContext(ctx, n.options.Binary, arguments...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("bank import: %w: %s", err, out)
+	}
+	return nil
+}
+
+// readAddresses reads the addresses that the process has printed since its start.
+func (n *Node) readAddresses(context.Context, int) error {
+	n.URL, n.Ops = "", ""
+	for line := range strings.Lines(n.Log()[n.logStart:]) {
+		line, whole := strings.CutSuffix(line, "\n")
+		if url, ok := strings.CutPrefix(line, "listening on "); ok && whole {
+			n.URL = url
+		}
+		if url, ok := strings.CutPrefix(line, "operations on "); ok && whole {
+			n.Ops = url
+		}
+	}
+	if n.URL == "" || n.Ops == "" {
+		return errors.New("it does not listen yet")
+	}
+	return nil
+}
+
+// Restart starts the node again on new ports. If the node still runs, Restart stops it first.
+func (n *Node) Restart() error {
+	if _, err := n.Stop(); err != nil {
+		return err
+	}
+	n.logStart = len(n.Log())
+	return n.child.start()
+}
+
+// Stop asks the node to stop, waits for its end and returns its exit code. After Stop or
+// Kill it does nothing.
+func (n *Node) Stop() (exitCode int, err error) {
+	err = n.child.stop(syscall.SIGTERM)
+	return n.child.exitCode, err
+}
+
+// Kill ends the node as a power failure does.
+func (n *Node) Kill() error { return n.child.stop(syscall.SIGKILL) }
+
+// Signal sends a signal to the running node.
+func (n *Node) Signal(sig syscall.Signal) error { return n.child.signal(sig) }
+
+// Ended returns a channel that is closed when the process has ended.
+func (n *Node) Ended() <-chan struct{} { return n.child.done }
+
+// PID returns the id of the running process.
+func (n *Node) PID() int { return n.child.pid() }
+
+// Log returns everything that the node has logged and printed.
+func (n *Node) Log() string {
+	text, _ := os.ReadFile(n.child.log) // a missing file is an empty log
+	return string(text)
+}

@@ -1,0 +1,40 @@
+package testenv
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Both profiles cover the same seconds, and each is a file. A refusal is an error and
+// writes no file.
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	ops := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer admin" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = w.Write([]byte(r.URL.String()))
+	}))
+	t.Cleanup(ops.Close)
+	n, dir := &Node{Ops: ops.URL, admin: "admin"}, t.TempDir()
+	if err := n.Profile(t.Context(), filepath.Join(dir, "run"), 4); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"profile", "allocs"} {
+		got, err := os.ReadFile(filepath.Join(dir, "run."+kind))
+		if want := "/debug/pprof/" + kind + "?seconds=4"; err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v, want %q", kind, got, err, want)
+		}
+	}
+	n.admin = "nobody"
+	if err := n.Profile(t.Context(), filepath.Join(dir, "refused"), 4); err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("refused, it gives %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "refused.allocs")); !os.IsNotExist(err) {
+		t.Errorf("a refused profile has a file: %v", err)
+	}
+}

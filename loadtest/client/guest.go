@@ -1,0 +1,93 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"laststand/internal/protocol"
+)
+
+// Guest is a player as the server knows it.
+type Guest struct {
+	ID       string `json:"player_id"`
+	Nickname string `json:"nickname"`
+	Token    string `json:"token"`
+}
+
+// NewGuest makes a new guest at a server such as http://127.0.0.1:8080. If the nickname
+// is empty, the server chooses one.
+func NewGuest(ctx context.Context, server, game, nickname string) (g Guest, err error) {
+	body := map[string]string{"device": rand.Text() + rand.Text()[:6]}
+	if nickname != "" {
+		body["nickname"] = nickname
+	}
+	err = post(ctx, server+"/v1/games/"+game+"/guests", "", body, &g)
+	return g, err
+}
+
+// NewArena makes an arena; its host is the owner of the token.
+func NewArena(ctx context.Context, server, game, token string, a protocol.NewArena) (made protocol.ArenaMade, err error) {
+	err = post(ctx, server+"/v1/games/"+game+"/arenas", token, a, &made)
+	return made, err
+}
+
+// post makes a POST request and decodes the answer into made.
+func post(ctx context.Context, url, token string, body, made any) error {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(encoded))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	return do(r, http.StatusCreated, made)
+}
+
+// Get decodes a server's answer with status 200 into v.
+func Get(ctx context.Context, url string, v any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	return do(r, http.StatusOK, v)
+}
+
+// Refused is an answer with an unexpected status.
+type Refused struct {
+	Status int
+	Body   string
+}
+
+// Error implements error.
+func (r *Refused) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
+
+func do(r *http.Request, status int, v any) error { return Do(http.DefaultClient, r, status, v) }
+
+// Do makes a request and decodes its JSON answer into v. A status other than the given
+// one is a *Refused.
+func Do(client *http.Client, r *http.Request, status int, v any) (err error) {
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, answer.Body.Close()) }()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != status {
+		return fmt.Errorf("player: %s %s: %w", r.Method, r.URL, &Refused{answer.StatusCode, string(raw)})
+	}
+	return json.Unmarshal(raw, v)
+}

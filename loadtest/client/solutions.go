@@ -1,0 +1,114 @@
+package client
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+
+	"laststand/internal/protocol"
+)
+
+// Solutions are the right answers that players have learnt from closed questions, so
+// that many answers are right. It is safe for concurrent use; the zero value is ready.
+type Solutions struct {
+	mu     sync.Mutex
+	byText map[string]solution // by the question's text
+}
+
+// solution is a right answer; it does not depend on the order of the choices.
+type solution struct {
+	texts []string
+	value json.RawMessage
+}
+
+// Revealed is the `answer` of a closed question of any kind.
+type Revealed struct {
+	Choice    *int            `json:"choice"`
+	Choices   []int           `json:"choices"`
+	Value     json.RawMessage `json:"value"`
+	Tolerance float64         `json:"tolerance"`
+	Accepted  []string        `json:"accepted"`
+}
+
+// Reveal decodes an answer.
+func Reveal(answer any) (r Revealed) {
+	raw, _ := json.Marshal(answer) // it came from JSON
+	_ = json.Unmarshal(raw, &r)    // a missing field counts as wrong
+	return r
+}
+
+// indexes returns the choices that an answer names.
+func (r Revealed) indexes() []int {
+	if r.Choice != nil {
+		return []int{*r.Choice}
+	}
+	return r.Choices
+}
+
+// Learn records a question and its close.
+func (b *Solutions) Learn(q protocol.Question, c protocol.QuestionClosed) {
+	if q.Question != c.Question {
+		return
+	}
+	right := Reveal(c.Answer)
+	s := solution{value: right.Value}
+	for _, i := range right.indexes() {
+		if i < len(q.Choices) {
+			s.texts = append(s.texts, q.Choices[i])
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.byText == nil {
+		b.byText = make(map[string]solution)
+	}
+	b.byText[q.Text] = s
+}
+
+// Answer is right three times out of four if the question is known.
+func (b *Solutions) Answer(dice *rand.Rand, q protocol.Question) protocol.Given {
+	b.mu.Lock()
+	s, known := b.byText[q.Text]
+	b.mu.Unlock()
+	if !known || dice.IntN(4) == 0 {
+		return RandomAnswer(q)
+	}
+	var right []int
+	for i, text := range q.Choices {
+		if slices.Contains(s.texts, text) {
+			right = append(right, i)
+		}
+	}
+	switch {
+	case q.Kind == "multiple" && len(right) > 0:
+		return protocol.Given{Choices: right}
+	case len(right) > 0:
+		return protocol.Given{Choice: &right[0]}
+	}
+	return protocol.Given{Value: s.value}
+}
+
+// IsCorrect says whether an answer that Answer returned is right.
+func (r Revealed) IsCorrect(given json.RawMessage) bool {
+	var g protocol.Given
+	if json.Unmarshal(given, &g) != nil {
+		return false
+	}
+	if g.Choice != nil {
+		return r.Choice != nil && *g.Choice == *r.Choice
+	}
+	if len(g.Choices) > 0 {
+		return slices.Equal(slices.Sorted(slices.Values(g.Choices)), slices.Sorted(slices.Values(r.Choices)))
+	}
+	var number, right float64
+	if json.Unmarshal(g.Value, &number) == nil && json.Unmarshal(r.Value, &right) == nil {
+		return number >= right-r.Tolerance && number <= right+r.Tolerance
+	}
+	var text, best string
+	if json.Unmarshal(g.Value, &text) != nil || json.Unmarshal(r.Value, &best) != nil {
+		return false
+	}
+	return slices.ContainsFunc(append(r.Accepted, best), func(one string) bool { return strings.EqualFold(one, text) })
+}

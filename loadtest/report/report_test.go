@@ -1,0 +1,65 @@
+package report_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/report"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+func threeRuns() *report.Report {
+	r := report.New("bench example, 3 runs")
+	t := r.Table("kind", report.Column{Name: "answers/s"}, report.Column{Name: "p99 µs", Decimals: 1})
+	for _, rate := range []float64{300, 100, 200} {
+		t.Add("floor", 2*rate, rate/1000)
+		t.Add("laststand", rate, rate/100)
+	}
+	return r
+}
+
+// The text has the medians of each row, aligned, and names the machine.
+func TestTextShowsMedians(t *testing.T) {
+	t.Parallel()
+	text := threeRuns().String()
+	want := "kind       answers/s  p99 µs\n" +
+		"floor            400     0.2\n" +
+		"laststand        200     2.0\n"
+	if !strings.HasSuffix(text, want) || !strings.Contains(text, "machine: ") {
+		t.Errorf("%s\nwant %s", text, want)
+	}
+}
+
+// The JSON has the medians and the figures of each run.
+func TestJSONHoldsMediansAndRuns(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "report.json")
+	if err := report.WriteJSON(file, threeRuns()); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Tables []struct {
+			Rows []struct {
+				Name    string
+				Medians map[string]float64
+				Runs    []map[string]float64
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	row := got.Tables[0].Rows[1]
+	if row.Name != "laststand" || row.Medians["answers/s"] != 200 || len(row.Runs) != 3 || row.Runs[0]["answers/s"] != 300 {
+		t.Errorf("%+v", row)
+	}
+}
