@@ -156,7 +156,7 @@ func (c Config) settings() string {
     duel: {questions: %d, %s, bot_after_ms: 0, pair_limit_per_day: 0}
     arena: {%s}
     behaviours: {max_len: 1000000, rate: {per_second: 1000, burst: 1000}, report: [], sink: {type: file, max_file_mib: 16, max_files: 1}}
-limits: {%swrong_codes_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0,
+limits: {%scode_attempts_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0,
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `, testenv.KeysYAML, c.Questions, times, times, own)
 }
