@@ -58,7 +58,7 @@ func newGuests(t *testing.T, urls []string, n int) []player.Guest {
 	t.Helper()
 	guests := make([]player.Guest, n)
 	for i := range guests {
-		g, err := player.NewGuest(t.Context(), urls[i%len(urls)], "demo", "")
+		g, err := player.CreateGuest(t.Context(), urls[i%len(urls)], "demo", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestBuzzerOverNodes(t *testing.T) {
 			c.plan = func(q int) (right, silent bool) { return q != 2 && (i+q)%3 != 0, false } // no player knows question 2
 			all = append(all, c)
 		}
-		watcher, err := player.NewGuest(t.Context(), urls[0], "demo", "")
+		watcher, err := player.CreateGuest(t.Context(), urls[0], "demo", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func TestAWallClockIsWrong(t *testing.T) {
 	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	silent := d[0].readUntilPush(t, protocol.TypeQuestionClosed) // by its time
 	d[0].checkRecent(t, "the close", d[0].asked[1].ClosesAt)
-	if took := silent.Came.UnixMilli() + wallClockOffset.Milliseconds() - d[0].asked[1].ClosesAt; took < 0 {
+	if took := silent.ReceivedAt.UnixMilli() + wallClockOffset.Milliseconds() - d[0].asked[1].ClosesAt; took < 0 {
 		t.Errorf("question 1 was closed %d ms before its time", -took)
 	}
 	playToEnd(t, d[:]...)
@@ -93,7 +93,7 @@ func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 // timeAt returns the cluster time in a node's welcome, minus the time of this machine.
 func timeAt(t *testing.T, n *testNode) time.Duration {
 	t.Helper()
-	g, err := player.NewGuest(t.Context(), n.url, "demo", "")
+	g, err := player.CreateGuest(t.Context(), n.url, "demo", "")
 	if err != nil {
 		t.Fatal(err)
 	}

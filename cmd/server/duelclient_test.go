@@ -13,7 +13,7 @@ import (
 // newDuelClient connects a new guest of a game.
 func newDuelClient(t *testing.T, url, game string) *matchClient {
 	t.Helper()
-	g, err := player.NewGuest(t.Context(), url, game, "")
+	g, err := player.CreateGuest(t.Context(), url, game, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func playDuels(t *testing.T, url string, pairs int) []*duelTranscript {
 	t.Helper()
 	transcripts := make([]*duelTranscript, 2*pairs)
 	for i := range transcripts {
-		g, err := player.NewGuest(t.Context(), url, "demo", "")
+		g, err := player.CreateGuest(t.Context(), url, "demo", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,6 +176,6 @@ func (g *duelTranscript) answer(p *player.Player, f player.Frame) error {
 	}
 	g.asked, g.open = append(g.asked, q), q.Question
 	time.Sleep(time.Duration(rand.N(30)) * time.Millisecond) // a player thinks
-	_, err := p.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.RandomAnswer(q)})
+	_, err := p.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.ArbitraryAnswer(q)})
 	return err
 }

@@ -15,7 +15,7 @@ func TestAStartUsesTheSnapshotOfNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir})
-	if _, err := player.NewGuest(t.Context(), n.url, "demo", ""); err != nil {
+	if _, err := player.CreateGuest(t.Context(), n.url, "demo", ""); err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, "the view has the name", func() bool { return sumMetric(t, n.ops, "laststand_name_filter_names", `game="demo"`) == 1 })

@@ -76,7 +76,7 @@ type step struct {
 
 func (s step) waitForStep(t *testing.T, c *matchClient) {
 	t.Helper()
-	late := time.Duration(c.readUntilPush(t, s.pushType).Came.UnixMilli()-s.due) * time.Millisecond
+	late := time.Duration(c.readUntilPush(t, s.pushType).ReceivedAt.UnixMilli()-s.due) * time.Millisecond
 	t.Logf("%s is late by %s", s.pushType, late)
 	if late > maxLatenessAfterGrant {
 		t.Errorf("%s was late by %s; the contract says %s", s.pushType, late, maxLateness)
@@ -110,7 +110,7 @@ func advanceToReveal(t *testing.T, d duelPair) step {
 	advanceToClosing(t, d)
 	d[0].readUntilPush(t, protocol.TypeQuestionClosed)
 	closeQuestion := d[1].readUntilPush(t, protocol.TypeQuestionClosed)
-	return step{protocol.TypeQuestion, closeQuestion.Came.UnixMilli() + killDuels["reveal"].RevealMS}
+	return step{protocol.TypeQuestion, closeQuestion.ReceivedAt.UnixMilli() + killDuels["reveal"].RevealMS}
 }
 
 // killedAlone kills a node that both players of a match are at, and no player reconnects before

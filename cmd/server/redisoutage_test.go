@@ -66,7 +66,7 @@ func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
 	t.Helper()
 	f := c.readUntil(t, "time to answer", func(f player.Frame) bool {
 		if f.Type == protocol.TypeQuestion && when == "reveal" {
-			return c.asked[len(c.asked)-1].ClosesAt > f.Came.UnixMilli()
+			return c.asked[len(c.asked)-1].ClosesAt > f.ReceivedAt.UnixMilli()
 		}
 		return f.Type == protocol.TypeQuestionExtended
 	})
@@ -76,8 +76,8 @@ func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
 	var allowance protocol.QuestionExtended
 	readData(t, f, &allowance)
 	q := c.asked[len(c.asked)-1]
-	if allowance.Question != q.Question || allowance.ClosesAt <= q.ClosesAt || allowance.ClosesAt > f.Came.UnixMilli()+2*outageDuels.TimeLimitMS {
-		t.Errorf("at %d question %+v was extended to %+v", f.Came.UnixMilli(), q, allowance)
+	if allowance.Question != q.Question || allowance.ClosesAt <= q.ClosesAt || allowance.ClosesAt > f.ReceivedAt.UnixMilli()+2*outageDuels.TimeLimitMS {
+		t.Errorf("at %d question %+v was extended to %+v", f.ReceivedAt.UnixMilli(), q, allowance)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestAnEmbeddedServerReportsBeforeItEnds(t *testing.T) {
   deaf: {behaviours: {%s, sink: {type: webhook, url: "http://127.0.0.1:1", allow_private: true}}}
 `, slow, file, slow))
 	p := startProcess(t, "--config="+config, "--data="+db.Dir, "--database="+db.URL)
-	g, err := player.NewGuest(t.Context(), p.url, "demo", "")
+	g, err := player.CreateGuest(t.Context(), p.url, "demo", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func killedReporting(t *testing.T, redisURL string) {
 		}
 	}
 	postAll()
-	g, err := player.NewGuest(t.Context(), victim.url, "home", "")
+	g, err := player.CreateGuest(t.Context(), victim.url, "home", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestPlayersAreReported(t *testing.T) {
 		d.each(func(c *matchClient) {
 			c.readUntilPush(t, protocol.TypeQuestion)
 			q := c.asked[0]
-			id, _ := c.Send(protocol.TypeAnswer, protocol.Answer{Match: c.match, Question: &q.Question, Given: player.RandomAnswer(q)})
+			id, _ := c.Send(protocol.TypeAnswer, protocol.Answer{Match: c.match, Question: &q.Question, Given: player.ArbitraryAnswer(q)})
 			c.sent[id] = q.Question
 		})
 		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeMatchOver) })

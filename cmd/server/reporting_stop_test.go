@@ -23,7 +23,7 @@ func TestANodeThatReportsLeaves(t *testing.T) {
 	r.refuseGame("banned", ban)
 	r.post("banned", 300, leaving.url)
 	for range players {
-		g, err := player.NewGuest(t.Context(), leaving.url, "home", "")
+		g, err := player.CreateGuest(t.Context(), leaving.url, "home", "")
 		if err != nil {
 			t.Fatal(err)
 		}

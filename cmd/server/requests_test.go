@@ -12,7 +12,7 @@ import (
 // newPlayer connects a new guest until the test ends.
 func newPlayer(t *testing.T, url string) *player.Player {
 	t.Helper()
-	g, err := player.NewGuest(t.Context(), url, "demo", "")
+	g, err := player.CreateGuest(t.Context(), url, "demo", "")
 	if err != nil {
 		t.Fatal(err)
 	}

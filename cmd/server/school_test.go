@@ -281,7 +281,7 @@ func (p *pupil) play(c *player.Player) error {
 			if err := json.Unmarshal(f.Data, &q); err != nil {
 				return err
 			}
-			if _, err := c.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.RandomAnswer(q)}); err != nil {
+			if _, err := c.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.ArbitraryAnswer(q)}); err != nil {
 				return err
 			}
 		}

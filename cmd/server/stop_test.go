@@ -59,7 +59,7 @@ func (players playerPair) finishMatch(t *testing.T, match string, from, question
 
 func answer(t *testing.T, p *player.Player, match string, asked protocol.Question) player.Frame {
 	t.Helper()
-	return request(t, p, protocol.TypeAnswer, protocol.Answer{Match: match, Question: &asked.Question, Given: player.RandomAnswer(asked)})
+	return request(t, p, protocol.TypeAnswer, protocol.Answer{Match: match, Question: &asked.Question, Given: player.ArbitraryAnswer(asked)})
 }
 
 // readClose waits for the end of a connection and returns its code.

@@ -73,7 +73,7 @@ func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted
 		}
 		var e protocol.Error
 		readData(t, f, &e)
-		if closed := e.Code == protocol.CodeQuestionClosed; !closed && (!player.LockedOut(e) || e.RetryAfterMS > 2000) {
+		if closed := e.Code == protocol.CodeQuestionClosed; !closed && (!player.IsLockedOut(e) || e.RetryAfterMS > 2000) {
 			t.Errorf("question %d: refused with %s", question, f.Raw)
 		}
 	}

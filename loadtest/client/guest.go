@@ -20,9 +20,9 @@ type Guest struct {
 	Token    string `json:"token"`
 }
 
-// NewGuest makes a new guest at a server such as http://127.0.0.1:8080. If the nickname
+// CreateGuest makes a new guest at a server such as http://127.0.0.1:8080. If the nickname
 // is empty, the server chooses one.
-func NewGuest(ctx context.Context, server, game, nickname string) (g Guest, err error) {
+func CreateGuest(ctx context.Context, server, game, nickname string) (g Guest, err error) {
 	body := map[string]string{"device": rand.Text() + rand.Text()[:6]}
 	if nickname != "" {
 		body["nickname"] = nickname
@@ -31,8 +31,8 @@ func NewGuest(ctx context.Context, server, game, nickname string) (g Guest, err 
 	return g, err
 }
 
-// NewArena makes an arena; its host is the owner of the token.
-func NewArena(ctx context.Context, server, game, token string, a protocol.NewArena) (made protocol.ArenaMade, err error) {
+// CreateArena makes an arena; its host is the owner of the token.
+func CreateArena(ctx context.Context, server, game, token string, a protocol.NewArena) (made protocol.ArenaMade, err error) {
 	err = post(ctx, server+"/v1/games/"+game+"/arenas", token, a, &made)
 	return made, err
 }
@@ -54,8 +54,8 @@ func post(ctx context.Context, url, token string, body, made any) error {
 	return do(r, http.StatusCreated, made)
 }
 
-// Get decodes a server's answer with status 200 into v.
-func Get(ctx context.Context, url string, v any) error {
+// GetJSON decodes a server's answer with status 200 into v.
+func GetJSON(ctx context.Context, url string, v any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -63,20 +63,20 @@ func Get(ctx context.Context, url string, v any) error {
 	return do(r, http.StatusOK, v)
 }
 
-// Refused is an answer with an unexpected status.
-type Refused struct {
+// StatusError is an answer with an unexpected status.
+type StatusError struct {
 	Status int
 	Body   string
 }
 
 // Error implements error.
-func (r *Refused) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
+func (r *StatusError) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
 
-func do(r *http.Request, status int, v any) error { return Do(http.DefaultClient, r, status, v) }
+func do(r *http.Request, status int, v any) error { return DoJSON(http.DefaultClient, r, status, v) }
 
-// Do makes a request and decodes its JSON answer into v. A status other than the given
+// DoJSON makes a request and decodes its JSON answer into v. A status other than the given
 // one is a *Refused.
-func Do(client *http.Client, r *http.Request, status int, v any) (err error) {
+func DoJSON(client *http.Client, r *http.Request, status int, v any) (err error) {
 	answer, err := client.Do(r)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func Do(client *http.Client, r *http.Request, status int, v any) (err error) {
 		return err
 	}
 	if answer.StatusCode != status {
-		return fmt.Errorf("player: %s %s: %w", r.Method, r.URL, &Refused{answer.StatusCode, string(raw)})
+		return fmt.Errorf("player: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
 	}
 	return json.Unmarshal(raw, v)
 }

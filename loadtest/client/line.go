@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fastConn is the connection of a contender. The library's client connects, says hello
+// fastConn is the connection of an answering player. The library's client connects, says hello
 // and joins over it. During a match fastConn itself reads and writes frames (RFC 6455,
 // section 5). The library reads the socket twice for each batch of frames, which costs
 // more than the rest of a client. fastConn is not safe for concurrent use.

@@ -1,5 +1,5 @@
 // Package player is a simulated player for load programs. It gets the token of a
-// guest, connects, joins duels and arenas, and answers. A Roamer does the same while
+// guest, connects, joins duels and arenas, and answers. A ReconnectingPlayer does the same while
 // servers stop and start. The package shares only the wire contract with the server.
 package client
 
@@ -27,19 +27,19 @@ type Frame struct {
 	Seq   int64           `json:"seq"`
 	Data  json.RawMessage `json:"data"`
 
-	Came time.Time `json:"-"`
-	Raw  []byte    `json:"-"`
+	ReceivedAt time.Time `json:"-"`
+	Raw        []byte    `json:"-"`
 }
 
 // Player is a connected player. It is not safe for concurrent use.
 type Player struct {
 	Guest
-	Welcome  protocol.Welcome
-	Lead     int64 // ms: cluster time is at most this far ahead of this machine's clock
-	conn     *websocket.Conn
-	lastID   int64     // id of the last request
-	frameBuf []byte    // frame of the last SendData
-	fastConn *fastConn // nil: the library reads and writes the connection
+	Welcome     protocol.Welcome
+	ClockLeadMS int64 // ms: cluster time is at most this far ahead of this machine's clock
+	conn        *websocket.Conn
+	lastID      int64     // id of the last request
+	frameBuf    []byte    // frame of the last SendData
+	fastConn    *fastConn // nil: the library reads and writes the connection
 }
 
 // readBuffer holds the few frames that follow the end of a question.
@@ -62,7 +62,7 @@ func ConnectBy(ctx context.Context, from *net.Dialer, server string, g Guest, re
 type Dialer struct {
 	From   *net.Dialer // nil: any address
 	Buffer int         // size of the read buffer in bytes; 0: enough for the end of a question
-	Lean   bool        // for a Contender
+	Lean   bool        // for an AnsweringPlayer
 }
 
 // Connect connects a guest and says hello; resume may be nil.
@@ -94,7 +94,7 @@ func (d Dialer) Connect(ctx context.Context, server string, g Guest, resume *pro
 		return nil, errors.Join(fmt.Errorf("player: hello was answered with %s", f.Raw), conn.Close())
 	}
 	err = json.Unmarshal(f.Data, &p.Welcome)
-	p.Lead = p.Welcome.ServerAt - asked.UnixMilli()
+	p.ClockLeadMS = p.Welcome.ServerAt - asked.UnixMilli()
 	return p, err
 }
 
@@ -149,7 +149,7 @@ func (p *Player) Read(within time.Duration) (Frame, error) {
 	if err != nil {
 		return Frame{}, err
 	}
-	f := Frame{Came: time.Now(), Raw: raw}
+	f := Frame{ReceivedAt: time.Now(), Raw: raw}
 	return f, json.Unmarshal(raw, &f)
 }
 
@@ -165,7 +165,7 @@ func (p *Player) ReadRaw(within time.Duration) ([]byte, error) {
 	return raw, nil
 }
 
-// SetReadTimeout bounds all later reads of a Contender.
+// SetReadTimeout bounds all later reads of an AnsweringPlayer.
 func (p *Player) SetReadTimeout(d time.Duration) error {
 	return p.conn.SetReadDeadline(time.Now().Add(d))
 }
@@ -173,9 +173,9 @@ func (p *Player) SetReadTimeout(d time.Duration) error {
 // Close ends the connection without a close frame, as a lost network does.
 func (p *Player) Close() error { return p.conn.Close() }
 
-// RandomAnswer returns a well-formed answer to a question of any kind. It is right only
+// ArbitraryAnswer returns a well-formed answer to a question of any kind. It is right only
 // by chance.
-func RandomAnswer(q protocol.Question) protocol.Given {
+func ArbitraryAnswer(q protocol.Question) protocol.Given {
 	zero := 0
 	switch q.Kind {
 	case "single", "boolean":

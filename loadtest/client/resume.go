@@ -14,59 +14,59 @@ import (
 const helloID = 1
 
 // connect connects if there is no connection.
-func (r *Roamer) connect(ctx context.Context) error {
-	giveUp := time.Now().Add(r.GiveUp)
+func (r *ReconnectingPlayer) connect(ctx context.Context) error {
+	giveUp := time.Now().Add(r.ConnectTimeout)
 	for r.link == nil {
-		r.server = r.Servers(r.server)
+		r.server = r.NextServer(r.server)
 		p, err := r.dial(ctx)
 		if err == nil {
 			r.link = newLink(p)
-			if r.Clock != nil {
-				r.Clock(p.Lead)
+			if r.OnClockLead != nil {
+				r.OnClockLead(p.ClockLeadMS)
 			}
-			r.enter(p.Welcome)
+			r.startConnection(p.Welcome)
 			return nil
 		}
-		if err := r.pause(ctx, err); err != nil {
+		if err := r.waitToReconnect(ctx, err); err != nil {
 			return err
 		}
 		if time.Now().After(giveUp) {
-			return fmt.Errorf("player: no server for %s: %w", r.GiveUp, err)
+			return fmt.Errorf("player: no server for %s: %w", r.ConnectTimeout, err)
 		}
 	}
 	return nil
 }
 
-func (r *Roamer) dial(ctx context.Context) (*Player, error) {
+func (r *ReconnectingPlayer) dial(ctx context.Context) (*Player, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.ReplyTimeout)
 	defer cancel()
 	at := time.Now()
-	p, err := r.Dialer.Connect(ctx, r.server, r.Guest, r.resumed())
-	if r.Tried != nil {
-		r.Tried(time.Since(at), err)
+	p, err := r.Dialer.Connect(ctx, r.server, r.Guest, r.resumeRequest())
+	if r.OnConnectAttempt != nil {
+		r.OnConnectAttempt(time.Since(at), err)
 	}
 	return p, err
 }
 
-// resumed returns the match that a hello asks to resume; nil for none.
-func (r *Roamer) resumed() *protocol.Resume {
+// resumeRequest returns the match that a hello asks to resume; nil for none.
+func (r *ReconnectingPlayer) resumeRequest() *protocol.Resume {
 	if r.seq == 0 {
 		return nil
 	}
 	return &protocol.Resume{Match: r.match, Seq: r.seq}
 }
 
-// lost handles the end of a connection.
-func (r *Roamer) lost(ctx context.Context) error {
+// handleLostConnection handles the end of a connection.
+func (r *ReconnectingPlayer) handleLostConnection(ctx context.Context) error {
 	err := r.link.err
 	r.Reconnects.Lost++
-	r.Move()
-	return r.pause(ctx, err)
+	r.Disconnect()
+	return r.waitToReconnect(ctx, err)
 }
 
-// pause waits as long as the contract requires after the loss of a connection. It
+// waitToReconnect waits as long as the contract requires after the loss of a connection. It
 // returns an error if the client must not reconnect.
-func (r *Roamer) pause(ctx context.Context, lost error) error {
+func (r *ReconnectingPlayer) waitToReconnect(ctx context.Context, lost error) error {
 	if CloseCode(lost) == protocol.CloseReplaced {
 		r.Reconnects.Replaced++
 	}
@@ -82,44 +82,44 @@ func (r *Roamer) pause(ctx context.Context, lost error) error {
 	}
 }
 
-// enter continues over a new connection. It continues the resumed match, or the match
+// startConnection continues over a new connection. It continues the resumed match, or the match
 // that the welcome names. It sends all unanswered requests again.
-func (r *Roamer) enter(w protocol.Welcome) {
+func (r *ReconnectingPlayer) startConnection(w protocol.Welcome) {
 	r.Reconnects.Connections++
 	r.noteEvent("connected to %s after %d of %q, playing %+v", r.server, r.seq, r.match, w.Playing)
-	r.since = time.Now()
-	r.came, r.leaveAt, r.syncing = r.since, time.Time{}, 0
-	r.asked = slices.DeleteFunc(r.asked, func(q *Request) bool {
+	r.connectedAt = time.Now()
+	r.lastFrameAt, r.leaveAt, r.stateRequest = r.connectedAt, time.Time{}, 0
+	r.unanswered = slices.DeleteFunc(r.unanswered, func(q *Request) bool {
 		return q.Kind == protocol.TypePing || q.Kind == protocol.TypeMatchSync
 	})
-	again := r.asked
+	again := r.unanswered
 	switch {
-	case r.resumed() != nil:
-		r.syncing = helloID
-		r.asked = append(r.asked, &Request{Kind: protocol.TypeMatchSync, id: helloID, at: time.Now(), Sent: 1})
+	case r.resumeRequest() != nil:
+		r.stateRequest = helloID
+		r.unanswered = append(r.unanswered, &Request{Kind: protocol.TypeMatchSync, id: helloID, sentAt: time.Now(), Attempts: 1})
 	case w.Playing != nil && w.Playing.Seq > 0:
-		r.sync(w.Playing.Match)
+		r.requestState(w.Playing.Match)
 	}
 	for _, q := range again {
-		if q.Sent > 0 {
-			r.Reconnects.Again++
+		if q.Attempts > 0 {
+			r.Reconnects.ResentRequests++
 		}
 		r.send(q)
 	}
 	data, _ := json.Marshal(w) // it came from JSON
-	r.ready = append(r.ready, Received{Frame: Frame{Type: protocol.TypeWelcome, Data: data, Came: r.came}, At: w.ServerAt})
+	r.received = append(r.received, Received{Frame: Frame{Type: protocol.TypeWelcome, Data: data, ReceivedAt: r.lastFrameAt}, ClusterMS: w.ServerAt})
 }
 
-// sync requests a match from its first number on.
-func (r *Roamer) sync(match string) {
+// requestState requests a match from its first number on.
+func (r *ReconnectingPlayer) requestState(match string) {
 	r.match = match
 	r.Ask(protocol.TypeMatchSync, protocol.Resume{Match: match})
-	r.syncing = r.asked[len(r.asked)-1].id
+	r.stateRequest = r.unanswered[len(r.unanswered)-1].id
 }
 
 // send writes a request. If that fails, the connection is about to end, and the next one
 // sends the request again.
-func (r *Roamer) send(q *Request) {
+func (r *ReconnectingPlayer) send(q *Request) {
 	if r.link == nil {
 		return
 	}
@@ -127,48 +127,48 @@ func (r *Roamer) send(q *Request) {
 	if err != nil {
 		_ = r.link.Close()
 	}
-	q.id, q.at = id, time.Now()
-	q.Sent++
+	q.id, q.sentAt = id, time.Now()
+	q.Attempts++
 }
 
-// reply matches a reply with its request.
-func (r *Roamer) reply(h Received) error {
-	i := slices.IndexFunc(r.asked, func(q *Request) bool { return q.id == *h.Re })
+// handleReply matches a reply with its request.
+func (r *ReconnectingPlayer) handleReply(h Received) error {
+	i := slices.IndexFunc(r.unanswered, func(q *Request) bool { return q.id == *h.Re })
 	if i < 0 {
 		return r.violation("this answers nothing that was asked: %s", h.Raw)
 	}
-	h.To = r.asked[i]
-	r.asked = slices.Delete(r.asked, i, i+1)
-	switch h.To.Kind {
+	h.Request = r.unanswered[i]
+	r.unanswered = slices.Delete(r.unanswered, i, i+1)
+	switch h.Request.Kind {
 	case protocol.TypePing:
 		return nil
 	case protocol.TypeMatchSync:
-		return r.synced(h)
+		return r.handleState(h)
 	}
 	if h.Type == protocol.TypeArenaJoined {
-		if err := r.joined(h); err != nil {
+		if err := r.handleJoined(h); err != nil {
 			return err
 		}
 	}
-	r.ready = append(r.ready, h)
+	r.received = append(r.received, h)
 	return nil
 }
 
-// joined requests the beginning of a match that its arena has already started.
-func (r *Roamer) joined(h Received) error {
+// handleJoined requests the beginning of a match that its arena has already started.
+func (r *ReconnectingPlayer) handleJoined(h Received) error {
 	var a protocol.ArenaJoined
 	if err := json.Unmarshal(h.Data, &a); err != nil {
 		return err
 	}
 	if a.Match != "" && r.match != a.Match {
-		r.sync(a.Match)
+		r.requestState(a.Match)
 	}
 	return nil
 }
 
-// synced handles the reply to a resume or a match.sync. If the server could not give the
-// state, the Roamer asks another server.
-func (r *Roamer) synced(h Received) error {
+// handleState handles the reply to a resume or a match.sync. If the server could not give the
+// state, the player asks another server.
+func (r *ReconnectingPlayer) handleState(h Received) error {
 	if h.Type == protocol.TypeError {
 		var e protocol.Error
 		if err := json.Unmarshal(h.Data, &e); err != nil {
@@ -187,9 +187,9 @@ func (r *Roamer) synced(h Received) error {
 	if s.Seq < r.seq {
 		return r.violation("%s stands at %d, and %d was seen: %s", r.match, s.Seq, r.seq, h.Raw)
 	}
-	r.syncing = 0
+	r.stateRequest = 0
 	r.Reconnects.Resumed++
-	r.Reconnects.Filled += s.Seq - r.seq
-	r.ready = append(r.ready, h)
+	r.Reconnects.MissedPushes += s.Seq - r.seq
+	r.received = append(r.received, h)
 	return nil
 }

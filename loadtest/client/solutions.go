@@ -73,7 +73,7 @@ func (b *Solutions) Answer(dice *rand.Rand, q protocol.Question) protocol.Given 
 	s, known := b.byText[q.Text]
 	b.mu.Unlock()
 	if !known || dice.IntN(4) == 0 {
-		return RandomAnswer(q)
+		return ArbitraryAnswer(q)
 	}
 	var right []int
 	for i, text := range q.Choices {

@@ -66,7 +66,7 @@ func TestHellosOfANodeThatWasStopped(t *testing.T) {
 	o.meter.welcomed("a", 2*time.Second)
 	o.meter.welcomed("b", 2*time.Second)
 	o.meter.welcomed("b", 100*time.Millisecond)
-	c := &contender{shown: []arrival{{}}, Roamer: new(player.Roamer)}
+	c := &contender{shown: []arrival{{}}, ReconnectingPlayer: new(player.ReconnectingPlayer)}
 	if d := o.delays([]*contender{c}); !reflect.DeepEqual(d.Hellos, []int64{100, 2000}) || len(d.All) != 1 {
 		t.Errorf("%+v", d)
 	}

@@ -14,7 +14,7 @@ import (
 
 // contender is a player of the run.
 type contender struct {
-	*player.Roamer
+	*player.ReconnectingPlayer
 	o      *checker
 	dice   *rand.Rand
 	played map[string]bool // matches that are over
@@ -36,8 +36,8 @@ func (o *checker) gather(ctx context.Context) ([]*contender, error) {
 	for i := range all {
 		all[i] = &contender{o: o, dice: o.dice(uint64(1000 + i)), played: make(map[string]bool)}
 		group.Go(func() error {
-			guest, err := player.NewGuest(ctx, o.fleet.draw(all[i].dice, ""), "demo", "")
-			all[i].Roamer = o.roamer(guest, all[i].dice)
+			guest, err := player.CreateGuest(ctx, o.fleet.draw(all[i].dice, ""), "demo", "")
+			all[i].ReconnectingPlayer = o.roamer(guest, all[i].dice)
 			return err
 		})
 	}
@@ -45,20 +45,20 @@ func (o *checker) gather(ctx context.Context) ([]*contender, error) {
 }
 
 // roamer returns a player that connects to random nodes.
-func (o *checker) roamer(g player.Guest, dice *rand.Rand) *player.Roamer {
+func (o *checker) roamer(g player.Guest, dice *rand.Rand) *player.ReconnectingPlayer {
 	server := ""
-	return &player.Roamer{
-		Guest: g, ReplyTimeout: replyTimeout, GiveUp: giveUp,
-		Servers: func(last string) string {
+	return &player.ReconnectingPlayer{
+		Guest: g, ReplyTimeout: replyTimeout, ConnectTimeout: giveUp,
+		NextServer: func(last string) string {
 			server = o.fleet.draw(dice, last)
 			return server
 		},
-		Tried: func(took time.Duration, err error) {
+		OnConnectAttempt: func(took time.Duration, err error) {
 			if err == nil {
 				o.meter.welcomed(server, took)
 			}
 		},
-		Clock: o.clock.bound,
+		OnClockLead: o.clock.bound,
 	}
 }
 
@@ -67,7 +67,7 @@ func (o *checker) roamer(g player.Guest, dice *rand.Rand) *player.Roamer {
 func (c *contender) campaign(ctx context.Context) error {
 	for !c.o.closing.Load() && !c.lost {
 		if c.dice.IntN(3) == 0 {
-			c.Move()
+			c.Disconnect()
 		}
 		next := duel()
 		if s := c.takeSeat(); s != nil {

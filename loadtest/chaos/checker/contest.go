@@ -84,7 +84,7 @@ func (c *contest) checkPace() error {
 
 // done says whether the match is over, or none will come.
 func (c *contest) done() bool {
-	if c.IsWaiting(protocol.TypeAnswer, protocol.TypeDuelLeave, c.kind) {
+	if c.IsAwaitingReply(protocol.TypeAnswer, protocol.TypeDuelLeave, c.kind) {
 		return false
 	}
 	return c.over || c.record == nil && c.gone && time.Now().After(c.at)

@@ -15,7 +15,7 @@ func (c *contest) reenter(h player.Received) error {
 	if err := json.Unmarshal(h.Data, &w); err != nil {
 		return err
 	}
-	if c.record == nil && c.in && !c.leaving && w.Playing == nil && !c.IsWaiting(c.kind) && c.repeat == nil {
+	if c.record == nil && c.in && !c.leaving && w.Playing == nil && !c.IsAwaitingReply(c.kind) && c.repeat == nil {
 		c.Ask(c.kind, c.data)
 	}
 	return nil
@@ -43,15 +43,15 @@ func (c *contest) refuse(h player.Received) error {
 	}
 	patient := e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded || e.Code == protocol.CodeRateLimited
 	switch {
-	case h.To.Kind == protocol.TypeAnswer:
+	case h.Request.Kind == protocol.TypeAnswer:
 		return c.answerRefused(h, e, patient)
 	case c.record != nil: // the match came without the request
 		return nil
 	case patient:
-		c.askAgain(h.To, time.Duration(e.RetryAfterMS)*time.Millisecond)
+		c.askAgain(h.Request, time.Duration(e.RetryAfterMS)*time.Millisecond)
 		return nil
-	case h.To.Kind != c.kind:
-		return violation("%s was answered with %s", h.To.Kind, h.Raw)
+	case h.Request.Kind != c.kind:
+		return violation("%s was answered with %s", h.Request.Kind, h.Raw)
 	}
 	return c.entryRefused(h, e)
 }
@@ -87,8 +87,8 @@ func (c *contest) alreadyPlaying(h player.Received, e protocol.Error) error {
 		return violation("already_playing in %s after %v (over: %v)", e.Match, freeWithin, c.played[e.Match])
 	}
 	if c.tries++; c.tries%10 == 0 {
-		c.Move()
+		c.Disconnect()
 	}
-	c.askAgain(h.To, 2*look)
+	c.askAgain(h.Request, 2*look)
 	return nil
 }

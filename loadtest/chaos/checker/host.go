@@ -22,7 +22,7 @@ func (o *checker) host(ctx context.Context, number int) error {
 		return err
 	}
 	dice := o.dice(uint64(100 + number))
-	h := &holder{o: o, Roamer: o.roamer(player.Guest{ID: sub, Token: token}, dice)}
+	h := &holder{o: o, ReconnectingPlayer: o.roamer(player.Guest{ID: sub, Token: token}, dice)}
 	defer h.Close()
 	for i := number; i < o.Arenas; i += hosts {
 		size := min(fewest+dice.IntN(most-fewest+1), max(2, o.Players/hosts))
@@ -40,7 +40,7 @@ func (o *checker) host(ctx context.Context, number int) error {
 
 // holder is an active host.
 type holder struct {
-	*player.Roamer
+	*player.ReconnectingPlayer
 	o      *checker
 	at     string // the node that was last asked to make an arena
 	made   protocol.ArenaMade
@@ -102,14 +102,14 @@ func (h *holder) checkPace(a *arena) error {
 func (h *holder) make(ctx context.Context, a protocol.NewArena) error {
 	var errs error
 	for until := time.Now().Add(giveUp); time.Now().Before(until); {
-		h.at = h.Servers(h.at)
+		h.at = h.NextServer(h.at)
 		made, err := makeArena(ctx, h.at, h.Token, a)
 		if err == nil {
 			h.made = made
 			return nil
 		}
 		errs = err
-		if refused, ok := errors.AsType[*player.Refused](err); ok && refused.Status < 500 && refused.Status != 429 {
+		if refused, ok := errors.AsType[*player.StatusError](err); ok && refused.Status < 500 && refused.Status != 429 {
 			return err
 		}
 		if err := pause(ctx, 2*look); err != nil {
@@ -122,7 +122,7 @@ func (h *holder) make(ctx context.Context, a protocol.NewArena) error {
 func makeArena(ctx context.Context, server, token string, a protocol.NewArena) (protocol.ArenaMade, error) {
 	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
 	defer cancel()
-	return player.NewArena(ctx, server, "demo", token, a)
+	return player.CreateArena(ctx, server, "demo", token, a)
 }
 
 func (h *holder) enter() {
@@ -133,10 +133,10 @@ func (h *holder) enter() {
 func (h *holder) take(ctx context.Context, f player.Received) error {
 	switch {
 	case f.Seq != 0:
-		h.begun, h.pushed = true, f.Came
+		h.begun, h.pushed = true, f.ReceivedAt
 		h.over = f.Type == protocol.TypeMatchOver
 		return h.o.records.of(f.Match).see(f)
-	case f.Type == protocol.TypeWelcome && !h.begun && !h.IsWaiting(protocol.TypeArenaJoin):
+	case f.Type == protocol.TypeWelcome && !h.begun && !h.IsAwaitingReply(protocol.TypeArenaJoin):
 		h.enter()
 	case f.Type == protocol.TypeError:
 		return h.refused(ctx, f)
@@ -156,12 +156,12 @@ func (h *holder) refused(ctx context.Context, f player.Received) error {
 		if err := pause(ctx, max(time.Duration(e.RetryAfterMS)*time.Millisecond, look)); err != nil {
 			return err
 		}
-		h.Ask(f.To.Kind, f.To.Data)
+		h.Ask(f.Request.Kind, f.Request.Data)
 		return nil
 	case protocol.CodeArenaStarted:
-		if f.To.Sent > 1 {
+		if f.Request.Attempts > 1 {
 			return nil
 		}
 	}
-	return violation("%s was answered with %s", f.To.Kind, f.Raw)
+	return violation("%s was answered with %s", f.Request.Kind, f.Raw)
 }

@@ -20,7 +20,7 @@ func (c *contest) push(h player.Received) error {
 	if err := c.record.see(h); err != nil {
 		return err
 	}
-	c.pushed = h.Came
+	c.pushed = h.ReceivedAt
 	switch h.Type {
 	case protocol.TypeQuestion:
 		return c.question(h)
@@ -39,13 +39,13 @@ func (c *contest) question(h player.Received) error {
 	if err := json.Unmarshal(h.Data, &q); err != nil {
 		return err
 	}
-	if h.At < q.OpensAt-earlyMS {
-		return violation("%s: question %d opens at %d and came at %d", h.Match, q.Question, q.OpensAt, h.At)
+	if h.ClusterMS < q.OpensAt-earlyMS {
+		return violation("%s: question %d opens at %d and came at %d", h.Match, q.Question, q.OpensAt, h.ClusterMS)
 	}
 	c.share.asked = q
-	c.shown = append(c.shown, arrival{q.OpensAt, h.Came, h.Since, h.From})
+	c.shown = append(c.shown, arrival{q.OpensAt, h.ReceivedAt, h.ConnectedAt, h.Server})
 	if c.dice.IntN(50) == 0 { // a network fails now and then
-		c.Move()
+		c.Disconnect()
 	}
 	if c.share.out || c.dice.IntN(30) == 0 {
 		return nil
@@ -90,9 +90,9 @@ func (c *contest) own(h player.Received) error {
 
 // answered handles the reply to an answer. It sends one in ten answers again.
 func (c *contest) answered(h player.Received) error {
-	sent, ok := h.To.Data.(protocol.Answer)
+	sent, ok := h.Request.Data.(protocol.Answer)
 	if !ok || c.share == nil {
-		return violation("%s was answered with %s", h.To.Kind, h.Raw)
+		return violation("%s was answered with %s", h.Request.Kind, h.Raw)
 	}
 	known, err := c.share.accepted(*sent.Question, h.Data)
 	if err != nil {
@@ -112,8 +112,8 @@ func (c *contest) answered(h player.Received) error {
 // answerRefused handles the refusal of an answer. The refusal is final, or the answer is
 // sent again.
 func (c *contest) answerRefused(h player.Received, e protocol.Error, patient bool) error {
-	sent, ok := h.To.Data.(protocol.Answer)
-	patient = patient || c.seat != nil && c.seat.team != "" && player.LockedOut(e)
+	sent, ok := h.Request.Data.(protocol.Answer)
+	patient = patient || c.seat != nil && c.seat.team != "" && player.IsLockedOut(e)
 	switch {
 	case !ok || c.share == nil:
 		return violation("an answer that was not sent got %s", h.Raw)

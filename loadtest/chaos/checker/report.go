@@ -114,9 +114,9 @@ func (r Report) String() string {
 		r.Matches["duel"], r.Matches["buzzer"], r.Matches["survival"], r.Pushes, r.Answers, r.Repeated, r.Settled)
 	fmt.Fprintf(&b, "faults    %d kills, %d stalls, %d drains\n", c.Kills, c.Stalls, c.Drains)
 	fmt.Fprintf(&b, "players   %d reconnects: %d cut off, %d from silent nodes, %d from leaving ones (%d replaced)\n",
-		t.Connections-c.Players, t.Lost, t.Silent, t.Left, t.Replaced)
+		t.Connections-c.Players, t.Lost, t.Silent, t.Drained, t.Replaced)
 	fmt.Fprintf(&b, "resumed   %d matches with %d missed pushes; %d requests sent again; %d matches with an answer in doubt\n",
-		t.Resumed, t.Filled, t.Again, r.Unsure)
+		t.Resumed, t.MissedPushes, t.ResentRequests, r.Unsure)
 	fmt.Fprintf(&b, "lateness  of %d questions: %s; over %d s: %d, of which %d while two nodes or more were down or stopped\n",
 		len(r.Late), spread(r.Late), LateMS/1000, r.Over(LateMS), r.Doubly)
 	b.WriteString(r.Delays.String())

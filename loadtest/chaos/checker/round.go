@@ -77,7 +77,7 @@ func (j *judgement) checkTimes(r *round, s *share) {
 	if g == nil || g.reply == nil {
 		return
 	}
-	if g.said.At > r.closesAt || g.said.ElapsedMS != player.Elapsed(r.asked, g.said.At) {
+	if g.said.At > r.closesAt || g.said.ElapsedMS != player.ElapsedMS(r.asked, g.said.At) {
 		j.addViolation("question %d from %d to %d: an answer got %s", r.asked.Question, r.asked.OpensAt, r.closesAt, g.reply)
 	}
 	if g.closed && !r.extended() {

@@ -72,7 +72,7 @@ func (k storedState) agree(ctx context.Context, compare func() (differs string, 
 func (k storedState) get(ctx context.Context, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return player.Get(ctx, k.fleet.next()+"/v1/games/demo/"+path, v)
+	return player.GetJSON(ctx, k.fleet.next()+"/v1/games/demo/"+path, v)
 }
 
 // pages reads a list to its end.

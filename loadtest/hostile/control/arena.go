@@ -97,7 +97,7 @@ func (p *person) playArena(code string, ready chan<- struct{}) error {
 		case protocol.TypeQuestion:
 			return t.reply(h)
 		case protocol.TypeAnswered:
-			p.of.answers.add(h.Came.Sub(h.to.at))
+			p.of.answers.add(h.ReceivedAt.Sub(h.to.at))
 		case protocol.TypeError:
 			if e := h.refusal(); e.Code != protocol.CodeQuestionClosed { // another player was first
 				return fmt.Errorf("%s: %w: %s", h.to.kind, errRefused, h.Raw)

@@ -60,7 +60,7 @@ func (d *duelist) take(h received) error {
 	case protocol.TypeQuestion:
 		return d.reply(h)
 	case protocol.TypeAnswered:
-		d.of.answers.add(h.Came.Sub(h.to.at))
+		d.of.answers.add(h.ReceivedAt.Sub(h.to.at))
 	case protocol.TypeMatchOver:
 		return d.ended(h)
 	case protocol.TypeError:

@@ -151,5 +151,5 @@ func (t *talker) reply(h received) error {
 		return err
 	}
 	time.Sleep(think())
-	return t.ask(protocol.TypeAnswer, protocol.Answer{Match: h.Match, Question: &q.Question, Given: player.RandomAnswer(q)})
+	return t.ask(protocol.TypeAnswer, protocol.Answer{Match: h.Match, Question: &q.Question, Given: player.ArbitraryAnswer(q)})
 }

@@ -16,7 +16,7 @@ func (t *participation) handlePush(h player.Received) error {
 	if t.match == nil {
 		return t.handleFound(h)
 	}
-	t.since = h.Came
+	t.since = h.ReceivedAt
 	if h.Match != t.match.ID {
 		return fmt.Errorf("%w: in %s came %s", player.ErrContract, t.match.ID, h.Raw)
 	}
@@ -32,7 +32,7 @@ func (t *participation) handlePush(h player.Received) error {
 			t.c.solutions.Learn(q, *closed)
 		}
 	case protocol.TypeMatchOver:
-		t.over, t.overAt = h.Match, h.Came
+		t.over, t.overAt = h.Match, h.ReceivedAt
 		t.lastOver, t.isLastRated = h.Match, t.match.IsRated()
 	}
 	return nil
@@ -48,9 +48,9 @@ func (t *participation) handleFound(h player.Received) error {
 		return err
 	}
 	if t.round == nil {
-		t.c.stats.Add(stats.Found, h.Came.Sub(t.since))
+		t.c.stats.Add(stats.Found, h.ReceivedAt.Sub(t.since))
 	}
-	t.match, t.since = rules.NewMatch(h.Match, t.ID, h.Raw, found), h.Came
+	t.match, t.since = rules.NewMatch(h.Match, t.ID, h.Raw, found), h.ReceivedAt
 	if t.isPlaying() {
 		t.c.playing.Add(1)
 	}
@@ -60,16 +60,16 @@ func (t *participation) handleFound(h player.Received) error {
 // planAnswer chooses an answer and the time to send it.
 func (t *participation) planAnswer(h player.Received) {
 	q, _ := t.match.Newest()
-	if late := h.Came.UnixMilli() - q.OpensAt; h.Came.UnixMilli() <= q.ClosesAt {
+	if late := h.ReceivedAt.UnixMilli() - q.OpensAt; h.ReceivedAt.UnixMilli() <= q.ClosesAt {
 		t.c.stats.Add(stats.Question, time.Duration(late)*time.Millisecond)
 	}
 	if t.match.IsOut() && t.dice.IntN(20) > 0 { // some players try to answer although they are out
 		return
 	}
 	t.answer = &attempt{Answer: protocol.Answer{Match: h.Match, Question: &q.Question, Given: t.c.solutions.Answer(t.dice, q)}}
-	t.answerAt = h.Came.Add(1)
+	t.answerAt = h.ReceivedAt.Add(1)
 	if t.c.Think > 0 {
-		t.answerAt = h.Came.Add(time.Duration(t.dice.Int64N(int64(t.c.Think))))
+		t.answerAt = h.ReceivedAt.Add(time.Duration(t.dice.Int64N(int64(t.c.Think))))
 	}
 }
 
@@ -85,17 +85,17 @@ func (t *participation) handleOwn(h player.Received) error {
 // handleAnswered handles the reply to an answer. After one accepted answer in 50 the client
 // sends a different one, which the server must refuse.
 func (t *participation) handleAnswered(h player.Received) error {
-	a, ok := h.To.Data.(attempt)
+	a, ok := h.Request.Data.(attempt)
 	var reply protocol.Answered
 	if err := json.Unmarshal(h.Data, &reply); err != nil || !ok || t.match == nil {
-		return fmt.Errorf("%w: %s was answered with %s (%w)", player.ErrContract, h.To.Kind, h.Raw, err)
+		return fmt.Errorf("%w: %s was answered with %s (%w)", player.ErrContract, h.Request.Kind, h.Raw, err)
 	}
 	if err := t.match.RecordReply(a.Answer, reply, a.IsSecond); err != nil {
 		return err
 	}
 	t.c.stats.Count("answer accepted", 1)
-	if h.To.Sent == 1 {
-		t.c.stats.Add(stats.Answer, h.Came.Sub(a.sentAt))
+	if h.Request.Attempts == 1 {
+		t.c.stats.Add(stats.Answer, h.ReceivedAt.Sub(a.sentAt))
 	}
 	if q, closed := t.match.Newest(); closed == nil && q.Question == reply.Question && t.dice.IntN(50) == 0 {
 		a.Given, a.IsSecond = another(q, a.Given), true

@@ -129,13 +129,13 @@ func (h *arenaGroup) makeArena() (made protocol.ArenaMade, err error) {
 	}
 	for {
 		ctx, cancel := context.WithTimeout(h.c.closing, replyTimeout)
-		made, err = player.NewArena(ctx, h.c.server(len(h.host.ID)), "demo", h.host.Token, a)
+		made, err = player.CreateArena(ctx, h.c.server(len(h.host.ID)), "demo", h.host.Token, a)
 		cancel()
 		if err == nil || h.c.closing.Err() != nil {
 			return made, errors.Join(err, h.c.closing.Err())
 		}
 		h.c.stats.Count("arena "+outcome(err), 1)
-		refused, ok := errors.AsType[*player.Refused](err)
+		refused, ok := errors.AsType[*player.StatusError](err)
 		if ok && refused.Status != 429 && refused.Status != 503 {
 			return made, fmt.Errorf("%w: an arena was refused: %w", player.ErrContract, err)
 		}

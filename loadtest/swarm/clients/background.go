@@ -108,7 +108,7 @@ func (c *Clients) readBoards(nth int) {
 		at := time.Now()
 		r, err := http.NewRequestWithContext(c.closing, http.MethodGet, c.server(n)+"/v1/games/demo/leaderboards/"+pages[n%len(pages)], nil)
 		if err == nil {
-			err = player.Do(httpClient, r, http.StatusOK, &page)
+			err = player.DoJSON(httpClient, r, http.StatusOK, &page)
 		}
 		if err != nil {
 			if c.closing.Err() == nil {
@@ -172,8 +172,8 @@ func (c *Clients) postBatch(httpClient *http.Client, token string, first, n int)
 		Accepted int64            `json:"accepted"`
 		Dropped  map[string]int64 `json:"dropped"`
 	}
-	if err := player.Do(httpClient, r, http.StatusAccepted, &took); err != nil {
-		if _, refused := errors.AsType[*player.Refused](err); !refused {
+	if err := player.DoJSON(httpClient, r, http.StatusAccepted, &took); err != nil {
+		if _, refused := errors.AsType[*player.StatusError](err); !refused {
 			c.addViolation("whether %d behaviours count cannot be known: %v", n, err)
 		}
 		return err

@@ -81,7 +81,7 @@ func (c *Clients) compareBoard(ctx context.Context, n int, ids []string, want ma
 	var page struct {
 		Entries []rules.Entry `json:"entries"`
 	}
-	err := player.Get(ctx, c.server(n)+"/v1/games/demo/leaderboards/all?limit=200&players="+url.QueryEscape(strings.Join(ids, ",")), &page)
+	err := player.GetJSON(ctx, c.server(n)+"/v1/games/demo/leaderboards/all?limit=200&players="+url.QueryEscape(strings.Join(ids, ",")), &page)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -96,7 +96,7 @@ func (c *Clients) compareBoard(ctx context.Context, n int, ids []string, want ma
 // sums.
 func (c *Clients) compareProfile(ctx context.Context, n int, id string, want rules.Sums) []string {
 	var got rules.Sums
-	if err := player.Get(ctx, c.server(n)+"/v1/games/demo/players/"+id, &got); err != nil {
+	if err := player.GetJSON(ctx, c.server(n)+"/v1/games/demo/players/"+id, &got); err != nil {
 		return []string{err.Error()}
 	}
 	if got != want {

@@ -25,7 +25,7 @@ const (
 
 // client is a player, over all the connections that the player uses.
 type client struct {
-	*player.Roamer
+	*player.ReconnectingPlayer
 	c           *Clients
 	dice        *rand.Rand
 	sums        rules.Sums
@@ -45,15 +45,15 @@ func (c *Clients) newClient(ctx context.Context, role string) (*client, error) {
 	p := &client{c: c, dice: rand.New(rand.NewPCG(rand.Uint64(), uint64(n)))} //nolint:gosec // load is no secret
 	c.clients = append(c.clients, p)
 	c.mu.Unlock()
-	p.Roamer = &player.Roamer{
-		ReplyTimeout: replyTimeout, GiveUp: connectTimeout, Dialer: player.Dialer{From: c.dialerOf(n), Buffer: 2048},
-		Servers: func(last string) string {
+	p.ReconnectingPlayer = &player.ReconnectingPlayer{
+		ReplyTimeout: replyTimeout, ConnectTimeout: connectTimeout, Dialer: player.Dialer{From: c.dialerOf(n), Buffer: 2048},
+		NextServer: func(last string) string {
 			if last != "" { // use the next server
 				n++
 			}
 			return c.server(n)
 		},
-		Tried: p.countConnect,
+		OnConnectAttempt: p.countConnect,
 	}
 	guest, err := c.guest(ctx, role, fmt.Sprintf("%s_%s_%d", c.Name, role, n), c.server(n))
 	p.Guest = guest
@@ -70,11 +70,11 @@ func (c *Clients) guest(ctx context.Context, role, id, server string) (g player.
 		return g, err
 	}
 	for ctx.Err() == nil {
-		if g, err = player.NewGuest(ctx, server, "demo", ""); err == nil {
+		if g, err = player.CreateGuest(ctx, server, "demo", ""); err == nil {
 			return g, nil
 		}
 		c.stats.Count("guest "+outcome(err), 1)
-		if refused, ok := errors.AsType[*player.Refused](err); ok && refused.Status != http.StatusTooManyRequests && refused.Status < 500 {
+		if refused, ok := errors.AsType[*player.StatusError](err); ok && refused.Status != http.StatusTooManyRequests && refused.Status < 500 {
 			return g, err
 		}
 		c.pause(time.Second)
@@ -102,7 +102,7 @@ func (c *Clients) countConnect(took time.Duration, err error) {
 // outcome describes the result of a call in a few words.
 func outcome(err error) string {
 	closeErr, closed := errors.AsType[*websocket.CloseError](err)
-	status, refused := errors.AsType[*player.Refused](err)
+	status, refused := errors.AsType[*player.StatusError](err)
 	timeout, ok := errors.AsType[interface {
 		error
 		Timeout() bool

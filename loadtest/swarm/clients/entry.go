@@ -16,7 +16,7 @@ func (t *participation) reenter(h player.Received) error {
 	if err := json.Unmarshal(h.Data, &w); err != nil {
 		return err
 	}
-	if t.match == nil && t.hasEntered && !t.isLeaving && w.Playing == nil && !t.IsWaiting(t.kind) && t.retry == nil {
+	if t.match == nil && t.hasEntered && !t.isLeaving && w.Playing == nil && !t.IsAwaitingReply(t.kind) && t.retry == nil {
 		t.Ask(t.kind, t.data)
 	}
 	return nil
@@ -45,36 +45,36 @@ func (t *participation) handleRefusal(h player.Received) error {
 	if err := json.Unmarshal(h.Data, &e); err != nil {
 		return err
 	}
-	t.c.stats.Count(h.To.Kind+" "+string(e.Code), 1)
+	t.c.stats.Count(h.Request.Kind+" "+string(e.Code), 1)
 	after := max(time.Duration(e.RetryAfterMS)*time.Millisecond, checkEvery/5)
 	switch {
-	case h.To.Kind == protocol.TypeAnswer:
+	case h.Request.Kind == protocol.TypeAnswer:
 		return t.handleAnswerRefusal(h, e, after)
 	case t.match != nil: // the match that the request asked for has already started
 		return nil
 	case isTemporary(e):
-		t.since = time.Now()                                               // the server has answered
-		if t.group.Err() != nil && h.To.Kind == t.kind && t.round == nil { // the run ends: stop retrying duels; a seat in an arena cannot be returned
+		t.since = time.Now()                                                    // the server has answered
+		if t.group.Err() != nil && h.Request.Kind == t.kind && t.round == nil { // the run ends: stop retrying duels; a seat in an arena cannot be returned
 			t.isRefused, t.retryAt = true, time.Now().Add(t.c.LateMatchWait) // the server may still have paired the player
 			return nil
 		}
 		t.refusals++
-		t.repeat(h.To, after*time.Duration(min(t.refusals, maxBackoff)))
+		t.repeat(h.Request, after*time.Duration(min(t.refusals, maxBackoff)))
 		return nil
 	}
 	return t.handleEntryRefusal(h, e, after)
 }
 
 func (t *participation) handleAnswerRefusal(h player.Received, e protocol.Error, after time.Duration) error {
-	a, ok := h.To.Data.(attempt)
+	a, ok := h.Request.Data.(attempt)
 	if !ok || t.match == nil {
 		return fmt.Errorf("%w: an answer that was not sent got %s", player.ErrContract, h.Raw)
 	}
-	lockedOut := !a.IsSecond && t.match.Mode() == "buzzer" && player.LockedOut(e)
+	lockedOut := !a.IsSecond && t.match.Mode() == "buzzer" && player.IsLockedOut(e)
 	if !lockedOut && !isTemporary(e) {
 		return t.match.RecordRefusal(a.Answer, e, a.IsSecond)
 	}
-	if !lockedOut && !a.IsSecond && (e.Code != protocol.CodeRateLimited || h.To.Sent > 1) { // the server never processes a rate-limited answer, so the outcome is known
+	if !lockedOut && !a.IsSecond && (e.Code != protocol.CodeRateLimited || h.Request.Attempts > 1) { // the server never processes a rate-limited answer, so the outcome is known
 		t.match.MarkUnsure(a.Answer)
 	}
 	if q, closed := t.match.Newest(); closed == nil && !a.IsSecond && *a.Question == q.Question {
@@ -98,9 +98,9 @@ func (t *participation) handleEntryRefusal(h player.Received, e protocol.Error, 
 			break
 		}
 		if t.tries%20 == 0 { // a new connection reveals any other match
-			t.Move()
+			t.Disconnect()
 		}
-		t.repeat(h.To, after)
+		t.repeat(h.Request, after)
 		return nil
 	case protocol.CodeArenaStarted, protocol.CodeArenaFull, protocol.CodeNotFound:
 		if t.host != nil || t.hasEntered {
@@ -109,5 +109,5 @@ func (t *participation) handleEntryRefusal(h player.Received, e protocol.Error, 
 		t.isRefused = true
 		return nil
 	}
-	return fmt.Errorf("%w: %s was answered with %s", player.ErrContract, h.To.Kind, h.Raw)
+	return fmt.Errorf("%w: %s was answered with %s", player.ErrContract, h.Request.Kind, h.Raw)
 }

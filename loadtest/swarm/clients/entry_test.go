@@ -15,11 +15,11 @@ import (
 // node asks for.
 func TestTurnedAwayAgain(t *testing.T) {
 	t.Parallel()
-	p := &participation{client: &client{Roamer: new(player.Roamer), c: &Clients{}}, entry: duel(), group: t.Context()}
-	h := player.Received{To: &player.Request{Kind: protocol.TypeDuelJoin}}
+	p := &participation{client: &client{ReconnectingPlayer: new(player.ReconnectingPlayer), c: &Clients{}}, entry: duel(), group: t.Context()}
+	h := player.Received{Request: &player.Request{Kind: protocol.TypeDuelJoin}}
 	h.Data = []byte(`{"code":"overloaded","message":"later","retry_after_ms":100000}`)
 	for _, seconds := range []int{100, 200, 300, 400, 500, 600, 700, 800, 800} {
-		if err := p.handleRefusal(h); err != nil || p.retry != h.To {
+		if err := p.handleRefusal(h); err != nil || p.retry != h.Request {
 			t.Fatalf("%v: %+v", err, p.retry)
 		}
 		want := time.Duration(seconds) * time.Second
@@ -35,10 +35,10 @@ func TestTurnedAwayFromAnArena(t *testing.T) {
 	t.Parallel()
 	over, end := context.WithCancel(t.Context())
 	end()
-	p := &participation{client: &client{Roamer: new(player.Roamer), c: &Clients{ctx: t.Context()}}, entry: entry{kind: protocol.TypeArenaJoin, round: new(arenaRun)}, group: over}
-	h := player.Received{To: &player.Request{Kind: protocol.TypeArenaJoin}}
+	p := &participation{client: &client{ReconnectingPlayer: new(player.ReconnectingPlayer), c: &Clients{ctx: t.Context()}}, entry: entry{kind: protocol.TypeArenaJoin, round: new(arenaRun)}, group: over}
+	h := player.Received{Request: &player.Request{Kind: protocol.TypeArenaJoin}}
 	h.Data = []byte(`{"code":"unavailable","message":"later","retry_after_ms":100000}`)
-	if err := p.handleRefusal(h); err != nil || p.retry != h.To || p.isRefused || p.isDone() {
+	if err := p.handleRefusal(h); err != nil || p.retry != h.Request || p.isRefused || p.isDone() {
 		t.Errorf("%v; again %v, gone %v", err, p.retry, p.isRefused)
 	}
 }
@@ -49,8 +49,8 @@ func TestTurnedAwayAtTheEnd(t *testing.T) {
 	t.Parallel()
 	over, end := context.WithCancel(t.Context())
 	end()
-	p := &participation{client: &client{Roamer: new(player.Roamer), c: &Clients{Plan: Plan{LateMatchWait: time.Hour}, ctx: t.Context()}}, entry: duel(), group: over}
-	h := player.Received{To: &player.Request{Kind: protocol.TypeDuelJoin}}
+	p := &participation{client: &client{ReconnectingPlayer: new(player.ReconnectingPlayer), c: &Clients{Plan: Plan{LateMatchWait: time.Hour}, ctx: t.Context()}}, entry: duel(), group: over}
+	h := player.Received{Request: &player.Request{Kind: protocol.TypeDuelJoin}}
 	h.Data = []byte(`{"code":"unavailable","message":"later"}`)
 	if err := p.handleRefusal(h); err != nil || p.retry != nil || !p.isRefused || time.Until(p.retryAt) < time.Minute {
 		t.Errorf("%v; again %v, gone %v in %v", err, p.retry, p.isRefused, time.Until(p.retryAt))
@@ -82,8 +82,8 @@ func TestAnswerTurnedAway(t *testing.T) {
 		var question, choice int
 		a := attempt{Answer: protocol.Answer{Match: "m", Question: &question, Given: protocol.Given{Choice: &choice}}}
 		m.RecordAnswer(a.Answer)
-		p := &participation{client: &client{Roamer: new(player.Roamer), c: &Clients{}}, match: m}
-		h := player.Received{To: &player.Request{Kind: protocol.TypeAnswer, Data: a, Sent: test.sent}}
+		p := &participation{client: &client{ReconnectingPlayer: new(player.ReconnectingPlayer), c: &Clients{}}, match: m}
+		h := player.Received{Request: &player.Request{Kind: protocol.TypeAnswer, Data: a, Attempts: test.sent}}
 		h.Data = []byte(`{"code":"` + string(test.code) + `","message":"later"}`)
 		if err := p.handleRefusal(h); err != nil || p.answer == nil {
 			t.Errorf("%v: it is not sent again", err)
@@ -109,8 +109,8 @@ func TestAnAnswerOfALockedOutTeamIsSentAgain(t *testing.T) {
 		var question, choice int
 		a := attempt{Answer: protocol.Answer{Match: "m", Question: &question, Given: protocol.Given{Choice: &choice}}}
 		m.RecordAnswer(a.Answer)
-		p := &participation{client: &client{Roamer: new(player.Roamer), c: &Clients{}}, match: m}
-		h := player.Received{To: &player.Request{Kind: protocol.TypeAnswer, Data: a, Sent: 1}}
+		p := &participation{client: &client{ReconnectingPlayer: new(player.ReconnectingPlayer), c: &Clients{}}, match: m}
+		h := player.Received{Request: &player.Request{Kind: protocol.TypeAnswer, Data: a, Attempts: 1}}
 		h.Data = []byte(`{"code":"question_not_open","message":"wait","retry_after_ms":60000}`)
 		err := p.handleRefusal(h)
 		if again := p.answer != nil && time.Until(p.answerAt) > 50*time.Second; again != (mode == "buzzer") || errors.Is(err, player.ErrContract) == again {

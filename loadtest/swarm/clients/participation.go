@@ -111,7 +111,7 @@ func (t *participation) sendEntry(err error) {
 // readContext returns the context of the next read. A client that waits for nothing
 // stops reading as soon as its group ends.
 func (t *participation) readContext() context.Context {
-	if t.match == nil && !t.hasEntered && !t.isLeaving && !t.isRefused && t.retry == nil && !t.IsWaiting(t.kind) && t.round == nil {
+	if t.match == nil && !t.hasEntered && !t.isLeaving && !t.isRefused && t.retry == nil && !t.IsAwaitingReply(t.kind) && t.round == nil {
 		return t.group
 	}
 	return t.c.ctx
@@ -119,7 +119,7 @@ func (t *participation) readContext() context.Context {
 
 // isDone reports whether the match is over, or none will come.
 func (t *participation) isDone() bool {
-	if t.IsWaiting(protocol.TypeAnswer, protocol.TypeDuelLeave, t.kind) {
+	if t.IsAwaitingReply(protocol.TypeAnswer, protocol.TypeDuelLeave, t.kind) {
 		return false
 	}
 	if t.match != nil {
@@ -170,7 +170,7 @@ func (t *participation) sendDue(now time.Time) {
 	case t.hasEntered, t.retry != nil: // a refused player may have a ticket nevertheless
 		t.isLeaving, t.retry, t.retryAt = true, nil, time.Time{}
 		t.Ask(protocol.TypeDuelLeave, protocol.Empty{})
-	case !t.IsWaiting(t.kind):
+	case !t.IsAwaitingReply(t.kind):
 		t.isRefused = true
 	}
 }
@@ -230,7 +230,7 @@ func (t *participation) handleSettled(h player.Received) error {
 		return fmt.Errorf("%w: %w: %s", player.ErrContract, err, h.Raw)
 	}
 	if s.Match == t.over {
-		t.c.stats.Add(stats.Settled, h.Came.Sub(t.overAt))
+		t.c.stats.Add(stats.Settled, h.ReceivedAt.Sub(t.overAt))
 	}
 	if s.Match == t.lastOver && (s.Rating != nil) != t.isLastRated {
 		return fmt.Errorf("%w: rated is %t, and settled is %s", player.ErrContract, t.isLastRated, h.Raw)

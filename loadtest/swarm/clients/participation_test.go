@@ -18,7 +18,7 @@ func TestLeaving(t *testing.T) {
 	quit()
 	for name, joined := range map[string]bool{"queued": true, "refused for now": false} {
 		c := &Clients{Plan: Plan{LateMatchWait: time.Hour}, ctx: t.Context()}
-		p := &participation{client: &client{Roamer: new(player.Roamer), c: c}, entry: duel(), group: group, hasEntered: joined}
+		p := &participation{client: &client{ReconnectingPlayer: new(player.ReconnectingPlayer), c: c}, entry: duel(), group: group, hasEntered: joined}
 		if !joined {
 			p.repeat(&player.Request{Kind: protocol.TypeDuelJoin}, time.Hour)
 		}
@@ -26,7 +26,7 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("%s: it would leave at once", name)
 		}
 		p.sendDue(time.Now())
-		if !p.IsWaiting(protocol.TypeDuelLeave) || p.retry != nil || p.readContext().Err() != nil {
+		if !p.IsAwaitingReply(protocol.TypeDuelLeave) || p.retry != nil || p.readContext().Err() != nil {
 			t.Errorf("%s: the ticket is not taken back: %+v", name, p)
 		}
 		p.handleLeft()

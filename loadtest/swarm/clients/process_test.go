@@ -57,7 +57,7 @@ func TestAnother(t *testing.T) {
 		{Kind: "single", Choices: []string{"a", "b"}}, {Kind: "boolean", Choices: []string{"a", "b"}}, {Kind: "multiple", Choices: []string{"a", "b"}},
 		{Kind: "number"}, {Kind: "text"},
 	} {
-		one := player.RandomAnswer(q)
+		one := player.ArbitraryAnswer(q)
 		other := another(q, one)
 		if reflect.DeepEqual(one, other) || (one.Choice == nil) != (other.Choice == nil) || (one.Choices == nil) != (other.Choices == nil) || (one.Value == nil) != (other.Value == nil) {
 			t.Errorf("%s: %+v, then %+v", q.Kind, one, other)

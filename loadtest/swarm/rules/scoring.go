@@ -75,7 +75,7 @@ func (k *scoring) checkRound(r *round) error {
 
 // checkTimes checks the times of an accepted answer.
 func (k *scoring) checkTimes(r *round) error {
-	if r.reply == nil || r.reply.At <= r.closesAt && r.reply.ElapsedMS == player.Elapsed(r.asked, r.reply.At) {
+	if r.reply == nil || r.reply.At <= r.closesAt && r.reply.ElapsedMS == player.ElapsedMS(r.asked, r.reply.At) {
 		return nil
 	}
 	return k.violation("question %d from %d to %d: an answer got %+v", r.asked.Question, r.asked.OpensAt, r.closesAt, *r.reply)

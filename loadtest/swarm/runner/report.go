@@ -132,7 +132,7 @@ func (r *Report) String() string {
 	}
 	t := r.Reconnects
 	fmt.Fprintf(&b, "\nplayers   connected %d times; lost %d connections, gave %d up for silence, resumed %d matches with %d pushes missed\n",
-		t.Connections, t.Lost, t.Silent, t.Resumed, t.Filled)
+		t.Connections, t.Lost, t.Silent, t.Resumed, t.MissedPushes)
 	fmt.Fprintf(&b, "truth     %d matches were the same to all; the sums of %d players were compared with the board, of %d it is not known\n", r.Matches, r.Checked, r.Unsure)
 	r.writeVerdicts(&b)
 	return b.String()

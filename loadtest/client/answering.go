@@ -12,15 +12,15 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Contender is a player who answers every question in the same way. It shares the
+// AnsweringPlayer is a player who answers every question in the same way. It shares the
 // machine with the server that it measures. So it reads no more of a frame than it must,
 // and reuses its buffers. It is not safe for concurrent use.
-type Contender struct {
-	*Player                          // connected by a Dialer with Lean
-	Value   string                   // the answer to every question, as JSON
-	Pause   *atomic.Int64            // nanoseconds; the answer comes at a random instant within them; 0: at once
-	Took    func(Reply)              // is called with each reply to an answer
-	Other   func(frame []byte) error // is called with any other reply, and with a refused answer; nil: a refusal is an error
+type AnsweringPlayer struct {
+	*Player                               // connected by a Dialer with Lean
+	AnswerJSON   string                   // the answer to every question, as JSON
+	MaxDelay     *atomic.Int64            // nanoseconds; the answer comes at a random instant within them; 0: at once
+	OnReply      func(Reply)              // is called with each reply to an answer
+	OnOtherFrame func(frame []byte) error // is called with any other reply, and with a refused answer; nil: a refusal is an error
 
 	frame, data []byte
 	sent        map[int64]time.Time // when each answer without a reply was sent, by id
@@ -30,13 +30,13 @@ type Contender struct {
 
 // Reply is a reply to an answer, and how long it took.
 type Reply struct {
-	Asked time.Time
-	Took  time.Duration
-	First bool // this answer was the first right one
+	SentAt  time.Time
+	Latency time.Duration
+	IsFirst bool // this answer was the first right one
 }
 
 // Play answers until a match is over. SetReadTimeout bounds how long that may take.
-func (c *Contender) Play() error {
+func (c *AnsweringPlayer) Play() error {
 	if c.sent == nil {
 		c.sent = make(map[int64]time.Time)
 	}
@@ -44,7 +44,7 @@ func (c *Contender) Play() error {
 }
 
 // take handles a frame, and returns whether it is the last.
-func (c *Contender) take(frame []byte) (over bool, err error) {
+func (c *AnsweringPlayer) take(frame []byte) (over bool, err error) {
 	c.frame = frame
 	switch {
 	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
@@ -58,15 +58,15 @@ func (c *Contender) take(frame []byte) (over bool, err error) {
 }
 
 // answer answers the current question.
-func (c *Contender) answer() error {
-	match, _, named := bytes.Cut(Behind(c.frame, `"match":"`), []byte(`"`))
-	question, numbered := Number(Behind(c.frame, `"data":{"question":`))
+func (c *AnsweringPlayer) answer() error {
+	match, _, named := bytes.Cut(TextAfter(c.frame, `"match":"`), []byte(`"`))
+	question, numbered := ParseNumber(TextAfter(c.frame, `"data":{"question":`))
 	if !named || !numbered {
 		return fmt.Errorf("no question: %s", c.frame)
 	}
 	c.data = append(append(append(c.data[:0], `{"match":"`...), match...), `","question":`...)
-	c.data = append(append(append(strconv.AppendInt(c.data, question, 10), `,"value":`...), c.Value...), '}')
-	if pause := c.Pause.Load(); pause > 0 {
+	c.data = append(append(append(strconv.AppendInt(c.data, question, 10), `,"value":`...), c.AnswerJSON...), '}')
+	if pause := c.MaxDelay.Load(); pause > 0 {
 		time.Sleep(time.Duration(rand.Int64N(pause))) //nolint:gosec // load is no secret
 	}
 	at := time.Now()
@@ -75,16 +75,16 @@ func (c *Contender) answer() error {
 }
 
 // send sends the answer; since is when the player first sent it.
-func (c *Contender) send(since time.Time) error {
+func (c *AnsweringPlayer) send(since time.Time) error {
 	id, err := c.SendData(protocol.TypeAnswer, c.data)
 	c.sent[id], c.newest = since, id
 	return err
 }
 
 // replied handles a reply.
-func (c *Contender) replied() error {
+func (c *AnsweringPlayer) replied() error {
 	came := time.Now()
-	re, ok := Number(Behind(c.frame, `{"re":`))
+	re, ok := ParseNumber(TextAfter(c.frame, `{"re":`))
 	if !ok {
 		return fmt.Errorf("a reply to nothing: %s", c.frame)
 	}
@@ -98,8 +98,8 @@ func (c *Contender) replied() error {
 	}
 	if !answer || refused {
 		switch {
-		case c.Other != nil:
-			if err := c.Other(c.frame); err != nil {
+		case c.OnOtherFrame != nil:
+			if err := c.OnOtherFrame(c.frame); err != nil {
 				return err
 			}
 		case refused:
@@ -107,7 +107,7 @@ func (c *Contender) replied() error {
 		}
 	}
 	if answer {
-		c.Took(Reply{at, came.Sub(at), bytes.Contains(c.frame, []byte(`"first":true`))})
+		c.OnReply(Reply{at, came.Sub(at), bytes.Contains(c.frame, []byte(`"first":true`))})
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (c *Contender) replied() error {
 // again repeats an answer after a temporary refusal, when the server allows it. The
 // repeated answer may be too late, which is no error and is not reported. If the next
 // question has come by then, again sends and reports nothing.
-func (c *Contender) again(id int64, since time.Time) (done bool, err error) {
+func (c *AnsweringPlayer) again(id int64, since time.Time) (done bool, err error) {
 	code, waited, err := refusal(c.frame)
 	switch {
 	case err != nil:
@@ -142,17 +142,17 @@ func refusal(frame []byte) (code protocol.Code, waited bool, err error) {
 	return f.Data.Code, waited, nil
 }
 
-// LockedOut says whether an answer was refused because the player's buzzer team has just
+// IsLockedOut says whether an answer was refused because the player's buzzer team has just
 // answered wrong. The player may send it again after RetryAfterMS.
-func LockedOut(e protocol.Error) bool {
+func IsLockedOut(e protocol.Error) bool {
 	return e.Code == protocol.CodeQuestionNotOpen && e.RetryAfterMS > 0
 }
 
 const leastWait = 20 * time.Millisecond
 
-// Joining calls join again if the frame is a temporary refusal of a request to join. It
-// is meant for Contender.Other.
-func Joining(frame []byte, join func() error) error {
+// RetryJoin calls join again if the frame is a temporary refusal of a request to join. It
+// is meant for AnsweringPlayer.OnOtherFrame.
+func RetryJoin(frame []byte, join func() error) error {
 	if !bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
 		return nil
 	}
@@ -166,14 +166,14 @@ func Joining(frame []byte, join func() error) error {
 	return join()
 }
 
-// Behind returns the part of a frame that follows a text, empty if the text is missing.
-func Behind(frame []byte, text string) []byte {
+// TextAfter returns the part of a frame that follows a text, empty if the text is missing.
+func TextAfter(frame []byte, text string) []byte {
 	_, rest, _ := bytes.Cut(frame, []byte(text))
 	return rest
 }
 
-// Number parses the number at the start of a text.
-func Number(text []byte) (n int64, ok bool) {
+// ParseNumber parses the number at the start of a text.
+func ParseNumber(text []byte) (n int64, ok bool) {
 	for _, c := range text {
 		if c < '0' || c > '9' {
 			break

@@ -12,9 +12,9 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// A contender answers each question once, compares each reply with its own answer, and
+// An answering player answers each question once, compares each reply with its own answer, and
 // ends with the match. A refusal is an error unless the test expects one.
-func TestContender(t *testing.T) {
+func TestAnsweringPlayer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		reply   string
@@ -30,24 +30,24 @@ func TestContender(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var replies []Reply
-			c := &Contender{
-				Player: matched(t, test.reply), Value: `"wrong"`, Pause: new(atomic.Int64), Other: test.other,
-				Took: func(r Reply) { replies = append(replies, r) },
+			c := &AnsweringPlayer{
+				Player: matched(t, test.reply), AnswerJSON: `"wrong"`, MaxDelay: new(atomic.Int64), OnOtherFrame: test.other,
+				OnReply: func(r Reply) { replies = append(replies, r) },
 			}
 			err := c.Play()
 			if (err != nil) != test.fails || len(replies) != test.replies {
 				t.Errorf("%v; %+v", err, replies)
 			}
-			if name == "answered" && len(replies) == 1 && (!replies[0].First || replies[0].Took <= 0 || replies[0].Asked.After(time.Now())) {
+			if name == "answered" && len(replies) == 1 && (!replies[0].IsFirst || replies[0].Latency <= 0 || replies[0].SentAt.After(time.Now())) {
 				t.Errorf("%+v", replies)
 			}
 		})
 	}
 }
 
-// A contender sends an answer again after a temporary refusal. The second one may then
+// An answering player sends an answer again after a temporary refusal. The second one may then
 // be too late. If it is accepted, its latency includes the whole wait.
-func TestContenderIsPatient(t *testing.T) {
+func TestAnsweringPlayerIsPatient(t *testing.T) {
 	t.Parallel()
 	for reply, replies := range map[string]int{
 		`{"re":3,"type":"answered","data":{"question":7}}`:          1,
@@ -55,35 +55,35 @@ func TestContenderIsPatient(t *testing.T) {
 	} {
 		var took []Reply
 		began := time.Now()
-		c := &Contender{
-			Player: matched(t, `{"re":2,"type":"error","data":{"code":"unavailable","retry_after_ms":30}}`, reply),
-			Value:  `"wrong"`, Pause: new(atomic.Int64), Took: func(r Reply) { took = append(took, r) },
+		c := &AnsweringPlayer{
+			Player:     matched(t, `{"re":2,"type":"error","data":{"code":"unavailable","retry_after_ms":30}}`, reply),
+			AnswerJSON: `"wrong"`, MaxDelay: new(atomic.Int64), OnReply: func(r Reply) { took = append(took, r) },
 		}
 		if err := c.Play(); err != nil || len(took) != replies || time.Since(began) < 30*time.Millisecond {
 			t.Errorf("%s: %v; %+v", reply, err, took)
 		}
-		if len(took) == 1 && took[0].Took < 30*time.Millisecond {
-			t.Errorf("it took %v", took[0].Took)
+		if len(took) == 1 && took[0].Latency < 30*time.Millisecond {
+			t.Errorf("it took %v", took[0].Latency)
 		}
 	}
 }
 
-// After the next question was answered, a contender does not send a refused answer
+// After the next question was answered, an answering player does not send a refused answer
 // again. It would send the answer to the wrong question.
-func TestContenderHasGoneOn(t *testing.T) {
+func TestAnsweringPlayerHasGoneOn(t *testing.T) {
 	t.Parallel()
 	var took []Reply
-	c := &Contender{
+	c := &AnsweringPlayer{
 		Player: matched(t, `{"type":"question","match":"m_1","seq":3,"data":{"question":8,"of":10}}`,
 			`{"re":2,"type":"error","data":{"code":"unavailable","retry_after_ms":1}}`+"\n"+`{"re":3,"type":"answered","data":{"question":8}}`),
-		Value: `"wrong"`, Pause: new(atomic.Int64), Took: func(r Reply) { took = append(took, r) },
+		AnswerJSON: `"wrong"`, MaxDelay: new(atomic.Int64), OnReply: func(r Reply) { took = append(took, r) },
 	}
 	if err := c.Play(); err != nil || len(took) != 1 {
 		t.Errorf("%v; %+v", err, took)
 	}
 }
 
-// A contender joins again after a temporary refusal; any other refusal is an error.
+// An answering player joins again after a temporary refusal; any other refusal is an error.
 func TestJoining(t *testing.T) {
 	t.Parallel()
 	for frame, want := range map[string]struct{ joins, fails bool }{
@@ -93,7 +93,7 @@ func TestJoining(t *testing.T) {
 		`{"re":1,"type":"error","data":{"code":"already_playing","retry_after_ms":1}}`: {false, true},
 	} {
 		joins := false
-		err := Joining([]byte(frame), func() error { joins = true; return nil })
+		err := RetryJoin([]byte(frame), func() error { joins = true; return nil })
 		if joins != want.joins || (err != nil) != want.fails {
 			t.Errorf("%s: joins %v, %v", frame, joins, err)
 		}
@@ -127,7 +127,7 @@ func matched(t *testing.T, replies ...string) *Player {
 			for frame := range strings.SplitSeq(reply, "\n") {
 				say(frame)
 			}
-			if asked, ok := Number(Behind([]byte(reply), `"seq":3,"data":{"question":`)); ok {
+			if asked, ok := ParseNumber(TextAfter([]byte(reply), `"seq":3,"data":{"question":`)); ok {
 				question = asked
 			}
 		}
