@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"laststand/internal/testenv"
+	"laststand/loadtest/bench"
 	"laststand/loadtest/chaos"
 	"laststand/loadtest/hostile"
 	"laststand/loadtest/swarm"
@@ -32,10 +33,14 @@ type program struct {
 }
 
 var programs = []program{
+	{"bench answers", "Measure answers and first right answers in arenas.", bench.Answers},
+	{"bench duels", "Measure answers in duels.", bench.Duels},
+	{"bench scale", "Measure the cost of an answer on 1, 2 and 4 nodes.", bench.Scale},
 	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", swarm.Command},
 	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", chaos.Command},
 	{"stress hostile", "Attack a server while honest players play.", hostile.Command},
 
+	{bench.AnswersFloorProcess, "", bench.AnswersFloor},
 	{swarm.ClientsProcess, "", swarm.Clients},
 	{swarm.GuardProcess, "", swarm.Guard},
 	{hostile.AttackersProcess, "", hostile.Attackers},

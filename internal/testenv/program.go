@@ -16,7 +16,8 @@ func StartRedis() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.ownedByProgram()
+	atEnd(s.End)
+	return s, nil
 }
 
 // StartCluster starts a Redis cluster for a program, without a test.
@@ -25,8 +26,7 @@ func StartCluster(masters int) (url string, servers []*Server, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	own := func(s *Server) { _ = s.ownedByProgram() } // equal priorities only change figures
-	servers, err = startNodes(dir, masters, own, "--cluster-node-timeout", "2000")
+	servers, err = startNodes(dir, masters, func(s *Server) { atEnd(s.End) }, "--cluster-node-timeout", "2000")
 	if err != nil {
 		return "", nil, err
 	}
@@ -43,7 +43,8 @@ func StartPostgres() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.ownedByProgram()
+	atEnd(s.End)
+	return s, nil
 }
 
 // storeFolder creates a folder for a store, whose program must be installed.
@@ -62,18 +63,14 @@ func storeFolder(path, name string) (string, error) {
 	return dir, os.Chmod(dir, 0o755) // PostgreSQL runs as another user
 }
 
-// storePriority is the nice value of stores. A store usually has a machine of its own. Here
-// it would get the share of one thread among many when the load is highest.
+// storePriority is the nice value of stores after RaisePriority.
 const storePriority = -10
 
-// ownedByProgram makes StopShared end the server, and raises its priority.
-func (s *Server) ownedByProgram() error {
-	atEnd(s.End)
-	err := syscall.Setpriority(syscall.PRIO_PROCESS, s.PID(), storePriority)
-	if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) { // only root may
-		return nil
-	}
-	return err
+// RaisePriority raises the priority of a store above that of nodes and clients, if the
+// system permits it. A store usually has a machine of its own. Here it would get the share
+// of one thread among many when the load is highest.
+func (s *Server) RaisePriority() {
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, s.PID(), storePriority) // only root may
 }
 
 // PID returns the id of the running server's process.

@@ -75,8 +75,12 @@ func run(ctx context.Context, c checker.Config, slack time.Duration) (err error)
 		return err
 	}
 	if c.Redis == "" {
-		if c.Redis, _, err = testenv.StartCluster(3); err != nil {
+		var masters []*testenv.Server
+		if c.Redis, masters, err = testenv.StartCluster(3); err != nil {
 			return err
+		}
+		for _, m := range masters {
+			m.RaisePriority()
 		}
 	}
 	if c.Database == "" {
@@ -84,6 +88,7 @@ func run(ctx context.Context, c checker.Config, slack time.Duration) (err error)
 		if err != nil {
 			return err
 		}
+		postgres.RaisePriority()
 		c.Database = postgres.URL
 	}
 	report, err := checker.Run(ctx, c)

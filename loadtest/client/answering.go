@@ -13,157 +13,160 @@ import (
 )
 
 // AnsweringPlayer is a player who answers every question in the same way. It shares the
-// machine with the server that it measures. So it reads no more of a frame than it must,
-// and reuses its buffers. It is not safe for concurrent use.
+// machine with the server that it measures, so it decodes no more of a frame than it must.
+// It is not safe for concurrent use.
 type AnsweringPlayer struct {
-	*Player                               // connected by a Dialer with Lean
-	AnswerJSON   string                   // the answer to every question, as JSON
-	MaxDelay     *atomic.Int64            // nanoseconds; the answer comes at a random instant within them; 0: at once
-	OnReply      func(Reply)              // is called with each reply to an answer
-	OnOtherFrame func(frame []byte) error // is called with any other reply, and with a refused answer; nil: a refusal is an error
+	*Player
+	AnswerJSON string        // the value of every answer
+	MaxDelay   *atomic.Int64 // nanoseconds; an answer follows its question at a random time within them
+	Races      bool          // an answer after another player has closed the question is a reply, not an error
+	Duels      bool          // join a duel at the start, and the next one after each match
+	OnReply    func(Reply)   // is called with each reply to an answer
 
-	frame, data []byte
-	sent        map[int64]time.Time // when each answer without a reply was sent, by id
-	newest      int64               // id of the newest answer
-	late        bool                // the newest answer was refused for a while
+	data      []byte              // reused: of the newest answer
+	sentAt    map[int64]time.Time // when each answer without a reply was first sent, by request id
+	newestID  int64               // of the newest answer
+	isDelayed bool                // the newest answer was refused for a while
+	seq       int64               // of the last push of the match
 }
 
-// Reply is a reply to an answer, and how long it took.
+// Reply is a reply to an answer.
 type Reply struct {
 	SentAt  time.Time
-	Latency time.Duration
-	IsFirst bool // this answer was the first right one
+	Latency time.Duration // from the answer to its reply
+	IsFirst bool          // this answer was the first right one
 }
 
-// Play answers until a match is over. SetReadTimeout bounds how long that may take.
-func (c *AnsweringPlayer) Play() error {
-	if c.sent == nil {
-		c.sent = make(map[int64]time.Time)
+// Play answers until the match is over, or until the connection ends if it plays Duels. It
+// returns an error if the timeout passes, an answer is refused or a push is missing.
+func (p *AnsweringPlayer) Play(timeout time.Duration) error {
+	p.sentAt = make(map[int64]time.Time)
+	if err := p.conn.SetReadDeadline(time.Now().Add(timeout)); err != nil {
+		return err
 	}
-	return c.fastConn.each(c.take)
-}
-
-// take handles a frame, and returns whether it is the last.
-func (c *AnsweringPlayer) take(frame []byte) (over bool, err error) {
-	c.frame = frame
-	switch {
-	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
-		err = c.answer()
-	case bytes.HasPrefix(frame, []byte(`{"re":`)):
-		err = c.replied()
-	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeMatchOver+`",`)):
-		over = true
-	}
-	return over, err
-}
-
-// answer answers the current question.
-func (c *AnsweringPlayer) answer() error {
-	match, _, named := bytes.Cut(TextAfter(c.frame, `"match":"`), []byte(`"`))
-	question, numbered := ParseNumber(TextAfter(c.frame, `"data":{"question":`))
-	if !named || !numbered {
-		return fmt.Errorf("no question: %s", c.frame)
-	}
-	c.data = append(append(append(c.data[:0], `{"match":"`...), match...), `","question":`...)
-	c.data = append(append(append(strconv.AppendInt(c.data, question, 10), `,"value":`...), c.AnswerJSON...), '}')
-	if pause := c.MaxDelay.Load(); pause > 0 {
-		time.Sleep(time.Duration(rand.Int64N(pause))) //nolint:gosec // load is no secret
-	}
-	at := time.Now()
-	c.late = false
-	return c.send(at)
-}
-
-// send sends the answer; since is when the player first sent it.
-func (c *AnsweringPlayer) send(since time.Time) error {
-	id, err := c.SendData(protocol.TypeAnswer, c.data)
-	c.sent[id], c.newest = since, id
-	return err
-}
-
-// replied handles a reply.
-func (c *AnsweringPlayer) replied() error {
-	came := time.Now()
-	re, ok := ParseNumber(TextAfter(c.frame, `{"re":`))
-	if !ok {
-		return fmt.Errorf("a reply to nothing: %s", c.frame)
-	}
-	at, answer := c.sent[re]
-	delete(c.sent, re)
-	refused := bytes.Contains(c.frame, []byte(`,"type":"`+protocol.TypeError+`",`))
-	if answer && refused {
-		if done, err := c.again(re, at); done || err != nil {
+	if p.Duels {
+		if err := p.joinDuel(); err != nil {
 			return err
 		}
 	}
-	if !answer || refused {
-		switch {
-		case c.OnOtherFrame != nil:
-			if err := c.OnOtherFrame(c.frame); err != nil {
-				return err
-			}
-		case refused:
-			return fmt.Errorf("refused: %s", c.frame)
+	for {
+		frame, err := p.readReused()
+		if err != nil {
+			return err
+		}
+		isOver, err := p.handle(frame)
+		if isOver && p.Duels && err == nil {
+			isOver, err = false, p.joinDuel()
+		}
+		if isOver || err != nil {
+			return err
 		}
 	}
-	if answer {
-		c.OnReply(Reply{at, came.Sub(at), bytes.Contains(c.frame, []byte(`"first":true`))})
+}
+
+func (p *AnsweringPlayer) joinDuel() error {
+	p.seq = 0
+	_, err := p.SendJSON(protocol.TypeDuelJoin, []byte(`{}`))
+	return err
+}
+
+// handle handles a frame, and returns whether it is the last one of the match.
+func (p *AnsweringPlayer) handle(frame []byte) (isOver bool, err error) {
+	if bytes.HasPrefix(frame, []byte(`{"re":`)) {
+		return false, p.handleReply(frame)
+	}
+	envelope, _, _ := bytes.Cut(frame, []byte(`,"data":`))
+	if seq, ok := ParseNumber(TextAfter(envelope, `"seq":`)); ok {
+		if p.seq++; seq != p.seq {
+			return false, fmt.Errorf("%w: push %d came where %d was due: %s", ErrContract, seq, p.seq, frame)
+		}
+	}
+	switch {
+	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
+		return false, p.answer(frame)
+	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeMatchOver+`",`)):
+		return true, nil
+	}
+	return false, nil
+}
+
+// answer answers a question after the delay.
+func (p *AnsweringPlayer) answer(frame []byte) error {
+	match, _, ok := bytes.Cut(TextAfter(frame, `"match":"`), []byte(`"`))
+	question, isNumber := ParseNumber(TextAfter(frame, `"data":{"question":`))
+	if !ok || !isNumber {
+		return fmt.Errorf("the question has no match or number: %s", frame)
+	}
+	p.data = append(append(append(p.data[:0], `{"match":"`...), match...), `","question":`...)
+	p.data = append(append(append(strconv.AppendInt(p.data, question, 10), `,"value":`...), p.AnswerJSON...), '}')
+	if delay := p.MaxDelay.Load(); delay > 0 {
+		time.Sleep(time.Duration(rand.Int64N(delay))) //nolint:gosec // load is no secret
+	}
+	p.isDelayed = false
+	return p.sendAnswer(time.Now())
+}
+
+// sendAnswer sends the newest answer, which the player first sent at the given time.
+func (p *AnsweringPlayer) sendAnswer(firstSentAt time.Time) error {
+	id, err := p.SendJSON(protocol.TypeAnswer, p.data)
+	p.sentAt[id], p.newestID = firstSentAt, id
+	return err
+}
+
+// handleReply handles the reply to an answer or to a request to join.
+func (p *AnsweringPlayer) handleReply(frame []byte) error {
+	receivedAt := time.Now()
+	id, ok := ParseNumber(TextAfter(frame, `{"re":`))
+	if !ok {
+		return fmt.Errorf("the reply has no request id: %s", frame)
+	}
+	sentAt, isAnswer := p.sentAt[id]
+	delete(p.sentAt, id)
+	if bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
+		isReply, err := p.handleRefusal(frame, id, sentAt, isAnswer)
+		if err != nil || !isReply {
+			return err
+		}
+	}
+	if isAnswer {
+		p.OnReply(Reply{sentAt, receivedAt.Sub(sentAt), bytes.Contains(frame, []byte(`"first":true`))})
 	}
 	return nil
 }
 
-// again repeats an answer after a temporary refusal, when the server allows it. The
-// repeated answer may be too late, which is no error and is not reported. If the next
-// question has come by then, again sends and reports nothing.
-func (c *AnsweringPlayer) again(id int64, since time.Time) (done bool, err error) {
-	code, waited, err := refusal(c.frame)
-	switch {
-	case err != nil:
-		return false, err
-	case waited && id != c.newest:
-		return true, nil
-	case waited:
-		c.late = true
-		return true, c.send(since)
-	}
-	return c.late && code == protocol.CodeQuestionClosed, nil
-}
+// minRetryDelay is the shortest pause after a temporary refusal.
+const minRetryDelay = 20 * time.Millisecond
 
-// refusal decodes an error reply. If the refusal is temporary, it waits for the time
-// that the reply states.
-func refusal(frame []byte) (code protocol.Code, waited bool, err error) {
+// handleRefusal repeats a request after a temporary refusal, when the server allows it. If
+// the next question has come by then, it drops the answer. A repeated answer may come after
+// the question has closed. It returns whether the refusal counts as the reply to an answer.
+func (p *AnsweringPlayer) handleRefusal(frame []byte, id int64, sentAt time.Time, isAnswer bool) (isReply bool, err error) {
 	var f struct{ Data protocol.Error }
-	if err = json.Unmarshal(frame, &f); err != nil {
-		return "", false, err
+	if err := json.Unmarshal(frame, &f); err != nil {
+		return false, err
 	}
-	if waited = f.Data.Code == protocol.CodeUnavailable || f.Data.Code == protocol.CodeOverloaded; waited {
-		time.Sleep(max(time.Duration(f.Data.RetryAfterMS)*time.Millisecond, leastWait))
+	isTemporary := f.Data.Code == protocol.CodeUnavailable || f.Data.Code == protocol.CodeOverloaded
+	if isTemporary {
+		time.Sleep(max(time.Duration(f.Data.RetryAfterMS)*time.Millisecond, minRetryDelay))
 	}
-	return f.Data.Code, waited, nil
+	switch {
+	case isTemporary && !isAnswer:
+		return false, p.joinDuel()
+	case isTemporary && id == p.newestID:
+		p.isDelayed = true
+		return false, p.sendAnswer(sentAt)
+	case isTemporary, isAnswer && p.isDelayed && f.Data.Code == protocol.CodeQuestionClosed:
+		return false, nil
+	case isAnswer && p.Races && f.Data.Code == protocol.CodeQuestionClosed:
+		return true, nil
+	}
+	return false, fmt.Errorf("refused: %s", frame)
 }
 
 // IsLockedOut says whether an answer was refused because the player's buzzer team has just
 // answered wrong. The player may send it again after RetryAfterMS.
 func IsLockedOut(e protocol.Error) bool {
 	return e.Code == protocol.CodeQuestionNotOpen && e.RetryAfterMS > 0
-}
-
-const leastWait = 20 * time.Millisecond
-
-// RetryJoin calls join again if the frame is a temporary refusal of a request to join. It
-// is meant for AnsweringPlayer.OnOtherFrame.
-func RetryJoin(frame []byte, join func() error) error {
-	if !bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
-		return nil
-	}
-	_, waited, err := refusal(frame)
-	switch {
-	case err != nil:
-		return err
-	case !waited:
-		return fmt.Errorf("refused: %s", frame)
-	}
-	return join()
 }
 
 // TextAfter returns the part of a frame that follows a text, empty if the text is missing.

@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,117 +37,117 @@ type Frame struct {
 type Player struct {
 	Guest
 	Welcome     protocol.Welcome
-	ClockLeadMS int64 // ms: cluster time is at most this far ahead of this machine's clock
+	ClockLeadMS int64 // cluster time is at most this far ahead of this machine's clock
 	conn        *websocket.Conn
-	lastID      int64     // id of the last request
-	frameBuf    []byte    // frame of the last SendData
-	fastConn    *fastConn // nil: the library reads and writes the connection
+	lastID      int64  // id of the last request
+	sent        []byte // reused: the last frame of SendJSON
+	received    []byte // reused: the last frame of readReused
 }
 
-// readBuffer holds the few frames that follow the end of a question.
-const readBuffer = 4096
+// defaultBuffer holds the few frames that follow the end of a question.
+const defaultBuffer = 4096
 
-// helloWithin bounds the wait for a welcome if the context has no deadline.
-const helloWithin = 10 * time.Second
+// helloTimeout limits the wait for a welcome if the context has no deadline.
+const helloTimeout = 10 * time.Second
+
+// askTimeout limits the wait for the reply of Ask.
+const askTimeout = 30 * time.Second
 
 // Connect connects a guest and says hello; resume may be nil.
 func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
 	return Dialer{}.Connect(ctx, server, g, resume)
 }
 
-// ConnectBy does the same as Connect, but connects from the dialer's address.
-func ConnectBy(ctx context.Context, from *net.Dialer, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	return Dialer{From: from}.Connect(ctx, server, g, resume)
-}
-
 // Dialer configures how a player connects; the zero value is valid.
 type Dialer struct {
 	From   *net.Dialer // nil: any address
 	Buffer int         // size of the read buffer in bytes; 0: enough for the end of a question
-	Lean   bool        // for an AnsweringPlayer
 }
 
 // Connect connects a guest and says hello; resume may be nil.
 func (d Dialer) Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
-	p := &Player{Guest: g}
+	buffer := cmp.Or(d.Buffer, defaultBuffer)
 	dialer := websocket.Dialer{
-		NetDialContext: d.dial(p), Subprotocols: []string{protocol.Subprotocol},
-		ReadBufferSize: cmp.Or(d.Buffer, readBuffer), WriteBufferSize: min(cmp.Or(d.Buffer, readBuffer), 1024),
+		NetDialContext: cmp.Or(d.From, new(net.Dialer)).DialContext, Subprotocols: []string{protocol.Subprotocol},
+		ReadBufferSize: buffer, WriteBufferSize: min(buffer, 1024),
 	}
 	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", nil)
 	if err != nil {
-		return nil, fmt.Errorf("player: connect: %w", err)
+		return nil, fmt.Errorf("client: connect: %w", err)
 	}
 	_ = answer.Body.Close()
-	p.conn = conn
-	asked := time.Now()
-	if _, err := p.Send(protocol.TypeHello, protocol.Hello{Token: g.Token, Resume: resume}); err != nil {
+	p := &Player{Guest: g, conn: conn}
+	if err := p.hello(ctx, resume); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	within := helloWithin
-	if until, ok := ctx.Deadline(); ok {
-		within = time.Until(until)
-	}
-	f, err := p.Read(within)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	if f.Type != protocol.TypeWelcome {
-		return nil, errors.Join(fmt.Errorf("player: hello was answered with %s", f.Raw), conn.Close())
-	}
-	err = json.Unmarshal(f.Data, &p.Welcome)
-	p.ClockLeadMS = p.Welcome.ServerAt - asked.UnixMilli()
-	return p, err
+	return p, nil
 }
 
-// dial returns the function that opens a player's connection.
-func (d Dialer) dial(p *Player) func(ctx context.Context, network, address string) (net.Conn, error) {
-	from := cmp.Or(d.From, new(net.Dialer))
-	if !d.Lean {
-		return from.DialContext
+// hello says hello and waits for the welcome.
+func (p *Player) hello(ctx context.Context, resume *protocol.Resume) error {
+	sentAt := time.Now()
+	if _, err := p.Send(protocol.TypeHello, protocol.Hello{Token: p.Token, Resume: resume}); err != nil {
+		return err
 	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := from.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		p.fastConn = newFastConn(c)
-		return p.fastConn, nil
+	timeout := helloTimeout
+	if until, ok := ctx.Deadline(); ok {
+		timeout = time.Until(until)
 	}
+	f, err := p.Read(timeout)
+	if err != nil {
+		return err
+	}
+	if f.Type != protocol.TypeWelcome {
+		return fmt.Errorf("client: hello was answered with %s", f.Raw)
+	}
+	err = json.Unmarshal(f.Data, &p.Welcome)
+	p.ClockLeadMS = p.Welcome.ServerAt - sentAt.UnixMilli()
+	return err
 }
 
 // Send sends a request and returns its id.
 func (p *Player) Send(kind string, data any) (int64, error) {
-	p.lastID++
-	frame, err := json.Marshal(struct {
-		ID   int64  `json:"id"`
-		Type string `json:"type"`
-		Data any    `json:"data"`
-	}{p.lastID, kind, data})
+	encoded, err := json.Marshal(data)
 	if err != nil {
 		return 0, err
 	}
-	return p.lastID, p.SendRaw(frame)
+	return p.SendJSON(kind, encoded)
 }
 
-// SendData is Send for data that is already JSON. It requires a Dialer with Lean, and
-// keeps no reference to data.
-func (p *Player) SendData(kind string, data []byte) (int64, error) {
+// SendJSON sends a request whose data is already JSON, and returns its id.
+func (p *Player) SendJSON(kind string, data []byte) (int64, error) {
 	p.lastID++
-	p.frameBuf = append(strconv.AppendInt(append(p.frameBuf[:0], `{"id":`...), p.lastID, 10), `,"type":"`...)
-	p.frameBuf = append(append(append(p.frameBuf, kind...), `","data":`...), data...)
-	p.frameBuf = append(p.frameBuf, '}')
-	return p.lastID, p.fastConn.write(textFrame, p.frameBuf)
+	p.sent = append(strconv.AppendInt(append(p.sent[:0], `{"id":`...), p.lastID, 10), `,"type":"`...)
+	p.sent = append(append(append(p.sent, kind...), `","data":`...), data...)
+	p.sent = append(p.sent, '}')
+	return p.lastID, p.conn.WriteMessage(websocket.TextMessage, p.sent)
 }
 
-// SendRaw sends a text frame unchanged.
-func (p *Player) SendRaw(frame []byte) error {
-	return p.conn.WriteMessage(websocket.TextMessage, frame)
+// Ask sends a request, skips all frames before its reply, and returns an error if the reply
+// is one.
+func (p *Player) Ask(kind string, data any) error {
+	id, err := p.Send(kind, data)
+	if err != nil {
+		return err
+	}
+	for {
+		f, err := p.Read(askTimeout)
+		if err != nil {
+			return err
+		}
+		if f.Re == nil || *f.Re != id {
+			continue
+		}
+		if f.Type == protocol.TypeError {
+			return fmt.Errorf("%s was answered with %s", kind, f.Raw)
+		}
+		return nil
+	}
 }
 
 // Read waits for the next frame.
-func (p *Player) Read(within time.Duration) (Frame, error) {
-	raw, err := p.ReadRaw(within)
+func (p *Player) Read(timeout time.Duration) (Frame, error) {
+	raw, err := p.ReadRaw(timeout)
 	if err != nil {
 		return Frame{}, err
 	}
@@ -154,20 +156,36 @@ func (p *Player) Read(within time.Duration) (Frame, error) {
 }
 
 // ReadRaw waits for the next frame and returns it undecoded.
-func (p *Player) ReadRaw(within time.Duration) ([]byte, error) {
-	if err := p.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+func (p *Player) ReadRaw(timeout time.Duration) ([]byte, error) {
+	if err := p.conn.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return nil, err
 	}
 	_, raw, err := p.conn.ReadMessage()
 	if err != nil {
-		return nil, fmt.Errorf("player: read: %w", err)
+		return nil, fmt.Errorf("client: read: %w", err)
 	}
 	return raw, nil
 }
 
-// SetReadTimeout bounds all later reads of an AnsweringPlayer.
-func (p *Player) SetReadTimeout(d time.Duration) error {
-	return p.conn.SetReadDeadline(time.Now().Add(d))
+// readReused waits for the next frame without a deadline of its own. The result is valid
+// until the next call.
+func (p *Player) readReused() ([]byte, error) {
+	_, frame, err := p.conn.NextReader()
+	if err != nil {
+		return nil, fmt.Errorf("client: read: %w", err)
+	}
+	p.received = p.received[:0]
+	for {
+		p.received = slices.Grow(p.received, 512)
+		n, err := frame.Read(p.received[len(p.received):cap(p.received)])
+		p.received = p.received[:len(p.received)+n]
+		if errors.Is(err, io.EOF) {
+			return p.received, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("client: read: %w", err)
+		}
+	}
 }
 
 // Close ends the connection without a close frame, as a lost network does.

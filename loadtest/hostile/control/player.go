@@ -21,7 +21,7 @@ func (p *person) connect(role string) (*talker, error) {
 	}
 	ctx, cancel := context.WithTimeout(p.of.life, replyTimeout)
 	defer cancel()
-	conn, err := player.ConnectBy(ctx, p.from, p.of.URL, player.Guest{ID: p.id, Token: token}, nil)
+	conn, err := player.Dialer{From: p.from}.Connect(ctx, p.of.URL, player.Guest{ID: p.id, Token: token}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (p *person) connectWithRetry() error {
 	if err := p.fetch(p.client(), r, http.StatusCreated, &g); err != nil {
 		return err
 	}
-	conn, err := player.ConnectBy(ctx, p.from, p.of.URL, g, nil)
+	conn, err := player.Dialer{From: p.from}.Connect(ctx, p.of.URL, g, nil)
 	if err != nil {
 		return err
 	}

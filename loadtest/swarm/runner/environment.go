@@ -67,6 +67,7 @@ func (s *environment) store(c *Config) (err error) {
 		c.Database, s.stores = postgres.URL, append(s.stores, postgres)
 	}
 	for _, store := range s.stores {
+		store.RaisePriority()
 		if err := s.guard.add(store.PID()); err != nil {
 			return err
 		}

@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
+)
+
+// decideByWatch decides each answer by WATCH, GET, MULTI, DECR and EXEC.
+func decideByWatch(ctx context.Context, c *cluster, o answersOptions) (measurement, error) {
+	return decide(ctx, c, o, func(ctx context.Context, client *redis.Client, key string) error {
+		for {
+			err := client.Watch(ctx, func(tx *redis.Tx) error {
+				if n, err := tx.Get(ctx, key).Int(); err != nil || n < 1 {
+					return err
+				}
+				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Decr(ctx, key).Err() })
+				return err
+			}, key)
+			if !errors.Is(err, redis.TxFailedErr) {
+				return err
+			}
+		}
+	})
+}
+
+var decrement = redis.NewScript(`
+if tonumber(redis.call('GET', KEYS[1])) < 1 then return 0 end
+redis.call('DECR', KEYS[1])
+return 1`)
+
+// decideByScript decides each answer by a script that compares and decrements.
+func decideByScript(ctx context.Context, c *cluster, o answersOptions) (measurement, error) {
+	return decide(ctx, c, o, func(ctx context.Context, client *redis.Client, key string) error {
+		return decrement.Run(ctx, client, []string{key}).Err()
+	})
+}
+
+// questionsTimes is how many times more questions decide asks than a match. Otherwise a run
+// would be too short.
+const questionsTimes = 40
+
+// decide lets one goroutine per player race for each question.
+func decide(ctx context.Context, c *cluster, o answersOptions, decideOne func(context.Context, *redis.Client, string) error) (m measurement, err error) {
+	m.latencies = newLatencies()
+	if m.from, err = c.readUsage(ctx); err != nil {
+		return m, err
+	}
+	latencies := make([]atomic.Int64, o.players) // µs
+	for question := range questionsTimes * o.questions {
+		key := fmt.Sprintf("first:%d", question)
+		if err := c.masters[0].Set(ctx, key, 1, time.Minute).Err(); err != nil {
+			return m, err
+		}
+		var racing errgroup.Group
+		for i := range latencies {
+			racing.Go(func() error {
+				start := time.Now()
+				err := decideOne(ctx, c.masters[0], key)
+				latencies[i].Store(time.Since(start).Microseconds())
+				return err
+			})
+		}
+		if err := racing.Wait(); err != nil {
+			return m, err
+		}
+		for i := range latencies {
+			_ = m.latencies.RecordValue(min(max(latencies[i].Load(), 1), maxLatency))
+		}
+	}
+	m.to, err = c.readUsage(ctx)
+	return m, err
+}

@@ -1,0 +1,213 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+	"laststand/loadtest/client"
+)
+
+// playOptions say what players play.
+type playOptions struct {
+	mode      string // survival or buzzer arenas, or duel
+	players   int
+	arenas    int // that the players are seated in; not for duels
+	questions int // of an arena
+	answer    string
+	maxDelay  time.Duration // of an answer
+}
+
+// playTimeout limits how long players play.
+const playTimeout = time.Hour
+
+// players are players who answer every question of their arenas or duels.
+type players struct {
+	playOptions
+	all       []*client.AnsweringPlayer
+	hosts     []*client.Player
+	arenaIDs  []string
+	maxDelay  atomic.Int64  // see client.AnsweringPlayer
+	answering chan struct{} // closed at the first reply
+	firstOver chan struct{} // closed when the first player has ended an arena
+	allOver   chan struct{} // closed when all players have ended their arenas
+	failed    chan error    // holds the first error
+	isEnding  atomic.Bool   // connections are being closed, so errors are no faults
+	playing   sync.WaitGroup
+
+	first, over sync.Once
+	mu          sync.Mutex
+	latencies   *hdrhistogram.Histogram // µs, since the last takeLatencies
+	replies     int                     // so far
+	firsts      int                     // first right answers so far
+}
+
+// seat connects players, spread over all nodes, and seats them in arenas.
+func seat(ctx context.Context, c *cluster, o playOptions) (*players, error) {
+	p := &players{
+		playOptions: o, latencies: newLatencies(), all: make([]*client.AnsweringPlayer, o.players),
+		answering: make(chan struct{}), firstOver: make(chan struct{}), allOver: make(chan struct{}), failed: make(chan error, 1),
+	}
+	p.maxDelay.Store(int64(o.maxDelay))
+	err := p.connect(ctx, c.urls)
+	for i := 0; i < o.arenas && err == nil; i++ {
+		err = p.openArena(ctx, c.urls[i%len(c.urls)], p.all[i*o.players/o.arenas:(i+1)*o.players/o.arenas])
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *players) connect(ctx context.Context, urls []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i := range p.all {
+		group.Go(func() error {
+			player, err := connectPlayer(ctx, client.Dialer{}, urls[i%len(urls)], i)
+			p.all[i] = &client.AnsweringPlayer{
+				Player: player, AnswerJSON: p.answer, MaxDelay: &p.maxDelay, OnReply: p.record, Races: p.mode == "buzzer", Duels: p.mode == "duel",
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// connectPlayer connects the player with a number.
+func connectPlayer(ctx context.Context, d client.Dialer, url string, number int) (*client.Player, error) {
+	id := fmt.Sprintf("player_%d", number)
+	token, err := testenv.Token("player", id)
+	if err != nil {
+		return nil, err
+	}
+	return d.Connect(ctx, url, client.Guest{ID: id, Token: token}, nil)
+}
+
+// openArena makes an arena and seats players in it.
+func (p *players) openArena(ctx context.Context, url string, seated []*client.AnsweringPlayer) error {
+	host, made, err := makeArena(ctx, url, protocol.NewArena{
+		Mode: p.mode, Name: "bench", Pace: "auto", Questions: protocol.ArenaQuestions{Count: p.questions, Bank: "load"},
+	})
+	if err != nil {
+		return err
+	}
+	p.hosts, p.arenaIDs = append(p.hosts, host), append(p.arenaIDs, made.ArenaID)
+	for _, one := range seated {
+		if err := one.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeArena makes an arena, and connects its host.
+func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *client.Player, made protocol.ArenaMade, err error) {
+	id := "host_" + rand.Text()
+	token, err := testenv.Token("host", id)
+	if err != nil {
+		return nil, made, err
+	}
+	if made, err = client.CreateArena(ctx, url, "demo", token, a); err != nil {
+		return nil, made, err
+	}
+	if host, err = client.Connect(ctx, url, client.Guest{ID: id, Token: token}, nil); err != nil {
+		return nil, made, err
+	}
+	return host, made, host.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"})
+}
+
+// start lets the players play.
+func (p *players) start() {
+	for _, one := range p.all {
+		p.playing.Go(func() {
+			if p.addError(one.Play(playTimeout)) {
+				p.over.Do(func() { close(p.firstOver) })
+			}
+		})
+	}
+	for i, host := range p.hosts {
+		p.playing.Go(func() { p.addError(host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: p.arenaIDs[i]})) })
+	}
+	go func() { // ends with the players
+		p.playing.Wait()
+		close(p.allOver)
+	}()
+}
+
+// addError keeps the first error, and returns whether there was none.
+func (p *players) addError(err error) bool {
+	if err != nil && !p.isEnding.Load() {
+		select {
+		case p.failed <- err:
+		default:
+		}
+	}
+	return err == nil
+}
+
+// record counts a reply to an answer.
+func (p *players) record(r client.Reply) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.replies++
+	if r.IsFirst {
+		p.firsts++
+	}
+	_ = p.latencies.RecordValue(min(max(r.Latency.Microseconds(), 1), maxLatency))
+	p.first.Do(func() { close(p.answering) })
+}
+
+// maxLatency is the highest latency that can be recorded, in µs.
+const maxLatency = 60_000_000
+
+func newLatencies() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatency, 3) }
+
+// takeLatencies returns the latencies since the last call, and the number of replies so far.
+func (p *players) takeLatencies() (latencies *hdrhistogram.Histogram, replies int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	latencies, p.latencies = p.latencies, newLatencies()
+	return latencies, p.replies
+}
+
+// wait waits for an event or the end of a time. It returns an error if a player failed.
+func (p *players) wait(ctx context.Context, event <-chan struct{}, timeout time.Duration) error {
+	select {
+	case <-event:
+	case <-time.After(timeout):
+	case err := <-p.failed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-p.failed: // it may have come at the same time
+		return err
+	default:
+		return nil
+	}
+}
+
+// close closes all connections and waits for the players.
+func (p *players) close() {
+	p.isEnding.Store(true)
+	for _, one := range p.all {
+		if one != nil && one.Player != nil {
+			_ = one.Close()
+		}
+	}
+	for _, host := range p.hosts {
+		_ = host.Close()
+	}
+	p.playing.Wait()
+}

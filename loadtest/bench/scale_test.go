@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/client"
+	"laststand/loadtest/report"
+)
+
+// The figures of a row divide the work of all nodes and masters by the number of answers.
+func TestFiguresDivideByAnswers(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	m := measurement{
+		from: usage{
+			at: start, machine: testenv.MachineTime{Busy: time.Second, Idle: time.Second}, nodes: time.Second,
+			masters: []redisUsage{{cpu: time.Second, commands: 100, in: 10}, {}},
+		},
+		to: usage{
+			at: start.Add(2 * time.Second), machine: testenv.MachineTime{Busy: 4 * time.Second, Idle: 2 * time.Second},
+			nodes: 3 * time.Second, postgres: time.Second, clients: time.Second, counts: [...]float64{500, 300, 200, 100, 10}, rows: 100,
+			masters: []redisUsage{{cpu: 2 * time.Second, commands: 400, in: 2010, out: 1000}, {cpu: time.Second, commands: 100}},
+		},
+		latencies: newLatencies(), memory: 5000, replies: 2000,
+	}
+	if err := m.latencies.RecordValues(2000, 1000); err != nil {
+		t.Fatal(err)
+	}
+	r := report.New("test")
+	newAnswerTables(r).add("row", m)
+	raw, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Tables []struct {
+			Rows []struct{ Medians map[string]float64 }
+		}
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	for table, figures := range []map[string]float64{
+		{"answers/s": 500, "p50 ms": 2, "nodes µs": 2000, "Redis µs": 2000, "PostgreSQL µs": 1000, "clients µs": 1000, "idle %": 25},
+		{
+			"commands": 0.4, "bytes in": 2, "bytes out": 1, "messages": 0.5, "rows": 0.1, "steps": 0.3, "lost steps": 0.2, "push gaps": 0.1,
+			"busiest master": 1.5, "Redis B a match": 500, "Redis B an answer": 2.5,
+		},
+	} {
+		for column, want := range figures {
+			if figure, ok := got.Tables[table].Rows[0].Medians[column]; !ok || math.Abs(figure-want) > 0.002*want {
+				t.Errorf("%s: %v, want %v", column, figure, want)
+			}
+		}
+	}
+}
+
+// All faults of the flags are reported at the same time.
+func TestScaleReportsAllFaultsOfItsFlags(t *testing.T) {
+	t.Parallel()
+	o := scaleOptions{nodes: "1,none", stores: "redis,disk", kinds: "arenas,chess", players: 7, arenas: 4}
+	_, err := o.cases()
+	for _, fault := range []string{`"none"`, `"disk"`, `"chess"`, "-players is 7", "-rate"} {
+		if err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("%v does not report %s", err, fault)
+		}
+	}
+	o = scaleOptions{nodes: "1,4", stores: "redis", kinds: "duels", players: 800, arenas: 8, rate: 2000, duration: time.Second, rest: time.Second}
+	cases, err := o.cases()
+	if err != nil || len(cases) != 2 || cases[1] != (scaleCase{4, "redis", "duels"}) {
+		t.Errorf("%+v, %v", cases, err)
+	}
+	if duels, arenas := o.maxDelay("duels"), o.maxDelay("arenas"); duels != 600*time.Millisecond || arenas != 400*time.Millisecond {
+		t.Errorf("players of duels answer within %v, of arenas within %v", duels, arenas)
+	}
+}
+
+// A fault of a player is reported even if an arena ends at the same time.
+func TestWaitReportsAFault(t *testing.T) {
+	t.Parallel()
+	fault := errors.New("refused")
+	for range 64 {
+		p := &players{firstOver: make(chan struct{}), failed: make(chan error, 1)}
+		p.addError(fault)
+		close(p.firstOver)
+		if err := p.wait(t.Context(), p.firstOver, time.Hour); !errors.Is(err, fault) {
+			t.Fatalf("%v, want %v", err, fault)
+		}
+	}
+}
+
+// A reply counts with its latency, and a first right answer as one.
+func TestRepliesAreCounted(t *testing.T) {
+	t.Parallel()
+	p := &players{latencies: newLatencies(), answering: make(chan struct{})}
+	p.record(client.Reply{Latency: time.Millisecond})
+	p.record(client.Reply{Latency: 3 * time.Millisecond, IsFirst: true})
+	<-p.answering
+	latencies, replies := p.takeLatencies()
+	if latencies.TotalCount() != 2 || replies != 2 || p.firsts != 1 || latencies.Max() < 2900 {
+		t.Errorf("%d latencies of at most %d µs, %d replies, %d firsts", latencies.TotalCount(), latencies.Max(), replies, p.firsts)
+	}
+}
