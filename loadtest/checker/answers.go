@@ -1,0 +1,156 @@
+package checker
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"laststand/internal/protocol"
+)
+
+// answer is what a player sent to one question, and the verdict of the server.
+type answer struct {
+	sent      []json.RawMessage // all different answers, as results show them
+	accepted  json.RawMessage   // the one of them that the server accepted; nil: none
+	replyData json.RawMessage   // of the reply that accepted it
+	reply     protocol.Answered
+	isEarly   bool // accepted before the client had received the question
+	isLate    bool // refused with question_closed
+	isUnsure  bool // refused for now; it may count nevertheless
+}
+
+// has reports whether the player sent this answer.
+func (a *answer) has(given json.RawMessage) bool {
+	return slices.ContainsFunc(a.sent, func(sent json.RawMessage) bool { return bytes.Equal(sent, given) })
+}
+
+func encodeGiven(a protocol.Answer) json.RawMessage {
+	given, _ := json.Marshal(a.Given) // plain fields always encode
+	return given
+}
+
+// Sent notes an answer that the client sends to a question of its match.
+func (v *View) Sent(a protocol.Answer) {
+	if v.part == nil || v.part.hasEnded {
+		return
+	}
+	given, noted := encodeGiven(a), v.part.answers[*a.Question]
+	if noted == nil {
+		noted = new(answer)
+		v.part.answers[*a.Question] = noted
+	}
+	if !noted.has(given) {
+		noted.sent = append(noted.sent, given)
+	}
+}
+
+// sentAnswer returns what was sent to the question, nil if the client did not send this
+// answer.
+func (v *View) sentAnswer(a protocol.Answer) *answer {
+	if v.part == nil || a.Match != v.match.id {
+		return nil
+	}
+	if sent := v.part.answers[*a.Question]; sent != nil && sent.has(encodeGiven(a)) {
+		return sent
+	}
+	return nil
+}
+
+// Accepted takes the reply that accepts an answer. The same answer always gets the same
+// reply; known reports that this answer already had it.
+func (v *View) Accepted(a protocol.Answer, data json.RawMessage) (known bool, err error) {
+	sent := v.sentAnswer(a)
+	var reply protocol.Answered
+	switch err := json.Unmarshal(data, &reply); {
+	case err != nil:
+		return false, violation("%v: %s", err, data)
+	case sent == nil:
+		return false, violation("question %d of %s was not answered, and accepted: %s", *a.Question, a.Match, data)
+	case reply.Question != *a.Question || *a.Question < 0:
+		return false, violation("the answer to question %d of %s got %s", *a.Question, a.Match, data)
+	case sent.accepted != nil && !bytes.Equal(sent.accepted, encodeGiven(a)):
+		return true, violation("question %d of %s: after %s a second answer %s was accepted: %s", *a.Question, a.Match, sent.accepted, encodeGiven(a), data)
+	case sent.accepted != nil && !bytes.Equal(sent.replyData, data):
+		return true, violation("question %d of %s: the same answer got %s and then %s", *a.Question, a.Match, sent.replyData, data)
+	case sent.accepted != nil:
+		return true, nil
+	}
+	sent.accepted, sent.replyData, sent.reply = encodeGiven(a), data, reply
+	sent.isEarly = *a.Question >= v.asked
+	return false, nil
+}
+
+// Refused takes an error reply to an answer; attempts is how often the client has sent
+// the request. A server that has lost its store may have accepted the answer all the
+// same, and it refuses every request of an eliminated player alike.
+func (v *View) Refused(a protocol.Answer, e protocol.Error, attempts int) error {
+	sent := v.sentAnswer(a)
+	switch {
+	case sent == nil:
+		return violation("question %d of %s was not answered, and refused with %s", *a.Question, a.Match, e.Code)
+	case *a.Question < 0 || *a.Question >= v.asked: // any refusal of an answer to no question is right
+		return nil
+	}
+	switch e.Code {
+	case protocol.CodeUnavailable, protocol.CodeOverloaded:
+		sent.isUnsure = true
+		return nil
+	case protocol.CodeRateLimited, protocol.CodeEliminated: // the server has not looked at the answer, unless it came before
+		sent.isUnsure = sent.isUnsure || attempts > 1
+		v.isOut = v.isOut || e.Code == protocol.CodeEliminated
+		return nil
+	case protocol.CodeQuestionNotOpen:
+		if v.Mode() == "buzzer" && e.RetryAfterMS > 0 { // the player's team is locked out
+			return nil
+		}
+	case protocol.CodeDuplicateAnswer:
+		return v.checkDuplicate(sent, a, e.Accepted)
+	case protocol.CodeQuestionClosed:
+		if sent.accepted != nil {
+			return violation("question %d of %s: an answer that was accepted (%s) is refused with %s", *a.Question, a.Match, sent.replyData, e.Code)
+		}
+		sent.isLate = true
+		return nil
+	}
+	return violation("question %d of %s: an answer got %s (%s)", *a.Question, a.Match, e.Code, e.Message)
+}
+
+// checkDuplicate compares the answer that the refusal of a second answer names with the
+// accepted answer.
+func (v *View) checkDuplicate(sent *answer, a protocol.Answer, named *protocol.AcceptedAnswer) error {
+	switch {
+	case len(sent.sent) < 2:
+		return violation("question %d of %s: the only answer is refused as a second one", *a.Question, a.Match)
+	case sent.accepted == nil && named != nil && sent.has(named.Given):
+		sent.isUnsure = true // the reply that accepted the first answer is on its way
+		return nil
+	case sent.accepted == nil || named == nil || !sent.matches(*named):
+		return violation("question %d of %s: the answer %s got %s, and a second one is refused for %+v", *a.Question, a.Match, sent.accepted, sent.replyData, named)
+	}
+	return nil
+}
+
+// matches reports whether the server names the answer as it accepted it.
+func (a *answer) matches(named protocol.AcceptedAnswer) bool {
+	return named.At == a.reply.At && named.ElapsedMS == a.reply.ElapsedMS && bytes.Equal(named.Given, a.accepted)
+}
+
+// takeState compares the player's answer in a match.state with the reply to it. The state
+// may hold an answer whose reply has not come yet.
+func (v *View) takeState(data json.RawMessage) error {
+	var s protocol.MatchState
+	if err := json.Unmarshal(data, &s); err != nil {
+		return violation("%v: %s", err, data)
+	}
+	if v.part == nil || s.Question == nil || v.isOver {
+		return nil
+	}
+	sent := v.part.answers[s.Question.Question]
+	switch {
+	case sent == nil && s.YourAnswer != nil:
+		return violation("question %d of %s was not answered, and the state has %s", s.Question.Question, v.match.id, s.YourAnswer.Given)
+	case sent != nil && sent.accepted != nil && (s.YourAnswer == nil || !sent.matches(*s.YourAnswer)):
+		return violation("question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
+	}
+	return nil
+}

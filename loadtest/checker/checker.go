@@ -1,0 +1,101 @@
+package checker
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Checker follows all matches of a run and judges each of them once. It is safe for
+// concurrent use. Callers set the exported fields before they make the first View.
+type Checker struct {
+	LimitMS     int64 // the configured time limit of questions; 0: unknown, not checked
+	RevealMS    int64 // the configured pause after a question; 0: unknown, not checked
+	Strangers   bool  // matches may have players who are no clients of this run
+	Leavers     bool  // players may leave, and so end matches early
+	ArenasCount bool  // the matches of arenas count for leaderboards
+
+	Violations Violations
+
+	mu      sync.Mutex
+	matches map[string]*match
+	summary Summary
+}
+
+// Summary describes all judged matches.
+type Summary struct {
+	Matches  map[string]int // by mode
+	Pushes   int            // numbered pushes; each counts once per match
+	Unsure   int            // matches with an answer whose verdict is unknown
+	Openings []Opening      // of all questions
+}
+
+// Opening says when a question had to open, and when it opened, in cluster time (ms).
+type Opening struct{ DueAt, OpenedAt int64 }
+
+// LateMS returns by how many ms the question opened too late.
+func (o Opening) LateMS() int64 { return o.OpenedAt - o.DueAt }
+
+// match returns the match with an id.
+func (c *Checker) match(id string) *match {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.matches == nil {
+		c.matches = make(map[string]*match)
+	}
+	m := c.matches[id]
+	if m == nil {
+		m = &match{id: id, parts: make(map[string]*part)}
+		c.matches[id] = m
+	}
+	return m
+}
+
+// JudgeRest judges all matches that are not judged yet. Call it when all clients have
+// ended. A match whose end some client has not seen is a violation.
+func (c *Checker) JudgeRest() {
+	for _, m := range c.sorted() {
+		if m.final == nil {
+			c.judge(m)
+		}
+	}
+}
+
+// Summary describes all matches that have been judged.
+func (c *Checker) Summary() Summary {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.summary
+	s.Matches, s.Openings = maps.Clone(s.Matches), slices.Clone(s.Openings)
+	return s
+}
+
+// sorted returns all matches, sorted by id.
+func (c *Checker) sorted() (all []*match) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(c.matches)) {
+		all = append(all, c.matches[id])
+	}
+	return all
+}
+
+// judge compares a match with the rules, and forgets its pushes and answers.
+func (c *Checker) judge(m *match) {
+	j := &judgement{match: m, checker: c, firsts: make(map[string]int64)}
+	j.run()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.summary.Matches == nil {
+		c.summary.Matches = make(map[string]int)
+	}
+	c.summary.Matches[m.log.found.Mode]++
+	c.summary.Pushes += len(m.hashes)
+	c.summary.Openings = append(c.summary.Openings, j.openings...)
+	if j.isUnsure() {
+		c.summary.Unsure++
+	}
+	m.mu.Lock() // a spectator may still receive pushes
+	defer m.mu.Unlock()
+	m.log, m.parts, m.newest = matchLog{}, nil, nil
+}

@@ -1,0 +1,179 @@
+package checker
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"sync"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/client"
+)
+
+// match is one match as all its clients see it. Clients use its methods concurrently.
+// When the last client has finished, the judgement reads the fields without the lock.
+type match struct {
+	id     string
+	mu     sync.Mutex
+	hashes []uint64 // of the numbered pushes, from number 1
+	newest []byte   // the newest push
+	log    matchLog
+	broken error            // why the pushes are no valid match; nil: they are valid so far
+	parts  map[string]*part // by player
+
+	final  map[string]*totals // by player; nil before the match is judged
+	counts bool               // for leaderboards
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// push records a numbered push, or compares it with the push that another client
+// received under the same number.
+func (m *match) push(f client.Frame) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, hash := int(f.Seq)-1, maphash.Bytes(hashSeed, f.Raw)
+	switch {
+	case n > len(m.hashes):
+		return violation("push %d of %s came before push %d: %s", f.Seq, m.id, len(m.hashes)+1, f.Raw)
+	case n < len(m.hashes) && m.hashes[n] != hash:
+		return violation("push %d of %s differs from what another client received: %s", f.Seq, m.id, f.Raw)
+	case n < len(m.hashes):
+		return nil
+	}
+	m.hashes, m.newest = append(m.hashes, hash), f.Raw
+	if m.broken == nil {
+		if err := m.log.add(f.Type, f.Data); err != nil {
+			m.broken = fmt.Errorf("push %d: %w: %s", f.Seq, err, f.Raw)
+		}
+	}
+	return nil
+}
+
+// round returns the question with an index, nil if it was not asked.
+func (m *match) round(index int) *round {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if index < 0 || index >= len(m.log.rounds) {
+		return nil
+	}
+	return m.log.rounds[index]
+}
+
+// part returns the part of a player in the match.
+func (m *match) part(player string) *part {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.parts[player]
+	if p == nil {
+		p = &part{player: player, answers: make(map[int]*answer), own: make(map[int]protocol.Own)}
+		m.parts[player] = p
+	}
+	return p
+}
+
+// finish notes that a player's client has finished. It reports whether all players have.
+func (m *match) finish(p *part) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p.hasEnded = true
+	finished := 0
+	for _, other := range m.parts {
+		if other.hasEnded {
+			finished++
+		}
+	}
+	return finished == m.log.found.Players
+}
+
+// matchLog is a match, decoded from its numbered pushes.
+type matchLog struct {
+	hasFound bool
+	found    protocol.MatchFound
+	rounds   []*round
+	over     *protocol.MatchOver
+}
+
+// round is one question of a match.
+type round struct {
+	asked    protocol.Question
+	closesAt int64                    // includes the time that was given back
+	seen     map[string]bool          // players whose answer.seen was pushed
+	closed   *protocol.QuestionClosed // nil while the question is open
+	right    client.Revealed
+}
+
+// limitMS returns the time limit of the question.
+func (r *round) limitMS() int64 { return r.asked.ClosesAt - r.asked.OpensAt }
+
+func (r *round) isExtended() bool { return r.closesAt > r.asked.ClosesAt }
+
+// add decodes a push and checks its place in the match.
+func (l *matchLog) add(kind string, data json.RawMessage) error {
+	if l.over != nil || l.hasFound == (kind == protocol.TypeMatchFound) {
+		return fmt.Errorf("it is out of place")
+	}
+	switch kind {
+	case protocol.TypeMatchFound:
+		l.hasFound = true
+		return json.Unmarshal(data, &l.found)
+	case protocol.TypeQuestion:
+		return l.open(data)
+	case protocol.TypeMatchOver:
+		return json.Unmarshal(data, &l.over)
+	}
+	r := l.openRound()
+	if r == nil {
+		return fmt.Errorf("no question is open")
+	}
+	return r.add(kind, data)
+}
+
+// openRound returns the open question, nil if none is open.
+func (l *matchLog) openRound() *round {
+	if n := len(l.rounds); n > 0 && l.rounds[n-1].closed == nil {
+		return l.rounds[n-1]
+	}
+	return nil
+}
+
+func (l *matchLog) open(data json.RawMessage) error {
+	r := &round{seen: make(map[string]bool)}
+	if err := json.Unmarshal(data, &r.asked); err != nil {
+		return err
+	}
+	r.closesAt = r.asked.ClosesAt
+	if l.openRound() != nil || r.asked.Question != len(l.rounds) || r.asked.Of != l.found.Questions {
+		return fmt.Errorf("question %d of %d is due", len(l.rounds), l.found.Questions)
+	}
+	l.rounds = append(l.rounds, r)
+	return nil
+}
+
+// add decodes a push that belongs to the open question.
+func (r *round) add(kind string, data json.RawMessage) (err error) {
+	var question int
+	switch kind {
+	case protocol.TypeQuestionExtended:
+		var e protocol.QuestionExtended
+		err = json.Unmarshal(data, &e)
+		question, r.closesAt = e.Question, e.ClosesAt
+	case protocol.TypeAnswerSeen:
+		var s protocol.AnswerSeen
+		err = json.Unmarshal(data, &s)
+		if r.seen[s.Player] {
+			return fmt.Errorf("it was pushed before")
+		}
+		question, r.seen[s.Player] = s.Question, true
+	case protocol.TypeQuestionClosed:
+		if err = json.Unmarshal(data, &r.closed); err == nil {
+			question, r.right = r.closed.Question, client.Reveal(r.closed.Answer)
+		}
+	default:
+		return fmt.Errorf("this is no numbered push")
+	}
+	if err == nil && question != r.asked.Question {
+		return fmt.Errorf("question %d is open", r.asked.Question)
+	}
+	return err
+}

@@ -1,0 +1,373 @@
+package checker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/client"
+)
+
+const (
+	opensAt = 1_000_000
+	limitMS = 2500
+)
+
+// played is a match of one question: ada is right after 500 ms, bob is wrong after 700
+// ms. Each test changes one part of it.
+type played struct {
+	checker  Checker
+	found    protocol.MatchFound
+	asked    protocol.Question
+	extendTo int64    // the new deadline; 0: not extended
+	seen     []string // players of answer.seen
+	closed   protocol.QuestionClosed
+	own      *protocol.Own // a push to ada alone
+	over     protocol.MatchOver
+	after    string // type of a push after the end; "": none
+
+	ada, bob       *View
+	given          [2]protocol.Given // of ada and bob
+	reply          [2]*protocol.Answered
+	before         func(p *played, v *View, a protocol.Answer) error // before ada's reply
+	then           func(p *played, v *View, a protocol.Answer) error // after ada's reply
+	bobLeaves      bool                                              // before the end
+	bobSees        func(frame []byte) []byte                         // changes what bob receives
+	answersTooSoon bool                                              // ada's answer is accepted before the question comes
+
+	errs error // of the views
+}
+
+func newPlayed(mode string) *played {
+	yes, no, ada, bob := 1, 0, int64(500), int64(700)
+	p := &played{
+		checker: Checker{LimitMS: limitMS, RevealMS: 400},
+		found: protocol.MatchFound{
+			Mode: mode, Questions: 1, Players: 2, StartsAt: opensAt, Seats: []protocol.SeatView{{ID: "ada"}, {ID: "bob"}},
+		},
+		asked: protocol.Question{Of: 1, Kind: "single", Choices: []string{"no", "yes"}, OpensAt: opensAt, ClosesAt: opensAt + limitMS},
+		closed: protocol.QuestionClosed{
+			Reason: "all_answered", Answer: map[string]int{"choice": 1}, Answered: 2, Right: 1,
+			Results: []protocol.QuestionResult{
+				{Player: "ada", Given: json.RawMessage(`{"choice":1}`), Correct: true, ElapsedMS: &ada, Points: 180, Score: 180},
+				{Player: "bob", Given: json.RawMessage(`{"choice":0}`), ElapsedMS: &bob},
+			},
+		},
+		over: protocol.MatchOver{Reason: "finished", Winner: "ada", Standings: []protocol.OverStanding{
+			{Rank: 1, Player: "ada", Score: 180, Correct: 1, Answered: 1, Asked: 1, TimeMS: 500},
+			{Rank: 2, Player: "bob", Answered: 1, Asked: 1, TimeMS: limitMS},
+		}},
+		given: [2]protocol.Given{{Choice: &yes}, {Choice: &no}},
+		reply: [2]*protocol.Answered{{At: opensAt + ada, ElapsedMS: ada}, {At: opensAt + bob, ElapsedMS: bob}},
+	}
+	switch mode {
+	case "buzzer":
+		p.buzzer()
+	case "survival":
+		p.closed.Results[1].Out = true
+	}
+	return p
+}
+
+// buzzer makes ada the first player of the team red.
+func (p *played) buzzer() {
+	yes, no := true, false
+	p.found.Teams = []protocol.ArenaTeam{{ID: "red"}, {ID: "blue"}}
+	p.closed.Reason, p.closed.First = "first_correct", &protocol.First{Player: "ada", Team: "red"}
+	p.closed.Results[0].Points, p.closed.Results[0].Score, p.over.Standings[0].Score = 100, 100, 100
+	p.reply[0].Correct, p.reply[0].First, p.reply[1].Correct, p.reply[1].First = &yes, &yes, &no, &no
+	p.over.Teams, p.over.Winner = []protocol.TeamStanding{{Rank: 1, ID: "red", Score: 1}, {Rank: 2, ID: "blue"}}, "red"
+}
+
+// play passes the whole match to the checker, and returns everything that it found.
+func (p *played) play(t *testing.T) string {
+	t.Helper()
+	p.ada, p.bob = p.checker.Player("ada"), p.checker.Player("bob")
+	seq := int64(0)
+	push := func(kind string, data any) {
+		seq++
+		raw := protocol.EncodeNumbered("m_1", kind, data).Frame(seq)
+		p.push(t, p.ada, raw)
+		if p.bobSees != nil {
+			raw = p.bobSees(raw)
+		}
+		if !p.bobLeaves || kind != protocol.TypeMatchOver {
+			p.push(t, p.bob, raw)
+		}
+	}
+	push(protocol.TypeMatchFound, p.found)
+	if p.answersTooSoon {
+		p.answer(p.ada, 0)
+	}
+	push(protocol.TypeQuestion, p.asked)
+	if !p.answersTooSoon {
+		p.answer(p.ada, 0)
+	}
+	p.answer(p.bob, 1)
+	if p.extendTo > 0 {
+		push(protocol.TypeQuestionExtended, protocol.QuestionExtended{ClosesAt: p.extendTo})
+	}
+	for _, player := range p.seen {
+		push(protocol.TypeAnswerSeen, protocol.AnswerSeen{Player: player})
+	}
+	push(protocol.TypeQuestionClosed, p.closed)
+	if p.own != nil {
+		p.push(t, p.ada, protocol.EncodePush(protocol.TypeOwn, p.own))
+	}
+	push(protocol.TypeMatchOver, p.over)
+	if p.after != "" {
+		push(p.after, protocol.QuestionExtended{})
+	}
+	p.ada.Finish()
+	if !p.bobLeaves {
+		p.bob.Finish()
+	}
+	p.checker.JudgeRest()
+	all, _ := p.checker.Violations.All()
+	return strings.Join(append(all, fmt.Sprint(p.errs)), "\n")
+}
+
+func (p *played) push(t *testing.T, v *View, raw []byte) {
+	t.Helper()
+	if raw == nil {
+		return
+	}
+	f := client.Frame{Raw: raw}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		t.Fatal(err)
+	}
+	p.errs = errors.Join(p.errs, v.Push(f, opensAt))
+}
+
+// answer sends the answer of a player and passes on the reply.
+func (p *played) answer(v *View, nth int) {
+	question := 0
+	a := protocol.Answer{Match: "m_1", Question: &question, Given: p.given[nth]}
+	v.Sent(a)
+	if nth == 0 && p.before != nil {
+		p.errs = errors.Join(p.errs, p.before(p, v, a))
+	}
+	if p.reply[nth] != nil {
+		p.errs = errors.Join(p.errs, p.accept(v, a, *p.reply[nth]))
+	}
+	if nth == 0 && p.then != nil {
+		p.errs = errors.Join(p.errs, p.then(p, v, a))
+	}
+}
+
+func (p *played) accept(v *View, a protocol.Answer, reply protocol.Answered) error {
+	raw, _ := json.Marshal(reply)
+	_, err := v.Accepted(a, raw)
+	return err
+}
+
+// second returns a step in which ada sends another answer and gets a refusal.
+func second(e protocol.Error) func(*played, *View, protocol.Answer) error {
+	return func(p *played, v *View, a protocol.Answer) error {
+		a.Given = p.given[1]
+		v.Sent(a)
+		return v.Refused(a, e, 1)
+	}
+}
+
+// refuse returns a step in which ada's answer gets a refusal.
+func refuse(code protocol.Code, attempts int) func(*played, *View, protocol.Answer) error {
+	return func(_ *played, v *View, a protocol.Answer) error {
+		return v.Refused(a, protocol.Error{Code: code}, attempts)
+	}
+}
+
+// unanswered changes a match so that ada's answer does not count.
+func unanswered(p *played) {
+	p.reply[0] = nil
+	p.closed.Results[0] = protocol.QuestionResult{Player: "ada"}
+	p.closed.Reason, p.closed.Answered, p.closed.Right = "timeout", 1, 0
+	p.over.Standings = []protocol.OverStanding{
+		{Rank: 1, Player: "ada", Asked: 1, TimeMS: limitMS}, {Rank: 1, Player: "bob", Answered: 1, Asked: 1, TimeMS: limitMS},
+	}
+	p.over.Winner = ""
+}
+
+// A match that keeps the contract passes.
+func TestAMatchWithoutBreachesPasses(t *testing.T) {
+	t.Parallel()
+	accepted := &protocol.AcceptedAnswer{Given: json.RawMessage(`{"choice":1}`), At: opensAt + 500, ElapsedMS: 500}
+	for name, test := range map[string]struct {
+		mode   string
+		change func(p *played)
+	}{
+		"duel":     {"duel", func(*played) {}},
+		"buzzer":   {"buzzer", func(*played) {}},
+		"survival": {"survival", func(*played) {}},
+		"a void question": {"survival", func(p *played) {
+			p.given[0], p.closed.Void = p.given[1], true
+			p.closed.Results[0].Given, p.closed.Results[0].Correct, p.closed.Results[0].Points, p.closed.Results[0].Score = json.RawMessage(`{"choice":0}`), false, 0, 0
+			p.closed.Right, p.closed.Results[1].Out = 0, false
+			p.over.Standings = []protocol.OverStanding{{Rank: 1, Player: "ada"}, {Rank: 1, Player: "bob"}}
+			p.over.Winner = ""
+		}},
+		"both answers seen":    {"duel", func(p *played) { p.seen = []string{"ada", "bob"} }},
+		"an extended question": {"duel", func(p *played) { p.extendTo = opensAt + 2*limitMS }},
+		"the same answer twice": {"duel", func(p *played) {
+			p.then = func(p *played, v *View, a protocol.Answer) error { return p.accept(v, a, *p.reply[0]) }
+		}},
+		"a refused second answer": {"duel", func(p *played) {
+			p.then = second(protocol.Error{Code: protocol.CodeDuplicateAnswer, Accepted: accepted})
+		}},
+		"no answer":                 {"duel", func(p *played) { unanswered(p); p.before = refuse(protocol.CodeQuestionClosed, 1) }},
+		"refused for now, not kept": {"duel", func(p *played) { unanswered(p); p.before = refuse(protocol.CodeUnavailable, 1) }},
+		"refused for now, and kept": {"duel", func(p *played) { p.reply[0], p.before = nil, refuse(protocol.CodeUnavailable, 1) }},
+		"too fast, after a first":   {"duel", func(p *played) { p.reply[0], p.before = nil, refuse(protocol.CodeRateLimited, 2) }},
+		"a locked team tries again": {"buzzer", func(p *played) {
+			p.before = func(_ *played, v *View, a protocol.Answer) error {
+				return v.Refused(a, protocol.Error{Code: protocol.CodeQuestionNotOpen, RetryAfterMS: 9}, 1)
+			}
+		}},
+		"a player leaves": {"duel", func(p *played) {
+			p.checker.Leavers, p.bobLeaves, p.over.Reason, p.over.Winner = true, true, "forfeit", "bob"
+		}},
+		"a stranger": {"duel", func(p *played) {
+			p.checker.Strangers, p.found.Players = true, 3
+			p.over.Standings = append(p.over.Standings, protocol.OverStanding{Rank: 3, Player: "eve"})
+		}},
+		"an answer of just in time":  {"duel", func(p *played) { p.reply[0].At, p.answersTooSoon = opensAt+500, true }},
+		"the state holds the answer": {"duel", func(p *played) { p.then = state(accepted) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlayed(test.mode)
+			test.change(p)
+			if got := p.play(t); got != "<nil>" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// state returns a step in which ada's client receives a match.state with her answer.
+func state(held *protocol.AcceptedAnswer) func(*played, *View, protocol.Answer) error {
+	return func(_ *played, v *View, _ protocol.Answer) error {
+		raw, _ := json.Marshal(protocol.MatchState{Question: &protocol.Question{}, YourAnswer: held})
+		return v.Push(client.Frame{Type: protocol.TypeMatchState, Data: raw}, 0)
+	}
+}
+
+// Each breach is found by its own rule.
+func TestEachBreachIsFound(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	for want, test := range map[string]struct {
+		mode   string
+		change func(p *played)
+	}{
+		"points 181":                          {"duel", func(p *played) { p.closed.Results[0].Points = 181 }},
+		"score 380":                           {"duel", func(p *played) { p.closed.Results[0].Score = 380 }},
+		"points 180":                          {"buzzer", func(p *played) { p.closed.Results[0].Points = 180 }},
+		"Score:181":                           {"duel", func(p *played) { p.over.Standings[0].Score = 181 }},
+		"TimeMS:700":                          {"duel", func(p *played) { p.over.Standings[1].TimeMS = 700 }},
+		"Rank:1 Player:bob":                   {"duel", func(p *played) { p.over.Standings[1].Rank = 1 }},
+		"names 1 players, not 2":              {"duel", func(p *played) { p.over.Standings = p.over.Standings[:1] }},
+		`winner is "bob"`:                     {"duel", func(p *played) { p.over.Winner = "bob" }},
+		`winner is "blue"`:                    {"buzzer", func(p *played) { p.over.Winner = "blue" }},
+		"{Rank:1 ID:red Score:2}":             {"buzzer", func(p *played) { p.over.Teams[0].Score = 2 }},
+		"ends with the teams":                 {"buzzer", func(p *played) { p.over.Teams = p.over.Teams[:1] }},
+		"ended as abandoned":                  {"duel", func(p *played) { p.over.Reason = "abandoned" }},
+		"ended as forfeit, and its end says":  {"duel", func(p *played) { p.checker.Leavers, p.over.Reason, p.over.Standings[0].Score = true, "forfeit", 7 }},
+		"correct true, points 180":            {"duel", func(p *played) { p.closed.Answer = map[string]int{"choice": 0} }},
+		`given {"choice":0} in 500 ms`:        {"duel", func(p *played) { p.closed.Results[0].Given = json.RawMessage(`{"choice":0}`) }},
+		"2 answers were accepted and 1 right": {"duel", func(p *played) { p.closed.Answered = 1 }},
+		"says ada: given null in none": {"duel", func(p *played) {
+			p.closed.Results[0].Given, p.closed.Results[0].ElapsedMS = json.RawMessage("null"), nil
+		}},
+		"says ada: given null in none, correct false, points 0, score 0, out false, and it is ada: given {\"choice\":1}": {"duel", func(p *played) { p.own = &protocol.Own{Match: "m_1"} }},
+		"is told":                                      {"duel", func(p *played) { p.own = &protocol.Own{Match: "m_1", Question: 7} }},
+		"names 1 of 2 players":                         {"duel", func(p *played) { p.closed.Results = p.closed.Results[:1] }},
+		"1 answers were accepted and 0 right":          {"duel", func(p *played) { p.reply[0] = nil }},
+		"when 1 of 2 had answered":                     {"duel", func(p *played) { unanswered(p); p.closed.Reason = "all_answered" }},
+		"its first is &{Player:ada":                    {"duel", func(p *played) { p.closed.First = &protocol.First{Player: "ada"} }},
+		"closed by timeout, and its first":             {"buzzer", func(p *played) { p.closed.Reason = "timeout" }},
+		"bob was right: false, and is the fir":         {"buzzer", func(p *played) { p.closed.First.Player = "bob" }},
+		"ada was right: true, is the first: t":         {"buzzer", func(p *played) { p.reply[0].First = &no }},
+		"bob was right: false, is the first: ":         {"buzzer", func(p *played) { p.reply[1].Correct = &yes }},
+		"survives: true, void: true":                   {"survival", func(p *played) { p.closed.Void = true }},
+		"out false":                                    {"survival", func(p *played) { p.closed.Results[1].Out = false }},
+		"pushed before":                                {"duel", func(p *played) { p.seen = []string{"ada", "ada"} }},
+		"the limit is 2500":                            {"duel", func(p *played) { p.asked.ClosesAt-- }},
+		"had to open at 1001000":                       {"duel", func(p *played) { p.found.StartsAt += 1000 }},
+		"and came at 1000000":                          {"duel", func(p *played) { p.asked.OpensAt, p.asked.ClosesAt = opensAt+200, opensAt+200+limitMS }},
+		"question 0 of 1 is due":                       {"duel", func(p *played) { p.found.Questions, p.asked.Question = 1, 1 }},
+		"after 1 of 2 questions":                       {"duel", func(p *played) { p.found.Questions, p.asked.Of = 2, 2 }},
+		"3 were found":                                 {"duel", func(p *played) { p.found.Players = 3 }},
+		"bob did not see its end":                      {"duel", func(p *played) { p.bobLeaves = true }},
+		"out of place":                                 {"duel", func(p *played) { p.after = protocol.TypeQuestionExtended }},
+		"question 0 is open":                           {"duel", func(p *played) { p.closed.Question = 7 }},
+		"an answer got {\"question\":0,\"at\":1020000": {"duel", func(p *played) { p.reply[0].At, p.reply[0].ElapsedMS = opensAt+20_000, 20_000 }},
+		"an answer before that got":                    {"duel", func(p *played) { p.reply[0].At, p.reply[0].ElapsedMS, p.answersTooSoon = opensAt-10, 0, true }},
+		"was closed to an answer that got":             {"duel", func(p *played) { p.before = refuse(protocol.CodeQuestionClosed, 1) }},
+		"an answer that was accepted":                  {"duel", func(p *played) { p.then = refuse(protocol.CodeQuestionClosed, 1) }},
+		"an answer got question_not_open":              {"duel", func(p *played) { p.before = refuse(protocol.CodeQuestionNotOpen, 1) }},
+		"the only answer is refused":                   {"duel", func(p *played) { p.then = refuse(protocol.CodeDuplicateAnswer, 1) }},
+		"a second one is refused for": {"duel", func(p *played) {
+			p.then = second(protocol.Error{Code: protocol.CodeDuplicateAnswer, Accepted: &protocol.AcceptedAnswer{At: 2}})
+		}},
+		"a second answer {\"choice\":0} was accepted": {"duel", func(p *played) {
+			p.then = func(p *played, v *View, a protocol.Answer) error {
+				a.Given = p.given[1]
+				v.Sent(a)
+				return p.accept(v, a, *p.reply[0])
+			}
+		}},
+		"the same answer got": {"duel", func(p *played) {
+			p.then = func(p *played, v *View, a protocol.Answer) error { return p.accept(v, a, protocol.Answered{At: 1}) }
+		}},
+		"was not answered, and accepted": {"duel", func(p *played) {
+			p.then = func(p *played, v *View, a protocol.Answer) error {
+				a.Given = p.given[1]
+				return p.accept(v, a, *p.reply[0])
+			}
+		}},
+		"was not answered, and refused": {"duel", func(p *played) {
+			p.then = func(p *played, v *View, a protocol.Answer) error {
+				a.Given = p.given[1]
+				return v.Refused(a, protocol.Error{Code: protocol.CodeDuplicateAnswer}, 1)
+			}
+		}},
+		"the answer to question 0 of m_1 got": {"duel", func(p *played) { p.reply[0].Question = 3 }},
+		`sent [{"choice":1}], and {"choice":0}`: {"duel", func(p *played) {
+			p.reply[0], p.before = nil, refuse(protocol.CodeUnavailable, 1)
+			p.closed.Results[0].Given = json.RawMessage(`{"choice":0}`)
+		}},
+		"and the state has": {"duel", func(p *played) { p.then = state(nil) }},
+		"was not answered, and the state": {"duel", func(p *played) {
+			p.ada = p.checker.Player("ada")
+			p.reply[0], p.answersTooSoon = nil, false
+			p.before = func(_ *played, v *View, _ protocol.Answer) error {
+				v.part.answers = map[int]*answer{}
+				return state(&protocol.AcceptedAnswer{})(nil, v, protocol.Answer{})
+			}
+		}},
+		"differs from what another client": {"duel", func(p *played) {
+			p.bobSees = func(f []byte) []byte { return []byte(strings.Replace(string(f), `"answered":2`, `"answered":3`, 1)) }
+		}},
+		"push 3 of m_1 came after push 1": {"duel", func(p *played) {
+			p.bobSees = func(f []byte) []byte {
+				if strings.Contains(string(f), `"seq":2,`) {
+					return nil
+				}
+				return f
+			}
+		}},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			p := newPlayed(test.mode)
+			test.change(p)
+			if got := p.play(t); !strings.Contains(got, want) {
+				t.Errorf("found %q", got)
+			}
+		})
+	}
+}

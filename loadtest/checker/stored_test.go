@@ -1,0 +1,165 @@
+package checker
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/client"
+)
+
+// storedAnswers returns the stored data of the match that newPlayed plays, by path. A test
+// changes one answer.
+func storedAnswers() map[string]string {
+	const sums = `"score":180,"time_ms":500,"matches":1,"asked":1,"answered":1,"correct":1`
+	const bobSums = `"score":0,"time_ms":2500,"matches":1,"asked":1,"answered":1,"correct":0`
+	return map[string]string{
+		"matches/m_1?limit=200": `{"standings":[{"rank":1,"player":"ada","score":180,"correct":1,"answered":1,"asked":1,"time_ms":500},
+			{"rank":2,"player":"bob","answered":1,"asked":1,"time_ms":2500}]}`,
+		"players/ada/matches?limit=200":                `{"matches":[{"match":"m_1","rank":1,"score":180,"correct":1}]}`,
+		"players/bob/matches?limit=200":                `{"matches":[{"match":"m_1","rank":2}]}`,
+		"players/ada":                                  `{` + sums + `}`,
+		"players/bob":                                  `{` + bobSums + `}`,
+		"leaderboards/all?limit=200&players=ada%2Cbob": `{"entries":[{"id":"ada",` + sums + `},{"id":"bob",` + bobSums + `}]}`,
+	}
+}
+
+// Everything that is stored agrees with a match that was played, and each difference is
+// found.
+func TestStoredDataIsCompared(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ path, old, changed, want string }{
+		"nothing changed":         {"", "", "", ""},
+		"a standing":              {"matches/", `"score":180`, `"score":181`, "is stored with {Rank:1 Player:ada"},
+		"a missing player":        {"matches/", `"standings":[`, `"standings":[], "more":[`, "is stored with 0 players"},
+		"a match twice":           {"players/ada/matches", `"matches":[`, `"matches":[{"match":"m_1","rank":1,"score":180,"correct":1},`, "for the 2. time"},
+		"a match that is missing": {"players/ada/matches", `"matches"`, `"other"`, "lacks m_1"},
+		"a rank of the history":   {"players/ada/matches", `"rank":1`, `"rank":2`, "the history of ada has"},
+		"an unknown match":        {"players/ada/matches", `m_1`, `m_2`, "the history of ada"},
+		"a profile":               {"players/ada", `"score":180`, `"score":360`, "the profile of ada has"},
+		"a missing entry":         {"leaderboards/", `{"id":"bob"`, `{"id":"bob2"`, "the leaderboard has {ID:bob2"},
+		"an entry twice":          {"leaderboards/", `{"id":"bob"`, `{"id":"ada"`, "the leaderboard has ada twice"},
+		"an empty board":          {"leaderboards/", `"entries"`, `"other"`, "the leaderboard lacks ada"},
+		"sums on the board":       {"leaderboards/", `"score":180`, `"score":0`, "the leaderboard has {ID:ada"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlayed("duel")
+			if got := p.play(t); got != "<nil>" {
+				t.Fatal(got)
+			}
+			answers := storedAnswers()
+			for path := range answers {
+				if test.path != "" && (path == test.path || strings.HasPrefix(path, test.path) && strings.ContainsAny(path, "?")) {
+					answers[path] = strings.Replace(answers[path], test.old, test.changed, 1)
+				}
+			}
+			s := &Stored{Checker: &p.checker, Share: 1}
+			if got := s.differences(t, answers); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+				t.Errorf("found %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// differences makes every comparison once, and returns what differs.
+func (s *Stored) differences(t *testing.T, answers map[string]string) string {
+	t.Helper()
+	s.players = make(map[string]*record)
+	get := func(path string, v any) {
+		if answers[path] == "" {
+			t.Fatalf("the test has no answer to %s", path)
+		}
+		if err := json.Unmarshal([]byte(answers[path]), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Get = func(_ context.Context, path string, v any) error { get(path, v); return nil }
+	var all []string
+	note := func(difference string, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if difference != "" {
+			all = append(all, difference)
+		}
+	}
+	for _, m := range s.sorted() {
+		s.collect(m)
+		note(s.compareMatch(t.Context(), m))
+	}
+	for id := range s.players {
+		note(s.compareHistory(t.Context(), id))
+		note(s.compareProfile(t.Context(), id))
+	}
+	note(s.compareBoard(t.Context(), []string{"ada", "bob"}))
+	return strings.Join(all, "\n")
+}
+
+// A player without a match that counts has no entry.
+func TestAMatchThatDoesNotCountHasNoEntry(t *testing.T) {
+	t.Parallel()
+	p := newPlayed("duel")
+	p.found.Seats[1].Bot = true
+	if got := p.play(t); got != "<nil>" {
+		t.Fatal(got)
+	}
+	s := &Stored{Checker: &p.checker, Share: 1, players: make(map[string]*record)}
+	for _, m := range s.sorted() {
+		s.collect(m)
+	}
+	if got := s.compareEntries([]string{"ada"}, nil); got != "" {
+		t.Error(got)
+	}
+	if got := s.compareEntries([]string{"ada"}, []entry{{ID: "ada", Sums: Sums{Matches: 1}}}); got == "" {
+		t.Error("the match against a bot may be on the leaderboard")
+	}
+}
+
+// A final rating comes exactly if the match is rated.
+func TestSettledHasTheRatingOfARatedMatch(t *testing.T) {
+	t.Parallel()
+	rating := 1500
+	for _, test := range []struct {
+		inMatchOver, inSettled *int
+		isBreach               bool
+	}{{nil, nil, false}, {&rating, &rating, false}, {&rating, nil, true}, {nil, &rating, true}} {
+		p := newPlayed("duel")
+		p.over.Standings[0].Rating = test.inMatchOver
+		p.play(t)
+		raw, _ := json.Marshal(protocol.Settled{Match: "m_1", Rating: test.inSettled})
+		if err := p.ada.Push(client.Frame{Type: protocol.TypeSettled, Data: raw}, 0); (err != nil) != test.isBreach {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
+
+// CheckBehaviours finds behaviours that are lost, or counted without being there.
+func TestBehavioursAreAccounted(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		counts Behaviours
+		want   string
+	}{
+		{Behaviours{Offered: 10, Sent: 6, Dropped: 1, Queued: 2, InFlight: 1}, ""},
+		{Behaviours{Offered: 10, Sent: 6, Dropped: 1, Queued: 1, InFlight: 1}, "do not add up"},
+		{Behaviours{Offered: 9, Sent: 9}, "10 behaviours were answered for, and 9"},
+	} {
+		if got := CheckBehaviours(10, test.counts); !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%+v: %q", test.counts, got)
+		}
+	}
+}
+
+// CheckRanks finds a rank that is better than the one before it.
+func TestRanksNeverFall(t *testing.T) {
+	t.Parallel()
+	if got := CheckRanks([]int{1, 2, 2, 4}); got != "" {
+		t.Error(got)
+	}
+	if got := CheckRanks([]int{1, 3, 2}); got == "" {
+		t.Error("a rank that falls passes")
+	}
+}

@@ -1,0 +1,98 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"laststand/internal/protocol"
+)
+
+// Sums are a player's totals, as leaderboards and profiles show them.
+type Sums struct {
+	Score    int64 `json:"score"`
+	TimeMS   int64 `json:"time_ms"`
+	Matches  int   `json:"matches"`
+	Asked    int   `json:"asked"`
+	Answered int   `json:"answered"`
+	Correct  int   `json:"correct"`
+}
+
+// add adds the sums of another match.
+func (s *Sums) add(o Sums) {
+	s.Score += o.Score
+	s.TimeMS += o.TimeMS
+	s.Matches += o.Matches
+	s.Asked += o.Asked
+	s.Answered += o.Answered
+	s.Correct += o.Correct
+}
+
+// totals are what a player has reached in a match.
+type totals struct {
+	Sums
+	player    string
+	lastRight int // the last question that the player answered right, -1 for none
+	isOut     bool
+	isUnsure  bool // a verdict is unknown
+	rank      int  // at the end
+}
+
+// count adds a question to the totals, and returns its points.
+func (t *totals) count(mode string, limitMS int64, v verdict) (points int64) {
+	t.isUnsure = t.isUnsure || v.isUnsure
+	t.Asked++
+	if v.isAccepted {
+		t.Answered++
+	}
+	if !v.isCorrect {
+		t.TimeMS += limitMS
+		return 0
+	}
+	elapsed := min(v.elapsedMS, limitMS)
+	points = 100 + 100*(limitMS-elapsed)/limitMS
+	if mode == "buzzer" {
+		points = 100
+	}
+	t.Correct++
+	t.Score += points
+	t.TimeMS += elapsed
+	return points
+}
+
+// standing returns the standing that the server must show. Values that the totals do not
+// contain, such as ratings, are copied from shown.
+func (t *totals) standing(shown protocol.OverStanding) protocol.OverStanding {
+	shown.Rank, shown.Player, shown.Score, shown.TimeMS = t.rank, t.player, t.Score, t.TimeMS
+	shown.Correct, shown.Answered, shown.Asked = t.Correct, t.Answered, t.Asked
+	return shown
+}
+
+// compareBy returns the comparison of a mode: the leading player comes first.
+func compareBy(mode string) func(a, b *totals) int {
+	return func(a, b *totals) int {
+		leads := cmp.Compare(b.Score, a.Score)
+		if mode == "survival" {
+			leads = cmp.Compare(b.lastRight, a.lastRight)
+		}
+		return cmp.Or(leads, cmp.Compare(a.TimeMS, b.TimeMS))
+	}
+}
+
+// rank ranks all players from 1; equals share a rank. If anything about one player is
+// unknown, the ranks of all are.
+func rank(mode string, all map[string]*totals) {
+	var sorted []*totals
+	isUnsure := false
+	for _, t := range all {
+		sorted = append(sorted, t)
+		isUnsure = isUnsure || t.isUnsure
+	}
+	compare := compareBy(mode)
+	slices.SortFunc(sorted, compare)
+	for i, t := range sorted {
+		t.rank, t.isUnsure = i+1, isUnsure
+		if i > 0 && compare(sorted[i-1], t) == 0 {
+			t.rank = sorted[i-1].rank
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package checker
+
+import (
+	"encoding/json"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/client"
+)
+
+// View is what one client sees of its matches, one match after another. It is not safe
+// for concurrent use. Its methods return an error that wraps client.ErrContract if the
+// server broke the contract.
+type View struct {
+	checker *Checker
+	player  string // "" for a client that does not play
+
+	match   *match // the current match, or the last one; nil before the first
+	part    *part  // of the player in the match
+	seq     int64  // number of the last push of the match
+	asked   int    // questions of the match that were pushed
+	isOver  bool   // match.over was pushed
+	isOut   bool   // the player is eliminated
+	isRated bool   // match.over has a rating for the player
+}
+
+// part is the part of one player in a match: the answers, and what only this player was
+// told.
+type part struct {
+	player   string
+	isClient bool // a View reports this part
+	hasEnded bool // the client has seen the end, and has no open request
+	answers  map[int]*answer
+	own      map[int]protocol.Own
+}
+
+// Player returns the view of a client that plays as the given player.
+func (c *Checker) Player(id string) *View { return &View{checker: c, player: id} }
+
+// Spectator returns the view of a client that receives the pushes of matches but does
+// not play, such as a host.
+func (c *Checker) Spectator() *View { return &View{checker: c} }
+
+// Match returns the id of the current match, or of the last one; "" before the first.
+func (v *View) Match() string {
+	if v.match == nil {
+		return ""
+	}
+	return v.match.id
+}
+
+// Mode returns the mode of the match.
+func (v *View) Mode() string {
+	v.match.mu.Lock()
+	defer v.match.mu.Unlock()
+	return v.match.log.found.Mode
+}
+
+// IsPlaying reports whether a match has started and is not over.
+func (v *View) IsPlaying() bool { return v.match != nil && !v.isOver }
+
+// IsOut reports whether the server has told the player that it is eliminated.
+func (v *View) IsOut() bool { return v.isOut }
+
+// Question returns the newest question of the match, and its close, which is nil while
+// the question is open.
+func (v *View) Question() (protocol.Question, *protocol.QuestionClosed) {
+	r := v.match.round(v.asked - 1)
+	if r == nil {
+		return protocol.Question{}, nil
+	}
+	v.match.mu.Lock()
+	defer v.match.mu.Unlock()
+	return r.asked, r.closed
+}
+
+// Newest returns the newest push of the match that any client received.
+func (v *View) Newest() []byte {
+	v.match.mu.Lock()
+	defer v.match.mu.Unlock()
+	return v.match.newest
+}
+
+// Push takes a push or a match.state. The parameter at is the cluster time (ms) at which
+// it came, at the latest; 0: unknown.
+func (v *View) Push(f client.Frame, at int64) error {
+	switch {
+	case f.Seq > 0:
+		return v.numbered(f, at)
+	case f.Type == protocol.TypeOwn:
+		return v.takeOwn(f)
+	case f.Type == protocol.TypeSettled:
+		return v.takeSettled(f)
+	case f.Type == protocol.TypeMatchState:
+		return v.takeState(f.Data)
+	}
+	return nil
+}
+
+// numbered takes a numbered push of a match.
+func (v *View) numbered(f client.Frame, at int64) error {
+	if f.Seq == 1 && !v.IsPlaying() {
+		v.start(f.Match)
+	}
+	if v.match == nil || f.Match != v.match.id || f.Seq != v.seq+1 {
+		return violation("push %d of %s came after push %d of %q: %s", f.Seq, f.Match, v.seq, v.Match(), f.Raw)
+	}
+	v.seq = f.Seq
+	if err := v.match.push(f); err != nil {
+		return err
+	}
+	switch f.Type {
+	case protocol.TypeQuestion:
+		v.asked++
+		return v.checkOpening(at)
+	case protocol.TypeQuestionClosed:
+		v.noteElimination()
+	case protocol.TypeMatchOver:
+		return v.takeOver(f)
+	}
+	return nil
+}
+
+func (v *View) start(match string) {
+	*v = View{checker: v.checker, player: v.player, match: v.checker.match(match)}
+	if v.player != "" {
+		v.part = v.match.part(v.player)
+		v.part.isClient = true
+	}
+}
+
+// maxClockSkewMS is how far the clocks of two nodes may differ.
+const maxClockSkewMS = 100
+
+// checkOpening checks that the newest question did not come before it opens.
+func (v *View) checkOpening(at int64) error {
+	q, _ := v.Question()
+	if at != 0 && at < q.OpensAt-maxClockSkewMS {
+		return violation("%s: question %d opens at %d, and came at %d", v.match.id, q.Question, q.OpensAt, at)
+	}
+	return nil
+}
+
+// noteElimination notes whether the close of the newest question eliminates the player.
+func (v *View) noteElimination() {
+	_, closed := v.Question()
+	if closed == nil {
+		return
+	}
+	for _, r := range closed.Results {
+		if r.Player == v.player {
+			v.isOut = v.isOut || r.Out
+		}
+	}
+}
+
+func (v *View) takeOver(f client.Frame) error {
+	v.isOver = true
+	var over protocol.MatchOver
+	if err := json.Unmarshal(f.Data, &over); err != nil {
+		return violation("%v: %s", err, f.Raw)
+	}
+	for _, s := range over.Standings {
+		v.isRated = v.isRated || s.Player == v.player && s.Rating != nil
+	}
+	return nil
+}
+
+// Finish notes that the client has seen the end of its match and has no open request.
+// When the clients of all players have finished, the match is judged.
+func (v *View) Finish() {
+	if v.part != nil && !v.part.hasEnded && v.match.finish(v.part) {
+		v.checker.judge(v.match)
+	}
+}
+
+// takeOwn takes the result that only this player receives.
+func (v *View) takeOwn(f client.Frame) error {
+	var o protocol.Own
+	if err := json.Unmarshal(f.Data, &o); err != nil {
+		return violation("%v: %s", err, f.Raw)
+	}
+	if v.part == nil || v.part.hasEnded || v.match.id != o.Match {
+		return nil
+	}
+	if v.match.round(o.Question) == nil {
+		return violation("question %d of %s was not asked, and its player is told %s", o.Question, o.Match, f.Raw)
+	}
+	v.part.own[o.Question] = o
+	v.isOut = v.isOut || o.Out
+	return nil
+}
+
+// takeSettled checks that the final rating comes exactly if the match is rated.
+func (v *View) takeSettled(f client.Frame) error {
+	var s protocol.Settled
+	if err := json.Unmarshal(f.Data, &s); err != nil {
+		return violation("%v: %s", err, f.Raw)
+	}
+	if v.isOver && s.Match == v.match.id && (s.Rating != nil) != v.isRated {
+		return violation("match.over has a rating: %t, and settled is %s", v.isRated, f.Raw)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package players
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/client"
+)
+
+// planAnswer chooses an answer to the newest question, and the time to send it.
+func (r *matchRun) planAnswer(h client.Received) {
+	q, _ := r.view.Question()
+	if late := h.ReceivedAt.UnixMilli() - q.OpensAt; h.ReceivedAt.UnixMilli() <= q.ClosesAt {
+		r.group.Stats.Add(Question, time.Duration(late)*time.Millisecond)
+	}
+	if r.group.OnQuestion != nil {
+		r.group.OnQuestion(h, q.OpensAt)
+	}
+	habits := r.group.Habits
+	if r.chance(habits.MoveShare) { // a network fails now and then
+		r.Disconnect()
+	}
+	if r.view.IsOut() && !r.chance(habits.OutShare) || r.chance(habits.SkipShare) {
+		return
+	}
+	r.answer = &attempt{Answer: protocol.Answer{Match: h.Match, Question: &q.Question, Given: r.group.solutions.Answer(r.dice, q)}}
+	wait := time.Nanosecond
+	if habits.Think > 0 {
+		wait = time.Duration(r.dice.Int64N(int64(habits.Think)))
+	}
+	if r.chance(habits.LastMomentShare) { // shortly before the deadline, or shortly after
+		wait = time.Duration(q.ClosesAt-q.OpensAt-50+r.dice.Int64N(100)) * time.Millisecond
+	}
+	r.answerAt = h.ReceivedAt.Add(wait)
+}
+
+// sendAnswer sends the planned answer if it is due.
+func (r *matchRun) sendAnswer(now time.Time) {
+	if r.answer == nil || now.Before(r.answerAt) {
+		return
+	}
+	a := *r.answer
+	a.sentAt, r.answer, r.answerAt = now, nil, time.Time{}
+	r.view.Sent(a.Answer)
+	r.Ask(protocol.TypeAnswer, a)
+}
+
+// answered handles the reply to an answer. It sends some answers again, and a different
+// answer after others. The server must not accept the latter.
+func (r *matchRun) answered(h client.Received) error {
+	a, ok := h.Request.Data.(attempt)
+	if !ok {
+		return fmt.Errorf("%w: %s was answered with %s", client.ErrContract, h.Request.Kind, h.Raw)
+	}
+	known, err := r.view.Accepted(a.Answer, h.Data)
+	switch {
+	case err != nil:
+		return err
+	case known:
+		r.group.Stats.Count("answer repeated", 1)
+		return nil
+	}
+	r.group.Stats.Count("answer accepted", 1)
+	if h.Request.Attempts == 1 {
+		r.group.Stats.Add(Answer, h.ReceivedAt.Sub(a.sentAt))
+	}
+	q, closed := r.view.Question()
+	switch {
+	case r.chance(r.group.Habits.RepeatShare):
+		r.Ask(protocol.TypeAnswer, a)
+	case closed == nil && q.Question == *a.Question && r.chance(r.group.Habits.SecondShare):
+		a.Given, a.isSecond = otherAnswer(q, a.Given), true
+		r.answer, r.answerAt = &a, time.Now()
+	}
+	return nil
+}
+
+// answerRefused handles the refusal of an answer. The player sends it again if the
+// server asks for it and the question is still open.
+func (r *matchRun) answerRefused(h client.Received, e protocol.Error, after time.Duration) error {
+	a, ok := h.Request.Data.(attempt)
+	if !ok || r.group.Strict && (e.Code != protocol.CodeQuestionClosed || r.view.Mode() == "duel") {
+		return fmt.Errorf("%w: %s was answered with %s", client.ErrContract, h.Request.Kind, h.Raw)
+	}
+	if err := r.view.Refused(a.Answer, e, h.Request.Attempts); err != nil {
+		return err
+	}
+	q, closed := r.view.Question()
+	if (isForNow(e) || client.IsLockedOut(e)) && !a.isSecond && r.view.IsPlaying() && closed == nil && *a.Question == q.Question {
+		r.answer, r.answerAt = &a, time.Now().Add(after)
+	}
+	return nil
+}
+
+// otherAnswer returns an answer to the question that differs from the given one.
+func otherAnswer(q protocol.Question, g protocol.Given) protocol.Given {
+	switch {
+	case g.Choice != nil:
+		next := (*g.Choice + 1) % len(q.Choices)
+		return protocol.Given{Choice: &next}
+	case len(g.Choices) == 1:
+		return protocol.Given{Choices: []int{(g.Choices[0] + 1) % len(q.Choices)}}
+	case len(g.Choices) > 1:
+		return protocol.Given{Choices: g.Choices[:1]}
+	case q.Kind == "number":
+		return protocol.Given{Value: json.RawMessage("-77")}
+	}
+	return protocol.Given{Value: json.RawMessage(`"something else"`)}
+}

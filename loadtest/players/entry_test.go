@@ -1,0 +1,191 @@
+package players
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
+	"laststand/loadtest/client"
+	"laststand/loadtest/stats"
+)
+
+// newRun returns a run of a player without a connection.
+func newRun(t *testing.T, c Config) *matchRun {
+	t.Helper()
+	c.Checker, c.Stats = new(checker.Checker), stats.New(time.Hour)
+	g := NewGroup(t.Context(), c)
+	p := &player{ReconnectingPlayer: new(client.ReconnectingPlayer), group: g, dice: g.newDice(0), view: c.Checker.Player("ada")}
+	return &matchRun{player: p, leave: t.Context(), kind: protocol.TypeDuelJoin, data: newDuelJoin()}
+}
+
+// ended returns a context that has ended.
+func ended(t *testing.T) context.Context {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	return ctx
+}
+
+// refusal returns an error reply to a request.
+func refusal(kind string, data any, e protocol.Error) client.Received {
+	h := client.Received{Request: &client.Request{Kind: kind, Data: data, Attempts: 1}}
+	h.Data, _ = json.Marshal(e)
+	return h
+}
+
+// A refused client waits longer after each refusal, up to eight times the wait that the
+// node asks for.
+func TestARefusedClientWaitsLonger(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, Config{})
+	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeOverloaded, RetryAfterMS: 100_000})
+	for _, seconds := range []int{100, 200, 300, 400, 500, 600, 700, 800, 800} {
+		if err := r.refused(h); err != nil || r.retry != h.Request {
+			t.Fatalf("%v: %+v", err, r.retry)
+		}
+		want := time.Duration(seconds) * time.Second
+		if wait := time.Until(r.retryAt).Round(10 * time.Second); wait != want {
+			t.Errorf("it retries after %v, want %v", wait, want)
+		}
+	}
+}
+
+// A client that may have a seat in an arena keeps asking, even at the end. A seat cannot be
+// given back, and the match would count without its player.
+func TestAClientKeepsAskingForItsSeat(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, Config{})
+	r.kind, r.seat, r.leave = protocol.TypeArenaJoin, &seat{arena: new(arena)}, ended(t)
+	h := refusal(protocol.TypeArenaJoin, nil, protocol.Error{Code: protocol.CodeUnavailable, RetryAfterMS: 100_000})
+	if err := r.refused(h); err != nil || r.retry != h.Request || r.isRefused || r.isDone() {
+		t.Errorf("%v: retry %v, refused %t", err, r.retry, r.isRefused)
+	}
+}
+
+// A client that is refused while it must leave does not retry. But it waits for the match
+// that its request may have led to.
+func TestAClientThatLeavesWaitsForALateMatch(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, Config{LateMatchWait: time.Hour})
+	r.leave = ended(t)
+	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeUnavailable})
+	if err := r.refused(h); err != nil || r.retry != nil || !r.isRefused || time.Until(r.retryAt) < time.Minute || time.Since(r.since) > time.Minute {
+		t.Errorf("%v: retry %v, refused %t until %v", err, r.retry, r.isRefused, r.retryAt)
+	}
+	if r.readContext().Err() != nil {
+		t.Error("it leaves at once")
+	}
+}
+
+// A player that must leave takes the ticket back, even if the player knows of none. A node
+// that does not know the result of its write may have stored the ticket.
+func TestAPlayerThatLeavesTakesItsTicketBack(t *testing.T) {
+	t.Parallel()
+	for name, entered := range map[string]bool{"queued": true, "refused for now": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRun(t, Config{LateMatchWait: time.Hour})
+			r.leave, r.hasEntered = ended(t), entered
+			if !entered {
+				r.repeat(&client.Request{Kind: protocol.TypeDuelJoin}, time.Hour)
+			}
+			r.sendDue(time.Now())
+			if !r.IsAwaitingReply(protocol.TypeDuelLeave) || r.retry != nil || r.readContext().Err() != nil {
+				t.Error("the ticket is not taken back")
+			}
+			r.left()
+			if !r.isRefused || time.Until(r.retryAt) < 50*time.Minute {
+				t.Errorf("refused %t until %v", r.isRefused, r.retryAt)
+			}
+		})
+	}
+}
+
+// A player of duels leaves the queue for a seat in an arena, and keeps a seat that it could
+// not take.
+func TestAPlayerLeavesTheQueueForASeat(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, Config{})
+	started, open := &seat{arena: new(arena)}, &seat{arena: new(arena)}
+	started.arena.isStarted.Store(true)
+	r.group.offers <- started
+	r.group.offers <- open
+	r.hasEntered = true
+	r.sendDue(time.Now())
+	if !r.IsAwaitingReply(protocol.TypeDuelLeave) {
+		t.Error("it stays in the queue")
+	}
+	if s := r.takeSeat(); s != open || r.takeSeat() != nil {
+		t.Error("it takes the seat of an arena that has started")
+	}
+	r.seat, r.hasEntered, r.hasMatch = open, false, true
+	r.end()
+	if r.offer != open || open.arena.declined.Load() != 0 {
+		t.Error("it has lost the seat")
+	}
+	r.seat, r.hasMatch = open, false
+	r.end()
+	if open.arena.declined.Load() != 1 {
+		t.Error("it has not declined the seat")
+	}
+}
+
+// A strict player reports every refusal, except that the last match is still settling.
+func TestAStrictPlayerReportsRefusals(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind     string
+		code     protocol.Code
+		isBreach bool
+	}{
+		{protocol.TypeDuelJoin, protocol.CodeUnavailable, false}, {protocol.TypeDuelJoin, protocol.CodeRateLimited, true},
+		{protocol.TypeDuelJoin, protocol.CodeAlreadyPlaying, true}, {protocol.TypeArenaJoin, protocol.CodeUnavailable, true},
+	} {
+		r := newRun(t, Config{Strict: true})
+		if err := r.refused(refusal(test.kind, nil, protocol.Error{Code: test.code})); errors.Is(err, client.ErrContract) != test.isBreach {
+			t.Errorf("%s of %s: %v", test.code, test.kind, err)
+		}
+	}
+	r := newRun(t, Config{Strict: true})
+	r.Reconnects.Lost = 1
+	if err := r.checkConnection(); !errors.Is(err, client.ErrContract) {
+		t.Errorf("a lost connection: %v", err)
+	}
+}
+
+// The server may count a player as playing for a while after a match, and no longer.
+func TestThePlayerIsFreeSoonAfterAMatch(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, Config{})
+	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeAlreadyPlaying})
+	if err := r.refused(h); err != nil || r.retry == nil {
+		t.Errorf("%v", err)
+	}
+	r.playingSince = time.Now().Add(-2 * freeTimeout)
+	if err := r.refused(h); !errors.Is(err, client.ErrContract) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A match that does not continue is a violation, and so is an arena that does not start.
+func TestSilenceIsReported(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, Config{SilenceTimeout: time.Minute})
+	r.seat, r.since = &seat{arena: new(arena)}, time.Now().Add(-time.Minute)
+	if err := r.checkSilence(); err != nil {
+		t.Error(err)
+	}
+	r.since = time.Now().Add(-2 * startTimeout)
+	if err := r.checkSilence(); !errors.Is(err, client.ErrContract) {
+		t.Errorf("an arena that does not start: %v", err)
+	}
+	r = asked(t, "duel", Config{SilenceTimeout: time.Minute})
+	r.since = time.Now().Add(-2 * time.Minute)
+	if err := r.checkSilence(); !errors.Is(err, client.ErrContract) {
+		t.Errorf("a match that does not continue: %v", err)
+	}
+}

@@ -1,0 +1,251 @@
+// Package players simulates honest clients: players of duels and arenas, hosts, idle
+// sessions, watchers and readers of leaderboards, new guests, and services that post
+// behaviours. They pass on everything that they receive to a checker.
+//
+// Start reading at Group. A matchRun is the way of one player through one match.
+package players
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"laststand/loadtest/checker"
+	"laststand/loadtest/client"
+	"laststand/loadtest/stats"
+)
+
+// Config configures a group. All fields without a meaning of their zero value are needed.
+type Config struct {
+	Servers func() []string                       // the URLs of the nodes, as they are now
+	Token   func(role, id string) (string, error) // mints tokens; nil, or a token "": the server makes a guest
+	Dialer  func(n int) *net.Dialer               // of the nth client; nil: any local address
+	Checker *checker.Checker
+	Stats   *stats.Recorder
+	Seed    uint64 // of all choices
+	Habits  Habits
+
+	ReplyTimeout      time.Duration // for a reply, before the client tries another connection
+	ConnectTimeout    time.Duration // until a client gives up to connect
+	SilenceTimeout    time.Duration // between two pushes of a match
+	LateMatchWait     time.Duration // for a match that the server made before the player left the queue
+	ConnectsPerSecond float64       // 0: no limit
+	Strict            bool          // a lost connection and any refusal but "settling the last match" are violations
+
+	Questions      int           // per arena
+	Ranked         bool          // arenas count for leaderboards
+	ReadInterval   time.Duration // of readers
+	PingInterval   time.Duration // of watchers; 0: they send no pings
+	NewGuestPeriod time.Duration // of new guests
+
+	OnQuestion func(h client.Received, opensAt int64) // is called with each question that reaches a player; nil: no call
+	OnWelcome  func(leadMS int64)                     // is called with the Lead of each connection of a player; nil: no call
+}
+
+// Habits are how players behave. A share is a probability from 0 to 1.
+type Habits struct {
+	Think time.Duration // a player answers at a random time within it; 0: at once
+
+	SkipShare       float64 // of questions that a player does not answer
+	LastMomentShare float64 // of answers that are sent at about the deadline
+	RepeatShare     float64 // of accepted answers that are sent once more
+	SecondShare     float64 // of accepted answers that are followed by a different one
+	OutShare        float64 // of questions that an eliminated player answers
+	MoveShare       float64 // of questions at which a player loses the connection
+	MoveFirstShare  float64 // of matches before which a player changes the connection
+}
+
+// Kinds of durations that a group records.
+const (
+	Connect   = "connect"   // from dialling to welcome
+	Answer    = "answer"    // from an answer to answered
+	Found     = "found"     // from duel.join to match.found
+	Question  = "question"  // from opens_at until a player has the question
+	Settled   = "settled"   // from match.over to settled: in the ledger and on the leaderboards
+	Board     = "board"     // a request for a leaderboard over HTTP
+	Pong      = "pong"      // from a ping to its pong
+	NewGuest  = "new guest" // until a new guest is made, connected and welcome
+	Behaviour = "behaviour" // a request that posts behaviours
+)
+
+// Group is a set of running clients. It is safe for concurrent use.
+type Group struct {
+	Config
+	solutions client.Solutions
+	limiter   *rate.Limiter
+	offers    chan *seat // seats in arenas for players of duels
+
+	Connected atomic.Int64
+	Playing   atomic.Int64 // players in a match that is not over
+	Posted    atomic.Int64 // behaviours that the server has answered for
+
+	arenaMatch atomic.Value // string: a match of an arena
+
+	life    context.Context // when it ends, all clients stop at once
+	closing context.Context // when it ends, clients start nothing new
+	close   context.CancelFunc
+	tasks   sync.WaitGroup
+	hosting sync.WaitGroup // of the arenas
+
+	mu         sync.Mutex
+	clients    int // made so far
+	duellists  []*player
+	quits      []context.CancelFunc // one per duellist
+	reconnects client.Reconnects
+	rejoinMu   sync.Mutex // held by the player that joins the queue again
+}
+
+// NewGroup makes a group without clients. When ctx ends, all its clients stop.
+func NewGroup(ctx context.Context, c Config) *Group {
+	g := &Group{Config: c, life: ctx, offers: make(chan *seat, 10_000), limiter: rate.NewLimiter(rate.Inf, 1)}
+	if c.ConnectsPerSecond > 0 {
+		g.limiter.SetLimit(rate.Limit(c.ConnectsPerSecond))
+	}
+	g.closing, g.close = context.WithCancel(ctx)
+	return g
+}
+
+// AwaitArenas waits until all hosts have held their arenas.
+func (g *Group) AwaitArenas() { g.hosting.Wait() }
+
+// ArenaMatch returns the newest match of an arena, "" before the first.
+func (g *Group) ArenaMatch() string {
+	match, _ := g.arenaMatch.Load().(string)
+	return match
+}
+
+// Stop lets every client finish its current match and leave.
+func (g *Group) Stop() { g.close() }
+
+// Wait waits until all clients have left, after Stop or the end of the context. The
+// players of duels stay connected until Disconnect.
+func (g *Group) Wait() {
+	g.tasks.Wait()
+	g.close()
+}
+
+// Disconnect closes the connections of all players of duels, after Wait.
+func (g *Group) Disconnect() {
+	for _, p := range g.duellists {
+		p.disconnect()
+	}
+}
+
+// Reconnects returns the reconnects of all players that have disconnected.
+func (g *Group) Reconnects() client.Reconnects {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reconnects
+}
+
+// SetDuellists changes the number of duel players. It starts new ones, or the newest
+// leave when their match is over.
+func (g *Group) SetDuellists(n int) {
+	for g.removeDuellist(n) {
+	}
+	for g.duellistCount() < n && g.awaitConnect() {
+		g.addDuellist()
+	}
+}
+
+func (g *Group) duellistCount() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.quits)
+}
+
+// removeDuellist lets one player leave if there are more than n. It reports whether
+// there were.
+func (g *Group) removeDuellist(n int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	last := len(g.quits) - 1
+	if last < n {
+		return false
+	}
+	g.quits[last]()
+	g.quits = g.quits[:last]
+	return true
+}
+
+func (g *Group) addDuellist() {
+	leave, quit := context.WithCancel(g.closing)
+	g.mu.Lock()
+	g.quits = append(g.quits, quit)
+	g.mu.Unlock()
+	g.tasks.Go(func() {
+		defer quit()
+		p, err := g.newPlayer(leave, "player")
+		if err == nil {
+			err = p.playDuels(leave)
+		}
+		p.reportEnd(err)
+		if g.closing.Err() == nil { // only this player leaves
+			p.disconnect()
+			return
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.duellists = append(g.duellists, p)
+	})
+}
+
+// playDuels plays duels, and takes the seats in arenas that it is offered.
+func (p *player) playDuels(leave context.Context) error {
+	for leave.Err() == nil {
+		if p.chance(p.group.Habits.MoveFirstShare) {
+			p.Disconnect()
+		}
+		if err := p.play(&matchRun{leave: leave, seat: p.takeSeat()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rejoin lets all duel players enter the queue once more, after Wait, and leave it. A
+// player that the server still counts in a match cannot do this. They enter one after
+// another, so that no two of them meet.
+func (g *Group) Rejoin() {
+	for _, p := range g.duellists {
+		g.tasks.Go(func() {
+			if p.isLost {
+				return
+			}
+			g.rejoinMu.Lock()
+			p.reportEnd(p.play(&matchRun{leave: g.closing, decided: sync.OnceFunc(g.rejoinMu.Unlock)}))
+		})
+	}
+	g.tasks.Wait()
+}
+
+// awaitConnect waits until the next client may connect. It returns false if the group is
+// closing.
+func (g *Group) awaitConnect() bool { return g.limiter.Wait(g.closing) == nil }
+
+// pause waits. It returns false if the group closes during the wait.
+func (g *Group) pause(d time.Duration) bool {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-g.closing.Done():
+		return false
+	case <-wait.C:
+		return true
+	}
+}
+
+// server returns the URL of a random node, other than last if there are several.
+func (g *Group) server(dice *rand.Rand, last string) string {
+	urls := g.Servers()
+	n := dice.IntN(len(urls))
+	if urls[n] == last {
+		n = (n + 1) % len(urls)
+	}
+	return urls[n]
+}

@@ -1,0 +1,252 @@
+package players
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/client"
+)
+
+// matchRun is the way of one player through one match, from the request to enter to the
+// end of the match.
+type matchRun struct {
+	*player
+	leave   context.Context // when it ends, the player stops waiting for a duel
+	seat    *seat           // the seat to take in an arena; nil: play a duel
+	decided func()          // is called when the player has a match or will get none; nil: no call
+	kind    string          // of the request to enter
+	data    any
+
+	since        time.Time // of the first request, and then of the newest push
+	hasEntered   bool      // waits for the match, queued or seated
+	hasMatch     bool      // a match has started
+	isLeaving    bool      // takes the ticket back
+	isRefused    bool      // will probably not get in
+	refusals     int       // in a row
+	playingSince time.Time // when the server first said that the player is already playing
+	playingTries int
+
+	retry    *client.Request // the request to repeat at retryAt; nil: none
+	retryAt  time.Time
+	answer   *attempt // the answer to send at answerAt; nil: none
+	answerAt time.Time
+}
+
+// attempt is an answer that the player sends.
+type attempt struct {
+	protocol.Answer
+	isSecond bool // it differs from the accepted answer
+	sentAt   time.Time
+}
+
+const (
+	// startTimeout bounds how long a player with a seat waits for the match to start.
+	startTimeout = 90 * time.Second
+	// checkInterval is how often a player checks whether it must leave.
+	checkInterval = 100 * time.Millisecond
+)
+
+// play enters a match and plays it to its end.
+func (p *player) play(r *matchRun) (err error) {
+	r.player, r.since = p, time.Now()
+	r.kind, r.data = protocol.TypeDuelJoin, newDuelJoin()
+	if r.seat != nil {
+		r.kind, r.data = protocol.TypeArenaJoin, protocol.ArenaJoin{Code: r.seat.arena.made.Code, Team: r.seat.team}
+	}
+	defer r.end()
+	r.Ask(r.kind, r.data)
+	for !r.isDone() {
+		r.sendDue(time.Now())
+		h, err := r.Next(r.readContext(), r.nextDue())
+		if err == nil {
+			err = r.receive(h)
+		}
+		if err == nil {
+			err = r.checkSilence()
+		}
+		if err != nil {
+			return err
+		}
+		if r.isRefused || r.hasMatch {
+			r.decide()
+		}
+	}
+	if r.hasMatch {
+		r.view.Finish()
+		p.group.Stats.Count("matches "+r.mode(), 1)
+	}
+	return nil
+}
+
+func newDuelJoin() protocol.DuelJoin {
+	never := int64(0)
+	return protocol.DuelJoin{Lang: "en", BotAfterMS: &never}
+}
+
+func (r *matchRun) mode() string {
+	if r.seat == nil || !r.hasEntered {
+		return "duel"
+	}
+	return r.seat.arena.mode
+}
+
+// end notes that the player is in no match any more. A seat that was not taken stays
+// offered to the player, or is declined.
+func (r *matchRun) end() {
+	r.decide()
+	if r.hasMatch {
+		r.group.Playing.Add(-1)
+	}
+	switch {
+	case r.seat == nil || r.hasEntered:
+	case r.hasMatch: // the server had already started a duel
+		r.offer = r.seat
+	default:
+		r.seat.decline()
+	}
+}
+
+func (r *matchRun) decide() {
+	if r.decided != nil {
+		r.decided()
+		r.decided = nil
+	}
+}
+
+// mustLeave reports whether the player must take its ticket back: it must end, or an
+// arena has a seat for it. A seat cannot be given back.
+func (r *matchRun) mustLeave() bool {
+	return r.seat == nil && (r.leave.Err() != nil || r.hasOffer())
+}
+
+// readContext returns the context of the next read. A player that waits for nothing
+// stops reading when it must leave.
+func (r *matchRun) readContext() context.Context {
+	if r.hasMatch || r.hasEntered || r.isLeaving || r.isRefused || r.retry != nil || r.seat != nil || r.IsAwaitingReply(r.kind) {
+		return r.group.life
+	}
+	return r.leave
+}
+
+// isDone reports whether the match is over, or none will come.
+func (r *matchRun) isDone() bool {
+	if r.IsAwaitingReply(protocol.TypeAnswer, protocol.TypeDuelLeave, r.kind) {
+		return false
+	}
+	if r.hasMatch {
+		return !r.view.IsPlaying()
+	}
+	return r.isRefused && time.Now().After(r.retryAt)
+}
+
+// nextDue returns the time of the next action that needs no frame.
+func (r *matchRun) nextDue() time.Time {
+	at := time.Now().Add(checkInterval)
+	if r.hasMatch {
+		at = at.Add(10 * checkInterval)
+	}
+	for _, due := range []time.Time{r.answerAt, r.retryAt} {
+		if due.After(time.Now()) && due.Before(at) {
+			at = due
+		}
+	}
+	return at
+}
+
+// sendDue sends the requests that are due.
+func (r *matchRun) sendDue(now time.Time) {
+	r.sendAnswer(now)
+	if r.hasMatch {
+		return
+	}
+	if r.retry != nil && now.After(r.retryAt) {
+		q := r.retry
+		r.retry, r.retryAt = nil, time.Time{}
+		r.Ask(q.Kind, q.Data)
+	}
+	if !r.mustLeave() || r.isLeaving || r.isRefused {
+		return
+	}
+	switch {
+	case r.hasEntered, r.retry != nil: // a refused player may have a ticket nevertheless
+		r.isLeaving, r.retry, r.retryAt = true, nil, time.Time{}
+		r.Ask(protocol.TypeDuelLeave, protocol.Empty{})
+	case !r.IsAwaitingReply(r.kind):
+		r.isRefused = true
+	}
+}
+
+// checkSilence reports a match that does not start or does not continue.
+func (r *matchRun) checkSilence() error {
+	silence := time.Since(r.since)
+	switch {
+	case r.hasMatch && r.view.IsPlaying() && silence > r.group.SilenceTimeout:
+		return fmt.Errorf("%w: %s has not continued for %v after %s", client.ErrContract, r.view.Match(), silence, r.view.Newest())
+	case !r.hasMatch && r.seat != nil && silence > max(startTimeout, r.group.SilenceTimeout):
+		return fmt.Errorf("%w: arena %s has not started for its player after %v", client.ErrContract, r.seat.arena.made.Code, silence)
+	}
+	return r.checkConnection()
+}
+
+// receive handles a frame.
+func (r *matchRun) receive(h client.Received) error {
+	if err := r.view.Push(h.Frame, h.ClusterMS); err != nil {
+		return err
+	}
+	if h.Seq > 0 {
+		r.push(h)
+		return nil
+	}
+	switch h.Type {
+	case "", protocol.TypeMatchState, protocol.TypeArenaLobby, protocol.TypeDraining, protocol.TypeOwn:
+	case protocol.TypeWelcome:
+		return r.reenter(h)
+	case protocol.TypeDuelQueued, protocol.TypeArenaJoined:
+		r.enter()
+	case protocol.TypeDuelLeft:
+		r.left()
+	case protocol.TypeError:
+		return r.refused(h)
+	case protocol.TypeAnswered:
+		return r.answered(h)
+	case protocol.TypeSettled:
+		r.settled(h)
+	default:
+		return fmt.Errorf("%w: nobody asked for %s", client.ErrContract, h.Raw)
+	}
+	return nil
+}
+
+// push handles a numbered push of the match.
+func (r *matchRun) push(h client.Received) {
+	switch h.Type {
+	case protocol.TypeMatchFound:
+		if r.seat == nil {
+			r.group.Stats.Add(Found, h.ReceivedAt.Sub(r.since))
+		}
+		r.hasMatch = true
+		r.group.Playing.Add(1)
+	case protocol.TypeQuestion:
+		r.planAnswer(h)
+	case protocol.TypeQuestionClosed:
+		r.answer, r.answerAt = nil, time.Time{}
+		if q, closed := r.view.Question(); closed != nil {
+			r.group.solutions.Learn(q, *closed)
+		}
+	case protocol.TypeMatchOver:
+		r.answer, r.overAt = nil, h.ReceivedAt
+	}
+	r.since = h.ReceivedAt
+}
+
+// settled records how long the server took to settle the last match.
+func (r *matchRun) settled(h client.Received) {
+	var s protocol.Settled
+	if json.Unmarshal(h.Data, &s) == nil && s.Match == r.view.Match() && !r.overAt.IsZero() {
+		r.group.Stats.Add(Settled, h.ReceivedAt.Sub(r.overAt))
+		r.overAt = time.Time{}
+	}
+}
