@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/chaos/checker"
+	"laststand/loadtest/chaos"
 )
 
 // chaosSeedVar names the seed of TestManyNodesLoseNothing, to repeat a run.
@@ -24,46 +24,30 @@ func TestManyNodesLoseNothing(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", chaosSeedVar, err)
 	}
-	dir := chaosDir(t, seed)
-	report, err := checker.Run(t.Context(), checker.Config{
-		Server:   checker.Command{Path: os.Args[0], Env: []string{actAs + "=server"}},
+	report, err := chaos.Run(t.Context(), chaos.Config{
+		Binary:   os.Args[0],
+		Env:      []string{actAs + "=server"},
 		Redis:    testenv.ClusterOf(t, 3, 0).URL,
 		Database: testenv.Postgres(t).URL,
-		Dir:      dir,
 		Nodes:    3, Players: 40, Arenas: 6,
 		Kills: 4, Stalls: 3, Drains: 2,
 		For:  30 * time.Second,
 		Seed: seed,
-		Log:  func(line string) { t.Log(line) },
+		Log:  t.Logf,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Log(report)
-	if report.Untrue > 0 {
-		t.Errorf("%d untruths", report.Untrue)
-	}
 	for _, mode := range []string{"duel", "buzzer", "survival"} {
-		if report.Matches[mode] == 0 {
+		if report.Summary.Matches[mode] == 0 {
 			t.Errorf("no %s was played", mode)
 		}
 	}
-}
-
-// chaosDir returns a folder for the nodes' logs. If the test fails, the folder stays and the
-// test logs the seed.
-func chaosDir(t *testing.T, seed uint64) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "chaos-") //nolint:usetesting // it is kept if the test fails
-	if err != nil {
-		t.Fatal(err)
+	if report.Count == 0 {
+		return
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the logs of the nodes are in %s; the same faults again: %s=%d go test -run %s ./cmd/server", dir, chaosSeedVar, seed, t.Name())
-			return
-		}
-		_ = os.RemoveAll(dir)
-	})
-	return dir
+	logs, err := report.KeepLogs()
+	t.Errorf("%d violations; the logs of the nodes are in %s (%v); the same faults again: %s=%d go test -run %s ./cmd/server",
+		report.Count, logs, err, chaosSeedVar, seed, t.Name())
 }
