@@ -41,8 +41,7 @@ var programs = []program{
 	{"stress hostile", "Attack a server while honest players play.", hostile.Command},
 
 	{bench.AnswersFloorProcess, "", bench.AnswersFloor},
-	{swarm.ClientsProcess, "", swarm.Clients},
-	{swarm.GuardProcess, "", swarm.Guard},
+	{swarm.IdleProcess, "", swarm.Idle},
 	{hostile.AttackersProcess, "", hostile.Attackers},
 }
 

@@ -1,49 +1,12 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"io"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	swarmclients "laststand/loadtest/swarm/clients"
-	"laststand/loadtest/swarm/runner"
+	"laststand/loadtest/swarm"
 )
-
-// ownProcess runs swarm clients in the process of the test.
-type ownProcess struct {
-	io.WriteCloser
-	out   *io.PipeReader
-	kill  context.CancelFunc
-	ended sync.WaitGroup
-	err   error
-}
-
-func launch(ctx context.Context) (runner.Process, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	orders, in := io.Pipe()
-	out, report := io.Pipe()
-	w := &ownProcess{WriteCloser: in, out: out, kill: cancel}
-	w.ended.Go(func() {
-		w.err = swarmclients.RunProcess(ctx, orders, report)
-		_ = report.Close()
-	})
-	return w, nil
-}
-
-func (w *ownProcess) Output() io.Reader { return w.out }
-func (w *ownProcess) ID() int           { return 0 }
-func (w *ownProcess) Kill() error       { w.kill(); return w.out.Close() }
-
-func (w *ownProcess) End() error {
-	defer w.kill()
-	err := w.Close()
-	w.ended.Wait()
-	return errors.Join(err, w.err)
-}
 
 // TestSwarm runs a small swarm that plays every mode on a node, checks it and reports.
 // loadtest/swarm is the long version.
@@ -58,10 +21,10 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 `)
 	data := filepath.Join(t.TempDir(), "data")
 	node := startNode(t, cli{Data: &data, Config: config})
-	c := runner.Config{
+	c := swarm.Config{
 		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
-		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second, Processes: 2, Files: 20_000,
-		Attach: []string{node.url}, Ops: []string{node.ops}, Launch: launch, Log: func(line string) { t.Log(line) },
+		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second, Files: 20_000,
+		Attach: []string{node.url}, Ops: []string{node.ops}, Log: t.Logf,
 	}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
@@ -74,15 +37,15 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	if !playedAll(report) {
 		t.Errorf("not all was played in %v", c.For)
 	}
-	if report.Checked == 0 || report.Matches == 0 || report.Counts["answer accepted"] == 0 {
+	if report.Compared == 0 || report.Matches == 0 || report.Counts["answer accepted"] == 0 {
 		t.Error("nothing was checked")
 	}
 }
 
 // runSwarm returns the report of a run that must find no false data.
-func runSwarm(t *testing.T, c runner.Config, node *testNode) *runner.Report {
+func runSwarm(t *testing.T, c swarm.Config, node *testNode) *swarm.Report {
 	t.Helper()
-	report, err := runner.Run(t.Context(), c)
+	report, err := swarm.Run(t.Context(), c)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, node.log)
 	}
@@ -93,6 +56,6 @@ func runSwarm(t *testing.T, c runner.Config, node *testNode) *runner.Report {
 	return report
 }
 
-func playedAll(r *runner.Report) bool {
+func playedAll(r *swarm.Report) bool {
 	return r.Counts["matches duel"] > 0 && r.Counts["matches buzzer"] > 0 && r.Counts["matches survival"] > 0
 }
