@@ -17,46 +17,46 @@ import (
 // out and writes its counts.
 const AttackersProcess = "hostile-attackers"
 
-// idly starts attackers at idle priority: they run only when no other process of the
+// idlePriority starts attackers so that they run only when no other process of the
 // machine wants to. Nice values are not enough, because the server would still wait
 // until an attacker's time slice ends.
-var idly = []string{"chrt", "--idle", "0"} // of util-linux
+var idlePriority = []string{"chrt", "--idle", "0"} // of util-linux
 
-// grace is how long a process may take beyond the time of its order.
-const grace = 30 * time.Second
+// processGrace is how long a process may take beyond the time of its order.
+const processGrace = 30 * time.Second
 
-// send carries out an order in a separate process.
-func send(ctx context.Context, o attack.Order) (t attack.Counts, err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+grace)
+// runAttackers carries out an order in a separate process.
+func runAttackers(ctx context.Context, o attack.Order) (counts attack.Counts, err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+processGrace)
 	defer cancel()
 	self, err := os.Executable()
 	if err != nil {
-		return t, err
+		return counts, err
 	}
 	order, err := json.Marshal(o)
 	if err != nil {
-		return t, err
+		return counts, err
 	}
-	cmd := exec.CommandContext(ctx, idly[0], append(idly[1:], self, AttackersProcess)...)
+	cmd := exec.CommandContext(ctx, idlePriority[0], append(idlePriority[1:], self, AttackersProcess)...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return t, fmt.Errorf("the attackers %s: %w", o.Kind, err)
+		return counts, fmt.Errorf("the attackers %s: %w", o.Kind, err)
 	}
-	return t, json.Unmarshal(out, &t)
+	return counts, json.Unmarshal(out, &counts)
 }
 
-// Attackers carries out the order that it reads from standard input.
+// Attackers runs a subprocess of attackers.
 func Attackers(*flag.FlagSet) func(context.Context) error {
 	return func(ctx context.Context) error {
 		var o attack.Order
 		if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
 			return err
 		}
-		t, err := attack.Run(ctx, o)
+		counts, err := attack.Run(ctx, o)
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(os.Stdout).Encode(t)
+		return json.NewEncoder(os.Stdout).Encode(counts)
 	}
 }

@@ -2,7 +2,9 @@ package attack
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"laststand/internal/testenv"
@@ -23,15 +25,12 @@ var asHosts = []string{"", "127.0.0.1:8081", "localhost"}
 // askForAdmin requests the operators' endpoints from both listeners. It does so without
 // a token, as a player, and as an admin with a forged token.
 func (a *attacker) askForAdmin(ctx context.Context) {
-	paths := make([]string, 0, len(operatorsOnly))
-	for path := range operatorsOnly {
-		paths = append(paths, path)
-	}
+	paths := slices.Sorted(maps.Keys(operatorsOnly))
 	admin := object{"role": "admin", "game": nil, "sub": "root"}
 	good := with(playerClaims("demo", "bad_admin"), admin)
 	byGame, _ := testenv.Sign(good) // texts and numbers always encode
 	tokens := []string{"", a.token("bad_admin"), byGame, unsigned(headerOf("none", testenv.KeyID), good) + ".", signed(headerOf("HS256", "server"), good, []byte("admin"))}
-	a.rounds(ctx, 16, len(paths)*len(tokens), func(ctx context.Context, worker, n int) {
+	a.repeat(ctx, 16, len(paths)*len(tokens), func(ctx context.Context, worker, n int) {
 		header := http.Header{"X-Forwarded-For": {"127.0.0.1"}, "X-Original-Url": {"/admin/v1/tasks"}}
 		if token := tokens[n%len(tokens)]; token != "" {
 			header.Set("Authorization", "Bearer "+token)
@@ -39,7 +38,7 @@ func (a *attacker) askForAdmin(ctx context.Context) {
 		path := paths[n/len(tokens)%len(paths)]
 		got := a.ask(ctx, worker, call{method: "GET", path: path, header: header, host: asHosts[n%len(asHosts)]})
 		if got.status == http.StatusOK && strings.Contains(got.body, operatorsOnly[path]) {
-			a.addViolation("the players' address serves %s", path)
+			a.violation("the players' address serves %s", path)
 		}
 		if n%7 == 0 {
 			a.askOperations(ctx, worker, header)
@@ -53,9 +52,9 @@ func (a *attacker) askOperations(ctx context.Context, worker int, header http.He
 		{method: "GET", path: "/admin/v1/tasks"}, {method: "GET", path: "/debug/pprof/heap"},
 		{method: "POST", path: "/admin/v1/games/demo/queue/drain", body: "{}"}, {method: "POST", path: "/admin/v1/games/demo/leaderboards/rebuild"},
 	} {
-		c.ops, c.header = true, header
+		c.isOps, c.header = true, header
 		if got := a.ask(ctx, worker, c); got.status != 0 && got.status < 400 {
-			a.addViolation("operations serve %s %s to who is no admin: %d", c.method, c.path, got.status)
+			a.violation("operations serve %s %s to a client that is no admin: %d", c.method, c.path, got.status)
 		}
 	}
 }

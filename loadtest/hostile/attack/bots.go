@@ -6,155 +6,170 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
 )
 
 // cheat runs bots that play duels of the arcade against each other, and try everything
-// that could be of advantage.
+// that could be of advantage. The checker judges their matches.
 func (a *attacker) cheat(ctx context.Context) {
-	var bots sync.WaitGroup
-	for worker := range min(a.Sockets, 24) &^ 1 { // an even number: each needs an opponent
-		bots.Go(func() {
-			for time.Now().Before(a.until) && ctx.Err() == nil {
-				sub := fmt.Sprintf("bot_%d_%s", worker, rand.Text()[:6])
-				(&bot{attacker: a, worker: worker, sub: sub, token: arcadeToken(sub)}).play(ctx)
-			}
-		})
+	found := &checker.Checker{LimitMS: arcadeLimitMS, Leavers: true, Strangers: true}
+	a.repeat(ctx, 24&^1, 0, func(ctx context.Context, worker, _ int) { // an even number: each needs an opponent
+		id := fmt.Sprintf("bot_%d_%s", worker, rand.Text()[:6])
+		b := &bot{attacker: a, worker: worker, token: arcadeToken(id), view: found.Player(id)}
+		b.play(ctx)
+	})
+	found.JudgeRest()
+	listed, _ := found.Violations.All()
+	for _, line := range listed {
+		a.violation("%s", line)
 	}
-	bots.Wait()
 }
 
-// lastWords is how long, beyond the order's time, a bot still reads the match that it is
-// in.
-const lastWords = 3 * time.Second
+// finalWait is how long, beyond the time of the order, a bot still reads the match that
+// it is in.
+const finalWait = 3 * time.Second
 
 // bot is one player who cheats.
 type bot struct {
 	*attacker
-	worker     int
-	sub, token string
+	worker int
+	token  string
+	view   *checker.View
 
-	conn  *socket
-	last  int64
-	sent  map[int64]attempt // by id
-	match string
-	asked map[int]*asked // questions seen, by index
-	early map[int]int64  // stamps of answers that were accepted before the bot saw the question
-	score int64
+	conn *socket
+	last int64 // id of the last request
+	seq  int64 // of the last push of the match
+	sent map[int64]attempt
 }
 
 // attempt is an answer that was sent.
 type attempt struct {
-	question int
-	given    string // as JSON
-	foreign  bool   // to a match of other players
-}
-
-// asked is a question and the answer of the bot that the server accepted.
-type asked struct {
-	protocol.Question
-	accepted map[string]bool // by the given answer
-	judged   bool
+	protocol.Answer
+	isAsked bool // to a question of the bot's own match that the bot has received
 }
 
 // play plays duels over its own connections until the server closes it, or the order is
 // over.
 func (b *bot) play(ctx context.Context) {
-	if !b.next(ctx) {
-		return
-	}
 	var err error
 	if b.conn, err = b.greet(ctx, b.worker, b.token); err != nil {
 		return
 	}
 	defer func() { _ = b.conn.Close() }() // whichever connection it is by then
-	b.forget()
-	b.send(protocol.TypeDuelJoin, protocol.DuelJoin{}, attempt{})
+	b.join()
 	for {
-		f, err := b.conn.next(min(time.Until(b.until)+lastWords, callWithin))
-		switch {
-		case err == nil && f.Type != protocol.TypeError && f.closed == 0:
-			b.take(ctx, f)
-		case !b.checkReply(ctx, f, err):
+		f, err := b.conn.next(min(time.Until(b.until)+finalWait, callTimeout))
+		if !b.noteFrame(ctx, f, err) || !b.receive(ctx, f) {
 			return
 		}
-		if b.match == "" && time.Now().After(b.until) {
+		if !b.view.IsPlaying() && time.Now().After(b.until) {
 			return
 		}
 	}
 }
 
-func (b *bot) forget() {
-	b.match, b.score, b.sent, b.asked, b.early = "", 0, map[int64]attempt{}, map[int]*asked{}, map[int]int64{}
+func (b *bot) join() {
+	b.seq, b.sent = 0, make(map[int64]attempt)
+	b.request(protocol.TypeDuelJoin, protocol.DuelJoin{})
 }
 
-func (b *bot) send(kind string, data any, what attempt) {
+// request sends a request and returns its id.
+func (b *bot) request(kind string, data any) (id int64) {
 	b.last++
 	raw, _ := json.Marshal(data) // our own messages always encode
-	b.sent[b.last] = what
-	_ = b.conn.text(`{"id":` + strconv.FormatInt(100+b.last, 10) + `,"type":"` + kind + `","data":` + string(raw) + `}`)
+	id = 100 + b.last
+	_ = b.conn.sendText(`{"id":` + strconv.FormatInt(id, 10) + `,"type":"` + kind + `","data":` + string(raw) + `}`)
+	return id
 }
 
-// try sends an answer.
-func (b *bot) try(match string, question int, given protocol.Given) {
-	raw, _ := json.Marshal(given) // our own answers always encode
-	b.send(protocol.TypeAnswer, protocol.Answer{Match: match, Question: &question, Given: given}, attempt{question, string(raw), match != b.match})
+// try sends an answer to a question of a match, which may not be the bot's own.
+func (b *bot) try(match string, question int, given protocol.Given, isAsked bool) {
+	a := attempt{protocol.Answer{Match: match, Question: &question, Given: given}, isAsked}
+	if match == b.view.Match() {
+		b.view.Sent(a.Answer)
+	}
+	b.sent[b.request(protocol.TypeAnswer, a.Answer)] = a
 }
 
-func (b *bot) take(ctx context.Context, f receivedFrame) {
+// receive handles a frame. It returns false if the bot stops.
+func (b *bot) receive(ctx context.Context, f frame) bool {
+	if f.Seq > 0 && f.Seq != b.seq+1 { // the reply to match.sync repeats it
+		return true
+	}
+	b.seq = max(b.seq, f.Seq)
+	err := b.view.Push(f.Frame, 0)
 	switch f.Type {
 	case protocol.TypeMatchFound:
-		b.match = f.Match
-		for _, question := range []int{0, 1, -1, 99} {
-			b.try(b.match, question, randomAnswer("single", 0))
-		}
-		b.try("m_nobody", 0, randomAnswer("single", 0))
-		if b.Match != "" {
-			b.try(b.Match, 0, randomAnswer("single", 0))
-		}
+		b.tryElsewhere()
 	case protocol.TypeQuestion:
-		var q protocol.Question
-		if json.Unmarshal(f.Data, &q) == nil {
-			b.answer(ctx, q)
-		}
+		b.answer(ctx)
 	case protocol.TypeAnswered:
-		b.answered(f)
-	case protocol.TypeQuestionClosed:
-		b.judge(f)
-	case protocol.TypeMatchOver:
-		b.over(f)
-		b.forget()
-		if b.next(ctx) && time.Now().Before(b.until) {
-			b.send(protocol.TypeDuelJoin, protocol.DuelJoin{}, attempt{})
+		err = b.answered(f)
+	case protocol.TypeError:
+		if f.Re != nil && b.sent[*f.Re].isAsked {
+			err = b.view.Refused(b.sent[*f.Re].Answer, decodeError(f), 1)
 		}
+	case protocol.TypeMatchOver:
+		b.served()
+		b.view.Finish()
+		if !b.next(ctx) {
+			return false
+		}
+		b.join()
+	}
+	if err != nil {
+		b.violation("%v", err)
+	}
+	return true
+}
+
+// tryElsewhere answers questions that the bot has not received: of its own match, of no
+// match, and of a match of honest players.
+func (b *bot) tryElsewhere() {
+	for _, question := range []int{0, 1, -1, 99} {
+		b.try(b.view.Match(), question, arbitraryAnswer("single", 0), false)
+	}
+	b.try("m_nobody", 0, arbitraryAnswer("single", 0), false)
+	if b.Match != "" {
+		b.try(b.Match, 0, arbitraryAnswer("single", 0), false)
 	}
 }
 
-// answer answers a question at once. It also sends a second answer, a different answer,
-// and answers to later questions. Sometimes it uses two connections.
-func (b *bot) answer(ctx context.Context, q protocol.Question) {
-	if b.asked[q.Question] != nil { // the bot had it from a sync
-		return
-	}
-	b.asked[q.Question] = &asked{q, map[string]bool{}, false}
-	if at, early := b.early[q.Question]; early && at < q.OpensAt {
-		b.addViolation("an answer of %d was accepted %d ms before question %d of %s was open", at, q.OpensAt-at, q.Question, b.match)
-	}
-	b.try(b.match, q.Question, randomAnswer(q.Kind, 0))
-	b.try(b.match, q.Question, randomAnswer(q.Kind, 0))
+// answer answers the newest question at once. It also sends the same answer again, a
+// different answer, and an answer to the next question. Sometimes it uses two
+// connections.
+func (b *bot) answer(ctx context.Context) {
+	q, _ := b.view.Question()
+	match := b.view.Match()
+	b.try(match, q.Question, arbitraryAnswer(q.Kind, 0), true)
+	b.try(match, q.Question, arbitraryAnswer(q.Kind, 0), true)
 	if q.Question%3 == 1 {
-		b.doubleUp(ctx)
+		b.changeConnection(ctx)
 	}
-	b.try(b.match, q.Question, randomAnswer(q.Kind, 1))
-	b.try(b.match, q.Question+1, randomAnswer("single", 0))
+	b.try(match, q.Question, arbitraryAnswer(q.Kind, 1), true)
+	b.try(match, q.Question+1, arbitraryAnswer("single", 0), false)
 }
 
-// doubleUp opens a second connection while answers of the first are on the way, and
-// continues over the new one. It still reads what the first connection receives.
-func (b *bot) doubleUp(ctx context.Context) {
+// answered checks an accepted answer.
+func (b *bot) answered(f frame) error {
+	a, ok := b.sent[*f.Re]
+	if !ok {
+		return nil // of a match that is over
+	}
+	if a.Match != b.view.Match() || *a.Question < 0 {
+		b.violation("an answer to question %d of %s was accepted: %s", *a.Question, a.Match, f.Data)
+		return nil
+	}
+	_, err := b.view.Accepted(a.Answer, f.Data)
+	return err
+}
+
+// changeConnection opens a second connection while answers of the first are on the way,
+// and continues over the new one. It still reads the replies on the first connection.
+func (b *bot) changeConnection(ctx context.Context) {
 	second, err := b.greet(ctx, b.worker, b.token)
 	if err != nil {
 		return
@@ -163,20 +178,19 @@ func (b *bot) doubleUp(ctx context.Context) {
 	b.conn = second
 	for {
 		f, err := first.next(time.Second)
-		if f.Type == protocol.TypeAnswered && err == nil {
-			b.answered(f)
-			continue
+		if !b.noteFrame(ctx, f, err) {
+			break
 		}
-		if !b.checkReply(ctx, f, err) {
+		if f.Re != nil && !b.receive(ctx, f) {
 			break
 		}
 	}
 	_ = first.Close()
-	b.send(protocol.TypeMatchSync, protocol.Resume{Match: b.match}, attempt{})
+	b.request(protocol.TypeMatchSync, protocol.Resume{Match: b.view.Match(), Seq: b.seq})
 }
 
-// randomAnswer returns the nth guess at a question of the given kind.
-func randomAnswer(kind string, n int) protocol.Given {
+// arbitraryAnswer returns the nth answer to a question of the given kind.
+func arbitraryAnswer(kind string, n int) protocol.Given {
 	switch kind {
 	case "single", "boolean":
 		return protocol.Given{Choice: &n}

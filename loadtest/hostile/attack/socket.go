@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/client"
 )
 
 // These are opcodes of RFC 6455, section 5.2, and the bits beside them.
@@ -39,7 +40,7 @@ type socket struct {
 
 // dial opens a TCP connection from the worker's address.
 func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
-	conn, err := dialer(a.Sources[worker%len(a.Sources)]).DialContext(ctx, "tcp", strings.TrimPrefix(a.URL, "http://"))
+	conn, err := dialer(a.Addresses[worker%len(a.Addresses)]).DialContext(ctx, "tcp", strings.TrimPrefix(a.URL, "http://"))
 	if err != nil {
 		a.lost(ctx, "no connection")
 		return nil, err
@@ -47,44 +48,40 @@ func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
 	return conn, nil
 }
 
-// errUpgrade says that the server refused the upgrade; the attacker has noted the
+// errUpgrade says that the server refused the websocket; the attacker has noted the
 // reason.
 var errUpgrade = errors.New("attack: no websocket")
 
-// open opens a websocket; more are additional header lines.
-func (a *attacker) open(ctx context.Context, worker int, more ...string) (*socket, error) {
+// open opens a websocket; headers are additional header lines.
+func (a *attacker) open(ctx context.Context, worker int, headers ...string) (*socket, error) {
 	conn, err := a.dial(ctx, worker)
 	if err != nil {
 		return nil, err
 	}
 	s := &socket{conn, bufio.NewReaderSize(conn, 4096)}
-	_ = conn.SetDeadline(time.Now().Add(callWithin)) // this cannot fail on an open connection
+	_ = conn.SetDeadline(time.Now().Add(callTimeout)) // this cannot fail on an open connection
+	var response *http.Response
 	_, err = io.WriteString(conn, "GET /v1/ws HTTP/1.1\r\nHost: laststand\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: laststand.v1\r\n"+
-		strings.Join(more, "")+"\r\n")
+		strings.Join(headers, "")+"\r\n")
 	if err == nil {
-		var answer *http.Response
-		if answer, err = http.ReadResponse(s.in, nil); err == nil {
-			if answer.StatusCode == http.StatusSwitchingProtocols {
-				return s, conn.SetDeadline(time.Time{})
-			}
-			a.upgradeRefused(answer)
-			_ = conn.Close()
-			return nil, errUpgrade
+		response, err = http.ReadResponse(s.in, nil)
+	}
+	if err != nil {
+		_ = conn.Close()
+		a.lost(ctx, "cut")
+		return nil, err
+	}
+	if status := response.StatusCode; status != http.StatusSwitchingProtocols {
+		_ = response.Body.Close()
+		_ = conn.Close()
+		a.refused("upgrade " + strconv.Itoa(status))
+		if status >= 500 && status != http.StatusServiceUnavailable {
+			a.violation("an upgrade was answered with %d", status)
 		}
+		return nil, errUpgrade
 	}
-	_ = conn.Close()
-	a.lost(ctx, "cut")
-	return nil, err
-}
-
-func (a *attacker) upgradeRefused(answer *http.Response) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostBody)) // the content does not matter
-	_ = answer.Body.Close()
-	a.refused("upgrade " + strconv.Itoa(answer.StatusCode))
-	if answer.StatusCode >= 500 && answer.StatusCode != http.StatusServiceUnavailable {
-		a.addViolation("an upgrade was answered with %d", answer.StatusCode)
-	}
+	return s, conn.SetDeadline(time.Time{})
 }
 
 // greet opens a websocket and says hello as a player of a game.
@@ -94,12 +91,12 @@ func (a *attacker) greet(ctx context.Context, worker int, token string) (*socket
 		return nil, err
 	}
 	hello, _ := json.Marshal(protocol.Hello{Token: token}) // texts always encode
-	_ = s.text(`{"id":1,"type":"hello","data":` + string(hello) + `}`)
-	f, err := s.next(callWithin)
+	_ = s.sendText(`{"id":1,"type":"hello","data":` + string(hello) + `}`)
+	f, err := s.next(callTimeout)
 	if err == nil && f.Type == protocol.TypeWelcome {
 		return s, nil
 	}
-	a.checkReply(ctx, f, err)
+	a.noteFrame(ctx, f, err)
 	_ = s.Close()
 	return nil, errUpgrade
 }
@@ -123,46 +120,45 @@ func encode(first byte, payload []byte, claimed int64) []byte {
 	return append(append(out, 0, 0, 0, 0), payload...)
 }
 
-// put writes bytes unchanged.
-func (s *socket) put(raw []byte) error {
-	_ = s.SetWriteDeadline(time.Now().Add(callWithin)) // this cannot fail on an open connection
+// textFrame encodes a text message as one frame.
+func textFrame(text string) []byte { return encode(bitFinal|opText, []byte(text), -1) }
+
+// send writes bytes unchanged.
+func (s *socket) send(raw []byte) error {
+	_ = s.SetWriteDeadline(time.Now().Add(callTimeout)) // this cannot fail on an open connection
 	_, err := s.Write(raw)
 	return err
 }
 
-func (s *socket) text(frame string) error { return s.put(encode(bitFinal|opText, []byte(frame), -1)) }
+func (s *socket) sendText(text string) error { return s.send(textFrame(text)) }
 
-// receivedFrame is a frame from the server: a message, or the code of its close.
-type receivedFrame struct {
-	Re     *int64          `json:"re"`
-	Type   string          `json:"type"`
-	Match  string          `json:"match"`
-	Data   json.RawMessage `json:"data"`
-	closed int
-	at     time.Time
+// frame is a frame from the server: a message, or the code of its close.
+type frame struct {
+	client.Frame
+	closeCode int // 0: a message
 }
 
-// mostFrame bounds how much of a server's frame is read, in bytes.
-const mostFrame = 4 << 20
+// maxFrame bounds how much of a server's frame is read, in bytes.
+const maxFrame = 4 << 20
 
 // next waits for the next message or close frame, and skips pings.
-func (s *socket) next(within time.Duration) (f receivedFrame, err error) {
-	_ = s.SetReadDeadline(time.Now().Add(within)) // this cannot fail on an open connection
+func (s *socket) next(timeout time.Duration) (f frame, err error) {
+	_ = s.SetReadDeadline(time.Now().Add(timeout)) // this cannot fail on an open connection
 	for {
-		op, payload, err := s.frame()
+		op, payload, err := s.readFrame()
 		switch {
 		case err != nil:
 			return f, err
 		case op == opClose && len(payload) >= 2:
-			return receivedFrame{closed: int(binary.BigEndian.Uint16(payload))}, nil
+			return frame{closeCode: int(binary.BigEndian.Uint16(payload))}, nil
 		case op == opText:
-			f.at = time.Now()
-			return f, json.Unmarshal(payload, &f)
+			f.Raw = payload
+			return f, json.Unmarshal(payload, &f.Frame)
 		}
 	}
 }
 
-func (s *socket) frame() (op byte, payload []byte, err error) {
+func (s *socket) readFrame() (op byte, payload []byte, err error) {
 	var head [2]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
 		return 0, nil, err
@@ -175,7 +171,7 @@ func (s *socket) frame() (op byte, payload []byte, err error) {
 		}
 		size = binary.BigEndian.Uint64(long[:])
 	}
-	if size > mostFrame {
+	if size > maxFrame {
 		return 0, nil, fmt.Errorf("attack: a frame of %d bytes", size)
 	}
 	payload = make([]byte, size)
@@ -183,46 +179,60 @@ func (s *socket) frame() (op byte, payload []byte, err error) {
 	return head[0] & 0xf, payload, err
 }
 
-// checkReply notes how the server refused a message. It notes "error rate_limited" for a
-// reply, "close 4429" for a close, and "cut" for an end without a close frame. It
-// returns whether the connection is still usable.
-func (a *attacker) checkReply(ctx context.Context, f receivedFrame, err error) bool {
+// describe describes a frame or its absence: "error rate_limited" for an error reply,
+// "close 4429" for a close, "cut" for an end without a close frame, and "none" if no
+// frame came in time.
+func describe(f frame, err error) string {
+	timeout, isNetError := errors.AsType[net.Error](err)
 	switch {
-	case errors.Is(err, net.ErrClosed):
-		return false // we closed it
+	case isNetError && timeout.Timeout():
+		return "none"
 	case err != nil:
-		if late, ok := errors.AsType[net.Error](err); !ok || !late.Timeout() {
-			a.lost(ctx, "cut")
-		}
+		return "cut"
+	case f.closeCode != 0:
+		return "close " + strconv.Itoa(f.closeCode)
+	case f.Type == protocol.TypeError:
+		return "error " + string(decodeError(f).Code)
+	}
+	return f.Type
+}
+
+// noteFrame notes how the server refused a message, as describe says. It returns whether
+// the connection is still usable.
+func (a *attacker) noteFrame(ctx context.Context, f frame, err error) bool {
+	description := describe(f, err)
+	switch {
+	case errors.Is(err, net.ErrClosed), description == "none":
+		return false // this program closed it, or stops to wait
+	case err != nil:
+		a.lost(ctx, description)
 		return false
-	case f.closed != 0:
-		a.refused("close " + strconv.Itoa(f.closed))
+	case f.closeCode != 0:
+		a.refused(description)
 		return false
 	case f.Type == protocol.TypeError:
-		e := refusal(f)
-		a.refused("error " + string(e.Code))
+		a.refused(description)
+		e := decodeError(f)
 		if e.Code == protocol.CodeRateLimited && e.RetryAfterMS <= 0 {
-			a.addViolation("a message was refused as too fast without a time: %s", f.Data)
+			a.violation("a message was refused as too fast without a retry time: %s", f.Data)
 		}
 		if e.Code == protocol.CodeInternal || e.Code == "" {
-			a.addViolation("a message was answered with %s", f.Data)
+			a.violation("a message was answered with %s", f.Data)
 		}
 	}
 	return true
 }
 
-// refusal decodes an error reply.
-func refusal(f receivedFrame) (e protocol.Error) {
+func decodeError(f frame) (e protocol.Error) {
 	_ = json.Unmarshal(f.Data, &e) // an unreadable reply has no code
 	return e
 }
 
-// listen notes every frame until the connection ends, or for the given time.
-func (a *attacker) listen(ctx context.Context, s *socket, within time.Duration) {
-	until := time.Now().Add(within)
+// readUntil notes every frame until the connection ends, or until the given time.
+func (a *attacker) readUntil(ctx context.Context, s *socket, until time.Time) {
 	for {
 		f, err := s.next(time.Until(until))
-		if !a.checkReply(ctx, f, err) {
+		if !a.noteFrame(ctx, f, err) {
 			return
 		}
 	}

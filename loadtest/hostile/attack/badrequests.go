@@ -102,10 +102,10 @@ func crookedRequests() []crooked {
 	return all
 }
 
-// askMalformed makes all malformed requests in turn.
-func (a *attacker) askMalformed(ctx context.Context) {
+// sendMalformedRequests makes all malformed requests in turn.
+func (a *attacker) sendMalformedRequests(ctx context.Context) {
 	requests := crookedRequests()
-	a.rounds(ctx, 16, len(requests), func(ctx context.Context, worker, n int) {
+	a.repeat(ctx, 16, len(requests), func(ctx context.Context, worker, n int) {
 		a.askCrooked(ctx, worker, requests[n%len(requests)])
 	})
 }
@@ -124,17 +124,17 @@ func (a *attacker) askCrooked(ctx context.Context, worker int, c crooked) {
 		return
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(callWithin)) // this cannot fail on an open connection
-	_, _ = io.WriteString(conn, c.raw)               // an answer may come before the write ends
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	_ = conn.SetDeadline(time.Now().Add(callTimeout)) // this cannot fail on an open connection
+	_, _ = io.WriteString(conn, c.raw)                // an answer may come before the write ends
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		a.lost(ctx, "cut") // after a body that is too large, the answer may be lost
 		return
 	}
-	defer answer.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, mostBody)) // as much as there is
-	a.asked(c.name, "http ", answer, body)
-	if !slices.Contains(c.want, answer.StatusCode) {
-		a.addViolation("the request %q was answered with %d, and one of %v was due: %.200s", c.name, answer.StatusCode, c.want, body)
+	defer response.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxBody)) // as much as there is
+	a.noteAnswer(c.name, "http ", response, body)
+	if !slices.Contains(c.want, response.StatusCode) {
+		a.violation("the request %q was answered with %d, and one of %v was due: %.200s", c.name, response.StatusCode, c.want, body)
 	}
 }

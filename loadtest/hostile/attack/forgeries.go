@@ -93,7 +93,7 @@ func wronglyClaimed(good object) (all []forgery) {
 		"expired": {"exp": now.Add(-5 * time.Second).Unix()}, "long expired": {"exp": now.Add(-time.Hour).Unix(), "iat": now.Add(-2 * time.Hour).Unix()},
 		"without an end": {"exp": nil}, "an end that is a text": {"exp": "tomorrow"}, "an end beyond time": {"exp": 1e300}, "an end below 0": {"exp": -1},
 		"made in an hour": {"iat": now.Add(time.Hour).Unix()}, "good in an hour": {"nbf": now.Add(time.Hour).Unix()},
-		"a game of nobody's": {"game": "nothing"}, "of another game's name": {"game": Arcade}, "games": {"game": []string{"demo", Arcade}},
+		"a game of nobody's": {"game": "nothing"}, "of another game's name": {"game": arcade}, "games": {"game": []string{"demo", arcade}},
 		"an admin by the game's key": {"role": "admin"}, "an admin without a game": {"role": "admin", "game": nil}, "root": {"role": "root"},
 		"no role": {"role": nil}, "roles": {"role": []string{"player", "admin"}},
 		"nobody": {"sub": nil}, "an empty name": {"sub": ""}, "a long name": {"sub": pad(65)}, "a name of spaces": {"sub": "a b"}, "me": {"sub": "me"},
@@ -112,18 +112,18 @@ func wronglyClaimed(good object) (all []forgery) {
 func (a *attacker) forgeTokens(ctx context.Context) {
 	good := signedByEd(headerOf("EdDSA", "ed"), playerClaims("demo", "bad_but_good"))
 	for _, token := range []string{good, a.token("bad_but_good")} {
-		if status := a.bear(ctx, 0, token).status; status == http.StatusUnauthorized {
-			a.addViolation("a good token was refused: %s", token)
+		if status := a.useToken(ctx, 0, token).status; status == http.StatusUnauthorized {
+			a.violation("a good token was refused: %s", token)
 		}
 	}
 	forged := forgeries()
 	for why, token := range a.Revoked {
 		forged = append(forged, forgery{why, token})
 	}
-	a.rounds(ctx, 32, 2*len(forged), func(ctx context.Context, worker, n int) {
+	a.repeat(ctx, 32, 2*len(forged), func(ctx context.Context, worker, n int) {
 		f := forged[n/2%len(forged)]
 		if n%2 == 0 {
-			a.bearForged(ctx, worker, f)
+			a.useForged(ctx, worker, f)
 			return
 		}
 		a.greetForged(ctx, worker, f)
@@ -131,28 +131,28 @@ func (a *attacker) forgeTokens(ctx context.Context) {
 	a.eraseAndReturn(ctx)
 }
 
-// bear makes a request that only a player may make, and that changes nothing.
-func (a *attacker) bear(ctx context.Context, worker int, token string) reply {
+// useToken makes a request that only a player may make, and that changes nothing.
+func (a *attacker) useToken(ctx context.Context, worker int, token string) answer {
 	return a.ask(ctx, worker, call{
 		method: "PUT", path: "/v1/games/demo/players/me/nickname", body: "{}", header: http.Header{"Authorization": {"Bearer " + token}},
 	})
 }
 
-func (a *attacker) bearForged(ctx context.Context, worker int, f forgery) {
+func (a *attacker) useForged(ctx context.Context, worker int, f forgery) {
 	if strings.ContainsAny(f.token, "\r\n") { // such a token cannot be a header
 		return
 	}
-	switch got := a.bear(ctx, worker, f.token); got.status {
+	switch got := a.useToken(ctx, worker, f.token); got.status {
 	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 	default:
-		a.addViolation("the token %q was taken: %d %.200s", f.name, got.status, got.body)
+		a.violation("the token %q was taken: %d %.200s", f.name, got.status, got.body)
 	}
 }
 
 func (a *attacker) greetForged(ctx context.Context, worker int, f forgery) {
 	s, err := a.greet(ctx, worker, f.token)
 	if err == nil {
-		a.addViolation("the token %q was welcome", f.name)
+		a.violation("the token %q was welcome", f.name)
 		_ = s.Close()
 	}
 }
@@ -160,7 +160,7 @@ func (a *attacker) greetForged(ctx context.Context, worker int, f forgery) {
 // eraseAndReturn makes a guest, erases it, and then uses its token again.
 func (a *attacker) eraseAndReturn(ctx context.Context) {
 	var guest struct{ Token string }
-	made := a.guest(ctx, 1, nil)
+	made := a.ask(ctx, 1, newGuest(nil))
 	if made.status != http.StatusCreated || json.Unmarshal([]byte(made.body), &guest) != nil {
 		return // the address has made too many guests
 	}
@@ -170,10 +170,10 @@ func (a *attacker) eraseAndReturn(ctx context.Context) {
 	case 0, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return
 	default:
-		a.addViolation("an erasure was answered with %d: %.200s", gone.status, gone.body)
+		a.violation("an erasure was answered with %d: %.200s", gone.status, gone.body)
 		return
 	}
 	f := forgery{"of a player who is erased", guest.Token}
-	a.bearForged(ctx, 1, f)
+	a.useForged(ctx, 1, f)
 	a.greetForged(ctx, 1, f)
 }

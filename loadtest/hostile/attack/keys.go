@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"hash"
 	"maps"
 	"strings"
@@ -17,10 +18,11 @@ import (
 	"laststand/internal/testenv"
 )
 
-// This is the second game of the attacked server, in which bots play, and its key.
+// This is the second game of the attacked server, in which bots play.
 const (
-	Arcade       = "arcade"
-	arcadeSecret = "a secret that only the arcade knows of"
+	arcade        = "arcade"
+	arcadeSecret  = "a secret that only the arcade knows of" // its key
+	arcadeLimitMS = 2500                                     // for an answer
 )
 
 // edKey is the second key pair of demo. The server has the public key.
@@ -35,14 +37,25 @@ func edPublic() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// Games are the key settings of the attacked server's games, by game. Files are the
-// files that they name.
-var Games = map[string]string{
-	"demo": strings.TrimSuffix(testenv.KeysYAML, "]") + ", {id: ed, alg: EdDSA, secret_file: ed.pem}]",
-	Arcade: "keys: [{id: arcade, alg: HS256, secret_file: arcade.key}]",
+// LimitMS is the time limit of honest players for an answer.
+const LimitMS = 5000
+
+// Settings returns a configuration of the attacked server. Its matches are quick. limits
+// are YAML in braces; a limit that they do not name keeps its default.
+func Settings(limits string) string {
+	return fmt.Sprintf(`games:
+  demo:
+    %s, {id: ed, alg: EdDSA, secret_file: ed.pem}]
+    duel: {questions: 6, countdown_ms: 200, reveal_ms: 200, time_limit_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}
+    arena: {countdown_ms: 300, reveal_ms: 300, time_limit_ms: %d, team_lockout_ms: 0}
+  %s:
+    keys: [{id: arcade, alg: HS256, secret_file: arcade.key}]
+    duel: {questions: 4, countdown_ms: 700, reveal_ms: 400, time_limit_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}
+limits: %s
+`, strings.TrimSuffix(testenv.KeysYAML, "]"), LimitMS, LimitMS, arcade, arcadeLimitMS, limits)
 }
 
-// Files returns the files that Games names, without those of package testenv.
+// Files returns the files that Settings names, without those of package testenv.
 func Files() map[string][]byte {
 	return map[string][]byte{"ed.pem": edPublic(), "arcade.key": []byte(arcadeSecret)}
 }
@@ -103,5 +116,5 @@ func headerOf(alg, kid string) object { return object{"alg": alg, "typ": "JWT", 
 
 // arcadeToken returns a good token of the arcade.
 func arcadeToken(sub string) string {
-	return signed(headerOf("HS256", "arcade"), playerClaims(Arcade, sub), []byte(arcadeSecret))
+	return signed(headerOf("HS256", "arcade"), playerClaims(arcade, sub), []byte(arcadeSecret))
 }

@@ -1,0 +1,190 @@
+package attack
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+)
+
+// attackerOf returns an attacker of a server, and a function that joins its violations.
+func attackerOf(url string) (a *attacker, violations func() string) {
+	a = &attacker{
+		Order:   Order{Kind: "test", URL: url, Addresses: []string{"127.0.0.1"}, For: time.Minute, Sockets: 1, PerSecond: 1000},
+		until:   time.Now().Add(time.Minute),
+		clients: newClients([]string{"127.0.0.1"}),
+		counts:  Counts{Refused: map[string]int64{}, Violations: map[string]int64{}},
+	}
+	return a, func() string {
+		var all []string
+		for line := range a.counts.Violations {
+			all = append(all, line)
+		}
+		return strings.Join(all, "\n")
+	}
+}
+
+// Answers that the contract does not allow are violations. All refusals are counted.
+func TestBadAnswersAreViolations(t *testing.T) {
+	t.Parallel()
+	const problem, again = "application/problem+json", "Retry-After"
+	for name, test := range map[string]struct {
+		status            int
+		kind, header      string
+		body              string
+		refusal, breaches string
+	}{
+		"served":            {200, "", "", "", "", ""},
+		"not found":         {404, problem, "", "", "http 404", ""},
+		"by the library":    {431, "text/plain", "", "", "bare 431", ""},
+		"limited":           {429, problem, again, "", "http 429", ""},
+		"limited for ever":  {429, problem, "", "", "http 429", "without a Retry-After"},
+		"overloaded":        {503, problem, again, "", "http 503", ""},
+		"an internal error": {500, problem, "", "", "http 500", "was answered with 500"},
+		"a stack trace":     {400, problem, "", "goroutine 7", "http 400", "the inside of the server"},
+	} {
+		a, violations := attackerOf("")
+		header := http.Header{"Content-Type": {test.kind}}
+		if test.header != "" {
+			header.Set(test.header, "1")
+		}
+		a.noteAnswer("GET /", "http ", &http.Response{StatusCode: test.status, Header: header}, []byte(test.body))
+		if test.refusal != "" && a.counts.Refused[test.refusal] != 1 || test.refusal == "" && a.counts.Served != 1 {
+			t.Errorf("%s: %+v", name, a.counts)
+		}
+		if got := violations(); !strings.Contains(got, test.breaches) || (got == "") != (test.breaches == "") {
+			t.Errorf("%s: violations %q", name, got)
+		}
+	}
+}
+
+// More than the server may grant to an address is a violation.
+func TestGrantsAreLimited(t *testing.T) {
+	t.Parallel()
+	for times, want := range map[int64]bool{60: false, 61: false, 62: true} { // a full bucket, and one more
+		a, violations := attackerOf("")
+		a.checkGranted("guests", times, 60, time.Minute)
+		if got := violations() != ""; got != want {
+			t.Errorf("%d: %t", times, got)
+		}
+	}
+}
+
+// A socket sends each frame as it is, and describes each answer.
+func TestSocketSpeaksToAServer(t *testing.T) {
+	t.Parallel()
+	texts := []string{"a", pad(125), pad(126), pad(65_536)}
+	url := testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, err := (&websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}}).Upgrade(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		for _, want := range texts {
+			if _, got, err := conn.ReadMessage(); err != nil || string(got) != want {
+				t.Errorf("%d bytes came as %d: %v", len(want), len(got), err)
+			}
+		}
+		for _, text := range []string{`{"type":"pong"}`, `{"re":1,"type":"error","data":{"code":"bad_request"}}`} {
+			_ = conn.WriteMessage(websocket.TextMessage, []byte(text))
+		}
+		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4400, ""), time.Now().Add(time.Second))
+	})
+	a, _ := attackerOf(url)
+	s, err := a.open(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, text := range texts {
+		if err := s.sendText(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"pong", "error bad_request", "close 4400", "cut"} {
+		if got := describe(s.next(10 * time.Second)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A refusal without a retry time and an internal error are violations.
+func TestBadRefusalsAreViolations(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[protocol.Code]string{
+		protocol.CodeBadRequest: "", protocol.CodeRateLimited: "without a retry time", protocol.CodeInternal: "was answered with",
+	} {
+		a, violations := attackerOf("")
+		f := frame{}
+		f.Type = protocol.TypeError
+		f.Data, _ = json.Marshal(protocol.Error{Code: code})
+		if !a.noteFrame(t.Context(), f, nil) || a.counts.Refused["error "+string(code)] != 1 {
+			t.Errorf("%s: %+v", code, a.counts)
+		}
+		if got := violations(); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: violations %q", code, got)
+		}
+	}
+}
+
+// A slow client that the server does not cut off in time is a violation.
+func TestASlowClientMustBeCutOff(t *testing.T) {
+	t.Parallel()
+	for name, cuts := range map[string]bool{"cut off": true, "never cut off": false} {
+		ours, server := net.Pipe()
+		a, violations := attackerOf("")
+		started := make(chan struct{})
+		c := slowClient{name: "a body", drip: "x", limit: 2 * dripInterval, start: func(*attacker, context.Context, int) (net.Conn, error) {
+			close(started)
+			return ours, nil
+		}}
+		go func() { // ends with the connection
+			<-started
+			_, _ = server.Read(make([]byte, 1))
+			if cuts {
+				_ = server.Close()
+			}
+		}()
+		a.runSlowClient(t.Context(), 0, c)
+		_ = server.Close()
+		if got := violations(); (got == "") != cuts {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Every attack has a name of its own, and every forgery and every malformed input too.
+func TestNamesAreUnique(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	note := func(kind, name string) {
+		if seen[kind+name] {
+			t.Errorf("%s %q twice", kind, name)
+		}
+		seen[kind+name] = true
+	}
+	for _, name := range Kinds() {
+		note("attack", name)
+	}
+	for _, f := range forgeries() {
+		note("forgery", f.name)
+	}
+	for _, m := range broken {
+		note("frame", m.name)
+	}
+	for _, c := range crookedRequests() {
+		note("request", c.name)
+	}
+	if _, err := Run(t.Context(), Order{Kind: "nothing"}); err == nil {
+		t.Error("an unknown attack runs")
+	}
+}

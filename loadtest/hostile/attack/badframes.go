@@ -1,0 +1,116 @@
+package attack
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+)
+
+// malformed is something that the server must refuse. want lists the allowed refusals;
+// "cut" is always allowed.
+type malformed struct {
+	name string
+	raw  []byte
+	want string // separated by commas
+}
+
+// broken are frames that the contract does not allow from a player who has said hello.
+// "error pong" stands for a reply that is no refusal.
+var broken = []malformed{
+	{"no JSON", textFrame(`hello?`), "close 4400"},
+	{"a list", textFrame(`[1,2,3]`), "close 4400"},
+	{"null", textFrame(`null`), "close 4400"},
+	{"nothing", textFrame(``), "close 4400"},
+	{"JSON twice", textFrame(`{"id":1,"type":"ping","data":{"at":1}}{}`), "close 4400"},
+	{"half of it", textFrame(`{"id":1,"type":"ping","data":{"at`), "close 4400"},
+	{"no type", textFrame(`{"id":1,"data":{}}`), "close 4400"},
+	{"a type that is a number", textFrame(`{"id":1,"type":7}`), "close 4400"},
+	{"a depth of 2,000", textFrame(`{"id":1,"type":"ping","data":{"at":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}}`), "error bad_request,close 4400"},
+	{"a depth without an end", textFrame(`{"id":1,"type":"ping","data":` + strings.Repeat(`{"a":`, 800)), "close 4400"},
+	{"broken UTF-8", textFrame("{\"id\":1,\"type\":\"ping\",\"data\":{\"at\":\"\xff\xfe\"}}"), "close 4400"},
+	{"a lone surrogate", textFrame(`{"id":1,"type":"match.sync","data":{"match":"\ud800","seq":0}}`), "error bad_request,error not_in_match"},
+	{"NUL", textFrame(`{"id":1,"type":"match.sync","data":{"match":"m_\u0000","seq":0}}`), "error bad_request,error not_in_match"},
+	{"binary", encode(bitFinal|opBinary, []byte(`{"id":1,"type":"ping","data":{"at":1}}`), -1), "close 4400"},
+	{"5 KiB", textFrame(`{"id":1,"type":"ping","data":{"at":"` + pad(5000) + `"}}`), "close 1009"},
+	{"64 KiB", textFrame(pad(65_536)), "close 1009"},
+	{"a claim of 4 GiB", append(encode(bitFinal|opText, nil, 1<<32), pad(5000)...), "close 1009"},
+	{"a claim of 2^63", append([]byte{bitFinal | opText, bitMasked | 127, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, pad(5000)...), "close 1009,close 1002,cut"},
+	{"fragments beyond 4 KiB", fragments(700, 8), "close 1009"},
+	{"empty fragments without an end", fragments(3000, 0), "close 1009,close 4400,none"},
+	{"a compressed bit", encode(bitFinal|bitCompressed|opText, []byte(`{"id":1,"type":"ping","data":{"at":1}}`), -1), "close 1002"},
+	{"no mask", append([]byte{bitFinal | opText, 2}, `{}`...), "close 1002"},
+	{"an opcode that is nobody's", encode(bitFinal|0x3, []byte("x"), -1), "close 1002"},
+	{"a continuation of nothing", encode(bitFinal|opContinuation, []byte("x"), -1), "close 1002"},
+	{"a text within a text", append(encode(opText, []byte(`{"id"`), -1), textFrame(`{}`)...), "close 1002"},
+	{"a ping of 200 bytes", encode(bitFinal|opPing, []byte(pad(200)), -1), "close 1002"},
+	{"a ping in fragments", encode(opPing, []byte("x"), -1), "close 1002"},
+	{"a closing of one byte", encode(bitFinal|opClose, []byte{3}, -1), "close 1002"},
+	{"a closing with no code of its own", encode(bitFinal|opClose, []byte{0, 1}, -1), "close 1002"},
+	{"no id", textFrame(`{"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"a huge id", textFrame(`{"id":9007199254740993,"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"an id of 1e308", textFrame(`{"id":1e308,"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"an id of 1,000 digits", textFrame(`{"id":1` + strings.Repeat("0", 1000) + `,"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"an id below 0", textFrame(`{"id":-1,"type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"an id that is a text", textFrame(`{"id":"1","type":"ping","data":{"at":1}}`), "error bad_request"},
+	{"a second hello", textFrame(`{"id":1,"type":"hello","data":{"token":"x"}}`), "error bad_request"},
+	{"a type of nobody's", textFrame(`{"id":1,"type":"admin.ban","data":{}}`), "error unknown_type"},
+	{"a type of 3,000 characters", textFrame(`{"id":1,"type":"` + pad(3000) + `","data":{}}`), "error unknown_type"},
+	{"an unknown field", textFrame(`{"id":1,"type":"ping","data":{"at":1},"admin":true}`), "error bad_request"},
+	{"a field of another case", textFrame(`{"id":1,"type":"ping","data":{"At":1}}`), "error bad_request"},
+	{"__proto__", textFrame(`{"id":1,"type":"ping","data":{"at":1,"__proto__":{}}}`), "error bad_request"},
+	{"data that is a list", textFrame(`{"id":1,"type":"ping","data":[]}`), "error bad_request"},
+	{"an answer of a million", textFrame(`{"id":1,"type":"answer","data":{"match":"m_none","question":1000000,"choice":99999999}}`), "error not_in_match"},
+	{"an answer beyond integers", textFrame(`{"id":1,"type":"answer","data":{"match":"m_none","question":1e99,"choice":0}}`), "error bad_request,error not_in_match"},
+	{"a window of a path", textFrame(`{"id":1,"type":"board.watch","data":{"window":"../../etc"}}`), "error not_found,error bad_request"},
+	{"a limit below 0", textFrame(`{"id":1,"type":"board.watch","data":{"window":"all","limit":-5}}`), "error bad_request"},
+}
+
+// fragments encodes a text as many fragments without a final one.
+func fragments(n, size int) []byte {
+	out := encode(opText, []byte(pad(size)), -1)
+	for range n - 1 {
+		out = append(out, encode(opContinuation, []byte(pad(size)), -1)...)
+	}
+	return out
+}
+
+// sendMalformedFrames sends all broken frames in turn. It also sends each as the first frame
+// of a connection; then the server may answer only with a close.
+func (a *attacker) sendMalformedFrames(ctx context.Context) {
+	a.repeat(ctx, 32, 2*len(broken), func(ctx context.Context, worker, n int) {
+		a.breakFrame(ctx, worker, broken[n%len(broken)], n/len(broken)%2 == 1)
+	})
+}
+
+func (a *attacker) breakFrame(ctx context.Context, worker int, m malformed, first bool) {
+	var s *socket
+	var err error
+	if first {
+		s, err = a.open(ctx, worker)
+		m.want = "close 4400,close 1009,close 1002,close 4401,none"
+	} else {
+		s, err = a.greet(ctx, worker, a.token("bad_frame_"+rand.Text()[:8]))
+	}
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	_ = s.send(m.raw) // the server may close before the write ends
+	f, err := s.next(endless(m))
+	how := describe(f, err)
+	a.noteFrame(ctx, f, err)
+	if ctx.Err() == nil && !slices.Contains(strings.Split(m.want, ","), how) && how != "cut" && how != "close 1013" && how != "close 4429" {
+		a.violation("the frame %q (first: %v) was met with %q, and %s was due", m.name, first, how, m.want)
+	}
+}
+
+// endless returns how long to wait for an answer. The time is short if no answer is
+// allowed too.
+func endless(m malformed) time.Duration {
+	if strings.HasSuffix(m.want, "none") {
+		return time.Second
+	}
+	return callTimeout
+}

@@ -1,0 +1,229 @@
+package attack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// pad returns a text of n letters.
+func pad(n int) string { return strings.Repeat("a", n) }
+
+// slowClient starts a request or a connection and continues it byte by byte. The server
+// must cut it off within the limit.
+type slowClient struct {
+	name  string
+	start func(a *attacker, ctx context.Context, worker int) (net.Conn, error)
+	drip  string // the bytes that follow, one at a time; "" for silence
+	limit time.Duration
+}
+
+// These are the time limits of the server, with a margin for a busy machine. The server
+// allows 5 s for headers and a hello, 30 s for a body, and 2 minutes of silence between
+// requests.
+const (
+	margin      = 7 * time.Second
+	headerLimit = 5*time.Second + margin
+	bodyLimit   = 30*time.Second + margin
+	idleLimit   = 2*time.Minute + margin
+)
+
+const guestRequest = "POST /v1/games/demo/guests HTTP/1.1\r\nHost: laststand\r\nContent-Type: application/json\r\n"
+
+var slowWriters = []slowClient{
+	{"headers", bare("GET /healthz HTTP/1.1\r\nHost: laststand\r\n"), "X-Slow: " + pad(4000), headerLimit},
+	{"a request line", bare("GET /health"), pad(4000), headerLimit},
+	{"a body", bare(guestRequest + "Content-Length: 1000\r\n\r\n{"), pad(900), bodyLimit},
+	{"chunks", bare(guestRequest + "Transfer-Encoding: chunked\r\n\r\n"), "1\r\n{\r\n" + pad(900), bodyLimit},
+	{"a hello", upgraded(string(encode(bitFinal|opText, nil, 200))), pad(190), headerLimit},
+	{"a hello in fragments", upgraded(string(encode(opText, []byte("{"), -1))), string(encode(opContinuation, []byte(" "), -1)), headerLimit},
+}
+
+var halfOpen = []slowClient{
+	{"a connection", bare(""), "", headerLimit},
+	{"a connection after one request", bare("GET /healthz HTTP/1.1\r\nHost: laststand\r\n\r\n"), "", idleLimit},
+	{"a websocket", upgraded(""), "", headerLimit},
+	{"a websocket that pings", upgraded(""), string(encode(bitFinal|opPing, nil, -1)), headerLimit},
+}
+
+// bare starts a TCP connection with some bytes.
+func bare(first string) func(*attacker, context.Context, int) (net.Conn, error) {
+	return func(a *attacker, ctx context.Context, worker int) (net.Conn, error) {
+		conn, err := a.dial(ctx, worker)
+		if err != nil {
+			return nil, err
+		}
+		_, err = io.WriteString(conn, first)
+		return conn, err
+	}
+}
+
+// upgraded starts a websocket with some bytes.
+func upgraded(first string) func(*attacker, context.Context, int) (net.Conn, error) {
+	return func(a *attacker, ctx context.Context, worker int) (net.Conn, error) {
+		s, err := a.open(ctx, worker)
+		if err != nil {
+			return nil, err
+		}
+		return s, s.send([]byte(first))
+	}
+}
+
+// writeSlowly starts requests, headers, bodies and frames, and continues them byte by
+// byte.
+func (a *attacker) writeSlowly(ctx context.Context) { a.runSlowClients(ctx, slowWriters) }
+
+// sendNothing connects and sends nothing more.
+func (a *attacker) sendNothing(ctx context.Context) { a.runSlowClients(ctx, halfOpen) }
+
+func (a *attacker) runSlowClients(ctx context.Context, all []slowClient) {
+	a.repeat(ctx, a.Sockets, 0, func(ctx context.Context, worker, _ int) { a.runSlowClient(ctx, worker, all[worker%len(all)]) })
+}
+
+// runSlowClient continues until the server cuts the connection, which must happen in
+// time. If that time is after the end of the order, it gives up at the end, unless
+// SlowTimeout allows it to wait.
+func (a *attacker) runSlowClient(ctx context.Context, worker int, c slowClient) {
+	conn, err := c.start(a, ctx, worker)
+	if err != nil {
+		if conn != nil {
+			_ = conn.Close()
+			a.lost(ctx, "cut")
+		}
+		return
+	}
+	giveUpAt := a.until
+	if c.limit <= a.SlowTimeout {
+		giveUpAt = a.until.Add(a.SlowTimeout)
+	}
+	ended := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(ended)
+		a.readUntilClosed(ctx, conn)
+	})
+	defer reader.Wait()
+	defer conn.Close() // before the wait
+	a.drip(ctx, conn, c, giveUpAt, ended)
+}
+
+// dripInterval is the interval at which a slow client writes a byte.
+const dripInterval = 400 * time.Millisecond
+
+// drip writes byte by byte until the connection has ended, or until giveUpAt.
+func (a *attacker) drip(ctx context.Context, conn net.Conn, c slowClient, giveUpAt time.Time, ended <-chan struct{}) {
+	startedAt := time.Now()
+	tick := time.NewTicker(dripInterval)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ended:
+			return
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if now.Sub(startedAt) > c.limit {
+				a.violation("the server did not cut off %s, byte by byte, within %s", c.name, c.limit)
+				return
+			}
+			if now.After(giveUpAt) {
+				return
+			}
+			if c.drip != "" {
+				_ = conn.SetWriteDeadline(now.Add(time.Second)) // this cannot fail on an open connection
+				_, _ = conn.Write([]byte{c.drip[n%len(c.drip)]})
+			}
+		}
+	}
+}
+
+// readUntilClosed reads until the server ends the connection, and notes how it ended.
+func (a *attacker) readUntilClosed(ctx context.Context, conn net.Conn) {
+	if s, ok := conn.(*socket); ok {
+		a.readUntil(ctx, s, time.Now().Add(time.Hour))
+		return
+	}
+	first := make([]byte, 12) // HTTP/1.1 408
+	n, _ := io.ReadFull(conn, first)
+	_, err := io.Copy(io.Discard, conn)
+	switch {
+	case ctx.Err() != nil, errors.Is(err, net.ErrClosed): // this program closed it
+	case n == len(first) && first[9] >= '4':
+		a.refused("bare " + string(first[9:12]))
+	default:
+		a.refused("cut")
+	}
+}
+
+// echoInterval is the shortest interval between messages that the default limit allows.
+const echoInterval = time.Second / 18
+
+// readSlowly requests as much as the limits allow and reads almost nothing of it. Half
+// of its sockets are websockets, half are HTTP. It opens no more sockets than can
+// request much.
+func (a *attacker) readSlowly(ctx context.Context) {
+	a.repeat(ctx, 1+int(a.PerSecond*echoInterval.Seconds()), 0, func(ctx context.Context, worker, _ int) {
+		if worker%2 == 0 {
+			a.echoWithoutReading(ctx, worker)
+			return
+		}
+		a.pipelineWithoutReading(ctx, worker)
+	})
+}
+
+// shrinkBuffer makes the receive buffer of a connection as small as the system allows.
+func shrinkBuffer(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetReadBuffer(1) // the system may round it up
+	}
+}
+
+// fullAfter is how long echoed messages take to fill the buffers of both systems. If the
+// order allows more time than this, the attacker continues until the server closes the
+// connection.
+const fullAfter = 35 * time.Second
+
+// echoWithoutReading makes the server echo the largest frames, and reads none.
+func (a *attacker) echoWithoutReading(ctx context.Context, worker int) {
+	s, err := a.greet(ctx, worker, a.token(fmt.Sprintf("bad_reader_%d", worker)))
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	shrinkBuffer(s.Conn)
+	large := `{"id":2,"type":"ping","data":{"at":"` + pad(3900) + `"}}`
+	until := a.until
+	if a.SlowTimeout > fullAfter {
+		until = a.until.Add(a.SlowTimeout)
+	}
+	tick := time.NewTicker(echoInterval)
+	defer tick.Stop()
+	for range tick.C {
+		if !a.awaitPace(ctx) || time.Now().After(until) || s.sendText(large) != nil {
+			break
+		}
+	}
+	a.readUntil(ctx, s, time.Now().Add(time.Second)) // the close reason comes behind all unread frames
+}
+
+// pipelineWithoutReading requests page after page over one connection and reads none.
+func (a *attacker) pipelineWithoutReading(ctx context.Context, worker int) {
+	conn, err := a.dial(ctx, worker)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	shrinkBuffer(conn)
+	for a.next(ctx) {
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // this cannot fail on an open connection
+		if _, err := io.WriteString(conn, "GET /openapi.yaml HTTP/1.1\r\nHost: laststand\r\n\r\n"); err != nil {
+			a.lost(ctx, "cut")
+			return
+		}
+	}
+}

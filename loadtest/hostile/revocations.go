@@ -1,0 +1,84 @@
+package hostile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+	"laststand/loadtest/client"
+)
+
+// revocation is a ban or a revocation that an operator makes during the run.
+type revocation struct {
+	path, id, body string // of the admin API, below the game
+	tokenID        string // claim jti; "": none
+	closeCode      int    // with which the server closes the live connection
+}
+
+// closeTimeout bounds the time until the server closes a live connection. A node reads
+// new revocations once a second.
+const closeTimeout = 10 * time.Second
+
+// revokeTokens connects players. It then bans one, revokes the tokens of the others, and
+// checks that the server closes all of them. It returns their tokens by reason. The
+// server must refuse them from then on.
+func (r *run) revokeTokens(ctx context.Context) (map[string]string, error) {
+	issuedBefore := time.Now().Add(10 * time.Second).UnixMilli()
+	tokens := map[string]string{}
+	for _, v := range []revocation{
+		{"bans", "bad_banned", `{"reason":"bots"}`, "", protocol.CloseBanned},
+		{"revocations/token", "bad_one", `{"reason":"lost"}`, "bad_one", protocol.CloseUnauthorized},
+		{"revocations/subject", "bad_all", fmt.Sprintf(`{"reason":"lost","issued_before":%d}`, issuedBefore), "", protocol.CloseUnauthorized},
+	} {
+		claims := testenv.Claims("demo", "player", v.id)
+		if v.tokenID != "" {
+			claims["jti"] = v.tokenID
+		}
+		token, err := testenv.Sign(claims)
+		if err == nil {
+			err = r.revoke(ctx, v, token)
+		}
+		if err != nil {
+			return nil, err
+		}
+		tokens["revoked by "+v.path] = token
+	}
+	return tokens, nil
+}
+
+// revoke makes one revocation while its player is connected.
+func (r *run) revoke(ctx context.Context, v revocation, token string) error {
+	live, err := client.Connect(ctx, r.Server.URL, client.Guest{ID: v.id, Token: token}, nil)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	admin, err := r.Server.AdminToken(ctx)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, r.Server.Ops+"/admin/v1/games/demo/"+v.path+"/"+v.id, strings.NewReader(v.body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+admin)
+	request.Header.Set("Content-Type", "application/json")
+	var ignored any
+	if err := client.DoJSON(http.DefaultClient, request, http.StatusOK, &ignored); err != nil {
+		return err
+	}
+	until := time.Now().Add(closeTimeout)
+	for err == nil {
+		_, err = live.Read(time.Until(until))
+	}
+	if client.CloseCode(err) != v.closeCode {
+		r.report.addViolations(fmt.Sprintf("a live connection, revoked by %s, ended with %v; it had to end with %d within %s",
+			v.path, errors.Unwrap(err), v.closeCode, closeTimeout))
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package hostile
+
+import (
+	"strings"
+	"testing"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/hostile/attack"
+	"laststand/loadtest/players"
+	"laststand/loadtest/stats"
+)
+
+// A server that is larger than before is reported.
+func TestALargerServerIsReported(t *testing.T) {
+	t.Parallel()
+	before := Size{MB: 100, Goroutines: 50, Sockets: 10, Files: 40}
+	for want, now := range map[string]Size{
+		"":               {MB: 164, Goroutines: 110, Sockets: 30, Files: 190},
+		"MB of memory":   {MB: 165},
+		"111 goroutines": {Goroutines: 111},
+		"31 connections": {Sockets: 31},
+		"191 open files": {Files: 191},
+	} {
+		if got := strings.Join(now.excess(before, 64), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%+v: %q", now, got)
+		}
+	}
+}
+
+// Slow phases, refused honest players and a large server are reported.
+func TestSlowPhasesAreReported(t *testing.T) {
+	t.Parallel()
+	answers := func(ms float64) map[string]stats.Quantiles {
+		return map[string]stats.Quantiles{players.Answer: {P99: ms}}
+	}
+	for want, p := range map[string]Phase{
+		"":                  {Control: answers(20)},
+		"p99 of answer 21.": {Control: answers(21)},
+		"3 honest reads":    {Shed: 3},
+		"513 MB in use":     {Most: Size{MB: 513}},
+	} {
+		r := Report{Before: Phase{Control: answers(10)}, Phases: []Phase{p}}
+		if got := strings.Join(r.Slow(15, 512), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%+v: %q", p, got)
+		}
+	}
+}
+
+// Each refusal that the server must count has a metric.
+func TestRefusalsHaveMetrics(t *testing.T) {
+	t.Parallel()
+	for refusal, want := range map[string]string{
+		"http 429": `laststand_http_requests_total code="429"`, "http 414": `laststand_http_oversized_requests_total reason="url"`,
+		"close 4401": `laststand_ws_closes_total code="4401"`, "error rate_limited": `laststand_ws_refusals_total code="rate_limited"`,
+		"upgrade 403": `laststand_ws_refusals_total code="upgrade"`, "cut": " ", "bare 431": " ",
+	} {
+		name, labels := metricOf(refusal)
+		if got := name + " " + strings.Join(labels, ","); got != want {
+			t.Errorf("%s: %q, want %q", refusal, got, want)
+		}
+	}
+}
+
+// All kinds together get twice the rate of one kind, and slow kinds get more time.
+func TestOrdersShareTheRate(t *testing.T) {
+	t.Parallel()
+	r := &run{Config: Config{PerSecond: 400, Each: 8, All: 20, Slow: 15, Addresses: 300}, control: new(players.Group)}
+	r.Server = new(testenv.Node)
+	if o := r.order("frames", 1); o.PerSecond != 400 || o.For != 8 || len(o.Addresses) != 300 || o.Addresses[299] != "127.2.1.50" {
+		t.Errorf("%+v", o)
+	}
+	if o := r.order("half-open", len(attack.Kinds())); o.PerSecond != 800./15 || o.For != 20 {
+		t.Errorf("%+v", o)
+	}
+	if o := r.order("slow-readers", 1); o.For != 15 {
+		t.Errorf("%+v", o)
+	}
+}
