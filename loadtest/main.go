@@ -22,6 +22,8 @@ import (
 	"laststand/loadtest/bench"
 	"laststand/loadtest/chaos"
 	"laststand/loadtest/hostile"
+	"laststand/loadtest/k6"
+	"laststand/loadtest/nppa"
 	"laststand/loadtest/swarm"
 )
 
@@ -35,12 +37,18 @@ type program struct {
 var programs = []program{
 	{"bench answers", "Measure answers and first right answers in arenas.", bench.Answers},
 	{"bench duels", "Measure answers in duels.", bench.Duels},
+	{"bench broadcast", "Measure how long a push takes to reach all watchers.", bench.Broadcast},
+	{"bench connections", "Measure the memory of connections, a storm of them, and the death of a node.", bench.Connections},
 	{"bench scale", "Measure the cost of an answer on 1, 2 and 4 nodes.", bench.Scale},
 	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", swarm.Command},
 	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", chaos.Command},
 	{"stress hostile", "Attack a server while honest players play.", hostile.Command},
+	{"nppa", "Run a fake of the interface that collects logins in China.", nppa.Command},
+	{"k6", "Run a k6 script of loadtest/k6 against a server.", k6.Command},
 
 	{bench.AnswersFloorProcess, "", bench.AnswersFloor},
+	{bench.BroadcastFloorProcess, "", bench.BroadcastFloor},
+	{bench.EchoPeerProcess, "", bench.EchoPeer},
 	{swarm.IdleProcess, "", swarm.Idle},
 	{hostile.AttackersProcess, "", hostile.Attackers},
 }

@@ -79,7 +79,7 @@ func startNodes(dir string, n int, own func(*Server), more ...string) ([]*Server
 	var nodes []*Server
 	for range n {
 		node, err := startOnFreePort(func(port int) (*Server, error) {
-			bus, err := freePort()
+			bus, err := FreePort()
 			if err != nil {
 				return nil, err
 			}

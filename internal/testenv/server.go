@@ -78,7 +78,7 @@ var errTaken = errors.New("the port is another's")
 func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
 	var last error
 	for range 5 {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return nil, err
 		}
@@ -91,9 +91,9 @@ func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
 	return nil, fmt.Errorf("no server on five ports, the last time: %w", last)
 }
 
-// freePort chooses a port below the range of outgoing connections, so that the port stays
+// FreePort chooses a loopback port below the range of outgoing connections, so that the port stays
 // free during a restart.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	for range 100 {
 		port := 18000 + rand.IntN(14000)
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))

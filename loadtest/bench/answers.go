@@ -54,7 +54,7 @@ var answersKinds = []answersKind{
 // everything else takes no time, so the measured rate is lower.
 func Answers(flags *flag.FlagSet) func(context.Context) error {
 	var o answersOptions
-	o.register(flags)
+	o.register(flags, 3)
 	flags.IntVar(&o.arenas, "arenas", 8, "arenas that play at the same time, of answers and floor")
 	flags.IntVar(&o.players, "players", 100, "players of each arena")
 	flags.IntVar(&o.questions, "questions", 60, "questions of each arena, at most 100")

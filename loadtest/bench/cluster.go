@@ -17,9 +17,9 @@ import (
 // clusterOptions say which nodes and stores to start.
 type clusterOptions struct {
 	nodes    int
-	redis    string // "": embedded; "redis": one redis-server; "cluster": three masters
-	postgres bool   // false: SQLite
-	floor    []string
+	redis    string              // "": embedded; "redis": one redis-server; "cluster": three masters
+	postgres bool                // false: SQLite
+	floor    []string            // subprocess and flags of a floor in place of nodes; with Redis it also gets -redis; nil: none
 	node     testenv.NodeOptions // of each node; the first node imports the bank
 }
 
@@ -40,7 +40,7 @@ func startCluster(ctx context.Context, o clusterOptions) (*cluster, error) {
 	c := new(cluster)
 	err := c.startStores(ctx, &o)
 	if err == nil && o.floor != nil {
-		err = c.startFloor(ctx, append(o.floor, "-redis", c.masters[0].Options().Addr))
+		err = c.startFloor(ctx, o.floor)
 	}
 	for i := 0; i < o.nodes && err == nil; i++ {
 		if i > 0 {
@@ -84,8 +84,11 @@ func (c *cluster) startStores(ctx context.Context, o *clusterOptions) (err error
 	return err
 }
 
-// startFloor starts a floor in place of nodes; see listen.
+// startFloor starts a floor in place of nodes; see serveFloor.
 func (c *cluster) startFloor(ctx context.Context, arguments []string) (err error) {
+	if len(c.masters) > 0 {
+		arguments = append(arguments, "-redis", c.masters[0].Options().Addr)
+	}
 	if c.floor, err = testenv.StartSubprocess(ctx, arguments...); err != nil {
 		return err
 	}

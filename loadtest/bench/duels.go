@@ -42,7 +42,7 @@ type duelsOptions struct {
 //	go run ./loadtest bench duels -pairs 100 -for 10s -runs 1
 func Duels(flags *flag.FlagSet) func(context.Context) error {
 	var o duelsOptions
-	o.register(flags)
+	o.register(flags, 3)
 	flags.IntVar(&o.pairs, "pairs", 100, "pairs of players")
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
 	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by semicolons; \"\": all")

@@ -19,9 +19,9 @@ type options struct {
 	profile string // file names of profiles begin with this; "": none
 }
 
-// register registers the flags.
-func (o *options) register(flags *flag.FlagSet) {
-	flags.IntVar(&o.runs, "runs", 3, "runs of each `kind`; the report shows medians")
+// register registers the flags; runs is the default of -runs.
+func (o *options) register(flags *flag.FlagSet, runs int) {
+	flags.IntVar(&o.runs, "runs", runs, "runs of each `kind`; the report shows medians")
 	flags.StringVar(&o.server, "server", "", "measure this `binary` instead of this tree")
 	flags.StringVar(&o.json, "json", "", "`file` for the figures")
 	flags.StringVar(&o.profile, "profile", "", "write profiles of the last node to `FILE`.profile (processor time) and FILE.allocs")

@@ -43,7 +43,7 @@ type scaleCase struct {
 // nodes, rated and settled, and their answers include that cost.
 func Scale(flags *flag.FlagSet) func(context.Context) error {
 	var o scaleOptions
-	o.register(flags)
+	o.register(flags, 1)
 	flags.StringVar(&o.nodes, "nodes", "1,2,4", "`numbers` of nodes")
 	flags.StringVar(&o.stores, "stores", "redis,cluster", "`stores`: one Redis, a cluster of three masters")
 	flags.StringVar(&o.kinds, "kinds", "arenas,duels", "`kinds` of matches")

@@ -16,7 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // bareReads are the scripts with the least work for each kind of read. KEYS are the ranking
@@ -40,8 +40,8 @@ return { found, redis.call('HMGET', KEYS[2], unpack(ids)) }`),
 // readFloors measures one Redis command, and then the scripts of each kind of read. They
 // run through plain go-redis, and through a bare HTTP server in its own process. That
 // server answers with as many bytes, without names, limits or JSON.
-func readFloors(b *testing.B, s *harness.Server, bytes map[string]int) {
-	rdb := redis.NewClient(&redis.Options{Addr: s.Redis, PoolSize: 128})
+func readFloors(b *testing.B, s readServer, bytes map[string]int) {
+	rdb := redis.NewClient(&redis.Options{Addr: s.redis.Addr, PoolSize: 128})
 	defer rdb.Close()
 	keys, err := allKeys(b.Context(), rdb)
 	if err != nil {
@@ -57,7 +57,7 @@ func readFloors(b *testing.B, s *harness.Server, bytes map[string]int) {
 	}
 	reads(b, kinds, servers(s))
 
-	url, process, end := startFloor(b, s.Redis)
+	url, process, end := startFloor(b, s.redis.Addr)
 	defer end()
 	kinds = nil
 	for _, name := range []string{"rank", "top100", "around"} {
@@ -68,7 +68,7 @@ func readFloors(b *testing.B, s *harness.Server, bytes map[string]int) {
 	reads(b, kinds, func() (map[string]time.Duration, error) {
 		all, err := servers(s)()
 		if err == nil {
-			all["server"], err = harness.Taken(process)
+			all["server"], err = testenv.CPUTime(process)
 		}
 		return all, err
 	})
@@ -103,8 +103,8 @@ func length(b *testing.B, url string) int {
 }
 
 // startFloor starts the bare server. The caller must call end.
-func startFloor(b *testing.B, address string) (url, process string, end func()) {
-	child, err := harness.StartChild(b.Context(), "-as", address)
+func startFloor(b *testing.B, address string) (url string, process int, end func()) {
+	child, err := testenv.StartSubprocess(b.Context(), "-as", address)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func startFloor(b *testing.B, address string) (url, process string, end func()) 
 		end()
 		b.Fatal(err)
 	}
-	return "http://" + strings.TrimSpace(url), strconv.Itoa(child.ID()), end
+	return "http://" + strings.TrimSpace(url), child.ID(), end
 }
 
 // serveFloor runs the bare server: /KIND/ID?bytes=N. It ends when its input ends.

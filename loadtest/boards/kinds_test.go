@@ -3,12 +3,13 @@ package boards
 import (
 	"context"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"laststand/loadtest/harness"
+	"laststand/internal/testenv"
 )
 
 // kind is a kind of read.
@@ -60,9 +61,16 @@ func costs(b *testing.B, spent spending, do func() int) {
 }
 
 // servers returns the processor time of a server, its Redis and this process.
-func servers(s *harness.Server) spending {
+func servers(s readServer) spending {
 	return func() (map[string]time.Duration, error) {
-		c, err := s.CPU()
-		return map[string]time.Duration{"server": c.Server, "redis": c.Redis, "clients": c.Clients}, err
+		all := map[string]time.Duration{}
+		for name, pid := range map[string]int{"server": s.PID(), "redis": s.redis.PID(), "clients": os.Getpid()} {
+			spent, err := testenv.CPUTime(pid)
+			if err != nil {
+				return nil, err
+			}
+			all[name] = spent
+		}
+		return all, nil
 	}
 }

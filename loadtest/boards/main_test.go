@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"laststand/internal/testenv"
 )
 
 var (
@@ -31,7 +33,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	fmt.Printf("machine: %d cores, %s, %s; clients, server, Redis and SQL share it\n", runtime.NumCPU(), runtime.GOARCH, runtime.Version())
-	os.Exit(m.Run())
+	code := m.Run()
+	testenv.StopShared()
+	os.Exit(code)
 }
 
 // quantiles reports p50, p99 and the maximum of the durations, in ms.

@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/harness"
 )
 
 var nakama = flag.String("nakama", "", "path of a nakama binary, see doc.go; none: it is not measured")
@@ -73,22 +72,18 @@ func startNakama(b *testing.B) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	listen, port, err := harness.FreeAddress(b.Context())
+	port, err := testenv.FreePort()
 	if err != nil {
 		b.Fatal(err)
 	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		b.Fatal(err)
-	}
-	console := strconv.Itoa(number + 10) // Nakama listens on more ports beside both, and derives them from these
-	cmd := exec.Command(*nakama, "--database.address", address, "--socket.port", port, "--socket.address", "127.0.0.1",
+	console := strconv.Itoa(port + 10) // Nakama listens on more ports beside both, and derives them from these
+	cmd := exec.Command(*nakama, "--database.address", address, "--socket.port", strconv.Itoa(port), "--socket.address", "127.0.0.1",
 		"--console.port", console, "--data_dir", b.TempDir(), "--logger.level", "error")
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	base := "http://" + listen
+	base := fmt.Sprintf("http://127.0.0.1:%d", port)
 	for range 600 {
 		if get(b.Context(), http.DefaultClient, base+"/healthcheck", nil, nil) == nil {
 			return base

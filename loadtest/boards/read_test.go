@@ -17,7 +17,8 @@ import (
 
 	"laststand/internal/ledger"
 	"laststand/internal/nickname"
-	"laststand/loadtest/harness"
+
+	"laststand/internal/testenv"
 )
 
 // readFor is the duration of each measurement.
@@ -27,7 +28,6 @@ const readFor = 5 * time.Second
 // boards are on a real Redis and built from a ledger with that many players.
 func BenchmarkRead(b *testing.B) {
 	s := startRead(b)
-	defer s.Stop()
 	base := s.URL + "/v1/games/demo/leaderboards/all"
 	awaitBoard(b, base)
 	ours := []kind{
@@ -36,7 +36,7 @@ func BenchmarkRead(b *testing.B) {
 		{name: "around", read: reading(func() string { return base + "?limit=10&around=" + anyone() })},
 	}
 	for i := range ours {
-		ours[i].profile = profiler(b, s)
+		ours[i].profile = profiler(s)
 	}
 	reads(b, ours, servers(s))
 	readFloors(b, s, map[string]int{
@@ -46,21 +46,33 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
-// startRead starts a server with a ledger of players who have played once.
-func startRead(b *testing.B) *harness.Server {
-	binary, done, err := harness.Build(b.Context(), *server)
+// readServer is the server that is read, and its Redis.
+type readServer struct {
+	*testenv.Node
+	redis *testenv.Server
+}
+
+// startRead starts a server with a ledger of players who have played once. It ends with the
+// benchmark.
+func startRead(b *testing.B) readServer {
+	binary, err := testenv.BuildServer(b.Context(), *server)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(done) // the server also mints tokens until then
-	s, err := harness.Start(b.Context(), harness.Options{
-		Binary: binary, Redis: true, Fill: func(data string) error { return fill(b.Context(), data, *entries) },
+	redis := testenv.Redis(b)
+	n, err := testenv.StartNode(b.Context(), testenv.NodeOptions{
+		Binary: binary, Redis: redis.URL, Fill: func(data string) error { return fill(b.Context(), data, *entries) },
 		Game: "{leaderboards: {windows: [all, day], orders: [value]}}",
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return s
+	b.Cleanup(func() {
+		if _, err := n.Stop(); err != nil {
+			b.Error(err)
+		}
+	})
+	return readServer{n, redis}
 }
 
 // reading returns a function that reads an answer. url chooses the address of each read.

@@ -24,7 +24,6 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/settle"
 	"laststand/internal/testenv"
-	"laststand/loadtest/harness"
 )
 
 const (
@@ -112,14 +111,18 @@ func settlers(b *testing.B, open func() (*sql.DB, error), rdb *redis.Client) spe
 	if err != nil {
 		b.Fatal(err)
 	}
+	redisPID, err := strconv.Atoi(info["Server"]["process_id"])
+	if err != nil {
+		b.Fatal(err)
+	}
 	postgres := postmaster(b, open)
 	return func() (map[string]time.Duration, error) {
 		all := map[string]time.Duration{}
 		var failed [3]error
-		all["node"], failed[0] = harness.Taken("self")
-		all["redis"], failed[1] = harness.Taken(info["Server"]["process_id"])
+		all["node"], failed[0] = testenv.CPUTime(os.Getpid())
+		all["redis"], failed[1] = testenv.CPUTime(redisPID)
 		if postgres > 0 {
-			all["postgres"], failed[2] = harness.Family(postgres)
+			all["postgres"], failed[2] = testenv.CPUTimeWithChildren(postgres)
 		}
 		return all, errors.Join(failed[:]...)
 	}

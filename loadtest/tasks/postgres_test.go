@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/harness"
 )
 
 // postgres is a server with fsync for the time of a benchmark.
@@ -91,7 +90,7 @@ func (p *postgres) cpu(b *testing.B) time.Duration {
 	if p == nil {
 		return 0
 	}
-	taken, err := harness.Family(p.pid)
+	taken, err := testenv.CPUTimeWithChildren(p.pid)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -101,7 +100,7 @@ func (p *postgres) cpu(b *testing.B) time.Duration {
 // cpu returns the processor time that this process has used.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
-	taken, err := harness.Taken("self")
+	taken, err := testenv.CPUTime(os.Getpid())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package k6
 
 import (
 	"io"
@@ -42,10 +42,10 @@ func correctServer(t *testing.T) string {
 	return s.URL
 }
 
-// Server and k6 notice the liar between them only by the changed messages.
-func TestTheLiar(t *testing.T) {
+// Server and k6 notice the proxy between them only by the changed messages.
+func TestProxyChangesOnlyMessages(t *testing.T) {
 	t.Parallel()
-	url, stop, err := lie(t.Context(), correctServer(t))
+	url, stop, err := startFaultyProxy(t.Context(), correctServer(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,18 +80,18 @@ func TestTheLiar(t *testing.T) {
 	}
 }
 
-func TestWhatWasFoundAndMissed(t *testing.T) {
+func TestBrokenRulesAreFoundOrMissed(t *testing.T) {
 	t.Parallel()
 	ruleCounts, err := readRules([]byte(`{"metrics":{"checks":{"passes":3,"fails":2},` +
 		`"checks{rule:seq}":{"passes":3,"fails":0,"thresholds":{"rate==1":false},"value":1},"checks{rule:page}":{"passes":1,"fails":2}}}`))
 	if want := map[string]checkCount{"seq": {3, 0}, "page": {1, 2}}; err != nil || !reflect.DeepEqual(ruleCounts, want) {
 		t.Fatalf("%v, %v, want %v", ruleCounts, err, want)
 	}
-	found, missed := judge(ruleCounts)
+	found, missed := brokenRules(ruleCounts)
 	if !reflect.DeepEqual(found, []string{"page"}) || !reflect.DeepEqual(missed, []string{"seq"}) {
 		t.Errorf("found %v, missed %v", found, missed)
 	}
-	if _, missed := judge(nil); len(missed) == 0 {
-		t.Error("nothing was checked, and nothing is missed")
+	if _, missed := brokenRules(nil); len(missed) == 0 {
+		t.Error("no rule was checked, and no rule is missed")
 	}
 }

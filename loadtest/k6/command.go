@@ -1,0 +1,120 @@
+// Package k6 runs the k6 scripts of this folder against a server that it starts. README.md
+// lists the scripts and their settings.
+package k6
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"laststand/internal/testenv"
+)
+
+//go:embed *.js lib/*.js
+var scripts embed.FS
+
+// options are the flags and the arguments of Command.
+type options struct {
+	k6, server, game string
+	timeout          time.Duration
+	script           string
+	environment      []string // NAME=VALUE for the script
+}
+
+// defaultGame configures the game of all scripts except short and spike.
+const defaultGame = "{duel: {bot_after_ms: 0, pair_limit_per_day: 0}}"
+
+// shortGame configures the game of the scripts short and spike: matches of about two seconds.
+const shortGame = "{duel: {questions: 3, time_limit_ms: 5000, countdown_ms: 100, reveal_ms: 100, bot_after_ms: 0, pair_limit_per_day: 0}, " +
+	"arena: {time_limit_ms: 5000, countdown_ms: 200, reveal_ms: 100}}"
+
+// spikeSettings is the configuration for the script spike. It removes the limits per
+// address, per arena, per host and per player, because all players of k6 share one address.
+// Other limits keep their defaults.
+const spikeSettings = `games: {demo: %s, %s}}
+limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_address: 0, reads_per_second_per_address: 0, arena_guests_per_minute_per_address: 0,
+  guests_per_minute_per_arena: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, connections_per_address: 0, hellos_per_minute_per_address: 0,
+  matches_per_day_per_player: 0, matches_per_day_per_address: 0}
+`
+
+// Command runs a script.
+//
+//	go install go.k6.io/k6@v1.8.1                        # once
+//	go run ./loadtest k6 short                           # as CI does
+//	go run ./loadtest k6 soak VUS=20 DURATION=20m
+//	go run ./loadtest k6 -game '{duel: {reveal_ms: 200}}' duel VUS=50
+//
+// It fails if the server broke a rule, or was slower than the script allows. The script
+// short also demands that k6 checked every rule. Then it runs again through a proxy that
+// breaks each rule: k6 must find every breach.
+func Command(flags *flag.FlagSet) func(context.Context) error {
+	var o options
+	flags.StringVar(&o.k6, "k6", "k6", "`path` of k6")
+	flags.StringVar(&o.server, "server", "", "start this `binary` instead of this tree")
+	flags.StringVar(&o.game, "game", defaultGame, "`settings` of the game demo, as YAML in braces")
+	flags.DurationVar(&o.timeout, "within", 24*time.Hour, "end the run after this time; it has then failed")
+	return func(ctx context.Context) error {
+		if flags.NArg() == 0 {
+			return errors.New("no script is named; use a script of loadtest/k6, such as duel")
+		}
+		o.script, o.environment = flags.Arg(0), flags.Args()[1:]
+		ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%s did not end within %v", o.script, o.timeout))
+		defer cancel()
+		err := o.run(ctx)
+		return errors.Join(context.Cause(ctx), err)
+	}
+}
+
+func (o options) run(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "laststand-k6-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.CopyFS(dir, scripts); err != nil {
+		return err
+	}
+	isShort := o.script == "short"
+	if isShort {
+		o.game = shortGame
+		o.environment = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, o.environment...)
+	}
+	if o.script == "spike" && o.game == defaultGame { // matches start and end before, during and after the spike
+		o.game = shortGame
+	}
+	node, err := o.startNode(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _, stopped := node.Stop(); err = errors.Join(err, stopped) }()
+	k := script{
+		k6: o.k6, path: filepath.Join(dir, o.script+".js"),
+		environment: append(o.environment, "KEY_FILE="+node.KeyFile(), "KEY_ID="+testenv.KeyID),
+	}
+	err = k.runUnmodified(ctx, node.URL, node.Ops, isShort)
+	if err == nil && isShort {
+		err = k.runWithFaults(ctx, node.URL, node.Ops)
+	}
+	if log := node.Log(); strings.Contains(log, "DATA RACE") {
+		err = errors.Join(err, fmt.Errorf("the server has a race:\n%s", log))
+	}
+	return err
+}
+
+func (o options) startNode(ctx context.Context) (*testenv.Node, error) {
+	binary, err := testenv.BuildServer(ctx, o.server)
+	if err != nil {
+		return nil, err
+	}
+	node := testenv.NodeOptions{Binary: binary, Game: o.game}
+	if o.script == "spike" {
+		node.Settings = fmt.Sprintf(spikeSettings, strings.TrimSuffix(strings.TrimSpace(o.game), "}"), testenv.KeysYAML)
+	}
+	return testenv.StartNode(ctx, node)
+}
