@@ -15,10 +15,11 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// The script starts what it prints, and nothing is left when it is interrupted.
+// The script starts the servers that it prints, and stops all of them when it is
+// interrupted.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	testenv.Redis(t).Stop() // skips where there is none
+	testenv.Redis(t).Stop() // skips the test if redis-server is not installed
 	cmd := exec.CommandContext(t.Context(), "bash", "cluster.sh", "-m", "2", "-r", "1", "-p", "17000", "-d", t.TempDir())
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	out, err := cmd.StdoutPipe()
@@ -33,7 +34,7 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"a", "b", "c"} { // of both masters
+	for _, key := range []string{"a", "b", "c"} { // keys on both masters
 		if err := conn.Client.Set(t.Context(), key, 1, 0).Err(); err != nil {
 			t.Error(err)
 		}
@@ -58,7 +59,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// printed reads the addresses of the servers up to the value of --redis.
+// printed reads the output of the script: the addresses of the servers, and then the
+// value of --redis.
 func printed(lines *bufio.Scanner) (addrs []string, url string) {
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())

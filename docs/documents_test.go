@@ -55,7 +55,8 @@ func anchors(text string) map[string]bool {
 	return found
 }
 
-// brokenLinks lists the links of a document that lead to no file or heading.
+// brokenLinks lists the links of a document whose file or heading does not exist. name
+// is the path of the document, and all has the texts of all documents by path.
 func brokenLinks(name, text string, all map[string]string) (broken []string) {
 	for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 		target, anchor, _ := strings.Cut(m[1], "#")
@@ -87,11 +88,12 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 	}
 	planted := map[string]string{"docs/README.md": "# One thing\n[a](#one-thing) [b](#other) [c](none.md) [d](STORAGE.md) [e](https://example.com)"}
 	if got := strings.Join(brokenLinks("docs/README.md", planted["docs/README.md"], planted), " "); got != "#other none.md" {
-		t.Errorf("of planted links, %q are broken, want #other and none.md", got)
+		t.Errorf("of the sample links, %q are broken, want #other and none.md", got)
 	}
 }
 
-// The documents stay short enough to be read. References are generated and not counted.
+// The documents stay short enough that people read them. Files in docs/reference are
+// generated, and the test does not count them.
 func TestDocumentsAreShort(t *testing.T) {
 	t.Parallel()
 	const (

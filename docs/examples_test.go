@@ -47,10 +47,11 @@ type delivery struct {
 	Valid   bool              `json:"valid"`
 }
 
-// signedAt is the instant of the deliveries, in Unix seconds.
+// signedAt is when the deliveries were signed, in Unix seconds.
 const signedAt = 1_795_212_345
 
-// deliveries are signed by the server's own code, some of them changed afterwards.
+// deliveries returns requests that the server's own code has signed. Some of them were
+// changed afterwards, so that receivers must refuse them.
 func deliveries(t *testing.T) []delivery {
 	t.Helper()
 	other := "whsec_" + strings.Repeat("QUJD", 8)

@@ -49,7 +49,7 @@ func unknownMetrics(text, reference string) (unknown []string) {
 }
 
 // unknownCommands lists the commands of a document that the reference does not have.
-// A noun alone, such as "server tasks", stands for all its commands.
+// A noun without a verb, such as "server tasks", means all its commands.
 func unknownCommands(text, reference string) (unknown []string) {
 	known := map[string]bool{}
 	for _, m := range commandHead.FindAllStringSubmatch(reference, -1) {

@@ -14,26 +14,29 @@ import (
 	"testing/fstest"
 )
 
-// A floor is what kind of room a package is; it decides what the package imports.
+// A layer is a group of packages with the same rule: which packages and libraries
+// they may import.
 type floor string
 
 const (
-	ground  floor = "ground"  // pure: the standard library and a library of its own
-	game    floor = "game"    // ground, game, and small libraries without I/O
-	edge    floor = "edge"    // ground, game and any library, never another edge
-	roof    floor = "roof"    // everything
-	web     floor = "web"     // nothing of internal
-	load    floor = "load"    // of internal only the protocol and what starts processes
-	support floor = "support" // for tests and load programs: nobody else's import
+	ground  floor = "base"         // the standard library without I/O, and the libraries of its packageRule
+	game    floor = "game"         // like base, and also base packages, game packages and gameLibraries
+	edge    floor = "adapter"      // base and game packages and any library, never another adapter
+	roof    floor = "program"      // everything
+	web     floor = "web"          // no package under internal
+	load    floor = "loadtest"     // of the packages under internal only protocol and testenv
+	support floor = "test support" // everything; only tests and load programs may import it
 )
 
-// A room is a package with its floor and the libraries that only it may import.
+// A packageRule is the layer of a package, and the libraries that the package may
+// import besides those of its layer.
 type room struct {
 	floor     floor
 	libraries []string
 }
 
-// rooms classifies every package under internal. A new one is added here.
+// packageRules has the rule of every package under internal, by its folder. If you add a
+// package, add it here.
 var rooms = map[string]room{
 	"internal/quiz":              {ground, []string{"golang.org/x/text"}},
 	"internal/protocol":          {ground, nil},
@@ -85,7 +88,7 @@ var rooms = map[string]room{
 	"internal/testenv": {support, nil},
 }
 
-// gameLibraries are open to every game package.
+// gameLibraries may be imported by every game package.
 var gameLibraries = []string{
 	"github.com/oklog/ulid/v2",
 	"github.com/prometheus/client_golang/prometheus",
@@ -93,14 +96,16 @@ var gameLibraries = []string{
 	"golang.org/x/time/rate",
 }
 
-// outside is the part of the standard library that reaches out of the process,
-// which ground and game leave to the edges.
+// ioPackages are the packages of the standard library for I/O outside the process. Base
+// and game packages must not import them.
 var outside = []string{"database/sql", "net", "net/http", "os", "os/exec", "syscall"}
 
-// vague are names that say nothing of the trade, for files and folders.
+// vagueNames are names that files and folders must not have, because they do not say
+// what the file is about.
 var vague = []string{"util", "utils", "common", "helper", "helpers", "manager", "types"}
 
-// maxLua bounds a script, which stalls all of Redis while it runs.
+// maxLuaLines limits the length of a script, because Redis runs nothing else while it
+// runs a script.
 const maxLua = 60
 
 const module = "laststand/"
@@ -116,7 +121,7 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// inspect returns every breach of the rules in a repository.
+// inspect returns every violation of the rules in a repository.
 func inspect(repository fs.FS) ([]string, error) {
 	var faults []string
 	err := fs.WalkDir(repository, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -137,7 +142,7 @@ func inspect(repository fs.FS) ([]string, error) {
 	return faults, err
 }
 
-// foreign are folders without code of ours.
+// foreign reports whether a folder has no code of this project.
 func foreign(folder string) bool {
 	return strings.HasPrefix(folder, ".") || slices.Contains([]string{"testdata", "vendor", "node_modules", "data"}, folder)
 }
@@ -166,12 +171,12 @@ func inspectFile(repository fs.FS, name string) ([]string, error) {
 	return append(faults, inspectGo(name, imports)...), nil
 }
 
-// inspectName holds for a file and for a folder.
+// inspectName checks the name of a file or folder.
 func inspectName(name string) []string {
 	base := path.Base(name)
 	noun := strings.TrimSuffix(strings.TrimSuffix(base, path.Ext(base)), "_test")
 	if slices.Contains(vague, noun) {
-		return []string{fmt.Sprintf("%s: name it after the noun that it holds", name)}
+		return []string{fmt.Sprintf("%s: the name is vague; name it after what it contains", name)}
 	}
 	return nil
 }
@@ -179,7 +184,7 @@ func inspectName(name string) []string {
 func inspectLua(name, text string) []string {
 	var faults []string
 	if n := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; n > maxLua {
-		faults = append(faults, fmt.Sprintf("%s: %d lines, at most %d: split the script", name, n, maxLua))
+		faults = append(faults, fmt.Sprintf("%s: %d lines; use at most %d: split the script", name, n, maxLua))
 	}
 	var header strings.Builder
 	for line := range strings.Lines(text) {
@@ -190,13 +195,13 @@ func inspectLua(name, text string) []string {
 	}
 	for _, word := range []string{"keys", "argv", "returns"} {
 		if !strings.Contains(header.String(), word) {
-			faults = append(faults, fmt.Sprintf("%s: the comment at its head does not say %q", name, word))
+			faults = append(faults, fmt.Sprintf("%s: the comment at its start does not contain %q", name, word))
 		}
 	}
 	return faults
 }
 
-// inspectGo checks the imports of a file. Tests import what they need.
+// inspectGo checks the imports of a Go file. Tests may import anything.
 func inspectGo(name string, imports []string) []string {
 	if strings.HasSuffix(name, "_test.go") {
 		return nil
@@ -204,7 +209,7 @@ func inspectGo(name string, imports []string) []string {
 	folder := path.Dir(name)
 	here, known := classify(folder)
 	if !known {
-		return []string{fmt.Sprintf("%s: its package is on no floor: add it to rooms in internal/house_test.go", name)}
+		return []string{fmt.Sprintf("%s: its package has no rule: add it to packageRules in internal/repositoryrules_test.go", name)}
 	}
 	var faults []string
 	for _, imported := range imports {
@@ -215,12 +220,13 @@ func inspectGo(name string, imports []string) []string {
 	return faults
 }
 
+// ruleFor returns the rule of the package in a folder; false if it has none.
 func classify(folder string) (room, bool) {
 	top, _, _ := strings.Cut(folder, "/")
 	switch {
 	case folder == "cmd/server":
 		return room{floor: roof}, true
-	case folder == "docs": // the contracts, embedded for whoever serves them
+	case folder == "docs": // embeds the contracts, which httpapi serves
 		return room{floor: ground}, true
 	case top == "web":
 		return room{floor: web}, true
@@ -231,7 +237,8 @@ func classify(folder string) (room, bool) {
 	return r, known
 }
 
-// forbidden says why the package must not import the other, or "".
+// forbidden returns why a package with this rule must not import another, or "" if it
+// may.
 func forbidden(here room, imported string) string {
 	if ours, ok := strings.CutPrefix(imported, module); ok {
 		return forbiddenRoom(here, ours)
@@ -240,7 +247,7 @@ func forbidden(here room, imported string) string {
 		return ""
 	}
 	if slices.Contains(outside, imported) {
-		return "what reaches out of the process belongs to an edge"
+		return "only adapters do I/O outside the process"
 	}
 	allowed := here.libraries
 	if here.floor == game {
@@ -249,37 +256,38 @@ func forbidden(here room, imported string) string {
 	if standard(imported) || slices.ContainsFunc(allowed, func(library string) bool { return within(imported, library) }) {
 		return ""
 	}
-	return fmt.Sprintf("a %s package has only the libraries that internal/house_test.go gives it", here.floor)
+	return fmt.Sprintf("a %s package may import only the libraries that internal/repositoryrules_test.go lists for it", here.floor)
 }
 
 func forbiddenRoom(here room, ours string) string {
 	other, known := classify(ours)
 	switch {
 	case !known:
-		return "it is on no floor"
+		return "it has no rule"
 	case other.floor == support && here.floor == load:
 		return ""
 	case other.floor == support:
 		return "it is for tests and load programs only"
 	case other.floor == roof:
-		return "nobody imports the roof"
+		return "no package may import cmd/server"
 	case here.floor == roof, here.floor == web && other.floor == web, here.floor == load && other.floor == load:
 		return ""
 	case here.floor == web:
-		return "web imports nothing of internal"
+		return "web may import no package under internal"
 	case here.floor == load && ours != "internal/protocol":
-		return "loadtest knows only the protocol and testenv"
+		return "loadtest may import only internal/protocol and internal/testenv"
 	case here.floor == ground:
-		return "ground stands on the standard library"
+		return "base packages may import only the standard library"
 	case other.floor == edge && here.floor != support:
-		return "only cmd/server knows the edges"
+		return "only cmd/server may import adapters"
 	case other.floor == web || other.floor == load:
-		return "only cmd/server puts it together"
+		return "only cmd/server may import it"
 	}
 	return ""
 }
 
-// standard packages have no dot in the first part of their path.
+// standard reports whether a package is of the standard library: such packages have no
+// dot in the first part of their path.
 func standard(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return !strings.Contains(first, ".")
@@ -289,7 +297,7 @@ func within(imported, library string) bool {
 	return imported == library || strings.HasPrefix(imported, library+"/")
 }
 
-// Each rule finds its breach, and only there.
+// Each sample violates exactly one rule, and that violation is found.
 func TestHouseFindsBreaches(t *testing.T) {
 	t.Parallel()
 	imports := func(paths ...string) string {
@@ -297,32 +305,32 @@ func TestHouseFindsBreaches(t *testing.T) {
 	}
 	const header = "-- KEYS 1: the match\n-- ARGV none\n-- returns 1\n"
 	tests := map[string]struct{ file, text, want string }{
-		"a library on the ground":      {"internal/quiz/a.go", imports("github.com/google/uuid"), "only the libraries"},
-		"another's library":            {"internal/protocol/a.go", imports("golang.org/x/text/cases"), "only the libraries"},
-		"a game on the ground":         {"internal/rating/a.go", imports("laststand/internal/match"), "ground stands"},
-		"ground on the ground":         {"internal/nickname/a.go", imports("laststand/internal/quiz"), "ground stands"},
-		"a file read by the game":      {"internal/match/a.go", imports("os"), "belongs to an edge"},
-		"a library in the game":        {"internal/lobby/a.go", imports("github.com/redis/go-redis/v9"), "only the libraries"},
-		"tokens outside identity":      {"internal/settle/a.go", imports("github.com/golang-jwt/jwt/v5"), "only the libraries"},
-		"an edge in the game":          {"internal/match/a.go", imports("laststand/internal/match/redismatch"), "knows the edges"},
-		"an edge in an edge":           {"internal/ws/a.go", imports("laststand/internal/ledger"), "knows the edges"},
-		"the connection in an adapter": {"internal/match/redismatch/a.go", imports("laststand/internal/redisx"), "knows the edges"},
-		"the page in an edge":          {"internal/httpapi/a.go", imports("laststand/web"), "only cmd/server"},
-		"the roof below":               {"internal/ops/a.go", imports("laststand/cmd/server"), "nobody imports the roof"},
-		"internal in the papers":       {"docs/a.go", imports("laststand/internal/protocol"), "ground stands"},
-		"internal in the page":         {"web/a.go", imports("laststand/internal/protocol"), "nothing of internal"},
-		"the game in the load":         {"loadtest/swarm/a.go", imports("laststand/internal/match"), "only the protocol"},
-		"test support in the product":  {"cmd/server/a.go", imports("laststand/internal/testenv"), "tests and load programs only"},
-		"a new package":                {"internal/voice/a.go", "package voice\n", "on no floor"},
-		"a new command":                {"cmd/other/a.go", "package main\n", "on no floor"},
-		"a package nobody classified":  {"internal/ws/a.go", imports("laststand/internal/voice"), "on no floor"},
-		"a vague file":                 {"internal/quiz/utils.go", "package quiz\n", "after the noun"},
-		"a vague test":                 {"internal/quiz/helpers_test.go", "package quiz\n", "after the noun"},
-		"a vague folder":               {"internal/common/doc.txt", "", "after the noun"},
-		"a long script":                {"internal/match/redismatch/a.lua", header + strings.Repeat("local a\n", maxLua), "at most"},
-		"a script without keys":        {"internal/match/redismatch/a.lua", "-- ARGV none, returns 1\nKEYS", `"keys"`},
-		"a script without arguments":   {"internal/match/redismatch/a.lua", "-- KEYS 1, returns 1\n", `"argv"`},
-		"a script without a result":    {"internal/match/redismatch/a.lua", "-- KEYS 1, ARGV 1\n", `"returns"`},
+		"a library in a base package":            {"internal/quiz/a.go", imports("github.com/google/uuid"), "only the libraries"},
+		"a library of another package":           {"internal/protocol/a.go", imports("golang.org/x/text/cases"), "only the libraries"},
+		"a game package in a base one":           {"internal/rating/a.go", imports("laststand/internal/match"), "only the standard library"},
+		"a base package in another":              {"internal/nickname/a.go", imports("laststand/internal/quiz"), "only the standard library"},
+		"a file read by a game package":          {"internal/match/a.go", imports("os"), "only adapters do I/O"},
+		"a library in a game package":            {"internal/lobby/a.go", imports("github.com/redis/go-redis/v9"), "only the libraries"},
+		"tokens outside identity":                {"internal/settle/a.go", imports("github.com/golang-jwt/jwt/v5"), "only the libraries"},
+		"an adapter in a game package":           {"internal/match/a.go", imports("laststand/internal/match/redismatch"), "may import adapters"},
+		"an adapter in an adapter":               {"internal/ws/a.go", imports("laststand/internal/ledger"), "may import adapters"},
+		"the Redis connection in an adapter":     {"internal/match/redismatch/a.go", imports("laststand/internal/redisx"), "may import adapters"},
+		"the web page in an adapter":             {"internal/httpapi/a.go", imports("laststand/web"), "only cmd/server"},
+		"cmd/server in another package":          {"internal/ops/a.go", imports("laststand/cmd/server"), "may import cmd/server"},
+		"an internal package in docs":            {"docs/a.go", imports("laststand/internal/protocol"), "only the standard library"},
+		"an internal package in web":             {"web/a.go", imports("laststand/internal/protocol"), "no package under internal"},
+		"a game package in loadtest":             {"loadtest/swarm/a.go", imports("laststand/internal/match"), "only internal/protocol"},
+		"test support in the product":            {"cmd/server/a.go", imports("laststand/internal/testenv"), "tests and load programs only"},
+		"a new package without a rule":           {"internal/voice/a.go", "package voice\n", "has no rule"},
+		"a new command without a rule":           {"cmd/other/a.go", "package main\n", "has no rule"},
+		"the import of a package without a rule": {"internal/ws/a.go", imports("laststand/internal/voice"), "has no rule"},
+		"a vague file name":                      {"internal/quiz/utils.go", "package quiz\n", "is vague"},
+		"a vague test file name":                 {"internal/quiz/helpers_test.go", "package quiz\n", "is vague"},
+		"a vague folder name":                    {"internal/common/doc.txt", "", "is vague"},
+		"a long script":                          {"internal/match/redismatch/a.lua", header + strings.Repeat("local a\n", maxLua), "at most"},
+		"a script without keys":                  {"internal/match/redismatch/a.lua", "-- ARGV none, returns 1\nKEYS", `"keys"`},
+		"a script without arguments":             {"internal/match/redismatch/a.lua", "-- KEYS 1, returns 1\n", `"argv"`},
+		"a script without a result":              {"internal/match/redismatch/a.lua", "-- KEYS 1, ARGV 1\n", `"returns"`},
 	}
 	for name, test := range tests {
 		faults, err := inspect(fstest.MapFS{test.file: {Data: []byte(test.text)}})
@@ -331,7 +339,7 @@ func TestHouseFindsBreaches(t *testing.T) {
 			continue
 		}
 		if len(faults) != 1 || !strings.Contains(faults[0], test.want) {
-			t.Errorf("%s: %q, want one fault with %q", name, faults, test.want)
+			t.Errorf("%s: %q, want one violation with %q", name, faults, test.want)
 		}
 	}
 }

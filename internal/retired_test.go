@@ -11,21 +11,21 @@ import (
 	"testing/fstest"
 )
 
-// retiredList has the words that names must not have.
+// retiredWordsFile lists the words that names must not contain.
 const retiredList = "testdata/retired_words.txt"
 
-// A retired word names something for which the project has another word now.
+// A retiredWord is a former name of something that has another name now.
 type retired struct {
-	words     []string // with its other forms; words of two or three parts have underscores
-	instead   string
-	isRefused bool // else it is pending: the code still has it
+	words     []string // the word and its other forms; underscores join two or three words
+	instead   string   // what to use
+	isRefused bool     // false: pending, which means that the code still contains it
 }
 
-// foreignScripts are scripts of other projects.
+// foreignScripts are scripts of other projects, which are not checked.
 var foreignScripts = []string{"web/static/preact.js"}
 
-// TestNoRetiredWords fails for refused words only. It logs (go test -v) where
-// pending words are left, and which of them can be refused.
+// No name contains a refused word. The test logs (go test -v) where names contain
+// pending words, and which pending words can be refused now.
 func TestNoRetiredWords(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(retiredList)
@@ -53,13 +53,13 @@ func TestNoRetiredWords(t *testing.T) {
 		case len(found) == 0:
 			t.Logf("%q occurs nowhere: mark it refused in internal/%s", entry.words, retiredList)
 		default:
-			t.Logf("%q occurs %d times, as in %s; use %s", entry.words, len(found), found[0], entry.instead)
+			t.Logf("%q occurs %d times, for example in %s; use %s", entry.words, len(found), found[0], entry.instead)
 		}
 	}
 }
 
-// parseRetired reads lines "refused|pending: word [form ...] = replacement". Empty
-// lines and lines that begin with # are comments.
+// parseRetired reads lines "refused|pending: word [form ...] = replacement". It ignores
+// empty lines and lines that start with #.
 func parseRetired(content string) (list []retired, err error) {
 	listed := map[string]bool{}
 	for line := range strings.Lines(content) {
@@ -84,7 +84,8 @@ func parseRetired(content string) (list []retired, err error) {
 	return list, nil
 }
 
-// retiredPlaces returns where each word of the list occurs in names.
+// retiredPlaces returns by word in which names the words of the list occur, with their
+// places.
 func retiredPlaces(tree fs.FS, list []retired) (map[string][]string, error) {
 	places := map[string][]string{}
 	for _, entry := range list {
@@ -115,7 +116,8 @@ func retiredPlaces(tree fs.FS, list []retired) (map[string][]string, error) {
 	return places, err
 }
 
-// phrasesOf are the words of a name, and each two and three of them in a row.
+// phrasesOf returns the words of a name, and each two and three successive words joined
+// by underscores.
 func phrasesOf(name string) []string {
 	words := wordsOf(name)
 	phrases := slices.Clone(words)
@@ -129,7 +131,7 @@ func phrasesOf(name string) []string {
 	return phrases
 }
 
-// Every kind of name is searched.
+// Each sample has a retired word in another kind of name.
 func TestRetiredWordsAreFound(t *testing.T) {
 	t.Parallel()
 	list, err := parseRetired("refused: lull lulls idle_for_long = idleTick\n")

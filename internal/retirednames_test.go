@@ -14,12 +14,12 @@ import (
 	"unicode"
 )
 
-// A placed name is an identifier, a key or a file name, and where it stands.
+// A placedName is an identifier, a key or a file name, and its file and line.
 type placed struct{ name, place string }
 
-// namesIn returns the names that we chose in a file: those that Go code declares,
-// the keys, metrics, paths and commands in its strings, the names in Lua, SQL and
-// JavaScript, and the file's own name with its folders.
+// namesIn returns the names that this project has chosen in a file. They are the names
+// that Go code declares, and the keys, metrics, paths and commands in its strings. They
+// are also the names in Lua, SQL and JavaScript, and the path of the file.
 func namesIn(tree fs.FS, file string) ([]placed, error) {
 	names := []placed{{strings.TrimSuffix(file, path.Ext(file)), file}}
 	var found []placed
@@ -62,7 +62,7 @@ func goNames(file string, text []byte) ([]placed, error) {
 	return names, nil
 }
 
-// declared are the identifiers that a node declares.
+// declared returns the identifiers that a node declares.
 func declared(n ast.Node) []*ast.Ident {
 	switch n := n.(type) {
 	case *ast.File:
@@ -102,11 +102,11 @@ func identifiers(expressions []ast.Expr) (found []*ast.Ident) {
 	return found
 }
 
-// nameLike matches a string that is a key, a metric, a path or a command, and no
-// text for people.
+// keyPattern matches a string that is a key, a metric, a path or a command. It does not
+// match a text for people.
 var nameLike = regexp.MustCompile(`^/?[A-Za-z][A-Za-z0-9_./{}:-]*$`)
 
-// keysIn are the names in a string literal or a struct tag.
+// keysIn returns the names in a string literal or a struct tag.
 func keysIn(literal *ast.BasicLit) []string {
 	if literal.Kind != token.STRING {
 		return nil
@@ -134,8 +134,8 @@ var (
 	scriptName   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
-// scriptNames are the words of a script outside its comments and, in JavaScript,
-// outside its strings, which have texts for people.
+// scriptNames returns the words of a script outside its comments. In JavaScript it also
+// ignores strings, because they have texts for people.
 func scriptNames(file, text string, comment *regexp.Regexp) []placed {
 	blank := func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) }
 	text = comment.ReplaceAllStringFunc(text, blank)
@@ -153,8 +153,8 @@ func scriptNames(file, text string, comment *regexp.Regexp) []placed {
 	return names
 }
 
-// wordsOf splits a name at everything that is no letter, and where an upper case
-// letter begins a word: "HTTPDoor_open2" has the words http, door and open.
+// wordsOf splits a name at every character that is not a letter, and where an upper case
+// letter starts a word: "HTTPServer_open2" has the words http, server and open.
 func wordsOf(name string) []string {
 	var words []string
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) }) {

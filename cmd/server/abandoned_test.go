@@ -18,7 +18,7 @@ var abandonDuels = map[string]duel{
 
 // Redis loses all its data during matches in every phase, and while players are in an arena's
 // lobby. All matches end as abandoned with the next number. The server settles none of them,
-// and their players may play again at once.
+// and their players may play again immediately.
 func TestRedisIsEmptied(t *testing.T) {
 	t.Parallel()
 	for failure, empty := range map[string]func(*testing.T, *testenv.Server){
@@ -98,7 +98,8 @@ func (c *matchClient) waitForAbandonedLobby(t *testing.T) {
 	}
 }
 
-// openLobby makes an arena that has not begun. Its host is at one node, a player at the other.
+// openLobby creates an arena that has not started. Its host is at one node, a player at the
+// other.
 func openLobby(t *testing.T, first, second string) (host, waiting *matchClient) {
 	t.Helper()
 	host, waiting = newDuelClient(t, first, "demo"), newDuelClient(t, second, "demo")

@@ -18,21 +18,22 @@ import (
 	"laststand/internal/ws/redissession"
 )
 
+// kindRevocations is the kind of inbox messages that bans or revocations have changed.
 const kindRevocations = "revocations"
 
-// accessControl changes bans, revocations, keys and accounts: first in the ledger, then at
-// this node, and through their inboxes at the other nodes. A node that misses the message
-// reads the change within a second. It implements ops.Revocations, Players and Keys, and
-// httpapi.Accounts.
+// accessControl changes bans, revocations, keys and accounts. It stores a change in the ledger,
+// applies it at this node, and sends a message to the inboxes of the other nodes. A node that
+// misses the message reads the change from the ledger within a second. accessControl implements
+// ops.Revocations, ops.Players, ops.Keys and httpapi.Accounts.
 type accessControl struct {
 	*ledger.Ledger
 	identity     *identity.Registry
 	engine       *match.Engine
 	lobby        *lobby.Lobby
 	arenas       *arena.Service
-	forgetPlayer func(ctx context.Context, game, player string) error // what Redis keeps of a player for days
+	forgetPlayer func(ctx context.Context, game, player string) error // deletes what Redis stores about a player for days
 	inbox        *redisx.Inbox
-	aliveNodes   func() []string // all nodes
+	aliveNodes   func() []string // ids of the nodes that are alive
 	log          *slog.Logger
 }
 
@@ -46,7 +47,8 @@ func (n *node) accessControl() accessControl {
 	}, n.log}
 }
 
-// wireRevocations applies changes of bans and revocations to the sessions and names here.
+// applyRevocations makes this node apply changes of bans and revocations to its sessions and its
+// cached names.
 func (n *node) wireRevocations() {
 	n.identity.Revocations.OnChange(func(revocations []identity.Revocation) {
 		for _, b := range revocations {
@@ -59,23 +61,24 @@ func (n *node) wireRevocations() {
 	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
 }
 
-// recheck closes the websockets and polls of players and services without access.
+// closeRevoked closes the websockets and the waiting HTTP calls of players and services whose
+// access has been revoked.
 func (n *node) recheck() {
 	n.sessions.Recheck()
 	n.revocableCalls.CancelRevoked()
 }
 
-// followUpTimeout bounds what happens after a change has been committed.
+// followUpTimeout is the timeout of the work after a committed change.
 const followUpTimeout = 5 * time.Second
 
-// followUp returns the context of what happens after a change. It does not end when the
-// client disconnects.
+// followUpContext returns the context of the work after a committed change. It does not end when
+// the client disconnects.
 func followUp(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), followUpTimeout)
 }
 
-// publish applies a change here and tells the other nodes. If the store cannot be read now,
-// the next periodic read applies the change.
+// publishChange applies a stored change at this node and notifies the other nodes. If this node
+// cannot read the ledger now, its next periodic read applies the change.
 func (a accessControl) publish(ctx context.Context) {
 	ctx, cancel := followUp(ctx)
 	defer cancel()
@@ -83,7 +86,8 @@ func (a accessControl) publish(ctx context.Context) {
 	a.inbox.Send(ctx, a.aliveNodes(), kindRevocations, nil)
 }
 
-// SetBar implements ops.Revocations. A banned player forfeits.
+// SetRevocation stores a ban or revocation. It implements ops.Revocations. A banned player
+// forfeits the current match.
 func (a accessControl) SetBar(ctx context.Context, bar identity.Revocation) (identity.Revocation, error) {
 	set, err := a.Ledger.SetBar(ctx, bar)
 	if err != nil {
@@ -96,7 +100,7 @@ func (a accessControl) SetBar(ctx context.Context, bar identity.Revocation) (ide
 	return set, nil
 }
 
-// LiftBar implements ops.Revocations.
+// LiftRevocation removes a ban or revocation. It implements ops.Revocations.
 func (a accessControl) LiftBar(ctx context.Context, bar identity.Revocation) error {
 	err := a.Ledger.LiftBar(ctx, bar)
 	if err == nil {
@@ -105,8 +109,9 @@ func (a accessControl) LiftBar(ctx context.Context, bar identity.Revocation) err
 	return err
 }
 
-// Erase implements ops.Players and httpapi.Accounts. The player forfeits. Keys of the player
-// in Redis are deleted now, or else when they expire.
+// Erase erases a player. It implements ops.Players and httpapi.Accounts. The player forfeits the
+// current match. Erase also deletes the Redis keys of the player; if that fails, they expire
+// later.
 func (a accessControl) Erase(ctx context.Context, game, player string) error {
 	if err := a.Ledger.Erase(ctx, game, player); err != nil {
 		return err
@@ -121,17 +126,17 @@ func (a accessControl) Erase(ctx context.Context, game, player string) error {
 	return nil
 }
 
-// RotateDevice implements httpapi.Accounts.
+// RotateDevice replaces the device secret of a guest. It implements httpapi.Accounts.
 func (a accessControl) RotateDevice(ctx context.Context, c identity.DeviceChange) error {
 	return a.identity.RotateDevice(ctx, c)
 }
 
-// ResetDevice implements ops.Players.
+// ResetDevice replaces a lost device secret of a guest. It implements ops.Players.
 func (a accessControl) ResetDevice(ctx context.Context, game, id string) (player, device string, err error) {
 	return a.identity.ResetDevice(ctx, game, id)
 }
 
-// UnlinkAccount implements ops.Players.
+// UnlinkAccount removes the link between a guest and its account. It implements ops.Players.
 func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
 	if account, err = a.Ledger.UnlinkAccount(ctx, game, id); err == nil {
 		a.publish(ctx)
@@ -139,8 +144,8 @@ func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (acco
 	return account, err
 }
 
-// PlayerNamed implements ops.Players. It also finds nicknames that the word lists now
-// refuse.
+// PlayerNamed returns the player whose nickname looks like name. It implements ops.Players. It
+// also finds nicknames that the word lists now refuse.
 func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (identity.Player, error) {
 	n, err := nickname.ParseExisting(name)
 	if err != nil {
@@ -149,8 +154,8 @@ func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (iden
 	return a.PlayerBySkeleton(ctx, game, n.Skeleton)
 }
 
-// forfeit makes a player leave the lobby, arena or match. If that fails, the match continues
-// without the player.
+// forfeit makes a player leave the lobby, arena or match. If that fails, it logs a warning, and
+// the match continues without the player.
 func (a accessControl) forfeit(ctx context.Context, game, player string) {
 	ctx, cancel := followUp(ctx)
 	defer cancel()
@@ -159,6 +164,7 @@ func (a accessControl) forfeit(ctx context.Context, game, player string) {
 	}
 }
 
+// leaveActivity makes a player leave the lobby, and the arena or match that the player is in.
 func (a accessControl) leave(ctx context.Context, game, player string) error {
 	if err := a.lobby.Leave(ctx, game, player); err != nil {
 		return err
@@ -173,8 +179,9 @@ func (a accessControl) leave(ctx context.Context, game, player string) error {
 	return a.engine.Leave(ctx, playing.Match, player)
 }
 
-// LinkAccount implements httpapi.Accounts. It refuses an account whose own player is in a
-// match, because the result of that match would have no owner.
+// LinkAccount links a guest to an account and returns the account. It implements
+// httpapi.Accounts. If the account already has a player of its own, that player is deleted. So
+// the link is refused while that player is in a match, whose result would have no owner.
 func (a accessControl) LinkAccount(ctx context.Context, t identity.LinkRequest) (string, error) {
 	account, err := a.identity.VerifyAccount(ctx, t)
 	if err != nil {
@@ -184,7 +191,7 @@ func (a accessControl) LinkAccount(ctx context.Context, t identity.LinkRequest) 
 	if account != guest {
 		playing, err := a.lobby.Playing(ctx, game, account)
 		if err == nil && playing != nil {
-			err = fmt.Errorf("%w: its player is in a match; retry when the match is over", identity.ErrAccountTaken)
+			err = fmt.Errorf("%w: the player of the account is in a match; retry when the match is over", identity.ErrAccountTaken)
 		}
 		if err == nil {
 			err = a.allSettled(ctx, game, account)
@@ -198,12 +205,13 @@ func (a accessControl) LinkAccount(ctx context.Context, t identity.LinkRequest) 
 	}
 	a.publish(ctx)
 	if account != guest {
-		a.forfeit(ctx, game, account) // the ticket of the deleted player
+		a.forfeit(ctx, game, account) // removes the ticket of the deleted player
 	}
 	return account, nil
 }
 
-// allSettled refuses for now to delete a player whose last result is not in the ledger yet.
+// checkSettled returns an error that asks for a retry if the last result of the player is not in
+// the ledger yet.
 func (a accessControl) allSettled(ctx context.Context, game, player string) error {
 	checkUnsettled, err := a.lobby.IsUnsettled(ctx, game, player)
 	if err == nil && checkUnsettled {
@@ -212,10 +220,11 @@ func (a accessControl) allSettled(ctx context.Context, game, player string) erro
 	return err
 }
 
-// ListKeys implements ops.Keys.
+// ListKeys returns the signing keys of a game, or for "" the server's own keys. It implements
+// ops.Keys.
 func (a accessControl) ListKeys(game string) []identity.KeyInfo { return a.identity.ListKeys(game) }
 
-// RotateKey implements ops.Keys.
+// RotateKey creates a signing key. It implements ops.Keys.
 func (a accessControl) RotateKey(ctx context.Context, game string) (identity.KeyInfo, error) {
 	made, err := a.identity.RotateKey(ctx, game)
 	if err == nil {
@@ -224,7 +233,7 @@ func (a accessControl) RotateKey(ctx context.Context, game string) (identity.Key
 	return made, err
 }
 
-// RetireKey implements ops.Keys.
+// RetireKey makes all nodes refuse the tokens of a key. It implements ops.Keys.
 func (a accessControl) RetireKey(ctx context.Context, game, id string) error {
 	err := a.identity.RetireKey(ctx, game, id)
 	if err == nil {

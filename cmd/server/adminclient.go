@@ -15,20 +15,21 @@ import (
 	"laststand/internal/ledger"
 )
 
-// adminClient calls the admin API of the running server, with a token that the server's
-// own key signed.
+// adminClient calls the admin API of a running server. Its token is signed with the server's own
+// key, which the command reads from the database.
 type adminClient struct {
-	address string // of the operations listener
+	address string // host:port of the operations listener
 	token   string
 }
 
-// adminTTL bounds how long a command takes: it is the lifetime of its token.
+// adminTTL is the lifetime of the token of a command, and the timeout of the command.
 const adminTTL = time.Hour
 
-// opsHelp is what the help of commands says that call the admin API.
+// opsHelp is a sentence in the help of all commands that call the admin API.
 const opsHelp = "The command calls the admin API of the running server at --ops-listen."
 
-// withAdmin runs f with a client of the running server.
+// withAdmin runs a command with a client of the running server. It needs the configuration and
+// the database of that server.
 func withAdmin(flags *cli, f func(context.Context, adminClient) error) error {
 	var a adminClient
 	err := withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
@@ -48,8 +49,8 @@ func withAdmin(flags *cli, f func(context.Context, adminClient) error) error {
 	return f(ctx, a)
 }
 
-// reachable returns an address to connect to. A server that listens on all addresses is
-// reached at localhost.
+// dialAddress returns the address at which to connect to a listener. For a listener on all
+// addresses that is localhost.
 func reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
@@ -58,8 +59,8 @@ func reachable(listen string) string {
 	return listen
 }
 
-// call sends a request for a path below /admin/v1 and decodes the answer into out. The
-// body in is JSON bytes, nil for none, or a value to encode.
+// call sends a request for a path below /admin/v1 and decodes the response into result. The
+// body of the request is content: JSON as []byte, a value to encode, or nil for no body.
 func (a adminClient) call(ctx context.Context, method, path string, in, out any) error {
 	body, err := a.open(ctx, method, path, in)
 	if err != nil {
@@ -67,12 +68,13 @@ func (a adminClient) call(ctx context.Context, method, path string, in, out any)
 	}
 	defer body.Close()
 	if err := json.NewDecoder(body).Decode(out); err != nil {
-		return fmt.Errorf("decode the answer of the server at %s: %w", a.address, err)
+		return fmt.Errorf("decode the response of the server at %s: %w", a.address, err)
 	}
 	return nil
 }
 
-// open sends a request and returns the body of the answer, which the caller closes.
+// open sends a request like call and returns the body of the response, which the caller must
+// close. It returns an error for a status of 400 or more.
 func (a adminClient) open(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
 	raw, ok := in.([]byte)
 	if !ok && in != nil {
@@ -103,7 +105,7 @@ func (a adminClient) open(ctx context.Context, method, path string, in any) (io.
 	return nil, a.refusal(answer)
 }
 
-// remove deletes a resource of the admin API and prints done.
+// deleteResource deletes the resource at a path of the admin API and prints a message.
 func remove(flags *cli, to console, path, done string) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		body, err := a.open(ctx, http.MethodDelete, path, nil)
@@ -115,7 +117,7 @@ func remove(flags *cli, to console, path, done string) error {
 	})
 }
 
-// refusal converts an error response to an error.
+// responseError converts an error response to an error. It does not close the response.
 func (a adminClient) refusal(answer *http.Response) error {
 	var problem struct{ Detail string }
 	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Detail == "" {

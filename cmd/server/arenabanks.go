@@ -29,8 +29,8 @@ func (b arenaBanks) Pick(game, name string, ids []string, host bool) ([]quiz.Dra
 	return questions, err
 }
 
-// pool returns a bank of a game, or all banks together if the name is "". Banks that are
-// reserved for hosts are included only if host is set.
+// pool returns the questions of one bank of a game, or of all its banks if name is "". Banks of
+// host_banks are included only if host is set. An unknown game or bank has an empty pool.
 func (b arenaBanks) pool(game, name string, host bool) *bank.Pool {
 	p, known := (*b.pools.Load())[game]
 	switch {
@@ -42,7 +42,7 @@ func (b arenaBanks) pool(game, name string, host bool) *bank.Pool {
 	case p.byBank[name] != nil && (host || !p.ofHosts[name]):
 		return p.byBank[name]
 	}
-	return bank.NewPool() // empty: the game does not have this bank
+	return bank.NewPool() // an empty pool, because the game does not have this bank
 }
 
 func specOf(w arena.Filter, count int) bank.Spec {

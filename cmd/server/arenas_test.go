@@ -68,7 +68,7 @@ func newGuests(t *testing.T, urls []string, n int) []player.Guest {
 }
 
 // TestBuzzerOverNodes lets two teams on several nodes race. Every question has at most one
-// winner, and the server tells all players the same. The ledger agrees.
+// winner, and the server sends all players the same result, which is also in the ledger.
 func TestBuzzerOverNodes(t *testing.T) {
 	t.Parallel()
 	onEachCluster(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
@@ -145,7 +145,7 @@ func checkBuzzer(t *testing.T, all []*matchClient, questions int) {
 	}
 }
 
-// checkBuzzerKept compares the ledger and the board with what the players were told.
+// checkBuzzerKept compares the ledger and the leaderboard with what the server sent to the players.
 func checkBuzzerKept(t *testing.T, urls []string, all []*matchClient) {
 	t.Helper()
 	var kept struct {
@@ -175,7 +175,7 @@ func checkBuzzerKept(t *testing.T, urls []string, all []*matchClient) {
 	}
 }
 
-// TestSurvivalOfMany has more players than a push lists. The server tells each player their own
+// TestSurvivalOfMany has more players than a push lists. The server sends each player their own
 // result, and the expected player survives last.
 func TestSurvivalOfMany(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func (c *auditList) Run(flags *cli, to console) error {
 	})
 }
 
-// print adds a row for each entry, page by page.
+// print adds a row to the table for each entry, up to the limit. It fetches pages of at most 200.
 func (c *auditList) print(ctx context.Context, a adminClient, table *tabwriter.Writer) error {
 	query := url.Values{}
 	for name, value := range map[string]string{"game": c.Game, "actor": c.Actor} {
@@ -78,7 +78,7 @@ func (c *auditList) print(ctx context.Context, a adminClient, table *tabwriter.W
 	return nil
 }
 
-// statusText is the status of an entry, "?" for one that is not complete.
+// statusText returns the HTTP status of an entry, or "?" if the entry is not complete.
 func statusText(e audit.Entry) string {
 	if e.Status == 0 {
 		return "?"

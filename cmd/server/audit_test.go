@@ -59,7 +59,7 @@ func TestAuditLogOfAdminRequests(t *testing.T) {
 	}
 }
 
-// fakeAuditEntries holds some old audit entries. Its first calls fail.
+// fakeAuditEntries is a store with some old audit entries. Its first calls fail.
 type fakeAuditEntries struct {
 	mu       sync.Mutex
 	failures int

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// auditRetentionEvery is how often old audit entries are deleted.
+	// auditCleanupInterval is how often the server deletes old audit entries.
 	auditRetentionEvery = time.Hour
-	// auditRetentionBatch is how many entries one statement deletes.
+	// auditCleanupBatch is the maximum number of entries that one statement deletes.
 	auditRetentionBatch = 1000
 )
 
-// auditRetention deletes audit entries that are older than keep.
+// auditCleaner deletes audit entries that are older than retention.
 type auditRetention struct {
 	ledger interface {
 		ForgetAuditEntries(ctx context.Context, older time.Duration, limit int) (int64, error)
@@ -22,7 +22,7 @@ type auditRetention struct {
 	log  *slog.Logger
 }
 
-// Run deletes old entries, first at once and then every hour, until ctx ends.
+// Run deletes old entries now and then every hour, until ctx ends.
 func (a auditRetention) Run(ctx context.Context) error {
 	tick := time.NewTicker(auditRetentionEvery)
 	defer tick.Stop()
@@ -38,6 +38,7 @@ func (a auditRetention) Run(ctx context.Context) error {
 	}
 }
 
+// deleteOld deletes all old entries, batch by batch.
 func (a auditRetention) deleteOld(ctx context.Context) error {
 	for {
 		n, err := a.ledger.ForgetAuditEntries(ctx, a.keep, auditRetentionBatch)

@@ -21,7 +21,8 @@ type bankCmd struct {
 // Help implements kong's help provider.
 func (*bankCmd) Help() string { return "Example: server bank check builtin" }
 
-// source says how to read a file of questions, with defaults for missing fields.
+// questionFlags are the flags that say how to read a file of questions, and the defaults for
+// questions that lack a field.
 type source struct {
 	Format     string `enum:"auto,json,opentdb,gift,csv" default:"auto" placeholder:"auto" help:"The format: json, opentdb, gift or csv (default: detected)."`
 	Lang       string `placeholder:"TAG" help:"The language of questions without one, such as en or zh-CN."`
@@ -31,9 +32,10 @@ type source struct {
 	Licence    string `placeholder:"SPDX" help:"The licence of questions without one, such as CC-BY-4.0."`
 }
 
-// stdin stands for standard input in place of a file.
+// stdin is the file name that means standard input.
 const stdin = "-"
 
+// read reads the questions of a file, or of standard input.
 func (s source) read(path string) (bank.Import, error) {
 	var from io.Reader = os.Stdin
 	if path != stdin {
@@ -67,7 +69,7 @@ func (*bankExport) Help() string {
 	return "`server bank import` reads the output, and loses nothing.\n\nExample: server bank export trivia --out trivia.json"
 }
 
-// Run writes a bank in the form that import reads.
+// Run writes a bank as JSON that `server bank import` can read.
 func (b *bankExport) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) (err error) {
 		exported, err := loadBank(ctx, l, b.Name)
@@ -86,7 +88,8 @@ func (b *bankExport) Run(flags *cli, to console) error {
 	})
 }
 
-// withLedger opens the configured ledger for one command.
+// withLedger loads the configuration and opens the ledger, runs one command with them, and
+// closes the ledger.
 func withLedger(flags *cli, f func(context.Context, *config, *ledger.Ledger) error) error {
 	c, err := flags.loadWithoutKeys()
 	if err != nil {

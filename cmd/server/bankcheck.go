@@ -20,7 +20,8 @@ func (*bankCheck) Help() string {
 	return "The command exits with 1 if it finds an error. Warnings do not count.\n\nExample: server bank check --lang en questions.gift"
 }
 
-// Run prints the errors and warnings of a bank. It fails if there are errors.
+// Run checks a file if there is one with this name, else the bank with this name. It fails if
+// there are errors.
 func (b *bankCheck) Run(flags *cli, to console) error {
 	if _, err := os.Stat(b.Name); err == nil || b.Name == stdin {
 		return b.file(to)
@@ -34,6 +35,7 @@ func (b *bankCheck) Run(flags *cli, to console) error {
 	})
 }
 
+// checkFile checks a file of questions. A question that cannot be read is an error.
 func (b *bankCheck) file(to console) error {
 	in, err := b.read(b.Name)
 	if err != nil {
@@ -45,6 +47,8 @@ func (b *bankCheck) file(to console) error {
 	return report(&bank.Bank{Name: b.Name, Questions: in.Questions}, len(in.Skipped), to)
 }
 
+// printBankReport prints the errors and warnings of a bank. errorCount is the number of errors
+// that are printed already. It fails if there are errors.
 func report(b *bank.Bank, errs int, to console) error {
 	warnings := 0
 	for _, f := range bank.Check(b) {

@@ -22,7 +22,7 @@ func (*bankImport) Help() string {
 		"Example: server bank import --bank trivia --lang en questions.gift"
 }
 
-// Run imports the questions, and lists those that it skips with line and reason.
+// Run imports the questions of a file. It lists the skipped questions with line and reason.
 func (b *bankImport) Run(flags *cli, to console) error {
 	if b.Bank == bank.BuiltinName || !bankName.MatchString(b.Bank) {
 		return fmt.Errorf("--bank %q is not a valid name; use 1 to 64 of A-Z a-z 0-9 _ . : - and not builtin", b.Bank)
@@ -37,7 +37,7 @@ func (b *bankImport) Run(flags *cli, to console) error {
 			return err
 		}
 		for _, d := range in.SkipDuplicates(existing) {
-			fmt.Fprintf(to.out, "conflict: %s has the same text as %s but another answer; check both\n", in.Questions[d.Index].ID, d.Of)
+			fmt.Fprintf(to.out, "conflict: %s has the same text as %s but another answer; check both questions\n", in.Questions[d.Index].ID, d.Of)
 		}
 		for _, s := range in.Skipped {
 			fmt.Fprintln(to.out, "skipped:", s)
@@ -46,6 +46,7 @@ func (b *bankImport) Run(flags *cli, to console) error {
 	})
 }
 
+// save stores the questions unless this is a dry run, and prints their number.
 func (b *bankImport) save(ctx context.Context, l *ledger.Ledger, in bank.Import, to console) error {
 	imported, skipped := len(in.Questions), len(in.Skipped)
 	if b.DryRun {

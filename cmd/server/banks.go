@@ -17,29 +17,28 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-// banksEvery is how often a node checks whether a bank was imported.
+// bankCheckInterval is how often a node checks whether a bank was imported.
 const banksEvery = 5 * time.Second
 
-// banks holds the questions of each game: the built-in bank, and banks imported into the
-// ledger. It is safe for concurrent use.
+// banks has the questions of each game in memory: from the built-in bank, and from banks that
+// operators imported into the ledger. It is safe for concurrent use.
 type banks struct {
 	config   *config
 	ledger   *ledger.Ledger
 	log      *slog.Logger
-	revision int64 // owned by Run
-	pools    atomic.Pointer[map[string]pools]
+	revision int64                            // of the banks in the ledger, at the last load; only Run changes it
+	pools    atomic.Pointer[map[string]pools] // by game
 }
 
-// pools holds the questions of one game: the public banks together, the public and the host
-// banks together, and each bank.
+// pools has the questions of one game, ready to draw from.
 type pools struct {
-	all, hosts *bank.Pool
-	byBank     map[string]*bank.Pool
-	ofHosts    map[string]bool // banks that only hosts draw from
+	all, hosts *bank.Pool            // the banks of the key banks; these and the banks of host_banks
+	byBank     map[string]*bank.Pool // each bank, by name
+	ofHosts    map[string]bool       // by bank: whether only arenas of hosts may use it
 }
 
-// openBanks loads the banks of all games. It fails if a bank does not exist or a game has too
-// few questions for a duel.
+// openBanks loads the banks of all games. It fails if a bank does not exist, or if a game has
+// too few questions for a duel.
 func openBanks(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*banks, error) {
 	b := &banks{config: c, ledger: l, log: log}
 	var err error
@@ -65,6 +64,7 @@ func (b *banks) Run(ctx context.Context) error {
 	}
 }
 
+// reloadIfChanged loads all banks again if their revision in the ledger has changed.
 func (b *banks) refresh(ctx context.Context) error {
 	revision, err := b.ledger.BankRevision(ctx)
 	if err != nil || revision == b.revision {
@@ -78,6 +78,7 @@ func (b *banks) refresh(ctx context.Context) error {
 	return nil
 }
 
+// load loads the banks of all games. After an error the loaded banks stay in use.
 func (b *banks) load(ctx context.Context) error {
 	var faults faults
 	byGame := make(map[string]pools)
@@ -99,7 +100,7 @@ func (b *banks) load(ctx context.Context) error {
 		all, hosts := bank.NewPool(public...), bank.NewPool(loaded...)
 		byGame[name] = pools{all, hosts, byBank, ofHosts}
 		if need := g.Duel.Questions; len(public) == len(g.Banks) && !all.HasEnough(bank.Spec{Count: need}) {
-			faults.addf("games.%s.banks: a duel needs %d questions of one language, and there are %d",
+			faults.addf("games.%s.banks: a duel needs %d questions in one language, but the banks have %d questions in all languages",
 				name, need, all.Count(bank.Spec{}))
 		}
 	}
@@ -110,7 +111,7 @@ func (b *banks) load(ctx context.Context) error {
 	return nil
 }
 
-// bankList returns the configuration key that lists a bank of a game.
+// bankListKey returns the configuration key whose list has the bank: banks or host_banks.
 func bankList(g game, name string) string {
 	if slices.Contains(g.HostBanks, name) {
 		return "host_banks"
@@ -118,7 +119,7 @@ func bankList(g game, name string) string {
 	return "banks"
 }
 
-// loadBank reads a bank by its name.
+// loadBank reads the bank with a name, from the program (builtin) or from the ledger.
 func loadBank(ctx context.Context, l *ledger.Ledger, name string) (*bank.Bank, error) {
 	if name == bank.BuiltinName {
 		return bank.Builtin()
@@ -133,12 +134,13 @@ func loadBank(ctx context.Context, l *ledger.Ledger, name string) (*bank.Bank, e
 	return &bank.Bank{Name: name, Questions: questions}, nil
 }
 
-// Count implements lobby.Bank.
+// Count returns how many questions of a game match a filter. It implements lobby.Bank.
 func (b *banks) Count(game string, w lobby.Filter) int {
 	return b.pool(game).Count(spec(w, 0))
 }
 
-// Draw implements lobby.Bank.
+// Draw returns count random questions of a game that match a filter, preferably none in seen. It
+// implements lobby.Bank.
 func (b *banks) Draw(game string, w lobby.Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
 	return b.pool(game).Draw(spec(w, count), seen, newRand())
 }
@@ -151,7 +153,7 @@ func (b *banks) pool(game string) *bank.Pool {
 	if p := (*b.pools.Load())[game]; p.all != nil {
 		return p.all
 	}
-	return bank.NewPool() // empty: the game is not configured
+	return bank.NewPool() // an empty pool, because the game is not configured
 }
 
 func spec(w lobby.Filter, count int) bank.Spec {

@@ -21,7 +21,7 @@ func (*bansCmd) Help() string {
 		"Example: server bans add --game demo --player p_42 --reason 'two accounts' --for 72h"
 }
 
-// shownBan is a ban as the admin API shows it.
+// banView is a ban as the admin API returns it. Times are epoch ms; ExpiresAt 0 means never.
 type shownBan struct {
 	Player, Reason string
 	CreatedBy      string `json:"created_by"`
@@ -29,7 +29,7 @@ type shownBan struct {
 	ExpiresAt      int64  `json:"expires_at"`
 }
 
-// bannedPlayer names the player of a ban.
+// banFlags are the flags that name the player of a ban.
 type bannedPlayer struct {
 	ofGame
 	Player string `required:"" placeholder:"ID" help:"The id of the player, or of an account of your login service."`

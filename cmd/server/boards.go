@@ -22,7 +22,7 @@ func (*boardsCmd) Help() string {
 	return opsHelp + "\n\nExample: server boards verify --game demo"
 }
 
-// ofGame names the game of a command.
+// gameFlag is the flag --game of commands that act on one game.
 type ofGame struct {
 	Game string `required:"" placeholder:"NAME" help:"The game."`
 }
@@ -36,7 +36,8 @@ func (*boardsVerify) Help() string {
 	return "The command prints each difference, and exits with 1 if there is one.\n\nExample: server boards verify --game demo"
 }
 
-// verifyLine is one line of a verification.
+// verifyLine is one line of the response of a verification. Each line has one of three forms: a
+// difference (the first fields), the final summary (Verified), or an error that ended it.
 type verifyLine struct {
 	Kind, Window, ID, Field, Ledger, Leaderboard string
 
@@ -44,7 +45,7 @@ type verifyLine struct {
 	Error    *struct{ Detail string }
 }
 
-// Run prints where leaderboards differ from the ledger.
+// Run prints each difference between the leaderboards and the ledger. It fails if there is one.
 func (b *boardsVerify) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		body, err := a.open(ctx, http.MethodGet, b.path("/leaderboards/verify"), nil)
@@ -56,12 +57,13 @@ func (b *boardsVerify) Run(flags *cli, to console) error {
 	})
 }
 
+// print prints lines until the final summary.
 func (b *boardsVerify) print(lines *json.Decoder, to console) error {
 	for {
 		var line verifyLine
 		switch err := lines.Decode(&line); {
 		case errors.Is(err, io.EOF):
-			return errors.New("the server stopped the verification; see its log")
+			return errors.New("the server stopped the verification before its end; see the log of the server")
 		case err != nil:
 			return fmt.Errorf("verification failed: %w", err)
 		case line.Error != nil:
@@ -89,10 +91,10 @@ func (*boardsRebuild) Help() string {
 	return "The server serves the current leaderboards until the new ones are complete.\n\nExample: server boards rebuild --game demo --wait"
 }
 
-// rebuildPoll is how often --wait asks whether the rebuild has ended.
+// rebuildPoll is the interval at which --wait asks the server whether the rebuild has ended.
 const rebuildPoll = 200 * time.Millisecond
 
-// Run rebuilds the leaderboards of a game.
+// Run starts a rebuild of the leaderboards of a game.
 func (b *boardsRebuild) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var state struct{ Building bool }
@@ -131,7 +133,7 @@ func (*boardsDisqualify) Help() string {
 		"Example: server boards disqualify --game demo --match m_1 --player p_42 --reason 'two accounts'"
 }
 
-// Run disqualifies results.
+// Run disqualifies the results of a match, or of one player in it.
 func (b *boardsDisqualify) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var done struct{ Rows int }

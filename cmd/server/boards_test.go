@@ -11,8 +11,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// While the server runs, commands compare boards with the ledger and rebuild them beside the
-// boards that are read. A correction repairs them.
+// While the server runs, commands compare leaderboards with the ledger and rebuild them beside the
+// leaderboards that are read. A correction repairs them.
 func TestLeaderboardCommands(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -52,7 +52,7 @@ func TestLeaderboardCommands(t *testing.T) {
 	})
 }
 
-// corruptEntry changes a player's entry on the board of all, as no part of the server does.
+// corruptEntry changes a player's entry on the leaderboard of all, as no part of the server does.
 func corruptEntry(t *testing.T, url, player string) {
 	t.Helper()
 	o, err := redis.ParseURL(url)
@@ -71,7 +71,7 @@ func corruptEntry(t *testing.T, url, player string) {
 	}
 }
 
-// addPoint adds a point to an entry's score, if the board has it.
+// addPoint adds a point to an entry's score, if the leaderboard has it.
 func addPoint(t *testing.T, rdb *redis.Client, key, player string) int {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())

@@ -8,7 +8,7 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// Many connections watch as many boards and limits as they may. A player who watches one board
+// Many connections watch as many leaderboards and limits as they may. A player who watches one leaderboard
 // loses nothing by that.
 func TestWatchesOfOthersDoNotEvictAWatch(t *testing.T) {
 	t.Parallel()

@@ -11,12 +11,12 @@ import (
 	"laststand/internal/testenv"
 )
 
-// row selects the row of a board that is the n-th on its page, from 1.
+// row selects the row of a leaderboard that is the n-th on its page, from 1.
 func row(n int) chromedp.CSS {
 	return chromedp.CSS(fmt.Sprintf(`[data-test="entry-row"]:nth-child(%d)`, n))
 }
 
-// waitForPlayers waits until the board on the page counts so many players.
+// waitForPlayers waits until the leaderboard on the page counts so many players.
 func (p *tab) waitForPlayers(players int) {
 	p.Helper()
 	want := fmt.Sprintf("%d players", players)
@@ -31,8 +31,8 @@ func (p *tab) comeOnline(nickname string) {
 	p.waitForVisible(withName("leaderboard"))
 }
 
-// A person turns the pages of a board, looks at every window and at past days, and sees the
-// boards change without any action.
+// A person turns the pages of a leaderboard, looks at every window and at past days, and sees the
+// leaderboards change without any action.
 func TestTheBoardsOnThePage(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)

@@ -129,7 +129,7 @@ func TestAPersonPlaysTheBot(t *testing.T) {
 	p.runSteps(chromedp.Click(withName("home")), chromedp.WaitVisible(chromedp.CSS(".board-empty")))
 }
 
-// Two tabs play each other. Then both are on the page's board, in their profiles and in their
+// Two tabs play each other. Then both are on the page's leaderboard, in their profiles and in their
 // histories.
 func TestTwoTabsPlayEachOther(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,7 @@ func TestTwoTabsPlayEachOther(t *testing.T) {
 	}
 }
 
-// checkOwn checks the player's own row of the board on the page, the profile and the history.
+// checkOwn checks the player's own row of the leaderboard on the page, the profile and the history.
 func (p *tab) checkOwn(url string) {
 	p.Helper()
 	id := p.waitForAttribute(`tr.me[data-test="entry-row"]`, "data-player")

@@ -2,51 +2,53 @@ package main
 
 import "laststand/internal/proxies"
 
-// config is the configuration of the server: the defaults, overridden by the configuration
-// file, then by the environment, then by the flags. The wire contract, section 6, fixes most
-// names.
+// config is the configuration of the server. The configuration file overrides the defaults,
+// the environment overrides the file, and flags override the environment. PROTOCOL.md,
+// section 6, fixes most keys.
 type config struct {
-	// Address for players: HTTP and websockets. Port 0 picks a free port.
+	// Address that serves players: HTTP and websockets. Port 0 picks a free port.
 	Listen string `yaml:"listen" allowed:"host:port"`
-	// Address for operators: metrics, profiles and the admin API. Keep this address private.
+	// Address that serves operators: metrics, profiles and the admin API. Keep this address private.
 	OpsListen string `yaml:"ops_listen" allowed:"host:port"`
-	// Folder of the embedded database, of name snapshots and of behaviour files, relative to the working directory.
-	// May be empty when database is set; then no name snapshots are kept and a start takes longer.
+	// Folder for the embedded database, snapshots of nicknames and behaviour files, relative to the working directory.
+	// May be empty if database is set; then the server stores no snapshots, and a start takes longer.
 	Data string `yaml:"data" allowed:"a path"`
-	// Redis that all nodes share. Empty: an embedded Redis, for one node only.
+	// URL of the Redis that all nodes share. Empty: an embedded Redis, for one node only.
 	Redis string `yaml:"redis" allowed:"redis://, rediss:// or redis+sentinel:// URL; several addresses or ?cluster=true: a cluster"`
-	// PostgreSQL that all nodes share. Empty: an embedded SQLite, for one node only.
+	// URL of the PostgreSQL that all nodes share. Empty: an embedded SQLite, for one node only.
 	Database string `yaml:"database" allowed:"postgres:// URL"`
-	// Longest time that a stopping server waits for running matches. Higher: fewer matches are cut off. Lower: a stop takes less time.
+	// Maximum time that a stopping server waits for running matches. Higher: fewer matches are aborted. Lower: a stop takes less time.
 	Drain string `yaml:"drain" allowed:"0s to 1h"`
-	// Certificate chain in PEM for TLS on listen, read again when the file changes. Needs tls_key. Empty: no TLS.
+	// PEM file with the certificate chain for TLS on listen. The server reloads a changed file. Requires tls_key. Empty: no TLS.
 	TLSCert string `yaml:"tls_cert" allowed:"a path"`
-	// Private key in PEM of tls_cert.
+	// PEM file with the private key of tls_cert. Empty: no TLS.
 	TLSKey string `yaml:"tls_key" allowed:"a path"`
 
 	// Games (tenants) by package name. A game has its own players, question banks, leaderboards and behaviour queue.
 	Games map[string]game `yaml:"games" allowed:"at least one"`
-	// Limits of each node and of all nodes together.
+	// Limits on connections, requests, matches and load, per node or for all nodes together.
 	Limits limits `yaml:"limits"`
-	// Origins whose pages may call this server, besides pages of the same host.
+	// Origins whose web pages may call this server. Pages that this server itself serves always may.
 	Origins []string `yaml:"origins" allowed:"https://host"`
-	// Proxies whose X-Forwarded-For and PROXY headers the server believes. Without them all players behind a proxy count as one address.
+	// Proxies whose X-Forwarded-For and PROXY headers the server trusts. All players behind a proxy that is not listed count as one address.
 	TrustedProxies []string `yaml:"trusted_proxies" allowed:"addresses or CIDR ranges"`
 	// Audit log of the admin API.
 	Audit auditConfig `yaml:"audit"`
-	// PROXY protocol, version 1 or 2, on connections of trusted proxies. With required, the server closes every connection without the header.
+	// Whether connections from trusted proxies start with a PROXY protocol header, version 1 or 2. With required, the server closes every connection without the header.
 	ProxyProtocol string `yaml:"proxy_protocol" allowed:"off, optional, required"`
 
-	file     string         // it was read from; "": none
-	dir      string         // that relative secret files start from
-	fileKeys map[string]any // what the file itself sets
+	file     string         // path of the configuration file; "": none
+	dir      string         // folder of the configuration file; relative paths in secret_file and blocklist_files start here
+	fileKeys map[string]any // the keys that the file sets, without the defaults
 }
 
+// limits configures all limits of a node. 0 means no limit, except in connections and
+// messages_per_second.
 type limits struct {
-	// Websockets of a node. The last twentieth is kept for players in a match. Connections of any kind get a tenth and 1,000 more.
-	// Higher: more players and more memory. Lower: newcomers are closed with 1013 earlier.
+	// Maximum number of websockets per node. The last 5% are reserved for players in a match. Connections of all kinds together may be 10% and 1,000 more.
+	// Above the limit the node closes new websockets with 1013. Higher: more players and more memory.
 	Connections int64 `yaml:"connections" range:"1..10000000"`
-	// Messages per second of one websocket, with as many at once. Beyond it: error rate_limited; the third in 10 s closes the websocket with 4429.
+	// Maximum number of messages per second and websocket; a burst may be as large. Above the limit: error rate_limited; the third within 10 s closes the websocket with 4429.
 	MessagesPerSecond float64 `yaml:"messages_per_second" range:"1..10000"`
 
 	requestLimits    `yaml:",inline"`

@@ -8,43 +8,47 @@ import (
 	"laststand/internal/eventq"
 )
 
-// behaviours configures the behaviour queue and the sink of a game. A field with its zero
-// value gets its default.
+// behaviours configures the behaviour queue and the sink of a game. applyDefaults replaces the
+// zero value of a field by its default.
 type behaviours struct {
-	// Behaviours that the queue holds. Higher: longer outages of the sink without a loss, more Redis memory.
+	// Maximum number of behaviours in the queue. Higher: the queue survives longer outages of the sink without a loss, and uses more Redis memory.
 	MaxLen int `yaml:"max_len" range:"1..10000000"`
-	// Reaction to a full queue: drop the oldest behaviour, drop the new one, or refuse the post with overloaded.
+	// What a full queue does with a new behaviour: drop the oldest behaviour instead, drop the new behaviour, or refuse the request with the error overloaded.
 	Overflow string `yaml:"overflow" allowed:"drop_oldest, drop_newest, reject"`
-	// When a batch leaves.
+	// When the server sends a batch.
 	Batch batchRules `yaml:"batch"`
-	// Age at which an unsent behaviour is dropped. Nothing older than 3 minutes leaves the server.
+	// Maximum age of an unsent behaviour; the queue drops older ones. The server never sends a behaviour that is older than 3 minutes.
 	MaxAge string `yaml:"max_age" allowed:"1ms to 2m55s"`
-	// Attempts to send, of all nodes together and with retries.
+	// Maximum rate of attempts to send, retries included. All nodes share this limit.
 	Rate rateRules `yaml:"rate"`
-	// Whether the game gets a reporter of its own from the start. A busy game gets one by itself.
+	// Whether the server starts a dedicated reporter for the game immediately. Otherwise it starts one when the game becomes busy.
 	Hot bool `yaml:"hot"`
-	// The server's own behaviours that it reports. The default is none without a section behaviours, else all that the sink takes.
+	// Types of behaviours that the server creates itself and reports. Default: none if the game has no section behaviours, else all types that the sink accepts.
 	Report []string `yaml:"report,flow" allowed:"online, offline, match_start, match_end (a sink nppa: online, offline)"`
-	// Where the behaviours go.
+	// Destination of the behaviours.
 	Sink sink `yaml:"sink"`
 }
 
+// batchRules configures when the server sends a batch of behaviours: when it is full, or when
+// its oldest behaviour has waited for FlushInterval.
 type batchRules struct {
-	// Behaviours of a batch: a full batch leaves at once.
+	// Maximum number of behaviours in a batch. The server sends a full batch immediately.
 	MaxSize int `yaml:"max_size" range:"1..128"`
-	// Longest time that the oldest behaviour of a batch waits. Higher: fewer, larger batches. Lower: earlier reports. Must be less than max_age.
+	// Maximum time that the oldest behaviour of a batch waits for the batch to fill. Higher: fewer, larger batches. Lower: earlier reports. Must be less than max_age.
 	FlushInterval string `yaml:"flush_interval" allowed:"1ms or more"`
 }
 
+// rateRules limits the attempts to send the batches of a game.
 type rateRules struct {
-	// Attempts per second.
+	// Maximum number of attempts per second, on average.
 	PerSecond float64 `yaml:"per_second" range:"0.01..100000"`
-	// Attempts at once. For a sink nppa the default is 1: over 10 attempts within a second ban the game for 60 s.
+	// Maximum number of attempts in a burst. The default is 8, for a sink of type nppa 1: the NPPA bans a game for 60 s after more than 10 attempts within a second.
 	Burst int `yaml:"burst" range:"1..100000"`
 }
 
-// fill sets the defaults. isConfigured tells whether the file has a section behaviours;
-// without it the server reports no behaviours of its own.
+// applyDefaults sets the fields that have their zero value to their defaults. isConfigured
+// reports whether the configuration file has a section behaviours for the game. Without the
+// section the server reports no behaviours that it creates itself.
 func (b *behaviours) fill(isConfigured bool) {
 	b.MaxLen = cmp.Or(b.MaxLen, 10_000)
 	b.Overflow = cmp.Or(b.Overflow, string(eventq.DropOldest))
@@ -63,7 +67,7 @@ func (b *behaviours) fill(isConfigured bool) {
 	}
 }
 
-// queueTerms returns the settings of a game's queue.
+// queuePolicy returns the settings of a game's behaviour queue. The configuration must be valid.
 func (c *config) queueTerms(name string) eventq.Policy {
 	b := c.Games[name].Behaviours
 	flush, _ := time.ParseDuration(b.Batch.FlushInterval) // validate checked both durations
@@ -82,7 +86,7 @@ func (c *config) validateBehaviours(name string, f *faults) {
 	age := f.parseDuration(prefix+"max_age", b.MaxAge)
 	switch {
 	case age > maxAge:
-		f.addf("%smax_age: %q is over %v: a try takes up to %v, and nothing leaves that is over 3 minutes old", prefix, b.MaxAge, maxAge, tryTime)
+		f.addf("%smax_age: %q is over %v: an attempt to send takes up to %v, and the server never sends a behaviour older than 3 minutes", prefix, b.MaxAge, maxAge, tryTime)
 	case age > 0 && flush >= age:
 		f.addf("%sbatch.flush_interval: %q is not less than max_age (%s); the behaviours would be too old to send", prefix, b.Batch.FlushInterval, b.MaxAge)
 	}
@@ -94,22 +98,25 @@ func (c *config) validateBehaviours(name string, f *faults) {
 }
 
 const (
-	maxAge  = eventq.MaxAgeMS * time.Millisecond
+	// maxAge is the largest value of max_age.
+	maxAge = eventq.MaxAgeMS * time.Millisecond
+	// tryTimeout is the timeout of an attempt to send.
 	tryTime = eventq.SendTimeoutMS * time.Millisecond
 )
 
-// validateOneOf reports a value that is not in the list.
+// validateOneOf adds an error if value is not in allowed. path is the configuration key.
 func (f *faults) validateOneOf(where, word string, words ...string) {
 	if !slices.Contains(words, word) {
-		f.addf("%s: %q is none of %v", where, word, words)
+		f.addf("%s: %q is not supported; use one of %v", where, word, words)
 	}
 }
 
-// parseDuration parses a duration of at least 1 ms. It reports any other text and returns 0.
+// parseDuration returns the duration in text, which must be at least 1 ms. For any other text
+// it adds an error and returns 0. path is the configuration key.
 func (f *faults) parseDuration(where, text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Millisecond {
-		f.addf("%s: %q is no duration, such as 1s", where, text)
+		f.addf("%s: %q is not a duration of at least 1ms, such as 1s", where, text)
 		return 0
 	}
 	return d

@@ -11,39 +11,41 @@ import (
 	"laststand/internal/proxies"
 )
 
-// requestLimits bounds HTTP requests of addresses, players and services, and attempts of arena
-// codes over the websocket. 0 means no limit. A key is also the name of its rule in metrics
-// and refusals.
+// requestLimits limits HTTP requests per address, player and service, and attempts to join
+// with an arena code, also over the websocket. An address is the IP address of a client (IPv6:
+// its /64). Each limit is also its burst unless its comment says otherwise. 0 means no limit.
+// A key is also the name of its rule in metrics and refusals. defaultRequestLimits has the
+// defaults.
 type requestLimits struct {
-	// New guests of an address without the code of an arena. Known devices do not count. Holds over all nodes.
+	// Maximum number of new guests without an arena code, per address and minute. Known devices do not count. All nodes share this limit.
 	GuestsPerMinutePerAddress int `yaml:"guests_per_minute_per_address" range:"0..1000000"`
-	// New guests of an address with the code of an arena that is not over; as many at once as the largest arena has places. Beyond it they count as guests without a code. Holds over all nodes.
+	// Maximum number of new guests with the code of an arena that is not over, per address and minute. A burst may fill the largest arena. Guests above the limit count as guests without a code. All nodes share this limit.
 	ArenaGuestsPerMinutePerAddress int `yaml:"arena_guests_per_minute_per_address" range:"0..1000000"`
-	// New guests of one arena, of all addresses. Beyond it they count as guests without a code. Holds over all nodes.
+	// Maximum number of new guests with an arena code, per arena and minute, from all addresses together. Guests above the limit count as guests without a code. All nodes share this limit.
 	GuestsPerMinutePerArena int `yaml:"guests_per_minute_per_arena" range:"0..1000000"`
-	// All new guests of an address in a day. The default grows with the limits per minute and is 0 if one of them is 0. Raise it for an event of more people behind one address. Holds over all nodes.
+	// Maximum number of new guests per address and day, with and without an arena code. The default grows with the two limits per address and minute; it is 0 if one of them is 0. Raise this limit for an event with more people behind one address. All nodes share this limit.
 	GuestsPerDayPerAddress int `yaml:"guests_per_day_per_address" range:"0..1000000"`
-	// Requests of an address for guest players, of new and known devices, with those of 5 minutes at once. The default grows like that of guests_per_day_per_address. Holds at each node.
+	// Maximum number of guest registrations per address and minute, from new and known devices. A burst may be 5 times as large. The default grows with the same limits as guests_per_day_per_address. Each node counts separately.
 	GuestRequestsPerMinutePerAddress int `yaml:"guest_requests_per_minute_per_address" range:"0..1000000"`
-	// Arena codes of an address that lead to no arena. Beyond it, players of that address have half as many more together and 2 an hour each, and codes that were right within a day still work. Holds over all nodes.
+	// Maximum number of wrong arena codes per address and hour. Above the limit, known players at that address may together enter half as many more, and each player 2 an hour. Codes that were right within the last day still work. All nodes share this limit.
 	CodeAttemptsPerHourPerAddress int `yaml:"code_attempts_per_hour_per_address" range:"0..1000000"`
-	// Nickname look-ups of an address. Holds at each node.
+	// Maximum number of nickname look-ups per address and minute. Each node counts separately.
 	NicknameLookupsPerMinutePerAddress int `yaml:"nickname_lookups_per_minute_per_address" range:"0..1000000"`
-	// Reads of leaderboards, players, matches and arenas by an address, with those of 10 s at once. Holds at each node.
+	// Maximum number of reads of leaderboards, players, matches and arenas, per address and second. A burst may be 10 times as large. Each node counts separately.
 	ReadsPerSecondPerAddress int `yaml:"reads_per_second_per_address" range:"0..1000000"`
-	// Arenas that one host creates. Raise it for a service that creates arenas for many hosts. Holds over all nodes.
+	// Maximum number of arenas that one host creates per hour. Raise this limit for a service that creates arenas for many hosts. All nodes share this limit.
 	ArenasPerHourPerHost int `yaml:"arenas_per_hour_per_host" range:"0..1000000"`
-	// Arenas that the players of an address create. Holds over all nodes.
+	// Maximum number of arenas that players at one address create per hour. All nodes share this limit.
 	ArenasPerHourPerAddress int `yaml:"arenas_per_hour_per_address" range:"0..1000000"`
-	// Changes of nickname, account and device, and erasures, by one player. Holds over all nodes.
+	// Maximum number of changes of nickname, account and device, and of erasures, per player and hour. All nodes share this limit.
 	AccountChangesPerHourPerPlayer int `yaml:"account_changes_per_hour_per_player" range:"0..1000000"`
-	// Players of an address who erase themselves, with those of 6 minutes at once. Holds over all nodes.
+	// Maximum number of players who erase themselves, per address and minute. A burst may be 6 times as large. All nodes share this limit.
 	ErasuresPerMinutePerAddress int `yaml:"erasures_per_minute_per_address" range:"0..1000000"`
-	// Behaviours that one service posts; at least 1,000 at once. Holds over all nodes.
+	// Maximum number of behaviours that one service posts per second. A burst may be at least 1,000. All nodes share this limit.
 	BehavioursPerSecondPerService int `yaml:"behaviours_per_second_per_service" range:"0..1000000"`
-	// Requests about tasks by one service. Holds at each node.
+	// Maximum number of requests about tasks, per service and second. Each node counts separately.
 	TaskRequestsPerSecondPerService int `yaml:"task_requests_per_second_per_service" range:"0..1000000"`
-	// Rules that count what they would refuse and refuse nothing: true for all, or a list of rules. Try a new number with it.
+	// Rules that count the requests they would refuse, and refuse none: true for all rules, or a list of rules. Use this to test a new limit.
 	DryRun dryRun `yaml:"dry_run" allowed:"true, false, or a list of rules"`
 }
 
@@ -57,19 +59,20 @@ func defaultRequestLimits() requestLimits {
 	}
 }
 
-// unset marks a limit whose default depends on other limits, until fill sets it.
+// unsetLimit marks a limit whose default depends on other limits, until applyDefaults sets it.
 const unset = math.MinInt
 
-// Defaults that bound all requests and all new guests of an address.
+// The defaults of the limits that depend on other limits: see applyDefaults.
 const (
 	guestsPerDay         = 5000
-	guestRequests        = 600 // a minute
-	minutesOfDailyGuests = 80  // the guests of a day arrive within this many minutes
-	requestsPerGuest     = 10
+	guestRequests        = 600
+	minutesOfDailyGuests = 80 // the default limit per day allows this many minutes of guests at the limit per minute
+	requestsPerGuest     = 10 // registrations per minute, for each new guest per minute
 )
 
-// fill sets the unset limits. An operator who raises or removes the limits per minute gets
-// matching limits per day and of requests.
+// applyDefaults sets GuestsPerDayPerAddress and GuestRequestsPerMinutePerAddress if they are
+// unset. Both grow with the limits on new guests per address and minute. If one of those is 0
+// (no limit), both are 0 too.
 func (l *requestLimits) fill() {
 	day, requests := 0, 0
 	if withoutCode, withCode := l.GuestsPerMinutePerAddress, l.ArenaGuestsPerMinutePerAddress; withoutCode > 0 && withCode > 0 {
@@ -84,12 +87,12 @@ func (l *requestLimits) fill() {
 	}
 }
 
-// maxLimit bounds all request limits, because a token of a bucket takes at least a
-// microsecond.
+// maxRequestLimit is the largest value of every request limit. The limiter adds at most one
+// token per microsecond to a bucket.
 const maxLimit = 1_000_000
 
-// ruleNames returns the numeric keys of a section of limits. Each is also the name of its
-// rule.
+// ruleNames returns the keys of a limits section whose fields have a range tag. Each key is
+// also the name of its rule.
 func ruleNames(section any) (names []string) {
 	for field := range reflect.TypeOf(section).Fields() {
 		if _, ok := rangeOf(field); ok {
@@ -100,26 +103,26 @@ func ruleNames(section any) (names []string) {
 	return names
 }
 
-// limitNames returns the names of all rules that dry_run accepts.
+// dryRunRuleNames returns the names of all rules that dry_run accepts, sorted.
 func limitNames() []string {
 	names := append(ruleNames(requestLimits{}), ruleNames(matchLimits{})...)
 	names = append(names, codeAttemptsByPlayers, codeAttemptsPerPlayer, codeAttemptsRefused, longReplays,
 		"websockets", "websockets_per_address", "unauthenticated_websockets", "idle_websockets",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", loadShedding)
-	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // dry_run cannot disable the other two rules
+	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two rules of proxies ignore dry_run
 	return slices.Sorted(slices.Values(names))
 }
 
 func (l *requestLimits) validate(f *faults) {
 	for _, name := range l.DryRun.rules {
 		if known := limitNames(); !slices.Contains(known, name) {
-			f.addf("limits.dry_run: %q is none of %s", name, strings.Join(known, ", "))
+			f.addf("limits.dry_run: %q is not a rule; use one of %s", name, strings.Join(known, ", "))
 		}
 	}
 }
 
-// dryRun lists the limits that count what they would refuse, and refuse nothing: all of them,
-// or those in rules.
+// dryRun selects the rules that count the requests they would refuse, and refuse none: all
+// rules, or those in rules.
 type dryRun struct {
 	all   bool
 	rules []string
@@ -127,6 +130,7 @@ type dryRun struct {
 
 var _ yaml.Marshaler = dryRun{}
 
+// includes reports whether a rule is in dry run. Two rules of proxies never are.
 func (t dryRun) includes(rule string) bool {
 	if t.all {
 		return rule != proxies.RuleHeader && rule != proxies.RuleStranger
@@ -134,7 +138,7 @@ func (t dryRun) includes(rule string) bool {
 	return slices.Contains(t.rules, rule)
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler.
+// UnmarshalYAML decodes true, false or a list of rule names.
 func (t *dryRun) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&t.all)
@@ -142,7 +146,7 @@ func (t *dryRun) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode(&t.rules)
 }
 
-// MarshalYAML implements yaml.Marshaler.
+// MarshalYAML encodes the list of rule names, or true or false if there is no list.
 func (t dryRun) MarshalYAML() (any, error) {
 	if len(t.rules) == 0 {
 		return t.all, nil

@@ -6,16 +6,17 @@ import (
 	"laststand/internal/limit"
 )
 
-// matchLimits bounds the matches of a player and of an address. 0 means no limit. A key is
-// also the name of its rule.
+// matchLimits limits matches per player and per address (the IP address of a client; IPv6: its
+// /64). 0 means no limit. A key is also the name of its rule. defaultMatchLimits has the
+// defaults.
 type matchLimits struct {
-	// Duels that a player leaves before the first question closes. Beyond it duel.join is rate_limited. Holds over all nodes.
+	// Maximum number of duels per player and hour that the player leaves before the first question closes. Above the limit, duel.join fails with rate_limited. All nodes share this limit.
 	EarlyForfeitsPerHourPerPlayer int `yaml:"early_forfeits_per_hour_per_player" range:"0..1000000"`
-	// The same for all players of an address. Beyond it only players who left such a duel within the last minutes are refused. Holds over all nodes.
+	// The same limit for all players at one address together. Above the limit, only players who left such a duel within the last minutes are refused. All nodes share this limit.
 	EarlyForfeitsPerHourPerAddress int `yaml:"early_forfeits_per_hour_per_address" range:"0..1000000"`
-	// Duels and arenas that a player joins. Beyond it duel.join and arena.join are rate_limited. Holds at each node.
+	// Maximum number of duels and arenas that a player joins per day. Above the limit, duel.join and arena.join fail with rate_limited. Each node counts separately.
 	MatchesPerDayPerPlayer int `yaml:"matches_per_day_per_player" range:"0..1000000"`
-	// The same for all players of an address. Beyond it only players who used more than a twentieth of their own limit are refused. Holds over all nodes.
+	// The same limit for all players at one address together. Above the limit, only players who have used more than a twentieth of matches_per_day_per_player are refused. All nodes share this limit.
 	MatchesPerDayPerAddress int `yaml:"matches_per_day_per_address" range:"0..1000000"`
 }
 
@@ -26,12 +27,12 @@ func defaultMatchLimits() matchLimits {
 	}
 }
 
-// freeMatchesDivisor divides a player's daily limit. The player may join that many matches
-// after the address has used up its own limit.
+// freeMatchesDivisor divides the daily limit per player. The quotient is how many matches a
+// player may join per day although the address has used up its limit.
 const freeMatchesDivisor = 20
 
-// earlyForfeitLimits limits the duels that players leave before a question closes. They are
-// rare, so every node counts them in the shared store.
+// earlyForfeitLimits returns the limits on duels that players leave before the first question
+// closes. Such forfeits are rare, so every node counts them in the store that all nodes share.
 func (n *node) earlyForfeitLimits() *limit.ActionLimit {
 	l := n.config.Limits.matchLimits
 	rule := func(name, owner string, quota int) *limit.Rule {
@@ -45,8 +46,8 @@ func (n *node) earlyForfeitLimits() *limit.ActionLimit {
 	}
 }
 
-// matchesPerDayLimits limits the duels and arenas that players join. Each node counts the
-// matches of a player itself, so that joining costs one more round trip and not two.
+// matchesPerDayLimits returns the limits on duels and arenas that players join. The limit per
+// player is local to each node, so that joining costs one more round trip to Redis and not two.
 func (n *node) matchesPerDayLimits() *limit.ActionLimit {
 	l, day := n.config.Limits.matchLimits, 24*time.Hour
 	return &limit.ActionLimit{

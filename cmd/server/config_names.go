@@ -11,19 +11,20 @@ import (
 
 // gameNames configures the words that nicknames, arena names and team names must not contain.
 type gameNames struct {
-	// Lists of refused words that come with the server: words that pass for staff and a sample of insults. An empty list: none.
+	// Built-in lists of refused words: names that players could mistake for staff, and a sample of insults. An empty list: no built-in list.
 	Blocklists []string `yaml:"blocklists,flow" allowed:"staff_en, staff_zh, en, zh"`
-	// Files with refused words, relative to the configuration file: one word per line, at most 20,000 words and 2 MiB.
+	// Files with refused words: one word per line, at most 20,000 words and 2 MiB per file. Relative paths start at the folder of the configuration file.
 	BlocklistFiles []string `yaml:"blocklist_files,flow,omitempty" allowed:"paths"`
-	// Words and whole names that are allowed although a list refuses them.
+	// Words and whole names that the server allows although a list refuses them.
 	AllowedWords []string `yaml:"allowed_words,flow,omitempty" allowed:"at most 1000 words of 2 letters or more"`
 }
 
 func defaultNames() gameNames { return gameNames{Blocklists: nickname.Lists()} }
 
-const maxWordFile = 2 << 20 // bytes
+// maxWordFileBytes is the maximum size of a file in blocklist_files.
+const maxWordFile = 2 << 20
 
-// words reads the word lists of a game. Its error names every fault.
+// readWordLists reads the word lists of a game. Its error lists every problem.
 func (c *config) words(game string) (*nickname.Words, error) {
 	g := c.Games[game].Names
 	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
@@ -43,20 +44,21 @@ func (c *config) words(game string) (*nickname.Words, error) {
 func readWords(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("it cannot be read: %w", err)
+		return "", fmt.Errorf("the file cannot be read: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxWordFile+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("it cannot be read: %w", err)
+		return "", fmt.Errorf("the file cannot be read: %w", err)
 	case len(text) > maxWordFile:
-		return "", fmt.Errorf("it is over %d MiB", maxWordFile>>20)
+		return "", fmt.Errorf("the file is larger than %d MiB", maxWordFile>>20)
 	}
 	return string(text), nil
 }
 
-// allWords returns the word lists of all games. validate has read them before.
+// readAllWordLists returns the word lists of all games, by game. It fails only if a file has
+// changed since validate.
 func (c *config) allWords() (map[string]*nickname.Words, error) {
 	all := make(map[string]*nickname.Words, len(c.Games))
 	for name := range c.Games {

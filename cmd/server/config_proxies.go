@@ -10,22 +10,23 @@ import (
 	"laststand/internal/proxies"
 )
 
-// connectionLimits bounds connections, hellos and the load at which a node refuses work. 0
-// means no limit.
+// connectionLimits limits connections and logins per node, and the load of a node. An address
+// is the IP address of a client (IPv6: its /64). 0 means no limit unless the comment says
+// otherwise. defaultConnectionLimits has the defaults.
 type connectionLimits struct {
-	// Websockets of an address (IPv6: of a /64) at a node; fewer when over half of connections are in use. Connections of any kind get twice as many and 64 more.
+	// Maximum number of websockets per address (IPv6: per /64) and node. When more than half of connections are in use, the limit per address falls, to a twentieth at least. Connections of all kinds together may be twice as many and 64 more.
 	ConnectionsPerAddress int64 `yaml:"connections_per_address" range:"0..10000000"`
-	// Logins (hello messages) at a node. Logins of players who resume a match do not count.
+	// Maximum number of logins (hello messages) per minute and node. Logins of players who resume a match do not count.
 	HellosPerMinute int `yaml:"hellos_per_minute" range:"0..100000000"`
-	// Logins (hello messages) of one address at a node.
+	// Maximum number of logins (hello messages) per minute, address and node.
 	HellosPerMinutePerAddress int `yaml:"hellos_per_minute_per_address" range:"0..1000000"`
-	// HTTP requests that a node handles at once. From half of it on, the node sheds load. Higher: more load before a refusal. Lower: faster answers under load.
+	// Maximum number of HTTP requests that a node handles at the same time. From half of this number on, the node sheds load: it refuses some requests. Higher: later refusals. Lower: faster responses under load.
 	MaxConcurrentRequests int64 `yaml:"max_concurrent_requests" range:"0..1000000"`
-	// Scheduler lag (99th percentile, for 3 s) from which on a node sheds load. A 64th of it, at least 2 ms, stops further duels. Higher: more players, slower answers. Lower: earlier refusals. 0: lag never sheds load.
+	// Scheduler lag in ms (99th percentile, for 3 s) from which on a node sheds load. From a 64th of this lag on, and at least 2 ms, the node starts no further duels. Higher: more players, slower responses. Lower: earlier refusals. 0: the node ignores the lag.
 	MaxSchedulerLagMS int64 `yaml:"max_scheduler_lag_ms" range:"0..60000"`
-	// Memory that the process may use; from 70% of it on, the node sheds load. 0: GOMEMLIMIT, or the memory of the container or machine.
+	// Memory that the process may use, in MiB. From 70% on, the node sheds load. 0: the value of GOMEMLIMIT, else the memory of the container or machine.
 	MaxMemoryMiB int64 `yaml:"max_memory_mib" range:"0..16777216"`
-	// Run the garbage collector after this much allocation, at the earliest. Higher: less CPU. Lower: less memory. 0: a sixteenth of the memory. 1: as Go does by itself. GOGC takes precedence.
+	// Memory that the process allocates before the garbage collector runs again, at least, in MiB. Higher: less CPU. Lower: less memory. 0: a sixteenth of max_memory_mib. 1: the default behaviour of Go. The environment variable GOGC takes precedence.
 	GCHeadroomMiB int64 `yaml:"gc_headroom_mib" range:"0..16777216"`
 }
 
@@ -40,16 +41,18 @@ func (c *config) validateProxies(f *faults) {
 	f.add("trusted_proxies", err)
 	f.add("proxy_protocol", proxies.Protocol(c.ProxyProtocol).Validate())
 	if c.ProxyProtocol != string(proxies.Off) && len(c.TrustedProxies) == 0 {
-		f.addf("proxy_protocol: %s needs trusted_proxies: the server ignores the headers of other peers", c.ProxyProtocol)
+		f.addf("proxy_protocol: %s requires trusted_proxies, because the server ignores the headers of other peers", c.ProxyProtocol)
 	}
 }
 
-// maxLoggedPeers is how many untrusted peers with forwarding headers the log names.
+// maxLoggedPeers is the maximum number of untrusted peers with forwarding headers that the log
+// names.
 const maxLoggedPeers = 8
 
-// warnOfSingleAddress returns a function that counts refused websockets if all websockets come
-// from one private address and no proxy is trusted. That address is probably a load balancer.
-// The log warns once.
+// newSingleAddressWarning returns the function that ws.Server calls when it refuses a websocket
+// and all its websockets come from one address. If that address is private and trusted_proxies
+// is empty, the address is probably a load balancer: the function counts the refusal and logs
+// one warning.
 func (n *node) warnOfSingleAddress() func(netip.Addr) {
 	refusals := promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
 		Name: "laststand_ws_single_address_refusals_total", Help: "Websockets refused because all websockets come from one private address while trusted_proxies is empty.",
@@ -61,22 +64,23 @@ func (n *node) warnOfSingleAddress() func(netip.Addr) {
 		}
 		refusals.Inc()
 		once.Do(func() {
-			n.log.Warn("one private address has all websockets and reached its limit; add your proxy to trusted_proxies and let it send X-Forwarded-For or the PROXY protocol, or raise limits.connections_per_address", "address", from)
+			n.log.Warn("websocket refused: all websockets come from one private address, which has reached its limit; add your proxy to trusted_proxies and let it send X-Forwarded-For or the PROXY protocol, or raise limits.connections_per_address", "address", from)
 		})
 	}
 }
 
-// carrierGradeNAT is the shared range behind the address translators of carriers and clouds
-// (RFC 6598).
+// carrierGradeNAT is the address range that carriers and clouds use behind their address
+// translators (RFC 6598).
 var carrierGradeNAT = netip.MustParsePrefix("100.64.0.0/10")
 
 func isPrivate(a netip.Addr) bool {
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierGradeNAT.Contains(a)
 }
 
-// trustedProxies returns the trusted proxies. The server counts requests of other peers with
-// forwarding headers and logs each such peer once. The operator may have forgotten a proxy,
-// and all its players then count as one address.
+// trustedProxies returns the proxies of trusted_proxies. The server counts requests with
+// forwarding headers from other peers, and logs the first maxLoggedPeers of these peers once
+// each. Such a peer may be a proxy that the operator has not listed; then all its players count
+// as one address.
 func (n *node) trustedProxies() *proxies.Trusted {
 	t, _ := proxies.Trust(n.config.TrustedProxies) // validate checked it
 	refusals := newUntrustedCounter(n.registry)
@@ -84,7 +88,7 @@ func (n *node) trustedProxies() *proxies.Trusted {
 	t.Doubted = func(peer netip.Addr) {
 		refusals.Inc()
 		if named.addNew(peer) {
-			n.log.Warn("X-Forwarded-For of an untrusted address ignored; add the address to trusted_proxies if it is your proxy, because otherwise all its players count as one address", "peer", peer)
+			n.log.Warn("X-Forwarded-For from an untrusted address ignored; add the address to trusted_proxies if it is your proxy, because otherwise all its players count as one address", "peer", peer)
 		}
 	}
 	return t

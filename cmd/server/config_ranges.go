@@ -9,13 +9,15 @@ import (
 	"strings"
 )
 
-// keyRange is the tag `range` of a configuration key: "1..100".
+// keyRange is the parsed struct tag `range` of a configuration key, such as "1..100". Both
+// ends are allowed.
 type keyRange struct {
 	min, max float64
-	text     string
+	text     string // for documents and errors: "1 to 100"
 }
 
-// rangeOf parses the tag of a field; ok is false for a field without a range.
+// parseRangeTag parses the range tag of a field. ok is false if the field has no such tag. It
+// panics if the tag is malformed.
 func rangeOf(field reflect.StructField) (r keyRange, ok bool) {
 	tag, ok := field.Tag.Lookup("range")
 	if !ok {
@@ -32,15 +34,16 @@ func rangeOf(field reflect.StructField) (r keyRange, ok bool) {
 	return r, true
 }
 
-// yamlKey returns the key of a field and its options. The key is "" for a field that the file
-// cannot set.
+// yamlKey returns the configuration key of a field and the options of its yaml tag, such as
+// "inline". The key is "" if the configuration file cannot set the field.
 func yamlKey(field reflect.StructField) (key, options string) {
 	key, options, _ = strings.Cut(field.Tag.Get("yaml"), ",")
 	return key, options
 }
 
-// checkRanges reports every number in v that is out of the range of its key.
-// where is the path of v. A number that is 0 and marked omitempty is not set.
+// checkRanges adds an error for every number in v, a struct or a map, that is outside the range
+// tag of its field. path is the configuration key of v. A number with the option omitempty may
+// also be 0, which means that it is not set.
 func (f *faults) checkRanges(where string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -56,6 +59,7 @@ func (f *faults) checkRanges(where string, v reflect.Value) {
 	}
 }
 
+// checkStructRanges is checkRanges for a struct.
 func (f *faults) checkFields(where string, v reflect.Value) {
 	for field, value := range v.Fields() {
 		key, options := yamlKey(field)
@@ -74,7 +78,8 @@ func (f *faults) checkFields(where string, v reflect.Value) {
 	}
 }
 
-// checkNumber reports a number that is out of range. It also reports NaN.
+// checkNumber adds an error if a number is outside its range, or if it is NaN. path is the
+// configuration key.
 func (f *faults) checkNumber(where string, v reflect.Value, r keyRange) {
 	var n float64
 	if v.CanFloat() {

@@ -11,43 +11,44 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Types of sinks.
+// The values of behaviours.sink.type.
 const (
 	sinkFile    = "file"
 	sinkWebhook = "webhook"
 	sinkNPPA    = "nppa"
 )
 
-// sink configures where the behaviours of a game go. Settings of other types are "", 0 or
-// false.
+// sinkConfig configures the destination of a game's behaviours. Type decides which fields
+// apply. The other fields must have their zero value.
 type sink struct {
-	// Kind of the destination.
+	// Type of the sink: a file, a webhook, or China's anti-addiction interface (nppa). The type decides which other keys apply. The default is file.
 	Type string `yaml:"type" allowed:"file, webhook, nppa"`
 
-	// File for a sink file, relative to the working directory. Empty: DATA/behaviours/GAME.ndjson.
+	// For type file: path of the file to append to, relative to the working directory. Empty: behaviours/GAME.ndjson in the folder of the key data.
 	Path string `yaml:"path,omitempty" allowed:"a path that no other game uses"`
-	// Size at which a sink file starts a new file. The default of a sink file is 64.
+	// For type file: maximum size of a file in MiB; then the sink starts a new file. 0: the default of 64.
 	MaxFileMiB int `yaml:"max_file_mib,omitempty" range:"1..100000"`
-	// Full files that a sink file keeps. The default of a sink file is 8. Higher: a longer history, more disk.
+	// For type file: maximum number of full files; the sink deletes the oldest. 0: the default of 8. Higher: a longer history, more disk space.
 	MaxFiles int `yaml:"max_files,omitempty" range:"1..1000"`
 
-	// Address of a sink webhook (required) or nppa (empty: the official one).
+	// For type webhook: URL that the sink posts to; required. For type nppa: URL of its interface. Empty: the official URL.
 	URL string `yaml:"url,omitempty" allowed:"http:// or https:// URL"`
-	// File with the sink's keys, one per line, the current one first, relative to the configuration file. A sink webhook without it gets a generated key; a sink nppa needs it.
+	// For types webhook and nppa: file with the keys that sign the reports, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty for a webhook: the server generates a key. Required for nppa.
 	SecretFile string `yaml:"secret_file,omitempty" allowed:"a path"`
-	// Format of a sink webhook. Empty: standard-webhooks.
+	// For type webhook: format of the requests. Empty: standard-webhooks.
 	Format string `yaml:"format,omitempty" allowed:"standard-webhooks, cloudevents-batch"`
-	// Whether the sink may send to addresses of private networks.
+	// For types webhook and nppa: whether the sink may connect to addresses in private networks. The default is false.
 	AllowPrivate bool `yaml:"allow_private,omitempty"`
 
-	// Company id that the NPPA issued, for a sink nppa.
+	// For type nppa, required: id that the NPPA issued to the company.
 	AppID string `yaml:"app_id,omitempty" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
-	// Game id that the NPPA issued, for a sink nppa.
+	// For type nppa, required: id that the NPPA issued to the game.
 	BizID string `yaml:"biz_id,omitempty" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
-	// Code of a test in the NPPA's portal: with it a sink nppa reports to the test system.
+	// For type nppa: code of a test in the NPPA's portal. The sink then reports to the test system. Empty: the sink reports to the production system.
 	TestCode string `yaml:"test_code,omitempty" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
 }
 
+// applyDefaults sets the empty fields that have a default for this type of sink.
 func (s *sink) fill() {
 	s.Type = cmp.Or(s.Type, sinkFile)
 	switch s.Type {
@@ -58,7 +59,8 @@ func (s *sink) fill() {
 	}
 }
 
-// reportableTypes returns the types of the server's own behaviours that the sink accepts.
+// reportableTypes returns the types of behaviours that the server creates itself and the sink
+// accepts.
 func (s *sink) reportableTypes() []string {
 	if s.Type == sinkNPPA {
 		return []string{eventq.Online, eventq.Offline}
@@ -66,25 +68,25 @@ func (s *sink) reportableTypes() []string {
 	return []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
 }
 
-// sinkOptions configures the sink of a game.
+// sinkOptions is what openSink needs to open the sink of a game.
 type sinkOptions struct {
 	sink
-	Keys      func() ([]string, error) // as in the file, the current one first; called for every attempt
-	OpenLater bool                     // open the file only for the first behaviour, because the game does not configure behaviours
+	Keys      func() ([]string, error) // the keys that sign reports, the current key first; the sink calls it for each attempt to send
+	OpenLater bool                     // create the file when the first behaviour arrives; true if the game does not configure behaviours
 }
 
-// sinkOptions returns the options of a game's sink.
+// gameSinkOptions returns the options that open the sink of a game.
 func (c *config) sinkOptions(name string, keys *receiverKeys) sinkOptions {
 	source := c.sinkKeySource(name)
 	return sinkOptions{c.sink(name), func() ([]string, error) { return keys.keysOf(source), nil }, !c.isSet("games", name, "behaviours")}
 }
 
-// sinkKeySource returns the source of the keys of a game's sink.
+// sinkKeySource returns where the server reads the keys that sign the reports of a game.
 func (c *config) sinkKeySource(name string) keySource {
 	s, p := c.sink(name), keySource{setting: "games." + name + ".behaviours.sink.secret_file"}
 	switch s.Type {
 	case sinkWebhook:
-		p.check, p.ledgerName = checkWebhookKey, "webhook/"+name // cannot be the name of a game
+		p.check, p.ledgerName = checkWebhookKey, "webhook/"+name // the slash keeps it apart from names of games
 	case sinkNPPA:
 		p.check = checkNPPAKey
 	}
@@ -94,7 +96,7 @@ func (c *config) sinkKeySource(name string) keySource {
 	return p
 }
 
-// sink returns the sink of a game, with its default file.
+// gameSink returns the sink configuration of a game, with the default path of type file.
 func (c *config) sink(name string) sink {
 	s := c.Games[name].Behaviours.Sink
 	if s.Type == sinkFile {
@@ -103,7 +105,7 @@ func (c *config) sink(name string) sink {
 	return s
 }
 
-// settings lists the settings that only some types of sinks have.
+// settings returns the keys that apply only to some types of sinks.
 func (s *sink) settings() []setting {
 	return []setting{
 		{"path", s.Path != "", []string{sinkFile}},
@@ -119,10 +121,11 @@ func (s *sink) settings() []setting {
 	}
 }
 
+// sinkSetting is a key of a sink, without its value.
 type setting struct {
 	name  string
-	set   bool
-	types []string
+	set   bool     // the configuration sets the key
+	types []string // types of sinks that have the key
 }
 
 func (s *sink) validate(prefix string, f *faults) {
@@ -130,7 +133,7 @@ func (s *sink) validate(prefix string, f *faults) {
 	f.validateOneOf(prefix+"type", s.Type, types...)
 	for _, one := range s.settings() {
 		if one.set && slices.Contains(types, s.Type) && !slices.Contains(one.types, s.Type) {
-			f.addf("%s%s: a sink of type %s has none", prefix, one.name, s.Type)
+			f.addf("%s%s: a sink of type %s does not have this key; remove it", prefix, one.name, s.Type)
 		}
 	}
 	if s.URL != "" {
@@ -142,44 +145,45 @@ func (s *sink) validate(prefix string, f *faults) {
 	switch s.Type {
 	case sinkWebhook:
 		if s.URL == "" {
-			f.addf("%surl: a sink of type webhook needs one", prefix)
+			f.addf("%surl: a sink of type webhook needs a URL", prefix)
 		}
 	case sinkNPPA:
 		s.validateNPPA(prefix, f)
 	}
 }
 
-// validateURL checks a URL. Its errors do not show the URL, which may contain a secret.
+// validateURL adds an error if text is not an http or https URL with a host. The error does
+// not show the URL, because the URL may contain a secret. path is the configuration key.
 func (f *faults) validateURL(where, text string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		f.addf("%s: it is not of the form https://host/path", where)
+		f.addf("%s: the URL is not of the form https://host/path", where)
 		return
 	}
 	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {
-		f.addf("%s: its port is not one of 1 to 65535", where)
+		f.addf("%s: the port of the URL is out of range; use 1 to 65535", where)
 	}
 }
 
-// nppaID matches the ids and codes of the NPPA.
+// nppaID matches the ids and test codes that the NPPA issues.
 var nppaID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (s *sink) validateNPPA(prefix string, f *faults) {
 	if !nppaID.MatchString(s.AppID) {
-		f.addf("%sapp_id: %q is none; the NPPA issues one to a company", prefix, s.AppID)
+		f.addf("%sapp_id: %q is not an id; use the id that the NPPA issued to the company", prefix, s.AppID)
 	}
 	if !nppaID.MatchString(s.BizID) {
-		f.addf("%sbiz_id: %q is none; the NPPA issues one to a game", prefix, s.BizID)
+		f.addf("%sbiz_id: %q is not an id; use the id that the NPPA issued to the game", prefix, s.BizID)
 	}
 	if s.TestCode != "" && !nppaID.MatchString(s.TestCode) {
-		f.addf("%stest_code: %q is none; the portal shows it when a test is begun", prefix, s.TestCode)
+		f.addf("%stest_code: %q is not a test code; use the code that the portal shows when a test starts", prefix, s.TestCode)
 	}
 	if s.SecretFile == "" {
-		f.addf("%ssecret_file: a sink of type nppa needs one, with the key that the NPPA issued", prefix)
+		f.addf("%ssecret_file: a sink of type nppa needs a file with the key that the NPPA issued", prefix)
 	}
 }
 
-// validateSinkPath reports a file that two games would write.
+// validateSinkPath adds an error if a game with an earlier name writes to the same file.
 func (c *config) validateSinkPath(name string, f *faults) {
 	own := c.sink(name)
 	for _, other := range c.gameNames() {
@@ -187,7 +191,7 @@ func (c *config) validateSinkPath(name string, f *faults) {
 			return
 		}
 		if own.Path != "" && filepath.Clean(own.Path) == filepath.Clean(c.sink(other).Path) {
-			f.addf("games.%s.behaviours.sink.path: %s is that of game %s", name, own.Path, other)
+			f.addf("games.%s.behaviours.sink.path: %s is the file of game %s; use another path", name, own.Path, other)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// All that is wrong is told at once, in a file by its lines.
+// The error lists all problems of a configuration, problems of a file with their lines.
 func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -42,7 +42,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 				`listen: "nowhere"`, `ops_listen: "127.0.0.1:99999"`, "redis:", "database:", "drain:", `"example.com"`, `"https://example.com/x"`,
 				"limits.connections:", "limits.messages_per_second:", "limits.guests_per_minute_per_address:",
 				"limits.guests_per_day_per_address:", "limits.guest_requests_per_minute_per_address:", "limits.erasures_per_minute_per_address:",
-				"limits.code_attempts_per_hour_per_address:", `limits.dry_run: "everything" is none of`,
+				"limits.code_attempts_per_hour_per_address:", `limits.dry_run: "everything" is not a rule`,
 				"limits.connections_per_address:", "limits.hellos_per_minute:", "limits.hellos_per_minute_per_address:", "limits.max_concurrent_requests:",
 				"limits.early_forfeits_per_hour_per_player:", "limits.early_forfeits_per_hour_per_address:", "limits.matches_per_day_per_player:", "limits.matches_per_day_per_address:",
 				"limits.max_scheduler_lag_ms:", "limits.max_memory_mib:", "limits.gc_headroom_mib:", `"proxy"`, `"0.0.0.0/0" trusts all addresses`, `proxy_protocol: "maybe"`, `game "a b"`, "games.demo.time_zone:",
@@ -63,9 +63,9 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 				" report: [online, answer], sink: {type: mail, url: \"ftp://x\", format: xml}}}}",
 			[]string{
 				"behaviours.max_len:", "behaviours.overflow:", "behaviours.batch.max_size:", "behaviours.batch.flush_interval:",
-				`behaviours.max_age: "4m" is over 2m55s: a try takes up to 5s, and nothing leaves that is over 3 minutes old`,
-				"behaviours.rate.per_second:", "behaviours.rate.burst:", `behaviours.report: "answer" is none of [online offline match_start match_end]`,
-				`behaviours.sink.type: "mail" is none of [file webhook nppa]`, "behaviours.sink.url:", "behaviours.sink.format:",
+				`behaviours.max_age: "4m" is over 2m55s: an attempt to send takes up to 5s, and the server never sends a behaviour older than 3 minutes`,
+				"behaviours.rate.per_second:", "behaviours.rate.burst:", `behaviours.report: "answer" is not supported; use one of [online offline match_start match_end]`,
+				`behaviours.sink.type: "mail" is not supported; use one of [file webhook nppa]`, "behaviours.sink.url:", "behaviours.sink.format:",
 			},
 		},
 		{
@@ -81,7 +81,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 			"games: {a: {behaviours: {max_age: 176s}}, b: {behaviours: {batch: {flush_interval: 30s}, max_age: 30s}}, c: {behaviours: {batch: {flush_interval: 1us}, rate: {per_second: .nan}}}}",
 			[]string{
 				`games.a.behaviours.max_age: "176s" is over 2m55s`, `games.b.behaviours.batch.flush_interval: "30s" is not less than max_age`,
-				`games.c.behaviours.batch.flush_interval: "1us" is no duration`, "games.c.behaviours.rate.per_second: NaN",
+				`games.c.behaviours.batch.flush_interval: "1us" is not a duration of at least 1ms`, "games.c.behaviours.rate.per_second: NaN",
 			},
 		},
 		{
@@ -93,14 +93,14 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 				"  nppa: {behaviours: {report: [online, match_end], sink: {type: nppa, app_id: a/b, biz_id: \"\", test_code: \"?\", secret_file: none.key, format: cloudevents-batch}}}\n" +
 				"  one: {behaviours: {sink: {path: log/x}}}\n  two: {behaviours: {sink: {path: log/y/../x}}}\n",
 			[]string{
-				"file.behaviours.sink.max_file_mib: -1", "file.behaviours.sink.max_files: 1001", "file.behaviours.sink.url: a sink of type file has none",
+				"file.behaviours.sink.max_file_mib: -1", "file.behaviours.sink.max_files: 1001", "file.behaviours.sink.url: a sink of type file does not have this key",
 				"file.behaviours.sink.secret_file:", "file.behaviours.sink.format:", "file.behaviours.sink.allow_private:", "file.behaviours.sink.app_id:",
 				"file.behaviours.sink.biz_id:", "file.behaviours.sink.test_code:",
-				"hook.behaviours.sink.url: a sink of type webhook needs one", "hook.behaviours.sink.path: a sink of type webhook has none", "hook.behaviours.sink.app_id:",
-				"bare.behaviours.sink.app_id:", "bare.behaviours.sink.biz_id:", "bare.behaviours.sink.secret_file: a sink of type nppa needs one",
-				`nppa.behaviours.report: "match_end" is none of [online offline]`, "nppa.behaviours.sink.app_id:", "nppa.behaviours.sink.biz_id:",
-				"nppa.behaviours.sink.test_code:", "nppa.behaviours.sink.format:", "nppa.behaviours.sink.secret_file: it cannot be read",
-				"games.two.behaviours.sink.path: log/y/../x is that of game one",
+				"hook.behaviours.sink.url: a sink of type webhook needs a URL", "hook.behaviours.sink.path: a sink of type webhook does not have this key", "hook.behaviours.sink.app_id:",
+				"bare.behaviours.sink.app_id:", "bare.behaviours.sink.biz_id:", "bare.behaviours.sink.secret_file: a sink of type nppa needs a file with the key",
+				`nppa.behaviours.report: "match_end" is not supported; use one of [online offline]`, "nppa.behaviours.sink.app_id:", "nppa.behaviours.sink.biz_id:",
+				"nppa.behaviours.sink.test_code:", "nppa.behaviours.sink.format:", "nppa.behaviours.sink.secret_file: the file cannot be read",
+				"games.two.behaviours.sink.path: log/y/../x is the file of game one",
 			},
 		},
 		{
@@ -113,9 +113,9 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 				"      - {name: key, url: \"https://x\", secret_file: none.key}\n",
 			[]string{
 				`webhook "a" of game "many": the game has that name twice`, `webhook "a b" of game "demo": its name is`,
-				"webhooks.port.url: its port is not", "webhooks.none.url: its port is not", "webhooks.host.url: it is not of the form",
-				`webhook "twice" of game "demo": it has the event "day.sealed" twice`, `webhook "other" of game "demo": unknown event "webhook.ping"`, "webhooks.deaf.events: name at least one",
-				"webhooks.key.secret_file: it cannot be read",
+				"webhooks.port.url: the port of the URL is out of range", "webhooks.none.url: the port of the URL is out of range", "webhooks.host.url: the URL is not of the form",
+				`webhook "twice" of game "demo": it has the event "day.sealed" twice`, `webhook "other" of game "demo": unknown event "webhook.ping"`, "webhooks.deaf.events: the list is empty",
+				"webhooks.key.secret_file: the file cannot be read",
 			},
 		},
 		{
@@ -127,13 +127,13 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 			"wrong words",
 			"games: {a: {names: {blocklists: [fr], blocklist_files: [none.txt, laststand.yaml], allowed_words: [x]}}, b: {names: {blocklists: [nl]}}}",
 			[]string{
-				"games.a.names: blocklist_files: none.txt: it cannot be read", `blocklists: "fr" is none of [staff_en staff_zh en zh]`, "blocklist_files: laststand.yaml: line 1: it is too long",
+				"games.a.names: blocklist_files: none.txt: the file cannot be read", `blocklists: "fr" is none of [staff_en staff_zh en zh]`, "blocklist_files: laststand.yaml: line 1: it is too long",
 				`allowed_words: "x": it needs at least 2 letters`, `games.b.names: blocklists: "nl"`,
 			},
 		},
-		{"no game", "games: {}", []string{"at least one game"}},
-		{"games without one", "games:", []string{"at least one game"}},
-		{"one address twice", "listen: 127.0.0.1:7000\nops_listen: 127.0.0.1:7000", []string{"ops_listen:", "one of its own"}},
+		{"no game", "games: {}", []string{"declare at least one game"}},
+		{"games without one", "games:", []string{"declare at least one game"}},
+		{"one address twice", "listen: 127.0.0.1:7000\nops_listen: 127.0.0.1:7000", []string{"ops_listen:", "use two different addresses"}},
 		{"an empty address", "listen: \"\"", []string{`listen: ""`}},
 		{"no folder", "data: \"\"", []string{"data:"}},
 		{"no YAML", "games: [", []string{"line 1"}},

@@ -8,22 +8,25 @@ import (
 	"laststand/internal/identity"
 )
 
-// tokenRules configures what a game requires of its tokens beyond their signature.
+// tokenRules configures what a game requires of its tokens, besides a valid signature.
 type tokenRules struct {
-	// Audience that the aud of every token must name. Empty: aud is optional and names the game or laststand.
+	// Audience that the claim aud of every token must contain. Empty: tokens need no aud; an aud must contain the name of the game or laststand.
 	TokenAudience string `yaml:"token_audience,omitempty" allowed:"1 to 255 ASCII characters without spaces"`
-	// Longest life of a token, from iat to exp. Higher: a stolen token works longer. Lower: players log in more often. Empty: no limit.
+	// Maximum lifetime of a token, from iat to exp. Higher: a stolen token works longer. Lower: players log in more often. Empty: no limit.
 	MaxTokenTTL string `yaml:"max_token_ttl,omitempty" allowed:"1m to 87600h"`
 }
 
-// validAudience matches an audience: a name or a URL.
+// validAudience matches the allowed values of token_audience: names and URLs.
 var validAudience = regexp.MustCompile(`^[!-~]{1,255}$`)
 
+// The range of max_token_ttl.
 const (
 	minTokenTTL = time.Minute
 	maxTokenTTL = 10 * 365 * 24 * time.Hour
 )
 
+// validate adds an error for each rule that is invalid. prefix is the path of the game, with a
+// dot at its end.
 func (r tokenRules) validate(prefix string, f *faults) {
 	if r.TokenAudience != "" && !validAudience.MatchString(r.TokenAudience) {
 		f.addf("%stoken_audience: %q is not 1 to 255 ASCII characters without spaces", prefix, r.TokenAudience)
@@ -32,19 +35,19 @@ func (r tokenRules) validate(prefix string, f *faults) {
 	f.add(prefix+"max_token_ttl", err)
 }
 
-// maxTTL returns the longest lifetime of a token; 0 means no limit.
+// maxTTL returns the maximum lifetime of a token. 0 means no limit.
 func (r tokenRules) maxTTL() (time.Duration, error) {
 	if r.MaxTokenTTL == "" {
 		return 0, nil
 	}
 	d, err := time.ParseDuration(r.MaxTokenTTL)
 	if err != nil || d < minTokenTTL || d > maxTokenTTL {
-		return 0, fmt.Errorf("%q is no duration between %v and %v, such as 720h", r.MaxTokenTTL, minTokenTTL, maxTokenTTL)
+		return 0, fmt.Errorf("%q is not a duration between %v and %v, such as 720h", r.MaxTokenTTL, minTokenTTL, maxTokenTTL)
 	}
 	return d, nil
 }
 
-// tokenRules returns the token rules of all games.
+// tokenRules returns the token rules of all games, by game. The configuration must be valid.
 func (c *config) tokenRules() map[string]identity.TokenRules {
 	rules := make(map[string]identity.TokenRules, len(c.Games))
 	for name, g := range c.Games {

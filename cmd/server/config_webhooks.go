@@ -8,33 +8,34 @@ import (
 	"laststand/internal/webhook/signature"
 )
 
-// webhookConfig configures an endpoint that receives events of a game.
+// webhookConfig configures a webhook: an endpoint that receives events of a game.
 type webhookConfig struct {
-	// Name of the endpoint, unique in the game.
+	// Name of the webhook, unique in the game.
 	Name string `yaml:"name" allowed:"1 to 64 of A-Z a-z 0-9 _ . : -"`
-	// Address that the server posts events to.
+	// URL that the server posts events to.
 	URL string `yaml:"url" allowed:"http:// or https:// URL"`
-	// File with the endpoint's keys, one per line, the current one first, relative to the configuration file. Empty: the server generates a key.
+	// File with the keys that sign events, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty: the server generates a key.
 	SecretFile string `yaml:"secret_file,omitempty" allowed:"a path"`
-	// Events that the endpoint receives. Empty: all.
+	// Types of events that the server sends to the webhook. Default: all types. The list must not be empty.
 	Events []string `yaml:"events,flow" allowed:"names of events"`
-	// Whether the server sends one message at a time, in order. A failing message then holds up the later ones, for at most some 3 days.
+	// Whether the server sends one event at a time, in order. Then an event that fails blocks the later events, for about 3 days at most.
 	Ordered bool `yaml:"ordered,omitempty"`
-	// Whether the endpoint may have an address of a private network.
+	// Whether the URL may lead to an address in a private network. The default is false.
 	AllowPrivate bool `yaml:"allow_private,omitempty"`
 }
 
+// applyDefaults selects all types of events if the configuration has no list.
 func (h *webhookConfig) fill() {
 	if h.Events == nil {
 		h.Events = webhook.Events()
 	}
 }
 
-// webhookKeySource returns the source of the keys of an endpoint.
+// webhookKeySource returns where the server reads the keys that sign the events of a webhook.
 func (c *config) webhookKeySource(game string, h webhookConfig) keySource {
 	p := keySource{
 		setting: "games." + game + ".webhooks." + h.Name + ".secret_file", check: checkWebhookKey,
-		ledgerName: "hook/" + game + "/" + h.Name, // cannot be the name of a game
+		ledgerName: "hook/" + game + "/" + h.Name, // the slashes keep it apart from names of games
 	}
 	if h.SecretFile != "" {
 		p.file = c.resolvePath(h.SecretFile)
@@ -42,14 +43,15 @@ func (c *config) webhookKeySource(game string, h webhookConfig) keySource {
 	return p
 }
 
-// validateWebhooks checks the addresses and the events. The webhook registry checks the rest.
+// validateWebhooks adds an error for each invalid URL and each empty list of events. The webhook
+// registry checks the other keys.
 func (c *config) validateWebhooks(f *faults) {
 	for _, game := range c.gameNames() {
 		for _, h := range c.Games[game].Webhooks {
 			prefix := "games." + game + ".webhooks." + h.Name + "."
 			f.validateURL(prefix+"url", h.URL)
 			if len(h.Events) == 0 {
-				f.addf("%sevents: name at least one, or leave it out for all: %v", prefix, webhook.Events())
+				f.addf("%sevents: the list is empty; name at least one event, or remove the key for all events: %v", prefix, webhook.Events())
 			}
 		}
 	}
@@ -58,7 +60,7 @@ func (c *config) validateWebhooks(f *faults) {
 	}
 }
 
-// endpoints returns the webhook endpoints of all games.
+// endpoints returns the webhooks of all games as the webhook registry expects them.
 func (c *config) endpoints() (all []webhook.Endpoint) {
 	for _, game := range c.gameNames() {
 		for _, h := range c.Games[game].Webhooks {
@@ -68,7 +70,8 @@ func (c *config) endpoints() (all []webhook.Endpoint) {
 	return all
 }
 
-// wireWebhooks creates the dispatcher of webhooks, and the workers of the task queue.
+// createWebhooks creates the dispatcher of webhooks, and the workers of the task queue that
+// deliver events.
 func (n *node) wireWebhooks() error {
 	var targets []httpposter.Target
 	for _, game := range n.config.gameNames() {

@@ -14,7 +14,8 @@ func (*configCmd) Help() string {
 	return "Example: LASTSTAND_REDIS=redis://cache:6379 server config --config laststand.yaml"
 }
 
-// Run prints the configuration in force, in the form of the file.
+// Run prints the configuration in force as YAML, in the form of the configuration file. Passwords
+// and query values in URLs are masked.
 func (*configCmd) Run(flags *cli, to console) error {
 	c, err := flags.load()
 	if err != nil {

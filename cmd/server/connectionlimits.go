@@ -16,8 +16,9 @@ import (
 	"laststand/internal/ws"
 )
 
-// limitConnections wraps the players' listener. It accepts more connections than the maximum
-// of websockets: HTTP needs some, and a refused client must get an answer.
+// limitConnections wraps the listener for players so that it limits connections, in total and per
+// address. Both limits are higher than those of websockets: HTTP requests need connections too,
+// and the node must be able to answer a client whose websocket it refuses.
 func (n *node) limitConnections(l net.Listener) net.Listener {
 	c := n.config.Limits
 	rules := make(map[string]*limit.Cap)
@@ -39,8 +40,8 @@ func (n *node) limitConnections(l net.Listener) net.Listener {
 	return d
 }
 
-// sessionLimits returns the limits of websockets. HTTP and websockets share the limit of code
-// attempts.
+// sessionLimits returns the limits of websockets. codes is the limit of arena code attempts, which
+// HTTP and websockets share.
 func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
 	c := n.config.Limits
 	return ws.Limits{
@@ -52,7 +53,7 @@ func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
 		}),
 		HellosInAll: n.limiter.Rule(limit.RuleConfig{
 			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: c.HellosPerMinute, Per: time.Minute,
-			Burst: (c.HellosPerMinute + 29) / 30, // the hellos of 2 s
+			Burst: (c.HellosPerMinute + 29) / 30, // the number of hellos in 2 s
 		}),
 		Replays: n.limiter.Rule(limit.RuleConfig{
 			Name: longReplays, Subject: "KiB of long replays for this address", Limit: replayKiB, Per: time.Second, Burst: replaySeconds * replayKiB,
@@ -61,19 +62,19 @@ func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
 	}
 }
 
-// The rule of long replays has no configuration key. A class whose members all resume a match
-// at once gets the replays within seconds.
+// The rule of long replays has no configuration key. If all players of a class resume a match at
+// the same time, they get their replays within seconds.
 const (
 	longReplays   = "long_replay_kib_per_second_per_address"
 	replayKiB     = 4096
 	replaySeconds = 16 // a burst may use the quota of this many seconds
 )
 
-// loadShedding is the rule of limits.dry_run for all refusals of an overloaded node.
+// loadSheddingRule is the name in limits.dry_run for all refusals of an overloaded node.
 const loadShedding = "load_shedding"
 
-// newShedder returns the load shedder of the node. Its signals are the memory, the scheduler
-// lag and the requests in flight.
+// newShedder returns the load shedder of the node. Its signals are memory, scheduler lag and the
+// number of HTTP requests in progress.
 func (n *node) newShedder() *loadshed.Shedder {
 	c := n.config.Limits
 	var signals []loadshed.Signal
@@ -89,18 +90,20 @@ func (n *node) newShedder() *loadshed.Shedder {
 	})
 }
 
-// duelLagDivisor divides max_scheduler_lag_ms. At the resulting lag the node accepts no more
-// duels than it plays. Duels are many and short, so they stop long before other work.
+// duelLagDivisor divides max_scheduler_lag_ms. From the resulting lag on, the node does not
+// increase its number of duels. Duels are many and short, so this limit comes long before the
+// limits on other work.
 const duelLagDivisor = 64
 
-// minDuelLag is the smallest limit of that lag. A shorter lag says nothing about the load.
+// minDuelLag is the minimum of the lag that duelLagDivisor results in. A shorter lag does not
+// depend on the load.
 const minDuelLag = 2 * time.Millisecond
 
-// assumedCPUUsage is the CPU usage to assume if it is unknown. It allows more duels, but only
-// a few at once.
+// assumedCPUUsage is the CPU usage, from 0 to 1, to assume if it is unknown. With it the node adds
+// duels, but only a few at a time.
 const assumedCPUUsage = 0.7
 
-// newDuelLimit returns the limit of players in duels.
+// newDuelLimit returns the limit on players in duels at this node.
 func (n *node) newDuelLimit() *loadshed.DuelLimit {
 	maxLag := time.Duration(n.config.Limits.MaxSchedulerLagMS) * time.Millisecond / duelLagDivisor
 	if maxLag > 0 {
@@ -115,14 +118,15 @@ func newUntrustedCounter(r prometheus.Registerer) prometheus.Counter {
 	})
 }
 
-// untrustedPeers holds the first peers with forwarding headers that are not trusted.
+// loggedPeers is the set of untrusted peers with forwarding headers that the log has named. It is
+// safe for concurrent use.
 type untrustedPeers struct {
 	mu    sync.Mutex
 	named []netip.Addr
 }
 
-// addNew reports whether the log must name the peer. It does so once per peer, and for at most
-// maxLoggedPeers peers.
+// addIfNew adds a peer and returns true, so that the caller logs it. It returns false for a peer
+// that it has, and for all others once it has maxLoggedPeers.
 func (d *untrustedPeers) addNew(peer netip.Addr) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

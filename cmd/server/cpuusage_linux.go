@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// cpuUsage measures the CPU usage from the counters of the kernel.
+// cpuUsage measures the CPU usage between two samples, from the counters of the kernel. It is not
+// safe for concurrent use.
 type cpuUsage struct {
 	root    fs.FS
-	busy    time.Duration // CPU time of the machine
-	total   time.Duration
-	process time.Duration // CPU time of this process
+	busy    time.Duration // CPU time that the machine has worked, all CPUs together
+	total   time.Duration // CPU time of the machine, worked and idle
+	process time.Duration // CPU time that this process has worked
 	at      time.Time
 }
 
@@ -24,8 +25,8 @@ func newCPUUsage() *cpuUsage {
 	return u
 }
 
-// sample returns the CPU usage since the last sample, 0 to 1: that of the machine, or that of
-// this process relative to its container quota, whichever is higher. It returns
+// sample returns the CPU usage since the last sample, from 0 to 1. It is the usage of the machine,
+// or of this process relative to the CPUs it may use, whichever is higher. It returns
 // assumedCPUUsage if a counter cannot be read.
 func (u *cpuUsage) sample() float64 {
 	busy, total, err := machineTimes(u.root)
@@ -40,7 +41,7 @@ func (u *cpuUsage) sample() float64 {
 	return min(max(share, float64(busy-u.busy)/float64(total-u.total)), 1)
 }
 
-// processors returns how many CPUs this process may use: the quota of its container (cgroups
+// usableCPUs returns how many CPUs this process may use: the quota of its container (cgroups
 // version 2 or 1), but at most GOMAXPROCS. Go rounds the quota up, to at least two, so
 // GOMAXPROCS alone would make a fully used quota of one CPU look half idle.
 func processors(root fs.FS) float64 {
@@ -56,10 +57,12 @@ func processors(root fs.FS) float64 {
 	return min(usable, float64(quota)/float64(period))
 }
 
+// kernelTick is the unit of the counters in /proc/stat.
 const kernelTick = 10 * time.Millisecond // on all architectures that Go supports
 
-// machineTimes returns the busy and the total CPU time of the machine. Waiting for a disk
-// counts as idle. Time that the host took (stolen) counts as busy.
+// machineTimes returns the busy and the total CPU time of the machine since its start. Time spent
+// waiting for a disk counts as idle. Time that the host of a virtual machine took (stolen) counts
+// as busy.
 func machineTimes(root fs.FS) (busy, total time.Duration, err error) {
 	raw, err := fs.ReadFile(root, "proc/stat")
 	if err != nil {
@@ -73,6 +76,7 @@ func machineTimes(root fs.FS) (busy, total time.Duration, err error) {
 	return time.Duration(worked) * kernelTick, time.Duration(worked+idle+ioWait) * kernelTick, nil
 }
 
+// processTime returns the CPU time of this process since its start.
 func processTime() (time.Duration, error) {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

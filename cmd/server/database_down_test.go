@@ -14,7 +14,7 @@ import (
 const maxPending = 100_000
 
 // PostgreSQL fails during a duel. The players finish the duel, and its result waits. While too
-// many results wait, no player may begin another match. When PostgreSQL is back, the server
+// many results wait, no player may start another match. When PostgreSQL is back, the server
 // settles the result and notifies both players.
 func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	t.Parallel()

@@ -10,11 +10,12 @@ import (
 	"laststand/internal/ledger"
 )
 
-// dayCheckEvery bounds how late the day of an idle game begins, and how late the server
-// summarizes a past day.
+// dayCheckInterval is how often the server checks each game for a new day and for past days to
+// summarize. A new day of an idle game starts at most this late.
 const dayCheckEvery = 5 * time.Second
 
-// dayChanges begins the days of idle games and summarizes past days.
+// dayWorker starts the days of idle games and summarizes past days. In a busy game, the first
+// result of a day starts the day.
 type dayChanges struct {
 	games  []string
 	ledger *ledger.Ledger
@@ -22,20 +23,21 @@ type dayChanges struct {
 	log    *slog.Logger
 }
 
-// Run begins days until ctx ends.
+// Run starts days until ctx ends.
 func (d dayChanges) Run(ctx context.Context) error {
 	d.everyGame(ctx, "day change failed", d.begin)
 	return nil
 }
 
-// Sum summarizes past days until ctx ends. It runs beside Run, because a large day takes
-// minutes.
+// RunSummaries summarizes past days until ctx ends. It is separate from Run, because the summary
+// of a large day takes minutes.
 func (d dayChanges) Sum(ctx context.Context) error {
 	d.everyGame(ctx, "day summary failed", d.sum)
 	return nil
 }
 
-// everyGame calls do for each game, every dayCheckEvery, until ctx ends.
+// runForEachGame calls work for each game, every dayCheckInterval, until ctx ends. It logs errors
+// with failureText.
 func (d dayChanges) everyGame(ctx context.Context, failed string, do func(context.Context, string) error) {
 	tick := time.NewTicker(dayCheckEvery)
 	defer tick.Stop()
@@ -53,12 +55,13 @@ func (d dayChanges) everyGame(ctx context.Context, failed string, do func(contex
 	}
 }
 
+// startDay starts the current day of a game, if it has not started.
 func (d dayChanges) begin(ctx context.Context, game string) error {
 	begun, err := d.ledger.Turn(ctx, game)
 	if err != nil || !begun {
 		return err
 	}
-	d.log.Info("day began", "game", game)
+	d.log.Info("day started", "game", game)
 	return d.boards.Apply(ctx, game)
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 type daysCmd struct {
-	Confirm daysConfirm `cmd:"" help:"Confirm that a day may begin after a jump of the database clock."`
+	Confirm daysConfirm `cmd:"" help:"Confirm that a day may start after a jump of the database clock."`
 }
 
 // Help implements kong's help provider.
@@ -18,12 +18,12 @@ func (*daysCmd) Help() string {
 
 type daysConfirm struct {
 	ofGame
-	Day string `required:"" placeholder:"YYYY-MM-DD" help:"The last day that may begin."`
+	Day string `required:"" placeholder:"YYYY-MM-DD" help:"The last day that may start."`
 }
 
 // Help implements kong's help provider.
 func (*daysConfirm) Help() string {
-	return "The server holds the day of a game while the database clock is days ahead or disagrees with cluster time. Confirm the real date.\n\n" +
+	return "The server does not start a new day of a game while the database clock is days ahead or differs from cluster time. Confirm the real date.\n\n" +
 		"Example: server days confirm --game demo --day 2026-11-22"
 }
 
@@ -45,7 +45,7 @@ func (d *daysConfirm) Run(flags *cli, to console) error {
 		if err := body.Close(); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(to.out, "%s: days up to %s may begin\n", d.Game, d.Day)
+		_, err = fmt.Fprintf(to.out, "%s: days up to %s may start\n", d.Game, d.Day)
 		return err
 	})
 }

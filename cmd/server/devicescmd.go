@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// ofPlayer names the player of a command.
+// playerFlags are the flags of commands that act on one player of a game.
 type ofPlayer struct {
 	ofGame
 	Player string `required:"" placeholder:"ID" help:"The id of the guest, or of its account."`
@@ -21,7 +21,7 @@ type playersResetDevice struct{ ofPlayer }
 
 // Help implements kong's help provider.
 func (*playersResetDevice) Help() string {
-	return "The command prints the new secret, which is shown only once. The old secret no longer belongs to the player. " +
+	return "The command prints the new secret, which the server never shows again. The old secret no longer belongs to the player. " +
 		"Tokens stay valid: revoke them first with `server tokens revoke`.\n\n" +
 		"Example: server players reset-device --game demo --player p_42"
 }

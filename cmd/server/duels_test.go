@@ -20,7 +20,7 @@ const (
 	limitMS   = 60_000 // no test waits for it: a question closes when both have answered
 )
 
-// TestDuelsEndToEnd plays 50 duels at once over real sockets, embedded and on a real Redis and
+// TestDuelsEndToEnd plays 50 duels at the same time over real sockets, embedded and on a real Redis and
 // PostgreSQL. It checks all frames against the rules, and all stored data against the frames.
 func TestDuelsEndToEnd(t *testing.T) {
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestDuelsEndToEnd(t *testing.T) {
 	})
 }
 
-// playDuels plays duels between pairs of new players, all at once.
+// playDuels plays duels between pairs of new players, all at the same time.
 func playDuels(t *testing.T, url string, pairs int) []*duelTranscript {
 	t.Helper()
 	transcripts := make([]*duelTranscript, 2*pairs)

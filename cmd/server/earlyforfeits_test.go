@@ -45,7 +45,7 @@ func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 	}
 }
 
-// A player who has begun as many matches as the daily limit allows may begin no more, also not
+// A player who has started as many matches as the daily limit allows may start no more, also not
 // in an arena. The player may still watch an arena.
 func TestMatchesADayAreLimited(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func joinWithBot() protocol.DuelJoin {
 	return protocol.DuelJoin{BotAfterMS: &delay}
 }
 
-// joinAndLeave begins a duel against a bot and leaves it at once.
+// joinAndLeave starts a duel against a bot and leaves it immediately.
 func (c *matchClient) joinAndLeave(t *testing.T) (match string) {
 	t.Helper()
 	if f := request(t, c.Player, protocol.TypeDuelJoin, joinWithBot()); f.Type != protocol.TypeDuelQueued {

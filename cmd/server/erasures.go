@@ -10,20 +10,20 @@ import (
 	"laststand/internal/ledger"
 )
 
-// erasuresEvery is how often the server looks for erasures.
+// erasureInterval is how often the server checks for pending erasures.
 const erasuresEvery = 5 * time.Second
 
-// erasures runs the steps of erasures: the settled results of an erased player get an
-// opaque id, in the ledger and then on the leaderboards. Every node runs steps, and
-// continues what another has begun.
+// erasureWorker runs the steps of erasures. The settled results of an erased player get an
+// opaque id, first in the ledger and then on the leaderboards. Every node runs steps; a node
+// continues an erasure that another node started.
 type erasures struct {
 	ledger *ledger.Ledger
 	boards *leaderboard.Applier
-	kept   time.Duration
+	kept   time.Duration // how long after the end of an erasure the ledger keeps its last data
 	log    *slog.Logger
 }
 
-// Run runs steps until ctx ends.
+// Run runs the pending steps every erasureInterval, until ctx ends.
 func (e erasures) Run(ctx context.Context) error {
 	tick := time.NewTicker(erasuresEvery)
 	defer tick.Stop()
@@ -39,8 +39,8 @@ func (e erasures) Run(ctx context.Context) error {
 	}
 }
 
-// runSteps runs all pending steps. After each step it rests for as long as the step took, so
-// that settlement has the database half of the time.
+// runPendingSteps runs all pending steps. After each step it waits for as long as the step took,
+// so that settlement can use the database half of the time.
 func (e erasures) runSteps(ctx context.Context) error {
 	for {
 		began := time.Now()
@@ -56,6 +56,7 @@ func (e erasures) runSteps(ctx context.Context) error {
 	}
 }
 
+// runStep runs one step, if one is pending. more reports whether to call it again.
 func (e erasures) step(ctx context.Context) (more bool, err error) {
 	pending, err := e.ledger.Erasing(ctx)
 	if err != nil || !pending {

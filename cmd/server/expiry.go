@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// instant formats epoch ms for a table; 0 as "-".
+// formatTime formats epoch ms for a table, in UTC. It formats 0 as "-".
 func instant(ms int64) string {
 	if ms == 0 {
 		return none
@@ -10,7 +10,7 @@ func instant(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format(time.DateTime)
 }
 
-// expiryText says in a sentence when something expires, in epoch ms; 0: never.
+// formatExpiry returns "until" and the time ms (epoch ms), or "forever" for 0.
 func expiryText(ms int64) string {
 	if ms == 0 {
 		return "forever"
@@ -18,7 +18,7 @@ func expiryText(ms int64) string {
 	return "until " + instant(ms) + " UTC"
 }
 
-// expiresIn returns the epoch ms of a duration from now; 0 for 0, which means never.
+// expiryAfter returns the time after d in epoch ms. It returns 0 (never) if d is 0.
 func expiresIn(d time.Duration) int64 {
 	if d == 0 {
 		return 0

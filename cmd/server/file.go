@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readConfig reads a configuration file over the defaults. Its error lists all unknown fields
-// and wrong types with their lines.
+// readConfig returns the defaults, overridden by a configuration file. path "" means no file. It
+// does not validate values. Its error lists all unknown keys and wrong types with their lines.
 func readConfig(path string) (config, error) {
 	c := defaults()
 	if path == "" {
@@ -32,6 +32,7 @@ func readConfig(path string) (config, error) {
 	return c, nil
 }
 
+// read decodes the text of a configuration file into c, which has the defaults.
 func (c *config) read(raw []byte) error {
 	if err := checkFields(raw); err != nil {
 		return err
@@ -46,7 +47,8 @@ func (c *config) read(raw []byte) error {
 	return c.readGames(raw)
 }
 
-// readGames reads each game over the defaults of a game.
+// readGames decodes each game over the defaults of a game. Without a section games, c keeps its
+// games.
 func (c *config) readGames(raw []byte) error {
 	var file struct {
 		Games map[string]yaml.Node `yaml:"games"`
@@ -65,8 +67,8 @@ func (c *config) readGames(raw []byte) error {
 	return nil
 }
 
-// readGame reads a game over the defaults of a game. The defaults of its behaviours depend on
-// the section behaviours.
+// readGame decodes a game over the defaults of a game. It applies the defaults of behaviours
+// afterwards, because they depend on the sink and on whether there is a section behaviours.
 func readGame(node yaml.Node) (game, error) {
 	g := defaultGame()
 	g.Behaviours = behaviours{}
@@ -83,6 +85,8 @@ func readGame(node yaml.Node) (game, error) {
 	return g, nil
 }
 
+// decode decodes YAML into a value. If strict is set, unknown keys are errors. An empty text is
+// valid.
 func decode(raw []byte, into any, strict bool) error {
 	d := yaml.NewDecoder(bytes.NewReader(raw))
 	d.KnownFields(strict)
@@ -92,7 +96,7 @@ func decode(raw []byte, into any, strict bool) error {
 	return nil
 }
 
-// checkFields reports all unknown fields and wrong types.
+// checkKeysAndTypes returns an error that lists all unknown keys and wrong types.
 func checkFields(raw []byte) error {
 	var strict config
 	var tree yaml.Node
@@ -108,8 +112,9 @@ func checkFields(raw []byte) error {
 	return errors.Join(err, checkWholeNumbers(&tree))
 }
 
-// checkWholeNumbers reports fractions that the YAML library would silently cut to a whole
-// number.
+// checkWholeNumbers returns an error that lists all fractions in keys of whole numbers. The
+// YAML library would silently remove the digits after the point. Only keys that end in
+// per_second may have fractions.
 func checkWholeNumbers(n *yaml.Node) error {
 	var errs []error
 	for i, part := range n.Content {
@@ -127,7 +132,7 @@ var (
 )
 
 // translateTypeErrors replaces Go type names in the errors of the YAML library by words that
-// the author of the file knows.
+// an operator understands.
 func translateTypeErrors(typeErrors *yaml.TypeError) error {
 	var lines []string
 	for _, line := range typeErrors.Errors {
@@ -140,13 +145,13 @@ func translateTypeErrors(typeErrors *yaml.TypeError) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// yamlKinds maps the type tags of YAML to words for error messages.
+// yamlKinds maps the type tags of YAML, without "!!", to words for error messages.
 var yamlKinds = map[string]string{
 	"str": "the text", "int": "the number", "float": "the number", "bool": "the value", "map": "a section", "seq": "a list",
 	"null": "nothing", "timestamp": "the date", "binary": "binary data", "merge": "a merge",
 }
 
-// expectedKind describes the value that a Go type expects in a file.
+// expectedKind describes the value that a configuration file must have for a Go type.
 func expectedKind(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "int"):
@@ -163,8 +168,8 @@ func expectedKind(kind string) string {
 	return "a section of fields"
 }
 
-// isSet reports whether the file sets a value. The last element of the path may have several
-// names with dots.
+// isSet reports whether the configuration file sets a key. Each element of path is one key; the
+// last element may also be several keys with dots between them.
 func (c *config) isSet(path ...string) bool {
 	last := len(path) - 1
 	path = append(path[:last:last], strings.Split(path[last], ".")...)
@@ -181,7 +186,8 @@ func (c *config) isSet(path ...string) bool {
 	return true
 }
 
-// resolvePath makes the path of a file relative to the configuration file.
+// resolvePath returns the path of a file that the configuration names. A relative path starts at
+// the folder of the configuration file.
 func (c *config) resolvePath(path string) string {
 	if filepath.IsAbs(path) {
 		return path

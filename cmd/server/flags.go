@@ -8,8 +8,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// cli is the command line. A missing flag takes its value from the environment, then
-// from the configuration file, then from the defaults.
+// cli is the command line, as kong parses it. A flag that is not given takes its value from the
+// environment variable, then from the configuration file, then from the defaults.
 type cli struct {
 	Listen    *string `placeholder:"ADDR" env:"LASTSTAND_LISTEN" help:"The address for players and HTTP (default 127.0.0.1:8080); port 0 picks a free one."`
 	OpsListen *string `placeholder:"ADDR" env:"LASTSTAND_OPS_LISTEN" help:"The address for metrics, profiles and the admin API (default 127.0.0.1:8081)."`
@@ -39,10 +39,10 @@ type cli struct {
 	Version    versionCmd    `cmd:"" help:"Print the version of the server."`
 }
 
-// console has the outputs of a command.
+// commandOutput is where a command writes: its standard output and standard error.
 type console struct{ out, err io.Writer }
 
-// load reads and validates the configuration, including its key files.
+// load reads and validates the configuration, key files and word lists included.
 func (f *cli) load() (config, error) {
 	c, err := f.read()
 	if err == nil {
@@ -51,7 +51,8 @@ func (f *cli) load() (config, error) {
 	return c, err
 }
 
-// loadWithoutKeys is load without the key files, for commands that read only some keys.
+// loadWithoutKeys is load, but does not read key files and word lists. Commands that need at
+// most some of the keys use it.
 func (f *cli) loadWithoutKeys() (config, error) {
 	c, err := f.read()
 	if err == nil {
@@ -60,6 +61,8 @@ func (f *cli) loadWithoutKeys() (config, error) {
 	return c, err
 }
 
+// read returns the configuration of the file, overridden by the environment and by flags. It
+// does not validate it.
 func (f *cli) read() (config, error) {
 	c, err := readConfig(f.Config)
 	if err != nil {
@@ -79,18 +82,19 @@ func (f *cli) read() (config, error) {
 	return c, nil
 }
 
+// about is the first paragraph of the help of the program.
 const about = "Laststand is a backend for live quiz matches. Without flags it needs no other software.\n\n" +
 	"Example: server --listen :8080 --config laststand.yaml"
 
-// newParser returns the parser of the command line, which fills flags. It calls exit
-// after it has printed help.
+// newParser returns the parser of the command line. The parser stores the parsed flags in
+// flags. It calls exit after it has printed help.
 func newParser(flags *cli, to console, exit func(int)) (*kong.Kong, error) {
 	return kong.New(flags, kong.Name("server"), kong.Writers(to.out, to.err),
 		kong.Description(about), kong.Exit(exit), kong.BindTo(to, (*console)(nil)), kong.Bind(to))
 }
 
-// run parses a command line and runs its command. It returns the exit code: 0, 1 for a
-// command that failed, 2 for a command line that is wrong.
+// run parses a command line and runs its command. It returns the exit code: 0 for success, 1 if
+// the command failed, 2 if the command line is invalid.
 func run(args []string, to console) int {
 	var flags cli
 	code := -1
@@ -100,7 +104,7 @@ func run(args []string, to console) int {
 		return 1
 	}
 	command, err := parser.Parse(args)
-	if code >= 0 { // --help has been answered
+	if code >= 0 { // the parser has printed help
 		return code
 	}
 	if err != nil {
@@ -114,7 +118,8 @@ func run(args []string, to console) int {
 	return 0
 }
 
-// commandOf returns the command of a command line that does not parse.
+// failedCommand returns the words of the command whose command line could not be parsed, such
+// as "server bank import".
 func commandOf(err error) string {
 	command := "server"
 	if faulty, ok := errors.AsType[*kong.ParseError](err); ok {

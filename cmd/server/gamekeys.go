@@ -11,19 +11,19 @@ import (
 	"laststand/internal/identity"
 )
 
-// gameKeysEvery is how often the server reads the configured keys of games again. It applies
-// keys after two equal readings: a half-written file may also be a valid key, which would end
-// every session.
+// gameKeysInterval is how often the server reads the configured keys of games again. It applies
+// changed keys only after two readings in a row have returned the same keys: a half-written file
+// may also be a valid key, which would end every session.
 const gameKeysEvery = 5 * time.Second
 
-// gameKeys reloads the keys of games while the server runs: the lists in the configuration
-// file, and the files that they name. All other settings need a restart.
+// gameKeys reloads the signing keys of games while the server runs: the lists of keys in the
+// configuration file, and the key files. All other settings need a restart. Only Run may use it.
 type gameKeys struct {
-	file    string // configuration file; "": none, nothing to reload
+	file    string // path of the configuration file; "": none, so there is nothing to reload
 	games   []string
 	tokens  *identity.Tokens
 	log     *slog.Logger
-	changed func() // called after keys were applied
+	changed func() // Run calls it after it has applied keys
 
 	inForce   map[string][]identity.Key // applied keys, by game
 	lastRead  map[string][]identity.Key // from the last reading, by game
@@ -45,7 +45,7 @@ func newGameKeys(c *config, tokens *identity.Tokens, log *slog.Logger, changed f
 	return k, nil
 }
 
-// Run reloads the keys every gameKeysEvery, until ctx ends.
+// Run reloads the keys every gameKeysInterval, until ctx ends.
 func (k *gameKeys) Run(ctx context.Context) error {
 	if k.file == "" {
 		return nil
@@ -62,7 +62,8 @@ func (k *gameKeys) Run(ctx context.Context) error {
 	}
 }
 
-// reload applies changed keys. It logs a fault once and keeps the earlier keys.
+// reload reads the keys of all games and applies changed ones. After an error a game keeps its
+// earlier keys.
 func (k *gameKeys) reload(ctx context.Context) {
 	c, readErr := readConfig(k.file)
 	isChanged := false
@@ -79,9 +80,10 @@ func (k *gameKeys) reload(ctx context.Context) {
 	}
 }
 
+// reloadGame reads the keys of one game. It reports whether it has applied changed keys.
 func (k *gameKeys) reloadGame(ctx context.Context, c *config, game string) (changed bool, err error) {
 	if _, declared := c.Games[game]; !declared {
-		return false, fmt.Errorf("the game is not declared any more: that takes effect at the next start")
+		return false, fmt.Errorf("the configuration file no longer has this game; that takes effect at the next start")
 	}
 	keys, err := c.readKeys(game)
 	unchanged := slices.EqualFunc(keys, k.lastRead[game], sameKey)
@@ -89,8 +91,8 @@ func (k *gameKeys) reloadGame(ctx context.Context, c *config, game string) (chan
 	if err != nil || slices.EqualFunc(keys, k.inForce[game], sameKey) {
 		return false, err
 	}
-	if len(keys) == 0 { // a half-written file may have none, which would end every session
-		return false, fmt.Errorf("it has none any more: that takes effect at the next start")
+	if len(keys) == 0 { // a half-written file may have no key, which would end every session
+		return false, fmt.Errorf("the configuration file no longer has keys for this game; that takes effect at the next start")
 	}
 	if !unchanged {
 		return false, nil
@@ -107,7 +109,8 @@ func sameKey(a, b identity.Key) bool {
 	return a.ID == b.ID && a.Alg == b.Alg && bytes.Equal(a.Secret, b.Secret)
 }
 
-// logError logs an error unless it is the same as the last one.
+// logError logs an error of a game unless the previous reading had the same error. A nil err
+// means success.
 func (k *gameKeys) logError(game string, err error) {
 	text := ""
 	if err != nil {

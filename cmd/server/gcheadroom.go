@@ -11,10 +11,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// gcHeadroom returns how many bytes the node allocates before the garbage collector runs:
-// the configured number, else 1/16 of the memory; 0 if GOGC is set, which then decides. A
-// collection takes 0.1 s of two busy processors, in which answers wait. With 1/16 of 24 GiB
-// it runs every 25 s at 5,000 players of whom 1,500 play duels.
+// gcHeadroom returns how many bytes the node allocates before the garbage collector runs. That
+// is mib MiB if mib is above 0, else 1/16 of memory (in bytes). If memory is 0 (unknown), it is
+// 256 MiB. If GOGC is set, it is 0, and GOGC decides. A collection takes 0.1 s of two busy
+// processors, and responses must wait for it. With 1/16 of 24 GiB the collector runs every 25 s at 5,000 players
+// of whom 1,500 play duels.
 func gcHeadroom(mib, memory int64) int64 {
 	const share, unknown = 16, 256 << 20
 	switch {
@@ -28,13 +29,13 @@ func gcHeadroom(mib, memory int64) int64 {
 	return unknown
 }
 
-// aliveMetric is go_gc_heap_live_bytes: the live heap at the last collection. The heap in
-// use is mostly garbage.
+// heapLiveMetric selects the metric go_gc_heap_live_bytes: the live heap at the last collection.
+// The heap in use would be no measure of it, because most of that is garbage.
 var aliveMetric = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 
 // gcTuner sets the GC percentage so that the collector runs after the headroom at the
-// earliest. A node with few players has a small live heap, and would otherwise collect many
-// times a second. The tuner runs after each collection, until it is stopped.
+// earliest. Without it, a node with few players has a small live heap and collects many times a
+// second. The tuner runs after each collection, until it is stopped.
 type gcTuner struct {
 	headroom float64 // bytes
 
@@ -46,7 +47,8 @@ type gcTuner struct {
 // defaultPercent is the default of GOGC.
 const defaultPercent = 100
 
-// startGCTuner starts a tuner. It does nothing for 0 bytes. The returned function stops it.
+// startGCTuner starts a tuner with a headroom in bytes. It does nothing for 0 bytes. The returned
+// function stops the tuner and restores the default percentage.
 func startGCTuner(bytes int64) (stop func()) {
 	if bytes <= 0 {
 		return func() {}
@@ -61,8 +63,8 @@ func startGCTuner(bytes int64) (stop func()) {
 	}
 }
 
-// tune sets the percentage for the live heap, and calls itself again after the next
-// collection, when the collector frees the object that tune allocates.
+// tune sets the percentage for the current live heap. It also allocates an unused object with a
+// cleanup, so that the runtime calls tune again after the next collection frees the object.
 func (t *gcTuner) tune() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,13 +88,13 @@ func readLiveMemory() liveMemory {
 	return liveMemory{float64(seen[0].Value.Uint64()), float64(seen[1].Value.Uint64() + seen[2].Value.Uint64())}
 }
 
-// percentFor returns the percentage that leaves the headroom, at least the default. The
-// goal of the collector is the live heap plus that percentage of live heap and roots, and at
-// least that percentage of 4 MiB.
+// percentFor returns the GC percentage that leaves the headroom, but at least the default. The
+// collector runs when the heap has grown to the live heap plus that percentage of the live heap
+// and the roots, or of 4 MiB if that is more.
 func (t *gcTuner) percentFor(live liveMemory) int {
 	const leastGoal = 4 << 20
 	return max(defaultPercent, int(100*t.headroom/max(live.heap+live.roots, leastGoal)))
 }
 
-// differ reports whether two percentages differ by more than a tenth.
+// differByTenth reports whether two percentages differ by more than a tenth.
 func differ(a, b int) bool { return 10*a > 11*b || 10*b > 11*a }

@@ -9,8 +9,8 @@ import (
 	"laststand/internal/redisx"
 )
 
-// newLimiter returns the limiter of the node. A node with the embedded Redis is the only node
-// and needs no shared store.
+// newLimiter returns the limiter of the node. A node with an embedded Redis is the only node, so
+// its limiter needs no shared store.
 func (n *node) newLimiter() *limit.Limiter {
 	c := limit.Config{DryRun: n.config.Limits.DryRun.includes, Registry: n.registry}
 	if n.redis.Kind != redisx.KindEmbedded {
@@ -19,17 +19,17 @@ func (n *node) newLimiter() *limit.Limiter {
 	return limit.New(c)
 }
 
-// maxBehavioursPerRequest is the largest number of behaviours in a request. A smaller burst
-// would refuse some requests forever.
+// maxBehavioursPerRequest is the maximum number of behaviours in one HTTP request. The burst of
+// the limit is at least as large; a smaller burst would refuse some requests forever.
 const maxBehavioursPerRequest = 1000
 
-// guestBurstMinutes is how many minutes of guest requests an address may use at once, because
-// a whole school connects when a lesson begins.
+// guestBurstMinutes times the limit of guest requests per minute is the burst per address. A
+// whole school connects when a lesson starts.
 const guestBurstMinutes = 5
 
-// arenaGuestBurst returns how many new guests with arena codes may come from an address at
-// once. That is the largest arena of any game, but at most the connections of an address. A
-// larger burst would let a few arenas use up the limit of the day.
+// arenaGuestBurst returns the burst of new guests with arena codes per address: max_players of the
+// game with the largest arenas, but at most connections_per_address. A larger burst would let a
+// few arenas use up the limit per day. The burst is at least the limit per minute.
 func (c *config) arenaGuestBurst() int {
 	limit := 0
 	for _, g := range c.Games {
@@ -41,8 +41,8 @@ func (c *config) arenaGuestBurst() int {
 	return max(limit, c.Limits.ArenaGuestsPerMinutePerAddress)
 }
 
-// httpLimits returns the limits of HTTP. Limits hold over all nodes if they guard a secret, or
-// if a request costs money or long-lived memory.
+// httpLimits returns the limits of HTTP requests. All nodes share a limit if it protects a secret,
+// or if a request costs money or long-lived memory.
 func (n *node) httpLimits() httpapi.Limits {
 	l := n.config.Limits.requestLimits
 	shared := func(name, subject string, quota int, interval time.Duration) *limit.Rule {
@@ -66,7 +66,7 @@ func (n *node) httpLimits() httpapi.Limits {
 		Changes:          shared("account_changes_per_hour_per_player", "changes of name and account", l.AccountChangesPerHourPerPlayer, time.Hour),
 		Erasures: n.limiter.Rule(limit.RuleConfig{
 			Name: "erasures_per_minute_per_address", Subject: "players from this address who erase themselves", ClusterWide: true,
-			Limit: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // a class erases its players at once
+			Limit: l.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * l.ErasuresPerMinutePerAddress, // all players of a class may erase themselves at the same time
 		}),
 		Behaviours: n.limiter.Rule(limit.RuleConfig{
 			Name: "behaviours_per_second_per_service", Subject: "behaviours of one service", ClusterWide: true,
@@ -78,7 +78,7 @@ func (n *node) httpLimits() httpapi.Limits {
 		}),
 		Reads: n.limiter.Rule(limit.RuleConfig{
 			Name: "reads_per_second_per_address", Subject: "reads from this address",
-			Limit: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // a school reads the leaderboard at once after a match
+			Limit: l.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * l.ReadsPerSecondPerAddress, // a whole school reads the leaderboard after a match
 		}),
 		Tasks: n.limiter.Rule(limit.RuleConfig{
 			Name: "task_requests_per_second_per_service", Subject: "calls about tasks of one service",
@@ -87,21 +87,21 @@ func (n *node) httpLimits() httpapi.Limits {
 	}
 }
 
-// Rules of code attempts that have no configuration key: their limits follow
-// code_attempts_per_hour_per_address. The first two count attempts of players
-// after their address has used up its own; the last counts refused attempts.
+// Names of the rules of code attempts that have no configuration key. Their limits depend on
+// code_attempts_per_hour_per_address. The first two rules count wrong codes of known players
+// after their address has reached its limit. The last rule counts refused attempts.
 const (
 	codeAttemptsByPlayers = "code_attempts_by_players_per_hour_per_address"
 	codeAttemptsPerPlayer = "code_attempts_per_hour_per_player"
 	codeAttemptsRefused   = "code_attempts_refused_per_hour_per_address"
 
-	attemptsPerPlayer    = 2  // an hour
-	refusedAttemptsTimes = 10 // times code_attempts_per_hour_per_address
+	attemptsPerPlayer    = 2
+	refusedAttemptsTimes = 10 // the limit of refused attempts, relative to code_attempts_per_hour_per_address
 )
 
-// codeAttemptLimits bounds guesses of arena codes: some per hour and address, and then half as
-// many of known players, who have few each. Each node counts refused attempts itself, which
-// costs no request to Redis.
+// codeAttemptLimits returns the limit on wrong arena codes: a number per hour and address. Above
+// it, known players at that address may together try half as many more codes, and each player a
+// few. Each node counts refused attempts separately, which needs no request to Redis.
 func (n *node) codeAttemptLimits() *limit.FailureLimiter {
 	quota := n.config.Limits.CodeAttemptsPerHourPerAddress
 	rule := func(name, subject string, quota int) *limit.Rule {

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/identity"
 )
 
-// readKeys reads the configured keys of a game from their files. Its error names every fault.
+// readKeys reads the configured keys of a game from their files. Its error lists every problem.
 func (c *config) readKeys(name string) ([]identity.Key, error) {
 	var f faults
 	var keys []identity.Key
@@ -18,7 +18,7 @@ func (c *config) readKeys(name string) ([]identity.Key, error) {
 		case err != nil:
 			f = append(f, err)
 		case seen[k.ID]:
-			f.addf("key %q is there twice", k.ID)
+			f.addf("key %q is listed twice", k.ID)
 		}
 		seen[k.ID] = true
 		keys = append(keys, key)
@@ -26,6 +26,7 @@ func (c *config) readKeys(name string) ([]identity.Key, error) {
 	return keys, f.join()
 }
 
+// readKey reads one configured key from its file.
 func (c *config) readKey(k gameKey) (identity.Key, error) {
 	if k.SecretFile == "" {
 		return identity.Key{}, fmt.Errorf("key %q: it needs a secret_file", k.ID)

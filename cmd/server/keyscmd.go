@@ -22,14 +22,15 @@ func (*keysCmd) Help() string {
 		opsHelp + "\n\nExample: server keys rotate --game demo"
 }
 
-// keysOf names the owner of the keys of a command.
+// keyOwnerFlag is the flag that selects the owner of keys: a game, or without it the server.
 type keysOf struct {
 	Game string `placeholder:"NAME" help:"The game of the keys (default: the server's own keys, which sign admin tokens)."`
 }
 
 func (k keysOf) path(rest string) string { return pathOf(k.Game, "/keys"+rest) }
 
-// pathOf is a path of a game, or for "" of the server.
+// adminPath returns the path of a game's resource in the admin API. For game "" it returns the
+// path of the same resource of the server itself.
 func pathOf(game, rest string) string {
 	if game == "" {
 		return rest

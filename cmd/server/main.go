@@ -3,7 +3,7 @@ package main
 
 import (
 	"os"
-	_ "time/tzdata" // days turn by the zones of games, also where the machine has none
+	_ "time/tzdata" // a day starts at midnight in the time zone of its game; the machine may have no time zone database
 )
 
 func main() {

@@ -11,14 +11,15 @@ var (
 	passwordOfQuery = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]*`)
 )
 
-// maskPasswords hides the passwords in a valid address, which may name several servers. The
-// result is a valid address again.
+// maskPasswords replaces the passwords in a valid URL by xxxxx. The URL may name several
+// servers. The result is a valid URL.
 func maskPasswords(address string) string {
 	address = passwordOfUser.ReplaceAllString(address, "$1:xxxxx@")
 	return passwordOfQuery.ReplaceAllString(address, "${1}xxxxx")
 }
 
-// maskURL also hides the values of the query, because receivers often have secrets there.
+// maskURL is maskPasswords and also replaces the values of the query, because the URLs of
+// receivers often have secrets there.
 func maskURL(address string) string {
 	address = maskPasswords(address)
 	u, err := url.Parse(address)

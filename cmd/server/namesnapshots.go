@@ -8,7 +8,7 @@ import (
 )
 
 // nameSnapshots returns where the server stores snapshots of the nicknames for its next start.
-// It returns nil without a data folder.
+// It returns nil if the server has no data folder.
 func (c *config) nameSnapshots() identity.Snapshots {
 	if c.Data == "" {
 		return nil

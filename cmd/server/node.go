@@ -37,7 +37,7 @@ import (
 
 // node is one running server with all its services.
 type node struct {
-	id       string // unique among all nodes
+	id       string // "n_" and a ULID, new at each start
 	config   config
 	log      *slog.Logger
 	registry metricRegistry
@@ -49,7 +49,7 @@ type node struct {
 	ledger     *ledger.Ledger
 	wheel      *timer.Wheel
 	presence   match.Presence
-	taskSignal taskqueue.Notifier // signals new tasks to the workers
+	taskSignal taskqueue.Notifier // wakes the task workers of this node when there are new tasks
 	clients    clients
 	keys       *receiverKeys
 	proxies    *proxies.Trusted
@@ -70,7 +70,7 @@ type node struct {
 	settler         *settle.Settler
 	maintainer      *taskqueue.Maintainer
 	taskNotifier    *taskNotifier
-	webhookRegistry *webhook.Registry // of the endpoints of all games
+	webhookRegistry *webhook.Registry // the webhooks of all games
 	dispatcher      *webhook.Dispatcher
 	workers         *taskqueue.Workers
 	sessions        *ws.Server
@@ -78,15 +78,16 @@ type node struct {
 
 	reporting reporting
 
-	players, operators *http.Server
+	players, operators *http.Server      // the servers of --listen and --ops-listen
 	certificate        *certificate.Pair // nil: no TLS
 	draining           atomic.Bool
 }
 
-// pingEvery is how often the server pings a session.
+// pingInterval is how often the server pings a session.
 const pingEvery = 25 * time.Second
 
-// open connects to the stores and creates all services. Nothing runs before run.
+// open connects to the stores and creates all services. No background task starts before run.
+// The caller must call run, which closes the node.
 func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
 	return openWithMetrics(ctx, c, log, prometheus.NewRegistry())
 }
@@ -141,7 +142,8 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	return nil
 }
 
-// close closes the sinks and the stores.
+// close closes the timing wheel, the sinks, the HTTP clients and the stores. It accepts a node
+// that open has created only in part.
 func (n *node) close() {
 	n.wheel.Close()
 	if err := errors.Join(n.reporting.close()...); err != nil {
@@ -160,9 +162,10 @@ func (n *node) close() {
 	}
 }
 
-// run serves until ctx ends. Then it stops senders before receivers: players, requests, match
-// steps, reporting, settlement, stores. It calls announce when it begins to serve players. It
-// returns nil after an orderly end.
+// run serves players and operators until ctx ends or a listener fails. Then it stops what sends
+// before what receives: players, requests, match steps, reporting, settlement, stores. It calls
+// announce just before it starts to serve players. It returns nil after an orderly stop. It
+// closes the node.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
 	days := dayChanges{n.config.gameNames(), n.ledger, n.boards, n.log}
@@ -174,10 +177,10 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	erasures := erasures{n.ledger, n.boards, ledger.ErasureKept, n.log}
 	maintenanceLoops := startLoops(n.log, append(n.followCertificate(), auditRetention{n.ledger, n.config.Audit.keep(), n.log}.Run, erasures.Run)...)
 	failed := make(chan error, 2)
-	go func() { failed <- n.operators.Serve(operators) }() // Close below ends it
+	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine
 	n.awaitBoards(ctx)
 	announce()
-	go func() { failed <- n.servePlayers(players) }() // Shutdown in leave ends it
+	go func() { failed <- n.servePlayers(players) }() // Shutdown in stopServingPlayers ends this goroutine
 	var err error
 	select {
 	case <-ctx.Done():
@@ -194,9 +197,9 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	return errors.Join(ignoreClosed(err), n.operators.Close())
 }
 
-// boardsTimeout bounds how long a start waits for the leaderboards. An empty or small ledger
-// needs less. With a large ledger the node starts without leaderboards, and /readyz fails
-// until they are built.
+// leaderboardsTimeout is the maximum time that a starting node waits for its leaderboards. An
+// empty or small ledger needs less. With a large ledger the node starts without leaderboards,
+// and /readyz fails until they are built.
 const boardsTimeout = 3 * time.Second
 
 func (n *node) awaitBoards(ctx context.Context) {
@@ -207,8 +210,9 @@ func (n *node) awaitBoards(ctx context.Context) {
 	}
 }
 
-// stopReporting stops the reporting of behaviours. The queues of an embedded Redis end with
-// the process, so it first sends what they hold. Other queues remain for the other nodes.
+// stopReporting stops the reporting of behaviours. An embedded Redis loses its queues when the
+// process ends, so the node sends the queued behaviours first. The queues in a shared Redis
+// remain for the other nodes.
 func (n *node) stopReporting(reporting *loops) {
 	if n.redis.Kind != redisx.KindEmbedded {
 		reporting.end()
@@ -219,8 +223,8 @@ func (n *node) stopReporting(reporting *loops) {
 	n.reporting.discard(n.config.gameNames(), n.log)
 }
 
-// leave announces the stop to the players, waits for their matches up to the configured drain
-// time, and then ends the open requests.
+// stopServingPlayers announces the stop to the players and waits for their matches, for at most
+// the drain timeout. Then it waits up to 5 s for open HTTP requests and closes the listener.
 func (n *node) leave() {
 	n.draining.Store(true)
 	drain, _ := n.config.drain() // validate checked it
@@ -235,28 +239,30 @@ func (n *node) leave() {
 	}
 }
 
-// loops are background tasks that run until end is called.
+// backgroundTasks is a group of background tasks that run until stopAndWait is called.
 type loops struct {
 	running sync.WaitGroup
 	stop    context.CancelFunc
 }
 
-// loop is a background task that runs until its context ends.
+// backgroundTask runs until its context ends. It returns nil then.
 type loop = func(context.Context) error
 
+// startTasks starts each task in its own goroutine. It logs the error of a task that fails.
 func startLoops(log *slog.Logger, run ...loop) *loops {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &loops{stop: stop}
 	for _, f := range run {
 		l.running.Go(func() {
 			if err := f(ctx); err != nil {
-				log.Error("background task ended early", "error", err)
+				log.Error("background task failed", "error", err)
 			}
 		})
 	}
 	return l
 }
 
+// stopAndWait stops the tasks and waits until all have returned.
 func (l *loops) end() {
 	l.stop()
 	l.running.Wait()

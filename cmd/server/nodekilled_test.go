@@ -16,7 +16,7 @@ const (
 	maxLatenessAfterGrant = 10 * time.Second
 )
 
-// killDuels are the duels of the games of TestANodeIsKilled. Each has the time that its players
+// killDuels are the duels of the games of TestPlayersContinueAfterTheirNodeIsKilled. Each has the time that its players
 // need up to the kill, and little more.
 var killDuels = map[string]duel{
 	"countdown": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 2500, RevealMS: 300},

@@ -1,16 +1,16 @@
 package main
 
-// reservedFiles is how many open files a node needs beside the connections of players: Redis,
+// reservedFiles is how many open files a node needs besides the connections of players: Redis,
 // the database, operators, listeners, files.
 const reservedFiles = 500
 
-// maxConnections returns how many connections of any kind players may have for a number of
-// websockets.
+// maxConnections returns the maximum number of connections of all kinds to --listen, for a
+// maximum number of websockets.
 func maxConnections(websockets int64) int64 { return websockets + websockets/10 + 1000 }
 
-// checkOpenFiles compares the allowed open files with the configured websockets. It returns
-// how many files the node needs, and how many websockets are possible if that is more than
-// allowed.
+// checkOpenFiles compares the allowed number of open files with the number that the configured
+// websockets need. It returns the needed number, how many websockets are possible with the
+// allowed files, and whether the allowed files are enough.
 func checkOpenFiles(allowed uint64, websockets int64) (needed, possible int64, enough bool) {
 	needed = maxConnections(websockets) + reservedFiles
 	if uint64(needed) <= allowed {
@@ -19,8 +19,8 @@ func checkOpenFiles(allowed uint64, websockets int64) (needed, possible int64, e
 	return needed, max(0, (int64(allowed)-maxConnections(0)-reservedFiles)*10/11), false
 }
 
-// warnOfOpenFiles logs a warning if the open file limit is too low for the configured
-// connections. Beyond that limit accept fails for any client.
+// warnOfLowOpenFileLimit logs a warning if the process may open too few files for
+// limits.connections. When all files are open, the node cannot accept any connection.
 func (n *node) warnOfOpenFiles(allowed uint64, known bool) {
 	needed, possible, enough := checkOpenFiles(allowed, n.config.Limits.Connections)
 	if !known || enough {

@@ -4,8 +4,8 @@ package main
 
 import "syscall"
 
-// allowedFiles returns how many files the process may have open at once. Go raises the limit
-// at the start as far as it may without privileges (package os, since Go 1.19).
+// allowedFiles returns the maximum number of open files of the process. When a program starts,
+// Go raises the limit as far as possible without privileges (package os, since Go 1.19).
 func allowedFiles() (allowed uint64, known bool) {
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// operations configures the handler of the operations address.
+// operations returns the configuration of the HTTP handler at --ops-listen.
 func (n *node) operations() ops.Config {
 	return ops.Config{
 		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.taskAdmin(), Leaderboards: n.boards,
@@ -20,12 +20,13 @@ func (n *node) operations() ops.Config {
 	}
 }
 
-// taskAdmin changes tasks on behalf of operators. Settlement handles its own topic.
+// taskAdmin returns the service that changes tasks for operators. The settler handles tasks of
+// its own topic.
 func (n *node) taskAdmin() taskqueue.TaskActions {
 	return taskqueue.NewAdmin(n.ledger, map[string]taskqueue.TaskActions{taskqueue.Settle: n.settler})
 }
 
-// admin returns the subject of an admin token.
+// admin verifies an admin token and returns its subject.
 func (n *node) admin(ctx context.Context, token string) (string, error) {
 	claims, err := n.identity.Verify(ctx, token)
 	if err == nil && claims.Role != identity.RoleAdmin {
@@ -34,13 +35,15 @@ func (n *node) admin(ctx context.Context, token string) (string, error) {
 	return claims.Subject, err
 }
 
-// corrections disqualifies results, in the ledger and then on the leaderboards. It
+// corrections disqualifies results, first in the ledger and then on the leaderboards. It
 // implements ops.Corrections.
 type corrections struct {
 	ledger *ledger.Ledger
 	boards settle.Leaderboards
 }
 
+// Correct disqualifies the results of a match, or of one player in it. It returns the number of
+// ledger rows that the correction cancels.
 func (c corrections) Correct(ctx context.Context, wrong ops.Correction) (int, error) {
 	done, err := c.ledger.Disqualify(ctx, ledger.Disqualification{
 		Game: wrong.Game, Match: wrong.Match, Player: wrong.Player, Reason: wrong.Reason, By: wrong.By,

@@ -10,26 +10,28 @@ import (
 	"laststand/internal/match/redismatch"
 )
 
-// pendingResults has the results in Redis that wait for the ledger. It implements
-// settle.Pending.
+// pendingResults gives the settler access to the results in Redis that are not in the ledger yet.
+// It implements settle.Pending.
 type pendingResults struct {
 	matches *redismatch.Store
 	tickets lobby.Store
 }
 
+// Results returns at most limit pending results.
 func (p pendingResults) Results(ctx context.Context, limit int) ([]match.Result, error) {
 	return p.matches.Results(ctx, limit)
 }
 
-// Complete implements settle.Pending.
+// Complete adds the standings that a result lacks. It implements settle.Pending.
 func (p pendingResults) Complete(ctx context.Context, r *match.Result) error {
 	return match.CompleteStandings(ctx, p.matches, r)
 }
 
-// maxConcurrentFrees is how many players are freed at the same time.
+// maxConcurrentReleases is the maximum number of concurrent requests that release players.
 const maxConcurrentFrees = 64
 
-// MarkSettled marks matches as settled and frees their players for the next one.
+// MarkSettled marks matches as settled and releases their players, so that they can join another
+// match.
 func (p pendingResults) MarkSettled(ctx context.Context, results []match.Result) error {
 	if err := p.matches.Settled(ctx, results); err != nil {
 		return err // the next sweep tries again

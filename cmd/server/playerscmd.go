@@ -52,8 +52,8 @@ func (p *playersErase) Run(flags *cli, to console) error {
 	return remove(flags, to, p.path("/players/"+url.PathEscape(id)), called+" is erased")
 }
 
-// find returns the id of the player with a nickname. It refuses a player whose nickname
-// only looks the same.
+// findByNickname returns the id of the player with exactly this nickname. The server also finds
+// a nickname that only looks the same; findByNickname returns an error for it.
 func (p *playersErase) find(flags *cli) (id string, err error) {
 	err = withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var found struct {

@@ -15,7 +15,7 @@ import (
 
 // actAs is the environment variable that makes this test binary the server's command line, in
 // its own process. For "command" the binary only runs the command line. For "server" it also
-// ends when the process that holds its standard input ends.
+// ends when its standard input is closed, which happens when the test process ends.
 const actAs = "LASTSTAND_TEST_ACT_AS"
 
 func TestMain(m *testing.M) {

@@ -50,7 +50,7 @@ func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 }
 
 // visitNode opens a websocket, which stays open until the test ends. It returns the code if the
-// node closes the websocket at once, else 0.
+// node closes the websocket immediately, else 0.
 func visitNode(t *testing.T, url, from, forwarded, header string) int {
 	t.Helper()
 	d := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, NetDial: func(network, addr string) (net.Conn, error) {

@@ -28,11 +28,12 @@ func (*queueCmd) Help() string {
 		"Example: server queue list"
 }
 
-// queueState is the state of a queue as the admin API shows it.
+// queueState is the state of a behaviour queue as the admin API returns it. AsOf is the time of
+// the state, in epoch ms.
 type queueState struct {
 	eventq.Status
 	AsOf      int64 `json:"as_of"`
-	Discarded int64 `json:"discarded"` // by a drain
+	Discarded int64 `json:"discarded"` // behaviours that a drain with discard has discarded
 }
 
 type queuePeek struct {
@@ -72,7 +73,7 @@ func (*queueDrain) Help() string {
 		"Example: server queue drain --game demo"
 }
 
-// Run empties a queue.
+// Run sends or discards the queued behaviours.
 func (d *queueDrain) Run(flags *cli, to console) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var q queueState
@@ -124,7 +125,7 @@ type queueSetMaxLen struct {
 
 // Help implements kong's help provider.
 func (*queueSetMaxLen) Help() string {
-	return "The length applies to all nodes at once, until you set another. The queue drops the oldest behaviours beyond it.\n\n" +
+	return "The length applies immediately on all nodes, until you set another length. The queue drops the oldest behaviours above it.\n\n" +
 		"Example: server queue set-max-len --game demo 50000"
 }
 
@@ -133,7 +134,7 @@ func (b *queueSetMaxLen) Run(flags *cli, to console) error {
 	return askQueue(flags, to, http.MethodPatch, b.path("/queue"), map[string]int{"max_len": b.MaxLen})
 }
 
-// askQueue sends a request about a queue and prints the queue of the answer.
+// callAndPrintQueue sends a request about a queue, and prints the queue from the response.
 func askQueue(flags *cli, to console, method, path string, body any) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var q queueState
@@ -152,7 +153,7 @@ func (*queueShowKey) Help() string {
 		"Example: server queue show-key --game demo"
 }
 
-// Run prints the key.
+// Run prints the keys that the server generated for the sink of a game, one per line.
 func (k *queueShowKey) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		if _, known := c.Games[k.Game]; !known {

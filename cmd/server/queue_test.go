@@ -18,7 +18,7 @@ import (
 
 const queueClock = int64(1795212345678)
 
-// fakeQueueAdmin holds queues that a test fills. It implements eventq.Admin.
+// fakeQueueAdmin has queues that a test fills. It implements eventq.Admin.
 type fakeQueueAdmin struct {
 	mu    sync.Mutex
 	games map[string]*eventq.Status
@@ -104,7 +104,7 @@ func (s *fakeQueueAdmin) served(t *testing.T, games ...string) []string {
 
 type auditLog = ops.Audit
 
-// discardAudit is an audit log that keeps nothing.
+// discardAudit is an audit log that stores nothing.
 type discardAudit struct{ auditLog }
 
 func (discardAudit) BeginAudit(context.Context, audit.Entry) error { return nil }

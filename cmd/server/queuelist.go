@@ -19,7 +19,7 @@ type queueList struct {
 
 // Help implements kong's help provider.
 func (*queueList) Help() string {
-	return "OLDEST is the age of the oldest behaviour. NEXT BATCH is when the server sends next.\n\nExample: server queue list --game demo"
+	return "OLDEST is the age of the oldest behaviour. NEXT BATCH is when the server sends the next batch.\n\nExample: server queue list --game demo"
 }
 
 // Run lists queues.
@@ -56,7 +56,7 @@ func allQueues(ctx context.Context, a adminClient) ([]queueState, error) {
 	}
 }
 
-// none is shown for an empty value of a table.
+// emptyCell is the text for an empty value in a table.
 const none = "-"
 
 // printQueues prints a table of queues.
@@ -71,7 +71,7 @@ func printQueues(to console, queues ...queueState) error {
 	return table.Flush()
 }
 
-// length is how many behaviours are queued, and the maximum that an operator set.
+// lengthText returns how many behaviours are queued, and the maximum if an operator has set one.
 func (q queueState) length() string {
 	if q.MaxLen == 0 {
 		return fmt.Sprint(q.Counts.Queued)
@@ -79,6 +79,7 @@ func (q queueState) length() string {
 	return fmt.Sprintf("%d of %d", q.Counts.Queued, q.MaxLen)
 }
 
+// oldestAge returns the age of the oldest behaviour, for a table.
 func (q queueState) oldest() string {
 	if q.OldestAt == 0 {
 		return none
@@ -86,6 +87,7 @@ func (q queueState) oldest() string {
 	return span(q.AsOf - q.OldestAt)
 }
 
+// nextBatchText returns when the server sends the next batch, for a table.
 func (q queueState) due() string {
 	at := max(q.DueAt, q.CoolUntil)
 	switch {
@@ -97,6 +99,7 @@ func (q queueState) due() string {
 	return "in " + span(at-q.AsOf)
 }
 
+// lastErrorText returns the last error of the sink and its age, for a table.
 func (q queueState) lastError() string {
 	if q.Error == "" {
 		return none
@@ -104,7 +107,7 @@ func (q queueState) lastError() string {
 	return span(q.AsOf-q.ErrorAt) + " ago: " + q.Error
 }
 
-// span formats a duration in ms.
+// formatDuration formats a duration in ms, rounded. A negative duration counts as 0.
 func span(ms int64) string {
 	d := time.Duration(max(0, ms)) * time.Millisecond
 	switch {
@@ -116,7 +119,7 @@ func span(ms int64) string {
 	return d.String()
 }
 
-// dropped formats how many behaviours the queue dropped, with the reasons.
+// formatDropped formats how many behaviours the queue dropped, with the reasons.
 func dropped(c eventq.Counts) string {
 	var sum int64
 	var reasons []string

@@ -126,7 +126,7 @@ func checkReads(t *testing.T, p *process, player string, ranked bool) {
 	}
 }
 
-// watchAll watches every board, one after the other. Each watch must get a push.
+// watchAll watches every leaderboard, one after the other. Each watch must get a push.
 func watchAll(t *testing.T, p *process, list leaderboard.Listing) {
 	t.Helper()
 	c := newPlayer(t, p.url)
@@ -162,7 +162,7 @@ func bodyOf(t *testing.T, url string) (status int, body string) {
 	return answer.StatusCode, string(raw)
 }
 
-// A rebuild refuses no reads. After Redis was emptied, only the boards are unavailable until
+// A rebuild refuses no reads. After Redis was emptied, only the leaderboards are unavailable until
 // they are rebuilt, and the node stays ready.
 func TestBuildsRefuseNoReads(t *testing.T) {
 	t.Parallel()
@@ -197,7 +197,7 @@ func TestBuildsRefuseNoReads(t *testing.T) {
 	})
 }
 
-// readOn reads boards at a node until stop is called. A refused read fails the test.
+// readOn reads leaderboards at a node until stop is called. A refused read fails the test.
 func readOn(t *testing.T, url, player string) (stop func()) {
 	t.Helper()
 	board := url + "/v1/games/demo/leaderboards"

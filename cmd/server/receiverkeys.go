@@ -19,15 +19,16 @@ import (
 	"laststand/internal/webhook/signature"
 )
 
-// keySource tells where the keys are that sign messages to a receiver.
+// keySource describes where the server reads the keys that sign messages to one receiver: a
+// behaviour sink or a webhook.
 type keySource struct {
-	setting    string // configuration key that names the file
-	file       string // keys, one per line; "": no file
-	check      func(key string) error
-	ledgerName string // name in the ledger of the keys that the server generates without a file; "": it generates none
+	setting    string                 // configuration key with the path of the file
+	file       string                 // path of a file with keys, one per line; "": no file
+	check      func(key string) error // returns an error for an invalid key
+	ledgerName string                 // if there is no file: the name of generated keys in the ledger; "": the server generates no key
 }
 
-// keySources returns the sources of all receivers: behaviour sinks and webhooks.
+// keySources returns the key sources of all receivers.
 func (c *config) keySources() (all []keySource) {
 	for _, name := range c.gameNames() {
 		all = append(all, c.sinkKeySource(name))
@@ -38,15 +39,15 @@ func (c *config) keySources() (all []keySource) {
 	return all
 }
 
-// read returns the keys in the file, or none if the source has no file. Its errors never show
-// a key.
+// read returns the keys in the file, or nil if the source has no file. Its errors never contain a
+// key.
 func (p keySource) read() ([]string, error) {
 	if p.file == "" {
 		return nil, nil
 	}
 	file, err := os.ReadFile(p.file)
 	if err != nil {
-		return nil, fmt.Errorf("it cannot be read: %w", err)
+		return nil, fmt.Errorf("the file cannot be read: %w", err)
 	}
 	var keys []string
 	var f faults
@@ -59,12 +60,12 @@ func (p keySource) read() ([]string, error) {
 		}
 	}
 	if len(keys) == 0 {
-		f.addf("there is no key in it")
+		f.addf("the file has no key")
 	}
 	return keys, f.join()
 }
 
-// open returns the keys from the file or from the ledger.
+// load returns the keys from the file, or else from the ledger.
 func (p keySource) open(ctx context.Context, l *ledger.Ledger) ([]string, error) {
 	keys, err := p.read()
 	if err == nil && keys == nil && p.ledgerName != "" {
@@ -76,10 +77,11 @@ func (p keySource) open(ctx context.Context, l *ledger.Ledger) ([]string, error)
 	return keys, nil
 }
 
-// print prints the generated keys in the ledger, one per line.
+// print prints the generated keys in the ledger, one per line. It fails if the keys are in a
+// file.
 func (p keySource) print(ctx context.Context, l *ledger.Ledger, to console) error {
 	if p.file != "" {
-		return fmt.Errorf("%s: the keys are those of %s, and none is generated", p.setting, p.file)
+		return fmt.Errorf("%s: the server reads the keys from %s and generates no key", p.setting, p.file)
 	}
 	keys, err := keysFromLedger(ctx, p.ledgerName, l)
 	for _, key := range keys {
@@ -88,21 +90,21 @@ func (p keySource) print(ctx context.Context, l *ledger.Ledger, to console) erro
 	return err
 }
 
-// receiverKeysEvery is how often the server reads key files again.
+// receiverKeysInterval is how often the server reads key files again.
 const receiverKeysEvery = 10 * time.Second
 
-// receiverKeys holds the keys of all sources and reloads key files while the server runs. It
-// is safe for concurrent use.
+// receiverKeys has the keys of all sources in memory and reloads key files while the server runs.
+// It is safe for concurrent use.
 type receiverKeys struct {
 	log     *slog.Logger
-	watched map[string]*watchedKeys // by setting
+	watched map[string]*watchedKeys // by keySource.setting
 }
 
-// watchedKeys holds the keys of one source, the current one first.
+// watchedKeys has the keys of one source, the current key first.
 type watchedKeys struct {
 	source    keySource
 	keys      atomic.Pointer[[]string]
-	lastError string // from the last reading, owned by Run
+	lastError string // of the last reading, "" if it succeeded; only Run uses it
 }
 
 func openReceiverKeys(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*receiverKeys, error) {
@@ -118,10 +120,10 @@ func openReceiverKeys(ctx context.Context, c *config, l *ledger.Ledger, log *slo
 	return k, nil
 }
 
-// keysOf returns the keys of a source at the moment.
+// currentKeys returns the keys of a source that the last successful reading returned.
 func (k *receiverKeys) keysOf(p keySource) []string { return *k.watched[p.setting].keys.Load() }
 
-// Run reloads key files every receiverKeysEvery, until ctx ends.
+// Run reloads key files every receiverKeysInterval, until ctx ends.
 func (k *receiverKeys) Run(ctx context.Context) error {
 	tick := time.NewTicker(receiverKeysEvery)
 	defer tick.Stop()
@@ -137,7 +139,8 @@ func (k *receiverKeys) Run(ctx context.Context) error {
 	}
 }
 
-// reload applies a changed file. It logs a fault once and keeps the earlier keys.
+// reload reads the file of a source and applies changed keys. After an error it keeps the earlier
+// keys, and logs the error unless it logged the same error last time.
 func (k *receiverKeys) reload(watched *watchedKeys) {
 	keys, err := watched.source.read()
 	switch {
@@ -153,7 +156,7 @@ func (k *receiverKeys) reload(watched *watchedKeys) {
 	}
 }
 
-// parsedKeys parses webhook keys for signing.
+// parseWebhookKeys parses keys of webhooks, which then can sign.
 func parsedKeys(watched []string) ([]signature.Key, error) {
 	return signature.ParseKeys(strings.Join(watched, "\n"))
 }
@@ -165,13 +168,13 @@ func checkWebhookKey(key string) error {
 
 func checkNPPAKey(key string) error {
 	if secret, err := hex.DecodeString(key); err != nil || len(secret) != 16 {
-		return errors.New("no key of the NPPA: 32 hexadecimal digits, as its portal shows them")
+		return errors.New("the key is not a key of the NPPA; use the 32 hexadecimal digits that its portal shows")
 	}
 	return nil
 }
 
-// keysFromLedger returns the webhook keys in the ledger. The first call generates one, and all
-// nodes use it.
+// keysFromLedger returns the keys with a name in the ledger. The first call of any node generates
+// a key, and all nodes use it.
 func keysFromLedger(ctx context.Context, source string, l *ledger.Ledger) ([]string, error) {
 	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(signature.Generate())}
 	ledgerName, err := l.Keys(ctx, source)

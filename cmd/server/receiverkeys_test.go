@@ -53,12 +53,12 @@ func TestKeysOfSinksAreRead(t *testing.T) {
 	}
 }
 
-// The error lists everything that is wrong with key files at once, and shows no key.
+// The error lists all problems of key files together, and shows no key.
 func TestKeysOfSinksThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ hook, nppa, wantHook, wantNPPA string }{
-		"no keys":     {"\n \n", "", "there is no key", "there is no key"},
-		"others":      {nppaKey, oldWebhookKey, "line 1: invalid webhook key", "line 1: no key of the NPPA"},
+		"no keys":     {"\n \n", "", "the file has no key", "the file has no key"},
+		"others":      {nppaKey, oldWebhookKey, "line 1: invalid webhook key", "line 1: the key is not a key of the NPPA"},
 		"cut":         {oldWebhookKey[:len(oldWebhookKey)-8], nppaKey[:31], "line 1:", "line 1:"},
 		"no Base64":   {webhookKey + "s3cret!", nppaKey[:31] + "g", "line 1:", "line 1:"},
 		"too long":    {webhookKey + base64.StdEncoding.EncodeToString(make([]byte, 65)), nppaKey + "00", "65 bytes, not 24 to 64", "32 hexadecimal"},
@@ -73,7 +73,7 @@ func TestKeysOfSinksThatAreInvalid(t *testing.T) {
 			said := runFailingStart(t, "--data="+t.TempDir(), "--config="+path)
 			checkMessage(t, said, "games.hook.behaviours.sink.secret_file: ", tt.wantHook, "games.nppa.behaviours.sink.secret_file: ", tt.wantNPPA)
 			if strings.Contains(said, "s3cret") || strings.Contains(said, oldWebhookKey[6:20]) || strings.Contains(said, nppaKey[:20]) {
-				t.Errorf("it tells a key: %s", said)
+				t.Errorf("the message shows a key: %s", said)
 			}
 		})
 	}

@@ -17,13 +17,12 @@ import (
 	"laststand/internal/webhook/signature"
 )
 
-// reporting sends the behaviours of players to the sink of each game, through a queue per
-// game.
+// reporting queues the behaviours of players per game, and sends them to the sink of the game.
 type reporting struct {
 	*eventq.Service
 	sessionEvents *playerevents.Service
 	admin         eventq.Admin
-	sinks         map[string]eventq.Sink
+	sinks         map[string]eventq.Sink // by game
 }
 
 func (n *node) wireReporting() error {
@@ -48,7 +47,8 @@ func (n *node) wireReporting() error {
 	return nil
 }
 
-// openSinks opens the sink of each game. close closes the opened sinks, also after an error.
+// openSinks opens the sink of each game. After an error, closeSinks closes the sinks that are
+// open.
 func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) error {
 	r.sinks = make(map[string]eventq.Sink)
 	for _, name := range c.gameNames() {
@@ -82,22 +82,22 @@ func openSink(o sinkOptions, clients clients) (eventq.Sink, error) {
 	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxFileMiB) << 20, Keep: o.MaxFiles, CreateLater: o.OpenLater})
 }
 
-// finalReportTimeout bounds how long a stopping server sends behaviours from queues that end
-// with it.
+// finalReportTimeout is the maximum time for sending the queued behaviours, and again for
+// discarding the rest, when a server with an embedded Redis stops.
 const finalReportTimeout = 5 * time.Second
 
-// flush sends the queued behaviours until the timeout.
+// sendQueued sends the queued behaviours of all games, for at most finalReportTimeout.
 func (r *reporting) flush(games []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, game := range games {
-		all.Go(func() { _ = r.Drain(ctx, game) }) // discard logs the rest
+		all.Go(func() { _ = r.Drain(ctx, game) }) // discardQueued logs the behaviours that are left
 	}
 	all.Wait()
 }
 
-// discard drops and logs the behaviours that are still queued.
+// discardQueued discards the behaviours that are still queued, and logs their number per game.
 func (r *reporting) discard(games []string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func (r *reporting) discard(games []string, log *slog.Logger) {
 	}
 }
 
-// close closes the sinks after all reporting has ended.
+// closeSinks closes the sinks. No reporter may be running.
 func (r *reporting) close() (errs []error) {
 	for _, s := range r.sinks {
 		errs = append(errs, s.Close())

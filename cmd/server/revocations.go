@@ -22,7 +22,8 @@ func (*tokensCmd) Help() string {
 		"Example: server tokens revoke --game demo --subject p_42 --reason 'a lost phone'"
 }
 
-// shownRevocation is a revocation as the admin API shows it.
+// revocationView is a revocation as the admin API returns it. Times are epoch ms; ExpiresAt 0
+// means never.
 type shownRevocation struct {
 	Kind, ID, Reason string
 	CreatedBy        string `json:"created_by"`
@@ -31,7 +32,7 @@ type shownRevocation struct {
 	IssuedBefore     int64  `json:"issued_before"`
 }
 
-// tokenOwner says whether tokens of a game or of admins are meant.
+// tokenOwnerFlags are the flags that select tokens of a game or of admins.
 type tokenOwner struct {
 	Game   string `placeholder:"NAME" help:"The game of the tokens."`
 	Admins bool   `help:"Admin tokens, which belong to no game."`
@@ -47,7 +48,8 @@ func (o tokenOwner) Validate() error {
 
 func (o tokenOwner) path(rest string) string { return pathOf(o.Game, "/revocations"+rest) }
 
-// revoked names what a revocation is about.
+// revocationFlags are the flags that select what a revocation applies to: one token, or all
+// tokens of a subject.
 type revoked struct {
 	tokenOwner
 	TokenID string `name:"token-id" placeholder:"JTI" help:"The jti of one token."`
@@ -72,13 +74,13 @@ func (r revoked) path() string {
 type tokensRevoke struct {
 	revoked
 	Before time.Time     `placeholder:"TIME" help:"With --subject: revoke only tokens issued before this time in RFC 3339 (default: 30 s from now, because clocks differ)."`
-	Reason string        `required:"" placeholder:"TEXT" help:"The reason; the server keeps it."`
+	Reason string        `required:"" placeholder:"TEXT" help:"The reason; the server stores it."`
 	For    time.Duration `placeholder:"TIME" help:"How long the revocation lasts; the lifetime of the tokens is enough (default: forever)."`
 }
 
 // Help implements kong's help provider.
 func (*tokensRevoke) Help() string {
-	return "The server closes connections that began with such a token, with 4401. Players keep their seats and return with a new token. " +
+	return "The server closes connections that were opened with such a token, with 4401. Players keep their seats and return with a new token. " +
 		"Revoking all tokens of a guest also detaches its device: see `server players reset-device`.\n\n" +
 		"Example: server tokens revoke --game demo --subject p_42 --reason 'a lost phone'\n" +
 		"         server tokens revoke --admins --subject ops --reason 'a lost laptop'"
@@ -119,7 +121,7 @@ type revokedList struct {
 
 // Help implements kong's help provider.
 func (*revokedList) Help() string {
-	return "Kinds token and subject are yours. The server adds the others: erased players, and sessions that ended when an account was linked or unlinked.\n\n" +
+	return "Operators create the kinds token and subject. The server creates the others: erased players, and sessions that ended when an account was linked or unlinked.\n\n" +
 		"Example: server tokens list-revoked --game demo --kind subject"
 }
 

@@ -86,7 +86,7 @@ func TestManyArenasLetInNoMoreGuestsOfAnAddress(t *testing.T) {
 	}
 }
 
-// schoolConfig lets an address make 20 guests at once and few per minute.
+// schoolConfig lets an address create a burst of 20 guests and few guests per minute.
 const schoolConfig = `
 games: {demo: {}}
 limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_guests_per_minute_per_address: 1}
@@ -163,7 +163,7 @@ type pupil struct {
 func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func()) error {
 	done := sync.OnceFunc(seated)
 	defer done()
-	time.Sleep(after) // pupils do not come all at once
+	time.Sleep(after) // pupils do not come all at the same time
 	g, err := p.guest(ctx)
 	if err != nil {
 		return err

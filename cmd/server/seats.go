@@ -8,7 +8,8 @@ import (
 	"laststand/internal/rating"
 )
 
-// seats returns the seats of players in a match from the ledger. It implements lobby.Players.
+// seatSource returns the seat that a player gets in a match, with the nickname and rating in the
+// ledger. It implements lobby.Players and arena.Players.
 type seats struct{ ledger *ledger.Ledger }
 
 func (s seats) Seat(ctx context.Context, game, player string) (match.Seat, error) {

@@ -17,7 +17,7 @@ func (*serveCmd) Help() string {
 	return "Example: server --listen :8080 --redis redis://cache:6379 --database postgres://laststand@db/laststand"
 }
 
-// Run serves until SIGTERM or SIGINT, and then shuts down gracefully.
+// Run serves until SIGTERM or SIGINT, then shuts down gracefully.
 func (*serveCmd) Run(flags *cli, to console) error {
 	c, err := flags.load()
 	if err != nil {
@@ -28,11 +28,12 @@ func (*serveCmd) Run(flags *cli, to console) error {
 	defer startGCTuner(gcHeadroom(c.Limits.GCHeadroomMiB, memory))()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // after this, a second signal ends the process immediately
 	return serve(ctx, c, to)
 }
 
-// serve runs a node until ctx ends.
+// serve opens the listeners and runs a node until ctx ends. It prints the addresses when the
+// node serves.
 func serve(ctx context.Context, c config, to console) error {
 	log := slog.New(slog.NewTextHandler(to.err, nil))
 	players, err := listen(ctx, "listen", c.Listen)
@@ -55,10 +56,11 @@ func serve(ctx context.Context, c config, to console) error {
 	})
 }
 
+// listen opens a TCP listener. flag is the name of the command line flag with the address.
 func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is taken by another program: end that, or choose another address with --%s (port 0 picks a free one)", address, flag)
+		return nil, fmt.Errorf("%s is taken by another program; stop that program, or choose another address with --%s (port 0 picks a free port)", address, flag)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--%s %s: %w", flag, address, err)

@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 )
 
+// kindSessionReplaced is the kind of inbox messages with a sessionReplaced.
 const kindSessionReplaced = "replaced"
 
-// sessionReplaced is the message that a player has a newer session at another node.
+// sessionReplaced is the message from one node to another that a player now has a newer session.
+// The receiving node closes its session of the player. Number is the number of the newer session.
 type sessionReplaced struct {
 	Game   string `json:"game"`
 	Player string `json:"player"`
 	Number int64  `json:"number"`
 }
 
-// sendSessionReplaced implements ws.Config.NotifyReplaced.
+// sendSessionReplaced sends the message to the node with the earlier session. It implements
+// ws.Config.NotifyReplaced.
 func (n *node) sendSessionReplaced(ctx context.Context, node, game, player string, number int64) {
 	payload, _ := json.Marshal(sessionReplaced{game, player, number}) // plain fields always encode
 	n.inbox.Send(ctx, []string{node}, kindSessionReplaced, payload)

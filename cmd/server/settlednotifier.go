@@ -16,8 +16,9 @@ import (
 	"laststand/internal/timer"
 )
 
-// settledNotifier pushes `settled` to players whose result is on the leaderboards: to
-// sessions at this node directly, to others through their nodes.
+// settledNotifier pushes `settled` to the players of a match when its result is on the
+// leaderboards. It pushes to sessions at this node directly. It sends messages to the other
+// nodes, which push to their sessions.
 type settledNotifier struct {
 	presence *match.Presence
 	engine   *match.Engine
@@ -30,12 +31,12 @@ type settledNotifier struct {
 
 const (
 	kindSettled = "settled"
-	// settledTimeout bounds how long the push takes after a message from another node.
+	// settledTimeout is the timeout of the push after a message from another node.
 	settledTimeout = 5 * time.Second
 )
 
-// notify implements settle.Config.Notify. It stores that the match is settled, so that a node
-// which misses the message finds out by itself.
+// notify implements settle.Config.Notify: it notifies the players of a settled match. It also
+// stores in Redis that the match is settled, because a node may miss the message.
 func (t settledNotifier) notify(ctx context.Context, r match.Result) {
 	here := make(map[string]match.Subscriber)
 	for _, player := range humanPlayers(r) {
@@ -56,10 +57,10 @@ func (t settledNotifier) notify(ctx context.Context, r match.Result) {
 	t.inbox.Send(ctx, nodes, kindSettled, settledMessage{r.Match, ratings}.encode())
 }
 
-// settledMessage tells other nodes that a match is settled.
+// settledMessage is the message to other nodes that a match is settled.
 type settledMessage struct {
 	Match   string         `json:"match"`
-	Ratings map[string]int `json:"ratings,omitempty"` // final, by player
+	Ratings map[string]int `json:"ratings,omitempty"` // after the match, by player
 }
 
 func (m settledMessage) encode() []byte {
@@ -83,7 +84,8 @@ func (t settledNotifier) onMessage(payload []byte) {
 	})
 }
 
-// push implements match.Config.OnSettled. It sends the new standings to the sessions here.
+// push implements match.Config.OnSettled. It sends the new standings and rating of each player to
+// the sessions of s, all at this node.
 func (t settledNotifier) push(ctx context.Context, s match.Settlement) error {
 	if len(s.Sessions) == 0 {
 		return nil

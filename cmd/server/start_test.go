@@ -142,7 +142,7 @@ func TestBanksThatAreInvalid(t *testing.T) {
 	bankCommand(t, db, "import", "--bank=small", questionFile(t, "en", 9))
 	file := configFile(t, "games:\n  one: {banks: [none, builtin]}\n  two: {banks: [small]}\n")
 	checkMessage(t, runFailingStart(t, "--data="+db.Dir, "--config="+file),
-		`games.one.banks: bank "none" does not exist; import it with`, "games.two.banks: a duel needs 10 questions of one language, and there are 9")
+		`games.one.banks: bank "none" does not exist; import it with`, "games.two.banks: a duel needs 10 questions in one language, but the banks have 9 questions in all languages")
 }
 
 func TestKeysThatAreInvalid(t *testing.T) {

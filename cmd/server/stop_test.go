@@ -88,7 +88,7 @@ func checkProfiles(t *testing.T, url string, readOver protocol.MatchOver) {
 	}
 }
 
-// SIGTERM notifies all clients. The server closes idle sessions at once and sessions of players
+// SIGTERM notifies all clients. The server closes idle sessions immediately and sessions of players
 // when their match is over. It stores the result, and the process ends with 0.
 func TestAStopWaitsForMatches(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestAStopWaitsNoLongerThanTheDrain(t *testing.T) {
 	}
 }
 
-// A second signal ends a stop that waits, at once.
+// A second signal ends the process immediately, although the stop still waits for matches.
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, "--data="+t.TempDir(), "--drain=1h", "--config="+configFile(t, slowDuelsConfig))

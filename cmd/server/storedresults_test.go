@@ -9,7 +9,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkStoredResults compares profiles, histories, matches and boards with what the players
+// checkStoredResults compares profiles, histories, matches and leaderboards with what the players
 // were told.
 func checkStoredResults(t *testing.T, url string, games []*duelTranscript) {
 	t.Helper()

@@ -21,11 +21,12 @@ func (c *config) ledgerConfig(log *slog.Logger) ledger.Config {
 	return ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Pairs: pairs, Logger: log}
 }
 
-// discardLog returns the log of commands that print their own results.
+// discardLog returns a logger that discards all messages, for commands that print their own
+// results.
 func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// unavailable reports whether an error comes from the state of a store, so that the client can
-// retry, and not from the request.
+// isStoreUnavailable reports whether the database or Redis cannot serve requests at the moment.
+// Then the request itself may be valid, and the client can retry it.
 func unavailable(err error) bool {
 	if errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) {
 		return true

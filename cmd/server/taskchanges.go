@@ -33,7 +33,7 @@ func (e *tasksEdit) Run(flags *cli, to console) error {
 		if err := a.call(ctx, http.MethodPut, taskPath(e.ID, "/payload"), payload, &t); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s: edited; run `server tasks requeue %s` to try it\n", t.ID, t.ID)
+		fmt.Fprintf(to.out, "%s: edited; run `server tasks requeue %s` to try the task again\n", t.ID, t.ID)
 		return nil
 	})
 }
@@ -81,14 +81,15 @@ func (d *tasksDiscard) Run(flags *cli, to console) error {
 	return d.ask(flags, "discard", func(t taskqueue.Task) { printState(t, to) })
 }
 
-// taskSelection names tasks by their ids, or selects dead tasks with --all.
+// taskSelection is the arguments that select tasks: by their ids, or all dead tasks with --all.
 type taskSelection struct {
 	taskFilter
 	IDs []string `arg:"" optional:"" name:"id" help:"The ids of the tasks."`
 	All bool     `help:"Select all dead tasks, or those of --game and --topic."`
 }
 
-// ask requests an action for each selected task and calls done with the changed task.
+// requestAction requests an action for each selected task and calls onChanged with each changed
+// task.
 func (s *taskSelection) ask(flags *cli, action string, done func(taskqueue.Task)) error {
 	if s.All == (len(s.IDs) > 0) {
 		return fmt.Errorf("give either the ids of the tasks to %s, or --all", action)
@@ -101,7 +102,8 @@ func (s *taskSelection) ask(flags *cli, action string, done func(taskqueue.Task)
 	})
 }
 
-// askForEach continues after a task that the server refuses. Its error names all of them.
+// requestForEach requests the action for each id. It continues if the server refuses a task. Its
+// error lists all refused tasks.
 func (s *taskSelection) askForEach(ctx context.Context, a adminClient, action string, done func(taskqueue.Task)) error {
 	var errs []error
 	for _, id := range s.IDs {
@@ -115,6 +117,7 @@ func (s *taskSelection) askForEach(ctx context.Context, a adminClient, action st
 	return errors.Join(errs...)
 }
 
+// requestForAll requests the action for all dead tasks that the filter selects, page by page.
 func (s *taskSelection) askForAll(ctx context.Context, a adminClient, action string, done func(taskqueue.Task)) error {
 	body := map[string]string{"game": s.Game, "topic": s.Topic}
 	for {
@@ -131,7 +134,7 @@ func (s *taskSelection) askForAll(ctx context.Context, a adminClient, action str
 	}
 }
 
-// printState prints the state of a task.
+// printState prints the state of a task, and the last error of a dead task.
 func printState(t taskqueue.Task, to console) {
 	if t.State == taskqueue.Dead {
 		fmt.Fprintf(to.out, "%s: dead: %s\n", t.ID, lastError(t))

@@ -12,10 +12,12 @@ import (
 	"laststand/internal/taskqueue"
 )
 
+// kindTasksAdded is the kind of inbox messages about new tasks. The payload has the kinds of the
+// tasks, separated by spaces.
 const kindTasksAdded = "woken"
 
-// taskNotifier tells the task workers of all nodes about new tasks: through the inboxes of
-// the nodes if they share a Redis, else through the database.
+// taskNotifier notifies the task workers of all nodes about new tasks: through the inboxes of
+// the nodes if the nodes share a Redis, else through the database.
 type taskNotifier struct {
 	*taskqueue.CrossNodeNotifier
 
@@ -33,24 +35,24 @@ func newTaskNotifier(signal *taskqueue.Notifier, r prometheus.Registerer) *taskN
 	return n
 }
 
-// useInbox sends to the inboxes of the nodes that are alive. After a node may have missed
-// messages, its inbox calls Receive without kinds.
+// useInbox sends notifications to the inboxes of the nodes that alive returns. A node that may
+// have missed messages must call Receive without kinds, which wakes the workers of all kinds.
 func (n *taskNotifier) useInbox(inbox *redisx.Inbox, alive func() []string) {
 	n.send = func(ctx context.Context, kinds []string) error {
 		inbox.Send(ctx, alive(), kindTasksAdded, []byte(strings.Join(kinds, " ")))
 		return nil
 	}
 	n.listen = func(ctx context.Context, _ func([]string)) error {
-		<-ctx.Done() // the inbox runs by itself
+		<-ctx.Done() // the node runs the inbox as a task of its own
 		return nil
 	}
 	inbox.Handle(kindTasksAdded, func(payload []byte) { n.Receive(strings.Fields(string(payload))) })
 }
 
-// useDatabase sends by NOTIFY of PostgreSQL.
+// useDatabase sends notifications by NOTIFY of PostgreSQL and receives them by LISTEN.
 func (n *taskNotifier) useDatabase(l *ledger.Ledger) { n.send, n.listen = l.Notify, l.Listen }
 
-// Run sends and receives until the context ends.
+// Run sends and receives notifications until ctx ends.
 func (n *taskNotifier) Run(ctx context.Context) error {
 	var both errgroup.Group
 	both.Go(func() error { return n.CrossNodeNotifier.Run(ctx) })

@@ -34,7 +34,8 @@ func (*taskQueuesList) Help() string {
 		"Example: server task-queues list --busy --kind webhook"
 }
 
-// taskQueue is the state of a task queue as the admin API shows it.
+// taskQueueState is the state of a task queue as the admin API returns it. Positions count the
+// tasks of the queue.
 type taskQueue struct {
 	Topic     string
 	Priority  int64
@@ -59,13 +60,14 @@ func (l *taskQueuesList) Run(flags *cli, to console) error {
 			return err
 		}
 		if more {
-			fmt.Fprintf(to.err, "there are more than %d queues; select with --kind, --topic or --busy, or raise --limit\n", l.Limit)
+			fmt.Fprintf(to.err, "there are more than %d queues; select some with --kind, --topic or --busy, or raise --limit\n", l.Limit)
 		}
 		return nil
 	})
 }
 
-// read returns the queues up to the limit, and whether there are more.
+// readQueues returns the queues up to the limit, and whether there are more. It fetches pages of
+// at most 200.
 func (l *taskQueuesList) read(ctx context.Context, a adminClient) (queues []taskQueue, more bool, err error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"kind": l.Kind, "topic": l.Topic} {

@@ -16,24 +16,24 @@ type tasksCmd struct {
 	List    tasksList    `cmd:"" help:"List tasks, newest first."`
 	Show    tasksShow    `cmd:"" help:"Print a task with its payload and errors."`
 	Edit    tasksEdit    `cmd:"" help:"Replace the payload of a task."`
-	Requeue tasksRequeue `cmd:"" help:"Requeue tasks, so that workers try them again at once."`
+	Requeue tasksRequeue `cmd:"" help:"Requeue tasks, so that workers try them again immediately."`
 	Discard tasksDiscard `cmd:"" help:"Discard tasks, so that no worker tries them again."`
 }
 
 // Help implements kong's help provider.
 func (*tasksCmd) Help() string {
-	return "Dead tasks wait for you: webhook deliveries that failed on the last try, results that the ledger refused ten times. " +
+	return "Dead tasks wait until you requeue, edit or discard them: webhook deliveries that failed on the last try, results that the ledger refused ten times. " +
 		opsHelp + "\n\n" +
 		"Example: server tasks list"
 }
 
-// taskFilter selects tasks.
+// taskFilter is the flags that select tasks by game and topic. An empty flag selects all.
 type taskFilter struct {
 	Game  string `placeholder:"NAME" help:"Select only tasks of this game."`
 	Topic string `placeholder:"NAME" help:"Select only tasks of this topic, such as webhook/demo/rewards."`
 }
 
-// taskPage is one page of tasks.
+// taskPage is one page of tasks from the admin API. NextCursor is "" on the last page.
 type taskPage struct {
 	Tasks      []taskqueue.Task
 	NextCursor string `json:"next_cursor"`
@@ -75,7 +75,7 @@ func (l *tasksList) Run(flags *cli, to console) error {
 	})
 }
 
-// lastError is the error of the last failed try of a task.
+// lastTaskError returns the error of the last failed try of a task, or "".
 func lastError(t taskqueue.Task) string {
 	if len(t.Errors) == 0 {
 		return ""

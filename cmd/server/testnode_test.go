@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// testNode is a node that a test started.
+// testNode is a node that runs in the process of the test. Its fields are the base URLs
+// of the listeners for players and for operators, how to stop it, and its log.
 type testNode struct {
 	url, ops string
 	stop     func() // ends it, once; the test fails if it does not end in order
@@ -133,7 +134,8 @@ func get(t *testing.T, url string, v any) int {
 	return answer.StatusCode
 }
 
-// waitUntil waits until a condition holds.
+// waitUntil waits until isTrue returns true. After 20 s the test fails. condition is a clause for
+// the message of the failure.
 func waitUntil(t *testing.T, condition string, isTrue func() bool) {
 	t.Helper()
 	waitUntilWithin(t, 20*time.Second, condition, isTrue)
@@ -144,7 +146,7 @@ func waitUntilWithin(t *testing.T, timeout time.Duration, condition string, isTr
 	deadline := time.Now().Add(timeout)
 	for !isTrue() {
 		if time.Now().After(deadline) {
-			t.Fatalf("in %v it did not come about that %s", timeout, condition)
+			t.Fatalf("after %v it is still not true that %s", timeout, condition)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -6,12 +6,13 @@ import (
 	"laststand/internal/timer"
 )
 
-// showTimers registers the metrics of the timing wheel.
+// registerTimerMetrics registers the metrics of the timing wheel.
 func showTimers(r prometheus.Registerer, w *timer.Wheel) {
 	r.MustRegister(timerMetrics{w})
 }
 
-// timerMetrics reads the wheel once per scrape.
+// timerMetrics is the Prometheus collector of a timing wheel. It reads the statistics of the
+// wheel once per scrape.
 type timerMetrics struct{ wheel *timer.Wheel }
 
 func timerMetric(name, help string) *prometheus.Desc {

@@ -12,9 +12,9 @@ func (c *config) validateTLS(f *faults) {
 	switch {
 	case c.TLSCert == "" && c.TLSKey == "":
 	case c.TLSCert == "":
-		f.addf("tls_cert: it is needed with tls_key")
+		f.addf("tls_cert: tls_key is set, so tls_cert is required too")
 	case c.TLSKey == "":
-		f.addf("tls_key: it is needed with tls_cert")
+		f.addf("tls_key: tls_cert is set, so tls_key is required too")
 	default:
 		f.add("tls_cert, tls_key", certificate.Check(c.TLSCert, c.TLSKey))
 	}
@@ -34,7 +34,8 @@ func (n *node) openCertificate() (err error) {
 	return nil
 }
 
-// followCertificate returns the loop that reloads a changed certificate.
+// certificateTasks returns the background task that reloads a changed certificate, if any is
+// configured.
 func (n *node) followCertificate() (loops []loop) {
 	if n.certificate != nil {
 		loops = append(loops, n.certificate.Run)
@@ -59,10 +60,10 @@ func (c *config) scheme() string {
 	return "http"
 }
 
-// warnOfOpenOperations logs a warning if other machines reach the operations address.
+// warnOfExposedOperations logs a warning if other machines can reach the operations address.
 func (n *node) warnOfOpenOperations(at net.Addr) {
 	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		n.log.Warn("operations address is reachable from other machines; keep it in a private network, because /metrics is open and admin tokens pass without TLS",
+		n.log.Warn("operations address is reachable from other machines; keep it in a private network, because /metrics needs no token and admin tokens are sent without TLS",
 			"address", at.String())
 	}
 }

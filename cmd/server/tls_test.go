@@ -107,12 +107,12 @@ func TestCertificatesThatAreInvalid(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no key":           {[]string{"--tls-cert=" + cert}, "tls_key: it is needed with tls_cert"},
-		"no certificate":   {[]string{"--tls-key=" + key}, "tls_cert: it is needed with tls_key"},
+		"no key":           {[]string{"--tls-cert=" + cert}, "tls_key: tls_cert is set, so tls_key is required too"},
+		"no certificate":   {[]string{"--tls-key=" + key}, "tls_cert: tls_key is set, so tls_cert is required too"},
 		"no files":         {[]string{"--tls-cert=" + dir + "/none", "--tls-key=" + key}, dir + "/none"},
 		"it has expired":   {[]string{"--tls-cert=" + cert, "--tls-key=" + key}, "expired"},
 		"the wrong way":    {[]string{"--tls-cert=" + key, "--tls-key=" + cert}, "are not a certificate and its key"},
-		"in the file, too": {[]string{"--config=" + configFile(t, "tls_cert: x.pem")}, "tls_key: it is needed with tls_cert"},
+		"in the file, too": {[]string{"--config=" + configFile(t, "tls_cert: x.pem")}, "tls_key: tls_cert is set, so tls_key is required too"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,7 +25,8 @@ func (*tokenCmd) Help() string {
 		"Example: server token --game demo --role player --sub p_42 --ttl 1h"
 }
 
-// Run prints a token signed with the key of the game, or the server's own.
+// Run prints a token that is signed with the key of the game, or with the server's own key for
+// role admin.
 func (t *tokenCmd) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		var games []string
@@ -45,8 +46,8 @@ func (t *tokenCmd) Run(flags *cli, to console) error {
 	})
 }
 
-// openTokens opens the server's own key and the keys of some games: configured keys from their
-// files, others from the ledger. r may be nil; then there are no metrics.
+// openTokens reads the server's own key and the keys of some games. It reads configured keys from
+// their files and generated keys from the ledger. r may be nil; then there are no metrics.
 func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string, r prometheus.Registerer) (*identity.Tokens, error) {
 	configured := make(map[string][]identity.Key)
 	for _, name := range games {
@@ -61,5 +62,6 @@ func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string
 	})
 }
 
-// wallClock returns the time that tokens are checked against, in epoch ms.
+// wallClock returns the time of the machine in epoch ms. The lifetime of tokens is checked
+// against it.
 func wallClock() int64 { return time.Now().UnixMilli() }

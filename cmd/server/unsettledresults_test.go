@@ -65,7 +65,7 @@ func TestADayIsConfirmed(t *testing.T) {
 	confirm := func(game string) (code int, out, errs string) {
 		return command("days", "confirm", "--game="+game, "--day=2026-11-22", "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
 	}
-	if code, out, errs := confirm("demo"); code != 0 || !strings.Contains(out, "demo: days up to 2026-11-22 may begin") {
+	if code, out, errs := confirm("demo"); code != 0 || !strings.Contains(out, "demo: days up to 2026-11-22 may start") {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
 	if code, _, errs := confirm("nothing"); code == 0 || errs == "" {

@@ -16,14 +16,16 @@ import (
 	"laststand/internal/redisx"
 )
 
-// validate returns all faults of the configuration.
+// validate returns one error with all problems of the configuration, key files and word lists
+// included. It returns nil if there is none.
 func (c *config) validate() error {
 	f := c.faults()
 	c.validateKeys(&f)
 	return f.join()
 }
 
-// validateKeys reads all key files and word lists.
+// validateKeys reads the key files, word lists and certificates, and adds an error for each
+// that is invalid.
 func (c *config) validateKeys(f *faults) {
 	for _, name := range c.gameNames() {
 		_, err := c.readKeys(name)
@@ -40,13 +42,14 @@ func (c *config) validateKeys(f *faults) {
 	c.validateTLS(f)
 }
 
-// faults returns all faults except those of key files and word lists.
+// validateWithoutKeys returns all problems except those in key files, word lists and
+// certificates.
 func (c *config) faults() (f faults) {
 	f.checkRanges("", reflect.ValueOf(*c))
 	c.validateAddresses(&f)
 	c.validateLimits(&f)
 	if len(c.Games) == 0 {
-		f.addf("games: at least one game has to be declared")
+		f.addf("games: the section has no game; declare at least one game")
 	}
 	for _, name := range c.gameNames() {
 		c.validateGame(name, &f)
@@ -59,12 +62,12 @@ func (c *config) validateAddresses(f *faults) {
 	f.add("listen", checkAddress(c.Listen))
 	f.add("ops_listen", checkAddress(c.OpsListen))
 	if _, port, _ := net.SplitHostPort(c.Listen); c.Listen == c.OpsListen && port != "0" {
-		f.addf("ops_listen: %q is the address of listen; it needs one of its own", c.OpsListen)
+		f.addf("ops_listen: %q is also the address of listen; use two different addresses", c.OpsListen)
 	}
 	f.add("redis", redisx.Validate(c.Redis))
 	f.add("database", ledger.Validate(c.Database))
 	if c.Data == "" && c.Database == "" {
-		f.addf("data: the embedded database needs a folder")
+		f.addf("data: the embedded database needs a folder; set data or database")
 	}
 	c.validateProxies(f)
 	for _, o := range c.Origins {
@@ -79,7 +82,7 @@ func checkAddress(address string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("%q is no address such as 127.0.0.1:8080", address)
+		return fmt.Errorf("%q is not an address of the form 127.0.0.1:8080", address)
 	}
 	return nil
 }
@@ -91,28 +94,29 @@ func (c *config) validateLimits(f *faults) {
 	c.Limits.validate(f)
 }
 
+// drainTimeout returns how long a stopping server waits for running matches.
 func (c *config) drain() (time.Duration, error) {
 	d, err := time.ParseDuration(c.Drain)
 	if err != nil || d < 0 || d > time.Hour {
-		return 0, fmt.Errorf("%q is no duration between 0s and 1h", c.Drain)
+		return 0, fmt.Errorf("%q is not a duration between 0s and 1h", c.Drain)
 	}
 	return d, nil
 }
 
-// bankName matches the name of a bank.
+// bankName matches the valid names of question banks.
 var bankName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 func (c *config) validateGame(name string, f *faults) {
 	g, prefix := c.Games[name], "games."+name+"."
 	if _, err := time.LoadLocation(g.TimeZone); err != nil || g.TimeZone == "Local" {
-		f.addf("%stime_zone: %q is no zone of the time zone database, such as Europe/Berlin", prefix, g.TimeZone)
+		f.addf("%stime_zone: %q is not in the time zone database; use a name such as Europe/Berlin", prefix, g.TimeZone)
 	}
 	if len(g.Banks) == 0 {
-		f.addf("%sbanks: name at least one bank, such as builtin", prefix)
+		f.addf("%sbanks: the list is empty; name at least one bank, such as builtin", prefix)
 	}
 	for _, name := range g.HostBanks {
 		if slices.Contains(g.Banks, name) {
-			f.addf("%shost_banks: %q is in banks too, from which everybody draws; keep it in one of them", prefix, name)
+			f.addf("%shost_banks: %q is also in banks, which all players use; remove it from one of the two lists", prefix, name)
 		}
 	}
 	g.validate(prefix, f)
@@ -122,7 +126,7 @@ func (c *config) validateGame(name string, f *faults) {
 	}
 }
 
-// boardConfig returns the leaderboard configuration of a game.
+// leaderboardConfig returns the configuration of the leaderboards of a game.
 func (c *config) boardConfig(name string) leaderboard.Config {
 	b := c.Games[name].Leaderboards
 	return leaderboard.Config{
@@ -131,6 +135,7 @@ func (c *config) boardConfig(name string) leaderboard.Config {
 	}
 }
 
+// timeZone returns the time zone of a game, or UTC if it is invalid.
 func (c *config) zone(name string) *time.Location {
 	zone, err := time.LoadLocation(c.Games[name].TimeZone)
 	if err != nil {
@@ -139,6 +144,7 @@ func (c *config) zone(name string) *time.Location {
 	return zone
 }
 
+// gameNames returns the names of all games, sorted.
 func (c *config) gameNames() []string {
 	return slices.Sorted(maps.Keys(c.Games))
 }

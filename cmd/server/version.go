@@ -12,7 +12,7 @@ import (
 // one: go build -ldflags '-X main.version=0.1.1' ./cmd/server.
 var version = "0.1.0"
 
-// build says which source the program was built from.
+// build describes the source and the Go version that the program was built from.
 type build struct {
 	version   string
 	goVersion string

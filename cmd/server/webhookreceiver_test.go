@@ -84,7 +84,7 @@ func (e *webhookReceiver) handle(w http.ResponseWriter, q *http.Request) {
 	w.WriteHeader(status)
 }
 
-// record records a try. The caller holds mu.
+// record records a try. The caller must have locked mu.
 func (e *webhookReceiver) record(endpoint, id, body string) *webhookEvent {
 	at := slices.IndexFunc(e.events, func(m *webhookEvent) bool { return m.endpoint == endpoint && m.id == id })
 	if at < 0 {

@@ -27,7 +27,7 @@ func (*webhooksCmd) Help() string {
 		"Example: server webhooks list"
 }
 
-// ofHook names a webhook.
+// webhookFlags are the flag and the argument that name a webhook.
 type ofHook struct {
 	ofGame
 	Name string `arg:"" help:"The webhook's name in the configuration."`
@@ -41,7 +41,7 @@ type webhooksList struct{}
 
 // Help implements kong's help provider.
 func (*webhooksList) Help() string {
-	return "WAITING counts the deliveries to come, DEAD those that failed for good: see `server tasks list --topic webhook/GAME/NAME`.\n\nExample: server webhooks list"
+	return "WAITING counts deliveries that are not sent yet. DEAD counts deliveries that the server no longer retries: see `server tasks list --topic webhook/GAME/NAME`.\n\nExample: server webhooks list"
 }
 
 // Run lists webhooks.
@@ -66,6 +66,7 @@ func printHooks(to console, all ...webhook.Status) error {
 	return table.Flush()
 }
 
+// disabledSince returns when and why a webhook was disabled, for a table.
 func disabledSince(h webhook.Status) string {
 	if h.Disabled == "" {
 		return none
@@ -73,6 +74,7 @@ func disabledSince(h webhook.Status) string {
 	return time.UnixMilli(h.Since).UTC().Format(time.DateTime) + ": " + h.Disabled
 }
 
+// lastWebhookError returns the last error of a webhook with its time, for a table.
 func lastHookError(h webhook.Status) string {
 	if h.Error == "" {
 		return none
@@ -84,7 +86,7 @@ type webhooksPing struct{ ofHook }
 
 // Help implements kong's help provider.
 func (*webhooksPing) Help() string {
-	return "The server sends the event webhook.ping at once, also to a disabled webhook. The command exits with 1 unless the webhook accepts it.\n\n" +
+	return "The server sends the event webhook.ping immediately, also to a disabled webhook. The command exits with 1 unless the webhook accepts it.\n\n" +
 		"Example: server webhooks ping --game demo rewards"
 }
 
@@ -107,7 +109,7 @@ type webhooksEnable struct{ ofHook }
 
 // Help implements kong's help provider.
 func (*webhooksEnable) Help() string {
-	return "To send what failed in the meantime, run `server tasks requeue --all --topic webhook/GAME/NAME`.\n\n" +
+	return "To send the deliveries that failed in the meantime, run `server tasks requeue --all --topic webhook/GAME/NAME`.\n\n" +
 		"Example: server webhooks enable --game demo rewards"
 }
 
@@ -132,7 +134,8 @@ func (d *webhooksDisable) Run(flags *cli, to console) error {
 	return askHook(flags, to, d.path("/disable"), map[string]string{"reason": d.Reason})
 }
 
-// askHook sends a request that changes a webhook and prints the webhook of the answer.
+// callAndPrintWebhook sends a request that changes a webhook, and prints the changed webhook from
+// the response.
 func askHook(flags *cli, to console, path string, body any) error {
 	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
 		var h webhook.Status
@@ -151,7 +154,7 @@ func (*webhooksShowKey) Help() string {
 		"Example: server webhooks show-key --game demo rewards"
 }
 
-// Run prints the key.
+// Run prints the keys that the server generated for a webhook, one per line.
 func (k *webhooksShowKey) Run(flags *cli, to console) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		for _, h := range c.Games[k.Game].Webhooks {

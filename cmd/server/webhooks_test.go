@@ -139,7 +139,7 @@ func checkArenaSent(t *testing.T, e *webhookReceiver, flags cli, urls []string) 
 }
 
 // checkDaySent starts a node where the day is over. Its event must have the top lists that the
-// boards show.
+// leaderboards show.
 func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 	t.Helper()
 	if n := len(e.received("days", "")) + len(e.received("all", webhook.DaySealed)); n > 0 {
@@ -222,7 +222,7 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
 	checkMessage(t, errs, "other")
 }
 
-// If a node dies or is suspended beyond its leases, another node sends its events. A suspended
+// If a node dies or is suspended for longer than its leases, another node sends its events. A suspended
 // node that continues changes nothing.
 func TestWebhooksOfADeadNodeAreSent(t *testing.T) {
 	t.Parallel()

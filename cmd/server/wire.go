@@ -27,8 +27,8 @@ import (
 	"laststand/web"
 )
 
-// wire creates the services of a node, each before the ones that call it: names and banks,
-// leaderboards, settlement, matches, the lobby, the servers.
+// createServices creates the services of a node, each before the services that call it: names
+// and banks, reporting, webhooks, leaderboards, matches, settlement, the lobby, the servers.
 func (n *node) wire(ctx context.Context) error {
 	tokens, err := openTokens(ctx, &n.config, n.ledger, n.config.gameNames(), n.registry)
 	if err != nil {
@@ -82,8 +82,8 @@ func (n *node) boardConfigs() (configs []leaderboard.Config) {
 	return configs
 }
 
-// pageTTL is how long the embedded Redis may serve a cached leaderboard page. It sorts the
-// whole leaderboard for every read.
+// pageTTL is how long a node with the embedded Redis may serve a cached leaderboard page. The
+// embedded Redis sorts the whole leaderboard for every read.
 const pageTTL = 250 * time.Millisecond
 
 func (n *node) wireBoards() {
@@ -128,7 +128,7 @@ func (n *node) wireMatches() {
 	n.wireArenas(matches)
 }
 
-// duelRules returns the duel settings of each game.
+// duelRules returns the duel settings of all games, by game.
 func (c *config) duelRules() map[string]lobby.Duel {
 	duels := make(map[string]lobby.Duel)
 	for name, g := range c.Games {
@@ -141,8 +141,8 @@ func (c *config) duelRules() map[string]lobby.Duel {
 	return duels
 }
 
-// maxEmbeddedPlayers is the largest arena for an embedded Redis, which sorts all players
-// whenever it computes a rank.
+// maxEmbeddedPlayers is the maximum number of players in an arena with the embedded Redis, which
+// sorts all players whenever it computes a rank.
 const maxEmbeddedPlayers = 1000
 
 func (n *node) wireArenas(matches *redismatch.Store) {
@@ -165,8 +165,8 @@ func (n *node) wireArenas(matches *redismatch.Store) {
 	})
 }
 
-// wireTaskNotifier connects the task notifiers of the nodes through the Redis or the
-// database that they share.
+// connectTaskNotifier connects this node's task notifier with those of the other nodes: through
+// the shared Redis, or with an embedded Redis through the database.
 func (n *node) wireTaskNotifier() {
 	if n.redis.Kind == redisx.KindEmbedded {
 		n.taskNotifier.useDatabase(n.ledger)
@@ -178,7 +178,8 @@ func (n *node) wireTaskNotifier() {
 	})
 }
 
-// handleMessages registers the handlers of messages from other nodes.
+// handleMessages registers the handlers of messages that other nodes send to the inbox of this
+// node.
 func (n *node) handleMessages(notifier settledNotifier) {
 	for kind, f := range n.engine.Handlers() {
 		n.inbox.Handle(kind, f)
@@ -222,7 +223,8 @@ func (n *node) wireServers() {
 	n.operators = n.server("operations", ops.New(n.operations()))
 }
 
-// server returns the HTTP server of a listener.
+// server returns the HTTP server of a listener. The name of the listener is a label in metrics
+// and logs.
 func (n *node) server(listener string, h http.Handler) *http.Server {
 	return httpguard.NewServer(httpguard.Config{Name: listener, Handler: h, Times: httpguard.Usual, Logger: n.log, Registry: n.registry, Secure: n.proxies.Secure})
 }

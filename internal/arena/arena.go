@@ -6,23 +6,24 @@ import (
 	"laststand/internal/match"
 )
 
-// Seats keeps the places in an arena next to its match. Every write is atomic
-// and idempotent.
+// Seats stores the places in an arena together with its match. Every write is
+// atomic and idempotent. id is the id of the match.
 type Seats interface {
 	// AddSeat gives a player a seat while the match is in its lobby. A player
 	// with a seat keeps it in every phase.
 	AddSeat(ctx context.Context, r SeatRequest) (PlaceReply, error)
-	// AddWatcher gives a person a place as a spectator or as the host.
+	// AddWatcher gives a person a place as a spectator or as the host; as is that
+	// role.
 	AddWatcher(ctx context.Context, id, player string, as match.Role) (PlaceReply, error)
 	// RemovePlace ends a place. In the lobby it deletes the seat; later it
-	// marks the seat as left. If bans is above 0, a person with a place is also
-	// banned. If the arena already has that many bans, the verdict is Full and
-	// nothing changes.
+	// marks the seat as left. If bans is above 0, it also bans a person with a
+	// place. If the arena already has that many bans, the verdict is VerdictFull
+	// and nothing changes.
 	//
-	// The role of the reply is the former role, or "" if there was no place.
-	// The verdict is then Banned for a banned person.
+	// The role of the reply is the former role, or "" if there was no place. In
+	// that case the verdict for a banned person is VerdictBanned.
 	RemovePlace(ctx context.Context, id, player string, bans int) (PlaceReply, error)
-	// LockLobby ends the joining of players.
+	// LockLobby makes AddSeat refuse further players.
 	LockLobby(ctx context.Context, id string) error
 }
 
@@ -32,7 +33,7 @@ type SeatRequest struct {
 	Match string
 	Seat  match.Seat
 	Teams []string
-	Max   int // seats
+	Max   int // maximum number of seats
 }
 
 // Verdict is the outcome of a request about a place.
@@ -40,45 +41,45 @@ type Verdict string
 
 // The verdicts of Seats.
 const (
-	In      Verdict = "in"   // the person has a place now
-	Out     Verdict = "out"  // the person has no place now
-	Left    Verdict = "left" // the player left a running match
-	Full    Verdict = "full"
-	Started Verdict = "started"
-	Locked  Verdict = "locked"
-	Banned  Verdict = "banned"
-	Gone    Verdict = "gone" // no such arena, or it is over and the person had no place
+	In      Verdict = "in"      // the person has a place now
+	Out     Verdict = "out"     // the person has no place now
+	Left    Verdict = "left"    // the player left a running match
+	Full    Verdict = "full"    // the arena has its maximum of seats, or of bans
+	Started Verdict = "started" // the match has started without the player
+	Locked  Verdict = "locked"  // the host has locked the arena
+	Banned  Verdict = "banned"  // the host has banned the person
+	Gone    Verdict = "gone"    // no such arena, or it is over and the person had no place
 )
 
-// PlaceReply is the reply to a request about a place. Team is the team of the
-// seat. Nodes hold sessions of the arena.
+// PlaceReply is the reply to a request about a place.
 type PlaceReply struct {
 	Verdict Verdict
-	Team    string
-	Role    match.Role
-	Phase   match.Phase
-	Nodes   []string
+	Team    string      // team of the seat; "" without teams
+	Role    match.Role  // role of the place; "" if there is none
+	Phase   match.Phase // of the match
+	Nodes   []string    // nodes that have sessions of the arena
 }
 
-// Codes keeps the join codes of arenas, per game.
+// Codes stores the join codes of arenas, per game. id is the id of a match.
 type Codes interface {
 	// ClaimCode claims a code for an arena's match. It returns false if the
 	// code is in use or was retired less than an hour ago.
 	ClaimCode(ctx context.Context, game, code, id string) (bool, error)
 	// FindCode returns the match of a code, or "".
 	FindCode(ctx context.Context, game, code string) (id string, err error)
-	// RetireCode frees a code in an hour.
+	// RetireCode makes a code unusable now and free again after an hour.
 	RetireCode(ctx context.Context, game, code string) error
 }
 
-// Activities keeps what each player is in, one thing at a time; *lobby.Lobby
-// implements it.
+// Activities stores the match or ticket that each player is in, at most one;
+// *lobby.Lobby implements it.
 type Activities interface {
-	// Occupy records that a player is in a match, unless the player is in
-	// anything except former. On success with is "". Otherwise with is the id
-	// of the match, or of a ticket if ticket is true.
+	// Occupy records that a player is in the match id. It does nothing if the
+	// player is in another match or has a ticket, except in the match former.
+	// On success with is "". Otherwise with is the id of the other match, or of
+	// the ticket if ticket is true.
 	Occupy(ctx context.Context, game, player, id, former string) (with string, ticket bool, err error)
-	// Free records that a player is no longer in a match.
+	// Free records that a player is no longer in the match id.
 	Free(ctx context.Context, game, player, id string) error
 }
 
@@ -92,21 +93,24 @@ type Matches interface {
 	ReadArena(ctx context.Context, id string) (match.View, error)
 	// CheckSeat returns match.ErrNotFound unless the player has a seat.
 	CheckSeat(ctx context.Context, id, player string) error
-	// StartArena starts the countdown of an arena in its lobby, Proceed moves
-	// on from a question, CloseArena ends the arena. They do nothing if the
-	// match is in another phase.
+	// StartArena starts the countdown of an arena that is in its lobby. In
+	// another phase it does nothing.
 	StartArena(ctx context.Context, id string) error
+	// Proceed closes the question with index after if it is open, else it opens
+	// the next question. For -1 it opens the first one. If the match has done
+	// that already, it does nothing.
 	Proceed(ctx context.Context, id string, after int) error
+	// CloseArena ends an arena. If it is over, it does nothing.
 	CloseArena(ctx context.Context, id string) error
-	// AttachFrom attaches a player's session at this node to an arena, from the
-	// push after a number on.
+	// AttachFrom attaches a player's session at this node to an arena. The
+	// session gets the pushes after the number after.
 	AttachFrom(ctx context.Context, id, player string, after int64) error
 	// Expel removes a player's sessions from the arena on all nodes and pushes
 	// them a frame; nil for none.
 	Expel(ctx context.Context, id, player string, frame []byte)
 	// Broadcast pushes a frame to all sessions of an arena on all nodes.
 	Broadcast(ctx context.Context, id string, frame []byte)
-	// NotifyPlacesChanged tells the engine that players joined or left. The
-	// players in the lobby get a notice soon.
+	// NotifyPlacesChanged reports to the engine that players joined or left. The
+	// engine soon sends a notice to the players in the lobby.
 	NotifyPlacesChanged(id string)
 }

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Limits of an arena's body.
+// Limits of the body of a request to create an arena.
 const (
 	maxName      = 64 // characters
 	minTeams     = 2
@@ -21,10 +21,10 @@ const (
 	minPlayers   = 2
 )
 
-// The paces of the wire contract.
+// The values of pace in the wire contract.
 const (
-	paceAuto = "auto"
-	paceHost = "host"
+	paceAuto = "auto" // questions follow each other by time
+	paceHost = "host" // the host starts each question
 )
 
 // checkBody refuses an invalid body. It returns the body with the missing
@@ -111,7 +111,7 @@ func checkTitle(field, raw string, g Game) (string, error) {
 	return line, nil
 }
 
-// titleError is a refusal with its outcome in the metrics.
+// titleError is a refusal of a name, with its outcome in the metrics.
 type titleError struct {
 	outcome string
 	refusal error

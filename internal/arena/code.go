@@ -13,10 +13,11 @@ import (
 
 const (
 	codeDigits = 6
-	// maxCodeTries is how many random codes are tried. With nine of ten codes
-	// taken, one arena in thirty would still find none.
+	// maxCodeTries is how many random codes claimCode tries. If 90 % of all
+	// codes are in use, about one arena in thirty still finds none.
 	maxCodeTries = 32
-	// noCodeRetryMS is when a client may retry because codes may be free again.
+	// noCodeRetryMS is how long a client must wait, until codes may be free
+	// again.
 	noCodeRetryMS = 60_000
 )
 
@@ -35,8 +36,8 @@ func (s *Service) claimCode(ctx context.Context, p *match.Plan) (string, error) 
 	return "", protocol.RetryAfter(protocol.CodeOverloaded, noCodeRetryMS, "nearly all codes are in use; retry in 60 s")
 }
 
-// ReleaseCode frees the code of an arena in an hour. The match of the arena is
-// over or was never created.
+// ReleaseCode frees the code of an arena after an hour. It is for arenas whose
+// match is over or was never created. It logs errors.
 func (s *Service) ReleaseCode(game, code string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -54,7 +55,7 @@ func newCode() (string, error) {
 	return fmt.Sprintf("%0*d", codeDigits, n), nil
 }
 
-// CodeKey identifies a code among those of all games.
+// CodeKey returns a key that identifies a code among the codes of all games.
 func CodeKey(game, code string) string { return game + "/" + code }
 
 func isCode(s string) bool {

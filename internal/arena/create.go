@@ -12,16 +12,15 @@ import (
 	"laststand/internal/quiz"
 )
 
-// CreateRequest asks for a new arena. Creator is the subject of the token and
-// becomes the host.
+// CreateRequest asks for a new arena.
 type CreateRequest struct {
-	Game, Creator string
-	Role          identity.Role
+	Game, Creator string        // Creator is the subject of the token and becomes the host
+	Role          identity.Role // of the token
 	protocol.NewArena
 }
 
-// Create makes an arena. The caller adds the join URL, because it knows the
-// public address.
+// Create creates an arena. The caller must add the join URL to the reply, because
+// only the caller knows the public address.
 func (s *Service) Create(ctx context.Context, c CreateRequest) (protocol.ArenaMade, error) {
 	made, err := s.create(ctx, c)
 	s.metrics.creations.WithLabelValues(outcome(err, "created")).Inc()
@@ -69,8 +68,9 @@ func checkAllowed(c CreateRequest, g Game) error {
 	return nil
 }
 
-// drawQuestions returns an arena's questions: the named ones, or random ones
-// that match the filter.
+// drawQuestions returns an arena's questions: those with the given ids, or random
+// ones that match the filter. If includeHostBanks is true, it also uses banks that
+// are reserved for hosts.
 func (s *Service) drawQuestions(game string, q protocol.ArenaQuestions, host bool) ([]quiz.Drawn, error) {
 	if len(q.IDs) > 0 {
 		questions, err := s.Bank.Pick(game, q.Bank, q.IDs, host)

@@ -1,6 +1,6 @@
-// Package arena is where players gather by a code before a match of many: it
-// creates arenas, admits people to their lobby, and executes what their hosts
-// request. Once an arena has begun, it is a match like any other.
+// Package arena manages matches that many players join by a code. It creates
+// arenas, admits people to their lobby, and executes the requests of their hosts.
+// After the start, an arena's match runs like any other match.
 //
 // Words:
 //
@@ -9,8 +9,9 @@
 //     spectator or host.
 //   - Code: six digits by which people join. A code is retired for an hour
 //     after its arena is over.
-//   - Activity: what a player is in, one thing at a time (see package lobby).
-//   - Stale: a recorded activity whose match no longer has the player.
+//   - Activity: the ticket or match that a player is in, at most one (see package
+//     lobby).
+//   - Stale: a recorded activity whose match is over or no longer has the player.
 //
 // The main type is Service. Start reading in service.go, then create.go and
 // join.go; arena.go lists what the service needs from others.

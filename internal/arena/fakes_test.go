@@ -20,15 +20,15 @@ type fakeBackend struct {
 	mu      sync.Mutex
 	matches map[string]*fakeArena
 	codes   map[string]string // match by game/code
-	rested  []string          // game/code
+	rested  []string          // retired codes as game/code
 	taken   int               // number of claims to refuse first
-	busy    map[string]string // match by game/player
+	busy    map[string]string // match of a player, by game/player
 	tickets map[string]string // ticket by game/player
 	forming map[string]bool   // matches that do not exist yet
 	full    bool              // CheckOverload fails
 	fails   map[string]bool   // failing calls by method
-	entered []string          // match/player
-	moved   []string          // matches
+	entered []string          // attached sessions as match/player
+	moved   []string          // matches passed to NotifyPlacesChanged
 	sent    []string          // "match/player frame", player * for all
 }
 
@@ -41,7 +41,7 @@ type fakeArena struct {
 	roles  map[string]match.Role // roles of watchers by player
 	banned map[string]bool
 	left   map[string]bool
-	asked  []int // questions passed to Proceed
+	asked  []int // values of after passed to Proceed
 }
 
 func newFakeBackend() *fakeBackend {

@@ -14,7 +14,7 @@ import (
 
 var _ Matches = (*match.Engine)(nil)
 
-// fixture is a test with a Service on its own fakeBackend.
+// fixture is a test with a Service that uses a fakeBackend.
 type fixture struct {
 	*testing.T
 	*Service
@@ -70,7 +70,8 @@ func inTeam(id string) func(*JoinRequest) { return func(r *JoinRequest) { r.Team
 
 func asHostClient(r *JoinRequest) { r.Role = identity.RoleHost }
 
-// mustJoin joins a person, who must be admitted, and runs the follow-up.
+// mustJoin joins a person, who must be admitted, and then calls the function that
+// notifies the others.
 func (h *fixture) mustJoin(r JoinRequest) protocol.ArenaJoined {
 	h.Helper()
 	joined, then, err := h.Join(h.Context(), r)

@@ -45,7 +45,7 @@ func FuzzArenaBody(f *testing.F) {
 		}
 		checkAccepted(t, accepted)
 		if again, err := checkBody(accepted, g); err != nil || !reflect.DeepEqual(again, accepted) {
-			t.Fatalf("%+v is taken, and again %+v, %v", accepted, again, err)
+			t.Fatalf("first accepted as %+v, the second time as %+v, %v", accepted, again, err)
 		}
 	})
 }
@@ -55,7 +55,7 @@ func checkAccepted(t *testing.T, b protocol.NewArena) {
 	if b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival) || b.Name == "" || utf8.RuneCountInString(b.Name) > maxName ||
 		*b.TimeLimitMS < minLimitMS || *b.TimeLimitMS > maxLimitMS || *b.MaxPlayers < minPlayers || *b.MaxPlayers > 500 ||
 		b.Questions.Count < 1 || b.Questions.Count > maxQuestions || len(b.Teams) > maxTeams {
-		t.Fatalf("taken: %+v", b)
+		t.Fatalf("an invalid body was accepted: %+v", b)
 	}
 	if _, err := json.Marshal(b); err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ func notHost() error {
 	return newRefusal(protocol.CodeForbidden, "only the creator of the arena is its host")
 }
 
-// Start starts the match of an arena for its host. It does nothing if the match
-// has begun.
+// Start starts the match of an arena on request of the host. It does nothing if
+// the match has started.
 func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
 	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
 	return s.Matches.StartArena(ctx, v.Plan.ID)
 }
 
-// Lock ends the joining of players on request of the host.
+// Lock refuses further players on request of the host. Spectators may still join.
 func (s *Service) Lock(ctx context.Context, game, host, arenaID string) error {
 	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Service) Lock(ctx context.Context, game, host, arenaID string) error {
 	return s.Seats.LockLobby(ctx, v.Plan.ID)
 }
 
-// Next moves on from a question on request of the host, in an arena with pace
-// host. It does nothing if the match has already moved on.
+// Next closes the open question or opens the next one, on request of the host of
+// an arena with pace host. It does nothing if the match has done that already.
 func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaNext) error {
 	v, err := s.readAsHost(ctx, game, host, n.ArenaID)
 	if err != nil {
@@ -58,8 +58,9 @@ func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaN
 	return s.Matches.Proceed(ctx, v.Plan.ID, n.After)
 }
 
-// Close ends an arena for its host. All sessions get a notice. In the lobby the
-// match itself sends it, because a lobby may also end without a host.
+// Close ends an arena on request of the host. All sessions get a notice. If the
+// arena is in its lobby, the match sends the notice, because a lobby may also end
+// without a host.
 func (s *Service) Close(ctx context.Context, game, host, arenaID string) error {
 	v, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 
 // JoinRequest asks for a place in an arena for the subject of a token.
 type JoinRequest struct {
-	Game, Player string
-	Role         identity.Role
+	Game, Player string        // Player is the subject
+	Role         identity.Role // of the token
 	protocol.ArenaJoin
 }
 
-// Join gives a person a place in an arena and attaches the session, from the
-// push number of the reply on. A person with a place keeps it. If Join fails,
-// the place may exist; a repeated call continues from there.
+// Join gives a person a place in an arena and attaches the session. The session
+// gets all pushes after the state in the reply. A person with a place keeps it.
+// If Join fails, the place may exist; a repeated call continues from there.
 //
 // It returns the reply and a function that notifies the others. The caller must
 // call the function after it has sent the reply. The function is never nil.
@@ -75,8 +75,8 @@ func (s *Service) givePlace(ctx context.Context, r JoinRequest, p *match.Plan) (
 }
 
 // giveSeat gives a player a seat. It first records that the player is in the
-// match, so that no player has a seat and plays elsewhere. If a node dies in
-// between, the record is stale and does not count.
+// match, so that no player with a seat plays in another match. If the node dies
+// between these two steps, the record is stale and does not count.
 func (s *Service) giveSeat(ctx context.Context, r JoinRequest, p *match.Plan) (PlaceReply, error) {
 	if r.Role != identity.RolePlayer {
 		return PlaceReply{}, newRefusal(protocol.CodeForbidden, "a seat requires a token with role player; join as host or spectator")
@@ -106,7 +106,7 @@ func (s *Service) giveSeat(ctx context.Context, r JoinRequest, p *match.Plan) (P
 	return checkPlace(reply, nil)
 }
 
-// checkPlace turns a verdict without a place into its refusal.
+// checkPlace returns the refusal for a verdict other than VerdictIn.
 func checkPlace(reply PlaceReply, err error) (PlaceReply, error) {
 	if err != nil {
 		return PlaceReply{}, err
@@ -117,7 +117,7 @@ func checkPlace(reply PlaceReply, err error) (PlaceReply, error) {
 	case Full:
 		return PlaceReply{}, newRefusal(protocol.CodeArenaFull, "the arena is full; you may watch as a spectator")
 	case Started, Left:
-		return PlaceReply{}, newRefusal(protocol.CodeArenaStarted, "the match has begun; you may watch as a spectator")
+		return PlaceReply{}, newRefusal(protocol.CodeArenaStarted, "the match has started; you may watch as a spectator")
 	case Locked:
 		return PlaceReply{}, newRefusal(protocol.CodeArenaLocked, "the host has locked the arena; you may watch as a spectator")
 	case Banned:

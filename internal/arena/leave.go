@@ -27,9 +27,9 @@ func (s *Service) Leave(ctx context.Context, game, player, arenaID string) error
 // bansPerPlace is how many players the host may ban per place of the arena.
 const bansPerPlace = 4
 
-// Kick ends a person's place in an arena for its host, optionally with a
-// permanent ban. Only a person with a place can be banned. Otherwise invented
-// ids could fill the store.
+// Kick ends a person's place in an arena on request of the host, optionally with
+// a permanent ban. Only a person with a place can be banned. Otherwise a host
+// could fill the store with bans of invented ids.
 func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaKick) error {
 	v, err := s.readAsHost(ctx, game, host, k.ArenaID)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Service) Kick(ctx context.Context, game, host string, k protocol.ArenaK
 	return s.endPlace(ctx, v.Plan, k.Player, protocol.EncodePush(protocol.TypeArenaKicked, end))
 }
 
-// endPlace releases a person whose place has ended. It removes the session from
-// the arena, with a last frame if there is one, and frees the player for other
+// endPlace finishes the end of a person's place. It removes the session from the
+// arena, with a last frame unless frame is nil, and frees the player for other
 // matches. After an error it may be called again.
 func (s *Service) endPlace(ctx context.Context, p *match.Plan, player string, frame []byte) error {
 	s.Matches.Expel(ctx, p.ID, player, frame)

@@ -62,7 +62,7 @@ func TestLeaveAfterWatching(t *testing.T) {
 			t.Errorf("%s: %v", person, err)
 		}
 		if !slices.Contains(h.hall.sent, m.plan.ID+"/"+person+" ") {
-			t.Errorf("%s is not out of the feed: %q", person, h.hall.sent)
+			t.Errorf("%s still gets pushes: %q", person, h.hall.sent)
 		}
 	}
 	if len(m.roles) != 0 {

@@ -26,7 +26,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-// Outcomes of refused names of arenas and teams, instead of their code.
+// Outcomes of refused names of arenas and teams. They replace the refusal code.
 const (
 	outcomeBadName = "bad_name"
 	outcomeBadWord = "bad_word"

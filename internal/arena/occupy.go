@@ -8,8 +8,10 @@ import (
 	"laststand/internal/protocol"
 )
 
-// occupy records that a player is in a match and in nothing else. A match that
-// no longer has the player does not count, unless it does not exist yet.
+// occupy records that a player is in a match. It refuses a player who waits for a
+// duel or is in another match. A stale match does not count: the loop replaces it.
+// A match that does not exist yet counts, so if it is reported again, occupy
+// refuses.
 func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
 	for former := ""; ; {
 		with, ticket, err := s.Activities.Occupy(ctx, r.Game, r.Player, id, former)
@@ -30,8 +32,8 @@ func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
 	}
 }
 
-// isStale reports whether a recorded match no longer has the player: it is
-// over, or it has no seat for the player.
+// isStale reports whether a recorded match does not count any more: it is over or
+// does not exist, or it has no seat for the player.
 func (s *Service) isStale(ctx context.Context, id, player string) (bool, error) {
 	err := s.Matches.CheckSeat(ctx, id, player)
 	v := match.View{}

@@ -15,7 +15,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// Bank provides questions. Each match gets its own order of choices.
+// Bank provides questions. The choices of each drawn question are in random order.
 type Bank interface {
 	// Count returns how many questions match a filter.
 	Count(game string, w Filter) int
@@ -31,26 +31,25 @@ type Bank interface {
 // ErrUnknownQuestion reports an unknown bank, or an unknown question of a bank.
 var ErrUnknownQuestion = errors.New("arena: unknown question")
 
-// Filter narrows the questions of an arena. An empty field matches any. A bank
-// that the game does not have contains no questions. Host includes banks that
-// are reserved for hosts.
+// Filter selects questions for an arena. An empty field matches any question. A
+// bank that the game does not have contains no questions.
 type Filter struct {
 	Bank, Category, Lang, Difficulty string
-	Host                             bool
+	Host                             bool // also select from banks that are reserved for hosts
 }
 
-// Players returns the seat of a player. Only the nickname is used.
+// Players returns a seat with the nickname of a player. Arenas ignore its rating.
 type Players interface {
 	Seat(ctx context.Context, game, player string) (match.Seat, error)
 }
 
-// Game contains the settings of a game's arenas. LimitMS and MaxPlayers are the
-// defaults of an arena. MaxPlayers is also the maximum.
+// Game contains the settings of a game's arenas. LimitMS is the default time to
+// answer a question. MaxPlayers is the default and also the maximum.
 type Game struct {
-	PlayersMayHost                 bool
+	PlayersMayHost                 bool // true: a token with role player may create an arena
 	LimitMS, CountdownMS, RevealMS int64
 	MaxPlayers                     int
-	TeamLockoutMS                  int64
+	TeamLockoutMS                  int64           // buzzer matches: how long a team is locked out after a wrong answer
 	Words                          *nickname.Words // words that names of arenas and teams must not contain; nil allows all
 }
 
@@ -75,14 +74,13 @@ type Service struct {
 	metrics *metrics
 }
 
-// callTimeout limits work that runs after a reply or that no caller waits for.
+// callTimeout limits work for which no caller waits.
 const callTimeout = 2 * time.Second
 
-// New makes a Service.
+// New returns a Service with new metrics on the registry.
 func New(c Config) *Service { return &Service{Config: c, metrics: newMetrics(c.Registry)} }
 
-// readByID reads an arena by its id. The id of its match differs only in the
-// first letter.
+// readByID reads an arena by its id, a_…. The id of its match is the same with m_.
 func (s *Service) readByID(ctx context.Context, game, arenaID string) (match.View, error) {
 	v, err := s.readArena(ctx, game, "m_"+strings.TrimPrefix(arenaID, "a_"))
 	if err == nil && v.Plan.Arena.ID != arenaID {
@@ -122,7 +120,7 @@ const (
 	stateOver    = "over"
 )
 
-// publicState returns the state of a phase in the wire contract.
+// publicState returns the state that the wire contract has for a phase.
 func publicState(p match.Phase) string {
 	switch p {
 	case match.Lobby, match.Starting:

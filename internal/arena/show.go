@@ -6,14 +6,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-// JoinInfo is what the server needs to know of an arena before a person joins.
+// JoinInfo has the values of an arena that the server needs before a person joins.
 type JoinInfo struct {
 	ID         string
 	MaxPlayers int
 	Over       bool
 }
 
-// FindJoinInfo returns the arena of a code.
+// FindJoinInfo returns the join info of the arena with a code.
 func (s *Service) FindJoinInfo(ctx context.Context, game, code string) (JoinInfo, error) {
 	v, err := s.readByCode(ctx, game, code)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestTitles(t *testing.T) {
 		"a\u0007b": "control", "a\u2028b": "control", "a\ue000b": "private", "a\u0378b": "not assigned", "a\ufffdb": "damaged",
 		"Z" + strings.Repeat("\u0301", 5) + "algo": "accents", "\t \u3000": "shows nothing",
 		"Fuck Cup": "does not allow", "f\u200duck": "does not allow", "F u c k": "does not allow", "$h1t happens": "does not allow", "大笨蛋队": "does not allow",
-		"4dm1n": "does not allow", // the game's own list contains it, too
+		"4dm1n": "does not allow", // the game's list of refused words also contains it
 	} {
 		for _, field := range []string{"name", "teams[1].name"} {
 			h := newFixture(t)

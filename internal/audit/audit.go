@@ -1,7 +1,7 @@
-// Package audit defines the entries of the audit log: one for each request by which
-// an operator changes something or reads something sensitive. The server writes an
-// entry before it carries out the request and completes it afterwards, so that a
-// request which a crash cut short leaves a trace.
+// Package audit defines the entries of the audit log. There is one entry for each request
+// by which an operator changes something or reads something sensitive. The server writes
+// the entry before it carries out the request, and completes it afterwards. So a request
+// that a crash has interrupted has an entry too, with status 0.
 package audit
 
 import (
@@ -13,26 +13,27 @@ import (
 // Entry is one line of the audit log.
 type Entry struct {
 	ID      string `json:"id"`                 // also the X-Request-Id of the response
-	At      int64  `json:"at"`                 // when the request came, epoch ms by the ledger's clock
-	Actor   string `json:"actor"`              // subject of the token
-	Action  string `json:"action"`             // method and route
+	At      int64  `json:"at"`                 // when the server received the request, epoch ms by the ledger's clock
+	Actor   string `json:"actor"`              // subject of the operator's token
+	Action  string `json:"action"`             // HTTP method and route
 	Game    string `json:"game,omitempty"`     // "" for a route without a game
 	Target  string `json:"target,omitempty"`   // what the request was about, as "match=m_1 player=p_2"
 	Status  int    `json:"status,omitempty"`   // HTTP status of the response; 0: not known (yet)
 	EndedAt int64  `json:"ended_at,omitempty"` // epoch ms; 0: not known (yet)
 }
 
-// Filter selects entries; an empty field selects all.
+// Filter selects entries that match all fields. An empty field matches any entry.
 type Filter struct{ Game, Actor string }
 
 // ErrBadCursor reports a cursor that did not come with a page of the audit log.
 var ErrBadCursor = errors.New("the cursor is not from a page of the audit log; start again without a cursor")
 
-// maxText bounds a text of an entry, in characters.
+// maxText limits a text of an entry, in characters.
 const maxText = 200
 
-// Text returns a text as an entry holds it: short, on one line, and valid for a
-// database.
+// Text returns a text as an entry stores it. It replaces control and invalid characters
+// by '?', so the text is on one line and valid UTF-8. It cuts the text after 200
+// characters and appends "…".
 func Text(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {

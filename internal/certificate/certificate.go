@@ -18,39 +18,41 @@ import (
 )
 
 const (
-	// lookEvery is the interval between reads of the files.
+	// reloadInterval is the time between two reads of the files.
 	lookEvery = 10 * time.Second
-	// maxFile is the largest file in bytes.
+	// maxFileSize is the maximum size of a file, in bytes.
 	maxFile = 1 << 20
 )
 
 // Config configures a Pair; all fields are required.
 type Config struct {
-	Cert, Key string // files, PEM: the certificate with those that lead to its root, its private key
+	Cert, Key string // paths of two PEM files: the certificate with its chain, and its private key
 	Logger    *slog.Logger
 	Registry  prometheus.Registerer
 }
 
-// Pair is a certificate and its key. It is safe for concurrent use.
+// Pair is a certificate and its private key, from two files that may change. It
+// is safe for concurrent use.
 type Pair struct {
 	Config
 	expiry  prometheus.Gauge
-	loads   *prometheus.CounterVec // by outcome
+	loads   *prometheus.CounterVec // by outcome: loaded or failed
 	current atomic.Pointer[tls.Certificate]
 
 	mu   sync.Mutex
-	seen sum // hash of the files at the last read, valid or not
+	seen sum // hash of both files at the last read, valid or not
 }
 
 type sum = [sha256.Size]byte
 
-// Check returns an error if the files are not a valid certificate and its key.
+// CheckFiles returns an error if the files are not a valid certificate and its
+// key.
 func Check(cert, key string) error {
 	_, _, err := load(cert, key)
 	return err
 }
 
-// Open reads a pair. It returns an error if the pair is not valid.
+// Open reads a pair from its files. It returns an error if the pair is not valid.
 func Open(c Config) (*Pair, error) {
 	on := promauto.With(c.Registry)
 	p := &Pair{
@@ -71,8 +73,8 @@ func Open(c Config) (*Pair, error) {
 	return p, nil
 }
 
-// TLS returns the configuration of a server with the certificate: TLS 1.2 or
-// newer.
+// TLSConfig returns the TLS configuration of a server, with TLS 1.2 or newer. The
+// server always uses the current certificate.
 func (p *Pair) TLS() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -80,7 +82,7 @@ func (p *Pair) TLS() *tls.Config {
 	}
 }
 
-// Run reloads changed files until ctx ends.
+// Run reloads changed files until ctx ends. It returns nil.
 func (p *Pair) Run(ctx context.Context) error {
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
@@ -94,10 +96,10 @@ func (p *Pair) Run(ctx context.Context) error {
 	}
 }
 
-// Look reloads the files if they have changed. If the new files are not valid,
-// the previous certificate stays in use. Examples are a pair of which only one
-// file is written, and an expired certificate. Look logs each invalid version
-// once.
+// ReloadIfChanged reloads the files if they have changed. If the new files are
+// not valid, the previous certificate stays in use. Examples: only one of the two
+// files is new yet, or the certificate has expired. It logs each invalid version
+// of the files once.
 func (p *Pair) Look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,6 +117,8 @@ func (p *Pair) Look() {
 	p.Logger.Error("certificate reload failed; keeping the previous one", "error", err, "expires", p.current.Load().Leaf.NotAfter)
 }
 
+// setCurrent makes a certificate the current one. Except in Open, the caller
+// holds mu.
 func (p *Pair) use(found *tls.Certificate, seen sum) {
 	p.current.Store(found)
 	p.seen = seen
@@ -122,8 +126,8 @@ func (p *Pair) use(found *tls.Certificate, seen sum) {
 	p.expiry.Set(float64(found.Leaf.NotAfter.Unix()))
 }
 
-// load reads a pair and returns the hash of both files. If it cannot read them,
-// the hash is that of the error.
+// load reads a pair from its files and checks it. It also returns the hash of both
+// files. If it cannot read them, it returns the hash of the error text.
 func load(certFile, keyFile string) (*tls.Certificate, sum, error) {
 	cert, err := read(certFile)
 	key, err2 := read(keyFile)
@@ -141,6 +145,7 @@ func load(certFile, keyFile string) (*tls.Certificate, sum, error) {
 	return &pair, seen, nil
 }
 
+// readFileLimited reads a file of at most maxFileSize bytes.
 func read(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// files are a pair on disk, and the log of its use.
+// certificateFiles are the two files of a pair, and the log of the Pair that uses them.
 type files struct {
 	*testing.T
 	cert, key string

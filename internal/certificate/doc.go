@@ -5,10 +5,11 @@
 // load is a read of changed files. If a load fails, the previous certificate stays
 // in use, and a metric counts the failure.
 //
-// The main type is [Pair]. Start reading at Open, then Pair.TLS, which returns the
-// configuration of a server, and Pair.Run, which looks for changes.
+// The main type is [Pair]. Start reading at Open, then Pair.TLSConfig, which returns the
+// configuration of a server, and Pair.Run, which reloads changed files.
 //
-// [Check] tests two files without serving them, for the check of a configuration.
+// [CheckFiles] checks two files without serving them. The check of a configuration uses
+// it.
 //
 // The package must not know listeners, HTTP or the source of the certificates.
 package certificate

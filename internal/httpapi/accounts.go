@@ -6,7 +6,7 @@ import (
 	"laststand/internal/identity"
 )
 
-// deleteMe erases the player of the token.
+// deleteMe erases the player that the bearer token names.
 func (a *api) deleteMe(w http.ResponseWriter, r *request) error {
 	claims, err := a.authenticateChange(r)
 	if err != nil {

@@ -108,7 +108,7 @@ func TestRotatingADevice(t *testing.T) {
 	e.wantLimited(rotate, "changes", half)
 }
 
-// The limit bounds the players of an address who erase themselves. A refused player is not erased.
+// The number of players who erase themselves is limited per address. A refused player is not erased.
 func TestErasuresOfAnAddress(t *testing.T) {
 	t.Parallel()
 	e := newLimitedServer(t, Limits{Erasures: twice("players who erase themselves")})

@@ -22,8 +22,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Tokens verifies tokens. *identity.Registry implements it. Its errors wrap
-// identity.ErrToken.
+// Tokens verifies bearer tokens. *identity.Registry implements it. The error for
+// an invalid token wraps identity.ErrToken.
 type Tokens interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
 }
@@ -40,9 +40,9 @@ type Guests interface {
 	CheckHost(ctx context.Context, c identity.Claims) error
 }
 
-// Accounts erases players and links guests to accounts. Erase expects the
-// player id of the claims. Tie and RotateDevice have the contracts of the
-// identity package.
+// Accounts erases players and links guests to accounts. player is the player id
+// of the claims. LinkAccount and RotateDevice have the contracts of the methods
+// of the identity package.
 type Accounts interface {
 	Erase(ctx context.Context, game, player string) error
 	LinkAccount(ctx context.Context, t identity.LinkRequest) (account string, err error)
@@ -70,18 +70,19 @@ type History interface {
 	Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error)
 }
 
-// Arenas creates arenas and shows them. *arena.Service implements it. Its
-// refusals are *protocol.Error. This package adds the join URL of a created
-// arena.
+// Arenas creates arenas and shows them. *arena.Service implements it. A refusal
+// is a *protocol.Error. Create leaves the join URL of the new arena empty: this
+// package sets it.
 type Arenas interface {
 	Create(ctx context.Context, c arena.CreateRequest) (protocol.ArenaMade, error)
 	Show(ctx context.Context, game, code string) (protocol.ArenaLook, error)
 	FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error)
 }
 
-// Behaviours queues the behaviours of a game. *eventq.Service implements it.
-// Post accepts any text as a body, drops the invalid ones and accepts the
-// others. The error eventq.ErrFull means that Post accepted none.
+// Behaviours queues the behaviours of a game: the events to report.
+// *eventq.Service implements it. Each body may be any text. The queue drops the
+// invalid bodies and accepts the others. The error eventq.ErrFull means that it
+// accepted none.
 type Behaviours interface {
 	Post(ctx context.Context, game string, bodies []json.RawMessage) (eventq.PostResult, error)
 }
@@ -98,8 +99,8 @@ type Tasks interface {
 	Task(ctx context.Context, game, id string) (taskqueue.Task, error)
 }
 
-// Boards answers leaderboard queries. *display.Display implements it.
-// ForgetName removes the cached name of a player after a change of the name.
+// Boards reads leaderboards. *display.Display implements it. ForgetName removes
+// a player's nickname from its cache, after the nickname has changed.
 type Boards interface {
 	Listing(ctx context.Context, game string) (display.Answer, error)
 	Page(ctx context.Context, game string, q leaderboard.Query) (display.Answer, error)
@@ -123,18 +124,18 @@ type Config struct {
 	Logger     *slog.Logger
 	Registry   prometheus.Registerer
 
-	Websocket       http.Handler                           // serves /v1/ws on the raw connection; nil: 404
+	Websocket       http.Handler                           // serves /v1/ws, without the wrappers of the other routes; nil: 404
 	Page            http.Handler                           // serves every path outside the API; nil: 404
-	Origins         []string                               // allowed besides the own host, as "https://example.com"
-	ReadinessChecks map[string]func(context.Context) error // for /readyz: the answer shows the name, the log shows the error
+	Origins         []string                               // allowed origins besides the server's own, such as "https://example.com"
+	ReadinessChecks map[string]func(context.Context) error // for /readyz, by name: the response has the name, the log has the error
 	IsDraining      func() bool                            // whether the node refuses new players; nil: never
 	IsStoreDown     func(error) bool                       // whether an error means that a store is down, so a retry may succeed; nil: never
 	Limits          Limits                                 // zero value: no limits
-	ClientAddress   func(*http.Request) netip.Addr         // the address that limits count; nil: the address of the connection
+	ClientAddress   func(*http.Request) netip.Addr         // the client's address for the rate limits; nil: the address of the connection
 	LoadShedder     LoadShedder                            // nil: the node sheds no load
-	IsTLS           func(*http.Request) bool               // whether the client uses TLS, perhaps up to a trusted proxy; nil: whether the request uses it
-	RevocableCalls  *RevocableCalls                        // ends polls whose token was revoked; nil: polls do not end early
-	Version         string                                 // of the server, for /healthz; "": /healthz omits it
+	IsTLS           func(*http.Request) bool               // whether the client uses TLS, to this node or to a trusted proxy; nil: whether the request's connection does
+	RevocableCalls  *RevocableCalls                        // ends long polls whose token was revoked; nil: they do not end early
+	Version         string                                 // version of the server, for /healthz; "": /healthz omits it
 }
 
 type api struct {
@@ -142,12 +143,13 @@ type api struct {
 	games     map[string]bool
 	origins   origin.List
 	metrics   *metrics
-	readiness singleflight.Group // shares one run of the readiness checks
+	readiness singleflight.Group // makes concurrent requests share one run of the readiness checks
 }
 
-// New makes the handler of the public listener. It is safe for concurrent use
-// and starts no goroutine. A request has 5 s, including its body; extraTime
-// lists the paths that have more. Websocket and Page have no such limit.
+// New returns the handler of the public listener. It is safe for concurrent use
+// and starts no goroutine. A request may take requestTimeout, including its body;
+// extraTimeByPath lists the paths that may take more. Websocket and Page have no
+// such limit.
 func New(c Config) http.Handler {
 	if c.IsDraining == nil {
 		c.IsDraining = func() bool { return false }

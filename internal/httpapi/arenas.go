@@ -50,13 +50,12 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusCreated, made)
 }
 
-// hostHeader matches the Host headers that may be part of a link: a name or an
-// address, and perhaps a port.
+// hostHeaderPattern matches the Host headers that can be part of a link: a name
+// or an IP address, with or without a port.
 var hostHeader = regexp.MustCompile(`^([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
 
-// pageURL returns the address of the page, under the host name of the request.
-// The scheme is https if the client uses TLS to this node or to a trusted
-// proxy.
+// pageURL returns the URL of the start page, with the host name of the request.
+// The scheme is https if IsTLS returns true.
 func (a *api) pageURL(r *http.Request) (*url.URL, error) {
 	if !hostHeader.MatchString(r.Host) {
 		return nil, badRequest("the Host header %.100q is no name or address; send a valid Host header", r.Host)
@@ -70,8 +69,8 @@ func (a *api) pageURL(r *http.Request) (*url.URL, error) {
 
 var arenaCode = regexp.MustCompile(`^[0-9]{6}$`)
 
-// getArena shows an arena to a client that knows its code. A malformed code is
-// not looked up and does not count as a wrong code.
+// getArena shows an arena to a client that knows its join code. It refuses a
+// malformed code without a lookup; such a code does not count as a wrong code.
 func (a *api) getArena(w http.ResponseWriter, r *request) error {
 	code := r.PathValue("code")
 	if !arenaCode.MatchString(code) {

@@ -7,9 +7,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// authenticatePlayer returns the claims of a player of the game in the path.
-// Their subject is the player id, also if the token names an account that is
-// linked to a guest.
+// authenticatePlayer returns the claims of a player of the game in the path. The
+// subject of the claims is the player id, even if the token names an account that
+// is linked to a guest.
 func (a *api) authenticatePlayer(r *request) (identity.Claims, error) {
 	claims, err := a.authenticate(r)
 	if err == nil && claims.Role != identity.RolePlayer {

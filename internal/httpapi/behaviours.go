@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxBehaviours is the most behaviours per call.
+	// maxBehaviours is the maximum of behaviours per call.
 	maxBehaviours = 1000
 	// maxBehavioursBody is the largest body in bytes.
 	maxBehavioursBody = 4 << 20
@@ -19,14 +19,14 @@ const (
 	ndjsonType = "application/x-ndjson"
 )
 
-// behavioursBody is the JSON form of a call. Its array has one place more than
-// a call may use. So the handler notices too many behaviours but stores only
-// the first of them.
+// behavioursBody is the JSON form of a call. Its array has one element more than
+// a call may use. So the decoder drops further elements, and the handler still
+// detects too many behaviours.
 type behavioursBody struct {
 	Behaviours [maxBehaviours + 1]json.RawMessage `json:"behaviours" need:"true"`
 }
 
-// postBehaviours queues the behaviours that a game service reports. It answers
+// postBehaviours queues the behaviours that a game service reports. It responds
 // after they are in the queue.
 func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
 	claims, err := a.authenticateService(r)

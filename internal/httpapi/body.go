@@ -12,16 +12,17 @@ import (
 	"laststand/internal/protocol"
 )
 
-// maxBody is the default limit of a request body in bytes.
+// maxBody is the default maximum size of a request body in bytes.
 const maxBody = 1 << 20
 
-// readBody decodes a JSON object into a struct. Like the websocket it refuses
-// unknown fields, fields that differ only by case, and values of a wrong type.
-// The error names the field.
+// readBody decodes a JSON object into target, a pointer to a struct. Like the
+// websocket it refuses unknown fields, fields whose names differ only in upper
+// and lower case, and values of a wrong type. The error names the field.
 func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	return readBodyMax(maxBody, w, r, into)
 }
 
+// readBodyLimited is readBody with a maximum size in bytes.
 func readBodyMax(most int64, w http.ResponseWriter, r *http.Request, into any) error {
 	if contentType(r) != jsonType {
 		return unsupportedType("send JSON with Content-Type: application/json")
@@ -62,7 +63,7 @@ func readUTF8(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	case errors.As(err, &tooLarge):
 		return nil, clientErrorf(protocol.CodePayloadTooLarge, "the body is larger than %d bytes; send less per call", most)
 	case errors.As(err, &slow) && slow.Timeout():
-		return nil, &clientError{code: codeBadRequest, status: http.StatusRequestTimeout, detail: "the body came too slowly; retry with a faster connection"}
+		return nil, &clientError{code: codeBadRequest, status: http.StatusRequestTimeout, detail: "the body arrived too slowly; retry with a faster connection"}
 	case err != nil:
 		return nil, badRequest("the body ended too soon; send Content-Length bytes")
 	case !utf8.Valid(body):
@@ -71,16 +72,16 @@ func readUTF8(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	return body, nil
 }
 
-// readBeforeDeadline reads a body until the deadline of its request. After the
-// body it removes the read deadline from the connection. Otherwise the deadline
-// would end a request that waits, such as a long poll.
+// readBeforeDeadline reads a body, at most until the deadline of the request's
+// context. After the body it removes the read deadline from the connection.
+// Otherwise that deadline would end a long poll, which waits after its body.
 func readBeforeDeadline(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if r.ContentLength > most {
-		return nil, &http.MaxBytesError{Limit: most} // by its Content-Length: do not read it
+		return nil, &http.MaxBytesError{Limit: most} // Content-Length is too large already: do not read the body
 	}
 	connection := http.NewResponseController(w)
 	if until, bounded := r.Context().Deadline(); bounded {
-		_ = connection.SetReadDeadline(until) // a test recorder has no deadline
+		_ = connection.SetReadDeadline(until) // an error means a test recorder, which has no deadlines
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if err == nil {

@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// concurrencySlot is the slot of one request in the limit of concurrent
-// requests. The request holds it only while the node works. It releases the
-// slot while it waits for the body and when the answer begins. Otherwise slow
-// clients could hold all slots.
+// concurrencySlot is one request's place in the limit of concurrent requests. The
+// request has the slot only while the node works for it. It releases the slot
+// while it waits for the body, and when the response starts. Otherwise slow
+// clients could occupy all slots.
 //
 // A nil slot does nothing. Only the goroutine of the request may use it.
 type concurrencySlot struct {
@@ -16,12 +16,14 @@ type concurrencySlot struct {
 	isHeld  bool
 }
 
+// acquire takes a slot, or returns the refusal.
 func (s *concurrencySlot) acquire() error {
 	err := s.shedder.AcquireRequest()
 	s.isHeld = err == nil
 	return err
 }
 
+// release returns the slot. It does nothing if the slot is not held.
 func (s *concurrencySlot) release() {
 	if s != nil && s.isHeld {
 		s.isHeld = false
@@ -29,9 +31,9 @@ func (s *concurrencySlot) release() {
 	}
 }
 
-// slottedBody is the body of a request with a slot. Read releases the slot
-// while it waits and acquires it again at the end of the body. If no slot is
-// free then, Read returns the refusal.
+// slotReleasingBody is the body of a request with a slot. Read releases the slot,
+// since it waits for the client, and acquires a slot again at the end of the
+// body. If no slot is free then, Read returns the refusal.
 type slottedBody struct {
 	io.ReadCloser
 	slot *concurrencySlot

@@ -6,7 +6,7 @@ import (
 	"laststand/docs"
 )
 
-// yamlType is the registered media type (RFC 9512).
+// yamlType is the registered media type of YAML (RFC 9512).
 const yamlType = "application/yaml"
 
 func (a *api) getOpenAPI(w http.ResponseWriter, _ *request) error {

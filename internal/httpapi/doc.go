@@ -5,18 +5,18 @@
 // Words:
 //
 //   - Route: one operation of the contract. routes.go lists all of them.
-//   - Problem: the body of an error answer (RFC 9457). errorTable in errors.go
+//   - Problem: the body of an error response (RFC 9457). errorTable in errors.go
 //     maps the errors of the game to problems.
 //   - Client error: an error that this package decides by itself, with the code
 //     and the text for the client.
-//   - Slot: the right of a request to use the node's time. The number of slots
-//     is the limit of concurrent requests.
+//   - Slot: a place in the limit of concurrent requests. A request needs one
+//     while the node works for it.
 //   - Revocable call: a long poll that ends early when its token is revoked.
 //
-// New makes the handler. Start reading in serve.go, which shows what happens to
-// every request: time limit, query, slot, load shedding, rate limits, handler,
+// New returns the handler. Start reading in serve.go, which shows the steps of
+// each request: time limit, query, slot, load shedding, rate limits, handler,
 // error.
 //
-// This package must not know about Redis, SQL or the frames of the websocket.
-// It sees the services only through the interfaces in api.go.
+// This package must not know Redis, SQL or the frames of the websocket. It calls
+// the services only through the interfaces in api.go.
 package httpapi

@@ -40,12 +40,12 @@ var statuses = map[protocol.Code]int{
 	protocol.CodeInternal:        http.StatusInternalServerError,
 }
 
-// Statuses returns the HTTP status of each code. A code without one occurs on
-// websockets only.
+// Statuses returns the HTTP status of each code. A code that is missing occurs
+// only on websockets.
 func Statuses() map[protocol.Code]int { return maps.Clone(statuses) }
 
-// errorTable maps the errors of the game to codes. The first matching row
-// counts. If the detail is empty, the client sees the text of the error itself.
+// errorTable maps the errors of the game to codes. The first row whose sentinel
+// matches counts. If the detail is empty, the client gets the text of the error.
 var errorTable = []struct {
 	sentinel error
 	code     protocol.Code
@@ -79,8 +79,8 @@ var errorTable = []struct {
 	{match.ErrBadCursor, protocol.CodeBadRequest, "the cursor is not from an earlier page of this path; start without a cursor"},
 }
 
-// clientError is an error with a text for the client. Status 0 means the status
-// of the code.
+// clientError is an error that this package decides. detail is the text for the
+// client. status 0 means the status of the code, see statuses.
 type clientError struct {
 	code   protocol.Code
 	status int
@@ -103,11 +103,11 @@ var (
 )
 
 // statusClientClosed is the status in the metrics if the client closed the
-// request first. It is the number that nginx uses.
+// connection before the response. nginx uses the same number.
 const statusClientClosed = 499
 
-// fail answers a request with its error. It logs the errors that the client did
-// not cause.
+// writeError writes the problem for the error of a request. It logs the error if
+// the client did not cause it.
 func (a *api) fail(w *statusWriter, r *http.Request, rt route, err error) {
 	p, isExpected := a.problemFor(err)
 	switch {
@@ -124,8 +124,8 @@ func (a *api) fail(w *statusWriter, r *http.Request, rt route, err error) {
 	writeProblem(w, p)
 }
 
-// problemFor returns the problem for an error. isExpected is false for failures
-// of the server, which must be logged.
+// problemFor returns the problem for an error. isExpected is false for a failure
+// of the server, which the caller must log.
 func (a *api) problemFor(err error) (p problem, isExpected bool) {
 	if e, ok := errors.AsType[*clientError](err); ok {
 		return problemOf(e), true

@@ -15,8 +15,8 @@ const (
 	cacheOneMinute = "public, max-age=60"
 )
 
-// writeCacheable writes a leaderboard or a match. If the client already has
-// this version, it writes 304.
+// writeCacheable writes a leaderboard or a match. If the client already has this
+// version (If-None-Match), it writes status 304 without a body.
 func writeCacheable(w http.ResponseWriter, r *request, shown display.Answer) error {
 	h := w.Header()
 	h.Set("Cache-Control", cacheOneSecond)
@@ -33,8 +33,8 @@ func writeCacheable(w http.ResponseWriter, r *request, shown display.Answer) err
 	return nil
 }
 
-// matchesETag reports whether the values of If-None-Match contain a tag. The
-// comparison is weak (RFC 9110, 13.1.2).
+// matchesETag returns true if the values of If-None-Match contain a tag. It uses
+// the weak comparison (RFC 9110, 13.1.2).
 func matchesETag(values []string, tag string) bool {
 	for _, value := range values {
 		for one := range strings.SplitSeq(value, ",") {

@@ -58,7 +58,7 @@ func TestAMatchHasATagOfItsNames(t *testing.T) {
 	}
 }
 
-// A changed name appears on the leaderboards at once.
+// A changed nickname appears on the leaderboards immediately.
 func TestARenameShowsOnTheBoards(t *testing.T) {
 	t.Parallel()
 	w := &renamingBackend{fakeBackend: &fakeBackend{}, name: "Ada"}

@@ -353,7 +353,7 @@ func (c call) request(t testing.TB) *http.Request {
 	return r
 }
 
-// serve handles a call and checks the answer against the contract.
+// serve handles a call and checks the response against the contract.
 func serve(t testing.TB, h http.Handler, c call) *httptest.ResponseRecorder {
 	t.Helper()
 	rec := httptest.NewRecorder()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// bodied are the paths that take a body, with who sends it.
+// pathsWithBody lists the paths that accept a body, with the token of the caller.
 var bodied = []struct{ method, path, bearer string }{
 	{http.MethodPost, demo + "/guests", "good"},
 	{http.MethodPut, demo + "/players/me/nickname", "good"},
@@ -19,8 +19,8 @@ var bodied = []struct{ method, path, bearer string }{
 	{http.MethodPost, demo + "/tasks/fail", "service"},
 }
 
-// FuzzBody holds that no body makes the server fail, or answer otherwise than the
-// contract says, whichever path it is sent to.
+// FuzzBody checks that no body, on any path, makes the server fail or send a response that
+// the contract does not allow.
 func FuzzBody(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `null`, `{"device":"` + device + `","nickname":"Ada","arena":"123456"}`, `{"nickname":"\ud800"}`, `{"device":1,"device":2}`,
@@ -51,7 +51,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzHead holds that the headers that are read do no harm, whatever is in them.
+// FuzzHead checks that no value of the headers that the server reads makes it fail.
 func FuzzHead(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"zh-CN,zh;q=0.9,en;q=0.8", "quiz.example", "Bearer good"}, {"*", "[::1]:80", "bearer  good "}, {"en;q=x", "a\r\nb", "Basic Zm9v"},

@@ -10,9 +10,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// guestBody is the body of a registration. Arena is the code of the arena that
-// the player is about to join. Then the limits of that arena apply; see
-// admitGuest.
+// guestBody is the body of a registration. Arena is "" or the join code of the
+// arena that the guest is going to join: then the limits of that arena apply, see
+// checkNewGuestLimits.
 type guestBody struct {
 	Device   string `json:"device"`
 	Nickname string `json:"nickname"`
@@ -54,8 +54,8 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 // languages are the languages of generated nicknames.
 var languages = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
 
-// languageOf returns the language for a generated nickname, en or zh-CN, from
-// Accept-Language.
+// nicknameLanguage returns the language for a generated nickname, en or zh-CN,
+// from the Accept-Language header.
 func languageOf(r *http.Request) string {
 	if _, i := language.MatchStrings(languages, r.Header.Get("Accept-Language")); i == 1 {
 		return "zh-CN"
@@ -63,7 +63,7 @@ func languageOf(r *http.Request) string {
 	return "en"
 }
 
-// nicknameAsker identifies the client that asks about a nickname: by its player
+// nicknameRequester identifies the client that asks for a nickname: by its player
 // if it sends a valid token, and always by its address.
 func (a *api) nicknameAsker(r *request) identity.Requester {
 	who := a.anonymousAsker(r)
@@ -73,7 +73,7 @@ func (a *api) nicknameAsker(r *request) identity.Requester {
 	return who
 }
 
-// anonymousAsker identifies the client by its address only.
+// anonymousRequester identifies the client by its address only.
 func (a *api) anonymousAsker(r *request) identity.Requester {
 	return identity.Requester{Address: a.addressKey(r).String(), Lang: languageOf(r.Request)}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// readinessTimeout limits each readiness check.
+// readinessTimeout is the time limit of each readiness check.
 const readinessTimeout = 2 * time.Second
 
 type health struct {
@@ -21,9 +21,9 @@ func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
 	return answer(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: a.Version})
 }
 
-// getReadiness runs all checks in parallel. Requests that arrive during a run
-// share it, so many requests cannot flood the stores. The errors are
-// logged but not shown.
+// getReadiness runs all readiness checks in parallel. Requests that arrive during
+// a run share its result, so that many requests cannot flood the stores. The
+// errors are logged, but the response does not contain them.
 func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
 	outcomes, _, _ := a.readiness.Do("", func() (any, error) {
 		return a.check(context.WithoutCancel(r.Context())), nil
@@ -44,6 +44,7 @@ func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusServiceUnavailable, h)
 }
 
+// runReadinessChecks returns "ok" or "failed" for each check, by name.
 func (a *api) check(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, readinessTimeout)
 	defer cancel()

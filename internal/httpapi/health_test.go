@@ -51,7 +51,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// However many ask, the stores are asked once at a time.
+// Concurrent requests share one run of the readiness checks.
 func TestReadinessIsAskedOnceForAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Limits are the rate limits of the HTTP API. A nil rule sets no limit.
+// Limits holds the rate limits of the HTTP API. A nil rule means no limit.
 type Limits struct {
 	GuestCalls       *limit.Rule           // all requests for guests, per address
 	NewGuests        *limit.Rule           // new guests without an arena code, per address
@@ -29,17 +29,17 @@ type Limits struct {
 	Tasks            *limit.Rule           // task requests, per service
 }
 
-// peerAddress returns the address of the other end of the connection.
+// peerAddress returns the address of the peer of the request's connection.
 func peerAddress(r *http.Request) netip.Addr {
 	p, _ := netip.ParseAddrPort(r.RemoteAddr) // without an address the key is the zero Addr
 	return p.Addr()
 }
 
-// addressKey is the key of the client address in the limits.
+// addressKey returns the key of the client's address for the limits.
 func (a *api) addressKey(r *request) limit.Key { return limit.Address(a.ClientAddress(r.Request)) }
 
-// admit charges the client address for a request, before anything else about
-// the client is known.
+// checkAddressLimits takes a token of the client's address for a request, or
+// returns the refusal. It runs before authentication.
 func (a *api) admit(r *request, rt route) error {
 	const game = "/v1/games/{game}"
 	if rt.method == http.MethodPost && rt.path == game+"/guests" {
@@ -58,17 +58,17 @@ func (a *api) admit(r *request, rt route) error {
 	return nil
 }
 
-// admitGuest charges the client address for a new player: per day and per
-// minute.
+// checkNewGuestLimits takes the tokens for a new guest, or returns the refusal.
+// The client's address has a limit per day and a limit per minute.
 //
-// A guest with the code of an arena counts against GuestsWithCode and
-// GuestsPerArena. If those refuse, the guest counts against NewGuests like any
-// other. Example: an arena has 3 places. The fourth new guest of the address
-// with its code needs a free place in NewGuests.
+// A guest with the code of an arena takes a token of GuestsWithCode and one of
+// GuestsPerArena. If one of them refuses, the guest takes a token of NewGuests
+// like any other. Example: an arena has 3 seats. The fourth new guest with its
+// code at one address needs a token of NewGuests.
 //
-// The daily limit is checked first, so a refusal there uses up nothing of an
-// arena. It is charged last, so a refusal of another limit uses up nothing of
-// the day.
+// The daily limit is checked first, so that its refusal takes no token of an
+// arena. Its token is taken last, so that a refusal of another limit takes no
+// token of the day.
 func (a *api) admitGuest(r *request, code string) error {
 	ctx, from := r.Context(), a.addressKey(r)
 	if err := a.Limits.NewGuestsPerDay.Check(ctx, from); err != nil {
@@ -90,7 +90,8 @@ func (a *api) admitGuest(r *request, code string) error {
 	return a.Limits.NewGuestsPerDay.Take(ctx, from, 1)
 }
 
-// findArena returns the arena of a code. Over is set if there is none.
+// findArena returns the join info of the arena with a code. If there is no such
+// arena, or the code may not be tried, it returns a join info with Over true.
 func (a *api) findArena(r *request, code string) (joinInfo arena.JoinInfo, err error) {
 	if !arenaCode.MatchString(code) {
 		return arena.JoinInfo{Over: true}, nil
@@ -105,7 +106,8 @@ func (a *api) findArena(r *request, code string) (joinInfo arena.JoinInfo, err e
 	return joinInfo, err
 }
 
-// admitToArena counts a new player against the limits of an arena.
+// checkArenaGuestLimits takes the tokens for a new guest with the code of an
+// arena, or returns the refusal.
 func (a *api) admitToArena(r *request, joinInfo arena.JoinInfo) error {
 	if err := a.Limits.GuestsWithCode.Take(r.Context(), a.addressKey(r).WithBurst(joinInfo.MaxPlayers), 1); err != nil {
 		return err
@@ -113,8 +115,8 @@ func (a *api) admitToArena(r *request, joinInfo arena.JoinInfo) error {
 	return a.Limits.GuestsPerArena.Take(r.Context(), limit.Named(r.game, joinInfo.ID), 1)
 }
 
-// earlierRetry returns the one of two refusals with the shorter wait. It
-// returns nil if err is nil.
+// shorterWait returns the refusal with the shorter retry time. other may be nil.
+// It returns nil if err is nil.
 func earlierRetry(err, other error) error {
 	one, ok := errors.AsType[*protocol.Error](err)
 	two, also := errors.AsType[*protocol.Error](other)
@@ -124,20 +126,22 @@ func earlierRetry(err, other error) error {
 	return err
 }
 
-// tryCode calls try with a code. A wrong code counts against the client
-// address.
+// tryArenaCode calls try, which looks up the code of an arena, or returns a
+// refusal. A wrong code takes a token of the client's address.
 func (a *api) tryCode(r *request, code string, try func() error) error {
 	return a.Limits.ArenaCodes.Try(r.Context(), a.codeAttempt(r, code), try)
 }
 
-// codeAttempt returns the key of an attempt: the address and the code. It
-// ignores the token, because players join over the websocket.
+// newCodeAttempt returns an attempt to use the code of an arena, by the client's
+// address. It does not use the bearer token, because players join over the
+// websocket.
 func (a *api) codeAttempt(r *request, code string) limit.Attempt {
 	return limit.Attempt{Address: a.addressKey(r), Secret: arena.CodeKey(r.game, code)}
 }
 
-// admitArena charges the host for an arena. It also charges the address of a
-// player, because anyone can become a player.
+// checkNewArenaLimits takes a token of the host for a new arena, or returns the
+// refusal. If the host is a player, it also takes one of the client's address,
+// because anyone can become a player.
 func (a *api) admitArena(r *request, by identity.Claims) error {
 	if by.Role == identity.RolePlayer {
 		if err := a.Limits.ArenasPerAddress.Take(r.Context(), a.addressKey(r), 1); err != nil {
@@ -147,8 +151,8 @@ func (a *api) admitArena(r *request, by identity.Claims) error {
 	return a.Limits.ArenasPerHost.Take(r.Context(), limit.Named(r.game, by.Subject), 1)
 }
 
-// authenticateChange is authenticatePlayer for requests that change the player.
-// It applies the limit Changes.
+// authenticateChange is authenticatePlayer for a request that changes the player.
+// It also takes a token of Limits.Changes.
 func (a *api) authenticateChange(r *request) (identity.Claims, error) {
 	claims, err := a.authenticatePlayer(r)
 	if err == nil {
@@ -157,8 +161,8 @@ func (a *api) authenticateChange(r *request) (identity.Claims, error) {
 	return claims, err
 }
 
-// authenticateTaskCall is authenticateService for task requests. It applies the
-// limit Tasks.
+// authenticateTaskCall is authenticateService for a task request. It also takes a
+// token of Limits.Tasks.
 func (a *api) authenticateTaskCall(r *request) (identity.Claims, error) {
 	claims, err := a.authenticateService(r)
 	if err == nil {

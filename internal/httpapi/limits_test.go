@@ -195,8 +195,8 @@ func (e limitedServer) countNewGuests(c call) (made int) {
 	return made
 }
 
-// New guests with an arena code have limits of their own: per address as many
-// at once as the arena has places, and per arena a number per minute. All other
+// New guests with an arena code have their own limits: per address a burst of as many
+// as the arena has seats, and per arena a number per minute. All other
 // guests, and those of an arena that is over, count against the address.
 func TestNewGuestsWithAnArenaCode(t *testing.T) {
 	t.Parallel()
@@ -226,7 +226,7 @@ func TestNewGuestsWithAnArenaCode(t *testing.T) {
 	}
 }
 
-// The limit of an address holds over all arenas. Other addresses are not
+// The limit of an address applies to all arenas together. Other addresses are not
 // affected.
 func TestOneAddressWithManyArenas(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// finishedMatch is a settled match. Every page of a buzzer match has Teams and
-// Firsts.
+// finishedMatch is the response with one page of a settled match. A page contains
+// some of the standings, but all Teams and Firsts of a buzzer match.
 type finishedMatch struct {
 	Match      string                  `json:"match"`
 	Mode       match.Mode              `json:"mode"`

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// newMux routes every path. The mux finds the path first and the method second.
-// A literal path wins over a path with a parameter. Each path answers
-// unsupported methods itself. An unknown path below /v1/ gives a 404 problem.
+// newMux returns the handler of all paths. A request is routed by its path first,
+// then by its method. A literal path takes precedence over a path with a
+// parameter. Each path has a handler for unsupported methods. An unknown path
+// below /v1/ gives a 404 problem.
 func (a *api) newMux() http.Handler {
 	mux := http.NewServeMux()
 	paths := map[string]methods{}
@@ -36,10 +37,11 @@ func (a *api) newMux() http.Handler {
 	return mux
 }
 
-// methods maps the methods of a path to handlers. The handler of GET also
-// serves HEAD.
+// methodHandlers maps the HTTP methods of one path to handlers. The handler of
+// GET also serves HEAD.
 type methods map[string]http.Handler
 
+// withFallback returns a handler that uses fallback for all other methods.
 func (m methods) withFallback(fallback http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
@@ -61,8 +63,8 @@ func notFound(http.ResponseWriter, *request) error {
 	return clientErrorf(codeNotFound, "there is nothing at this path; /openapi.yaml lists all paths")
 }
 
-// refuseMethod answers CORS preflights and refuses all other methods that a
-// path does not support.
+// newMethodRefusal returns the handler for methods that a path does not support.
+// It answers CORS preflights and refuses all others with status 405.
 func (a *api) refuseMethod(has methods) func(http.ResponseWriter, *request) error {
 	allowed := slices.Sorted(maps.Keys(has))
 	if has["GET"] != nil {

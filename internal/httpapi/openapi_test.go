@@ -108,7 +108,7 @@ func TestEveryStateOfATaskIsInTheContractAndViceVersa(t *testing.T) {
 	}
 }
 
-// Every answer has the fields of its schema, and the same fields are optional.
+// Each response has the fields of its schema, and the same fields are optional.
 func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for schema, answer := range map[string]any{

@@ -2,8 +2,9 @@ package httpapi
 
 import "net/http"
 
-// allowOrigin lets pages of the own host and of the configured origins read the
-// answer. It tells caches that the answer depends on the origin.
+// allowOrigin sets the CORS headers that let pages of the server's own origin and
+// of the configured origins read the response. The header Vary tells caches that
+// the response depends on the origin.
 func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	if a.isOriginAllowed(r) {
@@ -21,7 +22,8 @@ func isPreflight(r *http.Request) bool {
 		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// preflight answers the CORS request that a browser sends before the real one.
+// answerPreflight answers the CORS preflight, which a browser sends before the
+// real request. methods is the list of allowed methods.
 func (a *api) preflight(w http.ResponseWriter, r *http.Request, methods string) error {
 	if !a.isOriginAllowed(r) {
 		return clientErrorf(codeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")

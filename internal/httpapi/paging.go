@@ -16,8 +16,8 @@ type paging struct {
 	cursor string
 }
 
-// readPaging reads the parameters limit and cursor. The bounds are those of
-// leaderboards.
+// readPaging reads the query parameters limit and cursor. Default and maximum of
+// the limit are the same as for leaderboards.
 func readPaging(query url.Values) (paging, error) {
 	p := paging{limit: leaderboard.DefaultLimit, cursor: query.Get("cursor")}
 	if text := query.Get("limit"); text != "" {
@@ -33,13 +33,14 @@ func readPaging(query url.Values) (paging, error) {
 // offsetPrefix marks a cursor that is an offset into a list that never changes.
 const offsetPrefix = "o"
 
+// offsetCursor returns the cursor of the page that starts at index n.
 func offsetCursor(n int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(offsetPrefix + strconv.Itoa(n)))
 }
 
-// window returns the range of the page in a list of n elements that never
-// changes, and the cursor of the next page. The cursor after the last page is
-// "".
+// indexRange returns the indexes from to to-1 of the page in a list of n
+// elements, and the cursor of the next page. The cursor after the last page is
+// "". The list must never change, since cursors contain indexes.
 func (p paging) window(n int) (from, to int, next string, err error) {
 	if p.cursor != "" {
 		if from, err = readOffset(p.cursor); err != nil || from >= n {

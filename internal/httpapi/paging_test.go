@@ -34,7 +34,7 @@ func TestPagesCoverAList(t *testing.T) {
 	})
 }
 
-// FuzzQuery checks that whatever is asked is refused or read within the bounds.
+// FuzzQuery checks that each query is refused, or read with a limit that is allowed.
 func FuzzQuery(f *testing.F) {
 	for _, raw := range []string{
 		"", "limit=1&cursor=" + offsetCursor(1), "limit=0", "limit=+1", "limit=1e1", "cursor=" + offsetCursor(-1),

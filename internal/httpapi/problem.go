@@ -12,8 +12,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// problem is the body of an error answer (RFC 9457). Its type is always
-// about:blank; clients tell errors apart by the code.
+// problem is the body of an error response (RFC 9457). Its type is always
+// about:blank; clients distinguish errors by the code.
 type problem struct {
 	Type        string        `json:"type"`
 	Title       string        `json:"title"`
@@ -22,12 +22,12 @@ type problem struct {
 	Code        protocol.Code `json:"code"`
 	Suggestions []string      `json:"suggestions,omitempty"` // only with nickname_taken
 
-	RetryAfterS int64 `json:"-"` // when to try again, in seconds; 0: defaultRetryAfterS
+	RetryAfterS int64 `json:"-"` // value of the header Retry-After, in seconds; 0: defaultRetryAfterS
 }
 
 const (
-	maxDetail          = 300 // the longest detail in characters
-	defaultRetryAfterS = 2   // seconds; for 429 and 503 without a time of their own
+	maxDetail          = 300 // maximum length of a detail, in characters
+	defaultRetryAfterS = 2   // in seconds, for statuses 429 and 503 if the error has no retry time
 )
 
 func problemOf(e *clientError) problem {
@@ -39,7 +39,7 @@ func problemOf(e *clientError) problem {
 	return p
 }
 
-// withSuggestions adds the free nicknames that an identity.TakenError suggests.
+// withSuggestions adds the free nicknames of err if it is an identity.TakenError.
 func (p problem) withSuggestions(err error) problem {
 	if e, ok := errors.AsType[*identity.TakenError](err); ok {
 		p.Suggestions = e.Suggestions
@@ -47,7 +47,7 @@ func (p problem) withSuggestions(err error) problem {
 	return p
 }
 
-// withRetryAfter sets the time until the retry in ms; 0 means the default.
+// withRetryAfter sets the retry time, given in ms; 0 means defaultRetryAfterS.
 func (p problem) withRetryAfter(ms int64) problem {
 	p.RetryAfterS = (ms + 999) / 1000
 	return p
@@ -63,13 +63,15 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	write(w, p.Status, "application/problem+json", encode(p))
 }
 
-// answer writes a body as JSON.
+// writeJSON writes a response with a JSON body. It returns nil, so that a handler
+// can return its result.
 func answer(w http.ResponseWriter, status int, body any) error {
 	write(w, status, jsonType, encode(body))
 	return nil
 }
 
-// write sends a complete answer. It ignores a client that is gone.
+// writeResponse writes a complete response. It ignores the error if the client
+// has disconnected.
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -77,8 +79,8 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// encode encodes a body as JSON. All bodies are types of this package, so an
-// error is a defect and encode panics.
+// encodeJSON encodes a body as JSON. It panics on an error, which would be a
+// defect: all bodies are types that can be encoded.
 func encode(body any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

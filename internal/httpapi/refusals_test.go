@@ -194,7 +194,7 @@ func TestALongDetailIsCut(t *testing.T) {
 	}
 }
 
-// stuckStore answers only after its caller has given up, or panics.
+// hangingStore returns only after the context of its caller has ended, or panics.
 type stuckStore struct {
 	*fakeBackend
 	panics bool

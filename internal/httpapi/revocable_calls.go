@@ -9,9 +9,9 @@ import (
 	"laststand/internal/identity"
 )
 
-// RevocableCalls cancels long calls when their token is revoked or the key of
-// the token is retired. It is safe for concurrent use. A nil RevocableCalls
-// cancels nothing.
+// RevocableCalls cancels long polls when their token is revoked or the signing
+// key of the token is retired. It is safe for concurrent use. A nil
+// RevocableCalls cancels nothing.
 type RevocableCalls struct {
 	checkClaims func(identity.Claims) error
 
@@ -26,13 +26,13 @@ type revocableCall struct {
 }
 
 // NewRevocableCalls returns an empty set of calls. checkClaims returns an error
-// if the bearer of a token must stop. It must not call a store.
+// if a token with these claims is no longer valid. It must not call a store.
 func NewRevocableCalls(checkClaims func(identity.Claims) error) *RevocableCalls {
 	return &RevocableCalls{checkClaims: checkClaims, calls: make(map[*revocableCall]struct{})}
 }
 
-// CancelRevoked checks all calls again and cancels those that must stop. It
-// does not wait for them to end.
+// CancelRevoked checks the claims of all calls again and cancels the calls with
+// an error. It does not wait until they have ended.
 func (s *RevocableCalls) CancelRevoked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,8 +43,9 @@ func (s *RevocableCalls) CancelRevoked() {
 	}
 }
 
-// track adds a call. The caller must call untrack when the call ends. If the
-// token is revoked, ctx ends and its cause is the error of checkClaims.
+// track adds the call of a request. The caller must call untrack when the call
+// ends. If the token is revoked, the returned ctx ends, and its cause is the error
+// of checkClaims.
 func (s *RevocableCalls) track(r *http.Request, c identity.Claims) (ctx context.Context, untrack func()) {
 	if s == nil {
 		return r.Context(), func() {}
@@ -65,8 +66,8 @@ func (s *RevocableCalls) track(r *http.Request, c identity.Claims) (ctx context.
 	}
 }
 
-// revocationOf returns the error that cancelled a tracked call, or nil if the
-// call was not cancelled by RevocableCalls.
+// revocationError returns the error with which RevocableCalls has cancelled a
+// call, or nil if it has not. ctx is the context that track has returned.
 func revocationOf(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) {
 		return cause

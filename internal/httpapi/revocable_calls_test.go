@@ -24,7 +24,7 @@ func (w *blockingQueue) Claim(ctx context.Context, _ string, _ taskqueue.Poll) (
 }
 
 // A poll ends with the refusal when its service is revoked; other polls
-// continue. A poll that begins just before the revocation ends too.
+// continue. A poll that starts just before the revocation ends too.
 func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 	t.Parallel()
 	var revoked atomic.Bool
@@ -63,7 +63,7 @@ func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 	}
 }
 
-// A client that goes away, or a time limit, is no revocation.
+// A poll that ends because the client disconnects or because of a time limit is not revoked.
 func TestPollsThatEndByThemselves(t *testing.T) {
 	t.Parallel()
 	s := NewRevocableCalls(func(identity.Claims) error { return nil })

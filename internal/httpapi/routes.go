@@ -7,8 +7,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// route is one operation of the contract. query lists the query parameters that
-// it supports. The server refuses all other parameters.
+// route is one operation of the contract. query lists the allowed query
+// parameters. The server refuses all others.
 type route struct {
 	method, path string
 	handle       func(http.ResponseWriter, *request) error
@@ -24,7 +24,8 @@ const (
 // largeBodyTimeout is the extra time for a body of some MiB.
 const largeBodyTimeout = 15 * time.Second
 
-// extraTime is the time that a path has in addition to requestTimeout.
+// extraTimeByPath lists the paths whose requests may take longer than
+// requestTimeout, with the additional time.
 var extraTime = map[string]time.Duration{claimPath: taskqueue.MaxWait, tasksPath: largeBodyTimeout, behavioursPath: largeBodyTimeout}
 
 // routes lists all operations except the websocket, which newMux adds.
@@ -62,10 +63,10 @@ func (a *api) routes() []route {
 	}
 }
 
-// websocketPath is the path of the websocket. Its handler writes its own
-// answers.
+// websocketPath is the path of the websocket. Config.Websocket writes its
+// responses.
 const websocketPath = "/v1/ws"
 
-// mePath is the path of the calling player. It has no profile, because no
-// player has the id "me".
+// callingPlayerPath is the path of the player that the bearer token names. It
+// cannot be the profile of another player, because no player has the id "me".
 const mePath = "/v1/games/{game}/players/me"

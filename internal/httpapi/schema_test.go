@@ -117,7 +117,7 @@ func (d *document) check(pointer string, text []byte) error {
 	return schema.Validate(value)
 }
 
-// checkAnswer checks the status, the media type and the body of an answer
+// checkAnswer checks the status, the media type and the body of a response
 // against the contract.
 func checkAnswer(t testing.TB, r *http.Request, rec *httptest.ResponseRecorder) {
 	t.Helper()

@@ -11,19 +11,20 @@ import (
 	"laststand/internal/protocol"
 )
 
-// requestTimeout limits a request, including its body and the calls to stores.
+// requestTimeout is the time limit of a request, including its body and the calls
+// of stores.
 const requestTimeout = 5 * time.Second
 
-// request is a request of a known game. Its query has only supported
-// parameters, each once and with a value.
+// request is an HTTP request for a known game; game is "" if the path has none.
+// query has only the allowed parameters, each once and with a value.
 type request struct {
 	*http.Request
 	game  string
 	query url.Values
 }
 
-// serve makes the handler of a route. It counts requests, recovers from panics,
-// and turns errors into problems.
+// newHandler returns the handler of a route. The handler counts requests,
+// recovers from panics, and writes errors as problems.
 func (a *api) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
@@ -40,12 +41,14 @@ func (a *api) serve(rt route) http.Handler {
 	})
 }
 
+// handleRequest checks a request against all limits and runs the handler of its
+// route.
 func (a *api) call(w *statusWriter, r *http.Request, rt route) error {
 	game := r.PathValue("game")
 	if game != "" && !a.games[game] {
 		return clientErrorf(codeNotFound, "there is no such game")
 	}
-	if rt.method == "" { // no operation of the contract: any query is allowed
+	if rt.method == "" { // the fallback of a path: any query is allowed
 		return rt.handle(w, &request{Request: r, game: game})
 	}
 	query, err := protocol.ReadQuery(r.URL, rt.query)
@@ -70,8 +73,8 @@ func (a *api) call(w *statusWriter, r *http.Request, rt route) error {
 	return rt.handle(w, asked)
 }
 
-// recoverPanic answers 500 after a panic of a handler. It logs the panic and
-// hides it from the client.
+// recoverPanic recovers from a panic of a handler. It logs the panic and writes
+// status 500 without the panic's text.
 func (a *api) recoverPanic(w *statusWriter, r *http.Request, rt route) {
 	cause := recover()
 	if cause == nil {
@@ -87,12 +90,12 @@ func (a *api) recoverPanic(w *statusWriter, r *http.Request, rt route) {
 	}
 }
 
-// statusWriter records the status of the answer and releases the slot when the
-// answer begins. Status 0 means that nothing was written yet.
+// statusWriter records the status of the response and releases the slot when the
+// response starts. status 0 means that nothing was written yet.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
-	slot   *concurrencySlot // released when the answer begins; nil if the request has none
+	slot   *concurrencySlot // nil if the request has none
 }
 
 func (w *statusWriter) WriteHeader(status int) {
@@ -112,5 +115,5 @@ func (w *statusWriter) startAnswer(status int) {
 	}
 }
 
-// Unwrap makes http.ResponseController work.
+// Unwrap lets http.ResponseController find the wrapped writer.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -4,10 +4,10 @@ import (
 	"laststand/internal/loadshed"
 )
 
-// LoadShedder refuses work while the node is overloaded. *loadshed.LoadShedder
-// implements it. ShouldShed reports whether Check would refuse. AcquireRequest
-// starts a request or refuses it if too many run. ReleaseRequest ends a request
-// that AcquireRequest started.
+// LoadShedder refuses work while the node is overloaded. *loadshed.Shedder
+// implements it. ShouldShed returns true if the node refuses work of a kind now.
+// Check returns the refusal, or nil. AcquireRequest counts a request, or refuses
+// it if too many run. ReleaseRequest stops counting it.
 type LoadShedder interface {
 	ShouldShed(w loadshed.Kind) bool
 	Check(w loadshed.Kind) error
@@ -15,7 +15,7 @@ type LoadShedder interface {
 	ReleaseRequest()
 }
 
-// neverSheds is the LoadShedder of a node without load shedding.
+// noLoadShedding is the LoadShedder if the Config has none: it refuses nothing.
 type neverSheds struct{}
 
 func (neverSheds) ShouldShed(loadshed.Kind) bool { return false }
@@ -23,8 +23,8 @@ func (neverSheds) Check(loadshed.Kind) error     { return nil }
 func (neverSheds) AcquireRequest() error         { return nil }
 func (neverSheds) ReleaseRequest()               {}
 
-// kindByRoute lists the routes that an overloaded node refuses, with the kind
-// of their work.
+// kindByRoute lists the routes that an overloaded node refuses, with their kind
+// of work. An overloaded node still serves all other routes.
 var kindByRoute = map[string]loadshed.Kind{
 	"GET /v1/games/{game}/nicknames/{name}":               loadshed.Reading,
 	"GET /v1/games/{game}/players/{player}":               loadshed.Reading,
@@ -37,8 +37,8 @@ var kindByRoute = map[string]loadshed.Kind{
 	"POST /v1/games/{game}/arenas":                        loadshed.Joining,
 }
 
-// shed refuses a request if the node sheds its kind of work. It still serves
-// reads with a valid token of the game, because such a client plays.
+// checkLoad refuses a request if the node sheds its kind of work. It allows reads
+// with a valid token of the game, because such a client probably plays.
 func (a *api) shed(r *request, rt route) error {
 	kind, ok := kindByRoute[rt.method+" "+rt.path]
 	if !ok || !a.LoadShedder.ShouldShed(kind) {
@@ -52,9 +52,9 @@ func (a *api) shed(r *request, rt route) error {
 	return a.LoadShedder.Check(kind)
 }
 
-// needsSlot reports whether the requests of a route need a concurrency slot.
-// Health checks need none because they must always answer. Long polls need none
-// because they only wait.
+// needsSlot returns true if requests of a route need a concurrency slot. Health
+// checks need none, because a full node must answer them too. The paths of
+// extraTimeByPath need none, because most of their time is waiting.
 func (rt route) needsSlot() bool {
 	return rt.method != "" && rt.path != "/healthz" && rt.path != "/readyz" && extraTime[rt.path] == 0
 }

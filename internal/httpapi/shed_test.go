@@ -71,7 +71,7 @@ func TestShed(t *testing.T) {
 	}
 }
 
-// A request holds a slot until it ends. Health checks need no slot.
+// A request occupies a slot until it ends. Health checks need no slot.
 func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	c := configOf(&fakeBackend{})
@@ -106,7 +106,7 @@ func (w *signallingReader) Read(b []byte) (int, error) {
 }
 
 // slowGuest sends a request for a guest whose body does not end until end is
-// called. The channel then gives the answer.
+// called. The channel then gives the response.
 func slowGuest(h http.Handler) (end func(), answer chan *httptest.ResponseRecorder) {
 	rest, write := io.Pipe()
 	await := &signallingReader{Reader: rest, begun: make(chan struct{})}
@@ -122,7 +122,7 @@ func slowGuest(h http.Handler) (end func(), answer chan *httptest.ResponseRecord
 	return func() { _, _ = write.Write([]byte(`"}`)); _ = write.Close() }, answer
 }
 
-// A client that sends its body slowly holds no slot. After the body the request
+// A request whose body arrives slowly occupies no slot. After the body the request
 // needs a free one.
 func TestASlowBodyHoldsNoSlot(t *testing.T) {
 	t.Parallel()
@@ -153,7 +153,7 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 	}
 }
 
-// unreadAnswer is an answer that the client does not read until read is closed.
+// unreadAnswer is a response that the client does not read until read is closed.
 type unreadAnswer struct {
 	*httptest.ResponseRecorder
 	begun, read chan struct{}
@@ -165,7 +165,7 @@ func (s unreadAnswer) Write(b []byte) (int, error) {
 	return s.ResponseRecorder.Write(b)
 }
 
-// A client that reads its answer slowly holds no slot.
+// A request whose client reads the response slowly occupies no slot.
 func TestASlowReaderHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	c := configOf(&fakeBackend{})

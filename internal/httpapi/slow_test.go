@@ -27,7 +27,7 @@ func (o singleListener) Accept() (net.Conn, error) {
 func (o singleListener) Close() error   { return nil }
 func (o singleListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// sendSlowly sends a head and then the body, one byte per pause. It returns the
+// sendSlowly sends a head and then the body, with a pause after each byte. It returns the
 // answer and the time until it came.
 func sendSlowly(t *testing.T, head string, body string, pause time.Duration) (status int, text string, took time.Duration) {
 	t.Helper()

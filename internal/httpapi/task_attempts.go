@@ -10,7 +10,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// The values of a claim that does not set them.
+// The defaults of a claim's max and lease_ms.
 const (
 	defaultClaim = 1
 	defaultLease = 30 * time.Second
@@ -41,8 +41,8 @@ type claimedTask struct {
 	Payload    json.RawMessage `json:"payload"`
 }
 
-// postClaim claims tasks and may wait for them; see extraTime. The wait ends
-// early if the token of the service is revoked.
+// postClaim claims due tasks. If none is due, it waits up to wait_ms. The wait
+// ends early if the token of the service is revoked.
 func (a *api) postClaim(w http.ResponseWriter, r *request) error {
 	service, err := a.authenticateTaskCall(r)
 	if err != nil {
@@ -82,8 +82,9 @@ func leaseOf(ms *int64) time.Duration {
 	return duration(*ms)
 }
 
-// duration converts milliseconds. A value that overflows or is negative is
-// clamped to one that is still out of every valid range.
+// clampedMilliseconds converts milliseconds to a duration. It clamps a value that
+// is negative or too large; the result is still outside of each valid range, so
+// that the task queue refuses it.
 func duration(ms int64) time.Duration {
 	return time.Duration(max(-1, min(ms, math.MaxInt64/int64(time.Millisecond)))) * time.Millisecond
 }

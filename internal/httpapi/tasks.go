@@ -9,12 +9,12 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// maxTasksBody is the largest body that enqueues tasks, in bytes. It has room
-// for the most tasks per call with the largest payloads.
+// maxTasksBody is the maximum size of a body with new tasks, in bytes. It is
+// enough for taskqueue.MaxPerCall tasks with the largest payloads.
 const maxTasksBody = 8 << 20
 
-// tasksBody is the body that enqueues tasks. Like behavioursBody it has one
-// place more than a call may use.
+// tasksBody is the body with new tasks. Like behavioursBody it has one element
+// more than a call may use.
 type tasksBody struct {
 	Tasks [taskqueue.MaxPerCall + 1]json.RawMessage `json:"tasks" need:"true"`
 }
@@ -30,12 +30,12 @@ type newTask struct {
 	Payload   json.RawMessage    `json:"payload" need:"true"`
 }
 
-// enqueueAnswer lists the tasks in the order of the call.
+// enqueueResponse lists the accepted tasks in the order of the call.
 type enqueueAnswer struct {
 	Tasks []taskqueue.Accepted `json:"tasks"`
 }
 
-// postTasks enqueues tasks of a game service. It answers after the tasks are on
+// postTasks enqueues tasks of a game service. It responds after the tasks are on
 // disk.
 func (a *api) postTasks(w http.ResponseWriter, r *request) error {
 	if _, err := a.authenticateTaskCall(r); err != nil {
@@ -74,7 +74,7 @@ func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.NewTask, err
 	return tasks, nil
 }
 
-// taskView shows one task.
+// taskView is the response with one task.
 type taskView struct {
 	ID        string              `json:"id"`
 	Topic     string              `json:"topic"`

@@ -8,16 +8,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// faults counts what net/http logs about connections, by kind. It never logs
-// what a client sent. It logs nothing that any client can cause.
+// connectionErrors is the writer of net/http's error log. It counts the lines by
+// kind. It logs only kinds that a client cannot cause at will, and never what a
+// client sent.
 type faults struct {
 	listener string
 	logger   *slog.Logger
-	seen     *prometheus.CounterVec // by kind
+	seen     *prometheus.CounterVec // error log lines by kind
 }
 
-// kinds maps prefixes of net/http log lines to kinds. A line is logged only if
-// reported is set.
+// errorKinds maps prefixes of net/http's log lines to kinds. A line of the kind is
+// logged as logMessage; "" means that it is only counted.
 var kinds = []struct {
 	says     []byte
 	kind     string
@@ -29,6 +30,7 @@ var kinds = []struct {
 	{[]byte("http: Accept error"), "accept", "accepting connections failed; check the limit of open files"},
 }
 
+// otherKind is the kind of all other lines.
 const otherKind = "other"
 
 func newFaults(c Config) *log.Logger {
@@ -40,7 +42,7 @@ func newFaults(c Config) *log.Logger {
 	return log.New(f, "", 0)
 }
 
-// Write counts a line of the net/http log. It never fails.
+// Write handles one line of net/http's error log. It never fails.
 func (f *faults) Write(line []byte) (int, error) {
 	for _, k := range kinds {
 		if !bytes.HasPrefix(line, k.says) && !bytes.HasPrefix(line, append([]byte("http: "), k.says...)) {
@@ -56,8 +58,8 @@ func (f *faults) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// place returns where the code panicked: the stack lines that name files. They
-// contain no data of the request.
+// panicLocation returns the lines of a panic's stack that name files, at most 12.
+// They contain no data of the request.
 func place(line []byte) string {
 	var at [][]byte
 	for part := range bytes.Lines(line) {

@@ -9,38 +9,39 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Times limit the parts of a request and its answer, however slow the client
-// is. They do not apply to a websocket.
+// Timeouts limits the time of each part of a request and its response. They do
+// not apply to a websocket.
 type Times struct {
-	Header time.Duration // a request's head; a TLS handshake too
-	Read   time.Duration // a whole request
-	Write  time.Duration // from the head of a request to the last byte of its answer
-	Idle   time.Duration // between requests of one connection
+	Header time.Duration // reading a request's head; also the TLS handshake
+	Read   time.Duration // reading a whole request
+	Write  time.Duration // from the head of a request to the last byte of its response
+	Idle   time.Duration // between two requests of one connection
 }
 
-// Usual are the times of a normal server.
+// DefaultTimeouts are the timeouts of a server whose responses are short.
 var Usual = Times{Header: 5 * time.Second, Read: 30 * time.Second, Write: 60 * time.Second, Idle: 2 * time.Minute}
 
-// The sizes of a request's head. The longest URL of the contract, 200 players of
-// a board, is some 13 kB.
+// The limits of a request's head. The longest URL of the contract names 200
+// players of a leaderboard and has about 13 kB.
 const (
 	maxHead    = 16 << 10 // bytes; Go allows 4 KiB more before it answers 431
 	maxURL     = 14 << 10 // bytes
-	maxHeaders = 64
-	maxStreams = 100 // requests at once of one HTTP/2 connection
+	maxHeaders = 64       // header fields
+	maxStreams = 100      // concurrent requests per HTTP/2 connection
 )
 
-// Config configures a server; all fields but Secure are required.
+// Config configures a server. All fields except the last are required.
 type Config struct {
-	Name     string // of the listener, in metrics and logs
+	Name     string // name of the listener, for metrics and logs
 	Handler  http.Handler
 	Times    Times
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
-	Secure   func(*http.Request) bool // whether a client's own connection is TLS; nil: as the request's is
+	Secure   func(*http.Request) bool // whether the client uses TLS, to this server or to a proxy; nil: whether the request's connection does
 }
 
-// NewServer makes a server. The caller must add a listener, and TLS if needed.
+// NewServer returns a server. The caller serves a listener with it, and adds TLS if
+// needed.
 func NewServer(c Config) *http.Server {
 	return &http.Server{
 		Handler:           newGuard(c),
@@ -51,7 +52,8 @@ func NewServer(c Config) *http.Server {
 	}
 }
 
-// guard checks every request first.
+// guard is the handler that checks a request's head before the next handler. It
+// also sets the security headers of each response.
 type guard struct {
 	next    http.Handler
 	secure  func(*http.Request) bool
@@ -69,14 +71,14 @@ func newGuard(c Config) *guard {
 	return g
 }
 
-// vector makes a counter with the listener as a label, so several servers can
-// share it.
+// newListenerCounter returns a counter with the listener's name as a label, so
+// that several servers can use the same metric.
 func vector(c Config, name, help, label string) *prometheus.CounterVec {
 	r := prometheus.WrapRegistererWith(prometheus.Labels{"listener": c.Name}, c.Registry)
 	return promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 }
 
-// yearOfTLS makes browsers use only TLS for a year (RFC 6797).
+// hstsOneYear makes browsers use only TLS for this host, for a year (RFC 6797).
 const yearOfTLS = "max-age=31536000"
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +106,7 @@ func count(h http.Header) (n int) {
 	return n
 }
 
-// problems are the bodies of refusals (RFC 9457), by status.
+// refusalBodies are the problem documents of refusals (RFC 9457), by status.
 var problems = map[int]string{
 	http.StatusRequestURITooLong: `{"type":"about:blank","title":"Request URI Too Long","status":414,` +
 		`"detail":"the URL is longer than 14336 bytes; ask for less at once","code":"bad_request"}` + "\n",
@@ -112,7 +114,8 @@ var problems = map[int]string{
 		`"detail":"the request has more than 64 headers; send fewer","code":"bad_request"}` + "\n",
 }
 
-// refuse answers a request without routing it and closes its connection.
+// refuse writes a refusal instead of calling the next handler, and closes the
+// connection.
 func (g *guard) refuse(w http.ResponseWriter, reason string, status int) {
 	g.refused.WithLabelValues(reason).Inc()
 	w.Header().Set("Content-Type", "application/problem+json")

@@ -6,9 +6,10 @@ import (
 	"fmt"
 )
 
-// Verify is Tokens.Verify. It also refuses a revoked token with ErrTokenRevoked or
-// ErrErased, and a banned subject with ErrBanned (a *BannedError), which does not wrap
-// ErrToken. Ensure checks the player behind an account.
+// Verify verifies a token like Tokens.Verify. It also refuses a revoked token with
+// ErrTokenRevoked or ErrErased. It refuses a banned subject with a *BannedError, which
+// wraps ErrBanned and not ErrToken. Verify does not check the player that an account is
+// linked to; Ensure does.
 func (r *Registry) Verify(ctx context.Context, token string) (Claims, error) {
 	c, err := r.Tokens.Verify(ctx, token)
 	if err != nil {
@@ -21,17 +22,19 @@ func (r *Registry) Verify(ctx context.Context, token string) (Claims, error) {
 	return c, nil
 }
 
-// CheckHost refuses a host whose subject is erased with ErrErased.
+// CheckHost refuses a host with ErrErased if the subject of the claims is an erased
+// player.
 func (r *Registry) CheckHost(ctx context.Context, c Claims) error {
 	_, err := r.Players.Known(ctx, c.Game, c.Subject)
-	if errors.Is(err, ErrNotFound) { // hosts are seldom players
+	if errors.Is(err, ErrNotFound) { // most hosts are not players
 		return nil
 	}
 	return r.countRefusal(err)
 }
 
-// CheckActive returns nil while a session of these claims and this player or host may
-// continue. It uses no store. Its errors are those of Verify and Ensure.
+// CheckActive returns nil while a session may continue. The parameter c has the claims of
+// the session, and id is its player or host. CheckActive reads only this node's memory.
+// Its errors are those of Verify and Ensure.
 func (r *Registry) CheckActive(c Claims, id string) error {
 	if !r.hasKey(c) {
 		return ErrTokenKey
@@ -48,17 +51,17 @@ func (r *Registry) CheckActive(c Claims, id string) error {
 	return nil
 }
 
-// LinkRequest is a guest with the token of an account.
+// LinkRequest asks to link a guest to an account.
 type LinkRequest struct {
-	Guest Claims // of role player
-	Token string // of the account, of the same game and role
+	Guest Claims // verified claims of the guest, with role player
+	Token string // unverified token of the account, for the same game and role
 }
 
-// ErrBadAccount means that the token of an account is refused.
+// ErrBadAccount means that the server refused the token of an account.
 var ErrBadAccount = errors.New("the account's token is refused")
 
-// VerifyAccount returns the account to link to a guest. Its token is checked like any
-// other. Errors are ErrBadAccount with the reason, and ErrBanned.
+// VerifyAccount verifies the account's token like any other token. It returns the subject
+// of the account. Errors are ErrBadAccount with the reason, and ErrBanned.
 func (r *Registry) VerifyAccount(ctx context.Context, t LinkRequest) (account string, err error) {
 	c, err := r.Verify(ctx, t.Token)
 	switch {

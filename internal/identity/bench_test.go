@@ -27,7 +27,7 @@ import (
 
 var benchNames = flag.Int("names", 1_000_000, "names in the ledger of BenchmarkStart and BenchmarkPoll")
 
-// running is a registry that runs during a test, with its metrics.
+// running is the registry of a running node, with its metrics.
 type running struct {
 	*identity.Registry
 	metrics *prometheus.Registry
@@ -100,7 +100,7 @@ func until(t testing.TB, what string, holds func() bool) {
 	deadline := time.Now().Add(10 * time.Minute)
 	for !holds() {
 		if time.Now().After(deadline) {
-			t.Fatalf("it did not come about that %s", what)
+			t.Fatalf("waited too long until %s", what)
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -108,7 +108,7 @@ func until(t testing.TB, what string, holds func() bool) {
 
 func (r *running) ready(t testing.TB) {
 	t.Helper()
-	until(t, "the view serves", func() bool { return r.value(t, "names") >= 0 })
+	until(t, "the view is loaded", func() bool { return r.value(t, "names") >= 0 })
 }
 
 // BenchmarkClaims claims b.N free names, each with its own device, and fails if
@@ -157,7 +157,7 @@ func (r *running) compare(b *testing.B) {
 	theory := math.Pow(1-math.Exp(-k*names/bits), k)
 	measured := (r.value(b, "lookups_total", "false_positive") - before) / looks
 	if spread := 5*math.Sqrt(theory/looks) + 0.05*theory; math.Abs(measured-theory) > spread {
-		b.Errorf("%v of free names taken for taken, theory says %v±%v", measured, theory, spread)
+		b.Errorf("%v of free names are false positives, want %v±%v", measured, theory, spread)
 	}
 	b.ReportMetric(measured*100, "%false_positive")
 	b.ReportMetric(theory*100, "%theory")
@@ -255,7 +255,7 @@ func openBench(b *testing.B, db testenv.SQL) *ledger.Ledger {
 	return l
 }
 
-// fill adds players to the ledger that were named an hour ago.
+// fill adds players to the ledger whose names were claimed an hour ago.
 func fill(b *testing.B, at testenv.SQL, names int) {
 	b.Helper()
 	driver, url, series := "pgx", at.URL, "generate_series(1, $1::BIGINT) AS s (i)"

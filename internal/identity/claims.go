@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Role is what the bearer of a token may do.
+// Role says what the bearer of a token may do.
 type Role string
 
 // The roles of the wire contract.
@@ -17,32 +17,32 @@ const (
 	RoleAdmin   Role = "admin"   // of the whole server, not of a game
 )
 
-// Claims are what a token says. Game is empty for an admin, and only then.
+// Claims are the content of a token.
 type Claims struct {
 	Subject   string // a player's id, or the name of an operator's program
-	Game      string
+	Game      string // "" for an admin; never "" for another role
 	Role      Role
-	PI        string // a verified player's id at the NPPA; "": a guest
-	ID        string // jti, by which this one token can be revoked; "": it cannot
-	Key       string // id of the key that signed it
+	PI        string // id of a verified player in the real-name system of the NPPA; "": a guest
+	ID        string // the claim jti, by which this one token can be revoked; "": it cannot
+	Key       string // id of the key that signed the token
 	IssuedAt  int64  // epoch ms, on whole seconds
 	ExpiresAt int64  // epoch ms
 
-	missedReads int64 // Revocations.missedReads when the token was verified
+	missedReads int64 // value of Revocations.missedReads when the token was verified
 }
 
 const (
-	// GuestTTL is how long a guest's token lasts. The device gets a new one
-	// at any time.
+	// GuestTTL is how long a guest's token is valid. The device can get a new
+	// token at any time.
 	GuestTTL = 30 * 24 * time.Hour
-	// Leeway is how far ahead the clock of the token's signer may be.
+	// Leeway is how far the clock of a token's signer may be ahead of the server's.
 	Leeway = 30 * time.Second
 )
 
-// maxID bounds an id of the wire contract, in bytes.
+// maxIDBytes is the longest id of the wire contract, in bytes.
 const maxID = 64
 
-// reserved is the path segment for the calling player. It is no valid id.
+// reservedID is the path segment for the calling player. No player may have it as id.
 const reserved = "me"
 
 // ValidID reports whether s is an id of the wire contract: 1 to 64 of
@@ -53,10 +53,10 @@ func ValidID(s string) bool {
 	})
 }
 
-// piLen is how long an id at the NPPA is.
+// piBytes is the length of an id of the NPPA.
 const piLen = 38
 
-// validPI reports whether s is an id as the NPPA gives it: 38 of a-z 0-9.
+// validPI reports whether s has the form of an id of the NPPA: 38 of a-z 0-9.
 func validPI(s string) bool {
 	return len(s) == piLen && !strings.ContainsFunc(s, func(c rune) bool {
 		return !isAlphanumeric(c) || 'A' <= c && c <= 'Z'
@@ -67,7 +67,7 @@ func isAlphanumeric(c rune) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// check refuses claims that no token may carry.
+// validate returns an error that wraps ErrToken for claims that no token may have.
 func (c Claims) check() error {
 	switch c.Role {
 	case RolePlayer, RoleHost, RoleService:

@@ -132,7 +132,7 @@ func TestOneOf200GetsAName(t *testing.T) {
 	names := slices.Sorted(slices.Values(offered))
 	different, notStored := len(slices.Compact(names)), notStoredOf(t, nodes)
 	if won != 1 || len(offered) != 3*199 || different < 3*(199-notStored) {
-		t.Errorf("%d hold the name; %d suggestions, %d different, %d answers could not be kept", won, len(offered), different, notStored)
+		t.Errorf("%d requesters have the name; %d suggestions, %d different, %d could not be reserved", won, len(offered), different, notStored)
 	}
 	for i, at := range nodes {
 		for _, request := range variants {

@@ -12,10 +12,10 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Ensure returns the player of the claims; for an account that is linked to a guest,
-// the guest. A new subject of an operator's login service becomes a player with a
-// generated nickname. Errors are ErrNotPlayer for another role, ErrNoGame, ErrOldRules
-// for a new player, and ErrErased, ErrTokenRevoked or ErrBanned.
+// Ensure returns the player of the claims. If the subject is an account that is linked to
+// a guest, it returns the guest. For a new subject of an operator's login service, it
+// creates a player with a generated nickname. Errors are ErrNotPlayer for another role,
+// ErrNoGame, ErrOldRules for a new player, and ErrErased, ErrTokenRevoked or ErrBanned.
 func (r *Registry) Ensure(ctx context.Context, c Claims) (Player, error) {
 	p, err := r.ensure(ctx, c)
 	if err == nil {
@@ -27,7 +27,8 @@ func (r *Registry) Ensure(ctx context.Context, c Claims) (Player, error) {
 	return p, nil
 }
 
-// checkPlayerRole refuses claims of another role than player.
+// checkPlayerRole refuses claims of another role than player with ErrNotPlayer, and
+// claims of an unknown game with ErrNoGame.
 func (r *Registry) checkPlayerRole(c Claims) error {
 	switch {
 	case c.Role != RolePlayer:
@@ -38,6 +39,7 @@ func (r *Registry) checkPlayerRole(c Claims) error {
 	return nil
 }
 
+// ensure does the work of Ensure, without the check of revocations.
 func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
 	if err := r.checkPlayerRole(c); err != nil {
 		return Player{}, err
@@ -51,15 +53,17 @@ func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
 	return p, err
 }
 
-// creation is CreateGuest or EnsurePlayer of Players.
+// createFunc is the method CreateGuest or EnsurePlayer of Players. It returns true if it
+// created the player.
 type creation func(context.Context, NewPlayer) (Player, bool, error)
 
 const (
-	drawTries  = 20 // nicknames drawn for one new player
-	trustTries = 10 // of these, the draws for which the filter decides without the ledger
+	drawTries  = 20 // nicknames drawn for one new player before the server gives up
+	trustTries = 10 // first draws, which skip every nickname that this node's filter may contain
 )
 
-// createNamed creates a player with a generated nickname, if the player does not exist.
+// createNamed creates a player with a generated nickname. If the player exists already, it
+// returns that player. lang is the language of the nickname.
 func (r *Registry) createNamed(ctx context.Context, fresh NewPlayer, lang string, create creation) (Player, bool, error) {
 	rng := newRand()
 	for try := range drawTries {
@@ -75,6 +79,7 @@ func (r *Registry) createNamed(ctx context.Context, fresh NewPlayer, lang string
 	return Player{}, false, fmt.Errorf("identity: no free nickname among %d drawn", drawTries)
 }
 
+// create creates a player with this nickname and adds the nickname to this node's view.
 func (r *Registry) create(ctx context.Context, fresh NewPlayer, n nickname.Name, create creation) (Player, bool, error) {
 	fresh.Nickname, fresh.Skeleton = n.Display, n.Skeleton
 	p, created, err := create(ctx, fresh)
@@ -84,7 +89,7 @@ func (r *Registry) create(ctx context.Context, fresh NewPlayer, n nickname.Name,
 	return p, created, r.countOutdated(ctx, fresh.Game, err)
 }
 
-// newRand returns a source for drawing nicknames, for one goroutine.
+// newRand returns a random source for drawing nicknames. Only one goroutine may use it.
 func newRand() *rand.Rand {
 	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // a nickname is no secret
 }

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// DeviceChange replaces the device secret of a player.
+// DeviceChange asks to replace the device secret of a player.
 type DeviceChange struct {
 	Game, Player string
-	From, To     string
+	From, To     string // secrets in plain text, not hashes
 }
 
-// RotateDevice replaces the secret of a guest. A repeated call changes nothing. Tokens
-// stay valid. Errors are ErrBadDevice and ErrWrongDevice.
+// RotateDevice replaces the device secret of a guest. A repeated call changes nothing. The
+// guest's tokens stay valid. Errors are ErrBadDevice for a secret of the wrong form, and
+// ErrWrongDevice if OldSecret is not the guest's.
 func (r *Registry) RotateDevice(ctx context.Context, c DeviceChange) error {
 	switch {
 	case !validDevice(c.From):
@@ -29,8 +30,9 @@ func (r *Registry) RotateDevice(ctx context.Context, c DeviceChange) error {
 	return r.Devices.RotateDevice(ctx, c.Game, c.Player, hashDevice(c.Game, c.From), hashDevice(c.Game, c.To))
 }
 
-// ResetDevice gives a guest a new device secret; id is the guest's or the account's.
-// The former secret is unknown from then on. Errors are ErrNotFound and ErrNotGuest.
+// ResetDevice gives a guest a new device secret and returns it. The parameter id names the
+// guest, or the account that is linked to the guest. The server no longer accepts the
+// former secret. Errors are ErrNotFound and ErrNotGuest.
 func (r *Registry) ResetDevice(ctx context.Context, game, id string) (player, device string, err error) {
 	device = rand.Text()
 	player, err = r.Devices.ResetDevice(ctx, game, id, hashDevice(game, device))
@@ -46,9 +48,9 @@ func validDevice(s string) bool {
 	})
 }
 
-// hashDevice keeps secrets out of the ledger. They are random and long, so a plain hash
-// is enough. The hash contains the game, so that equal secrets in two games have
-// different hashes.
+// hashDevice returns the hash that the ledger stores instead of a device secret. Secrets
+// are random and long, so a plain hash is enough. The hash contains the game, so that equal
+// secrets in two games have different hashes.
 func hashDevice(game, device string) string {
 	sum := sha256.Sum256([]byte("laststand device\x00" + game + "\x00" + device))
 	return hex.EncodeToString(sum[:])

@@ -63,7 +63,7 @@ func TestRevocationRacesAGuest(t *testing.T) {
 	}
 }
 
-// raced is a store in which something happens after the first lookup of a device.
+// raced is a store that calls a function after the first lookup of a device.
 type raced struct {
 	*fakeStore
 	then func()
@@ -78,8 +78,8 @@ func (d *raced) Guest(ctx context.Context, game, hash string) (Player, error) {
 	return p, err
 }
 
-// After a revocation that reaches further into the future than tokens may, a new
-// token waits.
+// If a revocation refuses tokens up to a time in the future, a guest must retry after that
+// time.
 func TestGuestsWaitForTheEndOfARevocation(t *testing.T) {
 	t.Parallel()
 	s := newStore()

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ErrToken means that a token is refused. The errors that wrap it say why, in words for
-// clients.
+// ErrToken means that the server refused a token. The errors that wrap it give the reason.
+// Their texts are for clients.
 var ErrToken = errors.New("token refused")
 
 // The reasons for refusing a token.
@@ -14,7 +14,7 @@ var (
 	ErrTokenMalformed = fmt.Errorf("%w: malformed; it must be a JWT with kid, sub, game, role, iat and exp", ErrToken)
 	ErrTokenSignature = fmt.Errorf("%w: wrong signature, or a key that the game does not have", ErrToken)
 	ErrTokenExpired   = fmt.Errorf("%w: expired", ErrToken)
-	ErrTokenFuture    = fmt.Errorf("%w: not in force yet; the clock of who signed it may be ahead", ErrToken)
+	ErrTokenFuture    = fmt.Errorf("%w: not yet valid; the clock of its signer may be ahead", ErrToken)
 	ErrTokenGame      = fmt.Errorf("%w: unknown game", ErrToken)
 	ErrTokenRole      = fmt.Errorf("%w: unknown role", ErrToken)
 	ErrTokenSubject   = fmt.Errorf("%w: sub must be 1 to 64 of A-Z a-z 0-9 _ . : - and not %q", ErrToken, reserved)
@@ -30,9 +30,9 @@ var (
 	ErrTokenAlg      = fmt.Errorf("%w; alg is not that of the key", ErrTokenSignature)
 )
 
-// Other refusals, in words for clients, besides nickname.ErrInvalid. The stores return
-// ErrNotFound, ErrNicknameTaken, ErrOldRules and ErrErased, and those of accounts,
-// revocations and keys except ErrConfiguredKeys.
+// Other refusals, besides nickname.ErrInvalid. Their texts are for clients. The stores
+// return ErrNotFound, ErrNicknameTaken, ErrOldRules, ErrErased, and the errors about
+// accounts, revocations and keys. Only Tokens returns ErrConfiguredKeys.
 var (
 	ErrNotFound          = errors.New("no such player")
 	ErrNicknameTaken     = errors.New("nickname taken")
@@ -44,8 +44,8 @@ var (
 	ErrNotPlayer         = errors.New("only a player can do this: the token is of another role")
 	ErrCannotSign        = errors.New("the game's keys only verify")
 	ErrBanned            = errors.New("banned from this game by its operator")
-	ErrAccountTaken      = errors.New("the account cannot be tied to this guest")
-	ErrNotGuest          = errors.New("only a guest can be tied to an account: this player has one of its own")
+	ErrAccountTaken      = errors.New("the account cannot be linked to this guest")
+	ErrNotGuest          = errors.New("only a guest can be linked to an account: this player has its own account")
 	ErrInvalidRevocation = errors.New("ban or revocation refused")
 	ErrNotRevoked        = errors.New("not banned or revoked")
 	ErrNoKey             = errors.New("no such key")
@@ -54,11 +54,11 @@ var (
 	ErrConfiguredKeys    = errors.New("the game's keys are those of its configuration: change the files there")
 )
 
-// TakenError is ErrNicknameTaken with three nicknames that are free at the moment, or
-// none.
+// TakenError wraps ErrNicknameTaken. Suggestions has three nicknames that are free at the
+// moment, or none.
 type TakenError struct{ Suggestions []string }
 
 func (e *TakenError) Error() string { return ErrNicknameTaken.Error() }
 
-// Unwrap is ErrNicknameTaken.
+// Unwrap returns ErrNicknameTaken.
 func (e *TakenError) Unwrap() error { return ErrNicknameTaken }

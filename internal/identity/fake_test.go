@@ -33,22 +33,22 @@ type fakeStore struct {
 	players map[[2]string]Player // by game and id
 	devices map[[2]string]string // by game and hash, the id
 	names   map[[2]string]string // by game and skeleton, the id
-	named   map[[2]string]int64  // by game and skeleton, since when
+	named   map[[2]string]int64  // by game and skeleton, when the name was claimed
 	late    map[string]bool      // names that are not committed yet
-	reads   []int64              // from where NamedBetween was asked since
+	reads   []int64              // the start of each read by NamesBetween
 	builds  int                  // calls of EachSkeleton
-	during  func(i int)          // is called while names are read, after each
+	during  func(i int)          // called by EachSkeleton after each name
 	asked   int                  // calls of NicknameTaken
-	off     time.Duration        // of its clock
+	off     time.Duration        // added to its clock
 	down    bool
 
 	accounts    map[[2]string]string // by game and subject, the player; "": erased
-	revocations []Revocation         // by their changes
+	revocations []Revocation         // in the order of their changes
 	revision    int64
 	keysAt      int64  // the revision of the last change of keys
-	barless     bool   // BarsSince fails
+	barless     bool   // RevocationsSince fails
 	read        int    // calls of Keys
-	meantime    func() // if set, called once by Revision, when it has been read
+	meantime    func() // if set, Revision calls it once, after it has read the revision
 
 	unreadable bool // EachSkeleton fails
 }
@@ -134,7 +134,7 @@ func (s *fakeStore) ErasedID(game, subject string) string { return "#" + game + 
 // ofAdmins is the game of revocations that belong to no game.
 const ofAdmins = "-"
 
-// revoke changes a revocation without telling the views.
+// revoke adds or replaces a revocation. Nodes read it at their next read.
 func (s *fakeStore) revoke(b Revocation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 type GuestRequest struct {
 	Game     string
 	Device   string // a secret: 22 to 64 of A-Z a-z 0-9 _ -
-	Nickname string // of a new player; "": a generated one
+	Nickname string // wanted by a new player; "": the server generates one
 	Lang     string // language of a generated nickname, such as zh-CN
-	Address  string // network address, as in Requester
+	Address  string // network address of the client, as in Requester
 
-	// Admit is called once before a player is created; its error ends the request. It
-	// is not called for a known device. nil admits all.
+	// Admit is called once before the server creates a player; its error ends the
+	// request. It is not called for a known device. nil admits every player.
 	Admit func(ctx context.Context) error
 }
 
@@ -27,12 +27,13 @@ func (q GuestRequest) admit(ctx context.Context) error {
 	return q.Admit(ctx)
 }
 
-// Guest is a player of a device, with a token that lasts GuestTTL.
+// Guest is the player of a device, with a token that is valid for GuestTTL, or for the
+// game's MaxTTL if that is shorter.
 type Guest struct {
 	Player    Player
 	Token     string
-	ExpiresAt int64 // epoch ms
-	New       bool
+	ExpiresAt int64 // of the token, epoch ms
+	New       bool  // this request created the player
 }
 
 // Guest returns the player of a device, or creates one. For a known device the nickname
@@ -53,7 +54,7 @@ func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	if err != nil {
 		return Guest{}, err
 	}
-	if wait := issuedFrom - r.now() - Leeway.Milliseconds(); wait > 0 { // issuedFrom is on a whole second: less than a second
+	if wait := issuedFrom - r.now() - Leeway.Milliseconds(); wait > 0 { // less than 1 s, because issuedFrom is on a whole second
 		return Guest{}, protocol.RetryAfter(protocol.CodeUnavailable, wait, "the player's tokens were revoked just now; try again in a second")
 	}
 	c := Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer, IssuedAt: max(r.now(), issuedFrom)}
@@ -64,9 +65,10 @@ func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	return Guest{Player: p, Token: token, ExpiresAt: expiresAt, New: created}, err
 }
 
-// guestNow is guest; it also returns the first time at which a valid token of the
-// player can be issued. A revocation removes the player's device. If this node knows of
-// one, the device is looked up again, since the lookup may have come before it.
+// guestNow finds or creates the player of a device. It also returns the first time at
+// which a valid token of the player can be issued, epoch ms; 0 means any time. A
+// revocation removes the player's device. If this node knows a revocation, it looks up the
+// device again, because the lookup may have come before the revocation.
 func (r *Registry) guestNow(ctx context.Context, q GuestRequest) (p Player, created bool, issuedFrom int64, err error) {
 	for found := ""; ; found = p.ID {
 		p, created, err = r.guest(ctx, q)
@@ -78,6 +80,7 @@ func (r *Registry) guestNow(ctx context.Context, q GuestRequest) (p Player, crea
 	}
 }
 
+// guest finds or creates the player of a device.
 func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created bool, err error) {
 	device := hashDevice(q.Game, q.Device)
 	known, err := r.Devices.Guest(ctx, q.Game, device) // most requests are from known devices
@@ -94,8 +97,8 @@ func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created
 	return r.createNamed(ctx, fresh, q.Lang, r.Players.CreateGuest)
 }
 
-// guestNamed creates a player with the nickname in the request, unless the device has
-// become known in the meantime.
+// guestNamed creates a player with the nickname in the request. If another request has
+// registered the device in the meantime, createGuestNamed returns that player instead.
 func (r *Registry) guestNamed(ctx context.Context, q GuestRequest, fresh NewPlayer) (_ Player, created bool, err error) {
 	requester := Requester{Address: q.Address, Lang: q.Lang, device: fresh.DeviceHash}
 	wanted, refusal := r.checkClaimable(ctx, q.Game, q.Nickname, requester)
@@ -113,7 +116,7 @@ func (r *Registry) guestNamed(ctx context.Context, q GuestRequest, fresh NewPlay
 	seen := names.lookUp(wanted)
 	p, created, err := r.create(ctx, fresh, wanted, r.Players.CreateGuest)
 	isTaken := errors.Is(err, ErrNicknameTaken)
-	if created || isTaken { // else the device was known, and the name was not checked
+	if created || isTaken { // otherwise the device was known, and the ledger did not check the name
 		names.countLookup(seen, isTaken)
 	}
 	if isTaken {

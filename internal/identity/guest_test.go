@@ -87,7 +87,7 @@ func TestGuestsOfTwoGamesHaveNothingInCommon(t *testing.T) {
 	}
 	for key := range s.devices {
 		if strings.Contains(key[1], device) || len(key[1]) != 64 {
-			t.Errorf("the device is kept as %q", key[1])
+			t.Errorf("the device is stored as %q", key[1])
 		}
 	}
 }
@@ -287,7 +287,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// A claim of a name is one statement if the player is known by their own id.
+// If the subject is the player's own id, a rename needs no lookup of the player.
 func TestRenameAsksOnce(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -299,11 +299,11 @@ func TestRenameAsksOnce(t *testing.T) {
 	asking := &unasked{Players: s}
 	r.Players = asking
 	if got, err := r.Rename(t.Context(), player(g.Player.ID), "Grace", Requester{}); err != nil || got != "Grace" || asking.times != 0 {
-		t.Errorf("%q, %v; the ledger was asked %d times who it is", got, err, asking.times)
+		t.Errorf("%q, %v; %d lookups of the player", got, err, asking.times)
 	}
 	s.link("op:1", g.Player.ID)
 	if got, err := r.Rename(t.Context(), player("op:1"), "Eva", Requester{}); err != nil || got != "Eva" || asking.times != 1 || s.players[[2]string{game, g.Player.ID}].Nickname != "Eva" {
-		t.Errorf("by an account: %q, %v; the ledger was asked %d times who it is", got, err, asking.times)
+		t.Errorf("by an account: %q, %v; %d lookups of the player", got, err, asking.times)
 	}
 	s.link("op:1", "")
 	if _, err := r.Rename(t.Context(), player("op:1"), "Ida", Requester{}); !errors.Is(err, ErrErased) {
@@ -327,7 +327,7 @@ func (u *unasked) Known(ctx context.Context, game, subject string) (Player, erro
 	return u.Players.Known(ctx, game, subject)
 }
 
-// pass lets virtual time pass, and waits for everything that it started.
+// pass advances virtual time, and waits until all goroutines are idle.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

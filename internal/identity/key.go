@@ -19,43 +19,45 @@ const (
 	EdDSA = "EdDSA" // Ed25519 (RFC 8037)
 )
 
-// minSecret is the shortest secret of HS256 in bytes: as long as its hash, as
-// RFC 7518, section 3.2, demands.
+// minSecretBytes is the length of the shortest secret of HS256. RFC 7518, section 3.2,
+// requires that a secret is at least as long as the hash.
 const minSecret = 32
 
-// Key signs tokens. Secret is the shared secret of HS256; for EdDSA it is PEM:
-// a PKIX public key, which only verifies, or a PKCS #8 private key.
+// Key signs and verifies tokens.
 type Key struct {
-	ID        string
-	Alg       string
+	ID  string
+	Alg string // HS256 or EdDSA
+	// Secret is the shared secret of HS256. For EdDSA it is PEM: a PKIX public key,
+	// which only verifies, or a PKCS #8 private key.
 	Secret    []byte
 	CreatedAt int64 // epoch ms by the store's clock; 0 for a configured key
 }
 
-// ReadKey reads a configured key file, without one trailing newline. Its error says
-// what is wrong with the file.
+// ReadKey makes a key of the content of a configured key file. It ignores one trailing
+// newline. Its error says what is wrong with the file.
 func ReadKey(id, alg string, file []byte) (Key, error) {
 	k := Key{ID: id, Alg: alg, Secret: bytes.Clone(bytes.TrimSuffix(file, []byte("\n")))}
 	_, err := k.open()
 	return k, err
 }
 
-// newKey generates a secret for HS256.
+// newKey generates an HS256 key with a random id and secret.
 func newKey() Key {
 	secret := make([]byte, minSecret)
 	rand.Read(secret) // never fails
 	return Key{ID: "k_" + rand.Text()[:12], Alg: HS256, Secret: secret}
 }
 
-// signer is a parsed key; sign is nil if the key can only verify.
+// parsedKey is a key in the form that the JWT library uses.
 type signer struct {
 	id           string
 	method       jwt.SigningMethod
-	verify, sign any
-	since        int64 // the key signs from this time on, epoch ms
-	createdAt    int64
+	verify, sign any   // signKey is nil if the key can only verify
+	since        int64 // the key signs from this time on, epoch ms; 0: always
+	createdAt    int64 // epoch ms; 0 for a configured key
 }
 
+// parse checks the key. Its error names the key.
 func (k Key) open() (signer, error) {
 	s, err := k.read()
 	if err == nil && !ValidID(k.ID) {
@@ -70,6 +72,7 @@ func (k Key) open() (signer, error) {
 	return s, nil
 }
 
+// parseSecret checks Secret and makes the keys of the JWT library from it.
 func (k Key) read() (signer, error) {
 	switch k.Alg {
 	case HS256:
@@ -86,9 +89,9 @@ func (k Key) read() (signer, error) {
 	return signer{}, fmt.Errorf("unknown alg %q: %s or %s", k.Alg, HS256, EdDSA)
 }
 
-// holdsPublicKey returns true if a secret is, or contains, something public. That is a
-// PEM block anywhere, an OpenSSH public key, or a public key or certificate in DER or
-// base64 of it.
+// holdsPublicKey returns true if others may know the secret, because it is or contains
+// public data. That is a PEM block anywhere, an OpenSSH public key, or a public key or
+// certificate in DER or in base64 of DER.
 func holdsPublicKey(secret []byte) bool {
 	text := bytes.TrimSpace(bytes.TrimPrefix(secret, []byte("\xef\xbb\xbf")))
 	if bytes.Contains(text, []byte("-----BEGIN")) || bytes.HasPrefix(text, []byte("ssh-")) || bytes.HasPrefix(text, []byte("ecdsa-")) {
@@ -108,6 +111,7 @@ func isPublicDER(der []byte) bool {
 	return err == nil
 }
 
+// parsePEM parses the secret of an EdDSA key.
 func (k Key) readPEM() (signer, error) {
 	s := signer{id: k.ID, method: jwt.SigningMethodEdDSA}
 	block, rest := pem.Decode(k.Secret)

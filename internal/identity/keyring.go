@@ -8,32 +8,34 @@ import (
 	"time"
 )
 
-// Keys stores generated keys; game "" holds the server's own. AddKeyIfNone adds a key
-// if the game has none: of several nodes that start at once one succeeds, and all read
-// the same keys afterwards.
+// Keys stores generated keys per game. The game "" stands for the server's own keys.
 type Keys interface {
-	Keys(ctx context.Context, game string) ([]Key, error) // oldest first
+	// Keys returns the keys of a game, oldest first.
+	Keys(ctx context.Context, game string) ([]Key, error)
+	// AddKeyIfNone adds a key if the game has none. If several nodes call it at the
+	// same time, one key is stored, and all nodes read the same keys afterwards.
 	AddKeyIfNone(ctx context.Context, game string, k Key) error
-	// AddKey adds one more key; ErrTooManyKeys.
+	// AddKey adds one more key. It returns ErrTooManyKeys at the limit.
 	AddKey(ctx context.Context, game string, k Key) error
 	// RetireKey deletes a key. Errors are ErrNoKey, and ErrKeyInUse if no other key has
-	// been stored for settleIn ms.
+	// been stored for at least minAgeMS milliseconds.
 	RetireKey(ctx context.Context, game, id string, settleIn int64) error
 }
 
 // serverKeys is the game name under which the server's own keys are stored.
 const serverKeys = ""
 
-// SigningDelay is how long a stored key only verifies before it signs. By then every
-// node has read it.
+// SigningDelay is how long a new stored key only verifies tokens. After the delay it also
+// signs them. By then every node has read the key.
 const SigningDelay = 10 * time.Second
 
-// keyring holds the keys of each game in order. The first key that can sign, and is
-// past SigningDelay, signs. It is not changed after it is made.
+// keyring has the keys of each game, in order of preference for signing. The first key
+// that can sign, and is past SigningDelay, signs. A keyring that is in use never changes.
 type keyring map[string][]signer
 
-// openKeys reads the configured keys of each game. It generates a key for each game
-// without one, and for the server.
+// openKeys returns the keys of each game and of the server. A game with configured keys
+// uses only those. For another game, and for the server, it reads the stored keys, and
+// generates a key if there is none.
 func openKeys(ctx context.Context, games []string, configured map[string][]Key, store Keys) (keyring, error) {
 	ring := keyring{}
 	for _, game := range append([]string{serverKeys}, games...) {
@@ -51,7 +53,8 @@ func openKeys(ctx context.Context, games []string, configured map[string][]Key, 
 	return ring, nil
 }
 
-// storedKeys returns the keys of the store, newest first, since the newest one signs.
+// storedKeys returns the stored keys of a game, newest first, because the newest one
+// signs. If the game has none, it generates one.
 func storedKeys(ctx context.Context, game string, store Keys) ([]Key, error) {
 	keys, err := store.Keys(ctx, game)
 	if err == nil && len(keys) == 0 {
@@ -64,6 +67,7 @@ func storedKeys(ctx context.Context, game string, store Keys) ([]Key, error) {
 	return keys, err
 }
 
+// parseAndAdd parses keys and appends them to the game's.
 func (r keyring) add(game string, keys []Key) error {
 	for _, k := range keys {
 		s, err := k.open()
@@ -88,7 +92,8 @@ func (r keyring) games() []string {
 	return games
 }
 
-// has returns true if the game is known; serverKeys is no game.
+// has returns true if the keyring has keys for the game. It returns false for serverKeys,
+// which is not a game.
 func (r keyring) has(game string) bool {
 	return game != serverKeys && len(r[game]) > 0
 }
@@ -102,8 +107,8 @@ func (r keyring) find(game, id string) (signer, bool) {
 	return signer{}, false
 }
 
-// signing returns the key that signs at a time, epoch ms. If all stored keys are newer
-// than SigningDelay, the oldest one signs.
+// signing returns the key that signs at a time, in epoch ms. If all stored keys are
+// younger than SigningDelay, the oldest one signs. The error wraps ErrCannotSign.
 func (r keyring) signing(game string, now int64) (signer, error) {
 	var last signer
 	for _, s := range r[game] {
@@ -121,7 +126,8 @@ func (r keyring) signing(game string, now int64) (signer, error) {
 	return signer{}, fmt.Errorf("%w: %q has public keys only; mint its tokens where the private key is", ErrCannotSign, game)
 }
 
-// currentKeys holds the keys in use. It is safe for concurrent use.
+// currentKeys has the keyring in use, which the server can replace while it runs. It is
+// safe for concurrent use.
 type currentKeys struct{ ring atomic.Pointer[keyring] }
 
 func (k *currentKeys) now() keyring { return *k.ring.Load() }

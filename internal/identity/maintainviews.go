@@ -12,19 +12,20 @@ import (
 
 const (
 	saveEvery = 10 * time.Minute
-	// countEvery is how often names are counted; a count reads an index of all names.
+	// countInterval is the time between two counts of names. A count reads an index of
+	// all names.
 	countEvery = time.Hour
-	// buildAgainAfter is the pause after a view could not be built.
+	// buildRetryDelay is the pause after the server failed to build a view.
 	buildAgainAfter = 5 * time.Second
 
-	// A view is rebuilt if it has at least minStale stale names, and one name in
-	// staleShare is stale.
+	// The server rebuilds a view if it has at least minStaleNames stale names, and at
+	// least one name in staleDivisor is stale.
 	minStale   = 1000
 	staleShare = 4
 )
 
-// maintainViews rebuilds views beside the active ones, one at a time, and saves
-// snapshots, until ctx ends.
+// maintainViews rebuilds views, one at a time, while the former ones stay in use. It also
+// saves snapshots and counts stale names. It returns when ctx ends.
 func (f *nameReplicator) maintainViews(ctx context.Context) {
 	saving, counting := time.NewTicker(saveEvery), time.NewTicker(countEvery)
 	defer saving.Stop()
@@ -55,6 +56,8 @@ func (f *nameReplicator) requestLargerViews() {
 	}
 }
 
+// buildRequestedViews rebuilds each view with a request. retryAt has by game the time
+// before which a failed rebuild must not be repeated.
 func (f *nameReplicator) buildRequested(ctx context.Context, notBefore map[string]time.Time) {
 	for _, game := range f.games() {
 		k := f.views[game]
@@ -68,13 +71,13 @@ func (f *nameReplicator) buildRequested(ctx context.Context, notBefore map[strin
 			}
 			f.metrics.failures.Inc()
 			notBefore[game] = time.Now().Add(buildAgainAfter)
-			f.Logger.WarnContext(ctx, "the view of nicknames could not be built; it is tried again", "game", game, "reason", cause, "again_in", buildAgainAfter, "error", err)
+			f.Logger.WarnContext(ctx, "nickname view build failed; the server retries it", "game", game, "reason", cause, "retry_in", buildAgainAfter, "error", err)
 		}
 	}
 }
 
-// build reads all names of a game into a new filter of the right size, while the former
-// one stays active. New names are added to both.
+// build reads all names of a game into a new filter of the right size. The former filter
+// stays active until then, and new names are added to both.
 func (f *nameReplicator) build(ctx context.Context, k *nameView, cause reason) error {
 	began := time.Now()
 	names, err := f.NameSource.CountNames(ctx, k.game)
@@ -92,13 +95,13 @@ func (f *nameReplicator) build(ctx context.Context, k *nameView, cause reason) e
 	k.stale.Store(0)
 	delete(f.savedSizes, k.game)
 	f.metrics.rebuilds.WithLabelValues(k.game, string(cause)).Inc()
-	f.Logger.InfoContext(ctx, "the view of nicknames is built", "game", k.game, "reason", cause,
+	f.Logger.InfoContext(ctx, "nickname view built", "game", k.game, "reason", cause,
 		"names", filter.Len(), "capacity", filter.Cap(), "bytes", filter.Bytes(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
-// countStale counts the names in each view that no player has any more. It requests a
-// rebuild if there are too many.
+// countStale counts the stale names of each view, which no player has any more. It
+// requests a rebuild if there are too many.
 func (f *nameReplicator) countStale(ctx context.Context) {
 	for _, game := range f.games() {
 		k := f.views[game]
@@ -108,7 +111,7 @@ func (f *nameReplicator) countStale(ctx context.Context) {
 		}
 		names, err := f.NameSource.CountNames(ctx, game)
 		if err != nil {
-			f.metrics.failures.Inc() // the read loop logs what is wrong with the ledger
+			f.metrics.failures.Inc() // not logged: the read loop logs errors of the ledger
 			return
 		}
 		stale := max(0, int64(filter.Len())-names)

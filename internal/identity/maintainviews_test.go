@@ -35,7 +35,7 @@ func TestAViewGrowsBesideTheOneThatServes(t *testing.T) {
 		defer end()
 		first := w.views[game].active.Load()
 		if first.Cap() != few {
-			t.Fatalf("made for %d names, want %d", first.Cap(), few)
+			t.Fatalf("sized for %d names, want %d", first.Cap(), few)
 		}
 		s.claimMany(t, few/2, few+few/8)
 		arrived := 0
@@ -45,7 +45,7 @@ func TestAViewGrowsBesideTheOneThatServes(t *testing.T) {
 				return
 			}
 			if w.views[game].active.Load() != first {
-				t.Error("the new view serves before it has all names")
+				t.Error("the new view is used before it has all names")
 			}
 			name := fmt.Sprint("Meanwhile", i)
 			s.claim(t, name)
@@ -58,7 +58,7 @@ func TestAViewGrowsBesideTheOneThatServes(t *testing.T) {
 		s.during = nil
 		s.mu.Unlock()
 		if got := w.views[game].active.Load(); got.Cap() != 2*few {
-			t.Errorf("made for %d names, want %d", got.Cap(), 2*few)
+			t.Errorf("sized for %d names, want %d", got.Cap(), 2*few)
 		}
 		if w.built(reasonFull) != 1 || arrived != few/4 {
 			t.Errorf("built %v times for being full, %d names meanwhile", w.built(reasonFull), arrived)
@@ -115,7 +115,7 @@ func TestABuildThatFailsIsTriedAgain(t *testing.T) {
 			t.Errorf("%d tries", tries)
 		}
 		if k := w.views[game]; k.active.Load() != first || k.next != nil {
-			t.Error("a view that was not built is there")
+			t.Error("the view changed although the build failed")
 		}
 		s.mu.Lock()
 		s.unreadable = false
@@ -174,7 +174,7 @@ func TestSizeFor(t *testing.T) {
 		0: 64, 51: 64, 52: 64, 53: 128, 104: 256, 1 << 40: nickname.MaxFilter,
 	} {
 		if got := sizeFor(names, 64); got != want {
-			t.Errorf("%d names: made for %d, want %d", names, got, want)
+			t.Errorf("%d names: sized for %d, want %d", names, got, want)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		must(w.Available(t.Context(), game, "Grace", Requester{}))(t) // absent
 		s.claim(t, "Late")
 		if _, err := w.Guest(t.Context(), ask("Late")); err == nil { // and three suggestions, absent
-			t.Error("a taken name was given out")
+			t.Error("a guest got a taken name")
 		}
 		k.add(must(nickname.Parse("Wrong"))(t))
 		must(w.Available(t.Context(), game, "Wrong", Requester{}))(t) // mistaken

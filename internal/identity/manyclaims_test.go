@@ -37,12 +37,12 @@ func TestManyClaimsAgainstTheory(t *testing.T) {
 		}
 	}
 	if got, spread := float64(k.lookups[mistaken].Load()), 5*math.Sqrt(expected); math.Abs(got-expected) > spread || got == 0 {
-		t.Errorf("%v of %d mistaken, theory says %.0f±%.0f", got, claims, expected, spread)
+		t.Errorf("%v of %d are false positives, want %.0f±%.0f", got, claims, expected, spread)
 	}
 	if got := int64(s.asked); got != k.lookups[mistaken].Load() || k.lookups[notIn].Load()+got != claims {
-		t.Errorf("%d queries, %d mistaken, %d not in it", got, k.lookups[mistaken].Load(), k.lookups[notIn].Load())
+		t.Errorf("%d queries, %d false positives, %d absent", got, k.lookups[mistaken].Load(), k.lookups[notIn].Load())
 	}
 	if f := k.active.Load(); f.Cap() != 8*first || s.builds != 4 {
-		t.Errorf("made for %d names after %d builds", f.Cap(), s.builds)
+		t.Errorf("sized for %d names after %d builds", f.Cap(), s.builds)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// refusals are the reasons for refusing a token, with their labels; the first match
-// counts.
+// refusalReasons are the reasons for refusing a token, with their labels in metrics. An
+// error may match several entries; its label is that of the first one.
 var refusals = []struct {
 	label string
 	is    error
@@ -20,7 +20,7 @@ var refusals = []struct {
 	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
 }
 
-// refusalOf returns the label of a refusal, "" for another error.
+// refusalOf returns the label of an error, or "" if the error is not a refusal.
 func refusalOf(err error) string {
 	for _, r := range refusals {
 		if errors.Is(err, r.is) {
@@ -30,7 +30,7 @@ func refusalOf(err error) string {
 	return ""
 }
 
-// newRefused makes the counter of refused tokens.
+// newRefused registers the counter of refused tokens.
 func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
 	refused := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_token_refusals_total", Help: "Tokens that this node refused, by reason.",
@@ -42,9 +42,9 @@ func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
 }
 
 type revocationMetrics struct {
-	known    *prometheus.GaugeVec
-	failures prometheus.Counter
-	readAt   atomic.Int64 // when all changes were last known, epoch ms
+	known    *prometheus.GaugeVec // revocations in force, by kind
+	failures prometheus.Counter   // failed reads
+	readAt   atomic.Int64         // when this node last had all changes, epoch ms
 }
 
 func newRevocationMetrics(r prometheus.Registerer, now func() int64) *revocationMetrics {

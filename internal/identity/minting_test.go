@@ -39,8 +39,8 @@ func mint(key ed25519.PrivateKey, kid, game, sub string, now time.Time) (string,
 const (
 	shared = "0123456789abcdef0123456789abcdef"
 
-	// recorded is what the JavaScript of docs/integrate/tokens.md made of k1, shared, demo and
-	// user:4711 at the instant now, by Node 20.
+	// recorded is the token that the JavaScript of docs/integrate/tokens.md minted with Node
+	// 20, for key k1 with the secret sharedSecret, game demo and user:4711, at the time now.
 	recorded = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImsxIn0.eyJzdWIiOiJ1c2VyOjQ3MTEiLCJnYW1lIjoiZGVtbyIsInJvbGUiOiJwbGF5ZXIiLCJpYXQiOjE3OTUyMTIzNDUsImV4cCI6MTc5NTIxNTk0NSwianRpIjoiMjMyMmVkNDgtYThkMy00MjQzLTgzOWUtYzMxZThiMGMxOWVjIiwiYXVkIjoicXVpei5leGFtcGxlIn0.tb9aLodVhFxo0lRRbOwRGmocfn7bCZ6wc36IwDwDnAA"
 )
 

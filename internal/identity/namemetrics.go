@@ -18,21 +18,21 @@ const (
 	late                              // not in the view, but taken: claimed at another node a moment ago
 	taken                             // in the view, and taken
 	mistaken                          // in the view, but free
-	mayBe                             // in the view; the ledger has not confirmed it yet
-	lookupResults = mayBe
+	mayBe                             // in the view; the ledger has not confirmed it yet; never counted
+	lookupResults = mayBe             // how many results are counted: those before lookupMaybe
 )
 
 func (a lookupResult) String() string {
 	return [...]string{"unready", "absent", "late", "taken", "false_positive", "maybe"}[a]
 }
 
-// reason is why a view is rebuilt.
+// rebuildCause is why the server rebuilds a view; "": no rebuild is requested.
 type reason string
 
 const (
-	reasonStart reason = "start"
-	reasonFull  reason = "full"
-	reasonStale reason = "stale"
+	reasonStart reason = "start" // the node has started and has no usable snapshot
+	reasonFull  reason = "full"  // the filter has about as many names as it was sized for
+	reasonStale reason = "stale" // too many names in the filter belong to no player any more
 	reasonClock reason = "clock" // the ledger's clock was set back
 )
 
@@ -43,12 +43,12 @@ const (
 	loaded  = "loaded"
 	missing = "none"
 	broken  = "broken"
-	newer   = "version"
+	newer   = "version" // in another format, of a newer program
 	foreign = "foreign" // of another ledger, game or rules
 	ahead   = "ahead"   // its watermark is later than the ledger's clock
 )
 
-// nameMetrics exports the views of all games.
+// nameMetrics exports metrics about the views of all games.
 type nameMetrics struct {
 	views     map[string]*nameView
 	rebuilds  *prometheus.CounterVec
@@ -73,7 +73,7 @@ func newNameMetrics(r prometheus.Registerer, known map[string]*nameView, age fun
 	on.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_name_filter_lag_seconds", Help: "Time since this node last read the ledger for the name filters.",
 	}, func() float64 { return age().Seconds() })
-	if r != nil {
+	if r != nil { // nil: no metrics
 		r.MustRegister(m)
 	}
 	return m
@@ -122,8 +122,8 @@ func (m *nameMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// falsePositiveRatio returns the share of free names that the view said may exist; 0
-// before any.
+// falsePositiveRatio returns the share of free names for which the view wrongly returned
+// that they may be taken. It is 0 before the first such name.
 func (k *nameView) falsePositiveRatio() float64 {
 	wrong := float64(k.lookups[mistaken].Load())
 	if wrong == 0 {

@@ -8,39 +8,41 @@ import (
 	"laststand/internal/nickname"
 )
 
-// filterRate is the false positive rate of a full filter.
+// filterRate is the rate of false positives of a filter that has as many names as it was
+// sized for.
 const filterRate = 0.01
 
-// The size of a game's first filter (78 KB), and the free share of a rebuilt one.
 const (
+	// initialFilterNames is how many names a game's first filter is sized for (78 KB).
 	firstNames = 1 << 16
-	freeShare  = 5 // one name in so many is free
-	// fullSpread is the last part of a filter, one of so many. A random point in it
-	// counts as full, so that not all nodes rebuild at the same time.
+	// A rebuilt filter has room for more names: at least one in freeDivisor is free.
+	freeShare = 5
+	// A filter counts as full at a random number of names in the last tenth (one in
+	// fullJitterDivisor) of its capacity. So not all nodes rebuild at the same time.
 	fullSpread = 10
 )
 
-// nameView is this node's view of a game's nicknames. A name that is not in it is free,
-// as far as this node knows. A name in it may be taken.
+// nameView is this node's view of a game's nicknames. A name that is not in the view is
+// free, as far as this node knows. A name in the view may be taken.
 type nameView struct {
 	game    string
-	active  atomic.Pointer[nickname.Filter] // nil until it is loaded: until then lookups ask the ledger
-	lookups [lookupResults]atomic.Int64
-	stale   atomic.Int64 // names in it that no player has any more, at the last count
+	active  atomic.Pointer[nickname.Filter] // nil until it is loaded; lookups then ask the ledger
+	lookups [lookupResults]atomic.Int64     // how many lookups had each result
+	stale   atomic.Int64                    // names in the active filter that no player has any more, at the last count
 
 	mu            sync.Mutex
-	next          *nickname.Filter // the filter being built, nil for none
-	fullAt        int              // the active filter is full above this many names
-	rebuildReason reason           // why to build it again; "": no reason
+	next          *nickname.Filter // the filter that is being built; nil: none
+	fullAt        int              // the active filter counts as full above this many names
+	rebuildReason reason           // why to rebuild the view; "": no rebuild is requested
 }
 
 func newNameView(game string) *nameView { return &nameView{game: game} }
 
-// mayExist returns true if the ledger must be asked for the name.
+// mayExist returns true if the name may be taken, so that the caller must ask the ledger.
 func (k *nameView) mayExist(n nickname.Name) bool { return k.lookUp(n) != notIn }
 
-// lookUp returns what the view knows of a name. The caller reports the truth to
-// countLookup.
+// lookUp returns what the view knows of a name: lookupUnready, lookupMaybe or
+// lookupAbsent. A caller that learns whether the name is taken calls countLookup.
 func (k *nameView) lookUp(n nickname.Name) lookupResult {
 	switch f := k.active.Load(); {
 	case f == nil:
@@ -51,8 +53,8 @@ func (k *nameView) lookUp(n nickname.Name) lookupResult {
 	return notIn
 }
 
-// countLookup counts the result of a lookup, after the caller has found whether the
-// name is taken.
+// countLookup counts a lookup. result is what lookUp returned, and isTaken whether the
+// name is taken according to the ledger.
 func (k *nameView) countLookup(seen lookupResult, isTaken bool) {
 	switch {
 	case seen == mayBe && isTaken:
@@ -81,15 +83,16 @@ func (k *nameView) addSkeleton(skeleton string) (isNew bool) {
 	return isNew
 }
 
-// prepare makes a filter receive all names from now on, until activate or drop.
+// prepare adds all new names also to this filter from now on, until activateBuilt or
+// discardBuilding.
 func (k *nameView) prepare(f *nickname.Filter) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.next = f
 }
 
-// activate replaces the active filter by the prepared one. That one must have all names
-// that were committed before prepare.
+// activate replaces the active filter by the one that was being built. The caller must
+// have added all names that were committed before startBuilding.
 func (k *nameView) activate() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,14 +102,15 @@ func (k *nameView) activate() {
 	k.next = nil
 }
 
-// drop discards the prepared filter.
+// drop discards the filter that is being built.
 func (k *nameView) drop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.next = nil
 }
 
-// requestRebuild requests a rebuild of the view; the first cause stays.
+// requestRebuild requests a rebuild of the view. If a rebuild is already requested, its
+// cause stays.
 func (k *nameView) requestRebuild(cause reason) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,22 +119,22 @@ func (k *nameView) requestRebuild(cause reason) {
 	}
 }
 
-// requestedRebuild returns why the view must be rebuilt, "" if it need not.
+// requestedRebuild returns the cause of the requested rebuild, or "" if none is requested.
 func (k *nameView) requestedRebuild() reason {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.rebuildReason
 }
 
-// clearRequest removes the request of a rebuild.
+// clearRequest removes the request for a rebuild.
 func (k *nameView) clearRequest() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.rebuildReason = ""
 }
 
-// isFull returns true if the view has about as many names as it was made for, and a
-// larger one is possible.
+// isFull returns true if the active filter has about as many names as it was sized for,
+// and a larger filter is possible.
 func (k *nameView) isFull() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -138,8 +142,8 @@ func (k *nameView) isFull() bool {
 	return f != nil && f.Len() > k.fullAt && f.Cap() < nickname.MaxFilter
 }
 
-// sizeFor returns the size of a filter for so many names: the first size, doubled until
-// a fifth is free.
+// sizeFor returns how many names to size a filter for that gets these names. It doubles
+// the initial capacity until a fifth of it is free, at most up to nickname.MaxFilter.
 func sizeFor(names int64, first int) int {
 	size := int64(first)
 	for size < nickname.MaxFilter && names > size-size/freeShare {

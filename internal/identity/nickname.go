@@ -7,17 +7,16 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Availability says whether a nickname is free. If not, it has three free ones, or none
-// if three could not be found.
+// Availability says whether a nickname is free.
 type Availability struct {
 	Nickname    string // as it is displayed
 	Available   bool
-	Suggestions []string
+	Suggestions []string // if it is not free: three free ones, or none if the server did not find three
 }
 
 // Available returns whether a requester could claim a nickname, as far as this node
-// knows: only a claim decides. Errors are ErrNoGame, nickname.ErrInvalid, and
-// ErrOldRules if this node's rules are too old to tell.
+// knows. A later claim may still fail. Errors are ErrNoGame, nickname.ErrInvalid, and
+// ErrOldRules if this program's rules are too old to decide.
 func (r *Registry) Available(ctx context.Context, game, requested string, requester Requester) (Availability, error) {
 	if !r.keys.has(game) {
 		return Availability{}, ErrNoGame
@@ -40,11 +39,11 @@ func (r *Registry) Available(ctx context.Context, game, requested string, reques
 	return a, err
 }
 
-// Rename claims a nickname for the player of the claims, frees the old one, and returns
-// the new one as it is displayed. If the subject is the player's own id, this takes one
-// statement: the ledger's Rename finds the player, and Ensure has checked revocations
-// before. Errors are those of Ensure, nickname.ErrInvalid, and ErrNicknameTaken (a
-// *TakenError).
+// Rename claims a nickname for the player of the claims and frees the old one. It returns
+// the new nickname as it is displayed. If the subject is the player's own id, Rename makes
+// one call of the ledger, which finds the player. It does not check revocations then: the
+// caller has verified the token. Errors are those of Ensure, nickname.ErrInvalid, and
+// ErrNicknameTaken (a *TakenError).
 func (r *Registry) Rename(ctx context.Context, c Claims, requested string, requester Requester) (string, error) {
 	if err := r.checkPlayerRole(c); err != nil {
 		return "", err
@@ -55,7 +54,7 @@ func (r *Registry) Rename(ctx context.Context, c Claims, requested string, reque
 		return "", err
 	}
 	err = r.Names.Rename(ctx, c.Game, c.Subject, n.Display, n.Skeleton)
-	if errors.Is(err, ErrNotFound) { // no player yet, a linked account, or erased
+	if errors.Is(err, ErrNotFound) { // the subject has no player yet, is a linked account, or is erased
 		p, refusal := r.Ensure(ctx, c)
 		if refusal != nil {
 			return "", refusal
@@ -66,7 +65,8 @@ func (r *Registry) Rename(ctx context.Context, c Claims, requested string, reque
 	return r.finishRename(ctx, c.Game, n, requester, err)
 }
 
-// finishRename updates the view after a claim and returns its result.
+// finishRename updates the view after a claim and returns the result of Rename. err is the
+// error of the claim.
 func (r *Registry) finishRename(ctx context.Context, game string, n nickname.Name, requester Requester, err error) (string, error) {
 	known := r.views[game]
 	if errors.Is(err, ErrNicknameTaken) {
@@ -77,12 +77,13 @@ func (r *Registry) finishRename(ctx context.Context, game string, n nickname.Nam
 		return "", r.countOutdated(ctx, game, err)
 	}
 	if known.addSkeleton(n.Skeleton) {
-		known.stale.Add(1) // the former name
+		known.stale.Add(1) // the player's former name
 	}
 	return n.Display, nil
 }
 
-// isFree asks the ledger only about nicknames that may be in the view.
+// isFree returns true if no player has the nickname. It asks the ledger only if the
+// nickname may be in the view.
 func (r *Registry) isFree(ctx context.Context, game string, n nickname.Name) (bool, error) {
 	known := r.views[game]
 	seen := known.lookUp(n)

@@ -9,8 +9,8 @@ import (
 type nicknameMetrics struct {
 	refused     *prometheus.CounterVec // by game and reason
 	suggestions *prometheus.CounterVec // failures, by game and reason
-	unprotected *prometheus.CounterVec
-	outdated    prometheus.Gauge
+	unprotected *prometheus.CounterVec // nicknames that are no longer unique, by game
+	outdated    prometheus.Gauge       // 1 if the ledger's rules are newer than this program's, else 0
 }
 
 // The reasons of failed suggestions.
@@ -22,10 +22,10 @@ const (
 // The reasons of refused nicknames.
 const (
 	reasonInvalid = "invalid"
-	reasonWord    = "word"
-	reasonTaken   = "taken"
-	reasonOffered = "offered"
-	reasonRules   = "rules"
+	reasonWord    = "word"    // it contains a refused word
+	reasonTaken   = "taken"   // another player has it
+	reasonOffered = "offered" // it is reserved for another requester
+	reasonRules   = "rules"   // the rules of this program are too old
 )
 
 func newNicknameMetrics(r prometheus.Registerer) nicknameMetrics {

@@ -7,7 +7,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// parseName parses a requested nickname. Errors wrap nickname.ErrInvalid.
+// parseName parses a requested nickname and checks it against the game's refused words.
+// Errors wrap nickname.ErrInvalid.
 func (r *Registry) parseName(game, raw string) (nickname.Name, error) {
 	n, err := nickname.Parse(raw)
 	if err == nil {
@@ -32,8 +33,8 @@ func (r *Registry) checkClaimable(ctx context.Context, game, raw string, request
 	return n, err
 }
 
-// takenError returns the refusal of a nickname that another player has, with
-// suggestions.
+// takenError returns the error for a nickname that is taken or reserved: a *TakenError
+// with suggestions, or the error of the search for suggestions.
 func (r *Registry) takenError(ctx context.Context, game string, n nickname.Name, requester Requester, reason string) error {
 	r.metrics.refused.WithLabelValues(game, reason).Inc()
 	others, err := r.suggest(ctx, game, n, requester)

@@ -14,23 +14,24 @@ type Player struct {
 	Nickname string
 	JoinedAt int64         // epoch ms
 	Rating   rating.Rating // the zero value before the first rated match
-	Rated    int64         // rated matches
+	Rated    int64         // how many rated matches the player has finished
 	Totals   leaderboard.Aggregates
 }
 
 // NewPlayer is a player to create.
 type NewPlayer struct {
 	Game, ID   string
-	DeviceHash string // of a guest's secret; "": known by ID alone
+	DeviceHash string // hash of a guest's device secret; "": a player of a login service
 	Nickname   string
-	Skeleton   string // the claimed form of the nickname; unique in the game
-	At         int64  // Player.JoinedAt
+	Skeleton   string // the nickname reduced to what makes it unique in the game
+	At         int64  // see Player.JoinedAt, epoch ms
 }
 
-// Players stores players. CreateGuest and EnsurePlayer return the player of the device
-// or id if there is one, else create one. Concurrent calls create only one. Errors are
-// ErrNicknameTaken if another has the skeleton, ErrOldRules if the ledger's rules are
-// newer, and ErrErased for the id of an erased player.
+// Players stores players. CreateGuest looks for the player of the device, EnsurePlayer for
+// the player with the id. They return that player, or create one if there is none.
+// Concurrent calls create only one. Errors are ErrNicknameTaken if another player has the
+// skeleton, ErrOldRules if the ledger's rules are newer than this program's, and ErrErased
+// for the id of an erased player.
 type Players interface {
 	// Known returns the player of a token's subject, which is the player's id or a
 	// linked account. Errors are ErrNotFound and ErrErased.
@@ -43,16 +44,17 @@ type Players interface {
 
 // Accounts stores the accounts of guests, and erases players.
 type Accounts interface {
-	// LinkAccount makes an account stand for a guest; it may be repeated. It returns
-	// ErrAccountTaken if the account is linked elsewhere, is a guest or has results of
-	// its own, or if the guest has another account. It returns ErrBadAccount for an
-	// erased account, ErrNotGuest, or ErrNotFound. A player of the account without
-	// results is deleted.
+	// LinkAccount links an account to a guest: tokens of the account then belong to the
+	// guest. It may be repeated. If the account has its own player without results,
+	// LinkAccount deletes that player. It returns ErrAccountTaken if the account is
+	// linked to another guest, is itself a guest or has results of its own, or if the
+	// guest has another account. It returns ErrBadAccount for an erased account,
+	// ErrNotGuest if the player is not a guest, or ErrNotFound.
 	LinkAccount(ctx context.Context, game, guest, account string) error
-	// UnlinkAccount unlinks the account of a guest; id is of either. It returns
-	// ErrNoAccount if there is none.
+	// UnlinkAccount unlinks the account of a guest. The parameter id is the guest's or
+	// the account's. It returns ErrNoAccount if the guest has no account.
 	UnlinkAccount(ctx context.Context, game, id string) (account string, err error)
-	// Erase deletes a player with its devices and account: ErrNotFound.
+	// Erase deletes a player with its devices and account, or returns ErrNotFound.
 	Erase(ctx context.Context, game, player string) error
 }
 
@@ -62,23 +64,24 @@ type Devices interface {
 	// Guest returns the player of a device, or ErrNotFound.
 	Guest(ctx context.Context, game, deviceHash string) (Player, error)
 	// RotateDevice replaces the device of a player; it may be repeated. It returns
-	// ErrWrongDevice if the player has neither device, and ErrBadDevice if the new one
-	// belongs to another player.
+	// ErrWrongDevice if the player has neither the old nor the new device, and
+	// ErrBadDevice if the new one belongs to another player.
 	RotateDevice(ctx context.Context, game, player, from, to string) error
-	// ResetDevice gives a guest a new device; id is the guest's or the account's.
-	// Errors are ErrNotFound and ErrNotGuest.
+	// ResetDevice gives a guest a new device and returns the guest's id. The parameter
+	// id is the guest's or the account's. Errors are ErrNotFound and ErrNotGuest.
 	ResetDevice(ctx context.Context, game, id, deviceHash string) (player string, err error)
 }
 
-// Names stores the nicknames of players by their skeletons. It alone decides who has a
-// nickname.
+// Names stores the nicknames of players by their skeletons. Only Names decides which
+// player has a nickname; views and reservations can be wrong.
 type Names interface {
-	// Rename claims a nickname and frees the old one, in one step. Errors are
+	// Rename claims a nickname for a player and frees the old one, in one transaction. Errors are
 	// ErrNicknameTaken, ErrNotFound and ErrOldRules.
 	Rename(ctx context.Context, game, id, nickname, skeleton string) error
+	// NicknameTaken reports whether a player has the nickname with this skeleton.
 	NicknameTaken(ctx context.Context, game, skeleton string) (bool, error)
 	// MigrateSkeletons recomputes all skeletons of older rules. It returns by game how
-	// many names have lost theirs to an older name; ErrOldRules if the ledger's rules
-	// are newer.
+	// many nicknames have lost their skeleton to an older nickname. It returns
+	// ErrOldRules if the ledger's rules are newer than this program's.
 	MigrateSkeletons(ctx context.Context) (map[string]int, error)
 }

@@ -13,35 +13,35 @@ import (
 // Config configures a registry. All fields are required unless their comment says
 // otherwise.
 type Config struct {
-	Tokens      *Tokens // its games and clock are the registry's
+	Tokens      *Tokens // the registry has the same games and clock
 	Players     Players
 	Devices     Devices
 	Names       Names
 	NameSource  NameSource
 	Revocations *Revocations // nil: no player or token is banned or revoked
-	Epoch       string       // of the ledger: a snapshot of another epoch is not used
+	Epoch       string       // id of the ledger's data; a snapshot with another epoch is ignored
 	Snapshots   Snapshots    // nil: no snapshots
 	Logger      *slog.Logger
 	Registry    prometheus.Registerer
 
-	Words        map[string]*nickname.Words // refused words of a game's nicknames; nil: none
+	Words        map[string]*nickname.Words // by game, words that a nickname must not contain; nil: none
 	Reservations NameReservations           // nil: suggestions are not reserved
 
-	firstNames int // size of a game's first filter; set by tests
+	firstNames int // how many names a game's first filter is sized for; 0: the constant; set by tests
 }
 
 // Registry knows the players of all games. It is safe for concurrent use.
 type Registry struct {
 	*Tokens
 	Config
-	views      map[string]*nameView
+	views      map[string]*nameView // by game
 	replicator *nameReplicator
 	metrics    nicknameMetrics
 	outdated   atomic.Bool // the ledger has nicknames of newer rules than this program
 }
 
-// Open makes the registry of all games. Until Run has read their nicknames, each lookup
-// of a name asks the ledger.
+// Open makes the registry of all games. Until Run has read the nicknames, each lookup of a
+// nickname asks the ledger.
 func Open(c Config) *Registry {
 	r := &Registry{Tokens: c.Tokens, Config: c, views: map[string]*nameView{}, metrics: newNicknameMetrics(c.Registry)}
 	for _, game := range c.Tokens.keys.games() {
@@ -51,9 +51,9 @@ func Open(c Config) *Registry {
 	return r
 }
 
-// Run keeps the views of nicknames up to date with claims at other nodes until ctx
-// ends, and then saves snapshots. It must be called at most once. It logs failures and
-// retries. Without Run, each lookup of a nickname is a query.
+// Run keeps the views of nicknames up to date with claims at other nodes until ctx ends.
+// It then saves snapshots and returns nil. The caller must call it at most once. It logs
+// failures and retries. Without Run, each lookup of a nickname is a query of the ledger.
 func (r *Registry) Run(ctx context.Context) error {
 	r.replicator.run(ctx)
 	return nil

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// NameSource reads the claimed nicknames, for the views of all nodes. Times are epoch
-// ms by the ledger's clock; the nodes' clocks do not matter.
+// NameSource reads the claimed nicknames from the ledger. Times are epoch ms by the
+// ledger's clock; the nodes' clocks do not matter.
 type NameSource interface {
-	// NamesBetween calls f for every nickname of any game that was claimed from one
-	// time to another, both included, in order of their times. Claims may commit in
-	// another order; it reads the committed ones.
+	// NamesBetween calls f for every nickname of any game that was claimed between two
+	// times, both included, in the order of these times. It reads only committed
+	// claims. Claims may commit in another order than their times.
 	NamesBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error
 	// EachSkeleton calls f for every nickname of a game that was claimed before the
 	// call, except those renamed during the call.
@@ -25,8 +25,8 @@ type NameSource interface {
 	Clock(ctx context.Context) (int64, error)
 }
 
-// Snapshots stores the views for the next start. A snapshot may be old, lost or of
-// another ledger.
+// Snapshots stores the views for the next start of the node. A snapshot may be old, lost
+// or of another ledger.
 type Snapshots interface {
 	// Open returns the snapshot of a game, fs.ErrNotExist if there is none.
 	Open(game string) (io.ReadCloser, error)
@@ -35,18 +35,18 @@ type Snapshots interface {
 }
 
 const (
-	// readEvery is how often new claims are read. Every node must know a name within a
-	// second.
+	// readInterval is the time between two reads of new claims. Every node must know a
+	// claimed name within a second.
 	readEvery = 400 * time.Millisecond
-	// Names commit in another order than their times. Each read begins readOverlap
-	// before the newest name. A name that took longer to commit is found by the full
-	// read every fullReadEvery, which begins fullReadOverlap before the start of the
-	// last full read.
+	// Names may commit in another order than their times. So each read starts
+	// readOverlap before the newest name that is known. A name that took longer to
+	// commit is found by a full read. There is one every fullReadInterval. It starts
+	// fullReadOverlap before the start of the last full read.
 	readOverlap     = time.Second
 	fullReadEvery   = 20 * time.Second
 	fullReadOverlap = time.Minute
-	// The time limits of reads. The first read has more to catch up with and has no
-	// limit.
+	// The time limits of one read. The first read after the start has no limit, because
+	// it may have more to read.
 	readTimeout     = 5 * time.Second
 	fullReadTimeout = 30 * time.Second
 )
@@ -57,15 +57,15 @@ type nameReplicator struct {
 	views   map[string]*nameView
 	metrics *nameMetrics
 
-	newestAt   int64        // latest name read, by the ledger's clock; only the read loop uses it
-	highestAt  int64        // highest time ever read, above the clock after that is set back; only the read loop uses it
-	fullReadAt time.Time    // when the last full read began; only the read loop uses it
-	watermark  atomic.Int64 // the start of the last full read by the ledger's clock
-	readAt     atomic.Int64 // when the last read ended, since born
+	newestAt   int64        // time of the newest name that was read, by the ledger's clock; only the read loop uses it
+	highestAt  int64        // highest time ever read; may be above the ledger's clock after that was set back; only the read loop uses it
+	fullReadAt time.Time    // when the last full read started, by this node's clock; only the read loop uses it
+	watermark  atomic.Int64 // when the last full read started, by the ledger's clock, epoch ms
+	readAt     atomic.Int64 // when the last read ended: ns since startedAt
 	born       time.Time
 
-	readings   chan struct{}  // signalled after a successful read: the builder checks what to rebuild
-	savedSizes map[string]int // names in the last snapshot of each game; the builder uses it while it runs, run before and after
+	readings   chan struct{}  // has a value after a successful read; maintainViews then checks which views to rebuild
+	savedSizes map[string]int // by game, how many names the last snapshot has; only maintainViews uses it while it runs, run before and after
 }
 
 func newNameReplicator(c Config, known map[string]*nameView) *nameReplicator {
@@ -74,7 +74,7 @@ func newNameReplicator(c Config, known map[string]*nameView) *nameReplicator {
 	return f
 }
 
-// age returns how long ago the ledger was read.
+// age returns the time since the last successful read of the ledger.
 func (f *nameReplicator) age() time.Duration {
 	return time.Since(f.born) - time.Duration(f.readAt.Load())
 }
@@ -100,8 +100,8 @@ func (f *nameReplicator) run(ctx context.Context) {
 	f.saveAll()
 }
 
-// retryUntilDone calls until success. It logs the first failure and the recovery. It
-// returns false if ctx has ended.
+// retryUntilDone repeats the call until it succeeds, and then returns true. It logs the
+// first failure and the recovery. It returns false if ctx has ended.
 func (f *nameReplicator) retryUntilDone(ctx context.Context, again *time.Ticker, call func(context.Context) error) bool {
 	for failed := false; ; failed = true {
 		if ctx.Err() != nil {
@@ -112,7 +112,7 @@ func (f *nameReplicator) retryUntilDone(ctx context.Context, again *time.Ticker,
 		case err == nil:
 			f.readAt.Store(int64(time.Since(f.born)))
 			if failed {
-				f.Logger.InfoContext(ctx, "nicknames are read again")
+				f.Logger.InfoContext(ctx, "nickname reads recovered")
 			}
 			return true
 		case ctx.Err() != nil:
@@ -120,7 +120,7 @@ func (f *nameReplicator) retryUntilDone(ctx context.Context, again *time.Ticker,
 		}
 		f.metrics.failures.Inc()
 		if !failed {
-			f.Logger.WarnContext(ctx, "nicknames of other nodes cannot be read; the next round makes up for it", "error", err)
+			f.Logger.WarnContext(ctx, "nickname read failed; the server retries it", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -129,7 +129,7 @@ func (f *nameReplicator) retryUntilDone(ctx context.Context, again *time.Ticker,
 	}
 }
 
-// notifyBuilder wakes the builder; it does not block.
+// notifyBuilder wakes maintainViews. It does not block.
 func (f *nameReplicator) notifyBuilder() {
 	select {
 	case f.readings <- struct{}{}:
@@ -137,7 +137,7 @@ func (f *nameReplicator) notifyBuilder() {
 	}
 }
 
-// read adds the names that were claimed since the last read.
+// read adds the names that were claimed since the last read to the views.
 func (f *nameReplicator) read(ctx context.Context) error {
 	passed := time.Since(f.fullReadAt)
 	if passed >= fullReadEvery {
@@ -155,10 +155,10 @@ func (f *nameReplicator) read(ctx context.Context) error {
 	return err
 }
 
-// readFull reads all names claimed since the last full read, however late they were
-// committed. It also checks whether the ledger's clock was set back. If by more than a
-// minute, names may have been claimed at times that were read before: the views are
-// rebuilt.
+// readFull reads all names that were claimed since a minute before the last full read, so
+// also names that were committed late. It also checks whether the ledger's clock was set
+// back by more than a minute. New names may then have times that were read before, so
+// readFull requests a rebuild of all views.
 func (f *nameReplicator) readFull(ctx context.Context) error {
 	began := time.Now()
 	clock, err := f.NameSource.Clock(ctx)
@@ -179,9 +179,9 @@ func (f *nameReplicator) readFull(ctx context.Context) error {
 	return nil
 }
 
-// readFrom reads names from readOverlap before a time to the end. After the clock was
-// set back it reads only to readOverlap after the clock. Otherwise it would read all
-// later names each time until the clock has caught up.
+// readFrom reads all names from the time from on, and those up to overlap before it. After
+// the ledger's clock was set back, it reads only up to overlap after the clock. Otherwise
+// it would read all later names each time until the clock has caught up.
 func (f *nameReplicator) readFrom(ctx context.Context, from, clock int64, overlap time.Duration) error {
 	to := int64(math.MaxInt64)
 	if f.highestAt > clock {

@@ -108,7 +108,7 @@ func TestNamesAreAskedForUntilTheyAreRead(t *testing.T) {
 		w, end := s.run(t, func(*Config) { s.setDown(true) })
 		defer end()
 		pass(time.Minute)
-		w.expect("Grace", true) // nobody knows
+		w.expect("Grace", true) // unknown: the view is not loaded
 		s.setDown(false)
 		pass(readEvery)
 		pass(readEvery)

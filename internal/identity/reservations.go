@@ -11,46 +11,48 @@ import (
 // ReservationTTL is how long a suggested nickname is reserved for its requester.
 const ReservationTTL = 20 * time.Second
 
-// The maximum of nicknames reserved for one requester; beyond it the oldest is
-// released. MaxReserved is for a player or device, MaxReservedShared for an address,
-// which a school may share.
+// How many nicknames can be reserved for one requester. Above the limit the oldest is
+// released. MaxReserved applies to a player or device. MaxReservedShared applies to a
+// network address, which a whole school may share.
 const (
 	MaxReserved       = 30
 	MaxReservedShared = 300
 )
 
-// NameReservations reserves suggested nicknames over all nodes. A nickname is reserved
-// by its skeleton. The ledger alone decides who gets a name.
+// NameReservations reserves suggested nicknames. All nodes share the reservations. A
+// nickname is reserved by its skeleton. Only the ledger decides which player gets a name.
 type NameReservations interface {
 	// Reserve reserves names for a requester for ReservationTTL. It returns for each
-	// whether it is now reserved for the requester.
+	// name whether the name is now reserved for the requester.
 	Reserve(ctx context.Context, o Reservation) ([]bool, error)
-	// ReservedFor returns the requester that a skeleton is reserved for, "" for none.
+	// ReservedFor returns the requester for whom a skeleton is reserved, or "".
 	ReservedFor(ctx context.Context, game, skeleton string) (asker string, err error)
 }
 
-// Reservation reserves skeletons for a requester. If Shared, several clients may use
-// the same requester: a name that is reserved for it counts as another's, and its
-// maximum is higher.
+// Reservation asks to reserve skeletons for a requester.
 type Reservation struct {
 	Game, Requester string
-	Shared          bool
-	Skeletons       []string
+	// Shared means that several clients may have the same requester. A name that is
+	// already reserved for this requester then counts as another client's, and the
+	// limit is MaxReservedShared.
+	Shared    bool
+	Skeletons []string
 }
 
-// Requester is the client that requests a nickname, as far as it is known. A suggestion
-// is reserved for the player, else for the device, else for the address. A client is
-// recognised by any of them. Clients with the same address get different suggestions,
-// and any of them may claim them.
+// Requester is the client that requests a nickname, as far as the server knows it. The
+// server reserves a suggestion for the player; without a player for the device; without a
+// device for the address. A client is recognised by any of the three. Clients with the same
+// address get different suggestions, and each of them may claim any of these.
 type Requester struct {
 	Player  string // an id
-	Address string // network address; of IPv6 the prefix of one customer
-	Lang    string // of suggestions, such as zh-CN; "": English
+	Address string // network address; for IPv6 the prefix of one customer
+	Lang    string // language of suggestions, such as zh-CN; "": English
 
-	device string // a hash
+	device string // hash of the device secret
 }
 
-// keys returns the requester's names for NameReservations, the narrowest first.
+// keys returns the names under which NameReservations knows the requester: by player, by
+// device and by address, as far as they are known, in this order.
 func (a Requester) keys() (keys []string) {
 	for _, k := range []struct{ kind, name string }{{"p:", a.Player}, {"d:", a.device}, {addressPrefix, a.Address}} {
 		if k.name != "" {
@@ -62,12 +64,12 @@ func (a Requester) keys() (keys []string) {
 
 const addressPrefix = "a:"
 
-// reservationTimeout bounds the wait for NameReservations. After it names are not
-// reserved.
+// reservationTimeout is the time limit for a call of NameReservations. After it the server
+// continues as if no name was reserved.
 const reservationTimeout = 250 * time.Millisecond
 
-// reserve reserves nicknames for a requester and returns those that are reserved. If
-// the store fails, it returns all.
+// reserve reserves nicknames for a requester. It returns those that are now reserved for
+// the requester, or all if the store fails.
 func (r *Registry) reserve(ctx context.Context, game string, requester Requester, names []nickname.Name) []nickname.Name {
 	keys := requester.keys()
 	if r.Reservations == nil || len(keys) == 0 || len(names) == 0 {

@@ -18,8 +18,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// fakeReservations stores the reservations of one game in memory, and ends them by
-// the clock.
+// fakeReservations stores the reservations of one game in memory. They end after
+// ReservationTTL.
 type fakeReservations struct {
 	mu   sync.Mutex
 	kept map[string]offered // by skeleton
@@ -78,7 +78,7 @@ func offersTo(t *testing.T, r *Registry, requester Requester) []string {
 	t.Helper()
 	a, err := r.Available(t.Context(), game, "Ada", requester)
 	if err != nil || a.Available || len(a.Suggestions) != 3 {
-		t.Fatalf("%+v is told %+v, %v", requester, a, err)
+		t.Fatalf("%+v gets %+v, %v", requester, a, err)
 	}
 	return a.Suggestions
 }
@@ -97,20 +97,20 @@ func TestASuggestionIsClaimedByWhoGotIt(t *testing.T) {
 				three := offersTo(t, r, requester)
 				_, err := r.Rename(t.Context(), player("p_2"), three[0], Requester{Address: "192.0.2.2"})
 				if taken, ok := errors.AsType[*TakenError](err); !ok || len(taken.Suggestions) != 3 {
-					t.Errorf("another claims it: %v", err)
+					t.Errorf("another player claims it: %v", err)
 				}
 				if a, err := r.Available(t.Context(), game, three[0], Requester{Address: "192.0.2.2"}); err != nil || a.Available || len(a.Suggestions) != 3 {
-					t.Errorf("another asks for it: %+v, %v", a, err)
+					t.Errorf("another requester asks for it: %+v, %v", a, err)
 				}
 				if a, err := r.Available(t.Context(), game, three[1], requester); err != nil || !a.Available {
-					t.Errorf("who got it asks for it: %+v, %v", a, err)
+					t.Errorf("its requester asks for it: %+v, %v", a, err)
 				}
 				if got, err := r.Rename(t.Context(), player("p_1"), three[0], Requester{Address: "192.0.2.1"}); err != nil || got != three[0] {
-					t.Errorf("who got it claims it: %q, %v", got, err)
+					t.Errorf("its requester claims it: %q, %v", got, err)
 				}
 				time.Sleep(ReservationTTL + time.Millisecond)
 				if got, err := r.Rename(t.Context(), player("p_2"), three[1], Requester{Address: "192.0.2.2"}); err != nil || got != three[1] {
-					t.Errorf("another claims it when its time is over: %q, %v", got, err)
+					t.Errorf("another player claims it after the reservation: %q, %v", got, err)
 				}
 			})
 		})
@@ -279,7 +279,7 @@ func TestMigrateSkeletons(t *testing.T) {
 		t.Error(err)
 	}
 	if n := testutil.ToFloat64(r.metrics.unprotected.WithLabelValues(game)); n != 3 || testutil.CollectAndCount(r.metrics.unprotected) != 1 {
-		t.Errorf("%v names are said to be unprotected", n)
+		t.Errorf("%v conflicts are counted", n)
 	}
 	s.setDown(true)
 	if err := r.MigrateSkeletons(t.Context()); !errors.Is(err, errStore) {

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// RevocationKind is what a revocation refuses.
+// RevocationKind says what a revocation refuses.
 type RevocationKind string
 
 // The kinds of revocations. An operator cannot set the last three.
 const (
 	KindBan      RevocationKind = "ban"     // a player or host, by id
-	KindToken    RevocationKind = "token"   // one token, by its jti
-	KindSubject  RevocationKind = "subject" // all tokens of a subject that were issued before an instant
-	KindErased   RevocationKind = "erased"  // an erased player; after a while stored under RevocationStore.ErasedID
-	KindLinked   RevocationKind = "tied"    // sessions of a subject that has become a guest's account
-	KindUnlinked RevocationKind = "untied"  // sessions of a subject as the guest whose account it no longer is
+	KindToken    RevocationKind = "token"   // one token, by its claim jti
+	KindSubject  RevocationKind = "subject" // all tokens of a subject that were issued before a time
+	KindErased   RevocationKind = "erased"  // an erased player; after some time stored under RevocationStore.ErasedID
+	KindLinked   RevocationKind = "tied"    // sessions of an account as its own player, because it is now linked to a guest
+	KindUnlinked RevocationKind = "untied"  // sessions of an account as the guest that it was linked to
 )
 
 // RevocationKinds returns all kinds.
@@ -26,24 +26,24 @@ func RevocationKinds() []RevocationKind {
 }
 
 // Revocation bans a player from a game or revokes tokens. Tokens of admins belong to no
-// game. There is one per game, kind and id.
+// game. There is at most one revocation per game, kind and id.
 type Revocation struct {
-	Game         string // "" for admins
+	Game         string // "" for tokens of admins
 	Kind         RevocationKind
-	ID           string
+	ID           string // its meaning depends on Kind
 	IssuedBefore int64  // for KindSubject: epoch ms, on whole seconds
 	EndsAt       int64  // epoch ms; 0: never
 	Reason       string // shown to a banned player
 	By           string // subject of the operator's token
-	At           int64  // when it was set or lifted, epoch ms
+	At           int64  // when the revocation was set or lifted, epoch ms
 	Seq          int64  // position among all changes, in commit order
 }
 
-// MaxReason bounds the reason, in bytes.
+// MaxReasonBytes is the longest reason, in bytes.
 const MaxReason = 500
 
-// Validate returns what is wrong with a revocation that an operator sets at a time,
-// epoch ms. Errors wrap ErrInvalidRevocation and say what to do.
+// Validate checks a revocation that an operator sets; now is in epoch ms. Errors wrap
+// ErrInvalidRevocation, say what is wrong and what to do.
 func (b Revocation) Validate(now int64) error {
 	switch {
 	case b.Kind != KindBan && b.Kind != KindToken && b.Kind != KindSubject:
@@ -68,10 +68,11 @@ func (b Revocation) Validate(now int64) error {
 
 func (b Revocation) isInForce(now int64) bool { return b.EndsAt == 0 || now < b.EndsAt }
 
-// BannedError is ErrBanned with the reason and the end, in words for the banned player.
+// BannedError wraps ErrBanned. Its text has the reason and the end of the ban, and is for
+// the banned player.
 type BannedError struct {
 	Reason string
-	EndsAt int64 // epoch ms; 0: for good
+	EndsAt int64 // epoch ms; 0: never
 }
 
 func (e *BannedError) Error() string {
@@ -82,31 +83,34 @@ func (e *BannedError) Error() string {
 	return fmt.Sprintf("%v %s: %s", ErrBanned, until, e.Reason)
 }
 
-// Unwrap is ErrBanned.
+// Unwrap returns ErrBanned.
 func (e *BannedError) Unwrap() error { return ErrBanned }
 
-// Revision says which changes a store has; it rises in commit order.
+// Revision is the state of a RevocationStore. Both numbers grow with each change, in
+// commit order.
 type Revision struct {
-	Revocations int64 // of the last change of a revocation or a stored key
-	Keys        int64 // of the last change of a stored key
+	Revocations int64 // number of the last change of a revocation or a stored key
+	Keys        int64 // number of the last change of a stored key
 }
 
 // RevocationStore stores revocations for all nodes.
 type RevocationStore interface {
+	// Revision returns the number of the last change.
 	Revision(ctx context.Context) (Revision, error)
-	// RevocationsSince returns at most limit revocations changed after a revision,
-	// oldest change first. Ended ones are included for RevocationsKept.
+	// RevocationsSince returns at most limit revocations that changed after a revision,
+	// oldest change first. It includes ended ones for EndedRevocationTTL.
 	RevocationsSince(ctx context.Context, revision int64, limit int) ([]Revocation, error)
-	// ErasedID returns the id of a KindErased whose subject is no longer stored: a
-	// keyed hash, which is no valid id.
+	// ErasedID returns the id of a KindErased revocation whose subject is no longer
+	// stored. It is a keyed hash of the subject, and never a valid id.
 	ErasedID(game, subject string) string
 }
 
-// RevocationsKept is how long a store keeps an ended revocation, so that a node that
-// was cut off learns of its end. A node that was cut off for half as long reads all
-// revocations. One that was cut off for all of it ends all sessions that began before.
+// RevocationsKept is how long a store keeps an ended revocation. So a node that was cut
+// off from the store learns of the end. A node that was cut off for half of this time
+// reads all revocations again. A node that was cut off for all of this time ends all
+// sessions that started before.
 const RevocationsKept = 24 * time.Hour
 
-// SessionEndWindow is how long a change of a player ends sessions: from the change on,
-// and at each node from when it learns of it.
+// SessionEndWindow is how long sessions of a player end after the player was erased,
+// linked or unlinked. At each node it also lasts this long from when the node learns of it.
 const SessionEndWindow = time.Minute

@@ -28,32 +28,32 @@ func TestRevocationsAreEnforced(t *testing.T) {
 		claims Claims
 		want   error
 	}{
-		"banned":                    {Revocation{Kind: KindBan, ID: "p_1"}, player("p_1"), ErrBanned},
-		"banned for a while":        {Revocation{Kind: KindBan, ID: "p_1", EndsAt: start + 1}, player("p_1"), ErrBanned},
-		"ban that has ended":        {Revocation{Kind: KindBan, ID: "p_1", EndsAt: start}, player("p_1"), nil},
-		"banned in another game":    {Revocation{Game: other, Kind: KindBan, ID: "p_1"}, player("p_1"), nil},
-		"another is banned":         {Revocation{Kind: KindBan, ID: "p_2"}, player("p_1"), nil},
-		"account of the banned":     {Revocation{Kind: KindBan, ID: "p_1"}, player("account"), ErrBanned},
-		"banned by the account":     {Revocation{Kind: KindBan, ID: "account"}, player("account"), ErrBanned},
-		"host":                      {Revocation{Kind: KindBan, ID: "h_1"}, host, ErrBanned},
-		"a service is not banned":   {Revocation{Kind: KindBan, ID: "s_1"}, service, nil},
-		"revoked by its id":         {Revocation{Kind: KindToken, ID: "t1"}, player("p_1"), ErrTokenRevoked},
-		"another token revoked":     {Revocation{Kind: KindToken, ID: "t2"}, player("p_1"), nil},
-		"an id of no token":         {Revocation{Kind: KindToken, ID: "p_1"}, player("p_1"), nil},
-		"revoked with all before":   {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued + 1000}, player("p_1"), ErrTokenRevoked},
-		"issued since":              {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued}, player("p_1"), nil},
-		"revoked, of the account":   {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued + 1000}, player("account"), ErrTokenRevoked},
-		"revoked of a service":      {Revocation{Kind: KindSubject, ID: "s_1", IssuedBefore: issued + 1000}, service, ErrTokenRevoked},
-		"erased":                    {Revocation{Kind: KindErased, ID: "p_1"}, player("p_1"), ErrErased},
-		"erased, of the account":    {Revocation{Kind: KindErased, ID: "p_1"}, player("account"), ErrErased},
-		"a host of an erased id":    {Revocation{Kind: KindErased, ID: "h_1"}, host, ErrErased},
-		"a service is not erased":   {Revocation{Kind: KindErased, ID: "s_1"}, service, nil},
-		"erased, by the hash":       {Revocation{Kind: KindErased, ID: "#demo/p_1"}, player("p_1"), ErrErased},
-		"another's hash":            {Revocation{Kind: KindErased, ID: "#demo/p_2"}, player("p_1"), nil},
-		"another game's hash":       {Revocation{Kind: KindErased, ID: "#other/p_1"}, player("p_1"), nil},
-		"tied, with a new token":    {Revocation{Kind: KindLinked, ID: "account"}, player("account"), nil},
-		"tied, as the former":       {Revocation{Kind: KindLinked, ID: "p_1"}, player("p_1"), ErrTokenRevoked},
-		"a host of the tied's name": {Revocation{Kind: KindLinked, ID: "h_1"}, host, nil},
+		"banned":                                 {Revocation{Kind: KindBan, ID: "p_1"}, player("p_1"), ErrBanned},
+		"banned for a while":                     {Revocation{Kind: KindBan, ID: "p_1", EndsAt: start + 1}, player("p_1"), ErrBanned},
+		"ban that has ended":                     {Revocation{Kind: KindBan, ID: "p_1", EndsAt: start}, player("p_1"), nil},
+		"banned in another game":                 {Revocation{Game: other, Kind: KindBan, ID: "p_1"}, player("p_1"), nil},
+		"another is banned":                      {Revocation{Kind: KindBan, ID: "p_2"}, player("p_1"), nil},
+		"account of the banned":                  {Revocation{Kind: KindBan, ID: "p_1"}, player("account"), ErrBanned},
+		"banned by the account":                  {Revocation{Kind: KindBan, ID: "account"}, player("account"), ErrBanned},
+		"host":                                   {Revocation{Kind: KindBan, ID: "h_1"}, host, ErrBanned},
+		"a service is not banned":                {Revocation{Kind: KindBan, ID: "s_1"}, service, nil},
+		"revoked by its id":                      {Revocation{Kind: KindToken, ID: "t1"}, player("p_1"), ErrTokenRevoked},
+		"another token revoked":                  {Revocation{Kind: KindToken, ID: "t2"}, player("p_1"), nil},
+		"an id of no token":                      {Revocation{Kind: KindToken, ID: "p_1"}, player("p_1"), nil},
+		"revoked with all before":                {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued + 1000}, player("p_1"), ErrTokenRevoked},
+		"issued since":                           {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued}, player("p_1"), nil},
+		"revoked, of the account":                {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued + 1000}, player("account"), ErrTokenRevoked},
+		"revoked of a service":                   {Revocation{Kind: KindSubject, ID: "s_1", IssuedBefore: issued + 1000}, service, ErrTokenRevoked},
+		"erased":                                 {Revocation{Kind: KindErased, ID: "p_1"}, player("p_1"), ErrErased},
+		"erased, of the account":                 {Revocation{Kind: KindErased, ID: "p_1"}, player("account"), ErrErased},
+		"a host of an erased id":                 {Revocation{Kind: KindErased, ID: "h_1"}, host, ErrErased},
+		"a service is not erased":                {Revocation{Kind: KindErased, ID: "s_1"}, service, nil},
+		"erased, by the hash":                    {Revocation{Kind: KindErased, ID: "#demo/p_1"}, player("p_1"), ErrErased},
+		"another's hash":                         {Revocation{Kind: KindErased, ID: "#demo/p_2"}, player("p_1"), nil},
+		"another game's hash":                    {Revocation{Kind: KindErased, ID: "#other/p_1"}, player("p_1"), nil},
+		"linked, with a token of the account":    {Revocation{Kind: KindLinked, ID: "account"}, player("account"), nil},
+		"linked, as the former player":           {Revocation{Kind: KindLinked, ID: "p_1"}, player("p_1"), ErrTokenRevoked},
+		"a host with the id of a linked account": {Revocation{Kind: KindLinked, ID: "h_1"}, host, nil},
 	} {
 		s.revocations, s.revision = nil, 0
 		tt.bar.Reason = "the reason"
@@ -159,8 +159,8 @@ func TestCheckActiveChecksTheKey(t *testing.T) {
 	}
 }
 
-// The view follows the store: every second, and at once when woken. It does not
-// while the store is unreachable, and it starts again after a restore.
+// Changes of the store are read every second, and immediately after Wake. They are not
+// read while the store is unreachable. After a restore of the store, all are read again.
 func TestViewFollows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,13 +199,13 @@ func TestViewFollows(t *testing.T) {
 		s.revoke(Revocation{Kind: KindBan, ID: "p_3"})
 		pass(3 * revocationsEvery)
 		if !banned("p_1") || banned("p_3") || testutil.ToFloat64(r.Revocations.metrics.failures) != 3 {
-			t.Error("while the store is away the view knows something else than before")
+			t.Error("while the store is unreachable the revocations change")
 		}
 		s.setDown(false)
 		s.revoke(Revocation{Kind: KindBan, ID: "p_1", EndsAt: 1}) // lifted
 		pass(revocationsEvery)
 		if banned("p_1") || !banned("p_3") {
-			t.Error("what was missed was not caught up with")
+			t.Error("changes during the outage were not read")
 		}
 		if n := testutil.ToFloat64(r.Revocations.metrics.known.WithLabelValues("ban")); n != revocationsPage+3 {
 			t.Errorf("%v bans are shown", n)
@@ -216,7 +216,7 @@ func TestViewFollows(t *testing.T) {
 		s.revoke(Revocation{Kind: KindBan, ID: "p_4"})
 		pass(revocationsEvery)
 		if banned("p_2") || !banned("p_4") {
-			t.Error("the view is of the former store")
+			t.Error("the revocations are those of the former store")
 		}
 		cancel()
 		if err := <-done; err != nil {

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// revoked is a node's registry with its view of revocations; refresh updates it.
+// revoked returns the registry of a node with revocations; refresh reads their changes.
 func revoked(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func()) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -93,11 +93,11 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 				t.Errorf("%s: %q, %v; want %q, %v", what, got, err, wantID, want)
 			}
 		}
-		check("an account of nobody's", account, "user:1", nil)
+		check("an account that is not linked", account, "user:1", nil)
 		if err := l.LinkAccount(t.Context(), demo, id, "user:1"); err != nil {
 			t.Fatal(err)
 		}
-		check("tied", account, id, nil)
+		check("linked", account, id, nil)
 		check("the guest", guest.Token, id, nil)
 		bar(identity.KindBan, "user:1")
 		check("banned by the account", account, "", identity.ErrBanned)
@@ -105,7 +105,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		if err := l.LiftBar(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}); err != nil {
 			t.Fatal(err)
 		}
-		check("let in", guest.Token, id, nil)
+		check("after the ban was lifted", guest.Token, id, nil)
 		bar(identity.KindSubject, id)
 		check("revoked", guest.Token, "", identity.ErrTokenRevoked)
 		check("revoked, of the account", account, "", identity.ErrTokenRevoked)
@@ -115,7 +115,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		}
 		check("revoked, of a clock that is ahead", ahead, "", identity.ErrTokenRevoked)
 		if stranger, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret}); err != nil || !stranger.New || stranger.Player.ID == id {
-			t.Errorf("the device of the revoked: %+v, %v", stranger, err)
+			t.Errorf("the device of a revoked player: %+v, %v", stranger, err)
 		}
 		_, device, err := a.ResetDevice(t.Context(), demo, "user:1")
 		if err != nil {
@@ -138,7 +138,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		claims := identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer, IssuedAt: time.Now().Add(60 * time.Second).UnixMilli()}
 		for range 2 { // before b has read of it, and after that
 			if p, err := b.Ensure(t.Context(), claims); !errors.Is(err, identity.ErrErased) {
-				t.Errorf("the erased are let in as %q: %v", p.ID, err)
+				t.Errorf("an erased player is admitted as %q: %v", p.ID, err)
 			}
 			refresh()
 		}
@@ -155,8 +155,8 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 	})
 }
 
-// A node was cut off until the ledger had forgotten the subject of an erasure. It
-// still ends the sessions, by the stored hash.
+// A node was cut off until the ledger had deleted the subject of an erasure. The node
+// still ends the sessions, because the ledger has the hash of the subject.
 func TestACutOffNodeEndsSessionsOfTheErased(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

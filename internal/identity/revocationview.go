@@ -2,7 +2,7 @@ package identity
 
 import "slices"
 
-// replace makes these revocations the whole view.
+// replace replaces all known revocations by these.
 func (b *Revocations) replace(all []Revocation) {
 	held, counts, now := make(map[revocationKey]Revocation, len(all)), map[RevocationKind]int{}, b.Now()
 	for _, bar := range all {
@@ -14,9 +14,9 @@ func (b *Revocations) replace(all []Revocation) {
 	b.metrics.setCounts(counts)
 }
 
-// extendSessionEnds returns a page of revocations for a node that learns of them now.
-// Those that end sessions stay in force for SessionEndWindow also at a node that was
-// cut off, unless they were lifted.
+// extendSessionEnds returns a copy of revocations that this node learns of now. It extends
+// those of erased and unlinked players to SessionEndWindow from now, because this node may
+// have been cut off from the store. It does not extend those that were lifted.
 func extendSessionEnds(page []Revocation, now int64) []Revocation {
 	extended := slices.Clone(page)
 	for i, b := range extended {
@@ -38,6 +38,7 @@ func (b *Revocations) apply(page []Revocation) {
 	b.metrics.setCounts(b.counts)
 }
 
+// applyRevocation replaces or removes one revocation in active, and updates counts.
 func applyOne(held map[revocationKey]Revocation, counts map[RevocationKind]int, bar Revocation, now int64) {
 	key := revocationKey{bar.Game, bar.Kind, bar.ID}
 	if _, known := held[key]; known {
@@ -50,8 +51,8 @@ func applyOne(held map[revocationKey]Revocation, counts map[RevocationKind]int, 
 	}
 }
 
-// removeEnded removes ended revocations once in removeEndedEvery. Readers wait only
-// while it removes.
+// removeEnded removes ended revocations, at most once per removeEndedInterval. It does not
+// block readers while it searches.
 func (b *Revocations) removeEnded() {
 	now := b.Now()
 	if now-b.removedEndedAt < removeEndedEvery.Milliseconds() {
@@ -69,8 +70,8 @@ func (b *Revocations) removeEnded() {
 	b.apply(ended)
 }
 
-// checkToken refuses a token by what it says itself: its jti, its subject, and the
-// subject as a player or host.
+// checkToken refuses a token that is revoked by its id (the claim jti) or its subject. It
+// also refuses a token whose subject is banned or erased as a player or host.
 func (b *Revocations) checkToken(c Claims) error {
 	if b == nil {
 		return nil
@@ -89,8 +90,8 @@ func (b *Revocations) checkToken(c Claims) error {
 	return b.checkSubject(c, c.Subject, now)
 }
 
-// checkPlayer refuses a player's token whose subject has turned out to be the player
-// id. For a linked account that is another id.
+// checkPlayer refuses a token that belongs to the player id, if the player is banned,
+// erased or revoked. For a linked account, id differs from the subject of the token.
 func (b *Revocations) checkPlayer(c Claims, id string) error {
 	if b == nil {
 		return nil
@@ -112,7 +113,7 @@ func (b *Revocations) checkPlayer(c Claims, id string) error {
 	return b.checkSubject(c, id, now)
 }
 
-// The caller of checkSubject holds mu.
+// checkSubjectLocked refuses a token of the player or host id. The caller holds mu.
 func (b *Revocations) checkSubject(c Claims, id string, now int64) error {
 	if bar, barred := b.find(revocationKey{c.Game, KindSubject, id}, now); barred && c.IssuedAt < bar.IssuedBefore {
 		return ErrTokenRevoked
@@ -129,7 +130,7 @@ func (b *Revocations) checkSubject(c Claims, id string, now int64) error {
 	return nil
 }
 
-// The caller of isErased holds mu.
+// isErasedLocked returns true if the player is erased. The caller holds mu.
 func (b *Revocations) isErased(game, id string, now int64) bool {
 	if b.counts[KindErased] == 0 {
 		return false
@@ -141,8 +142,8 @@ func (b *Revocations) isErased(game, id string, now int64) bool {
 	return barred
 }
 
-// missedReadsNow returns the value for claims that are verified now. A session with a
-// lower value may have missed its revocation.
+// missedReadsNow returns the value of Claims.missedReads for a token that is verified now.
+// If a session's value is lower, this node may have missed the revocation of its token.
 func (b *Revocations) missedReadsNow() int64 {
 	if b == nil {
 		return 0
@@ -150,13 +151,14 @@ func (b *Revocations) missedReadsNow() int64 {
 	return b.missedReads.Load()
 }
 
+// findInForce returns a revocation if it is in force at the time now. The caller holds mu.
 func (b *Revocations) find(key revocationKey, now int64) (Revocation, bool) {
 	bar, held := b.active[key]
 	return bar, held && bar.isInForce(now)
 }
 
-// issuedFrom returns the first time, epoch ms, at which a valid token of a player can
-// be issued; 0 for any.
+// issuedFrom returns the first time at which a valid token of a player can be issued, in
+// epoch ms. 0 means any time.
 func (b *Revocations) issuedFrom(game, player string) int64 {
 	if b == nil {
 		return 0

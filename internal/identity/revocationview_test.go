@@ -29,7 +29,7 @@ func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
 	s.mu.Unlock()
 	for range 2 {
 		if err := r.Revocations.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(r, "p_1") || !isBanned(r, "p_2") {
-			t.Fatalf("the banned are let in while bars cannot be read: %v", err)
+			t.Fatalf("banned players are admitted while revocations cannot be read: %v", err)
 		}
 	}
 	s.mu.Lock()
@@ -59,7 +59,7 @@ func TestKeysAreNotMissedBehindRevocations(t *testing.T) {
 		s.revoke(Revocation{Kind: KindBan, ID: "p_3"})
 	}
 	if refresh(t, r); !isBanned(r, "p_3") {
-		t.Error("what came meanwhile is not known")
+		t.Error("revocations from during the read are not known")
 	}
 	if refresh(t, r); !errors.Is(r.CheckActive(c, "p_1"), ErrTokenKey) {
 		t.Error("the retired key is still in force")
@@ -101,11 +101,11 @@ func TestErasuresAreNotHeld(t *testing.T) {
 	now += 10 * SessionEndWindow.Milliseconds() // the node was cut off
 	c := Claims{Subject: "p_7", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
 	if refresh(t, r); !errors.Is(r.CheckActive(c, "p_7"), ErrErased) || len(r.Revocations.active) != many {
-		t.Errorf("the erased may go on; %d bars are held", len(r.Revocations.active))
+		t.Errorf("sessions of erased players continue; %d revocations in memory", len(r.Revocations.active))
 	}
 	now += SessionEndWindow.Milliseconds() + removeEndedEvery.Milliseconds()
 	if refresh(t, r); len(r.Revocations.active) != 0 || len(r.Revocations.counts) != 1 || r.Revocations.counts[KindErased] != 0 {
-		t.Errorf("%d bars are held after that, %v", len(r.Revocations.active), r.Revocations.counts)
+		t.Errorf("%d revocations are still in memory, %v", len(r.Revocations.active), r.Revocations.counts)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestEndedRevocationsLeaveTheView(t *testing.T) {
 	r.Revocations.Now = func() int64 { return now }
 	now += removeEndedEvery.Milliseconds()
 	if refresh(t, r); len(r.Revocations.active) != 2 || showsBans(r) != 2 {
-		t.Errorf("%d bars are held, %v shown", len(r.Revocations.active), showsBans(r))
+		t.Errorf("%d revocations in memory, %v in the metric", len(r.Revocations.active), showsBans(r))
 	}
 	s.mu.Lock()
 	s.revocations = s.revocations[1:2] // lifted, and forgotten
@@ -145,7 +145,7 @@ func TestEndedRevocationsLeaveTheView(t *testing.T) {
 	s.mu.Unlock()
 	now += RevocationsKept.Milliseconds()/2 + 1
 	if refresh(t, r); isBanned(r, "lifted") || !isBanned(r, "long") || showsBans(r) != 1 {
-		t.Error("a view that was cut off for long keeps what has been forgotten")
+		t.Error("a node that was cut off for long keeps revocations that the store has deleted")
 	}
 }
 
@@ -182,18 +182,18 @@ func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
 		t.Errorf("cut off for more: %v, notified %d times", r.CheckActive(before, g.Player.ID), notified)
 	}
 	if err := r.CheckActive(session(), g.Player.ID); err != nil {
-		t.Errorf("who came back: %v", err)
+		t.Errorf("a new session: %v", err)
 	}
 }
 
-// A host's token is refused for good once its subject was erased, also after nodes
-// have forgotten the revocation.
+// A host's token is refused if its subject is an erased player, even after the revocation
+// has ended.
 func TestHostsWhoAreErased(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	r := registryOf(t, s)
 	s.link("erased", "")
-	for subject, want := range map[string]error{"erased": ErrErased, "nobody": nil} {
+	for subject, want := range map[string]error{"erased": ErrErased, "unknown": nil} {
 		if err := r.CheckHost(t.Context(), Claims{Subject: subject, Game: game, Role: RoleHost}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", subject, err, want)
 		}

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// KeyInfo is the public part of a key. One key signs all tokens of its game; every key
-// verifies.
+// KeyInfo is the public part of a key. One key signs all new tokens of its game; every key
+// verifies tokens.
 type KeyInfo struct {
 	ID        string `json:"id"`
 	Alg       string `json:"alg"`
-	Signs     bool   `json:"signs"`
+	Signs     bool   `json:"signs"`                // whether this key signs new tokens
 	CreatedAt int64  `json:"created_at,omitempty"` // epoch ms; absent for a configured key
 }
 
-// ListKeys returns the keys of a game, "" for the server's own, the first to sign
-// first.
+// ListKeys returns the keys of a game, newest first, or in configured order. The game ""
+// stands for the server's own keys.
 func (t *Tokens) ListKeys(game string) []KeyInfo {
 	ring := t.keys.now()
 	signing, _ := ring.signing(game, t.now()) // none if all keys only verify
@@ -26,8 +26,9 @@ func (t *Tokens) ListKeys(game string) []KeyInfo {
 	return keys
 }
 
-// RotateKey adds a key to a game, "" for the server's own. It signs after SigningDelay;
-// the others still verify. Errors are ErrConfiguredKeys and ErrTooManyKeys.
+// RotateKey generates a key and adds it to a game's. The game "" stands for the server's
+// own keys. The new key signs after SigningDelay; the others still verify. Errors are
+// ErrConfiguredKeys and ErrTooManyKeys.
 func (t *Tokens) RotateKey(ctx context.Context, game string) (KeyInfo, error) {
 	if t.hasConfiguredKeys(game) {
 		return KeyInfo{}, ErrConfiguredKeys
@@ -44,11 +45,12 @@ func (t *Tokens) RotateKey(ctx context.Context, game string) (KeyInfo, error) {
 			return shown, nil
 		}
 	}
-	return KeyInfo{}, ErrNoKey // it was retired in the meantime
+	return KeyInfo{}, ErrNoKey // another call has retired the new key
 }
 
-// RetireKey deletes a stored key: tokens that it has signed are refused from then on.
-// Errors are ErrConfiguredKeys, ErrNoKey, and ErrKeyInUse if no other key could sign.
+// RetireKey deletes a stored key. The server then refuses the tokens that this key has
+// signed. Errors are ErrConfiguredKeys, ErrNoKey, and ErrKeyInUse if no other key could
+// sign.
 func (t *Tokens) RetireKey(ctx context.Context, game, id string) error {
 	if t.hasConfiguredKeys(game) {
 		return ErrConfiguredKeys
@@ -59,8 +61,8 @@ func (t *Tokens) RetireKey(ctx context.Context, game, id string) error {
 	return t.reload(ctx)
 }
 
-// Configure replaces the configured keys of a game. Without keys the stored ones are
-// used. After an error nothing has changed.
+// Configure replaces the configured keys of a game. If keys is empty, the game uses its
+// stored keys. An error changes nothing.
 func (t *Tokens) Configure(ctx context.Context, game string, keys []Key) error {
 	t.changing.Lock()
 	defer t.changing.Unlock()
@@ -99,7 +101,7 @@ func (t *Tokens) reload(ctx context.Context) error {
 	return t.reopen(ctx)
 }
 
-// The caller of reopen holds changing.
+// reloadLocked reads all keys again. The caller holds changeMu.
 func (t *Tokens) reopen(ctx context.Context) error {
 	keys, err := openKeys(ctx, t.config.Games, t.configured, t.config.Keys)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clocked are tokens with a clock that a test moves.
+// clocked opens tokens with a clock that the test can change.
 func clocked(t *testing.T, s *fakeStore, configured map[string][]Key) (*Tokens, *atomic.Int64) {
 	t.Helper()
 	var clock atomic.Int64
@@ -39,8 +39,8 @@ func keyOf(t *testing.T, tokens *Tokens, token string) string {
 	return c.Key
 }
 
-// A new key signs once all nodes know it. The old key verifies until it is
-// retired. The server's own key is rotated in the same way.
+// A new key signs after SigningDelay, when all nodes know it. The old key verifies until
+// it is retired. The server's own keys behave in the same way.
 func TestKeysRotate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Claims{{Subject: "p_1", Game: game, Role: RolePlayer}, {Subject: "root", Role: RoleAdmin}} {
@@ -54,7 +54,7 @@ func TestKeysRotate(t *testing.T) {
 			t.Fatalf("rotated to %+v, %v", made, err)
 		}
 		if key := keyOf(t, b, minted(t, a, c)); key != first {
-			t.Errorf("signed by %q at once", key)
+			t.Errorf("signed by %q before the delay", key)
 		}
 		if err := b.reload(t.Context()); err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestKeysRotate(t *testing.T) {
 		clock.Add(SigningDelay.Milliseconds())
 		after := minted(t, a, c)
 		if key := keyOf(t, b, after); key != made.ID {
-			t.Errorf("signed by %q after it has settled in, want %q", key, made.ID)
+			t.Errorf("signed by %q after the delay, want %q", key, made.ID)
 		}
 		if key := keyOf(t, b, before); key != first {
 			t.Errorf("the former key: %q", key)
@@ -106,10 +106,10 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 		}
 	}
 	if err := tokens.Configure(t.Context(), game, []Key{{ID: "k3", Alg: HS256, Secret: []byte("short")}}); err == nil {
-		t.Error("a short secret was put in force")
+		t.Error("a short secret was accepted")
 	}
 	if key := keyOf(t, tokens, minted(t, tokens, c)); key != "k2" {
-		t.Errorf("after a fault %q signs", key)
+		t.Errorf("after an error %q signs", key)
 	}
 	if err := tokens.Configure(t.Context(), "nowhere", nil); !errors.Is(err, ErrNoGame) {
 		t.Errorf("an unknown game: %v", err)
@@ -123,7 +123,7 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 		t.Fatalf("without configured keys: %v", err)
 	}
 	if key := keyOf(t, tokens, minted(t, tokens, c)); key != s.keys[game][0].ID {
-		t.Errorf("signed by %q, not by the kept key", key)
+		t.Errorf("signed by %q, not by the stored key", key)
 	}
 }
 

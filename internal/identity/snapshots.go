@@ -9,8 +9,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// loadSnapshots prepares a view from each usable snapshot, and requests a build of the
-// others. No view is active before catchUp.
+// loadSnapshots loads a filter from each usable snapshot, and requests a rebuild of the
+// views without one. catchUp activates the loaded filters.
 func (f *nameReplicator) loadSnapshots(ctx context.Context) error {
 	clock, err := f.NameSource.Clock(ctx)
 	if err != nil {
@@ -31,8 +31,8 @@ func (f *nameReplicator) loadSnapshots(ctx context.Context) error {
 	return nil
 }
 
-// catchUp reads what was claimed since the oldest snapshot, and activates the prepared
-// views.
+// catchUp reads the names that were claimed since the oldest snapshot, and activates the
+// loaded filters.
 func (f *nameReplicator) catchUp(ctx context.Context) error {
 	if err := f.readFull(ctx); err != nil {
 		return err
@@ -45,7 +45,9 @@ func (f *nameReplicator) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// load reads the snapshot of a game, nil if none can be used.
+// load returns the filter in the snapshot of a game and its watermark. The filter is nil if
+// there is no usable snapshot. The watermark is the time up to which the filter has all
+// names, by the ledger's clock, in epoch ms.
 func (f *nameReplicator) load(game string, clock int64) (*nickname.Filter, int64) {
 	if f.Snapshots == nil {
 		return nil, 0
@@ -59,7 +61,7 @@ func (f *nameReplicator) load(game string, clock int64) (*nickname.Filter, int64
 		return filter, stamp.Watermark
 	case missing:
 	default:
-		f.Logger.Warn("the snapshot of nicknames is not used; the view is built from the ledger", "game", game, "outcome", outcome, "error", err)
+		f.Logger.Warn("nickname snapshot ignored; the view is built from the ledger", "game", game, "outcome", outcome, "error", err)
 	}
 	return nil, 0
 }
@@ -73,8 +75,8 @@ func (f *nameReplicator) open(game string) (*nickname.Filter, nickname.SnapshotI
 	return filter, stamp, errors.Join(err, r.Close())
 }
 
-// classify returns whether a snapshot is of this ledger's past and in this program's
-// format.
+// classify returns the outcome of reading a snapshot. It is snapshotLoaded if the snapshot
+// belongs to this ledger, is not ahead of it, and has this program's format and rules.
 func (f *nameReplicator) classify(game string, clock int64, filter *nickname.Filter, s nickname.SnapshotInfo, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -107,7 +109,7 @@ func (f *nameReplicator) saveAll() {
 		}
 		if err := f.save(game, filter); err != nil {
 			f.metrics.snapshots.WithLabelValues(unsaved).Inc()
-			f.Logger.Warn("no snapshot of nicknames could be kept; the next start reads more from the ledger", "game", game, "error", err)
+			f.Logger.Warn("nickname snapshot save failed; the next start reads more from the ledger", "game", game, "error", err)
 			continue
 		}
 		f.savedSizes[game] = size

@@ -54,7 +54,7 @@ func (m *fakeSnapshots) setDown(down bool) {
 	m.down = down
 }
 
-// kept runs a registry on a store with a name, and returns its snapshots.
+// kept runs a registry with one name until it has saved snapshots, and returns them.
 func kept(t *testing.T, s *fakeStore) *fakeSnapshots {
 	t.Helper()
 	m := &fakeSnapshots{files: map[string][]byte{}}

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	suggestions   = 3
-	suggestRounds = 12 // the second half ignores the requested name
+	suggestions   = 3  // in one reply
+	suggestRounds = 12 // rounds of draws for one reply; the second half ignores the requested name
 )
 
-// suggest returns three free nicknames near the requested one, reserved for the
-// requester if possible. It returns none if three could not be found.
+// suggest returns three free nicknames similar to the requested one, and reserves them for
+// the requester if possible. It returns none if it does not find three.
 func (r *Registry) suggest(ctx context.Context, game string, requested nickname.Name, requester Requester) ([]string, error) {
 	s := suggester{requested: requested, lang: requester.Lang, words: r.Words[game], rng: newRand(), seen: map[string]bool{}}
 	var found []string
@@ -43,17 +43,19 @@ func (r *Registry) suggest(ctx context.Context, game string, requested nickname.
 	return nil, nil
 }
 
-// suggester draws nicknames for one reply, no two equal.
+// suggester draws different nicknames for one reply.
 type suggester struct {
 	requested nickname.Name
 	lang      string
-	words     *nickname.Words
+	words     *nickname.Words // refused words
 	rng       *rand.Rand
-	seen      map[string]bool // skeletons
+	seen      map[string]bool // skeletons of the nicknames drawn so far
 }
 
-// draw makes a nickname for a place among the suggestions. The last place uses words of
-// the player's language, the others append a random string.
+// draw makes a nickname for a place among the suggestions, from 0. The last place uses
+// words of the player's language, the others append a random string. If freely is set, draw
+// ignores the requested name. It returns false if the nickname was drawn before or contains
+// a refused word.
 func (s *suggester) draw(place int, freely bool) (nickname.Name, bool) {
 	var n nickname.Name
 	switch {

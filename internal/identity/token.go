@@ -15,10 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxToken bounds a token in bytes: it must fit a websocket frame.
+// maxTokenBytes is the length of the longest token: it must fit a websocket frame.
 const maxToken = 3 << 10
 
-// latest bounds exp: the last second of the year 9999, epoch s.
+// maxExpirySeconds is the highest value of exp: the last second of the year 9999, in epoch
+// seconds.
 const latest = 253402300799
 
 // Tokens issues and verifies tokens. It is safe for concurrent use.
@@ -29,17 +30,16 @@ type Tokens struct {
 	refused *prometheus.CounterVec
 
 	keys       currentKeys
-	changing   sync.Mutex // held while keys are changed
-	configured map[string][]Key
+	changing   sync.Mutex       // held while keys change
+	configured map[string][]Key // by game; guarded by changeMu
 }
 
-// TokensConfig configures Tokens. Games, Keys and Now are required. Now is epoch ms by
-// the clock of tokens.
+// TokensConfig configures Tokens. Games, Keys and Now are required.
 type TokensConfig struct {
 	Games      []string
-	Configured map[string][]Key // by game; a game without has generated keys in Keys
-	Keys       Keys
-	Now        func() int64
+	Configured map[string][]Key // configured keys by game; other games have generated keys
+	Keys       Keys             // stores the generated keys
+	Now        func() int64     // the clock for iat and exp, epoch ms
 
 	Rules    map[string]TokenRules // by game
 	Registry prometheus.Registerer // nil: no metrics
@@ -47,18 +47,18 @@ type TokensConfig struct {
 
 // TokenRules are a game's rules for tokens besides the signature.
 type TokenRules struct {
-	// Audience must be in aud. If it is "", aud may be absent, or must name the game or
-	// ServerAudience.
+	// Audience must be in aud. If Audience is "", aud must be absent, or name the game
+	// or ServerAudience.
 	Audience string
-	MaxTTL   time.Duration // maximum of exp minus iat; 0 for any
+	MaxTTL   time.Duration // maximum of exp minus iat; 0: no limit
 }
 
 // ServerAudience is accepted in aud for admins and for every game without its own
 // Audience.
 const ServerAudience = "laststand"
 
-// OpenTokens reads the keys of all games and the server's own. It generates those that
-// are neither configured nor stored.
+// OpenTokens reads the keys of all games and the server's own. It generates and stores a
+// key for each game that has neither configured nor stored keys.
 func OpenTokens(ctx context.Context, c TokensConfig) (*Tokens, error) {
 	keys, err := openKeys(ctx, c.Games, c.Configured, c.Keys)
 	if err != nil {
@@ -77,8 +77,8 @@ func OpenTokens(ctx context.Context, c TokensConfig) (*Tokens, error) {
 	return t, nil
 }
 
-// jwtClaims are the claims in the token. Game is absent for an admin. nbf is checked if
-// an operator's login service sets it.
+// jwtClaims are the claims as they are encoded in a token. Game is absent for an admin. The
+// parser checks nbf if an operator's login service sets it.
 type jwtClaims struct {
 	Subject   string           `json:"sub"`
 	Game      string           `json:"game,omitempty"`
@@ -98,10 +98,10 @@ func (c jwtClaims) GetIssuer() (string, error)                   { return "", ni
 func (c jwtClaims) GetSubject() (string, error)                  { return c.Subject, nil }
 func (c jwtClaims) GetAudience() (jwt.ClaimStrings, error)       { return c.Audience, nil }
 
-// Mint signs a token with subject, game, role and pi, and a new id. It lasts ttl, in
-// whole seconds from the current second, or from IssuedAt if that is later. expiresAt
-// is epoch ms. Errors wrap ErrToken for claims that no token may have, and
-// ErrCannotSign for a game whose keys only verify.
+// Mint signs a token with Subject, Game, Role and PI of the claims, and a new id. The token
+// is valid for ttl, in whole seconds from the current second, or from IssuedAt if that is
+// later. expiresAt is in epoch ms. Errors wrap ErrToken for claims that no token may have,
+// and ErrCannotSign for a game whose keys only verify.
 func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int64, err error) {
 	if err := c.check(); err != nil {
 		return "", 0, err
@@ -111,7 +111,7 @@ func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int6
 	case c.Role != RoleAdmin && !keys.has(c.Game):
 		return "", 0, ErrTokenGame
 	case ttl < time.Second:
-		return "", 0, fmt.Errorf("identity: a token of %v: it must last a second or more", ttl)
+		return "", 0, fmt.Errorf("identity: token lifetime %v is too short; use 1 s or more", ttl)
 	case rules.MaxTTL != 0 && ttl > rules.MaxTTL:
 		return "", 0, fmt.Errorf("%w: at most %v", ErrTokenLong, rules.MaxTTL)
 	}
@@ -131,7 +131,7 @@ func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int6
 	return token, exp.UnixMilli(), nil
 }
 
-// guestTTL is how long a game's guest tokens last.
+// guestTTL returns how long the tokens of a game's guests are valid.
 func (t *Tokens) guestTTL(game string) time.Duration {
 	if most := t.config.Rules[game].MaxTTL; most != 0 {
 		return min(GuestTTL, most)
@@ -139,16 +139,16 @@ func (t *Tokens) guestTTL(game string) time.Duration {
 	return GuestTTL
 }
 
-// Verify returns the claims of a valid token. A key of its game must have signed it, an
-// admin's the server's own. Leeway applies to its beginning, not to its end. Errors
-// wrap ErrToken and can be shown to the client. It uses no store and ignores the
-// context.
+// Verify returns the claims of a valid token. A key of the token's game must have signed
+// it; for an admin's token, a key of the server. Leeway applies to iat and nbf, not to exp.
+// Errors wrap ErrToken, and their texts are for clients. Verify reads only this node's
+// memory and ignores the context.
 func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
 	c, err := t.verify(token)
 	return c, t.countRefusal(err)
 }
 
-// countRefusal counts a refusal by its reason.
+// countRefusal counts err by its reason if it is a refusal. It returns err.
 func (t *Tokens) countRefusal(err error) error {
 	if err == nil {
 		return nil
@@ -159,6 +159,7 @@ func (t *Tokens) countRefusal(err error) error {
 	return err
 }
 
+// parseAndVerify does the work of Verify, without counting refusals.
 func (t *Tokens) verify(token string) (Claims, error) {
 	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 decoding would skip these characters
 		return Claims{}, ErrTokenMalformed
@@ -186,7 +187,7 @@ func (t *Tokens) verify(token string) (Claims, error) {
 	return c, nil
 }
 
-// isForAudience returns true if a token's audience is this game.
+// isForAudience returns true if the game accepts a token with this claim aud.
 func (r TokenRules) isForAudience(aud []string, game string) bool {
 	if r.Audience != "" {
 		return slices.Contains(aud, r.Audience)
@@ -194,6 +195,7 @@ func (r TokenRules) isForAudience(aud []string, game string) bool {
 	return len(aud) == 0 || slices.Contains(aud, ServerAudience) || game != "" && slices.Contains(aud, game)
 }
 
+// audience returns the claim aud of a minted token; nil: none.
 func (r TokenRules) audience() jwt.ClaimStrings {
 	if r.Audience == "" {
 		return nil
@@ -201,8 +203,8 @@ func (r TokenRules) audience() jwt.ClaimStrings {
 	return jwt.ClaimStrings{r.Audience}
 }
 
-// keyOf returns the key that must have signed a token, by its claims. A key of another
-// game, or of another algorithm, is never tried.
+// keyOf returns the key to verify a token with: the key of the token's game with the id in
+// the header kid. It never returns a key of another game, or of another algorithm.
 func (t *Tokens) keyOf(unverified *jwt.Token) (any, error) {
 	wire, ok := unverified.Claims.(*jwtClaims)
 	if !ok {
@@ -237,11 +239,12 @@ func (c jwtClaims) claims() Claims {
 	return Claims{Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, ID: c.ID}
 }
 
-// algorithm is in the parser's message for an algorithm that it does not accept; the
-// library has no error value for it.
+// unsupportedAlgorithmText is part of the parser's error text for an algorithm that it does
+// not accept. The library has no error value for this error.
 const algorithm = "signing method"
 
-// refusal maps an error of the parser to one of this package, without its details.
+// refusal maps an error of the parser to an error of this package. It drops the details of
+// the parser's error.
 func refusal(err error) error {
 	for _, r := range refusals {
 		if errors.Is(err, r.is) {

@@ -1,6 +1,6 @@
 package leaderboard
 
-// Add returns the sums of p and q.
+// Add returns the sums of a and other, field by field.
 func (p Aggregates) Add(q Aggregates) Aggregates {
 	return Aggregates{
 		Score:    p.Score + q.Score,
@@ -13,7 +13,7 @@ func (p Aggregates) Add(q Aggregates) Aggregates {
 	}
 }
 
-// Sub returns p minus q.
+// Sub returns a minus other, field by field.
 func (p Aggregates) Sub(q Aggregates) Aggregates {
 	return Aggregates{
 		Score:    p.Score - q.Score,
@@ -26,7 +26,7 @@ func (p Aggregates) Sub(q Aggregates) Aggregates {
 	}
 }
 
-// isPossible reports whether results can add up to p: no field is below 0, and without a
+// isPossible reports whether results can add up to a: no field is below 0, and without a
 // match all fields are 0.
 func (p Aggregates) isPossible() bool {
 	smallest := min(p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct)

@@ -13,31 +13,32 @@ import (
 )
 
 const (
-	pageRows       = 500 // rows of the ledger that one read returns
+	pageRows       = 500 // maximum number of ledger rows per read
 	maxFailedTries = 100 // passes in a row without progress before Apply gives up
 )
 
-// errNoBoards means that there are no served boards to apply rows to. Boards must be
-// built first.
-var errNoBoards = errors.New("the boards are lost")
+// errNoBoards means that no boards are served to which rows can be applied. The caller
+// must build boards first.
+var errNoBoards = errors.New("no usable boards are served")
 
-// ErrContended means that other appliers moved the boards at every try. They apply the
+// ErrContended means that other appliers changed the boards at every try. They apply the
 // same rows, so no row is lost.
-var ErrContended = errors.New("too many appliers at once")
+var ErrContended = errors.New("other appliers changed the leaderboards at every try; try again")
 
 // Applier keeps every game's boards up to date with its ledger. Several appliers, on any
-// nodes, may work at once. Each write is a compare-and-set on the version of the boards
-// that it was computed from, so every row counts exactly once. A lease keeps appliers
-// out of each other's way.
+// nodes, may work at the same time. Each transaction is a compare-and-set on the version
+// of the board set that it was computed from, so every row counts exactly once. A lease
+// saves work: normally only one applier at a time computes transactions. Safe for
+// concurrent use.
 type Applier struct {
 	games         map[string]Config
 	applyOnce     map[string]*singleflight
 	applyLocks    map[string]ctxLock // for goroutines of this node; leases are for other nodes
 	buildLocks    map[string]ctxLock
-	buildRequests map[string]chan struct{} // one signal at most: there may be a copy to build
-	dayEnded      map[string]chan struct{} // one signal at most: a day has ended, so days must be evicted
+	buildRequests map[string]chan struct{} // at most one signal: there may be a board set to build
+	dayEnded      map[string]chan struct{} // at most one signal: a day has ended, so days must be evicted
 	ready         readiness
-	holderID      string // names this applier as the holder of leases
+	holderID      string // random id of this applier as a holder of leases
 	ledger        Ledger
 	store         Store
 	now           func() int64
@@ -45,8 +46,8 @@ type Applier struct {
 	metrics       *metrics
 }
 
-// ApplierOptions must be complete. Games are valid Configs. Now returns epoch ms. It
-// dates copies of boards for Sweep and decides no day.
+// ApplierOptions must be complete. Games are valid Configs. Now returns epoch ms. Sweep
+// uses it to find abandoned board sets. The ledger alone decides the days.
 type ApplierOptions struct {
 	Games    []Config
 	Ledger   Ledger
@@ -74,9 +75,9 @@ func NewApplier(options ApplierOptions) *Applier {
 	return a
 }
 
-// Run maintains the boards of every game until ctx ends. It applies rows that no Apply
-// call has applied, evicts days from rolling windows, builds new copies and removes old
-// ones. It logs errors, tries again, and returns nil.
+// Run maintains the boards of every game until ctx ends. It applies rows that no call of
+// Apply has applied, evicts and deletes days, builds new board sets and removes old ones.
+// It logs errors, tries again, and returns nil.
 func (a *Applier) Run(ctx context.Context) error {
 	var games sync.WaitGroup
 	for game := range a.games {
@@ -86,10 +87,10 @@ func (a *Applier) Run(ctx context.Context) error {
 	return nil
 }
 
-// Apply returns nil once the boards that readers see hold every row that the ledger held
-// at the time of the call. Concurrent calls for one game share their work. Apply builds
-// boards that are lost, corrupt, or ahead of a ledger that was rolled back. After an
-// error the caller may call it again; rows that were applied stay applied.
+// Apply returns nil once the served boards hold every row that the ledger held at the
+// time of the call. Concurrent calls for one game share their work. Apply builds boards
+// that are lost, corrupt, or ahead of a ledger that was rolled back. After an error the
+// caller may call it again; rows that were applied stay applied.
 func (a *Applier) Apply(ctx context.Context, game string) error {
 	cfg, known := a.games[game]
 	if !known {
@@ -102,7 +103,8 @@ func (a *Applier) Apply(ctx context.Context, game string) error {
 	return nil
 }
 
-// catchUp applies rows to the boards that readers see.
+// catchUp applies rows to the served boards, and builds boards if none are served. It
+// retries until the boards hold all rows.
 func (a *Applier) catchUp(ctx context.Context, newest Config) error {
 	began := time.Now()
 	for range maxFailedTries {
@@ -121,8 +123,8 @@ func (a *Applier) catchUp(ctx context.Context, newest Config) error {
 	return ErrContended
 }
 
-// applyToServed applies rows to the served boards. It reports false if other boards are
-// served by the end, because those may lack rows.
+// applyToServed applies rows to the served boards. It returns false if another board set
+// was published during the call, because that one may lack rows.
 func (a *Applier) applyToServed(ctx context.Context, newest Config) (done bool, err error) {
 	cfg, err := a.servedConfig(ctx, newest)
 	if err != nil {
@@ -137,7 +139,8 @@ func (a *Applier) applyToServed(ctx context.Context, newest Config) (done bool, 
 }
 
 // servedConfig returns the configuration of the boards that readers see: the newest one,
-// or the fallback while boards of the newest are not served.
+// or the fallback while no boards of the newest one are served. In that case it wakes
+// the builder.
 func (a *Applier) servedConfig(ctx context.Context, newest Config) (Config, error) {
 	state, err := a.store.ServedState(ctx, newest.Game, newest.Hash())
 	if err != nil || state.ID != "" {
@@ -151,7 +154,8 @@ func (a *Applier) servedConfig(ctx context.Context, newest Config) (Config, erro
 	return other, nil
 }
 
-// applyRows applies pages of rows to the served copy until no rows are left.
+// applyRows applies pages of rows to the served board set until no rows are left. The
+// caller holds the apply lease.
 func (a *Applier) applyRows(ctx context.Context, cfg Config) error {
 	for tries := 0; tries < maxFailedTries; tries++ {
 		more, err := a.applyPage(ctx, cfg)
@@ -170,14 +174,14 @@ func (a *Applier) applyRows(ctx context.Context, cfg Config) error {
 	return ErrContended
 }
 
-// applyPage applies the next page of rows. It reports whether there may be more.
+// applyPage applies the next page of rows. It reports whether there may be more rows.
 func (a *Applier) applyPage(ctx context.Context, cfg Config) (more bool, err error) {
 	state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
 	if err != nil {
 		return false, err
 	}
 	if state.Version == "" || state.Mark.Epoch != a.ledger.Epoch() {
-		return false, fmt.Errorf("%w: game %s: missing, corrupt, or of another ledger", errNoBoards, cfg.Game)
+		return false, fmt.Errorf("%w: game %s: the boards are missing, corrupt, or of another ledger", errNoBoards, cfg.Game)
 	}
 	rows, isHeld, err := a.rowsAfter(ctx, cfg.Game, state.Mark)
 	if err != nil {
@@ -204,8 +208,8 @@ func (a *Applier) applyPage(ctx context.Context, cfg Config) (more bool, err err
 	return false, nil
 }
 
-// rowsAfter returns the next rows after a watermark, and whether the ledger still holds
-// the watermark's row. One read answers both, so no rollback can happen in between.
+// rowsAfter returns the next rows after a watermark, and whether the ledger still has the
+// watermark's row. One read answers both, so no rollback can happen in between.
 func (a *Applier) rowsAfter(ctx context.Context, game string, mark Watermark) (rows []Row, isHeld bool, err error) {
 	if mark.Pos == 0 {
 		rows, err = a.ledger.ReadRows(ctx, game, 0, pageRows)
@@ -218,8 +222,8 @@ func (a *Applier) rowsAfter(ctx context.Context, game string, mark Watermark) (r
 	return rows[1:], true, nil
 }
 
-// commitRows commits rows to a copy. If a row must wait for an eviction, the error is a
-// dayEvictingError, and the rows before it are applied.
+// commitRows commits rows to a board set. If a row must wait for an eviction, the error
+// is an evictionPendingError, and the rows before it are applied.
 func (a *Applier) commitRows(ctx context.Context, cfg Config, state State, rows []Row) error {
 	if len(rows) == 0 {
 		return nil

@@ -19,7 +19,7 @@ func newTestApplier(l Ledger, s Store, games ...Config) *Applier {
 	})
 }
 
-// applierFixture is an applier of one game with its fake ledger and store.
+// applierFixture is an applier of one game, with its fake ledger and its store in memory.
 type applierFixture struct {
 	*Applier
 	ledger *fakeLedger
@@ -50,7 +50,7 @@ func (b *applierFixture) state(t *testing.T) State {
 }
 
 // maintainAll runs maintenance until there is nothing to do, and returns the number of
-// steps.
+// transactions.
 func (b *applierFixture) maintainAll(t *testing.T) (n int) {
 	t.Helper()
 	for ; ; n++ {
@@ -72,7 +72,7 @@ func TestRunAppliesAtOnceThenEveryFewSeconds(t *testing.T) {
 		go func() { ended <- b.Run(ctx) }()
 		synctest.Wait()
 		if at := b.state(t).Mark.Pos; at != 1 {
-			t.Errorf("at the start applied to %d", at)
+			t.Errorf("at the start, rows up to %d are applied", at)
 		}
 		b.ledger.setError(errors.New("no database"))
 		b.ledger.addResult(Players, "p", 1)
@@ -81,7 +81,7 @@ func TestRunAppliesAtOnceThenEveryFewSeconds(t *testing.T) {
 		time.Sleep(applyInterval)
 		synctest.Wait()
 		if at := b.state(t).Mark.Pos; at != 2 {
-			t.Errorf("after an outage applied to %d", at)
+			t.Errorf("after an outage, rows up to %d are applied", at)
 		}
 		cancel()
 		if err := <-ended; err != nil {
@@ -113,7 +113,7 @@ func TestRunEvictsDays(t *testing.T) {
 			}
 		}
 		if want := addDays(state.Mark.Day, -6); state.Oldest != want {
-			t.Errorf("the oldest day kept is %s, not %s", state.Oldest, want)
+			t.Errorf("the oldest day with boards is %s, not %s", state.Oldest, want)
 		}
 		cancel()
 		<-ended
@@ -138,10 +138,10 @@ func TestStepsAreBoundedAndChained(t *testing.T) {
 	}
 	for i, step := range steps {
 		if n := countWrites(step); n == 0 || n > stepWrites {
-			t.Errorf("step %d writes %d", i, n)
+			t.Errorf("transaction %d has %d writes", i, n)
 		}
 		if i > 0 && step.ExpectedVersion != steps[i-1].Version {
-			t.Errorf("step %d does not follow the one before", i)
+			t.Errorf("transaction %d does not expect the version of the one before", i)
 		}
 	}
 	b.apply(t)
@@ -163,7 +163,7 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 		state := b.state(t)
 		steps, err := plan(b.cfg, 1, state, b.ledger.rows[1:], contents{})
 		if err != nil || len(steps) != 1 {
-			t.Fatalf("%d steps, %v", len(steps), err)
+			t.Fatalf("%d transactions, %v", len(steps), err)
 		}
 		costs = append(costs, countWrites(steps[0]))
 	}
@@ -204,7 +204,7 @@ func TestAnotherLedgerNeedsNewBoards(t *testing.T) {
 }
 
 // A build of boards that are behind is requested once, and replaced boards are
-// removed at once.
+// removed immediately.
 func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newApplierFixture()
@@ -231,7 +231,7 @@ func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 		<-ended
 		want := []string{"Begin", "Publish", "Sweep"}
 		if len(calls) < 3 || !slices.Equal(calls[:3], want) {
-			t.Errorf("the store was told to %v, want %v first", calls, want)
+			t.Errorf("the first calls of the store are %v, want %v", calls, want)
 		}
 	})
 }
@@ -248,10 +248,10 @@ func TestApplyGivesUpAfterManyTries(t *testing.T) {
 		return nil
 	}
 	if err := b.Apply(t.Context(), b.cfg.Game); !errors.Is(err, ErrContended) {
-		t.Errorf("contended for ever: %v", err)
+		t.Errorf("Apply returned %v instead of ErrContended", err)
 	}
 	if err := b.Apply(t.Context(), "other"); err == nil {
-		t.Error("another game was applied")
+		t.Error("Apply accepted an unknown game")
 	}
 }
 

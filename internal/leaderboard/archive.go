@@ -8,28 +8,28 @@ import (
 	"sync/atomic"
 )
 
-// DayStore reads what the ledger keeps of past days.
+// DaySumSource reads the results of past days from the ledger, summed per holder.
 type DayStore interface {
 	// DayVersion returns a new number whenever the sums of a day have changed.
 	DayVersion(ctx context.Context, game, day string) (int64, error)
-	// ReadDaySums calls each for every holder of a kind with results on the day,
-	// in ascending byte order. It stops at the first error of each and returns it.
+	// ReadDaySums calls each once per holder of a kind with results on the day, in
+	// ascending byte order of the ids. It stops at the first error of each and returns it.
 	ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(Sum) error) error
 }
 
 const (
-	archiveEntries = 1 << 20 // limit of cached entries, about 100 bytes each
-	fetchTries     = 4       // reads of a day that corrections change during the read
+	archiveEntries = 1 << 20 // maximum number of cached entries, about 100 bytes each
+	fetchTries     = 4       // tries to read a day that corrections change during the read
 )
 
-// Archive ranks past days whose boards were dropped, from the sums in the ledger. It
-// caches the days that were read last, up to maxEntries entries or one larger day. Each
-// read checks the day's version, so a cached day is never stale. Safe for concurrent
-// use: concurrent readers of a day share one check.
+// Archive ranks past days whose boards were deleted, from the sums in the ledger. It
+// caches the days that were read last: at most maxEntries entries, or one larger day.
+// Each read checks the day's version, so a cached day is never stale. Safe for
+// concurrent use: concurrent readers of a day share one check.
 type Archive struct {
 	days       DayStore
-	maxEntries int     // entries
-	fetchLock  ctxLock // one fetch at a time, to bound the memory
+	maxEntries int     // limit of entryCount
+	fetchLock  ctxLock // one fetch at a time, to limit the memory
 
 	mu     sync.Mutex
 	cached map[dayKey]*list.Element
@@ -43,7 +43,7 @@ type dayKey struct {
 	kind      Kind
 }
 
-// cachedDay holds one day. It is empty until the first refresh.
+// cachedDay is a cache entry for one kind on one day. day is nil until the first refresh.
 type cachedDay struct {
 	key         dayKey
 	refreshOnce *singleflight
@@ -56,7 +56,7 @@ func NewArchive(days DayStore) *Archive {
 	return &Archive{days: days, maxEntries: archiveEntries, fetchLock: newCtxLock(), cached: map[dayKey]*list.Element{}, recent: list.New()}
 }
 
-// readRanking returns the past day of a view, in the view's order.
+// readRanking returns a past day in the requested order. The span must be a date.
 func (a *Archive) readRanking(ctx context.Context, cfg Config, v View) (ranking, error) {
 	s := a.cachedDay(dayKey{v.Game, v.Board.Span, v.Board.Kind})
 	err := s.refreshOnce.do(ctx, func() error { return a.refresh(ctx, s) })
@@ -79,7 +79,7 @@ func (a *Archive) cachedDay(key dayKey) *cachedDay {
 	return element.Value.(*cachedDay)
 }
 
-// refresh fetches the day unless the cached version is current.
+// refresh reads the day from the ledger unless the cached version is current.
 func (a *Archive) refresh(ctx context.Context, s *cachedDay) error {
 	version, err := a.days.DayVersion(ctx, s.key.game, s.key.day)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *Archive) refresh(ctx context.Context, s *cachedDay) error {
 }
 
 // readDay reads a day whose version was just read. It reads again if the version changes
-// during the read.
+// during the read, at most maxFetchTries times.
 func (a *Archive) readDay(ctx context.Context, key dayKey, version int64) (*pastDay, error) {
 	for range fetchTries {
 		day := &pastDay{version: version, orders: map[orderKey][]uint32{}}
@@ -118,16 +118,16 @@ func (a *Archive) readDay(ctx context.Context, key dayKey, version int64) (*past
 		}
 		version = after
 	}
-	return nil, fmt.Errorf("%w: its day is being corrected", ErrNotReady)
+	return nil, fmt.Errorf("%w: the day was corrected during every read", ErrNotReady)
 }
 
-// evictDays records the new size of a cached day. While the cache is too large, it
-// evicts the days that were read longest ago, but never this one.
+// trimCache records the new number of entries of a cached day. While the cache is too
+// large, it removes the days that were read longest ago, but never this one.
 func (a *Archive) evictDays(s *cachedDay, size int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if element, found := a.cached[s.key]; !found || element.Value != s {
-		return // another caller evicted it
+		return // another caller removed it
 	}
 	a.size += size - s.size
 	s.size = size

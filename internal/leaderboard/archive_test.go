@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 )
 
-// newGameWithPastDay returns a game that keeps boards for few days, and its first day,
-// which has many entries.
+// newGameWithPastDay returns a game without rolling windows, whose day boards are deleted
+// soon. It also returns the game's first day, which has many entries.
 func newGameWithPastDay(t *testing.T) (w *testGame, day string) {
 	t.Helper()
 	cfg := weightedConfig()
@@ -27,14 +27,14 @@ func newGameWithPastDay(t *testing.T) (w *testGame, day string) {
 	return w, w.ledger.day()
 }
 
-// dropBoards starts days until the boards of a day are dropped.
+// waitUntilBoardsAreDeleted starts days until the boards of a day are deleted.
 func (w *testGame) dropBoards(t *testing.T, day string) {
 	t.Helper()
 	w.ledger.startDays(3)
 	w.apply(t)
 	w.maintain(t)
 	if oldest := w.servedCopy().state.Oldest; oldest <= day {
-		t.Fatalf("the oldest boards are of %s", oldest)
+		t.Fatalf("the oldest day with boards is %s", oldest)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestAPastDayAnswersLikeItsBoard(t *testing.T) {
 	w.dropBoards(t, day)
 	have := w.readAnswers(t, day)
 	if len(want) != len(have) || len(want) < 100 {
-		t.Fatalf("%d questions before, %d after", len(want), len(have))
+		t.Fatalf("%d answers before, %d after", len(want), len(have))
 	}
 	for question, page := range want {
 		if !reflect.DeepEqual(have[question], page) {
@@ -126,7 +126,7 @@ func TestAPastDayIsCorrectedAtTheNextRead(t *testing.T) {
 	}
 	after := w.page(t, q)
 	if after.Total != before.Total-1 || after.Entries[0].ID == top.ID {
-		t.Errorf("after all of %s was taken back the first of %d is %+v", top.ID, after.Total, after.Entries[0])
+		t.Errorf("after all results of %s were corrected, the first of %d entries is %+v", top.ID, after.Total, after.Entries[0])
 	}
 }
 
@@ -174,7 +174,7 @@ func TestTheArchiveKeepsTheDaysReadLast(t *testing.T) {
 			t.Errorf("%s was fetched %d times, want %d", day, l.reads-before, fetched)
 		}
 		if a.size > a.maxEntries && len(a.cached) > 1 || len(a.cached) != a.recent.Len() {
-			t.Errorf("%d entries on %d shelves, %d of them named", a.size, a.recent.Len(), len(a.cached))
+			t.Errorf("%d entries of %d cached days, %d of them in the map", a.size, a.recent.Len(), len(a.cached))
 		}
 	}
 	read(days[0], 1)
@@ -218,7 +218,7 @@ func TestConcurrentReadersFetchADayOnce(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if err := read(leaving); !errors.Is(err, context.Canceled) {
-				t.Errorf("who left got %v", err)
+				t.Errorf("the reader that cancelled got %v", err)
 			}
 		})
 		synctest.Wait()
@@ -252,7 +252,7 @@ func (f *fetchCounter) ReadDaySums(ctx context.Context, game, day string, kind K
 	return f.slowDayStore.ReadDaySums(ctx, game, day, kind, each)
 }
 
-// Concurrent fetches would not be bounded by the size of the cache.
+// The size of the cache would not limit the memory of concurrent fetches.
 func TestDaysAreFetchedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fetchCounter{slowDayStore: slowDayStore{newDayLedger(), make(chan struct{})}}
@@ -273,7 +273,7 @@ func TestDaysAreFetchedOneByOne(t *testing.T) {
 		close(f.release)
 		all.Wait()
 		if most := f.max.Load(); most != 1 || f.reads != 9 {
-			t.Errorf("%d days were fetched, %d at a moment", f.reads, most)
+			t.Errorf("%d days were fetched, %d at the same time", f.reads, most)
 		}
 	})
 }

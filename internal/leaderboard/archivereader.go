@@ -5,11 +5,12 @@ import (
 	"errors"
 )
 
-// readSlice cuts a board, or the archived day if the day's boards were dropped.
+// readSlice reads entries from a board, or from the archive if the day's boards were
+// deleted.
 func (r *Reader) readSlice(ctx context.Context, cfg Config, v View, c Cut) (Slice, error) {
 	s, err := r.source.ReadSlice(ctx, v, c)
 	if errors.Is(err, ErrNotRanked) && datePattern.MatchString(v.Board.Span) {
-		// Dropped boards rank no entry, so check whether these were dropped.
+		// Deleted boards rank no entry, so check whether these were deleted.
 		if s, err = r.source.ReadSlice(ctx, v, Cut{From: Top}); err == nil && !s.hasLeft(v) {
 			return Slice{}, ErrNotRanked
 		}
@@ -27,8 +28,8 @@ func (r *Reader) readSlice(ctx context.Context, cfg Config, v View, c Cut) (Slic
 	return s, err
 }
 
-// readStandings reads from a board, or from the archive if the day's boards were
-// dropped.
+// readStandings reads standings from a board, or from the archive if the day's boards
+// were deleted.
 func (r *Reader) readStandings(ctx context.Context, cfg Config, v View, ids []string) (StandingsResult, error) {
 	answers, err := r.source.ReadStandings(ctx, []StandingsRequest{{View: v, IDs: ids}})
 	if err != nil {
@@ -45,7 +46,8 @@ func (r *Reader) readStandings(ctx context.Context, cfg Config, v View, ids []st
 	return StandingsResult{BoardState: past.boardState(p.BoardState, v.Board.Span), Rows: past.standings(ids)}, nil
 }
 
-// hasLeft reports whether a view is of a ledger day whose boards were dropped.
+// areBoardsDeleted reports whether the requested span is a ledger day whose boards were
+// deleted.
 func (r BoardState) hasLeft(v View) bool {
 	day := v.Board.Span
 	return datePattern.MatchString(day) && r.First != "" && r.First <= day && day < r.Oldest

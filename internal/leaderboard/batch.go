@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// contents holds entries of boards: those that a set of rows changes.
+// workingEntries holds, per board, the entries that a set of rows changes, as they are
+// after the rows planned so far.
 type contents map[Board]*boardContents
 
 type boardContents struct {
-	found map[string]BoardEntry
-	size  int64 // entries of the whole board
+	found map[string]BoardEntry // by id; only requested entries
+	size  int64                 // entries of the whole board
 }
 
-// contentsOf combines requests and their answers.
+// newWorkingEntries combines requests and their results, which have the same order.
 func contentsOf(wants []EntryRequest, answers []EntryAnswer) contents {
 	all := contents{}
 	for i, w := range wants {
@@ -26,7 +27,7 @@ func contentsOf(wants []EntryRequest, answers []EntryAnswer) contents {
 	return all
 }
 
-// entry returns the zero BoardEntry if the board does not have the entry.
+// entry returns an entry of a board, or the zero BoardEntry if the board lacks it.
 func (c contents) entry(b Board, id string) BoardEntry {
 	if c[b] == nil {
 		return BoardEntry{}
@@ -41,7 +42,7 @@ func (c contents) size(b Board) int64 {
 	return c[b].size
 }
 
-// set stores an entry. An entry without a match is removed.
+// set stores an entry, or removes it if it has no match.
 func (c contents) set(b Board, h BoardEntry) {
 	if c[b] == nil {
 		c[b] = &boardContents{found: map[string]BoardEntry{}}
@@ -60,21 +61,21 @@ func (c contents) set(b Board, h BoardEntry) {
 	}
 }
 
-// writeBatch collects the changes of the step being planned. It holds each changed entry
-// as it was before the step.
+// writeBatch collects the changes of the transaction being planned. It stores each
+// changed entry as it was before the transaction.
 type writeBatch struct {
 	before   map[entryKey]BoardEntry
-	order    []entryKey // of the first change to each
-	asOf     map[Board]int64
-	sealDays map[string]bool // days that the step ends or corrects
-	writes   int
+	order    []entryKey      // keys of before, in the order of their first change
+	asOf     map[Board]int64 // commit time of the newest result, epoch ms
+	sealDays map[string]bool // past days whose board sizes the transaction stores
+	writes   int             // reserved writes, at most maxTransactionWrites
 }
 
 func newWriteBatch() *writeBatch {
 	return &writeBatch{before: map[entryKey]BoardEntry{}, asOf: map[Board]int64{}, sealDays: map[string]bool{}}
 }
 
-// noteBefore records an entry's state before the first change to it.
+// recordBefore records an entry as it was before the first change to it.
 func (d *writeBatch) noteBefore(b Board, id string, before BoardEntry) {
 	key := entryKey{b, id}
 	if _, noted := d.before[key]; noted {
@@ -84,7 +85,8 @@ func (d *writeBatch) noteBefore(b Board, id string, before BoardEntry) {
 	d.order = append(d.order, key)
 }
 
-// sealedDays returns the days that the step ends or corrects, in ascending order.
+// daySizes returns the sizes of the days that the transaction ends or corrects, in
+// ascending order of the days.
 func (d *writeBatch) sealedDays(after contents) []SealedDay {
 	var all []SealedDay
 	for _, day := range slices.Sorted(maps.Keys(d.sealDays)) {
@@ -97,7 +99,7 @@ func (d *writeBatch) sealedDays(after contents) []SealedDay {
 	return all
 }
 
-// changes groups the changed entries by board. Boards are in the order of their first
+// changes groups the changed entries by board. The boards are in the order of their first
 // change.
 func (d *writeBatch) changes(cfg Config, after contents) []Change {
 	var all []Change
@@ -117,7 +119,7 @@ func (d *writeBatch) changes(cfg Config, after contents) []Change {
 	return all
 }
 
-// addChange adds the change of one entry from before to after. Either is the zero
+// addEntryChange adds the change of one entry from before to after. Each is the zero
 // BoardEntry if the board does not have the entry at that time.
 func (c Config) addChange(rankings []Order, change *Change, before, after BoardEntry) {
 	switch {

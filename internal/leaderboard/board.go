@@ -9,11 +9,11 @@ import (
 
 // Errors for callers.
 var (
-	ErrNotReady  = errors.New("leaderboard not ready")       // boards are lost or being built; try again
-	ErrNoWindow  = errors.New("no such leaderboard")         // the game's configuration lacks the window
+	ErrNotReady  = errors.New("leaderboard not ready")       // the boards are lost or being built; try again later
+	ErrNoWindow  = errors.New("no such leaderboard")         // unknown game, or the game has no such window
 	ErrNotRanked = errors.New("not ranked")                  // the board does not rank the player in that order
 	ErrBadQuery  = errors.New("bad leaderboard query")       // the wrapping error says what to change
-	ErrBadCursor = fmt.Errorf("%w: bad cursor", ErrBadQuery) // made for another board or order, or damaged
+	ErrBadCursor = fmt.Errorf("%w: bad cursor", ErrBadQuery) // the cursor is damaged, or belongs to another board or order
 )
 
 // Kind says whether a board ranks players or teams.
@@ -25,7 +25,7 @@ const (
 	Teams   Kind = "team"
 )
 
-// Kinds returns both kinds. Days are evicted from rolling boards in this order.
+// Kinds returns all kinds. Evictions subtract a day's entries in this order of kinds.
 func Kinds() []Kind { return []Kind{Players, Teams} }
 
 // Board identifies one board of a game. Span is All, a civil date (YYYY-MM-DD), or
@@ -35,7 +35,8 @@ type Board struct {
 	Span string
 }
 
-// RollingSpan returns the span of board i, 0 or 1, of a rolling window.
+// RollingSpan returns the span of one of a rolling window's two boards. index is 0 or 1.
+// Example: "7d.1".
 func RollingSpan(w Window, i int) string { return string(w) + "." + strconv.Itoa(i) }
 
 // BoardEntry is an entry as a board stores it.
@@ -45,19 +46,19 @@ type BoardEntry struct {
 	Aggregates Aggregates
 }
 
-// Member returns the entry's member in the sorted sets: the newest position, zero-padded
-// to 16 digits, a colon, and the id. It orders entries with equal keys: the lower
-// position comes first. Example: "0000000000000042:p7".
+// Member returns the entry's member in rankings: the newest position, zero-padded to 16
+// digits, a colon, and the id. Among entries with equal keys, the lower position comes
+// first. Example: "0000000000000042:p7".
 func (h BoardEntry) Member() string {
 	b := AppendPosition(make([]byte, 0, positionDigits+1+len(h.ID)), h.Newest)
 	return string(append(append(b, ':'), h.ID...))
 }
 
-// positionDigits is the minimum number of digits of a written position.
+// positionDigits is the minimum number of digits of a formatted position.
 const positionDigits = 16
 
-// AppendPosition appends a ledger position, zero-padded to 16 digits, so that text order
-// equals position order.
+// AppendPosition appends a ledger position to dst, zero-padded to 16 digits, so that text
+// order equals position order.
 func AppendPosition(to []byte, pos int64) []byte {
 	for bound := int64(1e15); pos < bound && bound > 1; bound /= 10 {
 		to = append(to, '0')
@@ -65,7 +66,8 @@ func AppendPosition(to []byte, pos int64) []byte {
 	return strconv.AppendInt(to, pos, 10)
 }
 
-// Ranked is an entry's key and member in one order.
+// RankedMember is an entry's place in one ranking. Rankings sort by Key, then by Member,
+// both in ascending order.
 type Ranked struct {
 	Key    float64
 	Member string

@@ -9,23 +9,23 @@ import (
 
 const (
 	buildLease = 30 * time.Second
-	buildRenew = buildLease / 6 // time between two renewals during a load
+	buildRenew = buildLease / 6 // minimum time between two renewals while sums are loaded
 	buildPoll  = 20 * time.Millisecond
 )
 
 // Reasons for a build: label values of a metric.
 const (
 	neverBuilt  = "first"       // there are no boards of this configuration
-	copyLost    = "lost"        // Redis lost the boards, or a step was cut short
+	copyLost    = "lost"        // Redis lost the boards, or a transaction was interrupted
 	otherLedger = "ledger"      // the boards belong to another ledger
 	rolledBack  = "rolled_back" // the boards hold rows that the ledger lacks
 	requested   = "asked"       // Rebuild was called
-	drifted     = "drift"       // the drift check found differences
-	rollBroken  = "roll"        // the entries of a rolling window's days do not add up
-	takenOver   = "taken_over"  // another node left the copy half built
+	drifted     = "drift"       // a verification found differences from the ledger
+	rollBroken  = "roll"        // entries contradict each other, or a rolling window is too far behind
+	takenOver   = "taken_over"  // another node left the board set half built
 )
 
-// buildNeed says whether the boards of a configuration must be built.
+// buildDecision says whether the boards of a configuration must be built.
 type buildNeed struct {
 	served, building State
 	isNeeded         bool
@@ -48,8 +48,8 @@ func (a *Applier) checkBuild(ctx context.Context, cfg Config) (found buildNeed, 
 	return found, err
 }
 
-// unusableReason returns why no rows can be applied to a copy, or "" if they can. One
-// read of the ledger tells whether it holds the row of the copy's watermark.
+// unusableReason returns why no rows can be applied to a board set, or "" if rows can be
+// applied. It reads the ledger to check that the watermark's row still exists.
 func (a *Applier) unusableReason(ctx context.Context, s State) (reason string, err error) {
 	switch {
 	case s.ID == "":
@@ -71,11 +71,11 @@ func (a *Applier) unusableReason(ctx context.Context, s State) (reason string, e
 	return "", nil
 }
 
-// build returns once boards of cfg are served, rows can be applied to them, and no other
-// copy of cfg is being built. It records success or failure for Ready and the metrics.
+// build returns once usable boards of cfg are served and no other board set of cfg is
+// being built. It records success or failure for Ready and the metrics.
 func (a *Applier) build(ctx context.Context, cfg Config) error {
 	err := a.buildWithLease(ctx, cfg)
-	if err != nil && ctx.Err() != nil { // the caller gave up; the build did not fail
+	if err != nil && ctx.Err() != nil { // the caller cancelled the call; the build did not fail
 		return err
 	}
 	a.ready.recordBuild(cfg.Game, err != nil)
@@ -87,8 +87,8 @@ func (a *Applier) build(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// buildWithLease does the work of build. One node at a time builds. The others wait, and
-// continue the build if that node dies. The context may end at any point.
+// buildWithLease does the work of build. One node at a time builds. The other nodes wait,
+// and continue the build if that node dies. The context may end at any point.
 func (a *Applier) buildWithLease(ctx context.Context, cfg Config) error {
 	if err := a.buildLocks[cfg.Game].lock(ctx); err != nil {
 		return err
@@ -117,8 +117,8 @@ func (a *Applier) buildWithLease(ctx context.Context, cfg Config) error {
 	return ctx.Err()
 }
 
-// runBuild continues the copy being built, or replaces it if it is unusable, until
-// readers see it. ErrStale means that another node is building.
+// runBuild continues the board set being built, or replaces it if it is unusable. It
+// returns once the board set is served. ErrStale means that another node is building.
 func (a *Applier) runBuild(ctx context.Context, cfg Config, need buildNeed) error {
 	s := need.building
 	reason, err := a.unusableReason(ctx, s)
@@ -138,7 +138,8 @@ func (a *Applier) runBuild(ctx context.Context, cfg Config, need buildNeed) erro
 	return a.catchUpCopy(ctx, cfg, s)
 }
 
-// restartCopy begins an empty copy and returns its state.
+// restartBuild begins an empty board set in place of the unusable one, and returns its
+// state. ErrStale means that another node has begun one.
 func (a *Applier) restartCopy(ctx context.Context, cfg Config, need buildNeed) (State, error) {
 	replaced := need.served.ID
 	if need.building.ID != "" {
@@ -155,22 +156,23 @@ func (a *Applier) restartCopy(ctx context.Context, cfg Config, need buildNeed) (
 	return s, err
 }
 
-// beginCopy begins an empty copy that replaces a served one or one being built. It
-// returns the new id. Any node may load the empty copy.
+// beginBoardSet begins an empty board set that replaces the one with id replacedID. That
+// one may be served or being built. It returns the new id. Any node may continue the
+// build.
 func (a *Applier) beginCopy(ctx context.Context, cfg Config, replaced, reason string) (id string, err error) {
 	fresh := State{
 		Generation: Generation{Game: cfg.Game, ConfigHash: cfg.Hash(), ID: rand.Text()[:8]},
 		Version:    rand.Text(), Loading: true, BegunAt: a.now(),
 		Progress: Progress{Mark: Watermark{Epoch: a.ledger.Epoch()}},
 	}
-	a.log.InfoContext(ctx, "leaderboard build started", "game", cfg.Game, "form", fresh.ConfigHash, "reason", reason, "instead_of", replaced)
+	a.log.InfoContext(ctx, "leaderboard build started", "game", cfg.Game, "config", fresh.ConfigHash, "reason", reason, "instead_of", replaced)
 	a.metrics.builds.WithLabelValues(cfg.Game, reason).Inc()
 	return fresh.ID, a.store.Begin(ctx, cfg, fresh, replaced)
 }
 
-// catchUpCopy applies the rows since the load to a loaded copy, and publishes it. It
-// publishes under the apply lease, so the new copy lacks no row of the boards that it
-// replaces.
+// finishBuild applies the rows committed since the load to a loaded board set, and
+// publishes it. It publishes under the apply lease, so the new board set lacks no row of
+// the one that it replaces.
 func (a *Applier) catchUpCopy(ctx context.Context, cfg Config, s State) error {
 	for {
 		if err := a.renewLease(ctx, buildDuty(cfg), buildLease); err != nil {
@@ -194,8 +196,8 @@ func (a *Applier) catchUpCopy(ctx context.Context, cfg Config, s State) error {
 	return a.withApplyLease(ctx, served, func() error { return a.publishCopy(ctx, cfg) }, nil)
 }
 
-// advanceCopy applies the next rows to a copy being built. It reports whether there may
-// be more. ErrStale means that rows no longer apply to the copy.
+// applyBuildPage applies the next page of rows to a board set being built. It reports
+// whether there may be more rows. ErrStale means that rows no longer apply to it.
 func (a *Applier) advanceCopy(ctx context.Context, cfg Config, s State) (more bool, err error) {
 	if s.Version == "" || s.Loading {
 		return false, ErrStale
@@ -207,9 +209,9 @@ func (a *Applier) advanceCopy(ctx context.Context, cfg Config, s State) (more bo
 	if err != nil {
 		return false, err
 	}
-	// A copy being built evicts no day, so no row has to wait.
+	// No day is evicted from a board set being built, so no row has to wait.
 	err = a.commitRows(ctx, cfg, s, rows)
-	if errors.Is(err, errCorrupt) { // a retry does not help
+	if errors.Is(err, errCorrupt) { // a retry would fail again, so start with an empty board set
 		if _, err := a.beginCopy(ctx, cfg, s.ID, copyLost); err != nil {
 			return false, err
 		}
@@ -218,8 +220,8 @@ func (a *Applier) advanceCopy(ctx context.Context, cfg Config, s State) (more bo
 	return len(rows) == pageRows, err
 }
 
-// publishCopy makes the built copy the served one, unless it lacks more than a page of
-// rows.
+// publishBuild makes the built board set the served one, unless it lacks more than a page
+// of rows.
 func (a *Applier) publishCopy(ctx context.Context, cfg Config) error {
 	s, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
 	if err != nil {

@@ -27,10 +27,10 @@ func TestABuildFromSumsEqualsTheRows(t *testing.T) {
 			before := w.store.served[w.cfg.Hash()]
 			w.rebuild(t)
 			if w.store.served[w.cfg.Hash()] == before {
-				t.Fatal("the boards were not built anew")
+				t.Fatal("the served board set is the same after Rebuild")
 			}
 			w.checkBoards(t)
-			for range 8 { // rows apply to a built copy as to any other
+			for range 8 { // rows apply to a built board set as to any other
 				w.ledger.startDays(1)
 				w.ledger.addResult(Players, "p1", random.Int64N(9))
 				w.ledger.correct(1 + random.Int64N(int64(len(w.ledger.rows))))
@@ -93,7 +93,7 @@ func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
 			t.Errorf("after %d results the score is %d", steps, p.Entries[0].Score)
 		}
 		if on, err := other.applier.IsBuilding(t.Context(), w.cfg.Game); err != nil || !on {
-			t.Errorf("building is %v, %v", on, err)
+			t.Errorf("IsBuilding returned %v, %v", on, err)
 		}
 	}
 	w.rebuild(t)
@@ -102,12 +102,12 @@ func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
 	}
 	w.checkBoards(t)
 	if on, err := other.applier.IsBuilding(t.Context(), w.cfg.Game); err != nil || on {
-		t.Errorf("after it building is %v, %v", on, err)
+		t.Errorf("after the build, IsBuilding returned %v, %v", on, err)
 	}
 }
 
 // Leases do not exclude goroutines of one node. Without a lock, Apply and Run would
-// give up each other's copies for ever.
+// replace each other's board sets for ever.
 func TestANodeBuildsOneCopyAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,13 +127,13 @@ func TestANodeBuildsOneCopyAtATime(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			if err := w.build(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("beside a build another one ended with %v", err)
+				t.Errorf("a second build at the same time ended with %v", err)
 			}
 		}
 		w.apply(t)
 		w.checkBoards(t)
 		if begun != 1 || again == 0 {
-			t.Errorf("%d copies were begun", begun)
+			t.Errorf("%d board sets were begun", begun)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestARolledBackLedgerRebuildsBoards(t *testing.T) {
 		w.apply(t)
 		w.checkBoards(t)
 		if w.store.served[w.cfg.Hash()] == before {
-			t.Errorf("%s: the boards are the same", name)
+			t.Errorf("%s: the served board set is the same", name)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package leaderboard
 
-// changedBoards lists the boards on which a row changes its holder's entry.
+// changedBoards lists the boards on which a row changes the entry of its holder.
 func (c Config) changedBoards(p Progress, r Row) []Board {
 	var spans []string
 	switch r.Kind {
@@ -21,8 +21,8 @@ func (c Config) changedBoards(p Progress, r Row) []Board {
 	return boards
 }
 
-// spansOf returns the spans of a day's results on All and on the day's own board, as far
-// as the game has these boards.
+// daySpans returns the spans of the boards that hold a day's results, except rolling
+// boards: All and the day itself, if the game has these boards.
 func (c Config) spansOf(day string) []string {
 	var spans []string
 	if c.hasWindow(All) {
@@ -34,8 +34,8 @@ func (c Config) spansOf(day string) []string {
 	return spans
 }
 
-// correctedSpans returns the spans whose boards hold a day. A day whose own board was
-// dropped is not among them.
+// correctedSpans returns the spans of all boards that hold a day's results. The day itself
+// is left out if its own board was deleted.
 func (c Config) correctedSpans(p Progress, day string) []string {
 	spans := c.spansOf(day)
 	if c.hasDayBoards() && day < p.Oldest {
@@ -54,8 +54,9 @@ func (c Config) correctedSpans(p Progress, day string) []string {
 // hasDayBoards reports whether single days have boards. Rolling windows need them too.
 func (c Config) hasDayBoards() bool { return c.hasWindow(Day) || len(c.rollingWindows()) > 0 }
 
-// entryRequests lists once each entry that the rows change, and the boards of days that
-// the rows end or correct, because their sizes are sealed.
+// entryRequests returns requests for the entries that the rows change, without duplicates.
+// It also requests the boards of days that the rows end or correct, because the
+// transaction stores their sizes.
 func (c Config) entryRequests(p Progress, rows []Row) []EntryRequest {
 	list := requestList{indexes: map[Board]int{}, known: map[entryKey]bool{}}
 	day := p.Mark.Day
@@ -104,7 +105,8 @@ func (w *requestList) addDay(day string) {
 	}
 }
 
-// addBoard requests at least a board's size, and returns the index of its request.
+// addBoard adds a request for a board's size if there is no request for the board yet. It
+// returns the index of the board's request.
 func (w *requestList) addBoard(b Board) int {
 	if _, known := w.indexes[b]; !known {
 		w.indexes[b] = len(w.requests)

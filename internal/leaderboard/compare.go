@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// compareBoard compares the entries of a board with the expected ones.
+// compareBoard compares the holders' entries on a board with the expected ones.
 func (v *verification) compareBoard(b Board, holders []string, want map[string]BoardEntry, have Inspected) {
 	indexes := map[string]int{}
 	for i, h := range have.Found {
@@ -57,7 +57,7 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 // formatKey formats a key so that different keys have different texts.
 func formatKey(key float64) string { return strconv.FormatFloat(key, 'g', -1, 64) }
 
-// namedAggregate is one field of an entry's Aggregates with its name on the wire.
+// namedAggregate is one field of Aggregates with its JSON name.
 type namedAggregate struct {
 	name   string
 	amount int64

@@ -25,20 +25,20 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	}
 	err := bad.Validate()
 	if err == nil {
-		t.Fatal("no fault was found")
+		t.Fatal("Validate returned nil for an invalid configuration")
 	}
 	for _, want := range []string{
-		"name of a game", "time zone", "min_answers -1", `write "day"`, `"401d"`, `"07d"`, `window "day" twice`,
-		`hold "value"`, `"luck"`, `order "time" twice`, "weight score -1", "weight matches 1000001",
+		"name of a game", "time zone", "min_answers -1", `write "day"`, `"401d"`, `"07d"`, `window "day" is listed twice`,
+		`contain "value"`, `"luck"`, `order "time" is listed twice`, "weight score -1", "weight matches 1000001",
 	} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not among the faults:\n%v", want, err)
+			t.Errorf("the error lacks %q:\n%v", want, err)
 		}
 	}
 	none := validConfig()
 	none.Windows, none.Weights = nil, Weights{}
 	if err := none.Validate(); err == nil || !strings.Contains(err.Error(), "no windows") || !strings.Contains(err.Error(), "all weights are 0") {
-		t.Errorf("nothing configured: %v", err)
+		t.Errorf("without windows and weights: %v", err)
 	}
 }
 
@@ -46,11 +46,11 @@ func TestTheValueSharesTheScoresRankingUnderDefaultWeights(t *testing.T) {
 	t.Parallel()
 	cfg := validConfig()
 	if got := cfg.Rankings(); !slices.Equal(got, []Order{ByAccuracy, ByMatches, ByScore, ByTime}) {
-		t.Errorf("kept are %v", got)
+		t.Errorf("rankings are %v", got)
 	}
 	cfg.Weights.Matches = 1
 	if got := cfg.Rankings(); len(got) != 5 || cfg.Ranking(ByValue) != ByValue {
-		t.Errorf("kept are %v under other weights", got)
+		t.Errorf("rankings are %v under other weights", got)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestTheHashChangesWithTheConfig(t *testing.T) {
 		cfg := validConfig()
 		change(&cfg)
 		if other, taken := configs[cfg.Hash()]; taken {
-			t.Errorf("changing %s leaves the form of changing %s", name, other)
+			t.Errorf("changing %s gives the same hash as changing %s", name, other)
 		}
 		configs[cfg.Hash()] = name
 	}
@@ -75,6 +75,6 @@ func TestTheHashChangesWithTheConfig(t *testing.T) {
 	slices.Reverse(same.Windows)
 	slices.Reverse(same.Orders)
 	if configs[same.Hash()] != "nothing" {
-		t.Error("another sequence of the same is another form")
+		t.Error("the hash depends on the sequence of windows or orders")
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// coverage says which days each board of a copy sums over. A board with an unfinished
-// eviction holds part of a day and is not covered.
+// coverage says which days each board of a board set holds. A board with an unfinished
+// eviction holds only part of its first day, so coverage leaves it out.
 type coverage struct {
-	oldestDay, openDay string            // the days with boards of their own; both empty: there are none
-	multiDay           map[string]string // spans of the other boards, with the first day that each holds
+	oldestDay, openDay string            // first and last day with a board of its own; both empty: no day has one
+	multiDay           map[string]string // span of each other board → first day that it holds
 }
 
 func (c Config) coverage(p Progress) coverage {
@@ -31,7 +31,7 @@ func (c Config) coverage(p Progress) coverage {
 	return r
 }
 
-// boards returns the covered boards of a kind.
+// boards returns the boards of a kind that hold only whole days.
 func (r coverage) boards(kind Kind) []Board {
 	var boards []Board
 	for _, span := range slices.Sorted(maps.Keys(r.multiDay)) {
@@ -51,7 +51,7 @@ func (r coverage) days() []string {
 	return days
 }
 
-// covers reports whether a board is covered.
+// covers reports whether the board set has a board and the board holds only whole days.
 func (r coverage) covers(b Board) bool {
 	_, isMultiDay := r.multiDay[b.Span]
 	return isMultiDay || r.coversDay(b.Span)
@@ -61,14 +61,14 @@ func (r coverage) coversDay(day string) bool {
 	return datePattern.MatchString(day) && r.oldestDay <= day && day <= r.openDay
 }
 
-// posting is an entry of one board, and the time when its newest result was committed.
+// datedEntry is an entry of one board, and the commit time of its newest result.
 type posting struct {
 	board       Board
 	entry       BoardEntry
 	committedAt int64 // epoch ms
 }
 
-// postings returns the entries that one holder's sums make on the covered boards.
+// entriesFrom computes one holder's entries on all covered boards from the holder's sums.
 func (r coverage) postings(sums []Sum) []posting {
 	var all []posting
 	for span, from := range r.multiDay {
@@ -86,7 +86,8 @@ func (r coverage) postings(sums []Sum) []posting {
 	return all
 }
 
-// total adds up a holder's sums from a day on. found is false if there are none.
+// totalSince adds up a holder's sums of a day and later days. found is false if there are
+// no such sums. The span of the returned board is empty.
 func total(sums []Sum, from string) (p posting, found bool) {
 	for _, s := range sums {
 		if s.Day < from {
@@ -99,7 +100,7 @@ func total(sums []Sum, from string) (p posting, found bool) {
 	return p, p.entry.ID != ""
 }
 
-// byHolder groups sums, which come holder by holder. It ends at the first error.
+// groupByHolder groups sums that are ordered by holder. It ends at the first error.
 func byHolder(sums iter.Seq2[Sum, error]) iter.Seq2[[]Sum, error] {
 	return func(yield func([]Sum, error) bool) {
 		var holderSums []Sum

@@ -9,28 +9,28 @@ import (
 	"strings"
 )
 
-// cursor says where a page was cut: the board, the direction, and the key and member of
-// the entry at the edge. Entries before the edge may come and go: pages neither repeat
-// nor skip an entry that stayed.
+// cursor says where the next page of a ranking starts or ends: the ranking, the anchor,
+// and the entry at the edge. If other entries change between two pages, the pages
+// neither repeat nor skip an entry that has not changed.
 type cursor struct {
-	view View    // its span is a date for the open day: a cursor stays on its day
+	view View    // for the open day, the span is a date, so that the cursor stays on its day
 	from CutFrom // After, Since, Before or Until
 	edge Ranked
 }
 
-const maxCursor = 512
+const maxCursor = 512 // characters of an encoded cursor
 
 var (
 	memberPattern = regexp.MustCompile(`^[0-9]{16}:[A-Za-z0-9_.:-]{1,64}$`)
 	datePattern   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 )
 
-// opposite maps the cut of an empty page to the cut that leads back: to the entries that
-// the page's own cursor left out.
+// oppositeAnchor maps the anchor of an empty page to the anchor of the page in the other
+// direction: the entries that the empty page's cursor left out.
 var opposite = map[CutFrom]CutFrom{After: Until, Since: Before, Before: Since, Until: After}
 
-// cursors returns the cursors to the pages before and after a slice. A cursor is empty
-// if the ranking ends there.
+// cursors returns the cursors of the pages before and after a slice. A cursor is empty if
+// the ranking has no entry in that direction.
 func cursors(v View, cut Cut, s Slice) (prev, next string) {
 	first, last := cursor{v, Before, cut.Edge}, cursor{v, After, cut.Edge}
 	if n := len(s.Rows); n > 0 {
@@ -47,7 +47,7 @@ func cursors(v View, cut Cut, s Slice) (prev, next string) {
 	return prev, next
 }
 
-// String returns the cursor's opaque form: letters, digits, - and _.
+// String encodes the cursor as an opaque text of letters, digits, - and _.
 func (c cursor) String() string {
 	text := strings.Join([]string{
 		"1", c.view.identity(), string(c.from),
@@ -56,14 +56,14 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-// identity differs between any two rankings.
+// identity returns a text that is different for every ranking.
 func (v View) identity() string {
 	return fmt.Sprintf("%s|%s|%s|%s|%s", v.Game, v.ConfigHash, v.Board.Kind, v.Board.Span, v.Ranking)
 }
 
-// parseCursor reads a cursor for the requested ranking. If the request is for the open
-// day, the view stays on the day on which the cursor began. All other cursors, and those
-// of another configuration, are ErrBadCursor.
+// parseCursor decodes a cursor for the requested ranking. If the request is for the open
+// day, the cursor stays on the day for which it was made. A cursor of another ranking or
+// configuration is ErrBadCursor.
 func parseCursor(s string, requested View) (cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(s) > maxCursor {

@@ -2,7 +2,7 @@ package leaderboard
 
 import "context"
 
-// dayLedger is a fakeLedger that also is a DayStore.
+// dayLedger is a fakeLedger that also implements DaySumSource.
 type dayLedger struct {
 	*fakeLedger
 	versions       map[string]int64

@@ -4,24 +4,29 @@
 //
 //   - board: one ranked set of entries, of one kind (players or teams) and one span
 //     of days.
+//   - holder: the player or team that an entry belongs to.
 //   - window: the span that a query names: all days, the open day, or the last N days.
-//   - rolling window: a window of the last N days. It has two boards. One is served;
-//     days are evicted from the other one to prepare it for tomorrow.
+//   - open day: the ledger's current day.
+//   - rolling window: a window of the last N days. It has two boards. Readers see one of
+//     them. The applier prepares the other one for tomorrow: it evicts the oldest day.
+//   - evict a day: subtract the day's entries from a rolling board.
+//   - delete a day: delete the board that holds this day alone. The archive then ranks it.
 //   - order: the sort key of a ranking. Every order of a board has its own ranking.
-//   - generation, or copy: all boards of a game for one configuration. A new copy is
-//     built beside the served one and then replaces it.
-//   - step: one atomic write to a copy. It changes entries and the watermark.
-//   - version: a random text that every step replaces. A step applies only to the
-//     version that it was computed from.
-//   - watermark: the ledger position up to which a copy has applied the rows.
-//   - sealed day: a past day whose board sizes are recorded.
+//   - board set: all boards of a game for one configuration. A new board set is built
+//     while another one is served, and then replaces it.
+//   - transaction: one atomic write to a board set: entries, members and the watermark.
+//   - version: a random text of a board set. Each transaction replaces it, and applies
+//     only to the version that it was computed from.
+//   - watermark: the ledger position up to which a board set has applied the rows.
+//   - day sizes: the numbers of entries on a past day's boards. Evictions check them.
+//   - maintenance: the evictions and deletions of days.
 //
 // [Applier] keeps the boards up to date with the [Ledger]. [Reader] answers queries.
-// [Archive] ranks past days whose boards were dropped. Boards are stored behind
+// [Archive] ranks past days whose boards were deleted. Boards are stored behind
 // [Store]; package redisboard implements it. Package display shows boards to clients.
 //
-// Start reading with Applier.Apply in applier.go, then plan.go (rows become steps),
-// evict.go (days leave rolling windows) and build.go (new copies).
+// Start reading with Applier.Apply in applier.go, then plan.go (rows become
+// transactions), evict.go (days leave rolling windows) and build.go (new board sets).
 //
 // The package must not know Redis, SQL, HTTP or sessions.
 package leaderboard

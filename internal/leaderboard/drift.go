@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	driftInterval        = 10 * time.Minute // minimum time between the starts of two checks
+	driftInterval        = 10 * time.Minute // minimum time between the starts of two verifications
 	driftPageInterval    = time.Second      // pause before each page of holders
 	driftLease           = time.Minute      // renewed before every page
-	maxLoggedDifferences = 20               // per check
+	maxLoggedDifferences = 20               // per verification
 )
 
-// errOtherNode means that another node is checking.
-var errOtherNode = errors.New("another node checks the boards")
+// errOtherNodeVerifies means that another node has the lease for the verification.
+var errOtherNode = errors.New("another node is verifying the boards")
 
-// checkPeriodically checks a game's boards against the ledger until ctx ends. One node
-// at a time checks.
+// verifyPeriodically compares a game's boards with the ledger, at intervals, until ctx
+// ends. One node at a time does this.
 func (a *Applier) checkPeriodically(ctx context.Context, game string) {
 	ticker := time.NewTicker(driftInterval)
 	defer ticker.Stop()
@@ -32,8 +32,9 @@ func (a *Applier) checkPeriodically(ctx context.Context, game string) {
 	}
 }
 
-// checkDrift checks all boards once. It counts and logs differences. If there are any,
-// it requests a rebuild.
+// verifyServedBoards compares all served boards with the ledger once. It counts and logs
+// differences. If there are any, it requests a rebuild. It returns nil if another node is
+// verifying, or if other boards are served by the end.
 func (a *Applier) checkDrift(ctx context.Context, cfg Config) error {
 	duty := Duty{Game: cfg.Game, ConfigHash: cfg.Hash(), Name: "verify"}
 	renew := func() error {
@@ -61,7 +62,8 @@ func (a *Applier) checkDrift(ctx context.Context, cfg Config) error {
 	return released
 }
 
-// recordDifference returns a function that counts differences and logs the first ones.
+// recordDifference returns a function that counts each difference and logs the first
+// maxLoggedDifferences.
 func (a *Applier) recordDifference(ctx context.Context, cfg Config) func(Difference) {
 	logged := 0
 	return func(d Difference) {
@@ -71,7 +73,7 @@ func (a *Applier) recordDifference(ctx context.Context, cfg Config) func(Differe
 		}
 		a.log.LogAttrs(ctx, slog.LevelError, "leaderboard differs from ledger", slog.String("game", cfg.Game),
 			slog.String("kind", string(d.Board.Kind)), slog.String("board", d.Board.Span), slog.String("holder", d.Holder),
-			slog.String("what", d.Field), slog.String("want", d.Want), slog.String("have", d.Have))
+			slog.String("field", d.Field), slog.String("want", d.Want), slog.String("have", d.Have))
 	}
 }
 

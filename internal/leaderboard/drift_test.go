@@ -22,7 +22,7 @@ func TestDriftIsFoundCountedAndRepaired(t *testing.T) {
 		time.Sleep(driftInterval + time.Minute)
 		synctest.Wait()
 		if n := testutil.ToFloat64(m.drift.WithLabelValues(game)); n != 0 {
-			t.Errorf("right boards have drifted by %v", n)
+			t.Errorf("%v differences were counted on correct boards", n)
 		}
 		if at := testutil.ToFloat64(m.verified.WithLabelValues(game)); at != 1_760_918_400 {
 			t.Errorf("they were verified at %v", at)
@@ -33,17 +33,17 @@ func TestDriftIsFoundCountedAndRepaired(t *testing.T) {
 		time.Sleep(driftInterval)
 		synctest.Wait()
 		if n := testutil.ToFloat64(m.drift.WithLabelValues(game)); n != 1 {
-			t.Errorf("of one fault %v were counted", n)
+			t.Errorf("%v differences were counted instead of 1", n)
 		}
 		if on, err := w.applier.IsBuilding(t.Context(), game); err != nil || !on {
-			t.Errorf("a build was asked for: %v, %v", on, err)
+			t.Errorf("IsBuilding returned %v, %v", on, err)
 		}
 		if err := w.build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.checkBoards(t)
 		if n := testutil.ToFloat64(m.builds.WithLabelValues(game, drifted)); n != 1 {
-			t.Errorf("%v builds because of drift", n)
+			t.Errorf("%v builds were counted because of differences", n)
 		}
 		stop()
 		<-ended
@@ -62,7 +62,7 @@ func TestOneNodeAtATimeChecks(t *testing.T) {
 			t.Error(err)
 		}
 		if n := testutil.ToFloat64(w.applier.metrics.drift.WithLabelValues(w.cfg.Game)); n != 0 {
-			t.Errorf("%v differences were counted twice", n)
+			t.Errorf("%v differences were counted without the lease", n)
 		}
 	})
 }

@@ -2,9 +2,9 @@ package leaderboard
 
 import "context"
 
-// dropOldestDay drops the oldest day's boards once they are not needed. No rolling board
-// may hold the day, it must not be one of the last two days, and the ledger must keep
-// its sums.
+// deleteOldestDay deletes the boards of the oldest day that has boards, and reports
+// whether it did. It keeps them if the day is one of the last two days, if a rolling
+// board holds the day, or if the ledger does not store the day's sums.
 func (a *Applier) dropOldestDay(ctx context.Context, cfg Config, state State) (retired bool, err error) {
 	day := state.Oldest
 	if day >= addDays(state.Mark.Day, -1) {

@@ -1,6 +1,6 @@
 package leaderboard
 
-// Entry is one entry of a leaderboard on the wire. The caller fills in Nickname.
+// Entry is one entry of a leaderboard, as clients see it. The caller fills in Nickname.
 type Entry struct {
 	Rank     int64  `json:"rank"` // from 1; equal entries share a rank
 	ID       string `json:"id"`
@@ -16,7 +16,7 @@ type Entry struct {
 	Accuracy float64 `json:"accuracy"` // rounded half up to 4 decimals
 }
 
-// Page is the answer to a leaderboard query, read at one moment. A cursor is set if
+// Page is the answer to a leaderboard query, read at one moment. Each cursor is set if
 // there are entries in its direction. The caller fills in Kind.
 type Page struct {
 	Game       string  `json:"game"`
@@ -25,18 +25,18 @@ type Page struct {
 	Kind       Kind    `json:"kind"`
 	From       string  `json:"from"`  // first day of the sums
 	To         string  `json:"to"`    // last day of the sums
-	AsOf       int64   `json:"as_of"` // when the newest result on the board was settled, epoch ms; 0 without any
+	AsOf       int64   `json:"as_of"` // commit time of the newest result on the board, epoch ms; 0: no result
 	Total      int64   `json:"total"` // entries ranked in this order
 	Entries    []Entry `json:"entries"`
 	NextCursor string  `json:"next_cursor,omitempty"`
 	PrevCursor string  `json:"prev_cursor,omitempty"`
 }
 
-// Standing is one entry with its position among all entries. Percentile is the share of
-// entries with the same or a lower rank, 0 to 100. ToNext is the distance to the next
-// better rank; it is nil at rank 1. Its unit follows the order: whole numbers for value,
-// score and matches, a share of 1 for accuracy, ms per question for time. Accuracy and
-// time are rounded up to 4 decimals.
+// Standing is one entry with its place among all entries. Percentile is the percentage of
+// entries that are not ranked better, itself included. ToNext is the distance to the next
+// better rank; it is nil at rank 1. Its unit depends on the order: a whole number for
+// value, score and matches, a fraction of 1 for accuracy, ms per question for time. The
+// distances for accuracy and time are rounded up to 4 decimals.
 type Standing struct {
 	Entry
 	Total      int64        `json:"total"`
@@ -45,22 +45,23 @@ type Standing struct {
 	Explain    *Explanation `json:"explain,omitempty"`
 }
 
-// Explanation says how an entry's value is computed, and how its place among entries of
+// Explanation says how an entry's value is computed, and how its place among entries with
 // the same rank is decided.
 type Explanation struct {
 	Aggregates []Term `json:"parts"` // their values add up to the entry's value
 	Tie        *Tie   `json:"tie,omitempty"`
 }
 
-// Tie is the place among entries of one rank. The entry whose newest result has the
-// lower ledger position comes first.
+// Tie is an entry's place among entries with the same rank. The entry whose newest result
+// has the lower ledger position comes first.
 type Tie struct {
 	SharedBy int64 `json:"shared_by"` // entries of this rank, including this one
 	Place    int64 `json:"place"`     // among the entries of this rank, from 1
 	Position int64 `json:"position"`  // ledger position of the newest result
 }
 
-// WindowStanding is a player's rank and value in one window, as `settled` sends it.
+// WindowStanding is a player's rank and value in one window, as the `settled` push sends
+// it.
 type WindowStanding struct {
 	Rank  int64 `json:"rank"`
 	Value int64 `json:"value"`

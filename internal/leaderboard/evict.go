@@ -7,10 +7,10 @@ import (
 	"maps"
 )
 
-const maxEmptyDays = 400 // days without entries that one step skips
+const maxEmptyDays = 400 // maximum number of empty days that one transaction skips
 
-// evictNext evicts the next slice of a day from the unserved board of a rolling window,
-// or skips days without entries. It returns the windows' state after that, or nil if no
+// evictNextSlice evicts the next slice of a day from the unserved board of a rolling
+// window, or skips empty days. It returns the windows' state after that, or nil if no
 // window has a day to evict.
 func (a *Applier) evictNext(ctx context.Context, cfg Config, state State) (map[Window]RollingBoards, error) {
 	for _, w := range cfg.rollingWindows() {
@@ -21,8 +21,8 @@ func (a *Applier) evictNext(ctx context.Context, cfg Config, state State) (map[W
 	return nil, nil
 }
 
-// finishEviction finishes every eviction of a day that has begun. It renews the apply
-// lease after each slice.
+// finishEviction finishes the evictions of a day, in all windows where they have begun. It
+// renews the apply lease after each slice.
 func (a *Applier) finishEviction(ctx context.Context, cfg Config, day string) error {
 	for {
 		state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
@@ -42,7 +42,8 @@ func (a *Applier) finishEviction(ctx context.Context, cfg Config, day string) er
 	}
 }
 
-// evictingWindow returns a window with an unfinished eviction of a day.
+// evictingWindow returns a window in which the eviction of a day has begun but is not
+// finished.
 func (c Config) evictingWindow(rolling map[Window]RollingBoards, day string) (w Window, found bool) {
 	for _, w := range c.rollingWindows() {
 		if rolling[w].isEvicting(day) {
@@ -52,8 +53,8 @@ func (c Config) evictingWindow(rolling map[Window]RollingBoards, day string) (w 
 	return "", false
 }
 
-// evictSlice commits the next slice of a window's eviction. It returns errNoBoards if
-// the copy is corrupt.
+// evictSlice commits the next slice of a window's eviction, and returns the windows' state
+// after it. It returns errNoBoards if the board set is corrupt.
 func (a *Applier) evictSlice(ctx context.Context, cfg Config, state State, w Window) (map[Window]RollingBoards, error) {
 	step, err := a.planEviction(ctx, cfg, state, w)
 	if errors.Is(err, errCorrupt) {
@@ -69,10 +70,10 @@ func (a *Applier) evictSlice(ctx context.Context, cfg Config, state State, w Win
 	return step.Rolling, nil
 }
 
-// planEviction plans the step that subtracts the next entries of the leaving day from
-// the window's unserved board. Example for the window 2d on March 3: the unserved board
-// must hold March 3 alone, so the entries of March 2 are subtracted from it, some per
-// step.
+// planEviction plans the transaction that subtracts the next entries of the evicted day
+// from the window's unserved board. Example for the window 2d on March 3: the unserved
+// board must hold March 3 alone, so the entries of March 2 are subtracted from it, some
+// per transaction.
 func (a *Applier) planEviction(ctx context.Context, cfg Config, state State, w Window) (Step, error) {
 	boards := state.Rolling[w]
 	if after, skipped := boards.skipEmptyDays(state.Progress, w.Days()); skipped {
@@ -84,7 +85,7 @@ func (a *Applier) planEviction(ctx context.Context, cfg Config, state State, w W
 		return Step{}, err
 	}
 	if !known {
-		return Step{}, fmt.Errorf("%w: game %s has no sealed sizes of %s", errCorrupt, cfg.Game, leaving)
+		return Step{}, fmt.Errorf("%w: game %s has no stored sizes of the day %s", errCorrupt, cfg.Game, leaving)
 	}
 	part := cfg.dayPartAt(sealed, boards.Cursor[boards.unserved()])
 	if part.limit == 0 {
@@ -96,13 +97,13 @@ func (a *Applier) planEviction(ctx context.Context, cfg Config, state State, w W
 		return Step{}, err
 	}
 	if len(members) != part.limit {
-		return Step{}, fmt.Errorf("%w: game %s: %s has %d of %d entries from %d on", errCorrupt, cfg.Game, leaving, len(members), part.limit, part.from)
+		return Step{}, fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, leaving, len(members), part.limit, part.from)
 	}
 	return a.planSubtraction(ctx, cfg, state, eviction{w, part, members})
 }
 
-// skipEmptyDays moves the unserved board over days before the ledger's first day.
-// skipped is false if the next day is not one of them.
+// skipEmptyDays returns the state after the evictions of days before the ledger's first
+// day, which are empty. hasSkipped is false if there is no such day to evict.
 func (r RollingBoards) skipEmptyDays(p Progress, n int) (after RollingBoards, skipped bool) {
 	for range maxEmptyDays {
 		if !r.mustEvict(p.Mark.Day, n) || r.FirstDay[r.unserved()] >= p.First {
@@ -113,8 +114,8 @@ func (r RollingBoards) skipEmptyDays(p Progress, n int) (after RollingBoards, sk
 	return r, skipped
 }
 
-// dayPart is a range of a sealed day's entries: one kind, by index in a complete
-// ranking. isLast means that no entry of the day is left after it.
+// dayRange is a range of a past day's entries of one kind: limit entries from index start
+// of a ranking that ranks every entry. isLast means that the day has no entry after it.
 type dayPart struct {
 	kind   Kind
 	from   int64
@@ -122,8 +123,8 @@ type dayPart struct {
 	isLast bool
 }
 
-// dayPartAt returns the part at a cursor, which counts the entries of all kinds, players
-// first.
+// dayRangeAt returns the range of entries to evict next. The cursor is the number of
+// entries evicted before, of all kinds, players first. limit is 0 at the day's end.
 func (c Config) dayPartAt(s SealedDay, cursor int64) dayPart {
 	remaining := -cursor
 	for _, kind := range Kinds() {
@@ -139,14 +140,14 @@ func (c Config) dayPartAt(s SealedDay, cursor int64) dayPart {
 	return dayPart{}
 }
 
-// eviction is a slice of a day to subtract from a window's unserved board.
+// evictionSlice holds the entries of a day to subtract from a window's unserved board.
 type eviction struct {
 	window Window
 	dayPart
 	members []BoardEntry
 }
 
-// planSubtraction plans the step that subtracts the members of a slice.
+// planSubtraction plans the transaction that subtracts a slice's entries from the board.
 func (a *Applier) planSubtraction(ctx context.Context, cfg Config, state State, slice eviction) (Step, error) {
 	boards := state.Rolling[slice.window]
 	board := Board{slice.kind, RollingSpan(slice.window, boards.unserved())}
@@ -163,7 +164,7 @@ func (a *Applier) planSubtraction(ctx context.Context, cfg Config, state State, 
 		before := contents.entry(board, m.ID)
 		after := BoardEntry{ID: m.ID, Newest: before.Newest, Aggregates: before.Aggregates.Sub(m.Aggregates)}
 		if !after.Aggregates.isPossible() {
-			return Step{}, fmt.Errorf("%w: game %s: %s has less in %s than on the evicted day", errCorrupt, cfg.Game, m.ID, board.Span)
+			return Step{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, m.ID, board.Span)
 		}
 		batch.noteBefore(board, m.ID, before)
 		contents.set(board, after)
@@ -177,8 +178,8 @@ func (a *Applier) planSubtraction(ctx context.Context, cfg Config, state State, 
 	return step, nil
 }
 
-// withRolling returns a step that changes the state of one rolling window. The caller
-// adds changes of entries.
+// rollingTransaction returns a transaction that changes the state of one rolling window.
+// The caller adds the changes of entries.
 func (s State) withRolling(now int64, w Window, boards RollingBoards) Step {
 	s.Rolling = maps.Clone(s.Rolling)
 	s.Rolling[w] = boards

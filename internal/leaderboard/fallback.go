@@ -6,24 +6,26 @@ import (
 	"fmt"
 )
 
-// While boards of a changed configuration are built, readers see the boards that
-// were published last, and appliers keep these up to date.
+// After a change of the configuration, new boards are built. Until they are published,
+// readers see the boards that were published last, and appliers keep these up to date.
+// Their configuration is the fallback.
 
-// ServedConfigs lists the configurations whose boards are served. A Store implements it.
+// ServedConfigSource lists the configurations whose boards are served, the last published
+// first. A Store implements it.
 type ServedConfigs interface {
 	ServedConfigs(ctx context.Context, game string) ([]Config, error)
 }
 
-// withServedConfig calls read with the game's configuration. If its boards are not
-// served, it calls read with the configuration that was published last. An answer comes
-// from one configuration only.
+// withServedConfig calls read with the game's configuration. If no boards of it are
+// served, it calls read again with the fallback. So read must return the answer of its
+// last call.
 func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Config) error) error {
 	newest, known := r.games[game]
 	if !known {
 		return fmt.Errorf("%w: no game %q", ErrNoWindow, game)
 	}
 	err := read(newest)
-	if !errors.Is(err, ErrNotReady) && !errors.Is(err, ErrBadCursor) { // a cursor may come from the fallback's boards
+	if !errors.Is(err, ErrNotReady) && !errors.Is(err, ErrBadCursor) { // the cursor may belong to the fallback's boards
 		return err
 	}
 	fallback, found, fallbackErr := fallbackConfig(ctx, r.configs, newest)
@@ -35,13 +37,14 @@ func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Co
 	}
 	err = read(fallback)
 	if errors.Is(err, ErrNoWindow) || errors.Is(err, ErrBadQuery) && !errors.Is(err, ErrBadCursor) {
-		return fmt.Errorf("%w: the configuration has changed", ErrNotReady) // the request needs the new configuration
+		return fmt.Errorf("%w: the boards of the new configuration are being built", ErrNotReady) // the request needs the new configuration
 	}
 	return err
 }
 
-// fallbackConfig returns the configuration that was published last, in own's time zone.
-// It may equal own by now. found is false if no boards are served.
+// fallbackConfig returns the configuration that was published last, with the game and the
+// time zone of newestConfig. It may equal newestConfig by now. found is false if no boards
+// are served.
 func fallbackConfig(ctx context.Context, source ServedConfigs, newest Config) (fallback Config, found bool, err error) {
 	configs, err := source.ServedConfigs(ctx, newest.Game)
 	if err != nil || len(configs) == 0 {

@@ -26,7 +26,7 @@ func TestChangedWeightsAreServedAfterTheBuild(t *testing.T) {
 		}
 		places, _, err := w.reader.WindowStandings(t.Context(), cfg.Game, []string{"x"})
 		if err != nil || places["x"][All].Value != s.Value {
-			t.Errorf("the places are %+v, %v", places, err)
+			t.Errorf("the window standings are %+v, %v", places, err)
 		}
 	}
 	values(old.cfg.Weights) // before the new boards exist
@@ -42,7 +42,7 @@ func TestChangedWeightsAreServedAfterTheBuild(t *testing.T) {
 			t.Errorf("a window that only the new configuration has: %v", err)
 		}
 		if l, err := w.reader.Listing(t.Context(), cfg.Game); err != nil || len(l.Windows) != len(old.cfg.Windows) {
-			t.Errorf("listed is %+v, %v", l, err)
+			t.Errorf("the listing is %+v, %v", l, err)
 		}
 	}
 	if err := w.build(t.Context()); err != nil || sums < 10 {

@@ -56,11 +56,11 @@ func (w *testGame) apply(t *testing.T) {
 func (w *testGame) maintain(t *testing.T) {
 	t.Helper()
 	if err := w.applier.maintain(t.Context(), w.cfg); err != nil {
-		t.Fatalf("tend: %v", err)
+		t.Fatalf("maintain: %v", err)
 	}
 }
 
-// build builds requested boards, like maintainBuilds.
+// build builds requested boards, like buildAndSweep.
 func (w *testGame) build(ctx context.Context) error { return w.applier.build(ctx, w.cfg) }
 
 // rebuild replaces the served boards.

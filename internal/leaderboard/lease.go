@@ -7,13 +7,14 @@ import (
 )
 
 const (
-	leaseTTL  = 5 * time.Second // how long the lease of a dead node blocks others
-	leasePoll = 4 * time.Millisecond
+	leaseTTL  = 5 * time.Second      // how long the apply lease of a dead node blocks other nodes
+	leasePoll = 4 * time.Millisecond // mean time between two tries to acquire the apply lease
 )
 
-// withApplyLease calls work while no other goroutine or node applies rows to the boards
-// of cfg. While it waits, isDone may report that the work is done already; isDone may be
-// nil.
+// withApplyLease calls work while it holds the apply lease, so that no other goroutine or
+// node changes the served boards of cfg. While it waits for the lease, it calls isDone,
+// unless that is nil. If isDone returns true, withApplyLease returns nil without calling
+// work.
 func (a *Applier) withApplyLease(ctx context.Context, cfg Config, work func() error, isDone func() (bool, error)) error {
 	if err := a.applyLocks[cfg.Game].lock(ctx); err != nil {
 		return err
@@ -23,13 +24,13 @@ func (a *Applier) withApplyLease(ctx context.Context, cfg Config, work func() er
 	if err != nil || !isOurs {
 		return err
 	}
-	// Release the lease even if ctx has ended. If that fails, it expires.
+	// Release the lease even if ctx has ended. If the release fails, the lease expires.
 	defer func() { _ = a.store.ReleaseLease(context.WithoutCancel(ctx), applyDuty(cfg), a.holderID) }()
 	return work()
 }
 
-// acquireApplyLease waits for the apply lease. It returns false if isDone reports that
-// the work is done.
+// acquireApplyLease waits until this node has the apply lease. It returns false if isDone
+// returns true before that.
 func (a *Applier) acquireApplyLease(ctx context.Context, cfg Config, isDone func() (bool, error)) (isOurs bool, err error) {
 	for {
 		isOurs, err = a.store.AcquireLease(ctx, applyDuty(cfg), a.holderID, leaseTTL)
@@ -49,11 +50,11 @@ func (a *Applier) acquireApplyLease(ctx context.Context, cfg Config, isDone func
 	}
 }
 
-// newAppliedCheck returns a function that reports whether the served boards hold all
-// rows that the ledger held at the function's first call. Until the boards have reached
-// that position, a call does not read the ledger.
+// newAppliedCheck returns a function that reports whether the served boards hold all rows
+// that the ledger held at the function's first call. Once the position of the last of
+// these rows is known, a call reads the ledger only if the boards have reached it.
 func (a *Applier) newAppliedCheck(ctx context.Context, cfg Config) func() (bool, error) {
-	lastPos := int64(-1) // position of the last of those rows; -1: not known yet
+	lastPos := int64(-1) // position of the last of these rows; -1: not known yet
 	return func() (bool, error) {
 		state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
 		if err != nil || state.Version == "" || state.Mark.Epoch != a.ledger.Epoch() || state.Mark.Pos < lastPos {
@@ -70,8 +71,8 @@ func (a *Applier) newAppliedCheck(ctx context.Context, cfg Config) func() (bool,
 	}
 }
 
-// renewLease extends a lease for the next step. It returns ErrStale if the lease was
-// lost.
+// renewLease extends a lease to ttl from now. It returns ErrStale if the lease has expired
+// and another node holds it.
 func (a *Applier) renewLease(ctx context.Context, d Duty, ttl time.Duration) error {
 	isOurs, err := a.store.AcquireLease(ctx, d, a.holderID, ttl)
 	if err == nil && !isOurs {
@@ -82,7 +83,7 @@ func (a *Applier) renewLease(ctx context.Context, d Duty, ttl time.Duration) err
 
 func applyDuty(cfg Config) Duty { return Duty{Game: cfg.Game, ConfigHash: cfg.Hash(), Name: "apply"} }
 
-// sleep waits for d, or until ctx ends.
+// sleep waits for duration, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// fakeLedger is a ledger in memory, and the oracle of the boards' contents.
+// fakeLedger is a ledger in memory. It also computes the expected contents of boards.
 type fakeLedger struct {
 	mu          sync.Mutex
 	epoch       string
@@ -18,7 +18,7 @@ type fakeLedger struct {
 	correctedBy map[int64]int64 // position of a result → position of its correction
 	hasNoSums   bool
 	err         error
-	rowsEver    int // number of rows ever added: row ids never repeat
+	rowsEver    int // number of rows added so far, also those rolled back: row ids never repeat
 	erasures    []erasure
 	cachedSums  cachedSums
 }
@@ -109,15 +109,15 @@ func (b *fakeLedger) newestResult(kind Kind, holder, day string) int64 {
 	return 1 // the first row, which is no result
 }
 
-// erasure is the renaming of a holder. The rows from first to last move the entries.
+// erasure is the renaming of a holder. The rows from firstPos to lastPos move the entries.
 type erasure struct {
 	from, to    string
 	first, last int
-	renamed     []int // indexes of rows
+	renamed     []int // indexes of the renamed rows
 }
 
 // erase gives the rows of a player another id, and adds rows that move the entries. If
-// wiped, the rows do not have the former id.
+// wiped is true, these rows do not have the former id.
 func (b *fakeLedger) erase(from, to string, wiped bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

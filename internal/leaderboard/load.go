@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// load writes the ledger's sums of one snapshot into an empty copy, and returns the
-// copy's state after that. If other boards are being read, it pauses as long as each
-// write takes.
+// loadSums writes the sums of one ledger snapshot into an empty board set, and returns its
+// state after that. While other boards are served, it pauses after each transaction for as
+// long as the transaction took.
 func (a *Applier) load(ctx context.Context, cfg Config, emptyState State) (State, error) {
 	configs, err := a.store.ServedConfigs(ctx, cfg.Game)
 	if err != nil {
@@ -34,8 +34,8 @@ func (a *Applier) load(ctx context.Context, cfg Config, emptyState State) (State
 	return l.state, l.commit(ctx, l.sealedDays())
 }
 
-// initialProgress returns the progress of a copy that holds the sums of a snapshot. Its
-// rolling windows begin where they would be after all evictions.
+// initialProgress returns the progress of a board set that holds the sums of a snapshot.
+// Its rolling boards begin with the days that they would have after all evictions.
 func (c Config) initialProgress(s Snapshot) Progress {
 	p := Progress{Mark: s.Mark, First: s.First}
 	if s.First == "" {
@@ -50,30 +50,31 @@ func (c Config) initialProgress(s Snapshot) Progress {
 	return p
 }
 
-// loader plans and commits the steps that fill a copy.
+// loader plans and commits the transactions that fill an empty board set with sums.
 type loader struct {
 	applier     *Applier
 	cfg         Config
 	state       State
 	coverage    coverage
-	isThrottled bool
+	isThrottled bool // pauses after each transaction, because other boards are served
 	boards      map[Board]*loadedBoard
 	renewedAt   time.Time // when the lease was renewed last
 
-	rankings []Order // those of cfg
+	rankings []Order // the RankingOrders of cfg
 
-	changedBoards []*loadedBoard // by the step being planned, in order
-	writes        int            // of the step being planned
+	changedBoards []*loadedBoard // changed by the transaction being planned, in the order of the first change
+	writes        int            // writes of the transaction being planned
 }
 
-// loadedBoard is what a board has been given so far.
+// loadedBoard is the content of a board that has been planned so far.
 type loadedBoard struct {
 	entries int64
-	asOf    int64
-	change  Change // in the step being planned
+	asOf    int64  // commit time of the newest result, epoch ms
+	change  Change // part of the transaction being planned
 }
 
-// addHolder adds one holder's entries to the boards.
+// addHolder adds one holder's entries to the boards. It commits the planned transaction
+// first if that is full.
 func (l *loader) addHolder(ctx context.Context, sums []Sum) error {
 	cost := 1 + len(l.rankings)
 	for _, p := range l.coverage.postings(sums) {
@@ -103,7 +104,7 @@ func (l *loader) addPosting(p posting) {
 	l.cfg.addChange(l.rankings, &b.change, BoardEntry{}, p.entry)
 }
 
-// commit writes the planned step, and renews the lease if that is due.
+// commit commits the planned transaction, and renews the build lease if that is due.
 func (l *loader) commit(ctx context.Context, seal []SealedDay) error {
 	began := time.Now()
 	step := l.state.nextStep(l.applier.now())
@@ -124,8 +125,8 @@ func (l *loader) commit(ctx context.Context, seal []SealedDay) error {
 	return l.renewLease(ctx)
 }
 
-// renewLease renews the build lease at intervals, because each renewal costs a round
-// trip.
+// renewLease renews the build lease if buildRenewInterval has passed since the last
+// renewal, because each renewal costs a round trip.
 func (l *loader) renewLease(ctx context.Context) error {
 	if time.Since(l.renewedAt) < buildRenew {
 		return nil
@@ -134,7 +135,7 @@ func (l *loader) renewLease(ctx context.Context) error {
 	return l.applier.renewLease(ctx, buildDuty(l.cfg), buildLease)
 }
 
-// sealedDays returns the sizes of the past days' boards.
+// pastDaySizes returns the sizes of the past days' boards.
 func (l *loader) sealedDays() []SealedDay {
 	var all []SealedDay
 	for _, day := range l.coverage.days() {

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("rapid.checks", "40") // each of them compares every board after every step; the command line may say more
+	_ = flag.Set("rapid.checks", "40") // each check compares every board after every action; a command-line flag can set more
 	goleak.VerifyTestMain(m)
 }

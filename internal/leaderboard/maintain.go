@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	applyInterval    = 5 * time.Second  // apply rows that no caller applied
-	maintainInterval = time.Second      // detect a day that another node started
-	staleAfter       = 48 * time.Hour   // age of the last write at which a copy counts as abandoned
-	minPause         = time.Millisecond // pause after a maintenance step
+	applyInterval    = 5 * time.Second  // time between two tries to apply rows that no call of Apply has applied
+	maintainInterval = time.Second      // time between two checks for a day that another node has started
+	staleAfter       = 48 * time.Hour   // time since the last transaction after which a board set counts as abandoned
+	minPause         = time.Millisecond // minimum pause after an eviction or deletion
 )
 
-// maintainGame does the work of Run for one game.
+// maintainGame does the work of Run for one game. It returns when ctx has ended and all
+// its goroutines have returned.
 func (a *Applier) maintainGame(ctx context.Context, game string) {
 	cfg := a.games[game]
 	var others sync.WaitGroup
@@ -27,7 +28,7 @@ func (a *Applier) maintainGame(ctx context.Context, game string) {
 	defer maintainTicker.Stop()
 	a.logError(ctx, game, "apply", a.Apply(ctx, game))
 	for {
-		a.logError(ctx, game, "upkeep", a.maintain(ctx, cfg))
+		a.logError(ctx, game, "maintain", a.maintain(ctx, cfg))
 		select {
 		case <-ctx.Done():
 			return
@@ -39,7 +40,7 @@ func (a *Applier) maintainGame(ctx context.Context, game string) {
 	}
 }
 
-// maintainBuilds builds requested copies and removes replaced ones, until ctx ends.
+// buildAndSweep builds requested board sets and removes replaced ones, until ctx ends.
 func (a *Applier) maintainBuilds(ctx context.Context, cfg Config) {
 	ticker := time.NewTicker(applyInterval)
 	defer ticker.Stop()
@@ -55,10 +56,11 @@ func (a *Applier) maintainBuilds(ctx context.Context, cfg Config) {
 	}
 }
 
-// wakeBuilder makes maintainBuilds run now.
+// wakeBuilder makes buildAndSweep check for a build immediately.
 func (a *Applier) wakeBuilder(game string) { signal(a.buildRequests[game]) }
 
-// signal stores one signal for the next receiver. It does not block.
+// signal stores one signal in a channel with capacity 1. It does nothing if one is stored
+// already. It does not block.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -68,7 +70,7 @@ func signal(c chan<- struct{}) {
 
 func (a *Applier) logError(ctx context.Context, game, step string, err error) {
 	if err != nil && ctx.Err() == nil {
-		a.log.ErrorContext(ctx, "leaderboard maintenance failed", "step", step, "game", game, "error", err)
+		a.log.ErrorContext(ctx, "leaderboard maintenance failed", "task", step, "game", game, "error", err)
 	}
 }
 
@@ -76,15 +78,16 @@ func (a *Applier) sweep(ctx context.Context, cfg Config) error {
 	return a.store.Sweep(ctx, cfg.Game, cfg.Hash(), a.now()-staleAfter.Milliseconds())
 }
 
-// maintain works on the served boards until no day has to be evicted or dropped. Rows
-// have priority. After each step it pauses as long as the step took, to leave time for
-// other users of Redis. It stops if another node does the same work.
+// maintainDays evicts and deletes days of the served boards until none is left to evict or
+// delete. It releases the apply lease after each transaction, so that rows can be applied
+// in between. It then pauses for as long as the transaction took, to leave time for other
+// users of Redis. It stops if another node does the same work.
 func (a *Applier) maintain(ctx context.Context, newest Config) error {
 	cfg, err := a.servedConfig(ctx, newest)
 	if err != nil {
 		return err
 	}
-	var rolling map[Window]RollingBoards // as the last step left them
+	var rolling map[Window]RollingBoards // state after the last transaction; nil: none yet
 	for ctx.Err() == nil {
 		var duration time.Duration
 		err := a.withApplyLease(ctx, cfg, func() error {
@@ -94,7 +97,7 @@ func (a *Applier) maintain(ctx context.Context, newest Config) error {
 			return err
 		}, nil)
 		if errors.Is(err, errNoBoards) {
-			return nil // markCorrupt has logged it and requested a build
+			return nil // requestRepair has logged the error and requested a build
 		}
 		if err != nil && !errors.Is(err, ErrStale) {
 			return err
@@ -107,12 +110,12 @@ func (a *Applier) maintain(ctx context.Context, newest Config) error {
 	return nil
 }
 
-// maintainOnce does one step of maintenance. It returns the windows' state after the
-// step. nil means that there is nothing to do, or that another node continued from the
-// previous state.
+// maintainDaysOnce evicts one slice of a day or deletes one day's boards. It returns the
+// windows' state after that. nil means that nothing is left to do, or that another node
+// has evicted entries since the state rollingBefore, which may be nil.
 func (a *Applier) maintainOnce(ctx context.Context, cfg Config, previous map[Window]RollingBoards) (map[Window]RollingBoards, error) {
 	state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
-	if err != nil || state.Version == "" || state.Mark.Day == "" { // Apply handles copies that are corrupt or incomplete
+	if err != nil || state.Version == "" || state.Mark.Day == "" { // Apply handles board sets that are missing, corrupt or empty
 		return nil, err
 	}
 	if previous != nil && haveEvicted(previous, state.Rolling) {
@@ -133,9 +136,10 @@ func (a *Applier) maintainOnce(ctx context.Context, cfg Config, previous map[Win
 	return state.Rolling, nil
 }
 
-// markCorrupt requests a rebuild of a copy that was found corrupt, and returns
-// errNoBoards. Readers see the corrupt copy until then. It returns ErrStale if the copy
-// has changed since found was read, because the finding may be outdated.
+// requestRepair requests a build that replaces a corrupt board set, and returns
+// errNoBoards. Readers see the corrupt boards until the build is published. It returns
+// ErrStale if the board set has changed since corruptState was read, because then cause
+// may be outdated.
 func (a *Applier) markCorrupt(ctx context.Context, cfg Config, found State, cause error) error {
 	current, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
 	if err != nil {
@@ -148,7 +152,7 @@ func (a *Applier) markCorrupt(ctx context.Context, cfg Config, found State, caus
 	if err != nil {
 		return err
 	}
-	if building.ID == "" && cfg.Hash() == a.games[cfg.Game].Hash() { // the successor of a fallback is being built already
+	if building.ID == "" && cfg.Hash() == a.games[cfg.Game].Hash() { // boards of the newest configuration, which replace a fallback, are being built already
 		a.log.WarnContext(ctx, "leaderboard rebuild started", "game", cfg.Game, "error", cause)
 		if err := a.requestBuild(ctx, cfg, found.ID, rollBroken); err != nil {
 			return err

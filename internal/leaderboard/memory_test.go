@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// memoryStore is a Store of one game in memory that keeps all promises of the interface.
-// It calls beforeCall with the name of the method before each call, and afterWrite after
-// each call that writes.
+// memoryStore is a Store of one game in memory. It calls beforeCall with the name of the
+// method before each call, and afterWrite after each call that writes. If one of them
+// returns an error, the call returns it.
 type memoryStore struct {
 	mu         sync.Mutex
 	copies     map[string]*memoryCopy // by id
@@ -28,8 +28,8 @@ type memoryStore struct {
 
 	writes    int // number of calls that may write
 	steps     int
-	maxWrites int      // largest number of writes in a step
-	faults    []string // steps that contradict the stored entries
+	maxWrites int      // largest number of writes in a transaction
+	faults    []string // transactions that contradict the stored entries
 }
 
 type heldLease struct {
@@ -37,7 +37,7 @@ type heldLease struct {
 	until  time.Time
 }
 
-// memoryCopy is one generation.
+// memoryBoardSet is one board set with its boards.
 type memoryCopy struct {
 	state      State
 	boards     map[Board]map[string]BoardEntry
@@ -54,7 +54,7 @@ func newMemoryStore() *memoryStore {
 	}
 }
 
-// lock begins a call.
+// lock starts a call: it calls beforeCall, locks mu and counts calls that may write.
 func (m *memoryStore) lock(method string) error {
 	err := m.beforeCall(method)
 	m.mu.Lock()
@@ -309,7 +309,7 @@ func (m *memoryStore) Commit(_ context.Context, g Generation, steps []Step) erro
 	return m.afterWrite("Commit")
 }
 
-// countWrites returns the number of writes of a step.
+// countWrites returns the number of writes of a transaction.
 func countWrites(s Step) int {
 	n := len(s.SealedDays) + len(s.DroppedDays)
 	for _, c := range s.Changes {
@@ -324,7 +324,7 @@ func countWrites(s Step) int {
 	return n
 }
 
-// applyStep writes a step, and returns contradictions to the stored entries.
+// applyTransaction applies a transaction, and returns contradictions to the stored entries.
 func (c *memoryCopy) applyStep(s Step) (faults []string) {
 	for _, change := range s.Changes {
 		faults = append(faults, c.change(change)...)
@@ -370,7 +370,7 @@ func (c *memoryCopy) change(change Change) (faults []string) {
 	for o, members := range change.RemovedMembers {
 		for _, member := range members {
 			if _, exists := c.ranked[b][o][member]; !exists {
-				faults = append(faults, fmt.Sprintf("%v by %s: %s leaves and is not there", b, o, member))
+				faults = append(faults, fmt.Sprintf("%v by %s: the removed member %s does not exist", b, o, member))
 			}
 			delete(c.ranked[b][o], member)
 		}

@@ -5,7 +5,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// metrics holds an applier's metrics. All have the label game.
+// metrics holds an applier's metrics. All have the label game. builds also has the label
+// reason.
 type metrics struct {
 	applied             *prometheus.HistogramVec
 	rows, slices, waits *prometheus.CounterVec
@@ -32,7 +33,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		waits:    counter("lease_waits_total", "Times that this node waited for another node's lease on the leaderboards."),
 		builds:   counter("builds_total", "Builds of leaderboards that this node started, by reason.", "reason"),
 		drift:    counter("drift_total", "Differences between leaderboards and ledger that the verification of this node found."),
-		behind:   gauge("rows_behind", "Ledger rows above the watermark at this node's last look, at most one page."),
+		behind:   gauge("rows_behind", "Ledger rows above the watermark when this node last read the ledger, at most one page."),
 		failing:  gauge("build_failing", "1 while the last build of leaderboards by this node failed, else 0."),
 		verified: gauge("last_verification_timestamp_seconds", "Unix time when this node last finished a verification of all leaderboards."),
 	}

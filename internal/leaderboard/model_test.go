@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var errCut = errors.New("cut off")
+var errCut = errors.New("injected error")
 
 // allBoardsConfig has every kind of board.
 func allBoardsConfig() Config {
@@ -39,12 +39,12 @@ func TestBoardsEqualTheLedgerAfterAnyHistory(t *testing.T) {
 			"correct":  h.correct,
 			"erase":    h.erase,
 			"apply":    func(t *rapid.T) { h.ignoreOwnErrors(t, h.nextApplier().Apply(t.Context(), h.cfg.Game)) },
-			"upkeep":   h.maintain,
-			"crowd":    h.addManyPlayers,
-			"die":      h.killNode,
-			"meet":     h.interleave,
+			"maintain": h.maintain,
+			"players":  h.addManyPlayers,
+			"kill":     h.killNode,
+			"overlap":  h.interleave,
 			"summed":   func(t *rapid.T) { h.ledger.hasNoSums = rapid.Bool().Draw(t, "not") },
-			"cut":      h.failCalls,
+			"fail":     h.failCalls,
 			"restart":  func(*rapid.T) { h.restart() },
 			"rollback": h.rollBack,
 		})
@@ -108,7 +108,8 @@ func (h *ledgerModel) rollBack(t *rapid.T) {
 	h.ledger.rollBack(rapid.IntRange(max(1, len(h.ledger.rows)-5), len(h.ledger.rows)).Draw(t, "rows left"))
 }
 
-// work applies the ledger, or does one step of maintenance.
+// applyOrMaintain applies the ledger if mustApply is true, else does one transaction of
+// maintenance.
 func (h *ledgerModel) work(ctx context.Context, a *Applier, apply bool) error {
 	if apply {
 		return a.Apply(ctx, h.cfg.Game)
@@ -118,7 +119,7 @@ func (h *ledgerModel) work(ctx context.Context, a *Applier, apply bool) error {
 		return err
 	}, nil)
 	if errors.Is(err, errCorrupt) && !errors.Is(err, errBehind) {
-		return errors.New("boards that nobody touched are found torn: " + err.Error())
+		return errors.New("boards that no fault has touched are corrupt: " + err.Error())
 	}
 	if errors.Is(err, errNoBoards) {
 		return a.build(ctx, h.cfg)
@@ -196,7 +197,7 @@ func (h *ledgerModel) stopFailing() {
 	h.store.afterWrite = h.store.beforeCall
 }
 
-// ignoreOwnErrors fails the test for errors that the model has not caused.
+// failOnUnexpectedError fails the test for errors that the model has not caused.
 func (h *ledgerModel) ignoreOwnErrors(t *rapid.T, err error) {
 	if err != nil && !errors.Is(err, errCut) && !errors.Is(err, ErrStale) {
 		t.Fatal(err)
@@ -254,10 +255,10 @@ func (h *ledgerModel) compareAll(t rapid.TB) {
 		}
 		for w, r := range state.Rolling {
 			if r.Cursor[r.Served] != 0 {
-				t.Fatalf("the board of %s that is served is in work: %+v", w, r)
+				t.Fatalf("the served board of %s has an unfinished eviction: %+v", w, r)
 			}
 			if first := addDays(today, 1-w.Days()); r.FirstDay[r.Served] > first {
-				t.Fatalf("%s is served from %s on and begins with %s", w, r.FirstDay[r.Served], first)
+				t.Fatalf("the served board of %s begins with %s, after the window's first day %s", w, r.FirstDay[r.Served], first)
 			}
 			for i, firstDay := range r.FirstDay {
 				want := h.ledger.expectedBoard(pos, kind, firstDay, today)
@@ -268,7 +269,7 @@ func (h *ledgerModel) compareAll(t rapid.TB) {
 	}
 	h.checkSealedDays(t, state)
 	if h.store.faults != nil || h.store.maxWrites > 600 {
-		t.Fatalf("a step of %d writes, faults %q", h.store.maxWrites, h.store.faults)
+		t.Fatalf("a transaction has %d writes; contradictions %q", h.store.maxWrites, h.store.faults)
 	}
 }
 
@@ -304,25 +305,26 @@ func (h *ledgerModel) subtract(board map[string]BoardEntry, evicted []BoardEntry
 	}
 }
 
-// checkSealedDays checks the sizes of sealed days, and that dropped days are gone.
+// checkDaySizes checks the stored sizes of past days, and that the boards of older days are
+// deleted.
 func (h *ledgerModel) checkSealedDays(t rapid.TB, state State) {
 	c := h.store.copies[state.ID]
 	for day := state.Oldest; day < state.Mark.Day; day = addDays(day, 1) {
 		for _, kind := range Kinds() {
 			have, isSealed := c.sealedDays[day][kind]
 			if want := len(h.ledger.expectedBoard(state.Mark.Pos, kind, day, day)); !isSealed || have != int64(want) {
-				t.Fatalf("%s was sealed with %d of kind %s (%t), not %d", day, have, kind, isSealed, want)
+				t.Fatalf("%s has the stored size %d for kind %s (stored: %t), not %d", day, have, kind, isSealed, want)
 			}
 		}
 	}
 	for b := range c.boards {
 		if _, err := time.Parse(time.DateOnly, b.Span); err == nil && b.Span < state.Oldest {
-			t.Fatalf("%v is still there; the oldest day is %s", b, state.Oldest)
+			t.Fatalf("%v was not deleted; the oldest day with boards is %s", b, state.Oldest)
 		}
 	}
 }
 
-// hasMark reports whether the ledger still has a watermark's row.
+// hasMark reports whether the ledger has the row of a watermark.
 func (h *ledgerModel) hasMark(mark Watermark) bool {
 	return mark.Pos <= int64(len(h.ledger.rows)) && h.ledger.rows[mark.Pos-1].ID == mark.RowID
 }

@@ -2,7 +2,8 @@ package leaderboard
 
 import "fmt"
 
-// movedDays returns the days with boards of their own that a move row changes.
+// movedDays returns the days with boards of their own that a move row changes. It returns
+// none for a row that changes the boards of several days.
 func (c Config) movedDays(p Progress, r Row) []string {
 	if r.TargetDay == "" || !c.hasDayBoards() {
 		return nil
@@ -31,9 +32,9 @@ func (c Config) movedSpans(p Progress, r Row) []string {
 }
 
 // applyMove moves the entries of an erased player to the player's new id. The new id may
-// have entries already, from results that were settled later. A board with an unfinished
-// eviction must finish it first. The ledger wipes the former id after some time; boards
-// that have not applied the move by then must be rebuilt.
+// have entries already, from later results. If an eviction is unfinished, the row must
+// wait. The ledger wipes the former id after some time. Boards that have not applied the
+// move by then must be rebuilt.
 func (p *planner) applyMove(boards []Board, r Row) error {
 	for _, boards := range p.state.Rolling {
 		for i, firstDay := range boards.FirstDay {
@@ -43,7 +44,7 @@ func (p *planner) applyMove(boards []Board, r Row) error {
 		}
 	}
 	if r.FormerHolder == "" {
-		return fmt.Errorf("%w: game %s: the former holder of the move at position %d was wiped", errCorrupt, p.cfg.Game, r.Pos)
+		return fmt.Errorf("%w: game %s: the ledger has wiped the former id of the move at position %d", errCorrupt, p.cfg.Game, r.Pos)
 	}
 	p.reserve(1 + 2*len(boards)*p.writesPerEntry)
 	for _, b := range boards {

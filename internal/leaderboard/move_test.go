@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Moving an erased player with many days takes steps of bounded size. Later results
-// count for the new id.
+// Moving an erased player with many days takes several transactions of limited size. Later
+// results count for the new id.
 func TestAMoveOfManyDaysIsSmallSteps(t *testing.T) {
 	t.Parallel()
 	b := newApplierFixture()
@@ -24,16 +24,16 @@ func TestAMoveOfManyDaysIsSmallSteps(t *testing.T) {
 	b.ledger.addResult(Players, "opaque", 5)
 	b.apply(t)
 	if b.store.maxWrites > stepWrites {
-		t.Errorf("a step of %d writes", b.store.maxWrites)
+		t.Errorf("a transaction has %d writes", b.store.maxWrites)
 	}
 	b.checkBoards(t)
 	if n := b.buildCount(copyLost); n != 0 {
-		t.Errorf("%v builds", n)
+		t.Errorf("%v builds were counted", n)
 	}
 }
 
 // Boards that have not applied a move before the ledger wipes the former id are
-// rebuilt. The same holds for a copy that is being built.
+// rebuilt. The same applies to a board set that is being built.
 func TestAMoveThatComesTooLateRebuilds(t *testing.T) {
 	t.Parallel()
 	for _, building := range []bool{false, true} {
@@ -55,7 +55,7 @@ func TestAMoveThatComesTooLateRebuilds(t *testing.T) {
 	}
 }
 
-// startUnpublishedBuild loads a copy beside the served one, and does not publish it.
+// startUnpublishedBuild loads another board set, and does not publish it.
 func (b *applierFixture) startUnpublishedBuild(t *testing.T) {
 	t.Helper()
 	if err := b.Rebuild(t.Context(), b.cfg.Game); err != nil {

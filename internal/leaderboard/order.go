@@ -27,7 +27,7 @@ func ParseOrder(s string) (Order, error) {
 	if o := Order(s); slices.Contains(Orders(), o) {
 		return o, nil
 	}
-	return "", fmt.Errorf("unknown order %q: one of %v", s, Orders())
+	return "", fmt.Errorf("unknown order %q; use one of %v", s, Orders())
 }
 
 // Rankable reports whether an order ranks an entry. Accuracy and time rank an entry only
@@ -39,13 +39,13 @@ func Rankable(o Order, p Aggregates, minAnswers int64) bool {
 	return true
 }
 
-// Key returns the number that boards sort by in ascending order; it is negated if more
+// Key returns the number by which rankings sort, in ascending order. It is negated if more
 // is better. The entry must be Rankable.
 //
 // Value, score and matches are exact up to 2^53. Accuracy and time are quotients of two
 // such integers, divided once. IEEE 754 division rounds the exact quotient correctly. So
-// equal fractions have equal keys (1/3 and 2/6), and the order of unequal fractions is
-// never reversed.
+// equal fractions such as 1/3 and 2/6 have equal keys, and the order of unequal fractions
+// is never reversed.
 //
 // Unequal fractions could only get the same key if they differ by less than the distance
 // of neighbouring doubles. Fractions with denominators up to n differ by at least 1/n².

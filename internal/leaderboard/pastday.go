@@ -8,21 +8,21 @@ import (
 	"sync"
 )
 
-// pastDay holds the entries of a past day in columns, which saves pointers for millions
-// of entries. Only its orders change after it was read.
+// pastDay holds the entries of one kind on a past day in columns, which saves pointers for
+// millions of entries. Only its rankings change after it was read.
 type pastDay struct {
-	version int64
+	version int64    // DayVersion of the entries
 	asOf    int64    // commit time of its newest result, epoch ms
-	ids     []byte   // concatenated, in ascending byte order
-	ends    []uint32 // end of each id in ids
-	newest  []int64
+	ids     []byte   // all ids, in ascending byte order, without separators
+	ends    []uint32 // index in ids of the end of each id
+	newest  []int64  // ledger position of each entry's newest result
 	parts   []Aggregates
 
 	mu     sync.Mutex
-	orders map[orderKey][]uint32 // ranked entries; each order is computed at its first use
+	orders map[orderKey][]uint32 // indexes of the ranked entries; each ranking is computed at its first use
 }
 
-// orderKey is all that decides an order besides the entries.
+// rankingRules are the part of a configuration that decides a ranking of given entries.
 type orderKey struct {
 	order      Order
 	weights    Weights
@@ -46,7 +46,7 @@ func (d *pastDay) id(entry uint32) []byte {
 	return d.ids[start:d.ends[entry]]
 }
 
-// ranking returns the day in one order of a configuration.
+// rankingFor returns the day's ranking in one order of a configuration.
 func (d *pastDay) ranking(cfg Config, order Order) ranking {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,7 +74,8 @@ func (d *pastDay) rank(key orderKey) []uint32 {
 	return entries
 }
 
-// ranking is a past day in one order. Indexes count from 0.
+// ranking is a past day's ranking in one order. Indexes count from 0. It answers reads like
+// a RankingSource.
 type ranking struct {
 	day     *pastDay
 	order   orderKey
@@ -89,16 +90,16 @@ func (r ranking) row(index int) SliceRow {
 
 func (r ranking) key(p Aggregates) float64 { return Key(r.order.order, p, r.order.weights) }
 
-// countBefore counts the entries that rank before a position. The position does not have
-// to be in the ranking.
+// countBefore counts the members that are ordered before edge, which need not be in the
+// ranking.
 func (r ranking) countBefore(edge Ranked) int {
 	return sort.Search(len(r.entries), func(i int) bool { return r.row(i).edge().compare(edge) >= 0 })
 }
 
-// countBetter counts the entries with smaller keys, which are better.
+// countBetter counts the entries with a smaller key. Smaller keys are better.
 func (r ranking) countBetter(key float64) int { return r.countBefore(Ranked{Key: key}) }
 
-// find returns the index of an id. ok is false if the id is not ranked.
+// findIndex returns the index of an id in the ranking. ok is false if the id is not ranked.
 func (r ranking) find(id string) (index int, ok bool) {
 	entry, ok := sort.Find(len(r.day.ends), func(i int) int { return bytes.Compare([]byte(id), r.day.id(uint32(i))) })
 	if !ok || !Rankable(r.order.order, r.day.parts[entry], r.order.minAnswers) {
@@ -108,7 +109,7 @@ func (r ranking) find(id string) (index int, ok bool) {
 	return r.countBefore(Ranked{Key: r.key(r.day.parts[entry]), Member: h.Member()}), true
 }
 
-// compare returns the order of two members in a ranking.
+// compare returns -1 if r comes before other in a ranking, 1 if it comes after, else 0.
 func (r Ranked) compare(other Ranked) int {
 	return cmp.Or(cmp.Compare(r.Key, other.Key), cmp.Compare(r.Member, other.Member))
 }

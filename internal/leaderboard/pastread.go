@@ -1,9 +1,7 @@
 package leaderboard
 
-// Reads of a past day. They answer like a Source.
-
-// slice returns the entries of a cut. ErrNotRanked means that the cut is around an entry
-// that is not ranked.
+// slice returns the requested entries. ErrNotRanked means that the request is for the
+// entries around an entry that is not ranked.
 func (r ranking) slice(c Cut) (Slice, error) {
 	start, end, ok := r.bounds(c)
 	if !ok {
@@ -20,8 +18,8 @@ func (r ranking) slice(c Cut) (Slice, error) {
 	return s, nil
 }
 
-// bounds returns the first index of a cut and the index after its last. Either may be
-// out of range.
+// indexRange returns the first requested index and the index after the last one. Both may
+// be out of range. ok is false if the request is around an entry that is not ranked.
 func (r ranking) bounds(c Cut) (start, end int, ok bool) {
 	edge := r.countBefore(c.Edge)
 	afterEdge := edge
@@ -45,7 +43,7 @@ func (r ranking) bounds(c Cut) (start, end int, ok bool) {
 	return 0, c.Limit, true
 }
 
-// standings returns the ranked entries among ids, in the order of ids.
+// standings returns the standings of the ranked entries among ids, in the order of ids.
 func (r ranking) standings(ids []string) []StandingRow {
 	var places []StandingRow
 	for _, id := range ids {
@@ -59,7 +57,7 @@ func (r ranking) standings(ids []string) []StandingRow {
 	return places
 }
 
-// boardState returns the state of the dropped boards with the day's own data filled in.
+// boardState returns the state of the deleted boards with the data of the day filled in.
 func (r ranking) boardState(boards BoardState, day string) BoardState {
 	boards.Span, boards.AsOf, boards.Total = day, r.day.asOf, int64(len(r.entries))
 	return boards

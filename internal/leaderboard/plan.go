@@ -7,46 +7,49 @@ import (
 	"maps"
 )
 
-// Limits of writes per step, which count entries and ranking members. evictionWrites
-// is lower because an eviction goes on for minutes. They keep each script below 5 ms
-// on boards of ten million entries.
+// Maximum numbers of writes per transaction. Each changed entry, added member and removed
+// member is one write. Evictions have a lower maximum because they run for minutes. With
+// these limits each script takes less than 5 ms on boards of ten million entries.
 const (
 	stepWrites     = 250
 	evictionWrites = 125
 )
 
 var (
-	// ErrLedger means that the ledger's rows cannot be applied: there is a gap, or a
-	// row of a kind that only a newer program knows. Boards stay where they are.
+	// ErrInvalidRows means that the ledger's rows cannot be applied: there is a gap, or a
+	// row of a kind that only a newer program knows. The boards do not change.
 	ErrLedger = errors.New("ledger rows cannot be applied")
 
 	// errCorrupt means that the entries of boards contradict their progress.
 	errCorrupt = errors.New("the boards contradict their progress")
 
-	// errBehind is an errCorrupt: a rolling window is behind by its own length.
-	errBehind = fmt.Errorf("%w: a window is behind by its length", errCorrupt)
+	// errWindowBehind is an errCorrupt: the served board of a rolling window is behind by
+	// the window's length.
+	errBehind = fmt.Errorf("%w: a rolling window is behind by its length", errCorrupt)
 )
 
-// dayEvictingError means that a row has to wait until the eviction of a day is finished.
+// evictionPendingError means that a row has to wait until the eviction of a day is
+// finished.
 type dayEvictingError struct{ day string }
 
 func (e dayEvictingError) Error() string { return e.day + " is being evicted from a board" }
 
-// planner turns rows into steps. Its contents follow the planned rows.
+// planner turns rows into transactions. Its state and entries are those after the rows
+// planned so far.
 type planner struct {
 	cfg            Config
 	writesPerEntry int // writes that a change of one entry needs
 	now            int64
 	state          State
 	contents       contents
-	batch          *writeBatch
+	batch          *writeBatch // the open transaction; nil: none
 	steps          []Step
 }
 
-// plan returns the steps that apply rows, in order, to a copy with the given state. held
-// must have all entries that the rows change. Every step ends with a row, so its
-// watermark tells exactly what its boards hold. If the error is a dayEvictingError, the
-// steps apply the rows before the one that has to wait.
+// plan returns the transactions that apply rows, in order, to a board set with the given
+// state. entries must have all entries that the rows change. Each transaction ends with a
+// whole row, so its watermark says exactly which rows the boards hold. If the error is an
+// evictionPendingError, the transactions apply the rows before the one that has to wait.
 func plan(cfg Config, now int64, state State, rows []Row, held contents) ([]Step, error) {
 	p := &planner{cfg: cfg, writesPerEntry: cfg.writesPerEntry(), now: now, state: state, contents: held}
 	for _, r := range rows {
@@ -66,7 +69,7 @@ func plan(cfg Config, now int64, state State, rows []Row, held contents) ([]Step
 	return p.steps, nil
 }
 
-// applyRow adds a row to the open step, or to a new one if the open step is full.
+// applyRow adds a row to the open transaction, or to a new one if the open one is full.
 func (p *planner) applyRow(r Row) error {
 	boards := p.cfg.changedBoards(p.state.Progress, r)
 	switch r.Kind {
@@ -87,14 +90,14 @@ func (p *planner) applyRow(r Row) error {
 		p.reserve(1)
 		p.endDay(r)
 	default:
-		return fmt.Errorf("%w: game %s: position %d is a %q", ErrLedger, p.cfg.Game, r.Pos, r.Kind)
+		return fmt.Errorf("%w: game %s: the row at position %d has the unknown kind %q", ErrLedger, p.cfg.Game, r.Pos, r.Kind)
 	}
 	p.advanceMark(r)
 	return nil
 }
 
-// reserve makes sure that the open step has room for that many writes. It closes a step
-// that is too full.
+// reserveWrites makes sure that the open transaction has room for a number of writes. If
+// the open transaction is too full, it closes that one and opens another.
 func (p *planner) reserve(writes int) {
 	if p.batch != nil && p.batch.writes+writes > stepWrites {
 		p.closeStep()
@@ -105,8 +108,8 @@ func (p *planner) reserve(writes int) {
 	p.batch.writes += writes
 }
 
-// writesPerEntry returns how many writes a change of one entry needs: the entry, and for
-// each ranking a removal and an addition.
+// writesPerEntry returns the maximum number of writes for a change of one entry: one for
+// the entry, and two per ranking, for a removed and an added member.
 func (c Config) writesPerEntry() int { return 1 + 2*len(c.Rankings()) }
 
 // addResult adds a result to its holder's entry on a board.
@@ -117,7 +120,7 @@ func (p *planner) addResult(b Board, r Row) {
 }
 
 // applyCorrection subtracts a result. A day with an unfinished eviction must not change,
-// so its correction has to wait.
+// so a correction of its results has to wait.
 func (p *planner) applyCorrection(boards []Board, r Row) error {
 	for _, boards := range p.state.Rolling {
 		if boards.isEvicting(r.TargetDay) {
@@ -131,7 +134,7 @@ func (p *planner) applyCorrection(boards []Board, r Row) error {
 			after.Newest = r.NewestOfTargetDay
 		}
 		if !after.Aggregates.isPossible() {
-			return fmt.Errorf("%w: game %s: position %d subtracts more from %s on %s than it has", errCorrupt, p.cfg.Game, r.Pos, r.Holder, b.Span)
+			return fmt.Errorf("%w: game %s: the correction at position %d subtracts more from the entry %s on %s than it has", errCorrupt, p.cfg.Game, r.Pos, r.Holder, b.Span)
 		}
 		p.setEntry(b, after)
 		if b.Span == r.TargetDay && r.TargetDay < p.state.Mark.Day {
@@ -141,7 +144,8 @@ func (p *planner) applyCorrection(boards []Board, r Row) error {
 	return nil
 }
 
-// endDay ends the open day: it seals its boards, and rolling windows switch boards.
+// endOpenDay ends the open day: it records the sizes of the day's boards, and rolling
+// windows may switch to their other board.
 func (p *planner) endDay(r Row) {
 	if p.state.Mark.Day == "" {
 		return
@@ -152,7 +156,7 @@ func (p *planner) endDay(r Row) {
 	p.state.Rolling = startDayInAll(p.state.Rolling, r.Day)
 }
 
-// setEntry stores an entry as it is after a row. An entry without a match is removed.
+// setEntry stores an entry as it is after a row, or removes it if it has no match.
 func (p *planner) setEntry(b Board, after BoardEntry) {
 	p.batch.noteBefore(b, after.ID, p.contents.entry(b, after.ID))
 	p.contents.set(b, after)
@@ -166,7 +170,8 @@ func (p *planner) advanceMark(r Row) {
 	}
 }
 
-// closeStep turns the open batch into a step.
+// closeTransaction turns the open batch into a transaction. It does nothing without an
+// open batch.
 func (p *planner) closeStep() {
 	if p.batch == nil {
 		return
@@ -178,7 +183,8 @@ func (p *planner) closeStep() {
 	p.batch = nil
 }
 
-// nextStep returns a step from a stored state to the progress that s has now.
+// nextTransaction returns a transaction without changes. It expects the version of s and
+// stores the progress of s.
 func (s State) nextStep(now int64) Step {
 	step := Step{ExpectedVersion: s.Version, Version: rand.Text(), Loading: s.Loading, PlannedAt: now, Progress: s.Progress}
 	step.Rolling = maps.Clone(s.Rolling)

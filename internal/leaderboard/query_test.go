@@ -57,17 +57,17 @@ func TestABadQueryReadsNothing(t *testing.T) {
 		q    Query
 		want error
 	}{
-		"unknown window":  {Query{Window: "90d"}, ErrNoWindow},
-		"unknown order":   {Query{Window: All, Order: "luck"}, ErrBadQuery},
-		"unknown kind":    {Query{Window: All, Kind: "crowd"}, ErrBadQuery},
-		"limit":           {Query{Window: All, Limit: MaxLimit + 1}, ErrBadQuery},
-		"two ways to cut": {Query{Window: All, Cursor: "c", Around: "a"}, ErrBadQuery},
-		"no id":           {Query{Window: All, Around: "a b"}, ErrBadQuery},
-		"an empty id":     {Query{Window: All, Players: []string{"a", ""}}, ErrBadQuery},
-		"too many":        {Query{Window: All, Players: strings.Split(strings.Repeat("p,", MaxLimit)+"p", ",")}, ErrBadQuery},
-		"date of all":     {Query{Window: All, Date: "2026-11-20"}, ErrBadQuery},
-		"no date":         {Query{Window: Day, Date: "2026-13-01"}, ErrBadQuery},
-		"damaged cursor":  {Query{Window: All, Cursor: "c"}, ErrBadCursor},
+		"unknown window":    {Query{Window: "90d"}, ErrNoWindow},
+		"unknown order":     {Query{Window: All, Order: "luck"}, ErrBadQuery},
+		"unknown kind":      {Query{Window: All, Kind: "crowd"}, ErrBadQuery},
+		"limit":             {Query{Window: All, Limit: MaxLimit + 1}, ErrBadQuery},
+		"cursor and around": {Query{Window: All, Cursor: "c", Around: "a"}, ErrBadQuery},
+		"no id":             {Query{Window: All, Around: "a b"}, ErrBadQuery},
+		"an empty id":       {Query{Window: All, Players: []string{"a", ""}}, ErrBadQuery},
+		"too many":          {Query{Window: All, Players: strings.Split(strings.Repeat("p,", MaxLimit)+"p", ",")}, ErrBadQuery},
+		"date of all":       {Query{Window: All, Date: "2026-11-20"}, ErrBadQuery},
+		"no date":           {Query{Window: Day, Date: "2026-13-01"}, ErrBadQuery},
+		"damaged cursor":    {Query{Window: All, Cursor: "c"}, ErrBadCursor},
 	} {
 		if _, err := r.Page(t.Context(), "demo", tt.q); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
@@ -77,10 +77,10 @@ func TestABadQueryReadsNothing(t *testing.T) {
 		t.Errorf("another game: %v", err)
 	}
 	if _, err := r.Standing(t.Context(), "demo", StandingQuery{Window: All, Player: "a b"}); !errors.Is(err, ErrNotRanked) {
-		t.Errorf("the standing of no id: %v", err)
+		t.Errorf("the standing of an invalid id: %v", err)
 	}
 	if _, _, err := r.WindowStandings(t.Context(), "other", []string{"a"}); !errors.Is(err, ErrNoWindow) {
-		t.Errorf("places of another game: %v", err)
+		t.Errorf("window standings of another game: %v", err)
 	}
 }
 

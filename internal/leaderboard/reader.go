@@ -8,9 +8,9 @@ import (
 )
 
 // Reader answers the leaderboard queries of the wire contract. It is safe for concurrent
-// use, and callers own what it returns. Errors wrap ErrNoWindow, ErrBadQuery,
-// ErrBadCursor, ErrNotRanked or ErrNotReady. Other errors come from the source, the
-// archive or the configurations.
+// use, and callers may change what it returns. Errors wrap ErrNoWindow, ErrBadQuery,
+// ErrBadCursor, ErrNotRanked or ErrNotReady. Other errors come from the Source, the
+// Archive or the Configs of its options.
 type Reader struct {
 	games   map[string]Config
 	source  Source
@@ -20,7 +20,7 @@ type Reader struct {
 }
 
 // ReaderOptions must be complete. Games are valid Configs. Now returns cluster time in
-// epoch ms; it decides the day only before a game's ledger has a first row.
+// epoch ms. It decides the current day only before a game's ledger has a first row.
 type ReaderOptions struct {
 	Games   []Config
 	Source  Source
@@ -29,7 +29,7 @@ type ReaderOptions struct {
 	Now     func() int64
 }
 
-// NewReader returns a reader of these games' boards.
+// NewReader returns a reader of the games' boards.
 func NewReader(o ReaderOptions) *Reader {
 	r := &Reader{games: map[string]Config{}, source: o.Source, configs: o.Configs, archive: o.Archive, now: o.Now}
 	for _, c := range o.Games {
@@ -38,7 +38,7 @@ func NewReader(o ReaderOptions) *Reader {
 	return r
 }
 
-// Listing returns which leaderboards the game has.
+// Listing returns the windows, orders and kinds of the game's leaderboards.
 func (r *Reader) Listing(ctx context.Context, game string) (l Listing, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
 		l, err = r.listing(ctx, cfg)
@@ -87,14 +87,14 @@ func (r *Reader) queryPage(ctx context.Context, cfg Config, q Query) (Page, erro
 	return top.Page, err
 }
 
-// TopPage is a page from the top of a leaderboard. Shorter pages can be cut from it.
+// TopPage is a page from the top of a leaderboard. Truncate returns shorter pages.
 type TopPage struct {
 	Page
-	Next func(n int) string // returns the NextCursor of a page with the first n entries
+	Next func(n int) string // returns the NextCursor for a page with the first n entries
 }
 
-// Cut returns the page for a limit that is not above t's own. It shares its entries with
-// t.
+// Truncate returns the page that a query with a smaller limit would return. It shares its
+// entries with t. limit must be at most the limit with which t was read.
 func (t TopPage) Cut(limit int) Page {
 	p := t.Page
 	if limit < len(p.Entries) {
@@ -103,8 +103,8 @@ func (t TopPage) Cut(limit int) Page {
 	return p
 }
 
-// Top returns the first entries of a board. It uses only Window, Order, Kind and Limit
-// of the query.
+// Top returns the first page of a leaderboard. It ignores all fields of the query except
+// Window, Order, Kind and Limit.
 func (r *Reader) Top(ctx context.Context, game string, q Query) (top TopPage, err error) {
 	q = Query{Window: q.Window, Order: q.Order, Kind: q.Kind, Limit: q.Limit}
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
@@ -121,7 +121,7 @@ func (r *Reader) Top(ctx context.Context, game string, q Query) (top TopPage, er
 	return top, err
 }
 
-// readPage reads a page of adjacent entries.
+// readPage reads a page of adjacent entries. The query must be normalized.
 func (r *Reader) readPage(ctx context.Context, cfg Config, v View, q Query) (TopPage, error) {
 	cut := Cut{From: Top, Limit: q.Limit}
 	switch {
@@ -157,8 +157,8 @@ func (r *Reader) readPage(ctx context.Context, cfg Config, v View, q Query) (Top
 	}}, nil
 }
 
-// rankOf returns the rank of row i: one more than the number of entries with better
-// keys.
+// rankAt returns the rank of entry i: one more than the number of entries with better
+// keys. entriesBefore are the entries 0 to i-1 with their ranks.
 func (s Slice) rankOf(i int, before []Entry) int64 {
 	switch {
 	case i == 0:
@@ -171,7 +171,7 @@ func (s Slice) rankOf(i int, before []Entry) int64 {
 
 func (r SliceRow) edge() Ranked { return Ranked{Key: r.Key, Member: r.Member()} }
 
-// readPlayers reads a page of the players or teams that the query names.
+// readPlayers reads a page with the players or teams that the query names.
 func (r *Reader) readPlayers(ctx context.Context, cfg Config, v View, q Query) (Page, error) {
 	ids := slices.Clone(q.Players)
 	slices.Sort(ids)
@@ -193,7 +193,8 @@ func (r *Reader) readPlayers(ctx context.Context, cfg Config, v View, q Query) (
 	return p, nil
 }
 
-// newPage returns a page without entries for a state of a board.
+// newPage returns a page without entries, filled in from the state of a board. It refuses
+// days after today.
 func (r *Reader) newPage(cfg Config, q Query, read BoardState) (Page, error) {
 	today := r.today(cfg, read.Mark)
 	p := Page{
@@ -209,17 +210,18 @@ func (r *Reader) newPage(cfg Config, q Query, read BoardState) (Page, error) {
 		p.To = p.From
 	}
 	if p.From > max(today, r.clockDay(cfg)) {
-		return Page{}, badQuery("date=%s: today is %s", p.From, today)
+		return Page{}, badQuery("date=%s is in the future; today is %s", p.From, today)
 	}
 	return p, nil
 }
 
-// today returns the day of the ledger's last row. Before the first row it is the clock's
-// day.
+// today returns the ledger's open day. Before the ledger's first row it returns the day
+// of the clock.
 func (r *Reader) today(cfg Config, mark Watermark) string {
 	return cmp.Or(mark.Day, r.clockDay(cfg))
 }
 
+// clockDay returns the civil date of now in the game's time zone.
 func (r *Reader) clockDay(cfg Config) string {
 	return time.UnixMilli(r.now()).In(cfg.Location).Format(time.DateOnly)
 }

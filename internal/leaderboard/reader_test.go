@@ -22,11 +22,11 @@ func TestAPageSaysWhichDaysItHolds(t *testing.T) {
 	w.ledger.startDays(1)
 	w.apply(t) // the unserved board of 2d needs an eviction, so the served one begins a day early
 	if p := w.page(t, Query{Window: "2d"}); p.From != today || p.To != addDays(today, 2) {
-		t.Errorf("after two turns 2d is from %s to %s", p.From, p.To)
+		t.Errorf("after the start of two days, 2d is from %s to %s", p.From, p.To)
 	}
 	w.maintain(t)
 	if p := w.page(t, Query{Window: "2d"}); p.From != addDays(today, 1) || p.Total != 0 {
-		t.Errorf("once that is made good 2d is from %s with %d entries", p.From, p.Total)
+		t.Errorf("after the maintenance, 2d is from %s with %d entries", p.From, p.Total)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestTeamsHaveBoardsOfTheirOwn(t *testing.T) {
 	}
 	l, err := w.reader.Listing(t.Context(), w.cfg.Game)
 	if err != nil || !slices.Equal(l.Kinds, Kinds()) || len(l.Windows) != len(w.cfg.Windows) || l.Day != w.ledger.day() {
-		t.Errorf("listed is %+v, %v", l, err)
+		t.Errorf("the listing is %+v, %v", l, err)
 	}
 }
 
@@ -65,11 +65,11 @@ func TestACursorGoesOnWhenAWindowRolls(t *testing.T) {
 	}
 	slices.Sort(seen)
 	if len(slices.Compact(slices.Clone(seen))) != len(seen) || !slices.Contains(seen, "x") {
-		t.Errorf("seen are %v", seen)
+		t.Errorf("the pages have the entries %v", seen)
 	}
 }
 
-// A page cut from the top equals the answer to a query with a smaller limit.
+// A truncated TopPage equals the answer to a query with a smaller limit.
 func TestACutEqualsASmallerPage(t *testing.T) {
 	t.Parallel()
 	w := newTestGame(weightedConfig())
@@ -92,6 +92,6 @@ func TestACutEqualsASmallerPage(t *testing.T) {
 		}
 	}
 	if _, err := w.reader.Top(t.Context(), w.cfg.Game, Query{Window: "9d"}); !errors.Is(err, ErrNoWindow) {
-		t.Errorf("a window that there is not: %v", err)
+		t.Errorf("an unknown window: %v", err)
 	}
 }

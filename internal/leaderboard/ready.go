@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// readyPoll is the interval at which Await checks the boards.
+	// readyPollInterval is the time between two checks of Await.
 	readyPoll = 10 * time.Millisecond
-	// maxFailing is how long a game's builds may fail before the node counts as ready
-	// without its boards.
+	// maxFailingTime is how long a game's builds may fail before the node counts as ready
+	// without the game's boards.
 	maxFailing = time.Minute
 )
 
-// ErrNotBuilt means that a game has no complete boards yet.
+// ErrNotBuilt means that at least one game has no complete boards yet.
 var ErrNotBuilt = errors.New("leaderboards are not built yet")
 
-// readiness remembers which games have been ready, and since when the builds of other
-// games fail.
+// readiness records which games have been ready, and since when the builds of other games
+// fail. Safe for concurrent use.
 type readiness struct {
 	mu      sync.Mutex
-	ready   map[string]bool
-	failing map[string]time.Time
+	ready   map[string]bool      // by game
+	failing map[string]time.Time // by game: start of the current series of failed builds
 }
 
 func (r *readiness) isReady(game string) bool {
@@ -42,7 +42,7 @@ func (r *readiness) setReady(game string) {
 	r.ready[game] = true
 }
 
-// recordBuild records whether a build failed.
+// recordBuildResult records whether a build of a game failed.
 func (r *readiness) recordBuild(game string, failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +53,8 @@ func (r *readiness) recordBuild(game string, failed bool) {
 	}
 }
 
-// isHopeless reports whether the builds of a game have failed for maxFailing.
+// hasFailedTooLong reports whether the builds of a game have failed for maxFailingTime or
+// longer.
 func (r *readiness) isHopeless(game string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,12 +62,11 @@ func (r *readiness) isHopeless(game string) bool {
 	return !since.IsZero() && time.Since(since) >= maxFailing
 }
 
-// Ready returns nil once every game has had complete boards of this ledger, of its
-// configuration or of the fallback. The boards may be behind the ledger. A game whose
-// builds fail for a minute no longer delays the others: Ready logs it and does not wait
-// for it. A game stays ready, so that boards lost later do not take the node out of
-// service. Otherwise Ready returns ErrNotBuilt with the names of the games, or the
-// store's error.
+// Ready returns nil once every game has had complete boards of this ledger. They may be
+// boards of the fallback configuration, and may be behind the ledger. A game whose builds
+// have failed for a minute also counts as ready; Ready logs it. A game stays ready, so
+// that boards lost later do not take the node out of service. Otherwise Ready returns
+// ErrNotBuilt with the names of the games that are not ready, or the store's error.
 func (a *Applier) Ready(ctx context.Context) error {
 	var missing []string
 	for _, game := range slices.Sorted(maps.Keys(a.games)) {
@@ -92,8 +92,8 @@ func (a *Applier) Ready(ctx context.Context) error {
 	return nil
 }
 
-// isComplete reports whether the served boards of a game are complete and belong to this
-// ledger.
+// hasCompleteBoards reports whether boards of a game are served that are complete and
+// belong to this ledger.
 func (a *Applier) isComplete(ctx context.Context, newest Config) (bool, error) {
 	cfg, err := a.servedConfig(ctx, newest)
 	if err != nil {
@@ -103,8 +103,8 @@ func (a *Applier) isComplete(ctx context.Context, newest Config) (bool, error) {
 	return err == nil && served.Version != "" && served.Mark.Epoch == a.ledger.Epoch(), err
 }
 
-// Await waits until Ready returns nil or ctx ends. Run must be running. Await
-// returns the last result of Ready.
+// Await waits until Ready returns nil or ctx ends, and returns the last result of Ready.
+// The caller must have started Run.
 func (a *Applier) Await(ctx context.Context) error {
 	for {
 		err := a.Ready(ctx)

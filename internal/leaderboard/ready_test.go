@@ -88,7 +88,7 @@ func TestReadyNeedsCompleteBoardsOfTheLedger(t *testing.T) {
 	changed := w.cfg
 	changed.MinAnswers++
 	checkNotBuilt(t, newTestNode(changed, w.ledger, w.store).applier)
-	w.servedCopy().state.Version = "" // as for a corrupt copy
+	w.servedCopy().state.Version = "" // as if the board set was corrupt
 	checkNotBuilt(t, newTestNode(w.cfg, w.ledger, w.store).applier, w.cfg.Game)
 	next := newTestNode(changed, w.ledger, w.store)
 	checkNotBuilt(t, next.applier, changed.Game)
@@ -109,13 +109,13 @@ func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := w.applier.Await(ctx); !errors.Is(err, ErrNotBuilt) {
-			t.Errorf("without anybody who builds it ended with %v", err)
+			t.Errorf("without a running build, Await returned %v", err)
 		}
 		applied := make(chan error, 1)
 		go func() { applied <- w.applier.Apply(t.Context(), w.cfg.Game) }()
 		began := time.Now()
 		if err := w.applier.Await(t.Context()); err != nil || time.Since(began) > readyPoll {
-			t.Errorf("it ended after %v with %v", time.Since(began), err)
+			t.Errorf("Await returned after %v with %v", time.Since(began), err)
 		}
 		if err := <-applied; err != nil {
 			t.Fatal(err)
@@ -185,7 +185,7 @@ func TestAGameThatCannotBeBuiltDelaysNoOther(t *testing.T) {
 		checkNotBuilt(t, a)
 		for game, want := range map[string]float64{"one": 1, "two": 0} {
 			if is := testutil.ToFloat64(a.metrics.failing.WithLabelValues(game)); is != want {
-				t.Errorf("failing of %s is %v, want %v", game, is, want)
+				t.Errorf("the metric build_failing of %s is %v, want %v", game, is, want)
 			}
 		}
 		reader := NewReader(ReaderOptions{

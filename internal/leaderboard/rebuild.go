@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// Rebuild requests new boards of the game. Readers see the old boards until the new ones
-// are complete. The request survives the node; IsBuilding reports when the build is
-// over. If a build is running already, Rebuild adds none.
+// Rebuild requests new boards of the game, and returns without waiting for them. Readers
+// see the old boards until the new ones are complete. If this node dies, another node
+// builds them. IsBuilding reports whether the build is still running. If a build is
+// already running, Rebuild does nothing.
 func (a *Applier) Rebuild(ctx context.Context, game string) error {
 	cfg, known := a.games[game]
 	if !known {
@@ -23,8 +24,8 @@ func (a *Applier) Rebuild(ctx context.Context, game string) error {
 	return nil
 }
 
-// requestBuild begins a copy that replaces the served one, unless one is being built.
-// Any node may build it.
+// requestBuild begins a board set that replaces the one with id servedID. It does nothing
+// if a board set is already being built. Any node may continue the build.
 func (a *Applier) requestBuild(ctx context.Context, cfg Config, served, reason string) error {
 	building, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
 	if err != nil || building.ID != "" {

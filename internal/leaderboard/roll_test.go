@@ -2,8 +2,8 @@ package leaderboard
 
 import "testing"
 
-// After k missed days, at most k evictions lead to a board that begins with the
-// window's first day. Until then the first day shown never goes back.
+// After k missed days, at most k evictions are needed until the served board begins with
+// the window's first day. Until then, the first day of the served board never moves back.
 func TestMissedDaysAreEvictedFromOneBoard(t *testing.T) {
 	t.Parallel()
 	for n := 2; n <= 9; n++ {
@@ -19,10 +19,10 @@ func TestMissedDaysAreEvictedFromOneBoard(t *testing.T) {
 				shown := r.FirstDay[r.Served]
 				r = r.finishDay(day, n)
 				if calls++; calls > k {
-					t.Fatalf("%d missed days of a window of %d: %d days taken out, and %s is served instead of %s", k, n, calls, r.FirstDay[r.Served], first)
+					t.Fatalf("%d missed days of a window of %d: after %d evicted days the served board begins with %s instead of %s", k, n, calls, r.FirstDay[r.Served], first)
 				}
 				if r.FirstDay[r.Served] < shown || r.FirstDay[r.Served] > first {
-					t.Fatalf("%d missed days of a window of %d: after %s comes %s", k, n, shown, r.FirstDay[r.Served])
+					t.Fatalf("%d missed days of a window of %d: the first served day changed from %s to %s", k, n, shown, r.FirstDay[r.Served])
 				}
 			}
 		}

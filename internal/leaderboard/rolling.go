@@ -2,17 +2,18 @@ package leaderboard
 
 import "maps"
 
-// newRollingBoards returns the state of a rolling window of n days on the first ledger
-// day. The days before it are empty, so both boards are complete.
+// newRollingBoards returns the state of a rolling window on the first ledger day. Days
+// before the first ledger day are empty, so both boards are complete.
 func newRollingBoards(day string, n int) RollingBoards {
 	return RollingBoards{FirstDay: [2]string{addDays(day, 1-n), addDays(day, 2-n)}}
 }
 
-// unserved returns the index of the board that is not served.
+// unservedIndex returns the index of the board that is not served, 0 or 1.
 func (r RollingBoards) unserved() int { return 1 - r.Served }
 
-// startDay applies the start of a day. It serves the other board if that is complete and
-// nearer to the window's first day than the served one.
+// withDayStarted returns the state after openDay has started. It serves the other board if
+// no eviction from that board is unfinished, and it begins later than the served one but
+// not after the window's first day.
 func (r RollingBoards) startDay(day string, n int) RollingBoards {
 	other := r.unserved()
 	if r.Cursor[other] == 0 && r.FirstDay[other] <= addDays(day, 1-n) && r.FirstDay[other] > r.FirstDay[r.Served] {
@@ -21,8 +22,9 @@ func (r RollingBoards) startDay(day string, n int) RollingBoards {
 	return r
 }
 
-// targetFirstDay returns the first day that the unserved board must get to: today's
-// window while the served board is behind, else tomorrow's window.
+// targetFirstDay returns the first day that the unserved board must have after all
+// evictions: that of today's window if the served board is behind, else that of
+// tomorrow's window.
 func (r RollingBoards) targetFirstDay(day string, n int) string {
 	if window := addDays(day, 1-n); r.FirstDay[r.Served] < window {
 		return window
@@ -30,20 +32,20 @@ func (r RollingBoards) targetFirstDay(day string, n int) string {
 	return addDays(day, 2-n)
 }
 
-// mustEvict reports whether a day must be evicted from the unserved board.
+// mustEvict reports whether at least one day must be evicted from the unserved board.
 func (r RollingBoards) mustEvict(day string, n int) bool {
 	return r.FirstDay[r.unserved()] < r.targetFirstDay(day, n)
 }
 
-// isTooFarBehind reports whether the served board is behind by the window's length. A
-// build is faster than evictions then.
+// isTooFarBehind reports whether the served board is behind by at least the window's
+// length. Then a build is faster than evictions.
 func (r RollingBoards) isTooFarBehind(day string, n int) bool {
 	return r.FirstDay[r.Served] <= addDays(day, 1-2*n)
 }
 
-// finishDay returns the state after the first day of the unserved board has been
-// evicted. The board is served if it now begins with the window's first day and the
-// served board is behind.
+// withDayEvicted returns the state after the first day of the unserved board has been
+// evicted completely. That board becomes the served one if it now begins with the
+// window's first day and the served one is behind.
 func (r RollingBoards) finishDay(day string, n int) RollingBoards {
 	other, first := r.unserved(), addDays(day, 1-n)
 	r.FirstDay[other], r.Cursor[other] = addDays(r.FirstDay[other], 1), 0
@@ -53,12 +55,12 @@ func (r RollingBoards) finishDay(day string, n int) RollingBoards {
 	return r
 }
 
-// isEvicting reports whether a day is partly evicted from a board.
+// isEvicting reports whether a day is partly evicted from one of the boards.
 func (r RollingBoards) isEvicting(day string) bool {
 	return r.FirstDay[0] == day && r.Cursor[0] > 0 || r.FirstDay[1] == day && r.Cursor[1] > 0
 }
 
-// startRolling returns the state of all rolling windows on the first ledger day.
+// newRollingWindows returns the state of all rolling windows on the first ledger day.
 func (c Config) startRolling(day string) map[Window]RollingBoards {
 	rolling := map[Window]RollingBoards{}
 	for _, w := range c.rollingWindows() {
@@ -67,7 +69,7 @@ func (c Config) startRolling(day string) map[Window]RollingBoards {
 	return rolling
 }
 
-// startDayInAll applies the start of a day to all rolling windows.
+// startDayInAllWindows returns the state of all rolling windows after a day has started.
 func startDayInAll(rolling map[Window]RollingBoards, day string) map[Window]RollingBoards {
 	after := maps.Clone(rolling)
 	for w, boards := range after {
@@ -76,8 +78,8 @@ func startDayInAll(rolling map[Window]RollingBoards, day string) map[Window]Roll
 	return after
 }
 
-// haveEvicted reports whether an eviction happened between two states. The start of a
-// day alone is none.
+// hasEvictionBetween reports whether entries were evicted between two states. It ignores
+// changes of the served board, which the start of a day causes.
 func haveEvicted(before, after map[Window]RollingBoards) bool {
 	return !maps.EqualFunc(before, after, func(x, y RollingBoards) bool { return x.FirstDay == y.FirstDay && x.Cursor == y.Cursor })
 }

@@ -65,12 +65,12 @@ func TestANewDayIsOneSmallStep(t *testing.T) {
 	b.ledger.startDays(1)
 	b.apply(t)
 	if b.store.steps != steps+1 || b.store.maxWrites > 3 {
-		t.Errorf("a turn was %d steps, the widest of %d writes", b.store.steps-steps, b.store.maxWrites)
+		t.Errorf("the start of a day took %d transactions, the largest with %d writes", b.store.steps-steps, b.store.maxWrites)
 	}
 	state := b.state(t)
 	for w, r := range state.Rolling {
 		if r.FirstDay[r.Served] != addDays(state.Mark.Day, 1-w.Days()) {
-			t.Errorf("after the turn %s is served from %s on", w, r.FirstDay[r.Served])
+			t.Errorf("after the start of a day, the served board of %s begins with %s", w, r.FirstDay[r.Served])
 		}
 	}
 	b.checkBoards(t)
@@ -91,7 +91,7 @@ func TestMissedDaysAreCaughtUp(t *testing.T) {
 		b.maintainAll(t)
 		b.checkWindows(t)
 		if b.buildCount(rollBroken) != built {
-			t.Errorf("%d days missed of a window of 7 asked for a build", missed)
+			t.Errorf("%d missed days of a window of 7 days requested a build", missed)
 		}
 	}
 }
@@ -101,10 +101,10 @@ func TestMissedDaysAreCaughtUp(t *testing.T) {
 func (b *applierFixture) checkRebuilt(t *testing.T, want error) {
 	t.Helper()
 	if err := b.maintainUntilError(t); !errors.Is(err, want) || !errors.Is(err, errNoBoards) {
-		t.Fatalf("the boards are not found torn: %v", err)
+		t.Fatalf("the boards are not found corrupt: %v", err)
 	}
 	if n := b.buildCount(rollBroken); n != 1 {
-		t.Fatalf("%v builds were asked for", n)
+		t.Fatalf("%v builds were requested", n)
 	}
 	if err := b.build(t.Context(), b.cfg); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestARollingBoardThatLacksAMemberIsRebuilt(t *testing.T) {
 	b.checkRebuilt(t, errCorrupt)
 }
 
-// Reads of a copy that changes in between prove nothing about it.
+// If a board set changes during a read, contradictions do not prove that it is corrupt.
 func TestBoardsThatMoveWhileTheyAreReadAreNotCorrupt(t *testing.T) {
 	t.Parallel()
 	b := newApplierFixture()
@@ -192,13 +192,14 @@ func TestBoardsThatMoveWhileTheyAreReadAreNotCorrupt(t *testing.T) {
 		return other.Apply(t.Context(), b.cfg.Game)
 	}
 	if _, err := b.maintainOnce(t.Context(), b.cfg, nil); !errors.Is(err, ErrStale) {
-		t.Errorf("boards that moved are %v", err)
+		t.Errorf("maintenance of boards that changed returned %v", err)
 	}
 	b.maintainAll(t)
 	b.checkWindows(t)
 }
 
-// stopInsideDay stops in the middle of an eviction from a board of the window 2d.
+// stopInsideEviction adds a day of many players and stops in the middle of its eviction from
+// a board of the window 2d. It returns the day.
 func (b *applierFixture) stopInsideDay(t *testing.T, players int) (day string) {
 	t.Helper()
 	b.addPlayers(players)
@@ -211,7 +212,7 @@ func (b *applierFixture) stopInsideDay(t *testing.T, players int) (day string) {
 			return r.FirstDay[r.unserved()]
 		}
 		if left, err := b.maintainOnce(t.Context(), b.cfg, nil); err != nil || left == nil {
-			t.Fatal("no day was stopped inside", err)
+			t.Fatal("no eviction has begun", err)
 		}
 	}
 }
@@ -230,7 +231,7 @@ func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 		b.ledger.addResult(Players, "after", 1)
 		b.apply(t)
 		if at := b.state(t).Mark.Pos; at != int64(len(b.ledger.rows)) {
-			t.Errorf("with a crowd of %d applied to %d of %d", players, at, len(b.ledger.rows))
+			t.Errorf("with %d players, rows up to %d of %d are applied", players, at, len(b.ledger.rows))
 		}
 		b.checkBoards(t)
 		b.maintainAll(t)
@@ -250,7 +251,7 @@ func TestACorrectionThatRemovesAnEntryUpdatesTheSealedDay(t *testing.T) {
 	b.apply(t)
 	sealed, appliedPos, err := b.store.ReadSealedDay(t.Context(), b.state(t).Generation, day)
 	if err != nil || !appliedPos || sealed.Sizes[Players] != 4 || sealed.Sizes[Teams] != 1 {
-		t.Errorf("the day is sealed with %v (%t): %v", sealed.Sizes, appliedPos, err)
+		t.Errorf("the stored sizes of the day are %v (stored: %t): %v", sealed.Sizes, appliedPos, err)
 	}
 	b.ledger.startDays(1)
 	b.apply(t)
@@ -264,12 +265,12 @@ func TestADayWithoutSumsKeepsItsBoards(t *testing.T) {
 	b.ledger.hasNoSums = true
 	b.playDays(t, 12, 3)
 	if state := b.state(t); state.Oldest != state.First {
-		t.Errorf("days are kept from %s on, the first is %s", state.Oldest, state.First)
+		t.Errorf("the oldest day with boards is %s, the first ledger day %s", state.Oldest, state.First)
 	}
 	b.ledger.hasNoSums = false
 	b.maintainAll(t)
 	if state := b.state(t); state.Oldest != addDays(state.Mark.Day, -6) {
-		t.Errorf("on %s days are kept from %s on", state.Mark.Day, state.Oldest)
+		t.Errorf("on %s the oldest day with boards is %s", state.Mark.Day, state.Oldest)
 	}
 	b.checkBoards(t)
 }
@@ -281,7 +282,7 @@ func TestWithoutRollingWindowsTwoDaysStay(t *testing.T) {
 	b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
 	b.playDays(t, 5, 3)
 	if state := b.state(t); state.Oldest != addDays(state.Mark.Day, -1) {
-		t.Errorf("on %s days are kept from %s on", state.Mark.Day, state.Oldest)
+		t.Errorf("on %s the oldest day with boards is %s", state.Mark.Day, state.Oldest)
 	}
 	b.checkBoards(t)
 }
@@ -316,7 +317,7 @@ func TestWaitingNodeSkipsRowsThatAreApplied(t *testing.T) {
 	})
 }
 
-// Two nodes that maintain one board would leave Redis no pause. So a node stops when
+// If two nodes evicted from one board, Redis would have no pauses. So a node stops when
 // another one has continued from its state.
 func TestOneNodeAtATimeMaintains(t *testing.T) {
 	t.Parallel()
@@ -334,17 +335,17 @@ func TestOneNodeAtATimeMaintains(t *testing.T) {
 		t.Fatal("there is nothing left to do", err)
 	}
 	if again, err := b.maintainOnce(t.Context(), b.cfg, left); err != nil || again != nil {
-		t.Errorf("the first goes on beside the second: %v", err)
+		t.Errorf("the first node continues after the second has evicted: %v", err)
 	}
 	b.addPlayers(3)
 	b.ledger.startDays(1)
 	b.apply(t)
 	if again, err := other.maintainOnce(t.Context(), b.cfg, theirs); err != nil || again == nil {
-		t.Errorf("rows and a turn stopped the second: %v", err)
+		t.Errorf("new rows and a new day stopped the second node: %v", err)
 	}
 }
 
-// Evictions begin with the new day, not at the next tick.
+// Evictions begin when a day starts, not at the next tick of the ticker.
 func TestANewDayWakesMaintenance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newApplierFixture()

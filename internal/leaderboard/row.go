@@ -11,7 +11,9 @@ const (
 	DayStartRow   RowKind = "day.turn"   // starts Day; the rows that follow belong to it
 )
 
-// Aggregates are the additive values of an entry: sums over the rows of a window.
+// Aggregates are the values of an entry that are added up over its results. TimeMS is the
+// time taken to answer, LimitMS the time allowed, both in ms. Asked, Answered and Correct
+// are numbers of questions.
 type Aggregates struct {
 	Score    int64 `json:"score"`
 	TimeMS   int64 `json:"time_ms"`
@@ -22,9 +24,9 @@ type Aggregates struct {
 	Correct  int64 `json:"correct"`
 }
 
-// Row is one row of a game's ledger, in commit order. Positions of a game count from 1
-// without gaps. ID is a random id of the row. A ledger that was rolled back and has
-// grown again has another ID at the same position.
+// Row is one row of a game's ledger. Positions are in commit order, per game, from 1
+// without gaps. ID is a random id of the row. If a ledger was rolled back and has grown
+// again, the row at the same position has another ID.
 type Row struct {
 	Pos         int64
 	ID          string
@@ -35,26 +37,29 @@ type Row struct {
 	Holder      string     // id of the player or team whose entry changes; empty for the start of a day
 	Aggregates  Aggregates // zero for the start of a day; negated for a correction
 
-	// Of a correction: the day of the subtracted result, and the positions of the
-	// holder's newest remaining results, of all days and of TargetDay; 0: none.
-	// Of a move: TargetDay is the first of the days whose boards the row changes, up
-	// to LastMovedDay; "": the row changes the boards that hold several days.
+	// For a correction: TargetDay is the day of the subtracted result. Newest and
+	// NewestOfTargetDay are the positions of the holder's newest remaining result, of
+	// all days and of TargetDay; 0: no result is left.
+	// For a move: the row changes the boards of the days from TargetDay to
+	// LastMovedDay(TargetDay). If TargetDay is empty, the row changes the boards that
+	// hold several days.
 	TargetDay         string
 	Newest            int64
 	NewestOfTargetDay int64
 
-	// Of a move: the id that the holder had before; "": the ledger has wiped it.
+	// For a move: the id that the holder had before. Empty: the ledger has wiped the id.
 	FormerHolder string
 }
 
-// daysPerMove is the number of days that one move row changes: few enough for one step.
+// daysPerMove is the maximum number of days that one move row changes. It is so small that
+// one transaction can apply the row.
 const daysPerMove = 10
 
-// LastMovedDay returns the last day that a move row with the given target day changes.
+// LastMovedDay returns the last day that a move row with the given TargetDay changes.
 func LastMovedDay(day string) string { return addDays(day, daysPerMove-1) }
 
-// Sum is the total of one holder's results on one day, less corrections. It has at least
-// one match.
+// DaySum is the total of one holder's results on one day, without corrected results. It
+// has at least one match.
 type Sum struct {
 	HolderKind  Kind
 	Holder      string
@@ -64,9 +69,9 @@ type Sum struct {
 	Aggregates  Aggregates
 }
 
-// Watermark says how far a view has applied a game's ledger: all rows up to and
-// including Pos, whose row id was RowID, of the ledger named Epoch. The zero value is an
-// empty view.
+// Watermark says how far a game's ledger has been applied: all rows up to and including
+// Pos. RowID is the ID of the row at Pos. Epoch identifies the ledger. In the zero value no
+// row has been applied.
 type Watermark struct {
 	Epoch string
 	Pos   int64

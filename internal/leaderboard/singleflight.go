@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// singleflight runs one job at a time and shares its result. A caller returns without a
-// job of its own if a job that began after its call has succeeded. So of many concurrent
-// callers two run a job, and no caller depends on another caller's context.
+// singleflight runs one job at a time and shares successful results. A caller does not run
+// a job if a job that started after its call has succeeded. So many concurrent callers
+// cause only two jobs. Each job runs with its own caller's context.
 type singleflight struct {
-	requests atomic.Int64
-	covered  chan int64 // holds the last request that a successful job covers; empty while a job runs
+	requests atomic.Int64 // number of calls so far; each call gets the next number
+	covered  chan int64   // holds the last call number before the start of a successful job; empty while a job runs
 }
 
 func newSingleflight() *singleflight {
@@ -19,8 +19,8 @@ func newSingleflight() *singleflight {
 	return t
 }
 
-// do returns nil once a job that began after the call has succeeded. Otherwise it
-// returns the error of the caller's own job, or of ctx if the caller could not run one.
+// do returns nil once a job that started after the call has succeeded. Otherwise it
+// returns the error of the caller's own job, or of ctx if that ends while do waits.
 func (t *singleflight) do(ctx context.Context, job func() error) error {
 	request := t.requests.Add(1)
 	var done int64
@@ -41,7 +41,7 @@ func (t *singleflight) do(ctx context.Context, job func() error) error {
 	return err
 }
 
-// ctxLock is a mutex whose lock method observes a context.
+// ctxLock is a mutex whose lock method stops waiting when a context ends.
 type ctxLock chan struct{}
 
 func newCtxLock() ctxLock { return make(ctxLock, 1) }

@@ -30,7 +30,7 @@ func TestManyCallersShareTwoJobs(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if returned.Load() != 1 {
-			t.Errorf("%d returned, though their asking may have come after the job's reading", returned.Load())
+			t.Errorf("%d callers returned, but only the first called before the first job", returned.Load())
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -53,7 +53,7 @@ func TestAFailedJobIsNotSharedAndAWaiterCanLeave(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-second; !errors.Is(err, context.Canceled) {
-			t.Errorf("who left got %v", err)
+			t.Errorf("the cancelled waiter got %v", err)
 		}
 		ran := false
 		third := turns.do(t.Context(), func() error { ran = true; return nil })

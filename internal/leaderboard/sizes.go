@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// expectedSizes counts the entries that each board should have.
+// expectedSizes counts the entries and ranking members that each board should have.
 type expectedSizes struct {
 	cfg   Config
 	reach coverage
 	sizes map[Board]*size
 }
 
-// size is the number of entries of a board, and the number of members of each ranking.
+// boardSize is the number of entries on a board, and the number of members per ranking.
 type size struct {
 	entries int64
 	ranked  map[Order]int64
 }
 
-// compareSizes compares the sizes of boards and rankings with the expected ones. It
-// finds entries whose holders are not in the ledger; comparing holders cannot.
+// compareSizes compares the sizes of all boards and rankings with the expected ones. So it
+// also finds entries whose holders are not in the ledger.
 func (v *verification) compareSizes(ctx context.Context) error {
 	now, err := v.inspect(ctx, nil)
 	if err != nil {
@@ -59,8 +59,9 @@ func (v *verification) compareSize(b Board, want *size, have Inspected) {
 	}
 }
 
-// countExpected counts what each board should have at p. The ledger may have more rows
-// by the time it is read. Holders of those rows are counted again as they were at p.
+// countExpectedSizes counts the entries that each board should have at the watermark of
+// progress. The snapshot of the ledger may have later rows. For the holders of these
+// rows, it replaces the counts by those at the watermark.
 func (v *verification) countExpected(ctx context.Context, p Progress) (*expectedSizes, error) {
 	expected := &expectedSizes{cfg: v.cfg, reach: v.cfg.coverage(p), sizes: map[Board]*size{}}
 	var ledgerPos int64
@@ -92,8 +93,8 @@ func (v *verification) countExpected(ctx context.Context, p Progress) (*expected
 	return expected, nil
 }
 
-// changedHolders returns the holders whose entries the rows change after one position
-// and up to another.
+// changedHolders returns the holders that can be on other boards or rankings because of
+// the rows after one position up to another.
 func (v *verification) changedHolders(ctx context.Context, after, upTo int64) (map[Kind]map[string]bool, error) {
 	touched := map[Kind]map[string]bool{Players: {}, Teams: {}}
 	for after < upTo {
@@ -114,7 +115,7 @@ func (v *verification) changedHolders(ctx context.Context, after, upTo int64) (m
 	return touched, nil
 }
 
-// recount replaces the counts of holders at the second position by those at the first.
+// recount adds the counts of holders at positions[0] and subtracts those at positions[1].
 func (v *verification) recount(ctx context.Context, expected *expectedSizes, kind Kind, holders []string, positions [2]int64) error {
 	for chunk := range slices.Chunk(holders, verifyPage) {
 		for i, sign := range []int64{1, -1} {
@@ -130,7 +131,7 @@ func (v *verification) recount(ctx context.Context, expected *expectedSizes, kin
 	return nil
 }
 
-// add counts one holder. With sign -1 it subtracts the holder.
+// add adds one holder's entries to the counts if sign is 1, or subtracts them if it is -1.
 func (t *expectedSizes) add(sums []Sum, sign int64) {
 	for _, p := range t.reach.postings(sums) {
 		boardSize := t.sizeOf(p.board)

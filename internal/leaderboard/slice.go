@@ -2,24 +2,24 @@ package leaderboard
 
 import "context"
 
-// OpenDay is a span for views: the board of the ledger's current day.
+// OpenDay is a span for RankingID: the board of the ledger's current day.
 const OpenDay = string(Day)
 
-// View identifies one ranking to read. The span of its board is one of Board's, or
-// OpenDay, or a rolling window. For a rolling window, the served one of its two boards
-// is read.
+// RankingID identifies one ranking to read. The span of Board is one of those that Board
+// allows, OpenDay, or the name of a rolling window. For a rolling window, the store reads
+// the served one of its two boards.
 type View struct {
 	Game, ConfigHash string
 	Board            Board
 	Ranking          Order
 }
 
-// CutFrom says which entries a Cut selects.
+// SliceAnchor says which entries a SliceRequest selects.
 type CutFrom string
 
-// Values of CutFrom.
+// Values of SliceAnchor.
 const (
-	Top    CutFrom = "top"
+	Top    CutFrom = "top"    // starts at the first entry
 	After  CutFrom = "after"  // starts right after Edge, which need not be in the ranking
 	Since  CutFrom = "since"  // starts at Edge
 	Before CutFrom = "before" // ends right before Edge
@@ -27,7 +27,8 @@ const (
 	Around CutFrom = "around" // starts ⌊Limit/2⌋ entries before ID
 )
 
-// Cut selects up to Limit entries of a ranking, in page order.
+// SliceRequest selects up to Limit adjacent entries of a ranking, in ranking order. Edge is
+// for After, Since, Before and Until; ID is for Around.
 type Cut struct {
 	From  CutFrom
 	Limit int
@@ -38,59 +39,60 @@ type Cut struct {
 // BoardState describes a board at the moment of a read.
 type BoardState struct {
 	Mark   Watermark
-	First  string // first ledger day, empty before the first row
+	First  string // first ledger day; empty before the ledger's first row
 	Oldest string // oldest day with boards; earlier days are read from the ledger
-	From   string // first day of the served board; set for a rolling window
-	Span   string // of the board; a date for OpenDay; empty before the first row
+	From   string // first day of the served board of a rolling window; empty for other boards
+	Span   string // the requested span; for OpenDay the date, or empty before the ledger's first row
 	AsOf   int64  // commit time of the board's newest row, epoch ms; 0 on an empty board
-	Total  int64  // ranked entries
+	Total  int64  // number of entries in the ranking
 }
 
-// Slice holds the entries of a cut.
+// RankingSlice holds the entries that a SliceRequest selects.
 type Slice struct {
 	BoardState
-	Start  int64 // entries before the first row
-	Better int64 // of those, entries with a better key than the first row
+	Start  int64 // index of the first of Entries in the ranking, from 0
+	Better int64 // number of entries with a better key than the first of Entries
 	Rows   []SliceRow
 }
 
-// SliceRow is an entry of a slice.
+// RankedEntry is an entry with its key in a ranking.
 type SliceRow struct {
 	BoardEntry
 	Key float64
 }
 
-// StandingsRequest asks for the standings of a few entries in one ranking. WithNext adds
-// the key of the next better rank, WithTie the place among equal entries. Each doubles
-// the cost for Redis.
+// StandingsRequest asks for the standings of a few entries in one ranking. WithNextKey adds
+// the key of the next better rank, WithTie the place among equal entries. Each of these
+// doubles the cost for Redis.
 type StandingsRequest struct {
 	View              View
 	IDs               []string
 	WithNext, WithTie bool
 }
 
-// StandingsResult answers a StandingsRequest: the ranked entries among its ids, in their
-// order.
+// StandingsResult answers a StandingsRequest. Entries are the ranked ones among the
+// requested ids, in the order of the request.
 type StandingsResult struct {
 	BoardState
 	Rows []StandingRow
 }
 
-// StandingRow is the standing of one entry. Its rank is Better+1. NextKey is the key of
-// the next better rank; it is unset if Better is 0. Index counts from 0 in page order.
-// Equal counts the entries with its key, including itself. The last three are set only
-// if requested.
+// StandingEntry is the standing of one entry. BetterCount is the number of entries with a
+// better key, so the rank is BetterCount+1. Index is the place in the ranking, from 0.
+// EqualCount is the number of entries with the same key, itself included. NextBetterKey is
+// the key of the next better rank; it is 0 if BetterCount is 0. Index and EqualCount are
+// set only with WithTie, NextBetterKey only with WithNextKey.
 type StandingRow struct {
 	SliceRow
 	Better, Index, Equal int64
 	NextKey              float64
 }
 
-// Source reads boards. Each call of ReadSlice, and each result of ReadStandings, is one
-// moment. Safe for concurrent use. The error is ErrNotReady if no boards of the
-// configuration are served.
+// RankingSource reads boards. Each call of ReadSlice, and each result of ReadStandings,
+// shows the boards at one moment. Safe for concurrent use. The error is ErrNotReady if no
+// boards of the configuration are served.
 type Source interface {
-	// ReadSlice returns ErrNotRanked for a cut around an entry that is not ranked.
+	// ReadSlice returns ErrNotRanked for a request around an entry that is not ranked.
 	ReadSlice(ctx context.Context, v View, c Cut) (Slice, error)
 	// ReadStandings answers requests, in their order, in one round trip.
 	ReadStandings(ctx context.Context, asks []StandingsRequest) ([]StandingsResult, error)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// sortingSource reads a memoryStore by sorting all entries at every read. It is the
-// oracle of reads.
+// sortingSource is a RankingSource that reads a memoryStore and sorts all entries at every
+// read.
 type sortingSource struct{ *memoryStore }
 
 func (n sortingSource) readAll(v View) (BoardState, []SliceRow, error) {

@@ -43,9 +43,9 @@ func (r *Reader) standing(ctx context.Context, cfg Config, q StandingQuery) (Sta
 	return s, nil
 }
 
-// toNext returns the distance of keys to the next better rank. Between whole keys it is
-// exact. Between fractions it is rounded up to 4 decimals, so that it is enough and
-// never 0.
+// distanceToNextRank returns the difference between the keys of this and the next better
+// rank, or nil at rank 1. A whole number is exact. A fraction is rounded up to 4 decimals,
+// so that it is never too small and never 0.
 func (r StandingRow) toNext() *float64 {
 	if r.Better == 0 {
 		return nil
@@ -57,6 +57,7 @@ func (r StandingRow) toNext() *float64 {
 	return &distance
 }
 
+// tie returns the place among entries with the same key, or nil if there are no others.
 func (r StandingRow) tie() *Tie {
 	if r.Equal < 2 {
 		return nil
@@ -64,10 +65,9 @@ func (r StandingRow) tie() *Tie {
 	return &Tie{SharedBy: r.Equal, Place: r.Index - r.Better + 1, Position: r.Newest}
 }
 
-// WindowStandings returns the rank and value, in the order ByValue, of players in every
-// window of a game. Unranked players are missing. position is a ledger position up to
-// which all answers are current. The answers never come from a cache. Each MaxLimit
-// players need one round trip of their own.
+// WindowStandings returns the rank and value of players, in the order ByValue, by player id
+// and window. Unranked players are missing. All standings include the ledger's rows up to
+// position. They never come from a cache. It needs one round trip per MaxLimit players.
 func (r *Reader) WindowStandings(
 	ctx context.Context, game string, players []string,
 ) (places map[string]map[Window]WindowStanding, position int64, err error) {
@@ -88,8 +88,8 @@ func (r *Reader) WindowStandings(
 	return places, position, nil
 }
 
-// addWindowStandings adds the standings of at most MaxLimit players, and returns their
-// ledger position.
+// addWindowStandings adds the standings of at most MaxLimit players to standings. It returns
+// the ledger position up to which all of them are current.
 func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []string, places map[string]map[Window]WindowStanding) (int64, error) {
 	var asks []StandingsRequest
 	for _, w := range cfg.Windows {

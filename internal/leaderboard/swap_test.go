@@ -59,7 +59,7 @@ func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 				t.Fatal(err)
 			}
 			if between.hook != nil || w.servedCopy().state.Mark.Pos < appliedPos {
-				t.Errorf("min_answers %d: the boards went back to %d from %d", minAnswers, w.servedCopy().state.Mark.Pos, appliedPos)
+				t.Errorf("min_answers %d: the new boards are at position %d, before %d", minAnswers, w.servedCopy().state.Mark.Pos, appliedPos)
 			}
 			w.apply(t)
 			w.checkBoards(t)
@@ -106,7 +106,7 @@ func TestNewBoardsHoldARowThatCameLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	if between.hook != nil || w.store.served[w.cfg.Hash()] == before {
-		t.Fatal("no other boards are served")
+		t.Fatal("the served board set is the same")
 	}
 	if p := w.page(t, Query{Window: All, Players: []string{"late"}}); len(p.Entries) != 1 || w.servedCopy().state.Mark.Pos < row.Pos {
 		t.Errorf("the new boards end before position %d: %+v", row.Pos, p)

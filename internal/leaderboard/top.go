@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Names looks up the names of players and teams; *ledger.Ledger implements it. Callers
-// pass at most MaxLimit ids. Unknown ids are missing from the answer.
+// NameSource looks up the names of players and teams, by id. *ledger.Ledger implements it.
+// Callers pass at most MaxLimit ids. Unknown ids are missing from the result.
 type Names interface {
 	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)
 	TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error)
@@ -16,22 +16,22 @@ type Names interface {
 
 // TopEntry is one of the best entries of a day.
 type TopEntry struct {
-	Rank       int64  // from 1; equals share a rank
+	Rank       int64  // from 1; equal entries share a rank
 	Holder     string // id of the player or team
-	Name       string // "": unknown
+	Name       string // empty: unknown
 	Value      int64
 	Aggregates Aggregates
 }
 
-// TopLists reads the best entries of single days from the ledger, ranked like the
-// boards, whether or not the day still has boards. Safe for concurrent use.
+// TopLists reads the best entries of single days from the ledger. It ranks them like the
+// boards, and does not need boards of the day. Safe for concurrent use.
 type TopLists struct {
 	games map[string]Config
 	days  DayStore
 	names Names
 }
 
-// NewTopLists returns the top lists of games. Their Configs must be valid.
+// NewTopLists returns top lists for the given games, whose Configs must be valid.
 func NewTopLists(games []Config, days DayStore, names Names) *TopLists {
 	t := &TopLists{games: map[string]Config{}, days: days, names: names}
 	for _, c := range games {
@@ -40,18 +40,19 @@ func NewTopLists(games []Config, days DayStore, names Names) *TopLists {
 	return t
 }
 
-// Top returns the first n entries (1 to MaxLimit) of a day by value, and the number of
-// ranked entries. It never holds more than 2n entries. A day without results has none.
-// Errors wrap ErrNoWindow for an unknown game, and ErrBadQuery.
+// Top returns the best n entries of a day by value, and the number of ranked entries. n is
+// 1 to MaxLimit. It never stores more than 2n entries. A day without results has no
+// entries. Errors wrap ErrNoWindow for an unknown game, and ErrBadQuery for a bad kind or
+// n. Other errors come from the ledger.
 func (t *TopLists) Top(ctx context.Context, game, date string, kind Kind, n int) (entries []TopEntry, total int64, err error) {
 	cfg, known := t.games[game]
 	switch {
 	case !known:
 		return nil, 0, fmt.Errorf("%w: no game %q", ErrNoWindow, game)
 	case !slices.Contains(Kinds(), kind):
-		return nil, 0, badQuery("kind=%q: one of %v", kind, Kinds())
+		return nil, 0, badQuery("kind=%q is unknown; use one of %v", kind, Kinds())
 	case n < 1 || n > MaxLimit:
-		return nil, 0, badQuery("%d entries: 1 to %d", n, MaxLimit)
+		return nil, 0, badQuery("%d entries are out of range; use 1 to %d", n, MaxLimit)
 	}
 	b := topList{cfg: cfg, order: cfg.Ranking(ByValue), n: n}
 	if err := t.days.ReadDaySums(ctx, game, date, kind, b.add); err != nil {
@@ -64,6 +65,7 @@ func (t *TopLists) Top(ctx context.Context, game, date string, kind Kind, n int)
 	return entries, b.total, nil
 }
 
+// addNames fills in the names of entries.
 func (t *TopLists) addNames(ctx context.Context, game string, kind Kind, entries []TopEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -86,13 +88,13 @@ func (t *TopLists) addNames(ctx context.Context, game string, kind Kind, entries
 	return nil
 }
 
-// topList keeps the first n of the entries that are added, in the order of the boards.
+// topList collects the best entries of a day, in the order of the boards.
 type topList struct {
 	cfg   Config
 	order Order
-	n     int
-	rows  []SliceRow // never more than 2n
-	total int64      // ranked entries
+	n     int        // number of entries to return
+	rows  []SliceRow // never more than twice limit
+	total int64      // number of ranked entries added
 }
 
 func (b *topList) add(s Sum) error {
@@ -115,8 +117,8 @@ func (b *topList) trim() {
 	b.rows = b.rows[:min(len(b.rows), b.n)]
 }
 
-// entries returns the kept entries. All entries before them are kept too, so their ranks
-// follow from them alone.
+// entries returns the best entries with their ranks. No better entry is missing, so the
+// ranks can be counted from the entries alone.
 func (b *topList) entries() []TopEntry {
 	b.trim()
 	entries := make([]TopEntry, len(b.rows))

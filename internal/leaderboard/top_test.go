@@ -60,7 +60,7 @@ func (w *testGame) top(t *testing.T, day string, kind Kind, n int) (entries []En
 }
 
 // The top lists of a day equal the first pages of the reader, after any results and
-// corrections, and whether or not the day's boards were dropped.
+// corrections, and whether or not the day's boards were deleted.
 func TestTopIsTheFirstPageOfADay(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -93,7 +93,7 @@ func (w *testGame) checkTop(t *testing.T, day string, kind Kind) {
 		have, total := w.top(t, day, kind, n)
 		if day > w.ledger.day() { // the reader refuses such a day
 			if len(have) > 0 || total > 0 {
-				t.Errorf("%d of %d of a day to come", len(have), total)
+				t.Errorf("%d of %d entries on a future day", len(have), total)
 			}
 			continue
 		}
@@ -115,7 +115,7 @@ func TestTopHoldsLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(b.rows) >= 2*n || cap(b.rows) > 4*n {
-			t.Fatalf("after %d entries it holds %d in the place of %d", i+1, len(b.rows), cap(b.rows))
+			t.Fatalf("after %d entries the list holds %d, with capacity %d", i+1, len(b.rows), cap(b.rows))
 		}
 	}
 	var have []string

@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	verifyPage    = 100 // holders per page
-	verifyEntries = 300 // entries per Inspect: about 2 ms of Redis time
+	verifyPage    = 100 // maximum number of holders per page
+	verifyEntries = 300 // entries per call of Inspect, which takes about 2 ms of Redis time
 )
 
 // Difference is one difference between a board and the ledger.
 type Difference struct {
 	Board  Board
-	Holder string // empty: the board as a whole
-	Field  string // "entry", "newest", an aggregate or "key by ORDER"; of a board "entries" or "ranked by ORDER"
-	Want   string // value by the ledger; empty: none
-	Have   string // value on the board; empty: none
+	Holder string // id; empty: the difference concerns the whole board
+	Field  string // of an entry: "entry", "newest", an aggregate or "key by ORDER"; of a board: "entries" or "ranked by ORDER"
+	Want   string // value according to the ledger; empty: no value
+	Have   string // value on the board; empty: no value
 }
 
-// VerifyResult counts what was compared. Boards are those that were complete at the end,
-// Entries the pairs of a holder and a board. Pos is the last ledger position of the
-// boards.
+// VerifyResult counts what Verify compared: Boards whose sizes were compared, and Entries,
+// each a pair of a holder and a board. Pos is the ledger position of the boards at the
+// end.
 type VerifyResult struct {
 	Boards, Entries, Differences int64
 	Pos                          int64
 }
 
-// Verify compares the served boards with the ledger's rows, entry by entry, and then the
-// sizes of all boards. It compares each board at the position that the board had when it
-// was read, so rows may be applied during the check. It reports each difference. It
-// skips a rolling board with an unfinished eviction. ErrNotReady means that no boards
-// are served, or other boards by the end.
+// Verify compares the served boards with the ledger's rows, first entry by entry, then the
+// sizes of all boards. It compares each board at the ledger position that the board had
+// when it was read, so rows may be applied during the call. It calls report with each
+// difference. It skips a rolling board with an unfinished eviction. ErrNotReady means that
+// no boards are served, or that other boards are served by the end.
 func (a *Applier) Verify(ctx context.Context, game string, report func(Difference)) (VerifyResult, error) {
 	cfg, known := a.games[game]
 	if !known {
@@ -49,8 +49,8 @@ func (a *Applier) Verify(ctx context.Context, game string, report func(Differenc
 	return v.result, nil
 }
 
-// verify does the work of Verify. It calls wait before each page of holders. ErrStale
-// means that the copy is no longer complete.
+// verify does the work of Verify. It calls beforePage before each page of holders, and
+// stops at its first error. ErrStale means that the board set was lost or is corrupt.
 func (a *Applier) verify(ctx context.Context, cfg Config, report func(Difference), wait func() error) (*verification, error) {
 	served, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *Applier) verify(ctx context.Context, cfg Config, report func(Difference
 	return v, nil
 }
 
-// verification is one check of a copy.
+// verification is one comparison of a board set with the ledger.
 type verification struct {
 	cfg        Config
 	generation Generation
@@ -81,7 +81,7 @@ type verification struct {
 	result     VerifyResult
 }
 
-// compareKind compares all holders of a kind, page by page.
+// compareKind compares the entries of all holders of a kind, page by page.
 func (v *verification) compareKind(ctx context.Context, kind Kind, wait func() error) error {
 	for after := ""; ; {
 		if err := wait(); err != nil {
@@ -98,7 +98,8 @@ func (v *verification) compareKind(ctx context.Context, kind Kind, wait func() e
 	}
 }
 
-// comparePage compares holders on all boards, a few boards per read.
+// comparePage compares the entries of a page of holders on all boards. It reads a few
+// boards at a time.
 func (v *verification) comparePage(ctx context.Context, kind Kind, holders []string) error {
 	now, err := v.inspect(ctx, nil)
 	if err != nil {
@@ -138,7 +139,7 @@ func (v *verification) inspect(ctx context.Context, wants []EntryRequest) (Inspe
 	return inspection, nil
 }
 
-// sums returns the sums of holders up to a position, by holder.
+// readSums returns the holders' sums up to a ledger position, by holder.
 func (v *verification) sums(ctx context.Context, upTo int64, kind Kind, holders []string) (map[string][]Sum, error) {
 	rows, err := v.ledger.ReadSums(ctx, v.cfg.Game, upTo, kind, holders)
 	if err != nil {
@@ -166,7 +167,7 @@ func (v *verification) compareEntries(boards []Board, holders []string, inspecti
 		}
 	}
 	for i, b := range boards {
-		if coverage.covers(b) { // no eviction has begun since, and it was not dropped
+		if coverage.covers(b) { // since the first read, no eviction has begun and the board was not deleted
 			v.compareBoard(b, holders, expected[b], inspection.Boards[i])
 		}
 	}

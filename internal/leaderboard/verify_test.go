@@ -95,7 +95,7 @@ func TestEveryFaultOfEveryBoardIsFound(t *testing.T) {
 				}
 				for _, d := range found {
 					if d.Board != b {
-						t.Errorf("%s of %v: found %v besides", what, b, d)
+						t.Errorf("%s of %v: also found %v", what, b, d)
 					}
 				}
 			}
@@ -208,6 +208,6 @@ func TestUnservedBoardsAreNotVerified(t *testing.T) {
 		return nil
 	}
 	if _, err := w.applier.Verify(t.Context(), w.cfg.Game, none); !errors.Is(err, ErrNotReady) || len(gone) == 0 {
-		t.Errorf("lost under way: %v", err)
+		t.Errorf("boards lost during Verify: %v", err)
 	}
 }

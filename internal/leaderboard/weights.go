@@ -1,7 +1,7 @@
 package leaderboard
 
-// Weights say how the value of an entry is computed from its aggregates. By default the
-// value is the score.
+// Weights are the factors from which Value computes the value of an entry. Each is 0 to
+// MaxWeight.
 type Weights struct {
 	Score    int64
 	Accuracy int64
@@ -9,8 +9,8 @@ type Weights struct {
 	Matches  int64
 }
 
-// MaxWeight is the largest weight. It keeps values far below 2^53, up to which keys are
-// exact.
+// MaxWeight is the largest weight. With it, values stay far below 2^53, up to which keys
+// are exact.
 const MaxWeight = 1_000_000
 
 // DefaultWeights make the value the score.
@@ -24,11 +24,12 @@ type Term struct {
 	Value  int64  `json:"value"`
 }
 
-// Value returns the weighted sum of the wire contract, in integers:
+// Value returns the weighted sum that the wire contract defines, in integers:
 //
 //	score·w + ⌊10000·correct/asked⌋·w + ⌊10000·(1 - time_ms/limit_ms)⌋·w + matches·w
 //
-// Each term has its own weight. If nothing was asked, the middle terms are 0.
+// Each term has its own weight w. If no question was asked, the accuracy and speed terms
+// are 0.
 func Value(p Aggregates, w Weights) int64 {
 	var sum int64
 	for _, t := range Explain(p, w) {
@@ -52,8 +53,8 @@ func term(name string, weight, amount int64) Term {
 	return Term{Name: name, Weight: weight, Amount: amount, Value: weight * amount}
 }
 
-// tenThousandths returns ⌊10000·part/whole⌋. It is 0 if nothing was asked or whole is
-// not positive.
+// tenThousandths returns ⌊10000·part/whole⌋. It returns 0 if no question was asked or whole
+// is not positive.
 func tenThousandths(part, whole, asked int64) int64 {
 	if asked == 0 || whole <= 0 {
 		return 0

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Window is the span of days that a board sums over: All, Day, or the last N days,
-// written "7d".
+// Window is a span of days: All, Day, or the last N days, written for example "7d".
 type Window string
 
 // The windows without a number.
@@ -18,8 +17,8 @@ const (
 // MaxWindowDays is the length of the longest rolling window.
 const MaxWindowDays = 400
 
-// ParseWindow returns the window of that name. Rolling windows have 2 to MaxWindowDays
-// days; a single day is Day.
+// ParseWindow returns the window with that name. Rolling windows have 2 to MaxWindowDays
+// days. A single day is Day, not "1d".
 func ParseWindow(s string) (Window, error) {
 	w := Window(s)
 	switch n := w.Days(); {
@@ -28,14 +27,15 @@ func ParseWindow(s string) (Window, error) {
 	case n == 1:
 		return "", fmt.Errorf("window %q: write %q", s, Day)
 	}
-	return "", fmt.Errorf("unknown window %q: %q, %q, or 2d to %dd", s, All, Day, MaxWindowDays)
+	return "", fmt.Errorf("unknown window %q; use %q, %q, or 2d to %dd", s, All, Day, MaxWindowDays)
 }
 
 // Rolling reports whether the window is the last N days.
 func (w Window) Rolling() bool { return w.Days() > 0 }
 
-// Days returns the N of "Nd", which has at most three digits, or 0. Appliers call it for
-// each row of the ledger.
+// Days returns the length N of the rolling window "Nd", or 0 for other windows. N has at
+// most three digits. It parses without allocations, because appliers call it for each row
+// of the ledger.
 func (w Window) Days() int {
 	digits, ok := strings.CutSuffix(string(w), "d")
 	if !ok || digits == "" || len(digits) > 3 || digits[0] == '0' {

@@ -18,7 +18,8 @@ type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// accountPlayer returns the player of an account, "" for an erased one.
+// accountPlayer returns the player that an account belongs to, or "" if the account was
+// erased. sub is the subject of the account's tokens.
 func (l *Ledger) accountPlayer(ctx context.Context, q rowQuerier, game, sub string) (player string, found bool, err error) {
 	err = q.QueryRowContext(ctx, selectAccount, game, sub, l.hashKey.hash(game, sub)).Scan(&player)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -27,9 +28,9 @@ func (l *Ledger) accountPlayer(ctx context.Context, q rowQuerier, game, sub stri
 	return player, err == nil, err
 }
 
-// Known returns the player of a token's subject, by its own id or as an account. The
-// error is identity.ErrNotFound if there is none yet, and identity.ErrErased if the
-// player was erased.
+// Known returns the player of a token's subject. The subject is the player's id, or an
+// account that is linked to the player. The error is identity.ErrNotFound if the subject
+// has no player yet, and identity.ErrErased if the player was erased.
 func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Player, error) {
 	id := subject
 	for range maxSubjectChanges {
@@ -48,12 +49,12 @@ func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Play
 		}
 		id = player
 	}
-	return identity.Player{}, fmt.Errorf("ledger: account %s of %s speaks for %s, who is not there", subject, game, id)
+	return identity.Player{}, fmt.Errorf("ledger: account %s of game %s is linked to player %s, which does not exist", subject, game, id)
 }
 
-// maxSubjectChanges bounds the look-ups of a subject that changes at the same time. A
-// subject may be unknown, then a player, then a guest's account, then erased; it never
-// goes back.
+// maxSubjectChanges limits the look-ups of a subject that changes at the same time. A
+// subject may be unknown, then a player, then a guest's account, then erased. It never
+// returns to an earlier state.
 const maxSubjectChanges = 5
 
 const (
@@ -64,7 +65,7 @@ const (
 	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
 	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
 
-	// A player of an operator's login service is its own account.
+	// A player of an operator's login service has its own id as its account.
 	selectSelf = `
 SELECT EXISTS (SELECT 1 FROM accounts a WHERE a.game = p.game AND a.sub = p.id AND a.player = p.id)
 FROM players p WHERE p.game = $1 AND p.id = $2`
@@ -78,19 +79,22 @@ type accountLink struct {
 	game, guest, account string
 }
 
-// LinkAccount implements identity.Accounts.
+// LinkAccount links an account of an operator's login service to a guest, and may be
+// repeated. A player that the account had without results is deleted. Errors are
+// identity.ErrAccountTaken, ErrBadAccount with ErrErased, ErrNotGuest and ErrNotFound.
+// identity.Accounts describes them.
 func (l *Ledger) LinkAccount(ctx context.Context, game, guest, account string) error {
 	err := l.inChange(ctx, func(c *change) error {
 		return accountLink{c, l, game, guest, account}.run(ctx)
 	})
 	if err != nil && !errors.Is(err, errAlreadyLinked) {
-		return fmt.Errorf("ledger: tie: %w", err)
+		return fmt.Errorf("ledger: link account: %w", err)
 	}
 	return nil
 }
 
 // errAlreadyLinked rolls back a change that is not needed.
-var errAlreadyLinked = errors.New("tied already")
+var errAlreadyLinked = errors.New("the account is linked to this guest already")
 
 func (t accountLink) run(ctx context.Context) error {
 	player, known, err := t.ledger.accountPlayer(ctx, t.tx, t.game, t.account)
@@ -102,7 +106,7 @@ func (t accountLink) run(ctx context.Context) error {
 	case known && player == "":
 		return fmt.Errorf("%w: %w", identity.ErrBadAccount, identity.ErrErased)
 	case known && player != t.account:
-		return fmt.Errorf("%w: it is another guest's", identity.ErrAccountTaken)
+		return fmt.Errorf("%w: it is linked to another guest", identity.ErrAccountTaken)
 	}
 	wasPlayer, err := t.checkAccount(ctx)
 	if err != nil {
@@ -113,7 +117,7 @@ func (t accountLink) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	case isRaced:
-		return t.run(ctx) // once: the account is known now
+		return t.run(ctx) // at most once: now the account exists
 	}
 	if err := t.endUnlinkBan(ctx); err != nil || !wasPlayer {
 		return err
@@ -121,7 +125,7 @@ func (t accountLink) run(ctx context.Context) error {
 	return t.retirePlayer(ctx)
 }
 
-// endUnlinkBan ends the ban of an account that was unlinked a moment ago.
+// endUnlinkBan ends the revocation that UnlinkAccount has set, if it is still in force.
 func (t accountLink) endUnlinkBan(ctx context.Context) error {
 	done, err := t.tx.ExecContext(ctx, endBar, t.game, string(identity.KindUnlinked), t.account, t.at, "", t.seq)
 	if err != nil {
@@ -133,8 +137,8 @@ func (t accountLink) endUnlinkBan(ctx context.Context) error {
 	return t.nextRevision(ctx, t.ledger)
 }
 
-// claimAccount links the account to the guest. isRaced means that a player with that id
-// was created at the same time.
+// claimAccount writes the row that links the account to the guest. playerAppeared means
+// that a player with the account's id was created at the same time; nothing was written.
 func (t accountLink) claimAccount(ctx context.Context, known bool) (isRaced bool, err error) {
 	statement := insertAccount
 	if known {
@@ -151,8 +155,8 @@ func (t accountLink) claimAccount(ctx context.Context, known bool) (isRaced bool
 	return n == 0, err
 }
 
-// checkAccount reports whether the account was a player, and refuses what cannot be
-// linked.
+// checkAccount locks the guest and the player of the account, if there is one. It
+// reports whether the account was a player, and refuses what cannot be linked.
 func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err error) {
 	var found, guest, another bool
 	var played int64
@@ -175,7 +179,7 @@ func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err erro
 		return false, identity.ErrNotFound
 	case !guest || t.guest == t.account:
 		return false, identity.ErrNotGuest
-	case another: // which other accounts may be linked to
+	case another: // the account is a guest, to which other accounts may be linked
 		return false, fmt.Errorf("%w: it is a guest itself", identity.ErrAccountTaken)
 	}
 	seated := false
@@ -186,24 +190,25 @@ func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err erro
 	return wasPlayer, err
 }
 
-// linkRecordTTL is how long nodes know that the sessions of a former player must end.
+// linkRecordTTL is how long the ledger keeps the revocation of a former player, so that
+// all nodes end its sessions.
 const linkRecordTTL = identity.RevocationsKept
 
-// retirePlayer deletes the player that the account was.
+// retirePlayer deletes the player that the account was before, and ends its sessions.
 func (t accountLink) retirePlayer(ctx context.Context) error {
 	if _, err := t.tx.ExecContext(ctx, deletePlayer, t.game, t.account); err != nil {
 		return err
 	}
 	return t.save(ctx, identity.Revocation{
 		Game: t.game, Kind: identity.KindLinked, ID: t.account, EndsAt: t.at + linkRecordTTL.Milliseconds(),
-		Reason: "tied to a guest", At: t.at, Seq: t.seq,
+		Reason: "linked to a guest", At: t.at, Seq: t.seq,
 	})
 }
 
-// Erase implements identity.Accounts. The player's name is free and the profile is
-// deleted at once. Results stay in the ledger: under a guest's id, which is anonymous,
-// or under a random id for a player of an operator's login service. EraseNext renames
-// the latter in steps.
+// Erase deletes a player with its devices and account, or returns identity.ErrNotFound.
+// The nickname becomes free and the profile is deleted immediately. Results stay in the
+// ledger. A guest's results keep the guest's id, which is anonymous. Results of a player
+// of an operator's login service get a random id; EraseNext renames them in steps.
 func (l *Ledger) Erase(ctx context.Context, game, player string) error {
 	err := l.inChange(ctx, func(c *change) error { return l.erase(ctx, c, game, player) })
 	if err != nil {
@@ -230,9 +235,9 @@ func (l *Ledger) erase(ctx context.Context, c *change, game, player string) erro
 	return l.eraseSubject(ctx, c, erasedSubject{l.hashKey, game, account, false})
 }
 
-// deletePlayer deletes a player, and reports whether it was its own account. If results
-// have to be renamed, it first locks the game's head like commits do: it waits for
-// running corrections, and later ones notice the erasure.
+// deletePlayer deletes a player, and reports whether its id was also its account. Then
+// the player's results must be renamed, so deletePlayer first locks the game's head, as
+// commits do. It waits for running corrections, and later ones notice the erasure.
 func (l *Ledger) deletePlayer(ctx context.Context, c *change, game, player string) (wasPlayer bool, err error) {
 	err = c.tx.QueryRowContext(ctx, selectSelf, game, player).Scan(&wasPlayer)
 	if errors.Is(err, sql.ErrNoRows) {

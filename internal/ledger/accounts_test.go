@@ -10,7 +10,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// addGuest makes a guest p with a device and a name of its own.
+// addGuest creates a guest with the given id, a device and a nickname.
 func addGuest(t testing.TB, l *Ledger, id string) {
 	t.Helper()
 	if _, _, err := l.CreateGuest(t.Context(), guest(id, "device "+id, "name "+id)); err != nil {
@@ -18,7 +18,7 @@ func addGuest(t testing.TB, l *Ledger, id string) {
 	}
 }
 
-// subject is who a token's subject speaks for, or the error's text.
+// subject returns the player of a token's subject, or the text of the error.
 func subject(t testing.TB, l *Ledger, sub string) string {
 	t.Helper()
 	p, err := l.Known(t.Context(), game, sub)
@@ -50,7 +50,7 @@ func TestTie(t *testing.T) {
 			{"p1", "other", identity.ErrAccountTaken},
 			{"p2", "new", identity.ErrAccountTaken},
 			{"p2", "busy", identity.ErrAccountTaken},
-			{"p2", "p1", identity.ErrAccountTaken}, // a guest, whose account would be nobody's
+			{"p2", "p1", identity.ErrAccountTaken}, // p1 is a guest, which cannot be an account
 			{"p2", "p3", identity.ErrAccountTaken}, // a guest with results
 			{"p2", "p2", identity.ErrNotGuest},
 			{"busy", "sub", identity.ErrNotGuest},
@@ -59,18 +59,18 @@ func TestTie(t *testing.T) {
 			{"p2", "idle", nil},
 		} {
 			if err := l.LinkAccount(t.Context(), game, step.guest, step.account); !errors.Is(err, step.want) {
-				t.Errorf("tie %s to %s: %v, want %v", step.guest, step.account, err, step.want)
+				t.Errorf("link account: %s and %s: %v, want %v", step.guest, step.account, err, step.want)
 			}
 		}
 		for sub, want := range map[string]string{
 			"new": "p1", "idle": "p2", "p1": "p1", "busy": "busy", "p2": "p2", "p3": "p3", "other": "no such player", "sub": "no such player",
 		} {
 			if got := subject(t, l, sub); got != want {
-				t.Errorf("%s speaks for %s, want %s", sub, got, want)
+				t.Errorf("%s is linked to %s, want %s", sub, got, want)
 			}
 		}
 		if must(l.NicknameTaken(t.Context(), game, "nickidle"))(t) {
-			t.Error("the name of the player who is no more is still taken")
+			t.Error("the nickname of the deleted player is still in use")
 		}
 		p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "new", Nickname: "X", Skeleton: "x", At: 1})
 		if err != nil || created || p.ID != "p1" {
@@ -83,7 +83,8 @@ func TestTie(t *testing.T) {
 	})
 }
 
-// A subject that comes for the first time while it is tied is one or the other.
+// A subject's first token arrives while the subject is linked to a guest. The subject
+// becomes a player or the guest's account, never both.
 func TestTieRacesTheFirstToken(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -95,7 +96,7 @@ func TestTieRacesTheFirstToken(t *testing.T) {
 			atOnceN(6, func(n int) {
 				if n == 0 {
 					if err := l.LinkAccount(t.Context(), game, guest, sub); err != nil {
-						t.Errorf("tie: %v", err)
+						t.Errorf("link account: %v", err)
 					}
 					return
 				}
@@ -105,7 +106,7 @@ func TestTieRacesTheFirstToken(t *testing.T) {
 				}
 			})
 			if got := subject(t, l, sub); got != guest {
-				t.Errorf("%s speaks for %s, want %s", sub, got, guest)
+				t.Errorf("%s is linked to %s, want %s", sub, got, guest)
 			}
 			if must(l.NicknameTaken(t.Context(), game, sub))(t) {
 				t.Errorf("the player %s has left its name", sub)
@@ -133,15 +134,15 @@ func TestErase(t *testing.T) {
 		}
 		addGuest(t, l, "p3")
 		if err := l.LinkAccount(t.Context(), game, "p3", "account"); !errors.Is(err, identity.ErrBadAccount) {
-			t.Errorf("tied to an account that has been erased: %v", err)
+			t.Errorf("linked to an erased account: %v", err)
 		}
 		for _, gone := range []string{"p1", "op", "account"} {
 			if got := subject(t, l, gone); got != identity.ErrErased.Error() {
-				t.Errorf("%s speaks for %s", gone, got)
+				t.Errorf("%s is linked to %s", gone, got)
 			}
 			_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: gone, Nickname: "X", Skeleton: "x" + gone, At: 1})
 			if !errors.Is(err, identity.ErrErased) {
-				t.Errorf("%s came back: %v", gone, err)
+				t.Errorf("%s was created again: %v", gone, err)
 			}
 		}
 		if err := l.Erase(t.Context(), game, "p1"); !errors.Is(err, identity.ErrNotFound) {
@@ -153,7 +154,7 @@ func TestErase(t *testing.T) {
 		if names := must(l.Nicknames(t.Context(), game, []string{"p1", "op"}))(t); len(names) > 0 {
 			t.Errorf("names %v", names)
 		}
-		// The results stay, later ones too; name and device are another's to have.
+		// The results stay, later ones too. Other players can take the name and device.
 		must(l.Commit(t.Context(), results(duel("m2", 2000, "p1", "op"))))(t)
 		if all := standingsOf(t, l, "m2"); all[0].Player != "p1" || all[0].Nickname != "" {
 			t.Errorf("standings %+v", all)
@@ -165,7 +166,7 @@ func TestErase(t *testing.T) {
 		revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t)
 		for _, b := range revocations {
 			if b.EndsAt != b.At+60_000 {
-				t.Errorf("%s is barred for %d ms", b.ID, b.EndsAt-b.At)
+				t.Errorf("%s is revoked for %d ms", b.ID, b.EndsAt-b.At)
 			}
 		}
 		if len(revocations) != 3 || revocations[0].ID != "p1" || revocations[1].ID != "account" || revocations[2].ID != "op" || revocations[2].Kind != identity.KindErased {
@@ -174,7 +175,7 @@ func TestErase(t *testing.T) {
 	})
 }
 
-// A player who is erased while tokens use the id does not come back.
+// A player who is erased while tokens use the id is not created again.
 func TestEraseRacesTokens(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -200,7 +201,7 @@ func TestEraseRacesTokens(t *testing.T) {
 				}
 			})
 			if got := subject(t, l, sub); created.Load() > 0 || got != identity.ErrErased.Error() {
-				t.Errorf("%s: %d created, and it speaks for %s", sub, created.Load(), got)
+				t.Errorf("%s: %d created, and it is linked to %s", sub, created.Load(), got)
 			}
 		}
 	})

@@ -25,12 +25,13 @@ WITH v (game, sub, hash) AS ({rows}) SELECT v.game, v.sub FROM v JOIN accounts a
 	deleteAccounts = `WITH v (game, sub) AS ({rows}) DELETE FROM accounts WHERE (game, sub) IN (SELECT game, sub FROM v)`
 )
 
-// admit inserts players in one transaction, except those whose device, id or skeleton is
-// taken. It first claims the ids of players of an operator's login service as accounts.
-// An id that was a guest's account, or was erased, can no longer be a player's own id.
+// admit inserts players in one transaction and sets created of each. It skips players
+// whose device, id or skeleton is taken. It first claims the ids of players of an
+// operator's login service as accounts. An id that was a guest's account, or was erased,
+// can no longer be a player's own id.
 //
-// Rows are ordered by id and then by skeleton, so that two transactions do not deadlock
-// unless their devices cross too.
+// All transactions claim ids in the same order and then skeletons in the same order. So
+// two transactions deadlock only if they insert the same devices in different orders.
 func (l *Ledger) admit(ctx context.Context, all []*registration) error {
 	if len(all) == 1 && all[0].DeviceHash != "" {
 		return l.insertPlayers(ctx, l.bulk(l.write), all)
@@ -81,8 +82,8 @@ func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*registration) (map
 	return own, err
 }
 
-// erased returns the ids that belonged to erased players. It runs after the ids were
-// claimed, so it sees concurrent erasures.
+// erased returns those of the ids that belonged to erased players. It runs after the ids
+// were claimed, so it sees concurrent erasures.
 func (l *Ledger) erased(ctx context.Context, b bulk, ids map[gameText]bool) (map[gameText]bool, error) {
 	rows, erased := rowsOf(ids), map[gameText]bool{}
 	for i, row := range rows {
@@ -97,7 +98,7 @@ func (l *Ledger) erased(ctx context.Context, b bulk, ids map[gameText]bool) (map
 	return erased, err
 }
 
-// rowsOf returns claims as sorted rows.
+// rowsOf returns one row for each key, in the order in which all transactions lock them.
 func rowsOf(claims map[gameText]bool) [][]any {
 	var rows [][]any
 	for c := range claims {
@@ -109,7 +110,7 @@ func rowsOf(claims map[gameText]bool) [][]any {
 	return rows
 }
 
-// insertPlayers inserts players and marks those that were created.
+// insertPlayers inserts players and sets created of those that were inserted.
 func (l *Ledger) insertPlayers(ctx context.Context, b bulk, all []*registration) error {
 	type key struct{ game, id, skeleton string }
 	keyOf := func(a *registration) key { return key{a.Game, a.ID, a.Skeleton} }

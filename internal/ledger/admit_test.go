@@ -14,7 +14,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-const gathering = 30 * time.Second // for all calls to come
+const gathering = 30 * time.Second // limit of the wait until all calls have arrived
 
 // gatherCalls has the next transactions of new players wait until so many calls are
 // at the ledger, and counts transactions.
@@ -25,7 +25,7 @@ func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
 		transactions.Add(1)
 		for until := time.Now().Add(gathering); l.registrations.calls() < calls && transactions.Load() <= int64(l.registrationWorkers); {
 			if time.Now().After(until) {
-				return fmt.Errorf("%d of %d calls came", l.registrations.calls(), calls)
+				return fmt.Errorf("%d of %d calls arrived", l.registrations.calls(), calls)
 			}
 			time.Sleep(time.Millisecond)
 		}
@@ -34,7 +34,7 @@ func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
 	return &transactions
 }
 
-// calls are those that wait or have a lane for themselves.
+// calls returns the number of registrations that wait or run.
 func (q *registrationBatcher) calls() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -44,11 +44,12 @@ func (q *registrationBatcher) calls() int {
 // expectedCall is one call and its expected outcome.
 type expectedCall struct {
 	identity.NewPlayer
-	one   string // of all that name the same, one makes a player
-	taken bool   // the others are refused; else they get that player
+	one   string // only one of all calls with the same value creates a player
+	taken bool   // true: the other calls are refused; false: they return that player
 }
 
-// newPlayers are new players of all kinds, whose names, devices and ids meet.
+// newPlayers returns calls for new players of all kinds, some with the same names,
+// devices and ids.
 func newPlayers() (all []expectedCall) {
 	player := func(kind string, i int, device string) identity.NewPlayer {
 		id := fmt.Sprint(kind, i)
@@ -72,8 +73,8 @@ func (l *Ledger) createAny(ctx context.Context, p identity.NewPlayer) (identity.
 	return l.EnsurePlayer(ctx, p)
 }
 
-// Players who come at the same time go in few transactions, and each gets what it
-// would have got alone.
+// Players who register at the same time share few transactions. The outcome of each is
+// the same as in a transaction of its own.
 func TestManyNewPlayersAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -150,8 +151,8 @@ func (l *Ledger) checkSameCalls(t *testing.T, other *Ledger, all []expectedCall)
 	return created
 }
 
-// Two nodes let the same players in at once, in batches that cross: each player
-// is made once, and none fails for the other node's.
+// Two nodes register the same players at the same time, in batches of opposite order.
+// Each player is created once, and no registration fails because of the other node.
 func TestTwoNodesLetTheSamePlayersIn(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -165,8 +166,8 @@ func TestTwoNodesLetTheSamePlayersIn(t *testing.T) {
 	})
 }
 
-// What PostgreSQL does not take refuses a whole transaction: the others of it are
-// in all the same.
+// PostgreSQL refuses a transaction because of one invalid player. The other players of
+// the transaction are created nevertheless.
 func TestWhatCannotBeWrittenFailsAlone(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.Database(t))

@@ -10,7 +10,8 @@ import (
 // order of aggregateValues and aggregatePointers.
 const aggregateColumns = `score, time_ms, limit_ms, matches, asked, answered, correct`
 
-// eachAggregate repeats a piece of SQL for each aggregate column, which replaces @.
+// eachAggregate repeats an SQL fragment for each aggregate column, with commas between.
+// The column's name replaces @. Example: "g.@" becomes "g.score, g.time_ms, …".
 func eachAggregate(piece string) string {
 	columns := strings.Split(aggregateColumns, ", ")
 	for i, column := range columns {

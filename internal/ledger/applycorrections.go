@@ -14,7 +14,7 @@ const (
 WITH v (game, pos, reason, by_sub) AS ({rows})
 INSERT INTO corrections (game, pos, reason, by_sub) SELECT game, pos, reason, by_sub FROM v WHERE true`
 
-	// changeVersion locks the day: see moveSummed.
+	// updateDayVersion locks the day: see updateSummedTo.
 	changeVersion = `UPDATE days SET version = $3 WHERE game = $1 AND day = $2 RETURNING summed_to`
 
 	deleteEmptySums = `

@@ -20,8 +20,8 @@ SELECT id, at, who, what, game, target, status, ended_at FROM acts
 WHERE (at, id) < ($1, $2) AND {chosen} ORDER BY at DESC, id DESC LIMIT $3`
 )
 
-// BeginAudit adds the entry of a request that the server is about to carry out. The
-// ledger sets the times and the status.
+// BeginAudit adds the entry of a request that the server is about to carry out. It sets
+// the start time; the status and the end time stay 0 until EndAudit.
 func (l *Ledger) BeginAudit(ctx context.Context, a audit.Entry) error {
 	_, err := l.exec(ctx, insertAudit, a.ID, audit.Text(a.Actor), audit.Text(a.Action), audit.Text(a.Game), audit.Text(a.Target))
 	if err != nil {
@@ -30,7 +30,7 @@ func (l *Ledger) BeginAudit(ctx context.Context, a audit.Entry) error {
 	return nil
 }
 
-// EndAudit stores the HTTP status that a request was answered with.
+// EndAudit stores the HTTP status of the response, and the time. id is the entry's.
 func (l *Ledger) EndAudit(ctx context.Context, id string, status int) error {
 	if _, err := l.exec(ctx, endAudit, id, status); err != nil {
 		return fmt.Errorf("ledger: end audit entry %s: %w", id, err)
@@ -38,8 +38,9 @@ func (l *Ledger) EndAudit(ctx context.Context, id string, status int) error {
 	return nil
 }
 
-// AuditEntries returns up to limit (at least 1) entries, newest first, and the cursor of the
-// next page, "" after the last. audit.ErrBadCursor for one that it has not given.
+// AuditEntries returns up to limit (at least 1) entries, newest first, and the cursor of
+// the next page, "" after the last. The error is audit.ErrBadCursor for a cursor that
+// AuditEntries has not returned.
 func (l *Ledger) AuditEntries(ctx context.Context, f audit.Filter, cursor string, limit int) (page []audit.Entry, next string, err error) {
 	at, id, ok := parseCursor(cursor)
 	if !ok {
@@ -75,8 +76,8 @@ func auditCondition(f audit.Filter, args []any) (string, []any) {
 	return strings.Join(conditions, " AND "), args
 }
 
-// ForgetAuditEntries deletes up to limit entries that are older than a duration, the
-// oldest first, and returns how many it deleted.
+// ForgetAuditEntries deletes up to limit entries that are older than minAge, oldest
+// first, and returns how many it deleted.
 func (l *Ledger) ForgetAuditEntries(ctx context.Context, older time.Duration, limit int) (int64, error) {
 	n, err := l.exec(ctx, forgetAudit, older.Milliseconds(), limit)
 	if err != nil {

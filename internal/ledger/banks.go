@@ -28,7 +28,8 @@ func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Que
 		return fmt.Errorf("ledger: save bank %s: %w", name, err)
 	}
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		// The revision first: its row keeps writers of banks apart.
+		// The revision comes first: the lock on its row makes writers of banks wait for
+		// each other.
 		for _, step := range []struct {
 			text string
 			args []any
@@ -45,7 +46,7 @@ func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Que
 	return nil
 }
 
-// questionRows returns the rows to save. The last question of an id wins.
+// questionRows returns the rows to save. If an id is repeated, its last question counts.
 func questionRows(name string, questions []quiz.Question) ([][]any, error) {
 	var rows [][]any
 	seen := make(map[string]bool, len(questions))

@@ -32,7 +32,7 @@ func TestBanks(t *testing.T) {
 		}
 		save("one", b, a)
 		save("two", a)
-		save("one", a, changed) // of one id the last
+		save("one", a, changed) // the last question of an id counts
 		save("empty")
 		for name, want := range map[string][]quiz.Question{"one": {changed, b}, "two": {a}, "empty": nil} {
 			if got := must(l.LoadBank(t.Context(), name))(t); !reflect.DeepEqual(got, want) {
@@ -62,8 +62,8 @@ func TestBanks(t *testing.T) {
 	})
 }
 
-// Two processes that save overlapping banks in opposite orders do not block
-// each other for good.
+// Two processes save the same questions in opposite orders at the same time. They do not
+// deadlock.
 func TestBanksSavedAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

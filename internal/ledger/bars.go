@@ -15,7 +15,8 @@ var _ identity.RevocationStore = (*Ledger)(nil)
 
 const selectRevision = `SELECT seq, keys_seq FROM barring WHERE one = 1`
 
-// Revision implements identity.RevocationStore.
+// Revision returns the numbers of the last change of revocations and of the last change
+// of keys. A node reads them again when its number is older.
 func (l *Ledger) Revision(ctx context.Context) (identity.Revision, error) {
 	var r identity.Revision
 	if err := l.read.QueryRowContext(ctx, selectRevision).Scan(&r.Revocations, &r.Keys); err != nil {
@@ -31,14 +32,15 @@ const (
 	selectBarsOfGame = selectBar + `game = $1 AND seq < $2 AND (kind = $3 OR $3 = '' AND kind <> 'ban') AND (ends_at = 0 OR ends_at > {now}) ORDER BY seq DESC LIMIT $4`
 )
 
-// RevocationsSince implements identity.RevocationStore.
+// RevocationsSince returns up to limit revocations that changed after a revision, oldest
+// change first. Ended ones are included for identity.RevocationsKept after their end.
 func (l *Ledger) RevocationsSince(ctx context.Context, revision int64, limit int) ([]identity.Revocation, error) {
 	return readBars(l.read.QueryContext(ctx, selectBars, revision, limit))
 }
 
-// BarsOf returns the bars in force of a game: of one kind, or of all kinds but bans
-// for "". The last change comes first, from before a position that a page ended with;
-// 0: from the last.
+// BarsOf returns up to limit revocations of a game that are in force, last change first.
+// kind selects one kind; "" selects all kinds except bans. before is the Seq of the last
+// revocation of the former page; 0 returns the first page.
 func (l *Ledger) BarsOf(ctx context.Context, game string, kind identity.RevocationKind, before int64, limit int) ([]identity.Revocation, error) {
 	if before == 0 {
 		before = math.MaxInt64
@@ -46,7 +48,8 @@ func (l *Ledger) BarsOf(ctx context.Context, game string, kind identity.Revocati
 	return readBars(l.read.QueryContext(ctx, l.sql(selectBarsOfGame), game, before, string(kind), limit))
 }
 
-// ErasedID implements identity.RevocationStore.
+// ErasedID returns the keyed hash under which the ledger stores an erased subject. It is
+// no valid id.
 func (l *Ledger) ErasedID(game, subject string) string { return l.hashKey.hash(game, subject) }
 
 func readBars(rows *sql.Rows, err error) (bars []identity.Revocation, _ error) {
@@ -57,7 +60,7 @@ func readBars(rows *sql.Rows, err error) (bars []identity.Revocation, _ error) {
 		return err
 	})(rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: bars: %w", err)
+		return nil, fmt.Errorf("ledger: revocations: %w", err)
 	}
 	return bars, nil
 }
@@ -78,16 +81,16 @@ WHERE game = $1 AND kind = $2 AND id = $3 AND (ends_at = 0 OR ends_at > $4)`
 	forgetBars = `DELETE FROM bars WHERE ends_at > 0 AND ends_at < $1`
 )
 
-// A change of bars or keys has the lock on their revision until it is
-// committed, so that revisions are in commit order.
+// change is a transaction that changes revocations, accounts or keys. It holds the lock
+// on the revision until it is committed. So revisions are in commit order.
 type change struct {
 	tx  *sql.Tx
-	seq int64
-	at  int64 // by the database's clock, epoch ms
+	seq int64 // its revision
+	at  int64 // time of its start by the database's clock, epoch ms
 }
 
-// inChange runs f in a transaction that is the next change, and forgets bars
-// that have ended long ago.
+// inChange runs f in a transaction with the next revision. It also deletes revocations
+// that ended longer than identity.RevocationsKept ago.
 func (l *Ledger) inChange(ctx context.Context, f func(c *change) error) error {
 	return l.inTx(ctx, func(tx *sql.Tx) error {
 		c := &change{tx: tx}
@@ -101,8 +104,8 @@ func (l *Ledger) inChange(ctx context.Context, f func(c *change) error) error {
 	})
 }
 
-// nextRevision takes one more revision, for a second bar of one transaction, which is at
-// the instant of the first.
+// nextRevision assigns the next revision to the change. A transaction calls it once for
+// each revocation. The time of the change stays that of the first call.
 func (c *change) nextRevision(ctx context.Context, l *Ledger) error {
 	at := int64(0)
 	err := c.tx.QueryRowContext(ctx, l.sql(moveRevision)).Scan(&c.seq, &at)
@@ -115,10 +118,11 @@ func (c *change) save(ctx context.Context, b identity.Revocation) error {
 	return err
 }
 
-// SetBar bans a player, or revokes a token or a subject's tokens. It replaces a former
-// one of that kind and id. It applies to a guest and the linked account, whichever is
-// named, and returns the one of the player. Without an instant, revoking a subject
-// revokes all tokens that are valid now. It also detaches the guest's device.
+// SetBar bans a player, or revokes a token or the tokens of a subject, and returns the
+// stored revocation. It replaces a former one of the same kind and id. If the subject is
+// a guest or its linked account, it applies to both, and SetRevocation returns that of
+// the guest. A revocation of a subject without IssuedBefore applies to all tokens that
+// are valid now. A revocation of a subject also detaches the guest's device.
 func (l *Ledger) SetBar(ctx context.Context, b identity.Revocation) (identity.Revocation, error) {
 	err := l.inChange(ctx, func(c *change) error {
 		if b.Kind == identity.KindSubject {
@@ -135,14 +139,14 @@ func (l *Ledger) SetBar(ctx context.Context, b identity.Revocation) (identity.Re
 		})
 	})
 	if err != nil {
-		return identity.Revocation{}, fmt.Errorf("ledger: bar: %w", err)
+		return identity.Revocation{}, fmt.Errorf("ledger: set revocation: %w", err)
 	}
 	return b, nil
 }
 
-// wholeSecond returns the next whole second at or after an instant, because tokens are
-// issued at whole seconds. The default instant is later than the issue of every token
-// that is valid now.
+// wholeSecond rounds a time up to a whole second, because tokens are issued at whole
+// seconds. Both times are epoch ms. For 0 it returns a time later than the issue of every
+// token that is valid now.
 func wholeSecond(instant, now int64) int64 {
 	if instant == 0 {
 		instant = now + identity.Leeway.Milliseconds() + 1
@@ -150,8 +154,9 @@ func wholeSecond(instant, now int64) int64 {
 	return (instant + 999) / 1000 * 1000
 }
 
-// eachSubject calls apply for each subject of a ban, with a revision for each. These are
-// the linked account and the guest, or one subject.
+// eachSubject calls apply for each subject of a revocation, each with a revision of its
+// own. For a guest with a linked account these are the account and then the guest.
+// Otherwise it is the subject alone, or the token.
 func (c *change) eachSubject(ctx context.Context, l *Ledger, b identity.Revocation, apply func(id string) error) error {
 	ids := []string{b.ID}
 	if b.Kind != identity.KindToken {
@@ -173,7 +178,8 @@ func (c *change) eachSubject(ctx context.Context, l *Ledger, b identity.Revocati
 	return nil
 }
 
-// subjectsOf returns the subjects of a player, the player's own id last.
+// subjectsOf returns the subjects that belong to the player of id: the linked account, if
+// there is one, and the player's own id last.
 func (c *change) subjectsOf(ctx context.Context, l *Ledger, game, id string) ([]string, error) {
 	player, found, err := l.accountPlayer(ctx, c.tx, game, id)
 	if err != nil {
@@ -189,7 +195,7 @@ func (c *change) subjectsOf(ctx context.Context, l *Ledger, game, id string) ([]
 	return []string{account, id}, nil
 }
 
-// accountOf returns the account that is linked to a guest, or "".
+// accountOf returns the account that is linked to a guest, or "" if there is none.
 func (c *change) accountOf(ctx context.Context, game, player string) (account string, err error) {
 	err = c.tx.QueryRowContext(ctx, selectLinkedAccount, game, player).Scan(&account)
 	if errors.Is(err, sql.ErrNoRows) || account == player {
@@ -198,8 +204,8 @@ func (c *change) accountOf(ctx context.Context, game, player string) (account st
 	return account, err
 }
 
-// LiftBar ends a bar that an operator has set, of a guest and its account both.
-// identity.ErrNotRevoked where there is none in force.
+// LiftBar ends a revocation that an operator has set. For a guest with a linked account
+// it ends both. The error is identity.ErrNotRevoked if none is in force.
 func (l *Ledger) LiftBar(ctx context.Context, b identity.Revocation) error {
 	err := l.inChange(ctx, func(c *change) error {
 		lifted := int64(0)
@@ -218,7 +224,7 @@ func (l *Ledger) LiftBar(ctx context.Context, b identity.Revocation) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("ledger: lift a bar: %w", err)
+		return fmt.Errorf("ledger: lift revocation: %w", err)
 	}
 	return nil
 }

@@ -25,15 +25,15 @@ func TestRevocations(t *testing.T) {
 		}
 		first := must(l.SetBar(t.Context(), ban("account")))(t)
 		if first.ID != "p1" || first.Seq == 0 || first.At == 0 {
-			t.Errorf("a ban of an account is kept as %+v", first)
+			t.Errorf("a ban of an account is stored as %+v", first)
 		}
 		all := must(l.SetBar(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "svc", Reason: "lost"}))(t)
 		if all.IssuedBefore%1000 != 0 || all.IssuedBefore <= all.At+30_000 || all.IssuedBefore > all.At+31_000 {
-			t.Errorf("tokens issued before %d are barred at %d", all.IssuedBefore, all.At)
+			t.Errorf("tokens issued before %d are revoked at %d", all.IssuedBefore, all.At)
 		}
 		token := must(l.SetBar(t.Context(), identity.Revocation{Game: game, Kind: identity.KindToken, ID: "account", Reason: "lost"}))(t)
 		if token.ID != "account" {
-			t.Errorf("a token's id was taken for an account: %+v", token)
+			t.Errorf("a token's id was used as an account: %+v", token)
 		}
 		again := must(l.SetBar(t.Context(), ban("p1")))(t)
 		both := again
@@ -75,8 +75,8 @@ func TestRevocations(t *testing.T) {
 	})
 }
 
-// A subject whose tokens were revoked before it became a guest's account is let in
-// again by its own id, or the guest's.
+// The tokens of a subject were revoked before it became a guest's account. The revocation
+// can be lifted by the subject's id and by the guest's id.
 func TestABarFromBeforeTheTieIsLifted(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
@@ -91,7 +91,7 @@ func TestABarFromBeforeTheTieIsLifted(t *testing.T) {
 		}
 		revoked.ID = by
 		if err := l.LiftBar(t.Context(), revoked); err != nil {
-			t.Errorf("lift the bar of %s by %s: %v", account, by, err)
+			t.Errorf("lift the revocation of %s by %s: %v", account, by, err)
 		}
 	}
 	if left := must(l.BarsOf(t.Context(), game, "", 0, 10))(t); len(left) > 0 {
@@ -117,11 +117,12 @@ func TestEndedRevocationsAreDeleted(t *testing.T) {
 		ids = append(ids, b.ID)
 	}
 	if slices.Sort(ids); !slices.Equal(ids, []string{"late", "p1", "p2"}) {
-		t.Errorf("kept %v", ids)
+		t.Errorf("stored ids %v", ids)
 	}
 }
 
-// Revisions are in commit order: a reader that has read up to one misses none before it.
+// Revisions are in commit order. A reader that has read up to a revision misses no
+// earlier one.
 func TestRevisionsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -146,7 +147,7 @@ func TestRevisionsAreInCommitOrder(t *testing.T) {
 			}
 		})
 		if read(); len(seen) != writers*each {
-			t.Errorf("%d of %d bars were seen", len(seen), writers*each)
+			t.Errorf("%d of %d revocations were read", len(seen), writers*each)
 		}
 	})
 }

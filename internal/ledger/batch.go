@@ -15,15 +15,15 @@ import (
 
 // batch holds the results of one commit and their outcomes.
 type batch struct {
-	items     []*batchItem // each match once, in the given order
+	items     []*batchItem // each match once, in the order of the call of Commit
 	byKey     map[matchKey]*batchItem
-	committed []settle.Committed
+	committed []settle.Committed // one for each result of the call, in its order
 }
 
 // batchItem is one result of a batch.
 type batchItem struct {
 	result    *match.Result
-	text      string // summary as JSON
+	text      string // the match's record: the summary of the result as JSON
 	committed *settle.Committed
 	entries   []*entry // empty if the result does not count
 	counts    bool     // whether the result counts in the ledger
@@ -33,7 +33,8 @@ type matchKey struct{ game, id string }
 
 func keyOf(r *match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
-// newBatch checks the results. It takes a repeated match once.
+// newBatch checks the results and makes a batch of them. A match that is given more than
+// once gets one item.
 func newBatch(results []match.Result) (*batch, error) {
 	b := &batch{byKey: map[matchKey]*batchItem{}, committed: make([]settle.Committed, len(results))}
 	for i := range results {
@@ -64,7 +65,7 @@ func newItem(r *match.Result, out *settle.Committed) (*batchItem, error) {
 	return it, nil
 }
 
-// setResult sets the result to record.
+// setResult replaces the result to record, and what follows from it except the entries.
 func (it *batchItem) setResult(r *match.Result) error {
 	text, err := json.Marshal(r.Summary())
 	if err != nil {
@@ -74,7 +75,7 @@ func (it *batchItem) setResult(r *match.Result) error {
 	return nil
 }
 
-// results returns the outcomes for Commit.
+// results returns the outcomes for Commit, after it has set Counted of each.
 func (b *batch) results(results []match.Result) []settle.Committed {
 	for i := range results {
 		b.committed[i].Counted = b.byKey[keyOf(&results[i])].counts
@@ -96,7 +97,7 @@ func compareItems(a, b *batchItem) int {
 	return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
 }
 
-// scanNew reads from insertMatch that a match is new.
+// scanNew scans a row that insertMatch returns, and marks the match as new.
 func (b *batch) scanNew(rows *sql.Rows) error {
 	var key matchKey
 	if err := rows.Scan(&key.game, &key.id); err != nil {
@@ -106,8 +107,8 @@ func (b *batch) scanNew(rows *sql.Rows) error {
 	return nil
 }
 
-// knownRows returns the rows of selectKnown: results that the ledger already has and
-// that would count.
+// knownRows returns the rows of selectKnown: the matches that the ledger already has and
+// whose given results count.
 func (b *batch) knownRows() [][]any {
 	var rows [][]any
 	for _, it := range b.items {
@@ -118,7 +119,7 @@ func (b *batch) knownRows() [][]any {
 	return rows
 }
 
-// scanKnown reads whether a known match counts.
+// scanKnown scans a row of selectKnown, and sets whether the recorded match counts.
 func (b *batch) scanKnown(rows *sql.Rows) error {
 	var key matchKey
 	var text string
@@ -131,7 +132,7 @@ func (b *batch) scanKnown(rows *sql.Rows) error {
 	return err
 }
 
-// newByGame returns the new results of each game, in the given order.
+// newByGame returns the items of new matches by game, in the order of the batch.
 func (b *batch) newByGame() map[string][]*batchItem {
 	games := map[string][]*batchItem{}
 	for _, it := range b.items {
@@ -142,7 +143,8 @@ func (b *batch) newByGame() map[string][]*batchItem {
 	return games
 }
 
-// setPosition sets the positions of the result's entries in the outcome.
+// setPosition sets the time (epoch ms) and the positions of the result's entries in the
+// outcome.
 func (it *batchItem) setPosition(at int64) {
 	it.committed.At = at
 	if n := len(it.entries); n > 0 {
@@ -182,11 +184,11 @@ func playerRows(game string, items []*batchItem) ([][]any, error) {
 	return rows, nil
 }
 
-// playerSum is the change of one player by a batch.
+// playerSum is what a batch changes of one player.
 type playerSum struct {
 	aggregates leaderboard.Aggregates
-	rating     string // JSON; "": unchanged
-	rated      int64
+	rating     string // new rating; "": unchanged
+	rated      int64  // number of rated matches to add
 }
 
 func (p *playerSum) add(q leaderboard.Aggregates) { p.aggregates = p.aggregates.Add(q) }

@@ -26,7 +26,7 @@ func BenchmarkCommitArena(b *testing.B) {
 }
 
 // BenchmarkGuests registers b.N new players, 1, 64 and 1,024 at a time. It compares this
-// with separate transactions, as many at once as the database allows. Both databases are
+// with separate transactions, which run at the same time without limit. Both databases are
 // on disk. The variant own has players of an operator's login service.
 func BenchmarkGuests(b *testing.B) {
 	for name, config := range map[string]func(b *testing.B) Config{
@@ -37,7 +37,7 @@ func BenchmarkGuests(b *testing.B) {
 			l := openWith(b, config(b))
 			for _, way := range []string{"together", "each"} {
 				if way == "each" {
-					l.registrations.workers = 1 << 20 // nobody waits
+					l.registrations.workers = 1 << 20 // no registration waits
 				}
 				for _, atOnce := range []int{1, 64, 1024} {
 					for kind, device := range map[string]string{"guests": "device ", "own": ""} {
@@ -49,7 +49,7 @@ func BenchmarkGuests(b *testing.B) {
 	}
 }
 
-var benchGuest atomic.Int64 // of all runs
+var benchGuest atomic.Int64 // number of guests in all runs, for unique ids
 
 func benchGuests(b *testing.B, l *Ledger, device string, atOnce int) {
 	var left atomic.Int64
@@ -126,8 +126,8 @@ func benchCommitArena(b *testing.B, l *Ledger, ids []string) {
 	}
 }
 
-// BenchmarkNicknames asks for the names of as many players, drawn among 200,000,
-// as a player's rank, ten around them and a page need.
+// BenchmarkNicknames reads the nicknames of random players among 200,000: as many as the
+// leaderboard requests for one player, for the players around it, and for a page need.
 func BenchmarkNicknames(b *testing.B) {
 	const players = 200_000
 	l, err := Open(b.Context(), Config{Dir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})

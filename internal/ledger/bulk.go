@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// bulk runs one statement for many rows in a transaction. On SQLite it runs them one by
-// one with a prepared statement. On PostgreSQL it runs many rows at once, which is about
-// six times as fast there.
+// bulk runs one statement for many rows in a transaction. On SQLite it runs a prepared
+// statement once for each row. On PostgreSQL one statement handles up to maxBulkRows
+// rows, which is about six times as fast there.
 //
 // The statement reads the rows from {rows}, a SELECT of their columns in order:
 //
 //	WITH v (game, id) AS ({rows}) INSERT INTO t (game, id) SELECT game, id FROM v WHERE true
 //
-// A row holds strings and int64s, the same in every row. scan, nil if the
-// statement returns nothing, gets each row that it returns. No two rows may
-// change the same row of a table.
+// A row consists of strings and int64s. A column has the same type in all rows. run
+// calls scan for each row that the statement returns; scan is nil if it returns none. No
+// two rows may change the same row of a table.
 type bulk interface {
 	run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
 }
@@ -30,7 +30,7 @@ type executor interface {
 	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
 }
 
-// rowBulk is the bulk of SQLite.
+// rowBulk runs a prepared statement once for each row.
 type rowBulk struct{ executor executor }
 
 func (b rowBulk) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
@@ -56,10 +56,10 @@ func (b rowBulk) run(ctx context.Context, text string, rows [][]any, scan func(*
 	return nil
 }
 
-// arrayBulk is the bulk of PostgreSQL: each column is an array.
+// arrayBulk passes each column of the rows to PostgreSQL as one array.
 type arrayBulk struct{ executor executor }
 
-// maxBulkRows bounds the rows of one statement.
+// maxBulkRows limits the rows of one statement.
 const maxBulkRows = 2000
 
 func (b arrayBulk) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
@@ -79,14 +79,15 @@ func (b arrayBulk) run(ctx context.Context, text string, rows [][]any, scan func
 	return nil
 }
 
-// unnestRows returns a SELECT that reads arrays as rows. Its LIMIT limits nothing: it
-// makes the planner assume a short list and look up each row by an index. Otherwise the
-// planner would scan small tables, and keep that plan as they grow.
+// unnestRows returns a SELECT that reads arrays as rows. Its LIMIT is NULL, which means
+// no limit. It makes the planner assume a short list, and look up each row by an index.
+// Otherwise the planner would scan small tables, and keep that plan as they grow.
 func unnestRows(types []string) string {
 	return "SELECT * FROM unnest(" + strings.Join(types, ", ") + ") LIMIT (SELECT CAST(NULL AS BIGINT))"
 }
 
-// columnsOf converts rows to arrays, with parameters that name their types.
+// columnsOf converts rows to one array for each column. types are the parameters with
+// casts to the arrays' types, for example CAST($1 AS TEXT[]).
 func columnsOf(rows [][]any) (types []string, columns []any) {
 	for i, first := range rows[0] {
 		if _, ok := first.(string); ok {
@@ -108,7 +109,8 @@ func column[T any](rows [][]any, i int) []T {
 	return values
 }
 
-// scanAll calls scan for each row of a query, and closes the query.
+// scanAll returns a function that takes the results of QueryContext. The function calls
+// scan for each row, closes the rows, and returns the first error.
 func scanAll(scan func(*sql.Rows) error) func(*sql.Rows, error) error {
 	return func(rows *sql.Rows, err error) error {
 		if err != nil {

@@ -8,17 +8,17 @@ import (
 	"laststand/internal/match"
 )
 
-// maxID is the largest length of an id of the wire contract, in bytes.
+// maxID is the greatest length of an id in the wire contract, in bytes.
 const maxID = 64
 
-// checkResult returns ErrBadResult for a result that would break the ledger's sums or
-// keys.
+// checkResult returns an error that wraps ErrBadResult if a result would make the
+// ledger's sums wrong or break its keys.
 func checkResult(r *match.Result) error {
 	if isBadID(r.Match) || isBadID(r.Game) {
 		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxID)
 	}
 	if !r.IsComplete() {
-		return fmt.Errorf("%w: match %s: its standings are still to be read", ErrBadResult, r.Match)
+		return fmt.Errorf("%w: match %s: its standings are not loaded; read them first", ErrBadResult, r.Match)
 	}
 	if err := checkTeams(r); err != nil {
 		return err
@@ -27,14 +27,14 @@ func checkResult(r *match.Result) error {
 	rated := r.IsRated()
 	for s := range humans(r) {
 		if isBadID(s.Player) || players[s.Player] {
-			return fmt.Errorf("%w: match %s: player %q is there twice or has a bad id", ErrBadResult, r.Match, s.Player)
+			return fmt.Errorf("%w: match %s: player %q is listed twice or has an invalid id", ErrBadResult, r.Match, s.Player)
 		}
 		players[s.Player] = true
 		if s.Score < 0 || s.TimeMS < 0 || s.LimitMS < 0 || s.Asked < 0 || s.Answered < 0 || s.Correct < 0 {
 			return fmt.Errorf("%w: match %s: player %q has a negative value", ErrBadResult, r.Match, s.Player)
 		}
 		if s.Rating != nil && !rated {
-			return fmt.Errorf("%w: match %s: player %q has a rating, which both players of a duel have or none", ErrBadResult, r.Match, s.Player)
+			return fmt.Errorf("%w: match %s: player %q has a rating; either both players of a duel have one, or neither", ErrBadResult, r.Match, s.Player)
 		}
 	}
 	return nil
@@ -44,7 +44,7 @@ func checkTeams(r *match.Result) error {
 	seen := make(map[string]bool, len(r.Teams))
 	for _, t := range r.Teams {
 		if isBadID(t.ID) || seen[t.ID] || t.Score < 0 {
-			return fmt.Errorf("%w: match %s: team %q is there twice, has a bad id or a negative score", ErrBadResult, r.Match, t.ID)
+			return fmt.Errorf("%w: match %s: team %q is listed twice, has an invalid id or has a negative score", ErrBadResult, r.Match, t.ID)
 		}
 		seen[t.ID] = true
 	}

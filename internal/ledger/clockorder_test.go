@@ -25,7 +25,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 			ended <- nil
 			return err
 		}
-		go func() { // ends once the head is let go
+		go func() { // ends after the lock on the head is released
 			var err error
 			done, err = other.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
 			ended <- err
@@ -33,7 +33,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 		if err := holder.awaitLock(t.Context(), func() bool { return len(ended) > 0 }); err != nil {
 			return err
 		}
-		for first := int64(0); before <= first; { // the clock has moved on since it waits
+		for first := int64(0); before <= first; { // until the clock has advanced during the wait
 			if err := holder.read.QueryRowContext(t.Context(), holder.sql("SELECT {now}")).Scan(&before); err != nil {
 				return err
 			}
@@ -47,6 +47,6 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if done[0].At < before {
-		t.Errorf("dated %d, and the lock was let go after %d", done[0].At, before)
+		t.Errorf("entry time %d, but the lock was released after %d", done[0].At, before)
 	}
 }

@@ -14,19 +14,20 @@ import (
 
 var _ settle.Ledger = (*Ledger)(nil)
 
-// Commit adds results to the ledger in one transaction. A match is added only once,
-// however often it is given. Commit stores the record of the match and the history of
-// its human seats. A result that counts also adds an entry and the totals for each
-// player, and an entry for each team with players: in the given order, players first.
+// Commit adds results to the ledger in one transaction. A match is added only once, even
+// if Commit gets its result again. Commit stores the record of the match and the history
+// of its human seats. A result that counts also adds an entry for each player, adds to
+// the player's totals, and adds an entry for each team with players. Entries are in the
+// order of results; in a result, players come first.
 //
 // A rated duel changes the ratings that its players have at that time. A duel above its
-// game's limit per pair does not count and changes no rating; it is recorded so. Commit
-// also enqueues the tasks that report new results and ended days. It returns, in the
-// given order, when everything is on disk.
+// game's limit per pair and day does not count and changes no rating; its record says
+// so. Commit also enqueues the tasks that report new results and ended days. When
+// everything is on disk, Commit returns one outcome for each result, in their order.
 //
 // After an error nothing has changed. If the connection was lost during the commit, the
-// outcome is unknown, and the same results can be given again. ErrBadResult means that a
-// result can never be committed.
+// outcome is unknown, and the caller can commit the same results again. If
+// IsResultRefused is true for the error, a result can never be committed.
 func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
 	b, err := newBatch(results)
 	if err == nil {
@@ -38,9 +39,10 @@ func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.C
 	return b.results(results), nil
 }
 
-// commit is the transaction. All transactions take locks in one order, so that batches
-// cannot deadlock. The order is: match ids, heads by game, then players, teams and days
-// of that game, and at last the queues of the new tasks.
+// commit is the transaction of Commit. It returns the tasks to enqueue at its end. All
+// transactions take locks in one order, so that batches cannot deadlock. The order is:
+// match ids, heads by game, then players, teams and days of that game, and at last the
+// queues of the new tasks.
 func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []taskqueue.NewTask, err error) {
 	bulk := l.bulk(tx)
 	if err := bulk.run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {

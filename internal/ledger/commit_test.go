@@ -37,7 +37,7 @@ func TestCommit(t *testing.T) {
 		for _, c := range done {
 			got = append(got, place{c.Match, c.New, c.FirstPos, c.LastPos})
 		}
-		// A game's position 1 is its first day's turn.
+		// Position 1 is the entry that starts the game's first day.
 		want := []place{{"m3", true, 2, 3}, {"m2", true, 0, 0}, {"m1", true, 2, 2}, {"m3", false, 0, 0}, {"m0", true, 4, 5}}
 		if !slices.Equal(got, want) {
 			t.Errorf("committed %+v, want %+v", got, want)
@@ -90,8 +90,8 @@ func TestBadResults(t *testing.T) {
 	}
 }
 
-// PostgreSQL refuses a NUL in a text, SQLite takes it: that is the result's own
-// fault.
+// PostgreSQL refuses a NUL character in a text, and SQLite accepts it. The error says that
+// the result is invalid.
 func TestFaultOfTheResultIsNotTheDatabases(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -107,7 +107,7 @@ func TestFaultOfTheResultIsNotTheDatabases(t *testing.T) {
 	})
 }
 
-// Missing tables and missing permissions are not the fault of a result.
+// If tables or permissions are missing, the error does not say that a result is invalid.
 func TestFaultOfTheTablesIsNotTheResults(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -125,8 +125,8 @@ func TestFaultOfTheTablesIsNotTheResults(t *testing.T) {
 	})
 }
 
-// draw draws a batch over few games, players and matches, so that matches are
-// given again and players meet in many.
+// draw draws a batch from few games, players and matches. So matches are repeated, and
+// players are in many of them.
 func draw(t *rapid.T) []match.Result {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) match.Result {
 		n := rapid.IntRange(0, 60).Draw(t, "match")
@@ -144,7 +144,8 @@ func draw(t *rapid.T) []match.Result {
 	}), 0, 20).Draw(t, "batch")
 }
 
-// Each match counts once, in any batches, also concurrent ones from several connections.
+// Each match counts once, however results are divided into batches, and also if several
+// connections commit at the same time.
 // Positions have no gap, and entries of a match are adjacent and in order. Rows, totals
 // and histories are the sums of the given matches.
 func TestEveryMatchOnce(t *testing.T) {
@@ -177,7 +178,7 @@ func TestEveryMatchOnce(t *testing.T) {
 	})
 }
 
-// addNine adds nine players to each of the three games that draw draws from.
+// addNine adds nine players to each of the three games that drawResults uses.
 func addNine(t *testing.T, l *Ledger) {
 	t.Helper()
 	for i := range 27 {
@@ -189,7 +190,7 @@ func addNine(t *testing.T, l *Ledger) {
 	}
 }
 
-// wipe makes the ledger forget all results.
+// wipe deletes all results from the ledger.
 func wipe(t *testing.T, l *Ledger) {
 	t.Helper()
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
@@ -249,7 +250,7 @@ func (o *oracle) committed(rt *rapid.T, r match.Result, isNew bool, first, last 
 
 func (o *oracle) check(rt *rapid.T) {
 	if len(o.given) != len(o.taken) {
-		rt.Errorf("%d matches given, %d taken", len(o.given), len(o.taken))
+		rt.Errorf("%d matches committed, %d accepted", len(o.given), len(o.taken))
 	}
 	for g := range 3 {
 		o.checkGame(rt, fmt.Sprint("game", g))
@@ -265,7 +266,7 @@ func (o *oracle) checkGame(rt *rapid.T, game string) {
 			rt.Errorf("%s: position %d is at place %d", game, r.Pos, i+1)
 		}
 		if (i == 0) != (r.Kind == leaderboard.DayStartRow) || r.Holder != o.at[game][r.Pos] {
-			rt.Errorf("%s: row %+v, the commit told of player %q there", game, r, o.at[game][r.Pos])
+			rt.Errorf("%s: row %+v, the commit returned player %q", game, r, o.at[game][r.Pos])
 		}
 		if r.Kind == leaderboard.ResultRow {
 			got[r.Holder] = got[r.Holder].Add(r.Aggregates)
@@ -304,8 +305,8 @@ func (o *oracle) sums(game string) (sums map[string]leaderboard.Aggregates, play
 	return sums, played
 }
 
-// Who reads while others commit sees positions grow without ever a gap before
-// what was read: positions are in commit order.
+// A reader reads while others commit. It never finds a new entry at or before a position
+// that it has read, because positions are in commit order.
 func TestPositionsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -328,7 +329,7 @@ func TestPositionsAreInCommitOrder(t *testing.T) {
 		for ended := false; !ended; {
 			select {
 			case <-done:
-				ended = true // and read once more
+				ended = true // one last read follows
 			default:
 			}
 			for _, r := range must(l.ReadRows(t.Context(), game, pos, 1000))(t) {

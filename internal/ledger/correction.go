@@ -20,19 +20,21 @@ type Disqualification struct {
 	Reason, By  string
 }
 
-// Disqualified says what was corrected: nothing the second time, or if the match did not
-// count.
+// Disqualified says which corrections Disqualify added. It is zero if the match did not
+// count, or if everything was corrected before.
 type Disqualified struct {
-	Rows              int
-	FirstPos, LastPos int64 // of the corrections; 0 without any
+	Rows              int   // number of corrections
+	FirstPos, LastPos int64 // positions of the corrections; 0 if there are none
 }
 
-// Disqualify corrects what a match gave a player, or all players and teams. It adds
-// corrections to the open day, which update totals and sums, and the boards when these
-// apply them. Results that were corrected before do not change. The match's record,
-// history and ratings stay. ErrNotFound means that the game has no such match, or the
-// match no such player. ErrErasing means that a player of the match is being erased; the
-// same call succeeds some seconds later.
+// Disqualify makes the results of a player in a match not count, or those of all players
+// and teams. It adds corrections to the game's current day and updates totals and sums.
+// Leaderboards change when they apply the corrections. Results that were corrected
+// before do not change. The match's record, history and ratings stay.
+//
+// ErrNotFound means that the game has no such match, or the match no such player.
+// ErrErasing means that a player of the match is being erased; the same call succeeds
+// some seconds later.
 func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualified, error) {
 	var done Disqualified
 	m, err := l.summary(ctx, d.Game, d.Match)
@@ -63,9 +65,10 @@ SELECT pos, day, whose, holder, ` + aggregateColumns + ` FROM entries
 WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 ORDER BY pos`
 )
 
-// countedEntries returns the entries of the match, none if it did not count. It finds
-// them near the entry of one player. The caller holds the lock on the game's head, so no
-// erasure ends meanwhile.
+// countedEntries returns the result entries of the match: those of all players and teams,
+// or of d.Player. It returns none if the match did not count. It finds them near the
+// entry of one player. The caller holds the lock on the game's head, so no erasure can
+// end at the same time.
 func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (all []*entry, err error) {
 	player, limit := "", 0
 	if d.Player == "" {
@@ -88,11 +91,12 @@ func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualificat
 	case !found && d.Player != "":
 		return nil, ErrNotFound
 	case found && m.Counts && len(all) == 0:
-		return nil, errors.New("the match counts, but the ledger has no entry of it")
+		return nil, errors.New("the match counts, but the ledger has no entries for it")
 	}
-	return all, nil // none: it did not count, or bots alone played
+	return all, nil // empty if the match did not count, or if only bots played
 }
 
+// matchEntries returns the match's entries within limit positions of the player's entry.
 func (l *Ledger) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualification, player string, limit int64) ([]*entry, error) {
 	var pos int64
 	err := tx.QueryRowContext(ctx, selectPlayerEntry, d.Game, player, d.Match).Scan(&pos)
@@ -112,9 +116,9 @@ func (l *Ledger) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualificatio
 	return all, err
 }
 
-// writeCorrections corrects the entries of a match that still count. All are of one day.
-// It runs under the lock on the game's head, and returns the tasks that report ended
-// days.
+// writeCorrections adds corrections for the entries of a match that still count. All
+// these entries belong to one day. It locks the game's head, and returns the tasks that
+// report ended days.
 func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (done Disqualified, tasks []taskqueue.NewTask, err error) {
 	h, err := l.lockHead(ctx, tx, d.Game)
 	if err != nil {
@@ -126,7 +130,7 @@ func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualific
 	}
 	day, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, d.Game, given[0].Day))
 	if err != nil || !found {
-		return done, nil, cmp.Or(err, fmt.Errorf("its day %s is missing", given[0].Day))
+		return done, nil, cmp.Or(err, fmt.Errorf("the ledger has no row for the match's day %s", given[0].Day))
 	}
 	corrections, err := l.corrections(ctx, tx, d.Game, given, day)
 	if err != nil {
@@ -145,22 +149,25 @@ func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualific
 	return Disqualified{len(corrections), corrections[0].Pos, h.pos}, l.eventTasks(h), nil
 }
 
-// selectRemaining leaves out what was taken back before. The newest results
-// that remain are searched backwards from the end of the index of the holder.
+// selectRemaining selects the entries that were not corrected before. For each it also
+// returns the position of the holder's newest other result that counts: of any day, and
+// of the same day; 0 if there is none. The index of the holder is searched backwards.
 var selectRemaining = `
 WITH v (game, pos, whose, holder, day_from, day_to) AS ({rows})
 SELECT v.pos, ` + newestOf(`true`) + `, ` + newestOf(`e.pos > v.day_from AND e.pos < v.day_to`) + `
 FROM v WHERE NOT EXISTS (SELECT 1 FROM entries c WHERE c.game = v.game AND c.of_pos = v.pos AND c.of_pos > 0)
 ORDER BY v.pos`
 
+// newestOf returns a subquery for the position of the newest other result of v's holder
+// that counts and meets a condition on e; 0 if there is none.
 func newestOf(span string) string {
 	return `COALESCE((
     SELECT e.pos FROM entries e WHERE e.game = v.game AND e.whose = v.whose AND e.holder = v.holder AND e.pos <> v.pos
     AND ` + span + ` AND ` + stillCounts + ` ORDER BY e.pos DESC LIMIT 1), 0)`
 }
 
-// corrections are what takes back those of the entries of a day that still
-// count.
+// corrections returns a correction for each of the entries that still counts. All
+// entries belong to day.
 func (l *Ledger) corrections(ctx context.Context, tx *sql.Tx, game string, given []*entry, day ledgerDay) ([]*entry, error) {
 	byPos := make(map[int64]*entry, len(given))
 	var rows [][]any

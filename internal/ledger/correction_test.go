@@ -17,8 +17,8 @@ func disqualify(t *testing.T, l *Ledger, id, player string) Disqualified {
 	return must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "a bot", By: "op_1"}))(t)
 }
 
-// A correction of the open day, of a day that is over, of one half summed and of
-// one summed says the same and leaves the same.
+// Corrections have the same result for the current day, for an ended day, for a day that
+// is summed in part, and for a summed day.
 func TestDisqualify(t *testing.T) {
 	t.Parallel()
 	for name, pages := range map[string]int{"open": -1, "sealed": 0, "half summed": 1, "summed": 100} {
@@ -98,7 +98,8 @@ func TestVersionsOfADayDoNotComeAgain(t *testing.T) {
 	})
 }
 
-// rollBackTo is the ledger of a copy that was made when its head was there.
+// rollBackTo changes the ledger to its state when its head had the given position, like a
+// restored copy.
 func rollBackTo(t *testing.T, l *Ledger, pos int64, day string) {
 	t.Helper()
 	for text, args := range map[string][]any{
@@ -114,8 +115,8 @@ func rollBackTo(t *testing.T, l *Ledger, pos int64, day string) {
 	}
 }
 
-// The second time, and of what did not count, nothing is taken back; a whole
-// match after one of its players is the rest of it.
+// A repeated call and a call for a match that did not count correct nothing. A call for a
+// whole match after one for a player corrects only the other players.
 func TestDisqualifyAgain(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -148,7 +149,7 @@ func TestDisqualifyAgain(t *testing.T) {
 		for _, s := range snapshotOf(t, l) {
 			matches = append(matches, s.Aggregates.Matches)
 		}
-		if !slices.Equal(matches, []int64{2, 2}) { // p1 and p2, of m0 and m4
+		if !slices.Equal(matches, []int64{2, 2}) { // matches of p1 and p2: m0 and m4
 			t.Errorf("matches left %v", matches)
 		}
 		if got := must(l.TeamNames(t.Context(), game, []string{"red"}))(t); got["red"] != "Red" {
@@ -157,7 +158,7 @@ func TestDisqualifyAgain(t *testing.T) {
 	})
 }
 
-// Why and by whom is kept beside each correction.
+// The ledger stores the reason and the operator of each correction.
 func TestCorrectionsHaveTheirReason(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -174,8 +175,8 @@ func TestCorrectionsHaveTheirReason(t *testing.T) {
 	})
 }
 
-// Nodes that correct the same matches while others commit and sum: each entry is
-// taken back once, and what is left is what the rows say.
+// Nodes correct the same matches while others commit and sum. Each entry is corrected
+// once, and totals and sums equal what the entries say.
 func TestCorrectionsAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -228,7 +229,7 @@ func TestCorrectionsAtOnce(t *testing.T) {
 	})
 }
 
-// checkSums checks that what is summed is what the rows alone say.
+// checkSums checks that table sums equals the sums that are computed from entries alone.
 func checkSums(t *testing.T, l *Ledger) {
 	t.Helper()
 	var want []leaderboard.Sum
@@ -242,7 +243,7 @@ func checkSums(t *testing.T, l *Ledger) {
 	}
 }
 
-// A match of more players than one statement takes is taken back whole.
+// All players of a match with more players than maxBulkRows are corrected.
 func TestDisqualifyALargeMatch(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -65,7 +65,7 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 	})
 }
 
-// A match that counts has entries: none is a fault, and not a success.
+// A match that counts must have entries. If it has none, Disqualify returns an error.
 func TestCorrectionOfAMatchWithoutEntries(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

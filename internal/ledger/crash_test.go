@@ -15,8 +15,8 @@ import (
 
 const crashDir = "LASTSTAND_LEDGER_CRASH_DIR"
 
-// TestCommitUntilKilled is the process that TestKilledProcessForgetsNothing
-// kills; by itself it has nothing to do.
+// TestCommitUntilKilled is the process that TestAKilledProcessLosesNoCommittedResult
+// kills. When it is run directly, it does nothing.
 func TestCommitUntilKilled(t *testing.T) {
 	dir := os.Getenv(crashDir)
 	if dir == "" {
@@ -30,8 +30,8 @@ func TestCommitUntilKilled(t *testing.T) {
 	}
 }
 
-// What a process was told is committed is there after it was killed, exact, and
-// the ledger goes on.
+// A process is killed while it commits. Every result whose commit has returned is in the
+// ledger exactly, and the ledger can be used again.
 func TestKilledProcessForgetsNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func killAfter(t *testing.T, test, variable string, n int) (found []string) {
 }
 
 // checkWhole checks that each match has its two entries, positions have no gap
-// and the first one is the first day's turn.
+// and the first entry starts the first day.
 func checkWhole(t *testing.T, l *Ledger, atLeast int) {
 	t.Helper()
 	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
@@ -91,8 +91,8 @@ func checkWhole(t *testing.T, l *Ledger, atLeast int) {
 	}
 }
 
-// A database server that is killed and comes back is a condition that passes:
-// the same ledger goes on, with all that was committed.
+// A database server is killed and restarted. The errors say that it is temporary. The same
+// ledger continues and has all committed results.
 func TestKilledServerForgetsNothing(t *testing.T) {
 	t.Parallel()
 	server := testenv.Postgres(t)
@@ -117,7 +117,7 @@ func TestKilledServerForgetsNothing(t *testing.T) {
 	checkWhole(t, l, found)
 }
 
-// A second process on the same embedded database reads and writes beside the
+// A second process reads and writes the same embedded database at the same time as the
 // first.
 func TestASecondProcessOnSQLite(t *testing.T) {
 	t.Parallel()

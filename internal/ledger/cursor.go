@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// cursorAt returns the cursor to the rows before an instant (epoch ms) and an id, newest
-// first.
+// cursorAt returns the cursor of a page in which rows are ordered by time and id, newest
+// first. at (epoch ms) and id are those of the last row of the former page.
 func cursorAt(at int64, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at, 10) + ":" + id))
 }
 
-// parseCursor returns the place before which the page begins; "" is the newest. ok is
-// false if cursorAt has not written the cursor.
+// parseCursor returns the time and id before which the page starts. The cursor "" starts
+// with the newest row. ok is false if newCursor has not returned the cursor.
 func parseCursor(cursor string) (at int64, id string, ok bool) {
 	if cursor == "" {
 		return math.MaxInt64, "", true

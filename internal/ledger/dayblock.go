@@ -13,30 +13,34 @@ import (
 )
 
 const (
-	// maxDaysAtOnce is how many days may begin at once without a check of other clocks.
+	// maxDaysAtOnce is how many days may start in one transaction without a check of this
+	// process's clock.
 	maxDaysAtOnce = 2
-	// maxClockDifference is the largest difference of clocks that agree on a day.
+	// maxClockDifference is the largest difference between clocks that counts as
+	// agreement, in ms.
 	maxClockDifference = int64(time.Hour / time.Millisecond)
 )
 
-// dayClocks are the clocks that must confirm the database's clock before a day begins.
-// They also hold the games whose next day is blocked, because the clocks disagree.
+// dayClocks has the clocks that must confirm the database's clock before a day starts.
+// It also records the games whose next day is blocked because the clocks disagree.
 type dayClocks struct {
-	cluster     func() int64 // cluster time; nil: no second clock
-	processTime func() int64 // time at the start plus this process's own clock; nil: not used
+	cluster     func() int64 // cluster time, epoch ms; nil: no second clock
+	processTime func() int64 // epoch ms: time at the start of the process plus its own clock; nil: not used
 	days        *prometheus.GaugeVec
 	blocks      *prometheus.CounterVec
 
 	mu          sync.Mutex
-	blockedDays map[string]string // game → day by the database's clock
+	blockedDays map[string]string // by game: the date that the database's clock showed when the block was found
 }
 
 // Reasons of laststand_ledger_day_blocks_total.
 const (
-	reasonStep         = "leap"         // more than maxDaysAtOnce, and this process's clock disagrees
-	reasonContradicted = "contradicted" // cluster time is more than maxClockDifference before the day
+	reasonStep         = "leap"         // more than maxUncheckedDays days, and this process's clock disagrees
+	reasonContradicted = "contradicted" // cluster time is more than maxClockDifferenceMS before the day
 )
 
+// newDayClocks makes the clocks. startMS is the time of this process, epoch ms; if there
+// is a cluster time, that is used instead.
 func newDayClocks(c Config, started int64) *dayClocks {
 	factory, startedAt := promauto.With(c.Registry), time.Now()
 	d := &dayClocks{cluster: c.Cluster, blockedDays: map[string]string{}}
@@ -50,13 +54,13 @@ func newDayClocks(c Config, started int64) *dayClocks {
 		Name: "laststand_ledger_day_blocked", Help: "1 while the server does not start the game's next day because the clocks disagree, else 0.",
 	}, []string{"game"})
 	d.blocks = factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_ledger_day_blocks_total", Help: "Times that the server began to block a game's next day, by reason.",
+		Name: "laststand_ledger_day_blocks_total", Help: "Times that the server started to block a game's next day, by reason.",
 	}, []string{"reason"})
 	return d
 }
 
-// disagreement returns why the days up to today must not begin, or "" if the clocks
-// agree.
+// disagreement returns the reason why the days up to today must not start, or "" if the
+// clocks agree. days is how many days would start; now is the database's time, epoch ms.
 func (d *dayClocks) disagreement(days int, today string, now int64, zone *time.Location) string {
 	if days > maxDaysAtOnce && d.processTime != nil && max(now-d.processTime(), d.processTime()-now) > maxClockDifference {
 		return reasonStep
@@ -67,8 +71,8 @@ func (d *dayClocks) disagreement(days int, today string, now int64, zone *time.L
 	return ""
 }
 
-// setBlocked records whether the next day of a game is blocked, and reports whether that
-// is new.
+// setBlocked records the reason why the next day of a game is blocked; "" ends the
+// block. It reports whether that differs from before.
 func (d *dayClocks) setBlocked(game, today, reason string) (isNew bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,8 +103,8 @@ INSERT INTO confirmed_days (game, day, at) VALUES ($1, $2, {now})
 ON CONFLICT (game) DO UPDATE SET day = excluded.day, at = excluded.at`
 )
 
-// ConfirmDay allows the days of a game up to a day to begin, although other clocks
-// disagree. An operator calls it who knows that the database's clock is right.
+// ConfirmDay allows the days of a game up to the given day (YYYY-MM-DD) to start although
+// other clocks disagree. It is for operators who know that the database's clock is right.
 func (l *Ledger) ConfirmDay(ctx context.Context, game, day string) error {
 	if _, err := l.exec(ctx, confirmDay, game, day); err != nil {
 		return fmt.Errorf("ledger: confirm a day of %s: %w", game, err)
@@ -108,9 +112,9 @@ func (l *Ledger) ConfirmDay(ctx context.Context, game, day string) error {
 	return nil
 }
 
-// allowedDays returns the days that may begin now: all of them, or those that an
-// operator has confirmed while the clocks disagree. The first day of a game is always
-// allowed.
+// allowedDays returns those of the days that may start now: all of them, or only those
+// that an operator has confirmed while the clocks disagree. The first day of a game is
+// always allowed. It also records whether the next day is blocked.
 func (l *Ledger) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []string) ([]string, error) {
 	if len(days) == 0 {
 		l.releaseDay(h, h.day)
@@ -136,6 +140,7 @@ func (l *Ledger) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []st
 	return days, nil
 }
 
+// confirmed returns the last day that an operator has confirmed, or "".
 func (l *Ledger) confirmed(ctx context.Context, tx *sql.Tx, game string) (day string, err error) {
 	err = tx.QueryRowContext(ctx, l.sql(selectConfirmed), game).Scan(&day)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -144,14 +149,15 @@ func (l *Ledger) confirmed(ctx context.Context, tx *sql.Tx, game string) (day st
 	return day, err
 }
 
-// releaseDay ends the block of a game's day when the clock was corrected and no day has
-// to begin.
+// releaseDay ends the block of a game's next day after the clock was corrected, when no
+// day must start.
 func (l *Ledger) releaseDay(h *head, today string) {
 	if l.clocks.isBlocked(h.game) {
 		l.logDayBlock(h, today, "")
 	}
 }
 
+// logDayBlock records the reason of a block, "" for none, and logs it if it is new.
 func (l *Ledger) logDayBlock(h *head, today, reason string) {
 	if !l.clocks.setBlocked(h.game, today, reason) {
 		return

@@ -12,7 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// openClocks is openClock with a cluster time beside it, and noon of a day.
+// openClocks opens a ledger like openWithClock, but also with a cluster time. Both clocks
+// show noon of a day.
 func openClocks(t *testing.T, db testenv.SQL) (l clocked, cluster *atomic.Int64) {
 	t.Helper()
 	cluster = new(atomic.Int64)
@@ -37,8 +38,8 @@ func (c clocked) wantDays(t *testing.T, want ...string) {
 	}
 }
 
-// The database's clock stands a year ahead for a while, as in the audit: no day
-// turns, results count on the day that it is, and days go on afterwards.
+// The database's clock is a year ahead for a while. No day starts then, results count on
+// the current day, and days start normally afterwards.
 func TestAWrongClockTurnsNoDay(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -47,11 +48,11 @@ func TestAWrongClockTurnsNoDay(t *testing.T) {
 			l, cluster := openClocks(t, onItsOwn(t, db))
 			l.set(t, 12*3600*1000+ahead)
 			if turned := must(l.Turn(t.Context(), game))(t); turned {
-				t.Errorf("%d ms ahead: a day turned", ahead)
+				t.Errorf("%d ms ahead: a day started", ahead)
 			}
 			must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
 			if held := testutil.ToFloat64(l.clocks.days.WithLabelValues(game)); held != 1 {
-				t.Errorf("%d ms ahead: held %v", ahead, held)
+				t.Errorf("%d ms ahead: blocked days %v", ahead, held)
 			}
 			l.wantDays(t, "turn 1970-01-01", "1970-01-01")
 
@@ -60,14 +61,14 @@ func TestAWrongClockTurnsNoDay(t *testing.T) {
 			must(l.Commit(t.Context(), results(duel("m2", 2, "p1"))))(t)
 			l.wantDays(t, "turn 1970-01-01", "1970-01-01", "turn 1970-01-02", "1970-01-02")
 			if held := testutil.ToFloat64(l.clocks.days.WithLabelValues(game)); held != 0 {
-				t.Errorf("%d ms ahead: held %v at the end", ahead, held)
+				t.Errorf("%d ms ahead: blocked days %v at the end", ahead, held)
 			}
 		}
 	})
 }
 
-// A clock that is put right on the same day leaves no day to turn, and none held,
-// whether results come or the game is quiet.
+// A clock is corrected on the same day. Then no day must start, and none is blocked, both
+// with new results and without.
 func TestACorrectedClockHoldsNoDay(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -77,7 +78,7 @@ func TestACorrectedClockHoldsNoDay(t *testing.T) {
 			l.set(t, 12*3600*1000+365*dayMS)
 			must(l.Turn(t.Context(), game))(t)
 			if held := testutil.ToFloat64(l.clocks.days.WithLabelValues(game)); held != 1 {
-				t.Errorf("quiet %v: held %v while the clock is wrong", quiet, held)
+				t.Errorf("quiet %v: blocked days %v while the clock is wrong", quiet, held)
 			}
 			l.set(t, 13*3600*1000)
 			if quiet {
@@ -86,31 +87,31 @@ func TestACorrectedClockHoldsNoDay(t *testing.T) {
 				must(l.Commit(t.Context(), results(duel(id, 1, "p1"))))(t)
 			}
 			if held := testutil.ToFloat64(l.clocks.days.WithLabelValues(game)); held != 0 {
-				t.Errorf("quiet %v: held %v", quiet, held)
+				t.Errorf("quiet %v: blocked days %v", quiet, held)
 			}
 		}
 	})
 }
 
-// Clocks a little apart around midnight turn the day.
+// Clocks that differ a little around midnight let the day start.
 func TestClocksALittleApart(t *testing.T) {
 	t.Parallel()
 	l, cluster := openClocks(t, testenv.SQL{Dir: t.TempDir()})
 	l.set(t, dayMS)
 	cluster.Store(dayMS - 50*60*1000)
 	if !must(l.Turn(t.Context(), game))(t) {
-		t.Error("50 minutes apart: the day is held")
+		t.Error("50 minutes apart: the day is blocked")
 	}
 }
 
-// A server that was off for a week turns its days by itself when it starts.
+// A server that was off for a week starts the missing days without an operator.
 func TestAWeekOff(t *testing.T) {
 	t.Parallel()
 	l, cluster := openClocks(t, testenv.SQL{Dir: t.TempDir()})
 	l.set(t, 7*dayMS)
 	cluster.Store(7 * dayMS)
 	if must(l.Turn(t.Context(), game))(t) {
-		t.Error("a running process takes a leap of both clocks")
+		t.Error("a running process accepts a jump of both clocks")
 	}
 	l.clocks = newDayClocks(Config{Cluster: cluster.Load, Registry: prometheus.NewRegistry()}, 0) // as a new start
 	if !must(l.Turn(t.Context(), game))(t) || len(l.days(t)) != 8 {
@@ -118,7 +119,7 @@ func TestAWeekOff(t *testing.T) {
 	}
 }
 
-// An operator confirms a day: it turns up to that, and not further.
+// An operator confirms a day. Days up to that one start, and no later one.
 func TestAConfirmedDayTurns(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// maxNewDays bounds the days that one batch may start: a hundred years.
+// maxNewDays limits the days that one transaction may start: a hundred years.
 const maxNewDays = 36525
 
 // civilDay returns the date of an instant (epoch ms) in a zone, YYYY-MM-DD.
@@ -14,7 +14,7 @@ func civilDay(at int64, zone *time.Location) string {
 }
 
 // daysAfter returns the dates after day up to and including today, in order. It returns
-// none if the clock is at or before day, and today alone if there was no day yet.
+// none if today is not after day, and only today if day is "" (no day yet).
 func daysAfter(day, today string) ([]string, error) {
 	if day == "" {
 		return []string{today}, nil
@@ -28,7 +28,7 @@ func daysAfter(day, today string) ([]string, error) {
 		return nil, fmt.Errorf("the database's clock: %w", err)
 	}
 	if n := to.Sub(from) / (24 * time.Hour); n > maxNewDays {
-		return nil, fmt.Errorf("the database's clock says %s, the game's last day is %s: correct the clock", today, day)
+		return nil, fmt.Errorf("the database's clock shows %s, but the game's last day is %s; correct the clock", today, day)
 	}
 	var days []string
 	for d := from.AddDate(0, 0, 1); !d.After(to); d = d.AddDate(0, 0, 1) {

@@ -37,7 +37,8 @@ func (c clocked) set(t *testing.T, ms int64) {
 	}
 }
 
-// days are the days of the game's entries, a turn's with a mark.
+// days returns the day of each entry of the game, with a mark for entries that start a
+// day.
 func (c clocked) days(t *testing.T) []string {
 	t.Helper()
 	var days []string
@@ -106,7 +107,7 @@ func TestQuietGameTurns(t *testing.T) {
 		}{{0, true}, {0, false}, {day - 1, false}, {day, true}, {day - 1, false}, {3 * day, true}} {
 			l.set(t, step.now)
 			if turned := must(l.Turn(t.Context(), game))(t); turned != step.want {
-				t.Errorf("at %d: turned %v", step.now, turned)
+				t.Errorf("at %d: started days: %v", step.now, turned)
 			}
 		}
 		want := []string{"turn 1970-01-01", "turn 1970-01-02", "turn 1970-01-03", "turn 1970-01-04"}
@@ -143,7 +144,7 @@ func TestAbsurdClockIsRefused(t *testing.T) {
 	must(l.Turn(t.Context(), game))(t)
 	l.set(t, time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 	if _, err := l.Turn(t.Context(), game); err == nil {
-		t.Fatal("five centuries were turned")
+		t.Fatal("five centuries of days were started")
 	}
 	if got := l.days(t); len(got) != 1 {
 		t.Errorf("%d entries", len(got))

@@ -26,8 +26,9 @@ FROM days d WHERE d.game = $1 AND d.day = $2`
 SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day = $2 AND whose = $3` + orderByBytes
 )
 
-// ledgerDay is a row of days. Its entries are after pos and before end, which is 0 for
-// the open day.
+// ledgerDay is a row of table days. Its entries are after startPos and before nextDayPos,
+// which is 0 for the current day. summed is 1 if all its entries are in table sums, else
+// 0. Entries up to summedTo are in sums already.
 type ledgerDay struct {
 	pos, summed, summedTo, end int64
 }
@@ -51,8 +52,9 @@ func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error)
 }
 
 // DayVersion returns a number that changes with every correction of a day. It also
-// changes if the ledger is rolled back and the day ends again. While it is the same, the
-// content of a past day is the same. It is 0 for a day that the game has not had.
+// changes if the database is restored to an earlier state and the day ends again. While
+// the number is the same, the content of a past day is the same. It is 0 for a day that
+// the game has not had.
 func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error) {
 	var version int64
 	var end string // id of the row that starts the next day
@@ -70,9 +72,9 @@ func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error
 
 var selectRowsOfDay = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + orderByBytes
 
-// ReadDaySums calls each with the sum of every holder of a kind on a day, by id in
-// ascending byte order. It stops at the first error of each and returns it. If the day
-// is not summed yet, the sums are computed from its entries.
+// ReadDaySums calls onSum with the sum of every holder of a kind on a day, in ascending
+// byte order of ids. It stops at the first error of onSum and returns it. If the day is
+// not summed yet, it computes the sums from the day's entries.
 func (l *Ledger) ReadDaySums(ctx context.Context, game, day string, kind leaderboard.Kind, each func(leaderboard.Sum) error) error {
 	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
 		d, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, game, day))

@@ -7,7 +7,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// All nodes of a ledger derive the same key for a purpose, other than for others.
+// All nodes of a ledger derive the same key for a purpose. Keys for other purposes and of
+// other ledgers differ.
 func TestDerivedKeys(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -15,7 +15,9 @@ const (
 	deleteLinkedAccount = `DELETE FROM accounts WHERE game = $1 AND sub = $2 AND player = $3`
 )
 
-// RotateDevice implements identity.Devices.
+// RotateDevice replaces the hash of a player's device secret. It may be repeated. It
+// returns identity.ErrWrongDevice if the player has neither hash, and
+// identity.ErrBadDevice if the new one belongs to another player.
 func (l *Ledger) RotateDevice(ctx context.Context, game, player, from, to string) error {
 	n, err := l.exec(ctx, rotateDevice, game, player, from, to)
 	switch {
@@ -26,7 +28,7 @@ func (l *Ledger) RotateDevice(ctx context.Context, game, player, from, to string
 	case n > 0:
 		return nil
 	}
-	known, err := l.Guest(ctx, game, to) // the same call, whose answer was lost
+	known, err := l.Guest(ctx, game, to) // a repeated call has changed the hash before
 	switch {
 	case err == nil && known.ID == player:
 		return nil
@@ -36,9 +38,11 @@ func (l *Ledger) RotateDevice(ctx context.Context, game, player, from, to string
 	return err
 }
 
-var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; draw another", identity.ErrBadDevice)
+var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; generate another", identity.ErrBadDevice)
 
-// ResetDevice implements identity.Devices.
+// ResetDevice sets the hash of a guest's device secret and returns the guest's id. id is
+// the guest's id or the linked account. Errors are identity.ErrNotFound and
+// identity.ErrNotGuest.
 func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
 	err = l.inChange(ctx, func(c *change) error {
 		speaks, found, err := l.accountPlayer(ctx, c.tx, game, id)
@@ -66,7 +70,9 @@ func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player
 	return player, nil
 }
 
-// UnlinkAccount implements identity.Accounts.
+// UnlinkAccount unlinks the account of a guest, ends the sessions of the account's
+// tokens, and returns the account. id is the guest's id or the account. The error is
+// identity.ErrNoAccount if they are not linked.
 func (l *Ledger) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
 	err = l.inChange(ctx, func(c *change) error {
 		speakers, err := c.subjectsOf(ctx, l, game, id)
@@ -82,11 +88,11 @@ func (l *Ledger) UnlinkAccount(ctx context.Context, game, id string) (account st
 		}
 		return c.save(ctx, identity.Revocation{
 			Game: game, Kind: identity.KindUnlinked, ID: account, EndsAt: c.at + identity.SessionEndWindow.Milliseconds(),
-			Reason: "untied from a guest", At: c.at, Seq: c.seq,
+			Reason: "unlinked from a guest", At: c.at, Seq: c.seq,
 		})
 	})
 	if err != nil {
-		return "", fmt.Errorf("ledger: untie: %w", err)
+		return "", fmt.Errorf("ledger: unlink account: %w", err)
 	}
 	return account, nil
 }

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// ofDevice is whose a device is, "" for a stranger's.
+// ofDevice returns the player of a device, "" for an unknown device.
 func ofDevice(t *testing.T, l *Ledger, device string) string {
 	t.Helper()
 	p, err := l.Guest(t.Context(), game, device)
@@ -18,7 +18,7 @@ func ofDevice(t *testing.T, l *Ledger, device string) string {
 	return must(p, err)(t).ID
 }
 
-// A revocation, of a guest or of its account, takes the device from the guest.
+// A revocation of a guest or of its account detaches the guest's device.
 func TestRevokingDetachesTheDevice(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -39,7 +39,7 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 			}
 		}
 		if id := subject(t, l, "account"); id != "p2" {
-			t.Errorf("the account speaks for %s", id)
+			t.Errorf("the account is linked to %s", id)
 		}
 		must(l.SetBar(t.Context(), ban("p3")))(t)
 		if ofDevice(t, l, "device p3") != "p3" {
@@ -61,7 +61,7 @@ func TestRotateDevice(t *testing.T) {
 			want             error
 		}{
 			{"p1", "device p1", "new", nil},
-			{"p1", "device p1", "new", nil}, // the answer was lost
+			{"p1", "device p1", "new", nil}, // repeated, because the reply was lost
 			{"p1", "device p1", "other", identity.ErrWrongDevice},
 			{"p1", "device p2", "other", identity.ErrWrongDevice},
 			{"p1", "new", "device p2", identity.ErrBadDevice},
@@ -132,10 +132,10 @@ func TestUntie(t *testing.T) {
 			}
 			revocations := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
 			if len(revocations) != 1 || revocations[0].ID != "account" || revocations[0].EndsAt != revocations[0].At+60_000 {
-				t.Errorf("untied: revocations %+v", revocations)
+				t.Errorf("unlinked: revocations %+v", revocations)
 			}
 			if a, p := subject(t, l, "account"), subject(t, l, "p1"); a != identity.ErrNotFound.Error() || p != "p1" {
-				t.Errorf("the account speaks for %s, the guest for %s", a, p)
+				t.Errorf("the account is linked to %s, the guest for %s", a, p)
 			}
 		}
 		for _, id := range []string{"p2", "operators", "nobody"} {
@@ -148,10 +148,10 @@ func TestUntie(t *testing.T) {
 			t.Fatal(err)
 		}
 		if revocations := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
-			t.Errorf("tied again: revocations %+v", revocations)
+			t.Errorf("linked again: revocations %+v", revocations)
 		}
 		if subject(t, l, "operators") != "operators" {
-			t.Error("a player of the operator's is nobody")
+			t.Error("a player of the operator's login service was not found")
 		}
 	})
 }

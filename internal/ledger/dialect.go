@@ -16,14 +16,14 @@ type dialect struct {
 	name                  goose.Dialect
 	clock                 string // SQL expression of the database's current time, epoch ms
 	txOptions             *sql.TxOptions
-	snapshotOptions       *sql.TxOptions // of a transaction that reads one moment
-	allowIdle             string         // statement that allows a transaction to be idle; "": all may be idle
-	lockSpelling          string         // statement that blocks claims of names until the transaction ends
-	forUpdate, skipLocked string         // end of a SELECT that locks its rows; of one that skips locked rows
-	forShare              string         // end of a SELECT whose row must not change until the transaction ends
-	inSelect              string         // before "(SELECT …))": is one of its values; on SQLite the SELECT has one row
-	fromIDs, inIDs        string         // in FROM: iterates over the ids in $2; after a column: is one of these ids
-	idList                func(ids []string) any
+	snapshotOptions       *sql.TxOptions         // of inSnapshot
+	allowIdle             string                 // statement that allows a transaction to be idle; "": the database has no limit
+	lockSpelling          string                 // statement that blocks claims of names until the transaction ends
+	forUpdate, skipLocked string                 // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
+	forShare              string                 // {share}: end of a SELECT whose row must not change until the transaction ends
+	inSelect              string                 // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
+	fromIDs, inIDs        string                 // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
+	idList                func(ids []string) any // converts ids to the parameter $2
 	bulk                  func(in executor) bulk
 	registrationWorkers   int       // concurrent registration transactions
 	once                  sync.Once // initializes replacer
@@ -31,8 +31,8 @@ type dialect struct {
 	openListener          func(ctx context.Context) (*pgx.Conn, error) // opens a connection to listen on; nil: the database has no notifications
 }
 
-// sql replaces {now} by the clock, and the other names in braces by their text in the
-// dialect.
+// sql replaces {now} by the expression of the clock, and the other names in braces by
+// the dialect's fragments: see the fields.
 func (d *dialect) sql(text string) string {
 	d.once.Do(func() {
 		d.replacer = strings.NewReplacer("{now}", d.clock, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelect, "{ids}", d.fromIDs, "{listed}", d.inIDs)

@@ -4,41 +4,43 @@
 // Its main type is [Ledger]. Start reading with Open in ledger.go and Commit in
 // commit.go. The package must not know HTTP, Redis or sessions.
 //
+// In signatures, at, now and other instants are epoch ms by the database's clock.
+//
 // # Entries
 //
-// Each game has a ledger of entries. Only Commit, Turn and Disqualify write entries,
-// under the lock on the game's head. So positions count from 1 without gaps, in commit
-// order. A reader that has read up to a position has read every entry up to it. A
-// committed entry is on disk and never changes. To undo one, the ledger adds a
-// correction, which is an entry too.
+// Each game has a ledger of entries. Only Commit, StartNewDays, Disqualify and EraseNext
+// add entries, under the lock on the game's head. So positions count from 1 without gaps,
+// in commit order. A reader that has read up to a position has read every entry up to it.
+// A committed entry is on disk. Its values never change; only an erasure replaces the id
+// of its holder. To undo an entry, the ledger adds a correction, which is an entry too.
 //
 // # Days
 //
-// An entry belongs to a civil day in its game's time zone. Each day begins with an
-// entry of its own, dated by the database's clock. The entry at position 1 begins the
-// game's first day. Every later date has such an entry, also a date without results or
-// a date that the time zone skipped, so days are consecutive. A day never comes again,
-// whatever a clock does.
+// An entry belongs to a civil day (a date) in its game's time zone. The first entry of
+// each day only starts the day, and is dated by the database's clock. The entry at
+// position 1 starts the game's first day. Every later date has such an entry, also a
+// date without results or a date that the time zone skipped. So days are consecutive.
+// An ended day never becomes the current day again, even if a clock is set back.
 //
-// Past days are summed by holder, in the background and in pages. A correction of a
-// summed day updates its sums in the same transaction. So views can be rebuilt from the
-// sums and the entries of the days since.
+// A holder is the player or team that an entry is about. SumDays sums past days by
+// holder, in the background and in pages. A correction of a summed day updates its sums
+// in the same transaction. So views can be rebuilt from the sums and from the entries of
+// the days that are not summed yet.
 //
 // # Queue
 //
 // The tasks of package taskqueue wait in queues (table lines), one for each topic and
 // priority. A queue assigns positions under its lock, which is held until the commit,
-// so positions are in commit order too. A claim takes the ready queues of a kind by an
+// so positions are in commit order too. A claim selects the ready queues of a kind by an
 // index, those with the least service first, and skips locked ones. A waiting task has
-// a position. A task on which the queue itself must act later has a time instead. An
-// ended task has neither.
+// a position. A task whose wait or lease must end later has a due time. An ended task
+// has neither.
 //
-// Events (results and ended days) are reported by tasks of the same transaction. The
-// task exists if and only if the event does.
+// Events (results and ended days) are reported by tasks of the same transaction. A task
+// exists if and only if its event does.
 //
 // # Concurrency
 //
-// All methods may be called concurrently, also from several processes. Each takes a
-// context that bounds it. If Unavailable holds for an error, the caller can try again
-// later.
+// All methods may be called concurrently, also from several processes. Each stops when
+// its context ends. If IsUnavailable is true for an error, the caller can retry later.
 package ledger

@@ -24,7 +24,7 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 
     (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 AND tasks.state = 'dead' LIMIT $2) AS h)`
 )
 
-// EndpointStates returns the disabled endpoints, by game and name.
+// EndpointStates returns the disabled webhook endpoints, ordered by game and name.
 func (l *Ledger) EndpointStates(ctx context.Context) ([]webhook.State, error) {
 	var states []webhook.State
 	err := scanAll(func(rows *sql.Rows) error {
@@ -56,8 +56,8 @@ func (l *Ledger) EnableEndpoint(ctx context.Context, game, name string) error {
 	return nil
 }
 
-// CountTasks returns how many tasks of a topic have not ended, and how many are dead,
-// each counted up to upTo.
+// CountTasks returns how many tasks of a topic wait or are claimed, and how many are
+// dead. It counts each only up to maxCount.
 func (l *Ledger) CountTasks(ctx context.Context, topic string, upTo int) (waiting, dead int64, err error) {
 	if err := l.read.QueryRowContext(ctx, selectCounts, topic, upTo).Scan(&waiting, &dead); err != nil {
 		return 0, 0, fmt.Errorf("ledger: count tasks of %s: %w", topic, err)

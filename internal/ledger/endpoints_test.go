@@ -54,7 +54,7 @@ func (c clocked) checkStates(t *testing.T, want ...webhook.State) {
 	}
 }
 
-// Tasks count while they have not ended, in whatever state they are.
+// Tasks of every state count until they have ended.
 func TestTasksAreCounted(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -94,7 +94,7 @@ func (q *queued) checkCounts(upTo int, waiting, dead int64) {
 	}
 }
 
-// There are many more ended tasks than waiting ones, and no count reads them.
+// There are many more ended tasks than waiting ones. CountTasks does not read ended ones.
 func TestCountsReadOnlyWhatWaits(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -9,12 +9,11 @@ import (
 	"laststand/internal/match"
 )
 
-// entry is one row of a game's ledger with the match that caused it, "" for the start of
-// a day. A correction has the position of the corrected row.
+// entry is one row of a game's ledger, to be added to table entries.
 type entry struct {
 	leaderboard.Row
-	match        string
-	correctedPos int64
+	match        string // the match that caused it; "" for starts of days and moves
+	correctedPos int64  // position of the entry that a correction corrects; else 0
 }
 
 // playerEntries returns the entries of the players of a counting result.
@@ -26,8 +25,9 @@ func playerEntries(r *match.Result) []*entry {
 	return all
 }
 
-// teamEntries returns the entries of the teams of a counting result: their own scores,
-// and the sums over their players for everything else. A team without players has none.
+// teamEntries returns the entries of the teams of a counting result. An entry has the
+// team's own score, and otherwise the sums of the team's players. A team without players
+// has no entry.
 func teamEntries(r *match.Result) []*entry {
 	if len(r.Teams) == 0 {
 		return nil
@@ -65,7 +65,7 @@ const insertEntry = `
 WITH v (` + entryColumns + `) AS ({rows})
 INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WHERE true`
 
-// row returns the entry's row of insertEntry.
+// row returns the entry as a row for insertEntry.
 func (e *entry) row(game string) []any {
 	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.match, string(e.HolderKind), e.Holder,
 		e.TargetDay, e.correctedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)

@@ -10,14 +10,14 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ErasureKept is how long the ledger knows the former ids of moved entries after the
-// last step of an erasure. A copy of the boards that is further behind is rebuilt.
+// ErasureKept is how long the ledger stores the former ids of moved entries after the
+// last step of an erasure. A copy of the leaderboards that is further behind is rebuilt.
 const ErasureKept = 10 * time.Minute
 
-// forgetErased deletes the last rows that name a subject. These are the duels of the
-// day, the bans that ended its sessions, the progress of the change of skeletons, and
-// the erasure itself. The ban of the erasure stays under the subject's hash, for nodes
-// that have not read it yet.
+// forgetErased are statements that delete the last rows with a subject's id. These are
+// the duels of the day, the revocations that ended its sessions, the progress of
+// MigrateSkeletons, and the erasure itself. The revocation of the erasure stays under
+// the subject's hash, for nodes that have not read it yet.
 var forgetErased = []string{
 	`DELETE FROM pairs WHERE game = $1 AND (one = $2 OR other = $2)`,
 	`DELETE FROM bars WHERE game = $1 AND kind IN ('tied', 'untied') AND id = $2`,
@@ -30,8 +30,9 @@ const hashErasedBar = `UPDATE bars SET id = $3 WHERE game = $1 AND kind = 'erase
 const selectEndedErasure = `
 SELECT game, subject, opaque FROM erasures WHERE ended_at > 0 AND ended_at <= (SELECT {now}) - $1 ORDER BY ended_at, at LIMIT 1 {free}`
 
-// ForgetErased deletes the last data of one erasure that ended at least that long ago,
-// and reports whether there was one. SQLite's log then has no copy of it either.
+// ForgetErased deletes the last data of one erasure that ended at least minAge ago, and
+// reports whether there was one. On SQLite it also empties the write-ahead log, so that
+// the log has no copy of the data.
 func (l *Ledger) ForgetErased(ctx context.Context, since time.Duration) (bool, error) {
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
 		var e erasure
@@ -56,7 +57,7 @@ func (l *Ledger) ForgetErased(ctx context.Context, since time.Duration) (bool, e
 		_, err = l.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	if err != nil {
-		return false, fmt.Errorf("ledger: forget an erasure: %w", err)
+		return false, fmt.Errorf("ledger: delete the data of an erasure: %w", err)
 	}
 	return true, nil
 }

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// selectDaysOf are the days that a player may have something from: those that
-	// are summed, and all that are not yet.
+	// selectDaysOf selects the days on which a player may have entries: the summed days
+	// with a sum of the player, and all days that are not summed yet.
 	selectDaysOf = `
 SELECT day FROM sums WHERE game = $1 AND whose = 'player' AND holder = $2
 UNION SELECT day FROM days WHERE game = $1 AND summed = 0 ORDER BY 1`
 
-	// changeVersions locks the days: see moveSummed.
+	// updateDayVersionsFrom locks the days: see updateSummedTo.
 	changeVersions = `UPDATE days SET version = $3 WHERE game = $1 AND day >= $2`
 
 	deleteSums = `DELETE FROM sums WHERE game = $1 AND whose = 'player' AND holder = $2`
@@ -28,7 +28,8 @@ UNION SELECT day FROM days WHERE game = $1 AND summed = 0 ORDER BY 1`
 	selectMoves = `SELECT opaque, subject FROM erasures WHERE game = $1 AND last_pos >= $2`
 )
 
-// mergeSums meets the sums of results that were settled after the erasure.
+// mergeSums adds the sums of a subject to those of its opaque id, which may exist:
+// results that were settled after the erasure have the opaque id.
 var mergeSums = strings.ReplaceAll(`
 INSERT INTO sums (game, `+sumColumns+`)
 SELECT o.game, o.whose, $3, o.day, o.newest, o.at, {old} FROM sums o WHERE o.game = $1 AND o.whose = 'player' AND o.holder = $2
@@ -37,9 +38,10 @@ ON CONFLICT (game, whose, holder, day) DO UPDATE SET
     at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
     `+eachAggregate("@ = sums.@ + excluded.@"), "{old}", eachAggregate("o.@"))
 
-// endErasure renames the rest under the lock on the game's head. No running commit can
-// still write the subject then. It also adds the entries that move the subject's entries
-// on the boards.
+// endErasure renames the remaining results under the lock on the game's head, so that no
+// running commit can still write the subject. It also adds the entries that rename the
+// subject on the leaderboards. hasMoves is true if it did; false if another node has
+// ended the erasure.
 func (l *Ledger) endErasure(ctx context.Context, e erasure) (hasMoves bool, err error) {
 	err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
 		h, err := l.lockHead(ctx, tx, e.game)
@@ -64,8 +66,9 @@ func (l *Ledger) endErasure(ctx context.Context, e erasure) (hasMoves bool, err 
 	return hasMoves && err == nil, err
 }
 
-// saveMoves renames sums, and adds the entries that move the boards: one for the boards
-// of several days, and one for every ten days.
+// saveMoves renames the subject in sums and saves the head with the entries that rename
+// the subject on leaderboards. One entry is for leaderboards over several days. For
+// daily leaderboards there is one entry for up to ten days.
 func (l *Ledger) saveMoves(ctx context.Context, tx *sql.Tx, h *head, e erasure) error {
 	turned := len(h.entries)
 	var days []string
@@ -112,7 +115,8 @@ func moveOf(e erasure, day string) *entry {
 	return &entry{Row: leaderboard.Row{Kind: leaderboard.MoveRow, HolderKind: leaderboard.Players, Holder: e.opaque, TargetDay: day}}
 }
 
-// setFormerHolders sets the former holders of moves while the ledger still knows them.
+// setFormerHolders sets the former ids of holders in move entries, if the ledger still
+// has them (see ErasureRetention).
 func (l *Ledger) setFormerHolders(ctx context.Context, game string, page []leaderboard.Row) error {
 	var subjects map[string]string
 	for i := range page {
@@ -131,6 +135,8 @@ func (l *Ledger) setFormerHolders(ctx context.Context, game string, page []leade
 	return nil
 }
 
+// movedSince returns the subjects of erasures that ended at or after a position, by
+// their opaque ids.
 func (l *Ledger) movedSince(ctx context.Context, game string, pos int64) (map[string]string, error) {
 	subjects := map[string]string{}
 	err := scanAll(func(rows *sql.Rows) error {

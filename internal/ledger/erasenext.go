@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// Bounds of one step: erasePage of entries and seats that it renames, eraseBytes of
-// the records that it rewrites; it rewrites at least one record.
+// Limits of one step. It renames up to erasePageSize entries and as many seats. It
+// rewrites up to maxEraseBytes of match records, but at least one record.
 const (
 	erasePage  = 500
 	eraseBytes = 4 << 20
 )
 
-// eraseRetry is how long an erasure waits after a failed step. Others continue.
+// eraseRetry is how long an erasure waits after a failed step. Other erasures continue.
 const eraseRetry = 30 * time.Second
 
 // errNoErasure means that no erasure needs a step now.
 var errNoErasure = errors.New("no erasure")
 
-// erasure is a running erasure. The results of the subject get the opaque id.
+// erasure is a running erasure. In results, the opaque id replaces the subject.
 type erasure struct{ game, subject, opaque string }
 
 const (
-	// selectErasure leaves out those that wait for their next try. An instant that is
-	// further ahead was written by a clock that was wrong.
+	// selectErasure skips erasures that wait after a failed step. If the end of a wait is
+	// more than eraseRetryDelay ahead, a wrong clock has written it, and it is ignored.
 	selectErasure = `
 SELECT game, subject, opaque FROM erasures
 WHERE ended_at = 0 AND (at <= (SELECT {now}) OR at > (SELECT {now}) + $1) ORDER BY ended_at, at LIMIT 1 {free}`
@@ -40,8 +40,9 @@ WHERE ended_at = 0 AND (at <= (SELECT {now}) OR at > (SELECT {now}) + $1) ORDER 
 UPDATE entries SET holder = $3 WHERE game = $1 AND pos IN (
     SELECT pos FROM entries WHERE game = $1 AND whose = 'player' AND holder = $2 ORDER BY pos LIMIT $4)`
 
-	// selectSeats gives the size of the records that may name the player, 0 of others:
-	// those of a buzzer match, and those of an older program, whose seats ask nothing.
+	// selectSeats also returns the size in bytes of a match record that may have the
+	// player's id, and 0 for other records. Such records are those of buzzer matches, and
+	// those of an older program, whose seats have asked = 0.
 	selectSeats = `
 SELECT over_at, match_id, CASE WHEN mode = 'buzzer' OR asked = 0 THEN COALESCE((
     SELECT octet_length(m.result) FROM matches m WHERE m.game = s.game AND m.id = s.match_id), 1) ELSE 0 END
@@ -56,13 +57,14 @@ FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at =
 )
 
 // EraseNext does the next step of the oldest running erasure. A step renames a page of
-// the subject's results; the last step also moves the entries on the boards. It returns
-// the game, "" if there is nothing to do now, and whether the boards have something to
-// apply. Subjects that an older program has erased come first, one per step.
+// the subject's results. The last step also adds entries that rename the subject on
+// leaderboards. EraseNext returns the game, "" if there is nothing to do now. hasMoves
+// reports whether leaderboards have such entries to apply. Subjects that an older
+// program has erased come first, one per step.
 //
 // Each step is a transaction. EraseNext may stop at any point, and several nodes may run
-// it. After a failed step it logs the error, and the erasure waits for eraseRetry, so
-// that it does not delay others.
+// it. After a failed step it logs the error, and the erasure waits for eraseRetryDelay,
+// so that it does not delay others.
 func (l *Ledger) EraseNext(ctx context.Context) (game string, hasMoves bool, err error) {
 	if game, err = l.eraseOldStyle(ctx); err != nil {
 		return "", false, fmt.Errorf("ledger: subjects erased by an older program: %w", err)
@@ -139,7 +141,7 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more b
 		err := rows.Scan(&at, &id, &size)
 		found++
 		if bytes += size; bytes > eraseBytes && len(seats) > 0 {
-			return err // the next step's
+			return err // left for the next step
 		}
 		seats = append(seats, []any{e.game, e.subject, at, id, e.opaque})
 		if size > 0 {
@@ -150,7 +152,7 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more b
 	if err != nil {
 		return false, fmt.Errorf("seats: %w", err)
 	}
-	slices.Sort(records) // in the one order in which they are locked
+	slices.Sort(records) // all transactions lock records in this order
 	for _, id := range records {
 		if err := l.renameInRecord(ctx, tx, e, id); err != nil {
 			return false, fmt.Errorf("match %s: %w", id, err)
@@ -159,8 +161,8 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more b
 	return found == erasePage || len(seats) < found, l.bulk(tx).run(ctx, renameSeats, seats, nil)
 }
 
-// renameInRecord renames a player in a match's record. The record has no nicknames of
-// players after that.
+// renameInRecord renames a player in a match's record. It also removes the nicknames of
+// all players from the record.
 func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
 	var text string
 	if err := tx.QueryRowContext(ctx, l.sql(lockMatch), e.game, id).Scan(&text); err != nil {
@@ -189,7 +191,8 @@ func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id s
 
 const anyErasure = `SELECT EXISTS (SELECT 1 FROM erasures) OR EXISTS (SELECT 1 ` + plainErased + `)`
 
-// Erasing reports whether any erasure is running, including its last wait.
+// Erasing reports whether there is any erasure whose data ForgetErased has not deleted
+// yet, or any subject that an older program has erased in plain text.
 func (l *Ledger) Erasing(ctx context.Context) (isRunning bool, err error) {
 	if err = l.read.QueryRowContext(ctx, anyErasure).Scan(&isRunning); err != nil {
 		err = fmt.Errorf("ledger: erasures: %w", err)

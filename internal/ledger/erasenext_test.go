@@ -49,7 +49,7 @@ func TestABadErasureHoldsUpNoOther(t *testing.T) {
 		l.set(t, 3000)
 		must(l.exec(t.Context(), `UPDATE matches SET id = 'b' WHERE id = 'gone'`))(t)
 		if moved := eraseAll(t, l.Ledger); moved != 1 {
-			t.Errorf("%d erasures ended once the record is there", moved)
+			t.Errorf("%d erasures ended after the record was restored", moved)
 		}
 		checkSums(t, l.Ledger)
 	})

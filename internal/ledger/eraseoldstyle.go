@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// plainErased are subjects that an older program has erased: hashes begin with #.
+	// fromPlainTextErased selects the subjects that an older program has erased but stored
+	// in plain text. This program stores hashes, which start with #.
 	plainErased       = `FROM accounts WHERE player = '' AND substr(sub, 1, 1) <> '#'`
 	selectPlainErased = `SELECT game, sub ` + plainErased + ` LIMIT 1`
 	deletePlainErased = `DELETE FROM accounts WHERE game = $1 AND sub = $2 AND player = ''`
@@ -17,9 +18,9 @@ OR EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
 // eraseOldStyle starts a new erasure of one subject that an older program has erased but
-// kept in plain text. It returns the game, or "" if there is no such subject. It cannot
-// distinguish guests from players of an operator's login service with similar subjects,
-// so both get an opaque id if they have results.
+// stored in plain text. It returns the game, or "" if there is no such subject. It cannot
+// distinguish guests from players of an operator's login service with similar subjects.
+// So both get an opaque id if they have results.
 func (l *Ledger) eraseOldStyle(ctx context.Context) (game string, err error) {
 	var subject string
 	err = l.read.QueryRowContext(ctx, selectPlainErased).Scan(&game, &subject)
@@ -37,7 +38,7 @@ func (l *Ledger) eraseOldStyle(ctx context.Context) (game string, err error) {
 		if err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 { // another node has begun it
+		if n, err := done.RowsAffected(); err != nil || n == 0 { // another node has started it
 			return err
 		}
 		own := false

@@ -31,8 +31,8 @@ func (l *Ledger) loadHashKey(ctx context.Context, tx *sql.Tx) (key hashKey, err 
 	return hashKey(text), err
 }
 
-// hash returns what remains of an erased subject. It is no valid id. Without the key it
-// does not reveal the subject.
+// hash returns the text that replaces an erased subject. It starts with #, so it is no
+// valid id. Without the key it does not reveal the subject.
 func (e hashKey) hash(game, subject string) string {
 	mac := hmac.New(sha256.New, e)
 	mac.Write([]byte(game + "\x00" + subject))
@@ -43,7 +43,7 @@ func (e hashKey) hash(game, subject string) string {
 // get the same key. It cannot be computed without the ledger.
 func (l *Ledger) DeriveKey(purpose string) []byte {
 	mac := hmac.New(sha256.New, l.hashKey)
-	mac.Write([]byte("key for \x00" + purpose)) // a game's name has no space: it is no hash of a subject
+	mac.Write([]byte("key for \x00" + purpose)) // never the input of hashSubject, because a game's name has no space
 	return mac.Sum(nil)
 }
 
@@ -53,8 +53,8 @@ func isGuestID(id string) bool { return strings.HasPrefix(id, "p_") && len(id) =
 
 func newOpaqueID() string { return "p_" + strings.ToLower(rand.Text()) }
 
-// erasedSubject is a subject to be erased. wasPlayer means that it was also a player's
-// id, which results may have.
+// erasedSubject is a subject to erase. wasPlayer means that it was also a player's own
+// id, which may be in results.
 type erasedSubject struct {
 	hashKey
 	game, subject string

@@ -21,7 +21,7 @@ import (
 
 const jane = "jane.doe.1984"
 
-// eraseAll takes all steps of all erasures.
+// eraseAll does all steps of all erasures, and returns how many had moves.
 func eraseAll(t *testing.T, l *Ledger) (moved int) {
 	t.Helper()
 	for {
@@ -38,7 +38,7 @@ func eraseAll(t *testing.T, l *Ledger) (moved int) {
 	}
 }
 
-// rowsWith are the rows of all tables in which a text stands.
+// rowsWith returns the rows of all tables that contain a text.
 func rowsWith(t *testing.T, l *Ledger, text string) (found []string) {
 	t.Helper()
 	tables := `SELECT name FROM sqlite_master WHERE type = 'table'`
@@ -79,7 +79,7 @@ func rowsWith(t *testing.T, l *Ledger, text string) (found []string) {
 	return found
 }
 
-// filesWith are the files of the embedded database in which a text stands.
+// filesWith returns the files of the embedded database that contain a text.
 func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	paths := must(filepath.Glob(filepath.Join(dir, "*")))(t)
@@ -91,8 +91,8 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// An operator's player who has settled much on many days is wiped from every
-// table, and from the files of SQLite; all sums stay, under one opaque id.
+// A player of an operator's login service with results on many days is erased. Then no
+// table and no file of SQLite contains the id. All sums stay, under one opaque id.
 func TestErasedSubjectIsInNoStore(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -124,7 +124,7 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 		}
 		must(l.Commit(t.Context(), results(duel("late", 100, jane, "other"), duel("later", 101, "other", jane))))(t)
 		if moved := eraseAll(t, l.Ledger); moved != 1 {
-			t.Errorf("the boards were told %d times", moved)
+			t.Errorf("erasures with moves: %d", moved)
 		}
 		checkSums(t, l.Ledger)
 		opaque := standingsOf(t, l.Ledger, "late")[0].Player
@@ -143,7 +143,7 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 			t.Errorf("sums %+v, want %+v", got, sum)
 		}
 		if !must(l.ForgetErased(t.Context(), 0))(t) || must(l.ForgetErased(t.Context(), 0))(t) || must(l.Erasing(t.Context()))(t) {
-			t.Error("the erasure is not forgotten, or twice")
+			t.Error("ForgetErased did not delete the erasure exactly once")
 		}
 		if revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.ErasedID(game, jane) {
 			t.Errorf("revocations %+v", revocations)
@@ -171,7 +171,7 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 			t.Errorf("%d matches of the opaque id, %v", len(page), err)
 		}
 		if _, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: jane, Nickname: "J", Skeleton: "j", At: 1}); !errors.Is(err, identity.ErrErased) {
-			t.Errorf("the subject came back: %v", err)
+			t.Errorf("the subject was created again: %v", err)
 		}
 	})
 }
@@ -192,8 +192,8 @@ func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Aggregat
 	return total
 }
 
-// Steps, commits, corrections and the summing of days at the same time, from
-// several nodes, lose and leave nothing.
+// Several nodes run erasure steps, commits, corrections and SumDays at the same time. No
+// result is lost, and no row has the former id.
 func TestErasureRacesCommits(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

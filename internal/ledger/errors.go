@@ -16,14 +16,16 @@ import (
 
 // Errors of requests that the ledger refuses.
 var (
-	ErrNotFound  = errors.New("ledger: not found")
+	ErrNotFound = errors.New("ledger: not found")
+	// ErrBadResult means that Commit can never commit a result.
 	ErrBadResult = errors.New("ledger: result refused")
-	// ErrErasing is temporary: see EraseNext.
+	// ErrErasing is temporary: EraseNext ends the erasure in some seconds.
 	ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 )
 
-// Unavailable reports whether an error comes from the state of the database:
-// unreachable, too slow, busy, disk full. The same call may succeed later.
+// Unavailable reports whether an error comes from the state of the database (for example
+// unreachable, too slow, busy or disk full), from a context that ended, or from a closed
+// ledger. The same call may succeed later.
 func Unavailable(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyForgotten) || errors.Is(err, errClosed) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
@@ -57,12 +59,12 @@ func RefusesResult(err error) bool {
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK
 }
 
-// badData are the SQLSTATEs of data that cannot be stored: a character that the encoding
-// lacks, a character that cannot be translated, a failed check.
+// badData are the SQLSTATEs of data that PostgreSQL cannot store: an invalid character, a
+// character that cannot be translated to the encoding, a failed CHECK constraint.
 var badData = []string{"22021", "22P05", "23514"}
 
-// postgresUnavailable decides by the class of a SQLSTATE (PostgreSQL manual, appendix
-// A).
+// postgresUnavailable decides by the class of a SQLSTATE, which is its first two
+// characters (PostgreSQL manual, appendix A).
 func postgresUnavailable(code string) bool {
 	switch code[:min(2, len(code))] {
 	case "08", // connection
@@ -77,6 +79,7 @@ func postgresUnavailable(code string) bool {
 	return false
 }
 
+// sqliteUnavailable decides by the primary result code, which is the low byte.
 func sqliteUnavailable(code int) bool {
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT,
@@ -86,7 +89,7 @@ func sqliteUnavailable(code int) bool {
 	return false
 }
 
-// breaksUnique reports whether a unique index refused a write.
+// breaksUnique reports whether a unique index has refused a write.
 func breaksUnique(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "23505"
@@ -95,14 +98,14 @@ func breaksUnique(err error) bool {
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }
 
-// withAdvice adds to an error of the start what the operator can do.
+// withAdvice adds to an error of Open what the operator can do.
 func withAdvice(err error, c Config) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
 		case "25006":
-			return fmt.Errorf("%w; the server only reads (a standby?): name the primary in --database", err)
+			return fmt.Errorf("%w; the database server is read-only (a standby?); name the primary in --database", err)
 		case "42501":
-			return fmt.Errorf("%w; let the user create tables: GRANT CREATE, USAGE ON SCHEMA public TO …", err)
+			return fmt.Errorf("%w; allow the database user to create tables: GRANT CREATE, USAGE ON SCHEMA public TO …", err)
 		}
 		return err
 	}
@@ -112,13 +115,13 @@ func withAdvice(err error, c Config) error {
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
-		return fmt.Errorf("%w; the disk of %s may be full: free some space or name another folder with --data", err, c.Dir)
+		return fmt.Errorf("%w; the disk of %s may be full; free some space, or name another folder with --data", err, c.Dir)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
-		return fmt.Errorf("%w; make the data folder %s writable or name another with --data", err, c.Dir)
+		return fmt.Errorf("%w; make the data folder %s writable, or name another with --data", err, c.Dir)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%w; %s in %s is damaged or no database: restore it from a copy, or name another folder with --data", err, sqliteFile, c.Dir)
+		return fmt.Errorf("%w; %s in %s is damaged or is not a database; restore it from a copy, or name another folder with --data", err, sqliteFile, c.Dir)
 	case sqlite3.SQLITE_BUSY:
-		return fmt.Errorf("%w; another process holds the database in %s: try again, or end that process", err, c.Dir)
+		return fmt.Errorf("%w; another process has locked the database in %s; retry, or end that process", err, c.Dir)
 	}
 	return err
 }

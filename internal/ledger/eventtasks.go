@@ -12,9 +12,9 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// inTxWithTasks runs f in one writing transaction, and enqueues the tasks that f returns
-// at its end. So the tasks exist if and only if the changes of f do. After the commit it
-// notifies their topics.
+// inTxWithTasks runs f in one writing transaction, and at its end enqueues the tasks that
+// f returns. So the tasks exist if and only if the changes of f do. After the commit it
+// notifies the topics of the tasks.
 func (l *Ledger) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue.NewTask, error)) error {
 	return l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
 		tasks, err := f(tx)
@@ -28,7 +28,8 @@ func (l *Ledger) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue
 	})
 }
 
-// eventTasks returns the tasks that report ended days, and then new results.
+// eventTasks returns the tasks that report the ended days of a head, and then the new
+// results.
 func (l *Ledger) eventTasks(h *head, items ...*batchItem) (tasks []taskqueue.NewTask) {
 	if l.events == nil {
 		return nil
@@ -42,8 +43,8 @@ func (l *Ledger) eventTasks(h *head, items ...*batchItem) (tasks []taskqueue.New
 	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return l.isRefused(h.game, n) })
 }
 
-// isRefused reports whether the queue can never accept a task. Such a task is dropped,
-// so that it does not block the result or the day.
+// isRefused reports whether the queue can never accept a task, and then logs and counts
+// it. The caller drops such a task, so that it does not block the result or the day.
 func (l *Ledger) isRefused(game string, n taskqueue.NewTask) bool {
 	err := n.Check()
 	if err == nil {

@@ -36,7 +36,7 @@ func (e endpoints) Sealed(game, day string, at int64) []taskqueue.NewTask {
 	return []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: day, Payload: fmt.Appendf(nil, `[%d]`, at)}}
 }
 
-// listedTasks are all tasks, by topic and place: the topic, the key and the payload.
+// listedTasks returns topic, key and payload of all tasks, by topic and position.
 func listedTasks(t *testing.T, l *Ledger) (all []string) {
 	t.Helper()
 	var tasks []taskqueue.Task
@@ -57,7 +57,7 @@ func listedTasks(t *testing.T, l *Ledger) (all []string) {
 func wantTasks(t *testing.T, l *Ledger, want ...string) {
 	t.Helper()
 	if got := listedTasks(t, l); !slices.Equal(got, want) {
-		t.Errorf("told of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("tasks\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -85,7 +85,8 @@ func TestNewResultsMakeTasks(t *testing.T) {
 	})
 }
 
-// A day is told once it is over, by whatever turns it, before what comes after it.
+// A day is reported after it has ended, whichever call starts the next day. The report is
+// queued before those of later results.
 func TestEndedDaysMakeTasks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -107,14 +108,14 @@ func TestEndedDaysMakeTasks(t *testing.T) {
 		want = slices.Insert(want, 1, "seal/G 1970-01-02 [345600000]", "seal/G 1970-01-03 [345600000]", "seal/G 1970-01-04 [345600000]")
 		wantTasks(t, l.Ledger, want...)
 		l.set(t, 5*day)
-		for _, match := range []string{"m1", "m1", "m2"} { // the second time nothing is left to take back
+		for _, match := range []string{"m1", "m1", "m2"} { // the second call has nothing to correct
 			must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: match, Reason: "bots", By: "op"}))(t)
 		}
 		want = slices.Insert(want, 4, "seal/G 1970-01-05 [432000000]")
 		wantTasks(t, l.Ledger, want...)
 		l.set(t, 6*day)
 		must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: "m1", Reason: "bots", By: "op"}))(t)
-		wantTasks(t, l.Ledger, want...) // it has written nothing, no turn either
+		wantTasks(t, l.Ledger, want...) // it has written nothing, also no start of a day
 		must(l.Turn(t.Context(), game))(t)
 		wantTasks(t, l.Ledger, slices.Insert(want, 5, "seal/G 1970-01-06 [518400000]")...)
 	})
@@ -147,15 +148,15 @@ func TestFailedTransactionsMakeNoTasks(t *testing.T) {
 		}
 		wantTasks(t, l)
 		if rung > 0 {
-			t.Errorf("rang %d times for what was undone", rung)
+			t.Errorf("notified %d times for a rolled back transaction", rung)
 		}
 		if done := must(l.Commit(t.Context(), results(r)))(t); !done[0].New || done[0].FirstPos != 2 || len(listedTasks(t, l)) != 1 || rung != 1 {
-			t.Errorf("afterwards %+v, rung %d times", done, rung)
+			t.Errorf("afterwards %+v, notified %d times", done, rung)
 		}
 	})
 }
 
-// cancelingEvents has the caller give up in the middle of the transaction.
+// cancelingEvents cancels the caller's context in the middle of the transaction.
 type cancelingEvents struct {
 	endpoints
 	now func()
@@ -183,13 +184,13 @@ func TestRungOnceItIsThere(t *testing.T) {
 		must(l.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
 		want := []string{"webhook/" + game + "/a 1 <nil>\n", "webhook/" + game + "/b 1 <nil>\n"}
 		if !slices.Equal(rung, want) {
-			t.Errorf("rang for %q, want %q", rung, want)
+			t.Errorf("notified topics %q, want %q", rung, want)
 		}
 	})
 }
 
-// A task that the queue can never take is left out and counted, and holds up
-// neither the result nor other tasks.
+// A task that the queue can never accept is dropped and counted. It blocks neither the
+// result nor other tasks.
 func TestBadEventHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -197,11 +198,11 @@ func TestBadEventHoldsUpNothing(t *testing.T) {
 		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: badTaskEvents{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
 		for _, id := range []string{"m1", "m2"} {
 			if done := must(l.Commit(t.Context(), results(duel(id, 1, "p1"))))(t); !done[0].New {
-				t.Error("the result is not there")
+				t.Error("the result is missing")
 			}
 		}
 		if got := listedTasks(t, l); len(got) != 2 {
-			t.Errorf("told of %q", got)
+			t.Errorf("tasks for %q", got)
 		}
 		if n := testutil.ToFloat64(l.refusedEvents.WithLabelValues(game)); n != 2*float64(len(spoils)) {
 			t.Errorf("counted %v", n)
@@ -222,7 +223,7 @@ var spoils = []func(*taskqueue.NewTask){
 	func(n *taskqueue.NewTask) { n.Priority = -1 },
 }
 
-// badTaskEvents adds tasks that are none.
+// badTaskEvents adds invalid tasks.
 type badTaskEvents struct{ endpoints }
 
 func (s badTaskEvents) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
@@ -236,8 +237,8 @@ func (s badTaskEvents) Settled(r *match.Result, at int64) (tasks []taskqueue.New
 
 const eventTestDir = "LASTSTAND_LEDGER_TELL_DIR"
 
-// TestNotifyUntilKilled is the process that TestKilledProcessNotifiesAll kills; by
-// itself it has nothing to do.
+// TestNotifyUntilKilled is the process that TestAKilledProcessReportsEachEvent kills.
+// When it is run directly, it does nothing.
 func TestNotifyUntilKilled(t *testing.T) {
 	dir := os.Getenv(eventTestDir)
 	if dir == "" {
@@ -251,7 +252,8 @@ func TestNotifyUntilKilled(t *testing.T) {
 	}
 }
 
-// After a process was killed, what is in the ledger is told, and nothing else.
+// A process is killed while it commits. Then each event in the ledger has its tasks, and
+// there are no other tasks.
 func TestKilledProcessNotifiesAll(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -260,11 +262,11 @@ func TestKilledProcessNotifiesAll(t *testing.T) {
 	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
 	keys := listedTasks(t, l)
 	if matches := len(rows) / 2; matches < 30 || len(keys) != 2*matches {
-		t.Errorf("%d matches, told of %d times", matches, len(keys))
+		t.Errorf("%d matches, %d tasks", matches, len(keys))
 	}
 	for i := range len(keys) / 2 {
 		if want := fmt.Sprintf("webhook/G/a m%d ", i); !strings.HasPrefix(keys[i], want) {
-			t.Errorf("told of %q, want %q", keys[i], want)
+			t.Errorf("tasks for %q, want %q", keys[i], want)
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// However many nodes commit the same results and turn the same days at once, each
-// is told once, results in the order of the ledger.
+// Two nodes commit the same results and start the same days at the same time. Each event
+// has its tasks once, and results are in the order of the ledger.
 func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -76,19 +76,19 @@ func checkTaskOrder(t *testing.T, l *Ledger, at map[string]int64, days int) {
 	}
 	inLedger := slices.SortedFunc(maps.Keys(at), func(a, b string) int { return cmp.Compare(at[a], at[b]) })
 	if got := byTopic["webhook/"+game+"/a"]; !slices.Equal(got, inLedger) {
-		t.Errorf("told of %q, in the ledger are %q", got, inLedger)
+		t.Errorf("tasks for %q, matches in the ledger %q", got, inLedger)
 	}
 	var ended []string
 	for i := range days {
 		ended = append(ended, time.UnixMilli(0).UTC().AddDate(0, 0, i).Format(time.DateOnly))
 	}
 	if got := byTopic["seal/"+game]; !slices.Equal(got, ended) {
-		t.Errorf("told of the days %q, want %q", got, ended)
+		t.Errorf("tasks for days %q, want %q", got, ended)
 	}
 }
 
-// Commits of several games, at several nodes and with endpoints that share a
-// line, never wait for each other in a circle, nor for workers of their tasks.
+// Several nodes commit results of several games, with endpoints that share a queue. The
+// commits do not deadlock with each other or with workers of their tasks.
 func TestEventTasksDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

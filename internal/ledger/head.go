@@ -11,10 +11,10 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Turn adds the entries for the days that have begun since the last entry, and the tasks
-// that report the ended days. It reports whether there were any. Commit does the same
-// before its entries. Turn is for games without results, and cheap if there is nothing
-// to do.
+// Turn adds an entry for each day that has started since the last entry, and the tasks
+// that report the ended days. It reports whether it added any. Commit does the same
+// before it adds its entries, so StartNewDays is for games without new results. If there
+// is nothing to do, it only reads.
 func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 	day, today, err := l.day(ctx, game)
 	if err != nil {
@@ -34,15 +34,15 @@ func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
 		return l.eventTasks(h), l.saveHead(ctx, tx, h)
 	})
 	if err != nil {
-		return false, fmt.Errorf("ledger: turn the day of %s: %w", game, err)
+		return false, fmt.Errorf("ledger: start the new days of %s: %w", game, err)
 	}
 	return turned, nil
 }
 
 const selectToday = `SELECT COALESCE((SELECT day FROM heads WHERE game = $1), ''), {now}`
 
-// day returns the game's current day, "" before its first day, and today's date by the
-// database's clock, which may be earlier.
+// day returns the game's current day, "" before its first day. It also returns today's
+// date by the database's clock, which is earlier if the clock was set back.
 func (l *Ledger) day(ctx context.Context, game string) (day, today string, err error) {
 	var now int64
 	if err := l.read.QueryRowContext(ctx, l.sql(selectToday), game).Scan(&day, &now); err != nil {
@@ -54,8 +54,8 @@ func (l *Ledger) day(ctx context.Context, game string) (day, today string, err e
 const selectHead = `
 SELECT h.pos, h.day, h.first_day, e.id FROM heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
 
-// Head returns the last position of a game's ledger, as the watermark of a view that has
-// applied all of it. Pos is 0 for a game without entries.
+// Head returns the watermark of a view that has applied all entries of a game's ledger.
+// Pos is the position of the last entry, and 0 for a game without entries.
 func (l *Ledger) Head(ctx context.Context, game string) (leaderboard.Watermark, error) {
 	head, _, err := l.headOf(l.read.QueryRowContext(ctx, selectHead, game))
 	if err != nil {
@@ -64,7 +64,8 @@ func (l *Ledger) Head(ctx context.Context, game string) (leaderboard.Watermark, 
 	return head, nil
 }
 
-// headOf scans selectHead. A game without entries has no such row.
+// headOf scans a row of selectHead. It also returns the game's first day. Without a row
+// the game has no entries, and both are empty except for the epoch.
 func (l *Ledger) headOf(row *sql.Row) (head leaderboard.Watermark, first string, err error) {
 	head.Epoch = l.epoch
 	err = row.Scan(&head.Pos, &head.Day, &first, &head.RowID)
@@ -74,13 +75,14 @@ func (l *Ledger) headOf(row *sql.Row) (head leaderboard.Watermark, first string,
 	return head, first, err
 }
 
-// head is a game's head, locked until the transaction ends, with the entries to add.
+// head is a game's row of table heads, locked until the transaction ends, with the
+// entries to add.
 type head struct {
 	game      string
-	pos       int64 // position of the last entry
-	day       string
-	now       int64
-	entries   []*entry // starts of days first
+	pos       int64    // position of the last entry
+	day       string   // the current day, YYYY-MM-DD; "" before the first day
+	now       int64    // time of the lock, epoch ms
+	entries   []*entry // starts of days come first
 	endedDays []string // days that end with these entries
 }
 
@@ -93,8 +95,8 @@ WITH v (game, day, pos) AS ({rows})
 INSERT INTO days (game, day, pos) SELECT game, day, pos FROM v WHERE true`
 )
 
-// lockHead locks the game's head, reads the clock, and adds entries for the days that
-// have begun. The caller adds its own entries and saves the head.
+// lockHead locks the game's head, reads the clock, and adds an entry for each day that
+// has started. The caller adds its own entries and saves the head.
 func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
 	h, err := l.lockHeadRow(ctx, tx, game)
 	if err != nil {
@@ -139,7 +141,7 @@ func (l *Ledger) lockHeadRow(ctx context.Context, tx *sql.Tx, game string) (*hea
 	return &h, hold()
 }
 
-// add sets the positions, day and time of entries.
+// add sets the positions, ids, day and time of entries, and appends them to h.entries.
 func (h *head) add(entries ...*entry) {
 	for _, e := range entries {
 		h.pos++

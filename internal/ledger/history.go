@@ -14,9 +14,9 @@ WHERE game = $1 AND player = $2 AND (over_at, match_id) < ($3, $4)
 ORDER BY over_at DESC, match_id DESC LIMIT $5`
 
 // Matches returns up to limit (at least 1) of a player's settled matches, newest first,
-// and the cursor of the next page, "" after the last. A cursor is a place in the
-// history, so newly settled matches neither repeat nor hide one. The error is
-// match.ErrBadCursor for a cursor that Matches has not returned.
+// and the cursor of the next page, "" after the last. A cursor names the last match of a
+// page. So matches that are settled between two calls neither repeat nor hide one. The
+// error is match.ErrBadCursor for a cursor that Matches has not returned.
 func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.HistoryEntry, next string, err error) {
 	overAt, id, ok := parseCursor(cursor)
 	if !ok {

@@ -18,7 +18,7 @@ func TestHistoryEntry(t *testing.T) {
 		t.Parallel()
 		l := openOn(t, db)
 		r := duel("m1", 99, "p1", "p2")
-		r.Counts = false // the history has it all the same
+		r.Counts = false // the history also has matches that do not count
 		must(l.Commit(t.Context(), results(r)))(t)
 		page, next, err := l.Matches(t.Context(), game, "p2", "", 10)
 		want := []match.HistoryEntry{{Match: "m1", Mode: match.Duel, OverAt: 99, Rank: 2, Score: 150, Correct: 1, Players: 2}}
@@ -31,8 +31,8 @@ func TestHistoryEntry(t *testing.T) {
 	})
 }
 
-// Pages of any sizes, with newer matches coming in between, are the history as
-// it was at the first page.
+// Pages of any size return the history as it was at the first page, although newer
+// matches are settled between the calls.
 func TestPagesNeitherRepeatNorSkip(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -15,15 +15,15 @@ import (
 	"laststand/internal/testenv"
 )
 
-// statements counts what a PostgreSQL of a test's own is asked for in a database.
+// statements counts the statements that a PostgreSQL of this test runs in one database.
 type statements struct {
 	t     *testing.T
-	admin *pgx.Conn // of another database
+	admin *pgx.Conn // connected to another database
 	name  string
 }
 
-// counted gives an empty database whose statements are counted, BEGIN and COMMIT
-// among them.
+// counted returns an empty database whose statements are counted, including BEGIN and
+// COMMIT.
 func counted(t *testing.T) (*statements, testenv.SQL) {
 	t.Helper()
 	server := testenv.Postgres(t)
@@ -51,7 +51,7 @@ SELECT COALESCE(SUM(calls), 0) FROM pg_stat_statements s JOIN pg_database d ON d
 	return n
 }
 
-// quiet waits until nothing is asked for in a while, and gives the count.
+// quiet waits until no statement has run for 3 s, and returns the count.
 func (s *statements) quiet() int {
 	s.t.Helper()
 	last, since := s.count(), time.Now()
@@ -59,14 +59,14 @@ func (s *statements) quiet() int {
 		if n := s.count(); n != last {
 			last, since = n, time.Now()
 		}
-		return time.Since(since) > 3*time.Second // the keeper rests for a second
+		return time.Since(since) > 3*time.Second // the maintainer pauses for a second
 	})
 	return last
 }
 
-// A queue that is idle at several nodes asks the database for nothing between its
-// polls, of a few statements. What wakes at one node wakes the others' workers,
-// long before a poll.
+// While a queue is idle, several nodes run no statements between their polls, and few
+// per poll. A task that one node enqueues wakes the workers of other nodes long before
+// the next poll.
 func TestIdleQueueAsksForLittle(t *testing.T) {
 	t.Parallel()
 	s, db := counted(t)
@@ -82,7 +82,7 @@ func TestIdleQueueAsksForLittle(t *testing.T) {
 		ofListen     = 1
 		ofOpen       = 4 * 3 // connections that are opened for that, and what is set for each
 	)
-	// Everybody looks twice: at the start, and once it listens.
+	// Each worker and maintainer polls twice: at the start, and after it has subscribed.
 	most := len(nodes)*(2*ofMaintainer+ofListen+ofOpen) + len(kinds)*2*ofPool
 	if n := s.quiet() - before; n > most || n < len(nodes)*ofMaintainer {
 		t.Errorf("%d statements, want up to %d", n, most)
@@ -94,7 +94,7 @@ func TestIdleQueueAsksForLittle(t *testing.T) {
 	until(t, func() bool { return must(nodes[1].Task(t.Context(), in[0].ID))(t).State == taskqueue.Done })
 }
 
-// idleNode is a node with all that the durable queue runs.
+// idleNode is a node with all components of the task queue.
 type idleNode struct {
 	*Ledger
 

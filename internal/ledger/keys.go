@@ -11,8 +11,8 @@ import (
 
 const selectKeys = `SELECT id, alg, secret, created_at FROM keys WHERE game = $1 ORDER BY number`
 
-// Keys returns the stored keys of a game, oldest first. Game "" has the server's own
-// keys.
+// Keys returns the stored token keys of a game, oldest first. Game "" has the server's
+// own keys.
 func (l *Ledger) Keys(ctx context.Context, game string) ([]identity.Key, error) {
 	var keys []identity.Key
 	err := scanAll(func(rows *sql.Rows) error {
@@ -31,8 +31,8 @@ const insertFirstKey = `
 INSERT INTO keys (game, number, id, alg, secret, created_at) VALUES ($1, 1, $2, $3, $4, {now})
 ON CONFLICT DO NOTHING`
 
-// AddKeyIfNone stores the key if the game has none. If several processes call it
-// together, one wins, and all read the same keys afterwards.
+// AddKeyIfNone stores the key if the game has none. If several processes call it at the
+// same time, only one key is stored.
 func (l *Ledger) AddKeyIfNone(ctx context.Context, game string, k identity.Key) error {
 	if _, err := l.exec(ctx, insertFirstKey, game, k.ID, k.Alg, k.Secret); err != nil {
 		return fmt.Errorf("ledger: add a key: %w", err)
@@ -41,7 +41,7 @@ func (l *Ledger) AddKeyIfNone(ctx context.Context, game string, k identity.Key) 
 }
 
 const (
-	// maxKeys bounds the keys of a game.
+	// maxKeys limits the keys of a game.
 	maxKeys = 16
 
 	countKeys     = `SELECT COUNT(*), COALESCE(MAX(number), 0) FROM keys WHERE game = $1`
@@ -50,7 +50,8 @@ const (
 	selectSettled = `SELECT EXISTS (SELECT 1 FROM keys WHERE game = $1 AND created_at <= $2)`
 )
 
-// AddKey stores one more key. The error is identity.ErrManyKeys above 16 per game.
+// AddKey stores one more key. The error is identity.ErrTooManyKeys if the game has 16
+// already.
 func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error {
 	err := l.inChange(ctx, func(c *change) error {
 		var count, last int64
@@ -58,7 +59,7 @@ func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error 
 			return err
 		}
 		if count >= maxKeys {
-			return fmt.Errorf("%w: the game has %d; retire one", identity.ErrTooManyKeys, count)
+			return fmt.Errorf("%w: the game has %d; retire one first", identity.ErrTooManyKeys, count)
 		}
 		if _, err := c.tx.ExecContext(ctx, insertKey, game, last+1, k.ID, k.Alg, k.Secret, c.at); err != nil {
 			return err
@@ -72,9 +73,9 @@ func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error 
 	return nil
 }
 
-// RetireKey deletes a key. The error is identity.ErrNoKey if there is none. It is
-// identity.ErrKeyInUse if no other key is older than settleIn ms, because nodes may not
-// know the others yet.
+// RetireKey deletes a key. The error is identity.ErrNoKey if the game has no such key. It
+// is identity.ErrKeyInUse if no other key is at least minAgeMS old, because nodes may not
+// have read the others yet.
 func (l *Ledger) RetireKey(ctx context.Context, game, id string, settleIn int64) error {
 	err := l.inChange(ctx, func(c *change) error {
 		done, err := c.tx.ExecContext(ctx, deleteKey, game, id)
@@ -90,7 +91,7 @@ func (l *Ledger) RetireKey(ctx context.Context, game, id string, settleIn int64)
 		var left bool
 		err = c.tx.QueryRowContext(ctx, selectSettled, game, c.at-settleIn).Scan(&left)
 		if err == nil && !left {
-			err = fmt.Errorf("%w: no other has been there for %d s; rotate first, and wait", identity.ErrKeyInUse, settleIn/1000)
+			err = fmt.Errorf("%w: no other key is at least %d s old; rotate first, and wait", identity.ErrKeyInUse, settleIn/1000)
 		}
 		return err
 	})

@@ -22,64 +22,64 @@ type Config struct {
 	URL      string                    // postgres://…; "": SQLite in Dir
 	Dir      string                    // folder of the embedded database; created if missing
 	Zones    map[string]*time.Location // time zone of each game's days; missing: UTC
-	Pairs    map[string]int64          // limit of counting duels per pair and day; 0 or missing: no limit
-	Wake     func(topic string)        // called for topics with new work; must not block; nil: none
-	Events   Events                    // makes the tasks that report events; nil: none
-	Cluster  func() int64              // cluster time, which must confirm a new day; nil: no second clock
+	Pairs    map[string]int64          // by game: how many duels of the same two players count per day; 0 or missing: all
+	Wake     func(topic string)        // called for each topic with new work, "" for maintenance; must not block; may be nil
+	Events   Events                    // makes the tasks that report events; nil: no tasks
+	Cluster  func() int64              // cluster time, epoch ms, which must confirm a new day; nil: no second clock
 	Logger   *slog.Logger              // nil: slog.Default
 	Registry prometheus.Registerer     // nil: no metrics
 
-	clock       string        // SQL expression that replaces the database's clock; for tests
-	sumPage     int64         // positions per step of SumDays; for tests
-	maxIdleInTx time.Duration // replaces the constant; for tests
+	clock       string        // for tests: SQL expression that replaces the database's clock; "": none
+	sumPage     int64         // for tests: positions per step of SumDays; 0: the constant
+	maxIdleInTx time.Duration // for tests: replaces the constant of this name; 0: the constant
 }
 
-// Events makes the tasks that report events to others. The ledger enqueues them in the
-// event's transaction. *webhook.Registry implements it. Its methods must be quick and do no
-// I/O. A task that does not pass its Check is dropped. at is the database's time, epoch
-// ms. If a transaction is tried again, the methods are called again.
+// Events makes the tasks that report events to others. *webhook.Registry implements it.
+// The ledger enqueues the tasks in the event's transaction. It drops a task that does not
+// pass its Check. The methods must be quick and do no I/O. at is the database's time,
+// epoch ms. If a transaction is retried, the ledger calls the methods again.
 type Events interface {
-	// Settled is called for a result that is new to the ledger.
+	// TasksForResult is called for a result that is new to the ledger.
 	Settled(r *match.Result, at int64) []taskqueue.NewTask
-	// Sealed is called for a game's day when it has ended.
+	// TasksForEndedDay is called for a game's day (YYYY-MM-DD) when it has ended.
 	Sealed(game, day string, at int64) []taskqueue.NewTask
 }
 
 // Ledger is an open ledger, or its Public view.
 type Ledger struct {
 	*core
-	read *sql.DB // core.own or core.public
+	read *sql.DB // core.nodePool, or core.publicPool in a Public view
 }
 
 // core is what a ledger shares with its Public view.
 type core struct {
 	dialect
 	write  *sql.DB // SQLite: one connection, because it allows one writer
-	own    *sql.DB // for reads that the node depends on
+	own    *sql.DB // for reads on which the node itself depends; on PostgreSQL the same pool as write
 	public *sql.DB // for reads that any client may cause
 
 	zones map[string]*time.Location
 	pairs map[string]int64
-	epoch string
+	epoch string // see Ledger.Epoch
 
 	hashKey     hashKey // the same on all nodes
 	notifyWoken func(topic string)
 	events      Events
-	processID   string // unique among the processes at the database
+	processID   string // random; unique among the processes that use the database
 	log         *slog.Logger
 
 	registrations registrationBatcher
 	clocks        *dayClocks
-	refusedEvents *prometheus.CounterVec // dropped events, by game
-	sumPage       int64
+	refusedEvents *prometheus.CounterVec // events whose tasks were dropped, by game
+	sumPage       int64                  // positions per step of SumDays
 
-	namePage int   // see NamedBetween
-	rules    int64 // version of the rules by which this program computes skeletons
+	namePage int   // names per statement of NamesBetween and EachSkeleton
+	rules    int64 // version of the rules by which this program computes skeletons of nicknames
 }
 
 // Open opens the ledger. It creates the ledger if there is none, and migrates its
-// tables. It fails within about 5 s if the database does not answer, the folder is not
-// writable, or the disk is full. The error says what to do and never contains a
+// tables. If the database does not answer, the folder is not writable, or the disk is
+// full, Open fails within about 5 s. The error says what to do and never contains a
 // password. The caller must close the ledger.
 func Open(ctx context.Context, c Config) (*Ledger, error) {
 	if c.Logger == nil {
@@ -109,8 +109,8 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 	return l, nil
 }
 
-// Close closes the connections after running calls have ended. Waiting registrations
-// fail.
+// Close fails waiting registrations and waits for running ones. Then it closes the
+// connections, after running statements have ended.
 func (l *Ledger) Close() error {
 	l.registrations.close()
 	err := errors.Join(l.own.Close(), l.public.Close())
@@ -120,9 +120,9 @@ func (l *Ledger) Close() error {
 	return err
 }
 
-// Public returns the same ledger for reads that any client may cause. Its reads have
-// separate connections, so that they cannot delay settlement, leaderboards, logins and
-// tasks. It needs no Close.
+// Public returns a view of the same ledger for reads that any client may cause. Its
+// reads use separate connections. So they cannot delay settlement, leaderboards, logins
+// and tasks. The caller must not close the view.
 func (l *Ledger) Public() *Ledger { return &Ledger{core: l.core, read: l.public} }
 
 // Ping checks that the database answers.
@@ -142,8 +142,8 @@ func (l *Ledger) Now(ctx context.Context) (now int64, err error) {
 	return now, nil
 }
 
-// Epoch returns the random id that the ledger got when it was created. A view of a
-// ledger with another epoch is useless.
+// Epoch returns the random id that the ledger got when it was created. Data that was
+// derived from a ledger with another epoch is invalid.
 func (l *Ledger) Epoch() string { return l.epoch }
 
 // initialize migrates the tables and reads the ledger's identity.
@@ -184,8 +184,8 @@ func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// inSnapshot runs f in a transaction that reads one moment of the ledger. It may take
-// long.
+// inSnapshot runs f in a reading transaction. All its reads see the ledger at the same
+// moment. f may take long.
 func (l *Ledger) inSnapshot(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := l.read.BeginTx(ctx, l.snapshotOptions)
 	if err != nil {

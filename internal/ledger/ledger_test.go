@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 
 const game = "com.example.quiz"
 
-// openOn opens the test's database and closes it with the test.
+// openOn opens the ledger of a test database, and closes it when the test ends.
 func openOn(t testing.TB, db testenv.SQL) *Ledger {
 	t.Helper()
 	return openWith(t, Config{URL: db.URL, Dir: db.Dir})
@@ -74,7 +74,7 @@ func addPlayer(t testing.TB, l *Ledger, id string) {
 	}
 }
 
-// atOnceN calls f(0) … f(n-1) at the same time and waits for all.
+// atOnceN calls f(0) … f(n-1) concurrently and waits until all have returned.
 func atOnceN(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {

@@ -13,9 +13,9 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrations change only tables. The content of rows is rewritten later in steps, or
-// read in both forms. The numbers 15, 16, 18, 20 to 22 and 24 must stay unused,
-// because some ledgers have them already.
+// migrations change only tables. The content of rows is rewritten later in steps, or the
+// program reads it in the old and the new form. The numbers 15, 16, 18, 20 to 22 and 24
+// must stay unused, because some ledgers have applied migrations with them already.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -32,10 +32,10 @@ func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("read the version of the tables: %w", err)
 	}
 	if current > target {
-		return fmt.Errorf("the database is of a newer program (tables of version %d, this program knows %d): start the newer program", current, target)
+		return fmt.Errorf("a newer program has migrated the database (tables have version %d, this program supports up to %d); start the newer program", current, target)
 	}
 	if err := l.runMigrations(ctx, provider); err != nil {
-		return fmt.Errorf("bring the tables up to date: %w", err)
+		return fmt.Errorf("migrate the tables: %w", err)
 	}
 	return nil
 }
@@ -59,9 +59,9 @@ func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
 	return goose.NewProvider(l.name, l.write, files, options...)
 }
 
-// byteOrderMigration returns the migration after which PostgreSQL compares holders by
-// bytes, in a database of any locale. SQLite and leaderboards compare by bytes too, so
-// indexes have that order.
+// byteOrderMigration returns the migration that makes PostgreSQL compare holders by
+// bytes, in a database of any locale. SQLite and leaderboards compare by bytes too. So
+// indexes have the same order everywhere.
 func (l *Ledger) byteOrderMigration() *goose.Migration {
 	alter := func(collation string) *goose.GoFunc {
 		return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {

@@ -26,8 +26,8 @@ INSERT INTO entries (game, pos, id, kind, day, at, match_id, player, score, time
     ('com.example.quiz', 4, 'r4', 'day.turn', '1970-01-02', 2, '', '', 0, 0, 0, 0, 0, 0, 0),
     ('com.example.quiz', 5, 'r5', 'result', '1970-01-02', 2, 'm2', 'p1', 9, 1, 2, 1, 3, 2, 1)`
 
-// A ledger of the first version is brought up to date with its rows, days and
-// all, and can be taken down again to a program of that version.
+// A ledger of the first version is migrated with all its rows and days. It can be
+// migrated back for a program of that version.
 func TestLedgerOfVersion1(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -68,8 +68,8 @@ func TestLedgerOfVersion1(t *testing.T) {
 	})
 }
 
-// Dead letters from before the queue are its tasks, and are letters again for a
-// program of that version.
+// Dead letters of a version before the task queue become tasks. After a migration back
+// they are dead letters again.
 func TestTasksOfVersion4(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -116,7 +116,7 @@ func (c clocked) checkVersion1(t *testing.T) {
 	checkSums(t, c.Ledger)
 }
 
-// The order of holders is that of their bytes in a database of any locale.
+// Holders are ordered by their bytes in a database of any locale.
 func TestHoldersInBytesInAnyLocale(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

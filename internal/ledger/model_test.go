@@ -23,9 +23,9 @@ type model struct {
 	limit   int64
 	rows    []leaderboard.Row // without ids
 	results map[string]match.Result
-	of      map[string][]int64 // match: the positions of its entries
-	taken   map[int64]int64    // position of an entry: of its correction
-	duels   map[string]int64   // day and pair
+	of      map[string][]int64 // by match: the positions of its entries
+	taken   map[int64]int64    // by position of an entry: the position of its correction
+	duels   map[string]int64   // number of duels by day and pair
 	teams   map[string]string
 	version map[string]int64
 }
@@ -43,7 +43,7 @@ func (m *model) add(r leaderboard.Row) int64 {
 	return r.Pos
 }
 
-// startDays has the days pass up to today's.
+// startDays starts the days up to today.
 func (m *model) startDays() {
 	today := civilDay(m.now, time.UTC)
 	for m.day < today {
@@ -57,7 +57,7 @@ func (m *model) startDays() {
 	}
 }
 
-// commit takes a result and says whether it counted.
+// commit adds a result, and reports whether it counts.
 func (m *model) commit(r match.Result) bool {
 	if known, ok := m.results[r.Match]; ok {
 		return known.Counts
@@ -103,7 +103,8 @@ func (m *model) addResult(id string, kind leaderboard.Kind, holder string, p lea
 	m.of[id] = append(m.of[id], pos)
 }
 
-// disqualify takes back what still counts; ok is false for what is unknown.
+// disqualify corrects the entries that still count, and returns how many. ok is false for
+// an unknown match or player.
 func (m *model) disqualify(id, player string) (rows int, ok bool) {
 	r, known := m.results[id]
 	if !known || player != "" && !slices.ContainsFunc(r.Standings, func(s match.Standing) bool { return s.Player == player }) {
@@ -134,7 +135,7 @@ func (m *model) disqualify(id, player string) (rows int, ok bool) {
 	return rows, true
 }
 
-// sums are those of the rows up to a position; of all holders for "".
+// sums returns the sums of a holder's rows up to a position; holder "" means all holders.
 func (m *model) sums(upTo int64, kind leaderboard.Kind, holder string) []leaderboard.Sum {
 	type key struct {
 		whose       leaderboard.Kind
@@ -156,7 +157,7 @@ func (m *model) sums(upTo int64, kind leaderboard.Kind, holder string) []leaderb
 	})
 }
 
-// Ids whose order in bytes is not that of a dictionary.
+// The order of these ids by bytes differs from their order in a dictionary.
 var (
 	modelPlayers = []string{"p_a", "pA", "pB", "p-b", "pa.1"}
 	modelTeams   = []string{"red", "Blue", "pA"} // one has a player's id
@@ -183,7 +184,7 @@ func drawResult(t *rapid.T) match.Result {
 
 const dayMS = 24 * 3600 * 1000
 
-// history runs drawn steps against ledger and model.
+// history runs randomly drawn steps on a ledger and its model.
 type history struct {
 	t *testing.T
 	l clocked
@@ -358,7 +359,7 @@ func daySumsOf(t *testing.T, l *Ledger, day string, kind leaderboard.Kind) (all 
 	return all
 }
 
-// Whatever happens, in whatever order, the ledger holds what the model does.
+// After any sequence of steps, the ledger contains what its model contains.
 func TestLedgerIsItsModel(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -10,21 +10,22 @@ import (
 
 var _ identity.NameSource = (*Ledger)(nil)
 
-// namePage is how many names one statement reads. Small statements do not delay the
-// clean-up of old row versions.
+// namePage is how many names one statement reads. Short statements do not delay VACUUM,
+// which removes old row versions.
 const namePage = 10_000
 
 const selectNamedBetween = `
 SELECT named_at, game, skeleton FROM players WHERE (named_at, game, skeleton) > ($1, $2, $3) AND named_at <= $4
 ORDER BY named_at, game, skeleton LIMIT $5`
 
-// NamesBetween calls f for the skeleton of every nickname that was claimed from
-// one instant to another, both included, epoch ms by the database's clock, in
-// their order. Claims commit out of this order: ask again for the last minute.
-// Skeletons that are all reckoned anew by newer rules keep their instants, as
-// views of the former rules are worth nothing; see Respell.
+// NamesBetween calls onName for the skeleton of every nickname that was claimed between
+// two times, both included, in order of time. Times are epoch ms by the database's clock.
+//
+// Claims may be committed in another order. So a later call must repeat the last minute.
+// MigrateSkeletons does not change the time of a name when it applies newer rules for
+// the first time, because views by older rules are useless then.
 func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error {
-	at, game, skeleton := from, "", "" // before all others: no game has an empty name
+	at, game, skeleton := from, "", "" // before all names of that time, because no game has an empty name
 	for {
 		n := 0
 		err := scanAll(func(rows *sql.Rows) error {
@@ -36,7 +37,7 @@ func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, f func(game, 
 			return nil
 		})(l.read.QueryContext(ctx, selectNamedBetween, at, game, skeleton, to, l.namePage))
 		if err != nil {
-			return fmt.Errorf("ledger: names of late: %w", err)
+			return fmt.Errorf("ledger: names by time: %w", err)
 		}
 		if n < l.namePage {
 			return nil
@@ -47,8 +48,9 @@ func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, f func(game, 
 const selectSkeletons = `
 SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton LIMIT $3`
 
-// EachSkeleton calls f for the skeleton of every nickname of a game. Nicknames that
-// change during the call may be missing, or appear with both skeletons.
+// EachSkeleton calls onSkeleton for the skeleton of every nickname of a game, in order. A
+// nickname that changes during the call may be missing, or appear with the old and the
+// new skeleton.
 func (l *Ledger) EachSkeleton(ctx context.Context, game string, f func(skeleton string)) error {
 	last := ""
 	for {
@@ -72,8 +74,8 @@ func (l *Ledger) EachSkeleton(ctx context.Context, game string, f func(skeleton 
 
 const countNames = `SELECT COUNT(*) FROM players WHERE game = $1`
 
-// CountNames returns the number of players of a game, which is the number of nicknames.
-// It reads a whole index.
+// CountNames returns the number of nicknames of a game, which is its number of players.
+// It reads a whole index, so it is slow for many players.
 func (l *Ledger) CountNames(ctx context.Context, game string) (n int64, err error) {
 	if err = l.read.QueryRowContext(ctx, countNames, game).Scan(&n); err != nil {
 		return 0, fmt.Errorf("ledger: count names: %w", err)
@@ -81,7 +83,8 @@ func (l *Ledger) CountNames(ctx context.Context, game string) (n int64, err erro
 	return n, nil
 }
 
-// Clock returns the database's time, epoch ms.
+// Clock returns the database's time, epoch ms. It does the same as Now, for
+// identity.NameSource.
 func (l *Ledger) Clock(ctx context.Context) (now int64, err error) {
 	if err = l.read.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
 		return 0, fmt.Errorf("ledger: clock: %w", err)

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// namesOf are the names claimed from one instant to another, as game/skeleton@at.
+// namesOf returns the names that were claimed between two times, as game/skeleton@time.
 func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
 	t.Helper()
 	err := l.NamesBetween(t.Context(), from, to, func(game, skeleton string, at int64) {
@@ -23,8 +23,8 @@ func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
 	return all
 }
 
-// Names of all games come in the order of their instants, those of one instant
-// too that do not fit a page, each once.
+// Names of all games come in the order of their times, each once. That also holds if more
+// names of one time exist than fit on a page.
 func TestNamedBetween(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -81,7 +81,7 @@ func TestEachSkeleton(t *testing.T) {
 		t.Parallel()
 		l := openOn(t, db)
 		l.namePage = 3
-		for n := range 8 { // pages that are full and not
+		for n := range 8 { // so that the last page is sometimes full
 			var want []string
 			for i := range n {
 				want = append(want, fmt.Sprintf("nickp%d", i))
@@ -101,7 +101,7 @@ func TestEachSkeleton(t *testing.T) {
 	})
 }
 
-// Names of many scripts are all read, whatever order the database has of them.
+// EachSkeleton returns names of many scripts, whatever order the database has for them.
 func TestEachSkeletonOfAllScripts(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -127,7 +127,7 @@ func TestEachSkeletonOfAllScripts(t *testing.T) {
 	})
 }
 
-// Instants are the database's, whatever the clock of who claims says.
+// The time of a name is the database's, whatever the clock of the claiming process shows.
 func TestNamesHaveTheDatabasesInstant(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -137,7 +137,7 @@ func TestNamesHaveTheDatabasesInstant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		addPlayer(t, l, "p1") // who says that it is 1970
+		addPlayer(t, l, "p1") // the request says that it is 1970
 		after, err := l.Clock(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -8,12 +8,13 @@ import (
 	"laststand/internal/identity"
 )
 
-// MaxNames bounds the ids of one call of Nicknames or TeamNames.
+// MaxNames limits the ids of one call of Nicknames, TeamNames or GameTasks.
 const MaxNames = 200
 
-// noNewerRules is the start of a condition: the ledger's skeletons are not computed by
-// newer rules than the claim's. The rules, {share} and a bracket must follow. The
-// condition holds until the claim is committed.
+// noNewerRules is the start of an SQL condition. The condition is true if the ledger's
+// skeletons are computed by rules of a version up to the claim's. The claim's version,
+// {share} and a closing bracket must follow. The lock of {share} keeps the condition true
+// until the claim is committed.
 const noNewerRules = `EXISTS (SELECT 1 FROM spelling WHERE one = 1 AND rules <= `
 
 const renamePlayer = `
@@ -38,14 +39,14 @@ func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string
 
 const selectRules = `SELECT rules FROM spelling WHERE one = 1`
 
-// claimFailure returns why a claim has changed nothing: identity.ErrOldRules or
-// fallback.
+// claimFailure returns the error of a claim that has changed no row. It is
+// identity.ErrOldRules if the ledger has newer rules, else fallback.
 func (l *Ledger) claimFailure(ctx context.Context, fallback error) error {
 	var rules int64
 	err := l.read.QueryRowContext(ctx, selectRules).Scan(&rules)
 	switch {
 	case err != nil:
-		return fmt.Errorf("ledger: rules of names: %w", err)
+		return fmt.Errorf("ledger: read the version of the nickname rules: %w", err)
 	case rules > l.rules:
 		return identity.ErrOldRules
 	}
@@ -71,7 +72,7 @@ func (l *Ledger) Nicknames(ctx context.Context, game string, ids []string) (map[
 	return l.names(ctx, selectNicknames, game, ids)
 }
 
-// names runs a query of ids and their names.
+// names runs a query that returns ids with their names.
 func (l *Ledger) names(ctx context.Context, query, game string, ids []string) (map[string]string, error) {
 	if len(ids) > MaxNames {
 		return nil, fmt.Errorf("ledger: %d names in one call: ask for at most %d", len(ids), MaxNames)

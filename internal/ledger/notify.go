@@ -9,19 +9,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Processes that share a PostgreSQL and no Redis notify each other of kinds of tasks
-// by NOTIFY, on one channel. A payload has the sender and the kinds.
+// Processes that share PostgreSQL but no Redis notify each other of new tasks by NOTIFY
+// on one channel. A payload has the sender's process id and the kinds of the tasks,
+// separated by spaces.
 const (
 	notifyChannel = "laststand_woken"
 	notify        = "SELECT pg_notify('" + notifyChannel + "', $1)"
-	maxPayload    = 7900 // bytes of kinds in a payload; PostgreSQL allows payloads of 8,000 bytes
+	maxPayload    = 7900 // bytes of a payload; PostgreSQL allows less than 8,000
 
-	minListenPause = 100 * time.Millisecond // before it listens again; doubled after each failure
+	minListenPause = 100 * time.Millisecond // delay before Listen reconnects; doubled after each failure
 	maxListenPause = 10 * time.Second
 )
 
-// Notify notifies the other processes at this database of kinds of tasks. With SQLite
-// there are no others.
+// Notify notifies the other processes that use this database of ready tasks of these
+// kinds. On SQLite there are no other processes, and it does nothing.
 func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
 	if l.openListener == nil {
 		return nil
@@ -34,7 +35,8 @@ func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
 	return nil
 }
 
-// notifyPayloads returns the payloads for kinds. A kind has no spaces.
+// notifyPayloads returns the payloads for kinds, as few as possible. A kind must have no
+// spaces.
 func notifyPayloads(from string, kinds []string) (payloads []string) {
 	var payload strings.Builder
 	for _, kind := range kinds {
@@ -50,10 +52,11 @@ func notifyPayloads(from string, kinds []string) (payloads []string) {
 	return append(payloads, payload.String())
 }
 
-// Listen receives the notifications of other processes at this database until ctx ends,
-// on a connection of its own. It reconnects after a loss. It calls onKinds without kinds
-// when it has subscribed, because earlier notifications are lost. onKinds must not
-// block. With SQLite there is nothing to receive.
+// Listen receives the notifications of other processes that use this database, until ctx
+// ends. It uses a connection of its own and reconnects when that fails. It calls onKinds
+// with the kinds of each notification. It calls onKinds(nil) whenever it has subscribed,
+// because earlier notifications are lost. onKinds must not block. On SQLite, Listen only
+// waits for ctx. It returns nil.
 func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error {
 	if l.openListener == nil {
 		<-ctx.Done()
@@ -81,7 +84,7 @@ func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error
 	return nil
 }
 
-// listen receives on one connection until that or the context ends.
+// listen receives notifications on one connection until the connection fails or ctx ends.
 func (l *Ledger) listen(ctx context.Context, onKinds func(kinds []string)) error {
 	conn, err := l.openListener(ctx)
 	if err != nil {
@@ -107,5 +110,5 @@ func (l *Ledger) listen(ctx context.Context, onKinds func(kinds []string)) error
 func closeConn(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = conn.Close(ctx) // its notifications were handled
+	_ = conn.Close(ctx) // an error does not matter: all received notifications were handled
 }

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// listener is a process that listens at a database.
+// listener is a process that receives notifications of other processes.
 type listener struct {
 	*Ledger
 
@@ -20,7 +20,8 @@ type listener struct {
 	began int // how often it began to listen
 }
 
-// listen opens a ledger that listens until the test ends, and from now on.
+// listen opens a ledger that listens until the test ends. It returns after it has
+// subscribed.
 func listen(t *testing.T, db testenv.SQL) *listener {
 	t.Helper()
 	p := &listener{Ledger: openOn(t, db)}
@@ -70,7 +71,7 @@ func TestProcessesNotifyEachOther(t *testing.T) {
 		}
 		if db.URL == "" { // there is no other process
 			if got := other.received(); len(got) > 0 {
-				t.Errorf("heard of %q", got)
+				t.Errorf("received %q", got)
 			}
 			return
 		}
@@ -80,12 +81,12 @@ func TestProcessesNotifyEachOther(t *testing.T) {
 		}
 		until(t, func() bool { return slices.Equal(one.received(), []string{"back"}) })
 		if got := other.received(); len(got) != 2 {
-			t.Errorf("it heard itself: %q", got)
+			t.Errorf("it received its own notification: %q", got)
 		}
 	})
 }
 
-// Of a thousand kinds with the longest names all are heard of.
+// Notifications about a thousand kinds with the longest names are all received.
 func TestManyKindsAreNotified(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
@@ -116,7 +117,8 @@ WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
 	until(t, func() bool { return slices.Equal(other.received(), []string{"work"}) })
 }
 
-// A database that is away ends neither side's process, and is listened to again.
+// While the database is down, neither Notify nor Listen ends its process. After that,
+// Listen receives notifications again.
 func TestListenerOutlivesItsDatabase(t *testing.T) {
 	t.Parallel()
 	server := testenv.Postgres(t)
@@ -124,14 +126,14 @@ func TestListenerOutlivesItsDatabase(t *testing.T) {
 	one, other := listen(t, db), listen(t, db)
 	server.Kill()
 	if err := one.Notify(t.Context(), []string{"lost"}); !Unavailable(err) {
-		t.Errorf("told to nobody: %v", err)
+		t.Errorf("notify without listener: %v", err)
 	}
 	server.Restart()
 	until(t, func() bool { return one.times() == 2 && other.times() == 2 })
 	until(t, func() bool { return one.Notify(t.Context(), []string{"work"}) == nil })
 	until(t, func() bool { return slices.Contains(other.received(), "work") })
 	if slices.Contains(other.received(), "lost") {
-		t.Error("heard of what was not told")
+		t.Error("received a notification that was not sent")
 	}
 }
 

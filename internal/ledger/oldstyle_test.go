@@ -12,8 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// commitAsOlder settles a result and leaves of it what an older program does: the
-// whole result in the record, and seats without what the standings tell.
+// commitAsOlder commits a result and stores it as an older program does. The record is
+// the whole result, and the seats lack values of the standings.
 func commitAsOlder(t *testing.T, l *Ledger, all ...match.Result) {
 	t.Helper()
 	must(l.Commit(t.Context(), all))(t)
@@ -25,15 +25,16 @@ UPDATE seats SET seq = 0, team = '', answered = 0, asked = 0, time_ms = 0, ratin
 	}
 }
 
-// eraseAsOlder leaves of a subject what an older program leaves.
+// eraseAsOlder erases a subject as an older program does: its account stays in plain
+// text.
 func eraseAsOlder(t *testing.T, l *Ledger, subject string) {
 	t.Helper()
 	must(l.exec(t.Context(), `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, '', 1)`, game, subject))(t)
 }
 
-// A ledger that an older program has filled, and a match of an older node after that,
-// are read, corrected and erased as what is settled now. The migration leaves rows as
-// they are.
+// An older program has filled a ledger, and an older node has added a match after the
+// migration. These matches are read, corrected and erased like new ones. The migration
+// does not change rows.
 func TestLedgerOfVersion23(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -66,16 +67,16 @@ func TestLedgerOfVersion23(t *testing.T) {
 			t.Errorf("the second page %+v, firsts %+v", page, m.Firsts)
 		}
 		if done := disqualify(t, l, "arena", ""); done.Rows != 4 {
-			t.Errorf("of the arena %d rows were taken back, want those of two players and two teams", done.Rows)
+			t.Errorf("%d entries of the arena were corrected, want those of two players and two teams", done.Rows)
 		}
 		again := must(l.Commit(t.Context(), results(rated)))(t)
 		if s := again[0].Standings; s[0].Rating.After.R != 1533 {
-			t.Errorf("told once more as %+v", s)
+			t.Errorf("the second outcome is %+v", s)
 		}
 
 		l.checkErasesPlain(t)
 		if done := disqualify(t, l, "late", ""); done.Rows != 2 {
-			t.Errorf("of the late match %d rows were taken back", done.Rows)
+			t.Errorf("%d entries of the late match were corrected", done.Rows)
 		}
 		checkSums(t, l)
 		opaque := standingsOf(t, l, "late")[1].Player
@@ -89,8 +90,8 @@ func TestLedgerOfVersion23(t *testing.T) {
 	})
 }
 
-// checkErasesPlain erases the subject that an older program has kept, who may come
-// again by no means.
+// checkErasesPlain erases the subject that an older program stored in plain text. It
+// checks that the subject cannot register again.
 func (l *Ledger) checkErasesPlain(t *testing.T) {
 	t.Helper()
 	if !must(l.Erasing(t.Context()))(t) {
@@ -105,11 +106,12 @@ func (l *Ledger) checkErasesPlain(t *testing.T) {
 		t.Errorf("rows %q", found)
 	}
 	if got := subject(t, l, jane); got != identity.ErrErased.Error() {
-		t.Errorf("the subject speaks for %s", got)
+		t.Errorf("the subject is linked to %s", got)
 	}
 }
 
-// Subjects that look like guests' are wiped too, and several nodes may do so at once.
+// Subjects that look like guests' ids are erased too, also if several nodes do it at the
+// same time.
 func TestErasedByAnOlderNode(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -143,7 +145,8 @@ func TestErasedByAnOlderNode(t *testing.T) {
 	})
 }
 
-// A step of an erasure rewrites so many bytes of records, and one record at least.
+// A step of an erasure rewrites a limited number of bytes of records, but at least one
+// record.
 func TestErasureIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -13,9 +13,10 @@ const selectOpaque = `
 WITH v (game, id, hash) AS ({rows})
 SELECT v.id, a.opaque FROM v JOIN accounts a ON a.game = v.game AND a.sub = v.hash WHERE a.opaque <> ''`
 
-// opaqueOf returns the opaque ids of the erased ones among players. An erased guest has
-// none. The form of an id does not matter, because an operator's service may mint
-// subjects that look like guests. The caller holds the lock on the game's head.
+// opaqueOf returns the opaque ids of those players who were erased, by their former ids.
+// An erased guest has no opaque id. The form of an id does not matter, because an
+// operator's login service may create subjects that look like guests' ids. The caller
+// holds the lock on the game's head.
 func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players []string) (map[string]string, error) {
 	var rows [][]any
 	for _, id := range players {
@@ -31,8 +32,8 @@ func (l *Ledger) opaqueOf(ctx context.Context, tx *sql.Tx, game string, players 
 	return opaque, err
 }
 
-// renameErased replaces erased players in new results by their opaque ids. It looks only
-// for players who do not exist, that is, who are not in stored.
+// renameErased replaces erased players in new results by their opaque ids. It checks only
+// players who do not exist, which means that they are not in stored.
 func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, game string, items []*batchItem, stored map[string]string) error {
 	missing := slices.DeleteFunc(playersOf(items), func(id string) bool {
 		_, exists := stored[id]
@@ -59,7 +60,8 @@ func (l *Ledger) renameErased(ctx context.Context, tx *sql.Tx, game string, item
 	return l.bulk(tx).run(ctx, updateMatch, records, nil)
 }
 
-// withOpaque returns a copy of a result with opaque ids.
+// withOpaque returns a copy of a result in which opaque ids replace former ids. changed
+// is false if the result has none of these players.
 func withOpaque(r *match.Result, opaque map[string]string) (renamed *match.Result, changed bool) {
 	c := *r
 	c.Standings, c.Firsts = slices.Clone(r.Standings), slices.Clone(r.Firsts)
@@ -83,9 +85,10 @@ const selectErasing = `
 WITH v (game, id) AS ({rows})
 SELECT v.id FROM v JOIN erasures e ON e.game = v.game AND e.ended_at = 0 AND (e.subject = v.id OR e.opaque = v.id)`
 
-// refuseErasing returns ErrErasing if a holder of an entry, or another player, is being
-// erased. Some of their rows may be renamed already, and the boards still have the old
-// id. The caller holds the lock on the game's head, so no erasure can end.
+// refuseErasing returns ErrErasing if a holder of an entry or one of the players is being
+// erased. Then some of the player's rows may be renamed already, and leaderboards still
+// have the old id. The caller holds the lock on the game's head, so no erasure can end at
+// the same time.
 func (l *Ledger) refuseErasing(ctx context.Context, tx *sql.Tx, game string, given []*entry, players ...string) error {
 	for _, e := range given {
 		if e.HolderKind == leaderboard.Players {

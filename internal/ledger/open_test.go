@@ -54,7 +54,7 @@ func TestPing(t *testing.T) {
 	})
 }
 
-// A panic ends its transaction: SQLite's one connection that writes is free again.
+// A panic ends its transaction: SQLite's only writing connection is free again.
 func TestAPanicEndsItsTransaction(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -114,7 +114,7 @@ func TestValidate(t *testing.T) {
 
 func TestPostgresOutOfReach(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +155,12 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, sqliteFile), []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, Config{Dir: dir}, "damaged or no database", dir)
+	wantRefusal(t, Config{Dir: dir}, "is damaged or is not a database", dir)
 }
 
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "new folder #1?") // what a URL would mistake
+	dir := filepath.Join(t.TempDir(), "new folder #1?") // characters that have a meaning in a URL
 	openWith(t, Config{Dir: dir})
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) < 3 {
@@ -174,8 +174,8 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-// A full disk refuses results with an error that asks for another try, and
-// takes them once there is room.
+// While the disk is full, Commit fails with an error for which IsUnavailable is true. The
+// same commit succeeds after space is free.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
@@ -201,7 +201,7 @@ func TestFullDisk(t *testing.T) {
 
 func wantRefusal(t *testing.T, c Config, wants ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*connectTimeout) // the ledger gives up earlier
+	ctx, cancel := context.WithTimeout(t.Context(), 4*connectTimeout) // the ledger must return earlier
 	defer cancel()
 	l, err := Open(ctx, c)
 	if ctx.Err() != nil {
@@ -221,7 +221,8 @@ func wantRefusal(t *testing.T, c Config, wants ...string) {
 	}
 }
 
-// Many open a new file at once: each waits for whoever turns it to WAL.
+// Many processes open a new file at the same time. Each waits while another switches the
+// file to WAL mode.
 func TestManyOpenANewFile(t *testing.T) {
 	t.Parallel()
 	for range 4 {

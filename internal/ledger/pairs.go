@@ -10,12 +10,12 @@ import (
 	"laststand/internal/match"
 )
 
-// playerPair is two players, the smaller id first.
+// playerPair is two players. first is the smaller id in byte order.
 type playerPair struct{ first, second string }
 
 func pairOf(a, b string) playerPair { return playerPair{min(a, b), max(a, b)} }
 
-// duelPair returns the players of a duel that counts.
+// duelPair returns the players of a duel that counts, and false for other results.
 func (it *batchItem) duelPair() (playerPair, bool) {
 	if it.result.Mode != match.Duel || len(it.entries) != 2 {
 		return playerPair{}, false
@@ -38,8 +38,8 @@ WITH v (game, id, result) AS ({rows})
 UPDATE matches SET result = v.result FROM v WHERE matches.game = v.game AND matches.id = v.id`
 )
 
-// limitPairs counts the duels of each pair on the head's day. Duels above the game's
-// limit do not count. Without a limit it counts nothing.
+// limitPairs counts the duels of each pair on the head's day. It makes duels above the
+// game's limit not count. If the game has no limit, it does nothing.
 func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*batchItem) error {
 	limit := l.pairs[h.game]
 	if limit == 0 {
@@ -74,7 +74,8 @@ func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*b
 	return bulk.run(ctx, updateMatch, overLimit, nil)
 }
 
-// countDuels returns how often each pair of the items has met on the head's day.
+// countDuels returns, for each pair of the items, how many duels were counted on the
+// head's day before.
 func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*batchItem) (map[playerPair]int64, error) {
 	duels := map[playerPair]int64{}
 	var rows [][]any
@@ -95,7 +96,7 @@ func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*b
 	return duels, err
 }
 
-// discount makes a result not count: for no board, no total and no rating.
+// discount makes a result not count for leaderboards, totals and ratings.
 func (it *batchItem) discount() error {
 	r := *it.result
 	r.Counts, r.Standings = false, slices.Clone(r.Standings)
@@ -108,8 +109,8 @@ func (it *batchItem) discount() error {
 
 const selectDuels = `SELECT duels FROM pairs WHERE game = $1 AND day = $2 AND one = $3 AND other = $4`
 
-// PairDuels returns how many duels of two players have counted today, in a game with a
-// limit.
+// PairDuels returns how many duels of two players have counted today. In a game without
+// a limit per pair it returns 0.
 func (l *Ledger) PairDuels(ctx context.Context, game, one, other string) (int64, error) {
 	day, today, err := l.day(ctx, game)
 	if err != nil {

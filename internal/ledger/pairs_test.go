@@ -9,8 +9,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Duels of a pair beyond the limit count for nothing, however they come in, and
-// the next day there are new ones. Other duels are not touched.
+// Duels of a pair above the limit do not count, however they are divided into commits. On
+// the next day the limit applies anew. Other duels are not affected.
 func TestPairLimit(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -35,10 +35,10 @@ func TestPairLimit(t *testing.T) {
 		}
 		recorded, standing := must(l.Match(t.Context(), game, "m2"))(t), standingsOf(t, l.Ledger, "m2")[0]
 		if recorded.Counts || standing.Rating != nil || batch[2].Standings[0].Rating == nil {
-			t.Errorf("recorded %+v, given %+v", recorded, batch[2])
+			t.Errorf("recorded %+v, committed %+v", recorded, batch[2])
 		}
 		for day, want := range []int64{2, 0} {
-			l.set(t, int64(day)*dayMS) // the second has not turned yet
+			l.set(t, int64(day)*dayMS) // the ledger has not started the second day yet
 			if n := must(l.PairDuels(t.Context(), game, "p2", "p1"))(t); n != want {
 				t.Errorf("%d duels on day %d, want %d", n, day, want)
 			}
@@ -49,13 +49,13 @@ func TestPairLimit(t *testing.T) {
 		must(l.SumDays(t.Context(), game))(t)
 		var days int
 		if err := l.read.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT day) FROM pairs").Scan(&days); err != nil || days != 1 {
-			t.Errorf("pairs of %d days are kept, %v", days, err)
+			t.Errorf("pairs of %d days are stored, %v", days, err)
 		}
 	})
 }
 
-// Of the duels of a pair that are committed at once by several nodes as many
-// count as may.
+// Several nodes commit duels of one pair at the same time. Exactly as many count as the
+// limit allows.
 func TestPairLimitAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

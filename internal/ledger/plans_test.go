@@ -14,8 +14,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// The statements of every day find what they need by an index, however large
-// the tables are.
+// Frequent statements find their rows by an index, however large the tables are.
 func TestPlansUseIndexes(t *testing.T) {
 	t.Parallel()
 	statements := map[string]statement{
@@ -127,18 +126,18 @@ func TestPlansUseIndexes(t *testing.T) {
 			}
 		}
 		if plan := l.explain(t, "SELECT pos FROM entries WHERE match_id = $1", []any{"m"}); tableScan(l.name, plan) == "" {
-			t.Errorf("the test takes a scan for an index:\n%s", plan)
+			t.Errorf("tableScan did not find the scan in:\n%s", plan)
 		}
 	})
 }
 
-// statement is what a database is asked.
+// statement is an SQL statement with its arguments.
 type statement struct {
 	text string
 	args []any
 }
 
-// ids are one parameter of it: the list of ids.
+// ids is a list of ids as one parameter of a statement.
 type ids []string
 
 func chosenBy(f taskqueue.Filter) statement {
@@ -151,7 +150,7 @@ func auditPage(f audit.Filter) statement {
 	return statement{strings.Replace(selectAudit, "{chosen}", chosen, 1), args}
 }
 
-// explain asks the database how it would run a statement.
+// explain returns the database's plan for a statement.
 func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 	t.Helper()
 	var plan strings.Builder
@@ -164,7 +163,7 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
 		rows, attempt, columns := "SELECT "+placeholders(1, len(args)), "EXPLAIN QUERY PLAN ", 4
 		if l.name == goose.DialectPostgres {
-			// Empty tables would be scanned for being small.
+			// The planner would scan empty tables, because they are small.
 			if _, err := tx.ExecContext(t.Context(), "SET LOCAL enable_seqscan = off"); err != nil {
 				return err
 			}
@@ -202,11 +201,10 @@ func arrayable(args []any) [][]any {
 	return [][]any{row}
 }
 
-// computed are what SQLite scans that is no table: what a statement itself has
-// made.
+// computed are the nodes of SQLite's plans that scan no table, but intermediate results.
 var computed = []string{"CONSTANT ROW", "v", "g", "h", "held", "kinds", "ids VIRTUAL TABLE INDEX 1:"}
 
-// tableScan gives the line of a plan that reads all of a table.
+// tableScan returns the line of a plan that scans a whole table, or "".
 func tableScan(name goose.Dialect, plan string) string {
 	for line := range strings.Lines(plan) {
 		if name == goose.DialectPostgres && strings.Contains(line, "Seq Scan") {

@@ -10,13 +10,14 @@ import (
 	"laststand/internal/identity"
 )
 
-// CreateGuest returns the player of the device, who keeps nickname and id, or creates
-// one. Concurrent calls create only one. The error is identity.ErrNicknameTaken if
-// another player has the skeleton, or identity.ErrOldRules. It writes even if the device
-// is known, so callers try Guest first.
+// CreateGuest creates the player of a device. If the device has a player already, it
+// returns that one unchanged, and created is false. Concurrent calls for one device
+// create only one player. The error is identity.ErrNicknameTaken if another player has
+// the skeleton. It is identity.ErrOldRules if the ledger has newer rules for nicknames.
+// CreateGuest locks and writes even if the device is known, so callers try Guest first.
 func (l *Ledger) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	if p.DeviceHash == "" {
-		return identity.Player{}, false, errors.New("ledger: a guest without a device")
+		return identity.Player{}, false, errors.New("ledger: create guest: the device hash is empty")
 	}
 	return l.create(ctx, p, func() (identity.Player, error) { return l.Guest(ctx, p.Game, p.DeviceHash) })
 }
@@ -26,9 +27,9 @@ func (l *Ledger) Guest(ctx context.Context, game, deviceHash string) (identity.P
 	return l.player(ctx, selectPlayerByDevice, game, deviceHash)
 }
 
-// EnsurePlayer returns the player of a subject, or creates one, for a token of an
-// operator's login service. Errors are those of CreateGuest, and identity.ErrErased. It
-// writes even if the player exists, so callers try Known first.
+// EnsurePlayer returns the player of a subject of an operator's login service, or creates
+// one. Errors are those of CreateGuest, and identity.ErrErased. It locks and writes even
+// if the player exists, so callers try Known first.
 func (l *Ledger) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
 	return l.create(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
@@ -44,7 +45,7 @@ func (l *Ledger) PlayerBySkeleton(ctx context.Context, game, skeleton string) (i
 	return l.player(ctx, selectPlayerNamed, game, skeleton)
 }
 
-// create creates the player, or finds the existing one.
+// create creates the player. If the player exists already, it returns the result of find.
 func (l *Ledger) create(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
 	created, err := l.registrations.register(ctx, p)
 	switch {
@@ -88,8 +89,8 @@ func (l *Ledger) player(ctx context.Context, query string, args ...any) (identit
 	return p, nil
 }
 
-// exec runs one writing statement, which is on disk when exec returns, and returns the
-// number of changed rows.
+// exec runs one writing statement and returns the number of changed rows. When exec
+// returns without an error, the changes are on disk.
 func (l *Ledger) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	done, err := l.write.ExecContext(ctx, l.sql(text), args...)
 	if err != nil {

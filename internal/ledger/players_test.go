@@ -38,7 +38,7 @@ func TestOneGuestPerDevice(t *testing.T) {
 		}
 		want := identity.Player{Game: game, ID: got[0].ID, Nickname: got[0].Nickname, JoinedAt: 42}
 		if stored := must(l.Player(t.Context(), game, got[0].ID))(t); stored != want || got[0] != want {
-			t.Errorf("stored %+v, told %+v, want %+v", stored, got[0], want)
+			t.Errorf("stored %+v, returned %+v, want %+v", stored, got[0], want)
 		}
 	})
 }
@@ -61,10 +61,10 @@ func TestOneHolderPerNickname(t *testing.T) {
 			}
 		})
 		if created.Load() != 1 || taken.Load() != 49 {
-			t.Errorf("created %d, taken %d: want 1 and 49", created.Load(), taken.Load())
+			t.Errorf("created %d, refused %d: want 1 and 49", created.Load(), taken.Load())
 		}
 		if !must(l.NicknameTaken(t.Context(), game, "ada"))(t) {
-			t.Error("the ledger takes the nickname for free")
+			t.Error("NicknameTaken is false for a claimed nickname")
 		}
 		if must(l.NicknameTaken(t.Context(), "other.game", "ada"))(t) {
 			t.Error("the nickname is taken in another game")
@@ -151,7 +151,7 @@ func TestOneClaimWins(t *testing.T) {
 			}
 		})
 		if won.Load() != 1 {
-			t.Errorf("%d players hold the nickname", won.Load())
+			t.Errorf("%d players have the nickname", won.Load())
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestNicknamesOfManySizes(t *testing.T) {
 			}
 		}
 		if _, err := l.Nicknames(t.Context(), game, append(ids, "one more")); err == nil {
-			t.Error("too many ids were taken")
+			t.Error("too many ids were accepted")
 		}
 	})
 }

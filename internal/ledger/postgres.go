@@ -22,9 +22,9 @@ const (
 	publicConns    = 8  // per node, for public reads
 	connectTimeout = 5 * time.Second
 
-	// maxIdleInTx is how long a transaction may be idle. A node that stops in the
-	// middle of a transaction would keep its locks on games and queues for two hours,
-	// until the system closes the connection.
+	// maxIdleInTx is how long a transaction may be idle. Without this limit, a node that
+	// stops in the middle of a transaction would hold its locks on games and queues for
+	// two hours, until the operating system closes the connection.
 	maxIdleInTx = 10 * time.Second
 )
 
@@ -63,7 +63,7 @@ func parsePostgres(databaseURL string) (*pgx.ConnConfig, error) {
 // hidePassword returns the error's text without the password of the URL.
 func hidePassword(err error, u *url.URL) string {
 	if err == nil {
-		return "not understood"
+		return "the URL is invalid"
 	}
 	text := err.Error()
 	if password, ok := u.User.Password(); ok && password != "" {
@@ -72,9 +72,9 @@ func hidePassword(err error, u *url.URL) string {
 	return text
 }
 
-// indexScansOnly stops a connection from scanning whole tables. Each statement has an
-// index, but a plan that was made while the table was small would not use it. Without
-// JIT, because compiling a statement costs 20 to 30 ms.
+// indexScansOnly makes the planner of a connection avoid scans of whole tables. Each
+// statement has an index, but a plan that was made while the table was small would not
+// use it. JIT is off, because compiling a statement takes 20 to 30 ms.
 const indexScansOnly = "SET enable_seqscan = off; SET jit = off"
 
 func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
@@ -95,8 +95,8 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		txOptions:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		snapshotOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		allowIdle:       "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on",
-		// A lock of the table, because table locks are granted in order. An exclusive
-		// lock of the row could wait for ever while others share it.
+		// It locks the table, because table locks are granted in the order of requests. An
+		// exclusive lock of the row could wait for ever while others share it.
 		lockSpelling:        "LOCK TABLE spelling IN EXCLUSIVE MODE",
 		forUpdate:           "FOR UPDATE",
 		forShare:            "FOR SHARE",
@@ -110,8 +110,8 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 	}}}, nil
 }
 
-// postgresPool returns a pool of up to conns connections. It prepares each connection
-// with setting.
+// postgresPool returns a pool of up to maxConns connections. On each new connection it
+// runs setupSQL.
 func postgresPool(config *pgx.ConnConfig, setting string, conns int) *sql.DB {
 	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, setting)
@@ -123,15 +123,16 @@ func postgresPool(config *pgx.ConnConfig, setting string, conns int) *sql.DB {
 	return db
 }
 
-// listenConfig returns the configuration of a connection that is mostly silent.
-// Keep-alives detect that the server is gone.
+// listenConfig returns the configuration of a connection that only waits for
+// notifications. TCP keep-alives detect that the server is unreachable.
 func listenConfig(c *pgx.ConnConfig) *pgx.ConnConfig {
 	c = c.Copy()
 	c.DialFunc = (&net.Dialer{Timeout: c.ConnectTimeout, KeepAlive: 15 * time.Second}).DialContext
 	return c
 }
 
-// checkServer connects, and refuses a server that could lose committed data.
+// checkServer connects, and refuses a server with synchronous_commit off, which could
+// lose committed data.
 func checkServer(ctx context.Context, db *sql.DB, c *pgx.ConnConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -144,7 +145,7 @@ func checkServer(ctx context.Context, db *sql.DB, c *pgx.ConnConfig) error {
 		return fmt.Errorf("cannot use %s: %w", server, err)
 	}
 	if commit == "off" {
-		return fmt.Errorf("%s has synchronous_commit off and would lose committed results in a crash; set it to on for this database: "+
+		return fmt.Errorf("%s has synchronous_commit off and could lose committed results in a crash; set it to on for this database: "+
 			"ALTER DATABASE %s SET synchronous_commit = on", server, pgx.Identifier{c.Database}.Sanitize())
 	}
 	return nil

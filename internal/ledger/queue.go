@@ -14,10 +14,10 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Transactions lock tasks before queues, and queues by topic and priority. A claim never
-// waits for a queue while it holds one. So transactions of the queue cannot deadlock. If
-// two ever did, the database would end one of them with an error for which Unavailable
-// holds.
+// Transactions lock tasks before queues, and queues in the order of topic and priority. A
+// claim never waits for the lock of a queue while it holds another. So transactions on
+// queues cannot deadlock. If two ever did, the database would end one of them with an
+// error for which IsUnavailable is true.
 
 var (
 	_ taskqueue.Claims           = (*Ledger)(nil)
@@ -25,9 +25,9 @@ var (
 	_ taskqueue.MaintenanceStore = (*Ledger)(nil)
 )
 
-// queueTx runs f in one writing transaction, and notifies the topics that f returns. It
-// notifies even if the commit fails, because the commit may have succeeded, and a second
-// call would find nothing to notify.
+// queueTx runs f in one writing transaction, and then notifies the topics that f returns.
+// It notifies even if the commit returns an error, because the commit may have succeeded
+// nevertheless. A repeated call would then find nothing to notify.
 func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) (woken []string, err error)) error {
 	var woken []string
 	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
@@ -39,7 +39,8 @@ func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) (woken []string, e
 }
 
 // notifyTopics notifies topics that had no ready task before and have one now. The topic
-// "" stands for maintenance: a lease or a wait has begun, or a cursor may move.
+// "" means that maintenance has work: a lease or a wait has started, or a done cursor may
+// move.
 func (l *Ledger) notifyTopics(topics []string) {
 	if l.notifyWoken == nil {
 		return
@@ -49,10 +50,11 @@ func (l *Ledger) notifyTopics(topics []string) {
 	}
 }
 
-// Enqueue adds tasks to their queues in one transaction. It returns the outcomes, in
-// order, when everything is on disk. If a key exists already, the outcome is the first
-// task with that key. The error taskqueue.ErrBadTask refuses all tasks. After an error
-// of the commit itself the outcome is unknown, and the caller can enqueue the same tasks
+// Enqueue adds tasks to their queues in one transaction. When everything is on disk, it
+// returns one outcome for each task, in their order. If a task's topic, game and key
+// exist already, the outcome is the task that was added first. If one task is invalid,
+// Enqueue adds none and returns taskqueue.ErrBadTask. After an error of the commit itself
+// it is unknown whether the tasks were added, and the caller can enqueue the same tasks
 // again.
 func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
 	var accepted []taskqueue.Accepted
@@ -66,9 +68,9 @@ func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]task
 	return accepted, nil
 }
 
-// enqueue is Enqueue as the last step of a transaction. Only the commit may follow,
-// because queues are locked from here on. The caller notifies the woken topics after the
-// commit.
+// enqueue does the work of Enqueue as the last step of a transaction. Only the commit may
+// follow, because enqueue locks queues. The caller must notify the returned topics after
+// the commit.
 func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, woken []string, err error) {
 	var now int64
 	if slices.ContainsFunc(tasks, func(n taskqueue.NewTask) bool { return n.NotBefore > 0 }) {
@@ -89,9 +91,9 @@ func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewT
 	return in.accepted(tasks), in.woken, nil
 }
 
-// AddTask adds a task in a given state, for example a dead one. It sets the id and the
-// times. The task is on disk when AddTask returns. It reports false, and changes
-// nothing, if the game and topic have the key already.
+// AddTask adds a task in the state that it has, for example a dead one. It sets the id
+// and the times. The task is on disk when AddTask returns true. If the topic and game
+// have the key already, AddTask changes nothing and returns false.
 func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
 	in := newEnqueueBatch()
 	in.add(t)
@@ -105,22 +107,24 @@ func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
 	return in.byKey[keyOfTask(&t)].isNew, nil
 }
 
-// enqueueBatch holds tasks to be added, each key once.
+// enqueueBatch holds tasks to add. If several have the same key, it holds the first.
 type enqueueBatch struct {
 	byKey map[taskKey]*enqueueItem
-	items []*enqueueItem // in the given order, which is the order of their positions
-	woken []string
+	items []*enqueueItem // in the order of the call, which is the order of their positions
+	woken []string       // set by insertTasks, see notifyTopics
 }
 
 type taskKey struct{ topic, game, key string }
 
 func keyOfTask(t *taskqueue.Task) taskKey { return taskKey{t.Topic, t.Game, t.Key} }
 
-// enqueueItem is a task to be added. If its key exists already, it becomes that task.
+// enqueueItem is a task to add. If its key exists already, ID and State become those of
+// the existing task.
 type enqueueItem struct {
 	taskqueue.Task
 
-	isKnown, isNew bool
+	isKnown bool // the key existed before
+	isNew   bool // the task was inserted
 }
 
 func newEnqueueBatch() *enqueueBatch { return &enqueueBatch{byKey: map[taskKey]*enqueueItem{}} }
@@ -134,19 +138,20 @@ func (in *enqueueBatch) add(t taskqueue.Task) {
 	}
 }
 
+// accepted returns the outcomes of tasks, in their order.
 func (in *enqueueBatch) accepted(tasks []taskqueue.NewTask) []taskqueue.Accepted {
 	all := make([]taskqueue.Accepted, len(tasks))
 	for i, n := range tasks {
 		it := in.byKey[taskKey{n.Topic, n.Game, n.Key}]
 		all[i] = taskqueue.Accepted{ID: it.ID, State: it.State, New: it.isNew}
-		it.isNew = false // for the same key again
+		it.isNew = false // a later task with the same key is not new
 	}
 	return all
 }
 
-// insertTasks gives the new tasks their positions and writes them. It looks up known
-// keys first, so that they do not lock queues. If another transaction adds a key in
-// between, the position stays empty.
+// insertTasks assigns positions to the new tasks and inserts them. It reads existing keys
+// first, so that they do not lock queues. If another transaction adds a key after that,
+// no task gets the assigned position.
 func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, in *enqueueBatch) error {
 	bulk := l.bulk(tx)
 	if err := bulk.run(ctx, selectFirst, in.unknownKeys(), in.scanFirst); err != nil {
@@ -159,7 +164,7 @@ func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, in *enqueueBatch) 
 		}
 	}
 	if err := l.applyMoves(ctx, tx, moves); err != nil {
-		return fmt.Errorf("lines: %w", err)
+		return fmt.Errorf("queues: %w", err)
 	}
 	rows, err := in.rows()
 	if err != nil {
@@ -182,8 +187,8 @@ func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, in *enqueueBatch) 
 }
 
 // errKeyForgotten means that a key existed at the insert and was deleted before it was
-// read. The queue acknowledges only tasks that exist.
-var errKeyForgotten = errors.New("a key was forgotten as it was enqueued once more: enqueue it again")
+// read. Enqueue must not report a task that does not exist, so the caller must retry.
+var errKeyForgotten = errors.New("the task of a key was deleted while the key was enqueued again; enqueue it again")
 
 // byKeys returns the items in the order in which all transactions lock keys.
 func (in *enqueueBatch) byKeys() []*enqueueItem {
@@ -192,7 +197,8 @@ func (in *enqueueBatch) byKeys() []*enqueueItem {
 	})
 }
 
-// unknownKeys returns the rows of selectFirst: keys about which nothing is known yet.
+// unknownKeys returns the rows of selectTasksByKey: the keys of items that were neither
+// found nor inserted yet.
 func (in *enqueueBatch) unknownKeys() (rows [][]any) {
 	for _, it := range in.items {
 		if !it.isKnown && !it.isNew {
@@ -202,6 +208,7 @@ func (in *enqueueBatch) unknownKeys() (rows [][]any) {
 	return rows
 }
 
+// scanFirst scans a row of selectTasksByKey: an existing task.
 func (in *enqueueBatch) scanFirst(rows *sql.Rows) error {
 	var key taskKey
 	var id, state string
@@ -213,7 +220,7 @@ func (in *enqueueBatch) scanFirst(rows *sql.Rows) error {
 	return nil
 }
 
-// rows returns the rows of insertTask.
+// rows returns the rows of insertTask: the items whose keys are not known to exist.
 func (in *enqueueBatch) rows() (rows [][]any, err error) {
 	for _, it := range in.byKeys() {
 		if it.isKnown {
@@ -231,6 +238,7 @@ func (in *enqueueBatch) rows() (rows [][]any, err error) {
 	return rows, nil
 }
 
+// scanInserted scans a row that insertTask returns, and marks its item as new.
 func (in *enqueueBatch) scanInserted(rows *sql.Rows) error {
 	var key taskKey
 	if err := rows.Scan(&key.topic, &key.game, &key.key); err != nil {

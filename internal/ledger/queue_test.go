@@ -21,7 +21,7 @@ const (
 	lease = time.Minute
 )
 
-// queued is a queue with a clock of the test's.
+// queued is a ledger with an empty queue and a clock that the test sets.
 type queued struct {
 	clocked
 
@@ -53,7 +53,7 @@ func (q *queued) pass(d time.Duration) {
 	q.set(q.t, q.now)
 }
 
-// work is a task of a topic under the kind.
+// work returns a new task with the topic kind/topic.
 func work(topic, key string) taskqueue.NewTask {
 	return taskqueue.NewTask{Game: game, Topic: kind + "/" + topic, Key: key, Payload: []byte(`{"key":"` + key + `"}`)}
 }
@@ -68,7 +68,7 @@ func (q *queued) claim(n int) []taskqueue.Task {
 	return must(q.Claim(q.t.Context(), kind, n, lease))(q.t)
 }
 
-// claimOne claims the only task that there is to claim.
+// claimOne claims tasks, and checks that the only one has the key.
 func (q *queued) claimOne(key string) taskqueue.Task {
 	q.t.Helper()
 	tasks := q.claim(10)
@@ -85,7 +85,7 @@ func (q *queued) claimNone(cause string) {
 	}
 }
 
-// holds ends a try and says whether its lease held.
+// holds reports whether the lease of an ended attempt was still held.
 func (q *queued) holds(lost []taskqueue.Lease, err error) bool {
 	q.t.Helper()
 	return len(must(lost, err)(q.t)) == 0
@@ -106,7 +106,7 @@ func (q *queued) change(id string, f func(*taskqueue.Task) error) taskqueue.Task
 	return must(q.ChangeTask(q.t.Context(), id, f))(q.t)
 }
 
-// maintain does all that is due, as the keeper does.
+// maintain does all due maintenance, as the maintainer does.
 func (q *queued) maintain() {
 	q.t.Helper()
 	must(q.ReturnDue(q.t.Context(), 1000))(q.t)
@@ -121,7 +121,7 @@ func (q *queued) line(topic string, priority int64) taskqueue.Queue {
 	lines := q.lines(taskqueue.QueueFilter{Topic: kind + "/" + topic})
 	at := slices.IndexFunc(lines, func(l taskqueue.Queue) bool { return l.Priority == priority })
 	if at < 0 {
-		q.t.Fatalf("line %s %d is not among %+v", topic, priority, lines)
+		q.t.Fatalf("queue %s %d is not among %+v", topic, priority, lines)
 	}
 	return lines[at]
 }
@@ -131,7 +131,7 @@ func (q *queued) lines(f taskqueue.QueueFilter) []taskqueue.Queue {
 	return linesWhere(q.t, q.Ledger, f)
 }
 
-// linesWhere are all lines that a filter chooses, by pages.
+// linesWhere returns all queues that a filter selects, read in pages.
 func linesWhere(t *testing.T, l *Ledger, f taskqueue.QueueFilter) (all []taskqueue.Queue) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -145,12 +145,12 @@ func linesWhere(t *testing.T, l *Ledger, f taskqueue.QueueFilter) (all []taskque
 	}
 }
 
-// wantLine checks the cursors of a line after what was due is done.
+// wantLine checks the cursors of a queue after all due maintenance.
 func (q *queued) wantLine(topic string, pos, scan, done int64) {
 	q.t.Helper()
 	q.maintain()
 	if l := q.line(topic, 0); l.Pos != pos || l.Scan != scan || l.Done != done {
-		q.t.Errorf("line %s: position %d, scan %d, done %d, want %d, %d, %d", topic, l.Pos, l.Scan, l.Done, pos, scan, done)
+		q.t.Errorf("queue %s: position %d, scan %d, done %d, want %d, %d, %d", topic, l.Pos, l.Scan, l.Done, pos, scan, done)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestQueueFromEnqueueToDone(t *testing.T) {
 			t.Errorf("accepted %+v", in)
 		}
 		if want := []string{"work/a"}; !slices.Equal(q.woken, want) {
-			t.Errorf("rang for %q, want %q", q.woken, want)
+			t.Errorf("notified topics %q, want %q", q.woken, want)
 		}
 		q.wantLine("a", 2, 0, 0)
 		tasks := q.claim(10)
@@ -204,11 +204,11 @@ func TestQueueFromEnqueueToDone(t *testing.T) {
 		q.claimNone("all are claimed")
 		q.wantLine("a", 2, 2, 0)
 		if !q.complete(tasks[1]) {
-			t.Error("the lease did not hold")
+			t.Error("the lease was not held")
 		}
 		q.wantLine("a", 2, 2, 0)
 		if !q.complete(tasks[0]) || !q.complete(tasks...) {
-			t.Error("the lease did not hold, or not for the same end again")
+			t.Error("the lease was not held, or not for a repeated call")
 		}
 		q.wantLine("a", 2, 2, 2)
 		if again := q.enqueue(first)[0]; again.New || again.ID != in[0].ID || again.State != taskqueue.Done {
@@ -216,7 +216,7 @@ func TestQueueFromEnqueueToDone(t *testing.T) {
 		}
 		q.claimNone("nothing new was enqueued")
 		if l := q.line("a", 0); l.Pos != 2 {
-			t.Errorf("a known key took position %d", l.Pos)
+			t.Errorf("a known key changed the position to %d", l.Pos)
 		}
 	})
 }
@@ -246,7 +246,7 @@ func TestLateWorkerEndsNothing(t *testing.T) {
 		q.maintain()
 		q.claimNone("the lease still runs")
 		q.pass(time.Millisecond)
-		q.wantLine("a", 2, 1, 1) // it left its place, and has a new one
+		q.wantLine("a", 2, 1, 1) // the task has left its position and has a new one
 		again := q.claimOne("k")
 		if again.Fence != 2 || again.Tries != 1 || len(again.Errors) != 1 || again.Pos != 2 {
 			t.Errorf("claimed again as %+v", again)
@@ -257,14 +257,14 @@ func TestLateWorkerEndsNothing(t *testing.T) {
 			"return": q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{late}))),
 		} {
 			if held {
-				t.Errorf("%s: the old lease held", name)
+				t.Errorf("%s: the old lease was still held", name)
 			}
 		}
 		if got := must(q.Task(t.Context(), late.ID))(t); !reflect.DeepEqual(got, again) {
 			t.Errorf("the late worker made %+v of %+v", got, again)
 		}
 		if !q.complete(again) || q.complete(late) {
-			t.Error("the newest lease did not hold, or the old one did")
+			t.Error("the newest lease was not held, or the old one was")
 		}
 	})
 }
@@ -277,7 +277,7 @@ func TestFailingTaskHoldsUpNothing(t *testing.T) {
 		id := q.enqueue(failing, work("a", "good"))[0].ID
 		tasks := q.claim(10)
 		if !q.fail(tasks[0], time.Second, false) || !q.complete(tasks[1]) {
-			t.Fatal("a lease did not hold")
+			t.Fatal("a lease was not held")
 		}
 		q.wantState(id, taskqueue.Later)
 		q.wantLine("a", 2, 2, 2)
@@ -287,7 +287,7 @@ func TestFailingTaskHoldsUpNothing(t *testing.T) {
 		q.pass(time.Second)
 		q.wantLine("a", 3, 2, 2)
 		if !q.fail(q.claimOne("bad"), time.Second, false) {
-			t.Fatal("the lease did not hold")
+			t.Fatal("the lease was not held")
 		}
 		dead := q.wantState(id, taskqueue.Dead)
 		if dead.Tries != 2 || len(dead.Errors) != 2 || dead.Errors[1] != (taskqueue.Failure{At: q.now, Error: "why"}) {
@@ -308,18 +308,19 @@ func TestPermanentFailureAndReturn(t *testing.T) {
 		q.enqueue(work("a", "k"))
 		task := q.claimOne("k")
 		if !q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{task}))) {
-			t.Error("the lease did not hold")
+			t.Error("the lease was not held")
 		}
 		again := q.claimOne("k")
 		if again.Tries != 0 || len(again.Errors) != 0 || again.Fence != 2 {
-			t.Errorf("given back as %+v", again)
+			t.Errorf("returned as %+v", again)
 		}
 		q.fail(again, time.Second, true)
 		q.wantState(task.ID, taskqueue.Dead)
 	})
 }
 
-// A task whose workers die is dead in the end, as one that fails.
+// If workers of a task die, the task becomes dead after its last attempt, like a failing
+// one.
 func TestTaskThatKillsItsWorkers(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -353,14 +354,14 @@ func TestNotBefore(t *testing.T) {
 		q.woken = nil
 		q.wantLine("a", 2, 1, 1)
 		if len(q.woken) != 1 {
-			t.Errorf("rang for %q", q.woken)
+			t.Errorf("notified topics %q", q.woken)
 		}
 		q.claimOne("later")
 	})
 }
 
-// A due time further away than a time.Duration can hold is not due now; otherwise the
-// maintainer would look all the time.
+// A due time later than a time.Duration can express is not due now. Otherwise the
+// maintainer would poll without a pause.
 func TestNextDueOfTheLastInstant(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -392,12 +393,12 @@ func TestQueueForgetsAfterSevenDays(t *testing.T) {
 		}
 		q.wantState(ids[2].ID, taskqueue.Waiting)
 		if again := q.enqueue(work("a", "done"))[0]; !again.New || again.ID == ids[0].ID {
-			t.Errorf("a forgotten key is answered with %+v", again)
+			t.Errorf("the outcome of a deleted key is %+v", again)
 		}
 	})
 }
 
-// What an operator takes out of a line is passed over.
+// A waiting task that an operator discards is skipped.
 func TestDiscardedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -424,7 +425,7 @@ func TestDiscardedWhileWaiting(t *testing.T) {
 	})
 }
 
-// What an operator does to a claimed task undoes the lease.
+// A claimed task that an operator discards has lost its lease.
 func TestDiscardedWhileClaimed(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -432,15 +433,15 @@ func TestDiscardedWhileClaimed(t *testing.T) {
 		task := q.claimOne("k")
 		q.change(task.ID, (*taskqueue.Task).Discard)
 		if q.complete(task) {
-			t.Error("the lease of a discarded task held")
+			t.Error("the lease of a discarded task was still held")
 		}
 		q.wantState(task.ID, taskqueue.Discarded)
 		q.wantLine("a", 1, 1, 1)
 	})
 }
 
-// Tasks may be enqueued in the caller's own transaction, and are not there
-// without it.
+// Tasks can be enqueued in the caller's own transaction. If that is rolled back, they do
+// not exist.
 func TestEnqueueInATransaction(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

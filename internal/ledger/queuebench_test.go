@@ -9,8 +9,9 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// BenchmarkQueue takes tasks through enqueue, claim and complete, one at a time
-// and in batches of 100, of one topic and of a topic each, as BenchmarkCommit.
+// BenchmarkQueue enqueues, claims and completes tasks, one at a time and in batches of
+// 100. All tasks have one topic, or each has its own. The databases are those of
+// BenchmarkCommit.
 func BenchmarkQueue(b *testing.B) {
 	for _, size := range []int{1, 100} {
 		for _, topics := range []string{"one", "each"} {
@@ -30,7 +31,7 @@ func benchQueue(b *testing.B, l *Ledger, size int, each bool) {
 		}
 		took[name] += time.Since(start)
 	}
-	unique := rand.Text() // the database may have been benched before
+	unique := rand.Text() // the database may have tasks of an earlier run
 	for b.Loop() {
 		batch := make([]taskqueue.NewTask, size)
 		for i := range batch {

@@ -13,17 +13,17 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// taskChange is a locked task before and after a change.
+// taskChange is a task before and after a change. The transaction has locked the task.
 type taskChange struct{ before, after taskqueue.Task }
 
-// saveChanges writes changed tasks that the transaction has locked, and applies the
-// moves to their queues. It returns the topics to notify.
+// saveChanges writes changed tasks that the transaction has locked, and updates their
+// queues. now is the time of the change, epoch ms. It returns the topics to notify.
 func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*taskChange) (woken []string, err error) {
 	heads, err := l.queueHeads(ctx, tx, all)
 	if err != nil {
 		return nil, fmt.Errorf("heads: %w", err)
 	}
-	slices.SortFunc(all, func(a, b *taskChange) int { // as they come back into their lines
+	slices.SortFunc(all, func(a, b *taskChange) int { // the order in which they return to their queues
 		return cmp.Or(cmp.Compare(a.before.DueAt, b.before.DueAt), cmp.Compare(a.before.Pos, b.before.Pos), cmp.Compare(a.before.ID, b.before.ID))
 	})
 	moves := newQueueMoves()
@@ -32,7 +32,7 @@ func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*
 		c.addMoves(moves, heads[c.before.Queue()] == c.before.ID)
 	}
 	if err := l.applyMoves(ctx, tx, moves); err != nil {
-		return nil, fmt.Errorf("lines: %w", err)
+		return nil, fmt.Errorf("queues: %w", err)
 	}
 	bulk := l.bulk(tx)
 	rows, payloads, err := changedRows(all)
@@ -45,8 +45,9 @@ func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*
 	return moves.woken, bulk.run(ctx, updatePayload, payloads, nil)
 }
 
-// addMoves adds what a change of state does to the task's queue. The head of a queue
-// keeps its position until it has ended.
+// addMoves adds to m what a change of state does to the task's queue. isHead says whether
+// the task is the head for which an ordered queue waits. A head keeps its position while
+// its queue waits for it: in state later, and in state dead if the ordering is pausing.
 func (c *taskChange) addMoves(m *queueMoves, head bool) {
 	if c.after.State == c.before.State {
 		return
@@ -64,8 +65,8 @@ func (c *taskChange) addMoves(m *queueMoves, head bool) {
 	}
 }
 
-// queueHeads returns the heads of the tasks' queues. It reads them after the tasks were
-// locked, so that these stay heads.
+// queueHeads returns the id of the head of each task's queue, "" for none. It must run
+// after the tasks were locked, because then these heads cannot change.
 func (l *Ledger) queueHeads(ctx context.Context, tx *sql.Tx, all []*taskChange) (map[taskqueue.QueueID]string, error) {
 	heads := map[taskqueue.QueueID]string{}
 	for _, c := range all {
@@ -86,8 +87,8 @@ func (l *Ledger) queueHeads(ctx context.Context, tx *sql.Tx, all []*taskChange) 
 	})
 }
 
-// changedRows returns the rows of updateTask, and those of updatePayload for changed
-// payloads, which may be large.
+// changedRows returns the rows of updateTask. Payloads may be large, so it returns rows
+// of updatePayload only for those that have changed.
 func changedRows(all []*taskChange) (rows, payloads [][]any, err error) {
 	all = slices.SortedFunc(slices.Values(all), func(a, b *taskChange) int { return cmp.Compare(a.before.ID, b.before.ID) })
 	for _, c := range all {

@@ -21,8 +21,8 @@ SELECT ` + queueColumns + ` FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER
 	lockReady = `
 SELECT ` + queueColumns + ` FROM lines l WHERE l.topic = $1 AND l.priority = $2 AND l.ready = 1 {lock}`
 
-	// claimTasks joins nothing: were its places looked up by a join, the planner
-	// could begin with all that have one, when it takes them for few.
+	// claimTasks looks up positions by a subquery instead of a join. With a join, the
+	// planner might read all tasks with a position first, if it expects few of them.
 	claimTasks = `
 WITH v (topic, priority, pos, lease) AS ({rows})
 UPDATE tasks SET state = 'claimed', fence = tasks.fence + 1, due_at = {now} + (SELECT v.lease FROM v LIMIT 1), changed_at = {now}
@@ -36,11 +36,11 @@ UPDATE lines SET scan = v.scan, head = v.head, again = 0, vtime = v.vtime
 FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority AND lines.scan = v.was`
 )
 
-// Claim claims up to n tasks of a kind for a worker, with a lease. It prefers queues
-// with the least service, and goes by position inside a queue. It returns none if no
-// task is ready.
+// Claim claims up to n tasks of a kind for a worker, with a lease. It prefers queues with
+// the least service. Inside a queue it claims in the order of positions. It returns none
+// if no task is ready.
 func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, err error) {
-	for more := true; more && len(tasks) == 0; { // tasks may have left their positions
+	for more := true; more && len(tasks) == 0; { // a queue may have positions without tasks
 		tasks, more, err = l.claimFrom(ctx, n, lease, l.sql(selectReady), kind, n)
 		if err == nil && !more && l.skipLocked != "" {
 			tasks, more, err = l.claimLocked(ctx, kind, n, lease)
@@ -50,14 +50,17 @@ func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Durat
 		}
 	}
 	if len(tasks) > 0 {
-		l.notifyTopics([]string{""}) // leases have begun
+		l.notifyTopics([]string{""}) // leases have started
 	}
 	return tasks, nil
 }
 
-// claimLocked waits for one queue, if others hold all ready ones. The only queue of a
-// kind is nearly always held. It chooses the queue before it waits: a query that waits
-// keeps the locks of rows that are not ready any more.
+// claimLocked waits for the lock of one ready queue, and claims from it. It is called
+// when other transactions have locked all ready queues. If a kind has only one queue,
+// that is nearly always so. It returns retry = true if there was a ready queue.
+//
+// It chooses the queue before it waits. A query that chooses and waits would hold locks
+// of rows that are not ready any more.
 func (l *Ledger) claimLocked(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, more bool, err error) {
 	var line taskqueue.QueueID
 	err = l.read.QueryRowContext(ctx, nextReady, kind).Scan(&line.Topic, &line.Priority)
@@ -71,7 +74,7 @@ func (l *Ledger) claimLocked(ctx context.Context, kind string, n int, lease time
 }
 
 // claimFrom claims in one transaction from the queues that a query finds and locks.
-// found reports whether there are any.
+// found reports whether the query returned any queue.
 func (l *Ledger) claimFrom(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
 		lines, err := scanQueues(tx.QueryContext(ctx, query, args...))
@@ -85,7 +88,7 @@ func (l *Ledger) claimFrom(ctx context.Context, n int, lease time.Duration, quer
 	return tasks, found, err
 }
 
-// claimAllocations claims the allocated tasks that still exist.
+// claimAllocations claims the tasks at the allocated positions, if they still exist.
 func (l *Ledger) claimAllocations(ctx context.Context, tx *sql.Tx, shares []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	var rows [][]any
 	for _, s := range shares {
@@ -123,7 +126,8 @@ func sortTasks(tasks []taskqueue.Task) []taskqueue.Task {
 	return tasks
 }
 
-// moveScan moves the scan cursors behind the claimed tasks.
+// moveScan moves the scan cursors of queues to the last allocated positions, and adds the
+// service to the queues.
 func (l *Ledger) moveScan(ctx context.Context, tx *sql.Tx, shares []taskqueue.Allocation, tasks []taskqueue.Task) error {
 	claimed, last := map[taskqueue.QueueID]int64{}, map[taskqueue.QueueID]string{}
 	for i := range tasks {

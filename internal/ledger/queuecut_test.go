@@ -16,26 +16,26 @@ import (
 	"laststand/internal/testenv"
 )
 
-// fate is what befalls a commit on its way to the database or back.
+// fate says what happens to a commit on its way to the database, or to its reply.
 type fate int32
 
 const (
 	arrives fate = iota
 	cutBefore
-	cutAfter   // the commit is done, and its answer is lost with the connection
-	hangsAfter // the commit is done, and its answer never comes
+	cutAfter   // the commit is done, and its reply is lost with the connection
+	hangsAfter // the commit is done, and its reply never arrives
 )
 
-// cutter is a proxy in front of PostgreSQL to which one commit falls victim.
+// cutter is a proxy in front of PostgreSQL that disturbs one commit.
 type cutter struct {
 	to      string
 	next    atomic.Int32                       // the fate of the next commit
-	hung    atomic.Pointer[context.CancelFunc] // called once an answer is kept back
+	hung    atomic.Pointer[context.CancelFunc] // called when the proxy holds back a reply
 	ctx     context.Context
 	running sync.WaitGroup
 }
 
-// cutterFor gives the proxy and the database's address through it.
+// cutterFor starts a proxy, and returns it with the database's URL through it.
 func cutterFor(t *testing.T, db testenv.SQL) (*cutter, string) {
 	t.Helper()
 	u := must(url.Parse(db.URL))(t)
@@ -73,13 +73,13 @@ func (c *cutter) accept(l net.Listener) {
 	}
 }
 
-// wire is one connection through the proxy.
+// wire is one connection of a client to the server through the proxy.
 type wire struct {
 	c      *cutter
 	client net.Conn
 	server *net.TCPConn
-	fate   atomic.Int32  // of the answer that comes next
-	ended  chan struct{} // closed once the server is heard no more
+	fate   atomic.Int32  // of the next reply
+	ended  chan struct{} // closed after the last byte from the server
 }
 
 func (w *wire) cut() {
@@ -87,9 +87,9 @@ func (w *wire) cut() {
 	_ = w.server.Close()
 }
 
-// forth hands on what the client says, unless it is a commit that must not arrive. The
-// client then hears of it once the server has undone the transaction and given up its
-// locks: who claims leaves out what is locked.
+// forth copies bytes from the client to the server, except a commit that must not arrive.
+// Then it closes the client's connection after the server has rolled back the transaction
+// and released its locks. Otherwise a claim would skip the locked rows.
 func (w *wire) forth() {
 	defer w.cut()
 	buf := make([]byte, 64<<10)
@@ -112,7 +112,7 @@ func (w *wire) forth() {
 	}
 }
 
-// back hands on what the server says, unless it must not arrive.
+// back copies bytes from the server to the client, except a reply that must not arrive.
 func (w *wire) back() {
 	defer close(w.ended)
 	defer w.cut()
@@ -124,7 +124,7 @@ func (w *wire) back() {
 			return
 		case hangsAfter:
 			(*w.c.hung.Load())()
-			_, _ = io.Copy(io.Discard, w.server) // until the client is fed up
+			_, _ = io.Copy(io.Discard, w.server) // until the client closes the connection
 			return
 		case arrives, cutBefore:
 		}
@@ -137,14 +137,14 @@ func (w *wire) back() {
 	}
 }
 
-// cutCall is a call of the queue about one task, which brings it from a state to
-// another, "" where there is none.
+// cutCall is a call of the queue that brings a task from one state to another; "" means
+// that there is no task.
 type cutCall struct {
-	bring   func(q *queued, task taskqueue.NewTask) taskqueue.Task // to the state before
+	bring   func(q *queued, task taskqueue.NewTask) taskqueue.Task // brings the task to the state before the call
 	was, is taskqueue.State
 	rings   bool
 	do      func(ctx context.Context, l *Ledger, task taskqueue.NewTask, t *taskqueue.Task) (did int, err error)
-	twice   int // what it says to have done where it was done before
+	twice   int // result of a repeated call if the first one succeeded
 }
 
 func (q *queued) claimOf(task taskqueue.NewTask) taskqueue.Task {
@@ -221,9 +221,8 @@ var cutCalls = map[string]cutCall{
 	},
 }
 
-// If the answer of a commit is lost, its outcome is unknown. Nothing is half done in
-// either case. A repeated call does the rest, and a worker that waits for the task is
-// notified.
+// If the reply of a commit is lost, its outcome is unknown. In both cases nothing is half
+// done. A repeated call does the rest, and a worker that waits for the task is notified.
 func TestCutCommits(t *testing.T) {
 	t.Parallel()
 	for name, befalls := range map[string]fate{"cut before": cutBefore, "cut after": cutAfter, "hangs after": hangsAfter} {
@@ -241,7 +240,7 @@ func TestCutCommits(t *testing.T) {
 					t.Errorf("%s: %s", name, fault)
 				}
 				if call.rings && rung == 0 {
-					t.Errorf("%s: nobody is woken", name)
+					t.Errorf("%s: no worker is notified", name)
 				}
 				for _, table := range []string{"tasks", "lines"} {
 					must(q.exec(t.Context(), "DELETE FROM "+table))(t)
@@ -251,7 +250,7 @@ func TestCutCommits(t *testing.T) {
 	}
 }
 
-// try makes the call, which loses its answer, and once more.
+// try makes the call, whose reply is lost, and then repeats it.
 func (call *cutCall) try(q *queued, l *Ledger, c *cutter, befalls fate) (fault string) {
 	q.t.Helper()
 	task := work("a", "k")
@@ -279,7 +278,7 @@ func (call *cutCall) try(q *queued, l *Ledger, c *cutter, befalls fate) (fault s
 	return ""
 }
 
-// only is the state of the only task there is, "" for none.
+// only returns the state of the only task, "" if there is none.
 func (q *queued) only() taskqueue.State {
 	q.t.Helper()
 	tasks, _, err := q.Tasks(q.t.Context(), taskqueue.Filter{}, "", 10)

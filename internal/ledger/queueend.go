@@ -32,7 +32,7 @@ WITH v (id, fence) AS ({rows})
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed' {lock}`
 )
 
-// leaseSet maps each lease to whether it is still held.
+// leaseSet maps each lease to whether a row has shown that it is still held.
 type leaseSet map[taskqueue.Lease]bool
 
 func newLeaseSet(leases []taskqueue.Lease) leaseSet {
@@ -43,8 +43,8 @@ func newLeaseSet(leases []taskqueue.Lease) leaseSet {
 	return h
 }
 
-// rows returns the leases not yet found, in the order in which all transactions lock
-// tasks.
+// rows returns a row for each lease that was not found yet, with more values at its end.
+// The rows are in the order in which all transactions lock tasks.
 func (h leaseSet) rows(more ...any) (rows [][]any) {
 	for lease, seen := range h {
 		if !seen {
@@ -62,7 +62,7 @@ func (h leaseSet) scanLease(rows *sql.Rows, more ...any) (lease taskqueue.Lease,
 	return lease, err
 }
 
-// lost returns the leases that are not held, in the given order.
+// lost returns those of the leases that are not held, in their order.
 func (h leaseSet) lost(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	for _, lease := range leases {
 		if !h[lease] {
@@ -72,7 +72,8 @@ func (h leaseSet) lost(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	return lost
 }
 
-// Complete implements taskqueue.Claims.
+// Complete ends tasks as done, and returns the leases that were lost. A repeated call for
+// a task that is done with the same lease succeeds.
 func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 	h := newLeaseSet(leases)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
@@ -101,12 +102,14 @@ func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]task
 	return h.lost(leases), nil
 }
 
+// markHeld scans the lease of a row and marks it as held.
 func (h leaseSet) markHeld(rows *sql.Rows) error {
 	_, err := h.scanLease(rows)
 	return err
 }
 
-// Renew implements taskqueue.Claims.
+// Renew extends leases: they end at the database's time plus lease. It returns the leases
+// that were lost.
 func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
 	h := newLeaseSet(leases)
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
@@ -118,7 +121,8 @@ func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time
 	return h.lost(leases), nil
 }
 
-// Fail implements taskqueue.Claims.
+// Fail records failed attempts: a task waits for its next attempt, or is dead after the
+// last one. It returns the leases that were lost.
 func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
 	causes := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
 	var leases []taskqueue.Lease
@@ -135,7 +139,8 @@ func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]
 	return lost, nil
 }
 
-// Return implements taskqueue.Claims.
+// Return returns tasks to their queues as if they had not been claimed. It returns the
+// leases that were lost.
 func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 	lost, err := l.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
 		t.Return()
@@ -147,7 +152,8 @@ func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 	return lost, nil
 }
 
-// changeClaimed changes each task whose lease is held.
+// changeClaimed calls change for each task whose lease is held and saves the tasks. It
+// returns the leases that were lost.
 func (l *Ledger) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
 	h := newLeaseSet(leases)
 	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
@@ -165,8 +171,8 @@ func (l *Ledger) changeClaimed(ctx context.Context, leases []taskqueue.Lease, ch
 	return h.lost(leases), nil
 }
 
-// changeLocked changes the tasks that lock reads and locks. It returns the topics to
-// notify.
+// changeLocked calls change for each task that lockTasks locks and passes to scan, and
+// saves the tasks. It returns the topics to notify.
 func (l *Ledger) changeLocked(
 	ctx context.Context, tx *sql.Tx, lock func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
 ) ([]string, error) {

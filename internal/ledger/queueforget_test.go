@@ -8,8 +8,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// A queue is deleted with its last task, and later begins again. A queue that is in use,
-// or that has a waiting task, stays.
+// A queue is deleted with its last task, and is created again by the next task. A queue
+// that is in use or has a waiting task stays.
 func TestIdleLinesAreForgotten(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -30,7 +30,7 @@ func TestIdleLinesAreForgotten(t *testing.T) {
 		q.complete(q.claimTopic("used"))
 		q.maintain()
 		if got, want := topics(), []string{kind + "/used", kind + "/waits"}; !slices.Equal(got, want) {
-			t.Errorf("lines %q are left, want %q", got, want)
+			t.Errorf("queues %q are left, want %q", got, want)
 		}
 		q.enqueue(work("idle", "1"))
 		q.wantLine("idle", 1, 0, 0)
@@ -39,7 +39,7 @@ func TestIdleLinesAreForgotten(t *testing.T) {
 	})
 }
 
-// claimTopic claims the only task there is to claim of a topic.
+// claimTopic claims the only task, which must have the topic.
 func (q *queued) claimTopic(topic string) taskqueue.Task {
 	q.t.Helper()
 	tasks := slices.DeleteFunc(q.claim(10), func(t taskqueue.Task) bool { return t.Topic != kind+"/"+topic })

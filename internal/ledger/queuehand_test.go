@@ -17,15 +17,15 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// The environment of a process that takes a hand in the queue of another's test.
+// Environment variables of a process that another test starts to use its queue.
 const (
 	handName = "LASTSTAND_LEDGER_HAND"
 	handURL  = "LASTSTAND_LEDGER_HAND_URL"
 	handDir  = "LASTSTAND_LEDGER_HAND_DIR"
 )
 
-// queueProcess is a process with producers, workers and a maintainer. It prints "ready" and, one
-// per line, what the queue has acknowledged. The lines are "enqueued KEY ID", "claimed
+// queueProcess is a process with producers, workers and a maintainer. It prints "ready",
+// and then a line for each acknowledged call. The lines are "enqueued KEY ID", "claimed
 // KEY FENCE", "completed KEY FENCE" and, after a task's last failure, "deadLettered KEY
 // FENCE". It prints "broken CAUSE" for an unexpected error.
 type queueProcess struct {
@@ -36,11 +36,12 @@ type queueProcess struct {
 }
 
 const (
-	handPause = 20 * time.Millisecond  // between two calls of a producer, who goes on until it is killed
-	handLease = 300 * time.Millisecond // so that what a dead hand held comes back soon
+	handPause = 20 * time.Millisecond  // between two calls of a producer, which runs until it is killed
+	handLease = 300 * time.Millisecond // short, so that tasks of a killed process soon return to the queue
 )
 
-// TestQueueHand is the process that others kill; by itself it has nothing to do.
+// TestQueueProcess is the process that other tests start and kill. When it is run directly,
+// it does nothing.
 func TestQueueHand(t *testing.T) {
 	name := os.Getenv(handName)
 	if name == "" {
@@ -71,15 +72,14 @@ func endWithParent() {
 	os.Exit(0)
 }
 
-// insist repeats what the database's condition has refused, or what it may have
-// done without saying so.
+// insist repeats a call while the database is unavailable or the outcome is unknown.
 func (h *queueProcess) insist(f func() error) {
 	for err := f(); err != nil; err = f() {
 		if !Unavailable(err) {
 			h.report("broken " + err.Error())
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // the database needs time to come back
+		time.Sleep(5 * time.Millisecond) // the database needs time to restart
 	}
 }
 
@@ -105,7 +105,7 @@ func (h *queueProcess) produce(producer int) {
 	}
 }
 
-// word is a line about a try.
+// word returns a line of the report about an attempt.
 func word(what string, t *taskqueue.Task) string { return fmt.Sprint(what, " ", t.Key, " ", t.Fence) }
 
 func (h *queueProcess) work(over func() bool) {
@@ -123,7 +123,7 @@ func (h *queueProcess) work(over func() bool) {
 	}
 }
 
-// end ends tries: one in ten tasks fails at first, and one for good.
+// end ends attempts. One in ten tasks fails at first, and one fails permanently.
 func (h *queueProcess) end(tasks []taskqueue.Task) {
 	var good, deadLettered []taskqueue.Task
 	var bad []taskqueue.FailedAttempt
@@ -174,16 +174,16 @@ func (h *queueProcess) keep(over func() bool) {
 	}
 }
 
-// docket is what hands have reported, and what it proves.
+// docket collects and checks the reports of processes.
 type docket struct {
 	mu           sync.Mutex
 	ready        int // hands
 	lines        int
 	faults       []string
-	ids          map[string]string // of accepted keys
-	claimed      map[string]int64  // the newest fence that was given, by key
-	leases       map[string]bool   // that were given
-	done         map[string]int64  // the fence that completed, by key
+	ids          map[string]string // ids of accepted tasks, by key
+	claimed      map[string]int64  // the newest fence of a claim, by key
+	leases       map[string]bool   // all leases that were reported
+	done         map[string]int64  // the fence with which a task was completed, by key
 	deadLettered map[string]int64
 }
 
@@ -197,7 +197,7 @@ func (d *docket) fault(format string, args ...any) {
 	d.faults = append(d.faults, fmt.Sprintf(format, args...))
 }
 
-// take enters a line.
+// take adds a line of a report.
 func (d *docket) take(line string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -240,15 +240,15 @@ func (d *docket) endOnce(ends map[string]int64, key string, fence int64) {
 	ends[key] = fence
 }
 
-// reported is how many hands were ready, how many lines there are, and whether one of
-// them is wrong.
+// reported returns how many processes are ready, how many lines they have printed, and
+// whether a line is wrong.
 func (d *docket) reported() (ready, lines int, wrong bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ready, d.lines, len(d.faults) > 0
 }
 
-// check compares what was reported with the queue once all has been worked off.
+// check compares the reports with the queue after all tasks have ended.
 func (d *docket) check(t *testing.T, l *Ledger) {
 	t.Helper()
 	d.mu.Lock()

@@ -17,16 +17,16 @@ import (
 	"laststand/internal/testenv"
 )
 
-// process is a test of this binary that runs in a process of its own.
+// process is a test of this binary that runs in a separate process.
 type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	read chan struct{} // closed once all that it printed was taken
+	read chan struct{} // closed after all output was handled
 }
 
-// begin runs a test in a process that works at a database, and hands on each
-// line that it prints.
+// begin runs a test in a separate process with a database, and calls take for each line
+// that it prints.
 func begin(t *testing.T, test, name string, db testenv.SQL, take func(line string)) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$"), read: make(chan struct{})}
@@ -46,7 +46,7 @@ func begin(t *testing.T, test, name string, db testenv.SQL, take func(line strin
 	return p
 }
 
-// kill ends it at once, if it has not ended.
+// kill kills the process if it has not ended, and waits for it.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.read
@@ -60,8 +60,7 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// killTest is hands at one queue that are killed at random while they work, and
-// what else befalls them.
+// killTest runs processes that use one queue, and kills them at random times.
 type killTest struct {
 	t            *testing.T
 	db           testenv.SQL
@@ -69,13 +68,13 @@ type killTest struct {
 	processCount int
 }
 
-// runWith has two hands work, lets befall them what befalls, and kills them.
+// runWith starts two processes, lets befall disturb them, and kills them.
 func (s *killTest) runWith(befall func(processes [2]*process)) {
 	s.t.Helper()
 	var processes [2]*process
 	for i := range processes {
 		s.processCount++
-		processes[i] = begin(s.t, "TestQueueHand", fmt.Sprint("h", s.processCount), s.db, s.docket.take)
+		processes[i] = begin(s.t, "TestQueueProcess", fmt.Sprint("h", s.processCount), s.db, s.docket.take)
 	}
 	s.await(50 + rand.IntN(150))
 	befall(processes)
@@ -84,7 +83,7 @@ func (s *killTest) runWith(befall func(processes [2]*process)) {
 	}
 }
 
-// await waits until some more lines were told.
+// await waits until the processes have printed some more lines.
 func (s *killTest) await(more int) {
 	s.t.Helper()
 	_, begun, _ := s.docket.reported()
@@ -94,7 +93,7 @@ func (s *killTest) await(more int) {
 	})
 }
 
-// settle works off what is left, and checks that nothing was lost or done twice.
+// settle completes the remaining tasks, and checks that none was lost or completed twice.
 func (s *killTest) settle() {
 	s.t.Helper()
 	h := &queueProcess{s.t, openOn(s.t, s.db), "last", s.docket.take}
@@ -118,8 +117,8 @@ func (s *killTest) settle() {
 	s.docket.check(s.t, h.l)
 }
 
-// Processes that are killed while they enqueue, claim and complete lose nothing
-// that was acknowledged, and nothing is completed twice.
+// Processes are killed while they enqueue, claim and complete. No acknowledged task is
+// lost, and none is completed twice.
 func TestKilledProcessesLoseNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -132,8 +131,8 @@ func TestKilledProcessesLoseNothing(t *testing.T) {
 	})
 }
 
-// Nor do they if PostgreSQL is killed under them, and one of them is stopped for
-// longer than its leases.
+// The same holds if PostgreSQL is killed, and one process is stopped for longer than its
+// leases.
 func TestKilledPostgresLosesNothing(t *testing.T) {
 	t.Parallel()
 	server := testenv.Postgres(t)
@@ -152,8 +151,8 @@ func TestKilledPostgresLosesNothing(t *testing.T) {
 	s.settle()
 }
 
-// TestQueueSleeper is the process that TestStoppedWorkerChangesNothing stops: it
-// claims a task, and ends the try in every way once it is told to.
+// TestQueueSleeper is the process that TestAStoppedWorkerWithoutLeaseChangesNothing
+// stops. It claims a task. When it is told to, it tries to end the attempt in each way.
 func TestQueueSleeper(t *testing.T) {
 	if os.Getenv(handName) == "" {
 		return
@@ -175,8 +174,8 @@ func TestQueueSleeper(t *testing.T) {
 	}
 }
 
-// A worker's process that is stopped for longer than its lease changes nothing
-// when it goes on, whatever became of the task.
+// A worker's process is stopped for longer than its lease. When it continues, it changes
+// nothing, whatever happened to the task.
 func TestStoppedWorkerChangesNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -213,7 +212,7 @@ func TestStoppedWorkerChangesNothing(t *testing.T) {
 			t.Errorf("it made %+v of %+v", got, tasks[0])
 		}
 		if lost := must(l.Complete(t.Context(), leasesOf(tasks)))(t); len(lost) > 0 {
-			t.Error("the newest lease did not hold")
+			t.Error("the newest lease was not held")
 		}
 	})
 }

@@ -16,8 +16,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// queueRounds is how often the tests of the queue that draw lots do so: as often
-// as LASTSTAND_QUEUE_ROUNDS says, for a longer run.
+// queueRounds returns how many rounds the randomized queue tests run: few, or
+// LASTSTAND_QUEUE_ROUNDS for a longer run.
 func queueRounds(few int) int {
 	if n, err := strconv.Atoi(os.Getenv("LASTSTAND_QUEUE_ROUNDS")); err == nil {
 		return n
@@ -25,9 +25,9 @@ func queueRounds(few int) int {
 	return few
 }
 
-// recorder is producers, workers, operators and a keeper of two processes at one
-// queue, before a witness. The keeper moves the clock on, often beyond leases
-// that workers still mean to hold, now and then by more than keys are remembered.
+// recorder runs producers, workers, operators and a maintainer of two processes on one
+// queue, and records the history. The maintainer advances the clock. Often that is longer
+// than the leases of workers, and sometimes longer than keyTTL.
 type recorder struct {
 	*historyRecorder
 
@@ -36,22 +36,22 @@ type recorder struct {
 	line    string // the ordered topic
 	now     atomic.Int64
 	working atomic.Int64
-	leapt   bool // beyond what is remembered; the keeper's
+	leapt   bool // the clock was advanced by more than keyTTL; used by the maintainer only
 
 	mu     sync.Mutex
-	leases []taskqueue.Task // that workers hold, or mean to
+	leases []taskqueue.Task // claimed tasks, also those whose leases have ended
 	ids    map[string]string
 }
 
 const (
-	testSteps = 60 // of each worker
-	testKeys  = 6  // of each of two topics
+	testSteps = 60 // steps of each worker
+	testKeys  = 6  // keys of each of two topics
 	lineTasks = 12
 )
 
 // Producers, workers, late workers, operators and a maintainer run concurrently. The
-// queue answers as if it did one thing after another, and ordered queues keep their
-// order.
+// queue answers as if it had handled the calls one after another, and ordered queues run
+// tasks in order.
 func TestQueueIsLinearizable(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -63,13 +63,13 @@ func TestQueueIsLinearizable(t *testing.T) {
 			r.run(round)
 			q.now = r.now.Load()
 			if picture := r.check(t.ArtifactDir()); picture != "" {
-				t.Fatalf("round %d is not linearizable: see %s (go test -artifacts keeps it)", round, picture)
+				t.Fatalf("round %d is not linearizable: see %s (go test -artifacts stores it)", round, picture)
 			}
 		}
 	})
 }
 
-// openSecond opens the ledger once more, as another process does.
+// openSecond opens the ledger a second time, as another process does.
 func (q *queued) openSecond() *Ledger {
 	q.t.Helper()
 	return openWith(q.t, Config{URL: q.db.URL, Dir: q.db.Dir, clock: testClock})
@@ -95,8 +95,8 @@ func (r *recorder) run(round int) {
 	r.finish()
 }
 
-// reported says whether the queue has given an answer. What the database's condition
-// has refused was not done.
+// reported reports whether the queue has given an answer. A call that failed because the
+// database was unavailable has changed nothing.
 func (r *recorder) reported(err error) bool {
 	if err != nil && !Unavailable(err) {
 		r.t.Error(err)

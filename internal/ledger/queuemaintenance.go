@@ -13,16 +13,18 @@ import (
 )
 
 const (
-	// lockMaintenance lets one process at a time return due tasks. Two processes and a
-	// claim could deadlock: they hold tasks and queues that the others need.
+	// lockMaintenance ensures that only one process at a time returns due tasks. Two
+	// processes and a claim could deadlock, because each holds locks of tasks or queues
+	// that the others need.
 	lockMaintenance = `SELECT one FROM about WHERE one = 1 {free}`
 
 	lockDue = `
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= (SELECT {now}) ORDER BY tasks.due_at LIMIT $1 {free}`
 	selectNextDue = `SELECT tasks.due_at, {now} FROM tasks WHERE tasks.due_at IS NOT NULL ORDER BY tasks.due_at LIMIT 1`
 
-	// selectDone reads one moment. All tasks before the first one with a position have
-	// ended or left, and never return to their positions.
+	// selectDone computes where the done cursors can move, all at the same moment. Tasks
+	// before the first one with a position have ended or left the queue. They never
+	// return to their positions.
 	selectDone = `
 SELECT l.topic, l.priority, COALESCE((
     SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = l.topic AND tasks.priority = l.priority AND tasks.pos > l.done AND tasks.pos <= l.scan
@@ -43,16 +45,17 @@ DELETE FROM lines WHERE (lines.topic, lines.priority) IN (SELECT h.topic, h.prio
 )
 
 const (
-	// keyTTL is how long the key of a task is kept after its end.
+	// keyTTL is how long an ended task is stored, so that its key cannot be added again.
 	keyTTL = 7 * 24 * time.Hour
-	// idleQueueTTL is how long a queue must be idle before it is deleted. It is shorter,
-	// because a queue may change a moment after its last task has ended.
+	// idleQueueTTL is how long a queue must be idle before it is deleted. It is shorter
+	// than keyTTL, because a queue may change a moment after its last task has ended.
 	idleQueueTTL = keyTTL - time.Hour
 )
 
-// ReturnDue returns up to n tasks to their queues whose wait or lease has ended. An
-// ended lease counts as a failed attempt; after the last attempt the task is dead. It
-// returns how many there were, none while another process does the same.
+// ReturnDue finds up to n tasks whose wait or lease has ended, and returns them to their
+// queues. An ended lease counts as a failed attempt; after the last attempt the task is
+// dead. It returns the counts of these tasks. While another process runs ReturnDue, it
+// does nothing and returns zeros.
 func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Returned, err error) {
 	err = l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		var one int
@@ -75,8 +78,8 @@ func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Retur
 	return returned, nil
 }
 
-// NextDue returns the time until ReturnDue has something to do; ok is false if there is
-// nothing.
+// NextDue returns the time until the wait or lease of a task ends. ok is false if no task
+// waits for a time or has a lease.
 func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
 	var due, now int64
 	err = l.read.QueryRowContext(ctx, l.sql(selectNextDue)).Scan(&due, &now)
@@ -89,9 +92,9 @@ func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err 
 	return time.Duration(min(max(0, due-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true, nil
 }
 
-// MoveDone checks the done cursors of up to n queues after a given one, and moves those
-// that are behind. It returns the last checked queue, the number of checked queues
-// (below n at the end), and the number of moved cursors.
+// MoveDone checks the done cursors of up to n queues, in order after the queue after. It
+// moves those that are behind. It returns the last checked queue, the number of checked
+// queues, and the number of moved cursors. If it checked fewer than n, there are no more.
 func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, seen, moved int, err error) {
 	var rows [][]any
 	err = scanAll(func(r *sql.Rows) error {
@@ -111,9 +114,10 @@ func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (
 	return last, seen, len(rows), nil
 }
 
-// ForgetTasks deletes up to n tasks, with their keys, that ended 7 days ago, and returns
-// the number. The done cursors have long passed them. It also deletes their queues if
-// these are idle, unless another transaction has locked a queue.
+// ForgetTasks deletes up to n tasks, with their keys, that ended more than 7 days ago
+// (keyTTL), and returns the number. The done cursors have passed them before. It also
+// deletes the queues of these tasks if they are idle. It skips tasks and queues that
+// another transaction has locked.
 func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 	var tasks, lines [][]any
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
@@ -138,7 +142,7 @@ func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 		return l.bulk(tx).run(ctx, l.sql(deleteQueues), lines, nil)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("ledger: forget tasks: %w", err)
+		return 0, fmt.Errorf("ledger: delete old tasks: %w", err)
 	}
 	return len(tasks), nil
 }
@@ -149,13 +153,13 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
         SELECT tasks.state, tasks.created_at FROM tasks WHERE (tasks.state, tasks.id) > ($1, '') AND {ended}
         ORDER BY tasks.state, tasks.id LIMIT 1) AS h WHERE h.state = $1), 0)`
 
-// Depth returns how many tasks have a state, counted up to upTo, and the age of the
-// oldest of them.
+// Depth returns how many tasks have a state, counted only up to maxCount. It also returns
+// the age of the oldest of them, 0 if there is none.
 func (l *Ledger) Depth(ctx context.Context, state taskqueue.State, upTo int) (count int64, oldest time.Duration, err error) {
 	var age int64
 	text := strings.ReplaceAll(l.sql(selectDepth), "{ended}", endedCondition(state))
 	if err := l.read.QueryRowContext(ctx, text, string(state), upTo).Scan(&count, &age); err != nil {
-		return 0, 0, fmt.Errorf("ledger: how many tasks are %s: %w", state, err)
+		return 0, 0, fmt.Errorf("ledger: count tasks with state %s: %w", state, err)
 	}
 	return count, time.Duration(max(0, age)) * time.Millisecond, nil
 }

@@ -39,8 +39,8 @@ func (m *queueModel) enter(t *modelTask) {
 	t.place = m.places
 }
 
-// become changes a task's state as taskqueue does, and its place as the rules of
-// lines say.
+// become changes a task's state as package taskqueue does, and its position by the rules
+// of queues.
 func (m *queueModel) become(id string, change func(*taskqueue.Task)) {
 	t := m.tasks[id]
 	was := t.State
@@ -65,7 +65,7 @@ func (m *queueModel) become(id string, change func(*taskqueue.Task)) {
 	}
 }
 
-// compare orders tasks as they come back into their lines.
+// compare orders tasks as they return to their queues.
 func (m *queueModel) compare(a, b string) int {
 	s, t := m.tasks[a], m.tasks[b]
 	if s == nil || t == nil {
@@ -74,7 +74,7 @@ func (m *queueModel) compare(a, b string) int {
 	return cmp.Or(cmp.Compare(s.DueAt, t.DueAt), cmp.Compare(s.place, t.place), strings.Compare(a, b))
 }
 
-// waiting are the tasks that a line may hand out, in order.
+// waiting returns the tasks that a queue may deliver, in order.
 func (m *queueModel) waiting(line taskqueue.QueueID) (ids []string) {
 	for id, t := range m.tasks {
 		if t.Queue() == line && t.State == taskqueue.Waiting {
@@ -94,8 +94,8 @@ func (m *queueModel) waiting(line taskqueue.QueueID) (ids []string) {
 	return ids
 }
 
-// queueHistory runs drawn steps against queue and model. Leases are kept beyond
-// their end, as late workers do.
+// queueHistory runs randomly drawn steps on a queue and its model. It also uses leases
+// that have ended, as late workers do.
 type queueHistory struct {
 	q      *queued
 	m      *queueModel
@@ -218,7 +218,7 @@ func drawWait(rt *rapid.T) time.Duration {
 	return time.Duration(rapid.IntRange(0, 50).Draw(rt, "wait")) * time.Second
 }
 
-// fail has some tries fail in the same way.
+// fail lets some attempts fail in the same way.
 func (h *queueHistory) fail(rt *rapid.T, attempt taskqueue.FailedAttempt, change func(*taskqueue.Task)) {
 	h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 		var failed []taskqueue.FailedAttempt
@@ -230,7 +230,7 @@ func (h *queueHistory) fail(rt *rapid.T, attempt taskqueue.FailedAttempt, change
 	}, change)
 }
 
-// end ends some tries, of which those with an old lease must change nothing.
+// end ends some attempts. Those with an old lease must change nothing.
 func (h *queueHistory) end(rt *rapid.T, end func([]taskqueue.Lease) ([]taskqueue.Lease, error), change func(*taskqueue.Task)) {
 	if len(h.leases) == 0 {
 		return
@@ -245,7 +245,7 @@ func (h *queueHistory) end(rt *rapid.T, end func([]taskqueue.Lease) ([]taskqueue
 			h.m.become(lease.ID, change)
 		}
 		if !holds && t != nil && t.State == taskqueue.Done && t.Fence == lease.Fence {
-			continue // the same end again is no loss, another one is
+			continue // a repeated call of the same kind does not lose the lease, another one does
 		}
 		if slices.Contains(lost, lease) == holds {
 			rt.Fatalf("lease %v lost: %v, of %+v", lease, !holds, t)
@@ -273,7 +273,7 @@ func (h *queueHistory) maintain(rt *rapid.T) {
 			}
 		}
 		if l.Done != want {
-			rt.Errorf("line %v is done up to %d, want %d", line, l.Done, want)
+			rt.Errorf("queue %v is done up to %d, want %d", line, l.Done, want)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func (h *queueHistory) change(rt *rapid.T) {
 	}
 }
 
-// check compares all tasks and cursors with the model, and gives the lines.
+// check compares all tasks and cursors with the model, and returns the queues.
 func (h *queueHistory) check(rt *rapid.T) map[taskqueue.QueueID]taskqueue.Queue {
 	ctx := h.q.t.Context()
 	all, _, err := h.q.Tasks(ctx, taskqueue.Filter{}, "", 1000)
@@ -322,7 +322,7 @@ func (h *queueHistory) check(rt *rapid.T) map[taskqueue.QueueID]taskqueue.Queue 
 	for _, l := range h.q.lines(taskqueue.QueueFilter{}) {
 		was := h.m.lines[l.QueueID]
 		if l.Pos < was.Pos || l.Scan < was.Scan || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.QueueID] {
-			rt.Fatalf("line %+v after %+v, head %q", l, was, h.m.heads[l.QueueID])
+			rt.Fatalf("queue %+v after %+v, head %q", l, was, h.m.heads[l.QueueID])
 		}
 		lines[l.QueueID] = l
 	}
@@ -330,8 +330,8 @@ func (h *queueHistory) check(rt *rapid.T) map[taskqueue.QueueID]taskqueue.Queue 
 	return lines
 }
 
-// After any history of producers, workers, late ones too, operators and time,
-// the queue is what its rules say, and what is left can all be worked off.
+// After any sequence of calls by producers, workers, late workers and operators, and of
+// clock changes, the queue equals its model. All remaining tasks can be completed.
 func TestQueueIsItsModel(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

@@ -13,10 +13,10 @@ import (
 	"laststand/internal/testenv"
 )
 
-const moments = 8 // tries of what two do at the same moment
+const moments = 8 // how often each test runs two concurrent calls
 
-// A lease that ends as its try does is either one's: the task is done, or it is
-// handed out again and the old lease holds no more.
+// A lease ends while its attempt ends. Then the task is done, or it is delivered again
+// and the old lease is lost.
 func TestLeaseEndsAsItsTryDoes(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -54,8 +54,8 @@ func TestLeaseEndsAsItsTryDoes(t *testing.T) {
 	})
 }
 
-// What an operator does to a task while a try of it is under way undoes the try,
-// or comes too late.
+// An operator changes a task while an attempt ends. Either the attempt is lost, or the
+// operator's change comes too late.
 func TestOperatorAsTheTryEnds(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -89,7 +89,7 @@ func TestOperatorAsTheTryEnds(t *testing.T) {
 	})
 }
 
-// If a key is enqueued while it is being deleted, the answer is the old task or a new
+// If a key is enqueued while it is being deleted, the outcome is the old task, or a new
 // one that will run.
 func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestKeyForgottenAsItIsEnqueued(t *testing.T) {
 	})
 }
 
-// A key that is neither written nor known is not acknowledged, for any cause.
+// A key that was neither inserted nor found is not acknowledged, whatever the reason is.
 func TestNothingIsAcknowledgedThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -156,9 +156,9 @@ func TestNothingIsAcknowledgedThatIsNotThere(t *testing.T) {
 	})
 }
 
-// If the database's clock steps, leases end early or late, and nothing is lost. A worker
-// that renews its leases is right again. An operator can return a task that waits for a
-// past time.
+// If the database's clock jumps, leases end too early or too late, and no task is lost. A
+// worker that renews its leases holds them again. An operator can return a task whose due
+// time is wrong.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -182,7 +182,7 @@ func TestClockJumps(t *testing.T) {
 			t.Errorf("due in %s, %v, %v", wait, ok, err)
 		}
 		if !q.complete(tasks[0]) {
-			t.Error("the lease did not hold")
+			t.Error("the lease was not held")
 		}
 		q.change(tasks[1].ID, (*taskqueue.Task).Discard)
 		q.change(tasks[1].ID, (*taskqueue.Task).Requeue)
@@ -193,7 +193,7 @@ func TestClockJumps(t *testing.T) {
 	})
 }
 
-// A task that comes back into its line does not say how that is ordered.
+// A task that returns to its queue does not change the queue's ordering.
 func TestComingBackOrdersNothing(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queued) {
@@ -211,8 +211,8 @@ func TestComingBackOrdersNothing(t *testing.T) {
 	})
 }
 
-// Lists are whole in a database of whatever collation, as most are made with
-// that of a language.
+// Lists of tasks are complete in a database of any collation, also in that of a language,
+// as most databases have.
 func TestTasksInACollation(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.Database(t))
@@ -245,8 +245,8 @@ func TestTasksInACollation(t *testing.T) {
 	}
 }
 
-// A node that is stopped in the middle of a transaction keeps the others from a
-// line only for a moment; one that only reads may take its time.
+// A node that stops in the middle of a transaction blocks a queue for others only for a
+// moment. A transaction that only reads may take long.
 func TestStalledTransactionLetsGo(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)

@@ -14,24 +14,25 @@ func compareQueues(a, b taskqueue.QueueID) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Priority, b.Priority))
 }
 
-// queueMoves collects what a transaction does to queues.
+// queueMoves collects what a transaction changes in queues. applyMoves writes it.
 type queueMoves struct {
 	queues    map[taskqueue.QueueID]*queueMove
-	reordered [][]any  // rows of orderLines
-	woken     []string // topics that had no ready task before
+	reordered [][]any  // rows of updateOrderings
+	woken     []string // topics that had no ready task before and have one now
 }
 
 // queueMove says which tasks get positions in a queue, and what happens to its head.
 type queueMove struct {
 	ordering      taskqueue.Ordering
 	setsOrdering  bool              // true: ordering replaces the queue's ordering; false: it applies to a new queue only
-	appended      []*taskqueue.Task // in their order
-	head          string            // task that is the queue's head; "": no change
+	appended      []*taskqueue.Task // tasks that get the next positions, in this order
+	head          string            // id of the queue's head, if its part changes; "": no change
 	isRedelivered bool              // true: the head is delivered again; false: it has left the queue
 }
 
 func newQueueMoves() *queueMoves { return &queueMoves{queues: map[taskqueue.QueueID]*queueMove{}} }
 
+// queueOf returns the move of a task's queue, and adds one if there is none.
 func (m *queueMoves) queueOf(t *taskqueue.Task) *queueMove {
 	if m.queues[t.Queue()] == nil {
 		m.queues[t.Queue()] = &queueMove{}
@@ -39,28 +40,29 @@ func (m *queueMoves) queueOf(t *taskqueue.Task) *queueMove {
 	return m.queues[t.Queue()]
 }
 
-// append appends a new task to its queue, and sets the queue's ordering.
+// append appends a new task to its queue, and sets the queue's ordering to the task's.
 func (m *queueMoves) append(t *taskqueue.Task) {
 	m.appendAgain(t)
 	m.queueOf(t).setsOrdering = true
 }
 
-// appendAgain appends a task to its queue again.
+// appendAgain appends a task to its queue once more. The queue keeps its ordering.
 func (m *queueMoves) appendAgain(t *taskqueue.Task) {
 	line := m.queueOf(t)
 	line.ordering = t.Ordering
 	line.appended = append(line.appended, t)
 }
 
-// releaseHead records that a queue stops waiting for its head, or delivers it again.
+// releaseHead records that a queue stops waiting for its head, or, if redeliver is true,
+// that it delivers the head again.
 func (m *queueMoves) releaseHead(t *taskqueue.Task, again bool) {
 	line := m.queueOf(t)
 	line.head, line.isRedelivered = t.ID, again
 }
 
-// updateQueues locks or creates each queue, in the order of its rows. The column ready
-// follows from the others. A queue that becomes ready starts with the least service of
-// its kind.
+// updateQueues locks or creates each queue, in the order of its rows. The database
+// computes the column ready from the others. A queue that becomes ready gets at least the
+// least service (vtime) among the ready queues of its kind.
 const updateQueues = `
 WITH v (topic, priority, kind, ordering, many, head, again) AS ({rows}), k (kind, vtime) AS MATERIALIZED (
     SELECT g.kind, COALESCE(
@@ -82,9 +84,9 @@ const updateOrderings = `
 WITH v (topic, priority, ordering) AS ({rows})
 UPDATE lines SET ordering = v.ordering FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority`
 
-// applyMoves locks the queues and sets the positions of tasks. Until the commit no other
-// transaction can get a position there, so positions are in commit order. A reader that
-// has read up to a position misses none.
+// applyMoves locks the queues and sets the positions of tasks. Until the commit, no other
+// transaction can get a position in these queues. So positions are in commit order, and a
+// reader that has read up to a position misses none.
 func (l *Ledger) applyMoves(ctx context.Context, tx *sql.Tx, m *queueMoves) error {
 	var rows [][]any
 	for _, key := range slices.SortedFunc(maps.Keys(m.queues), compareQueues) {
@@ -99,6 +101,8 @@ func (l *Ledger) applyMoves(ctx context.Context, tx *sql.Tx, m *queueMoves) erro
 	return l.bulk(tx).run(ctx, updateOrderings, m.reordered, nil)
 }
 
+// setPositions scans a row that updateQueues returns. It sets the positions of the
+// appended tasks, and notes whether the ordering must change and the topic be notified.
 func (m *queueMoves) setPositions(rows *sql.Rows) error {
 	var key taskqueue.QueueID
 	var ordering taskqueue.Ordering
@@ -120,7 +124,7 @@ func (m *queueMoves) setPositions(rows *sql.Rows) error {
 	return nil
 }
 
-// boolToInt returns a boolean as SQL stores it.
+// boolToInt returns 1 for true and 0 for false, as the tables store booleans.
 func boolToInt(value bool) int64 {
 	if value {
 		return 1

@@ -15,8 +15,8 @@ func ordered(ordering taskqueue.Ordering, key string, tries int64) taskqueue.New
 	return n
 }
 
-// One task of an ordered line is in flight; one that fails holds up the others
-// until it is done.
+// An ordered queue delivers one task at a time. A failing task blocks the others until it
+// is done.
 func TestOrderedLine(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -31,7 +31,7 @@ func TestOrderedLine(t *testing.T) {
 		q.woken = nil
 		q.maintain()
 		if !slices.Equal(q.woken, []string{"work/a"}) {
-			t.Errorf("rang for %q when the head was due", q.woken)
+			t.Errorf("notified topics %q when the head was due", q.woken)
 		}
 		head = q.claimOne("1")
 		if head.Pos != 1 || head.Tries != 1 {
@@ -45,7 +45,7 @@ func TestOrderedLine(t *testing.T) {
 		q.woken = nil
 		q.complete(head)
 		if !slices.Equal(q.woken, []string{"work/a", ""}) {
-			t.Errorf("rang for %q when the head was done", q.woken)
+			t.Errorf("notified topics %q when the head was done", q.woken)
 		}
 		q.wantLine("a", 3, 1, 1)
 		q.complete(q.claimOne("2"))
@@ -64,7 +64,8 @@ func TestDeadHead(t *testing.T) {
 	})
 }
 
-// A dead head of a pausing line holds it up until an operator has dealt with it.
+// A dead head of a pausing queue blocks the queue until an operator requeues or discards
+// it.
 func TestDeadHeadOfAPausingLine(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queued) {
@@ -87,7 +88,7 @@ func TestDeadHeadOfAPausingLine(t *testing.T) {
 	})
 }
 
-// A head that an operator discards, wherever it is, holds up nothing.
+// A head that an operator discards, in whatever state, does not block its queue.
 func TestDiscardedHead(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -124,8 +125,8 @@ func TestLineThatIsOrderedLater(t *testing.T) {
 	})
 }
 
-// A topic with a thousand tasks does not hold up those with one, even if they
-// come later.
+// A topic with a thousand tasks does not delay topics with one task, even if those are
+// added later.
 func TestTopicsAreServedAlternately(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -149,8 +150,8 @@ func TestTopicsAreServedAlternately(t *testing.T) {
 	})
 }
 
-// Priorities are served by weight: of two neighbours the higher twice as often,
-// and none starves.
+// Priorities are served by weight: each one twice as often as the next lower one. None
+// starves.
 func TestPrioritiesByWeight(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

@@ -14,8 +14,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// planned is a statement of the queue, a row of its list or its parameters, and
-// the indexes by which it finds what it needs.
+// planned is a statement of the queue with a row of its list or its parameters, and the
+// indexes that it must use.
 type planned struct {
 	text    string
 	args    []any
@@ -99,8 +99,7 @@ func TestQueuePlans(t *testing.T) {
 	})
 }
 
-// fillQueue adds tasks of some numbers: each of a topic of its own, and some
-// in each state that there is.
+// fillQueue adds numbered tasks, each with its own topic, and some in each state.
 func (l *Ledger) fillQueue(t *testing.T, from, to int) {
 	t.Helper()
 	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", from, to)
@@ -116,7 +115,7 @@ SELECT 'task' || i, 'g', 'k/' || i, 'key' || i, 0, '', '{}', CASE i % 10 WHEN 0 
 	}
 }
 
-// prepared are the statements on a connection to PostgreSQL.
+// prepared is a connection to PostgreSQL with prepared statements.
 type prepared struct {
 	t       *testing.T
 	conn    *sql.Conn
@@ -173,8 +172,8 @@ var (
 	ofIndex   = regexp.MustCompile(`Index (?:Only )?Scan`)
 )
 
-// check wants a plan to use these indexes and no other, and each to find
-// something, unless it has the order of a LIMIT.
+// check checks that a plan uses exactly these indexes. Each must have a condition, unless
+// it provides the order of a LIMIT.
 func (s planned) check(t *testing.T, name, plan string) {
 	t.Helper()
 	var used []string

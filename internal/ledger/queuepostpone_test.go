@@ -14,7 +14,7 @@ func (q *queued) postpone(task taskqueue.Task, wait time.Duration) bool {
 	return q.holds(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Postponed: true}}))
 }
 
-// wantUntried checks that a task has no try behind it.
+// wantUntried checks that a task has had no attempt.
 func (q *queued) wantUntried(task taskqueue.Task) {
 	q.t.Helper()
 	if task.Tries != 0 || len(task.Errors) != 0 {
@@ -22,8 +22,8 @@ func (q *queued) wantUntried(task taskqueue.Task) {
 	}
 }
 
-// A task that is postponed leaves its line until it is due, as one that fails, and
-// has all its tries left however often.
+// A postponed task leaves its queue until it is due, like a failed one. It keeps all its
+// attempts, however often it is postponed.
 func TestPostponedTask(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -32,7 +32,7 @@ func TestPostponedTask(t *testing.T) {
 		id := q.enqueue(late, work("a", "good"))[0].ID
 		tasks := q.claim(10)
 		if !q.postpone(tasks[0], 30*time.Second) || !q.complete(tasks[1]) {
-			t.Fatal("a lease did not hold")
+			t.Fatal("a lease was not held")
 		}
 		task := q.wantState(id, taskqueue.Later)
 		q.wantUntried(task)
@@ -51,7 +51,7 @@ func TestPostponedTask(t *testing.T) {
 			q.woken = nil
 			q.wantLine("a", 2+n, 1+n, 1+n)
 			if !slices.Equal(q.woken, []string{"work/a"}) {
-				t.Errorf("rang for %q when it was due", q.woken)
+				t.Errorf("notified topics %q when it was due", q.woken)
 			}
 			again := q.claimOne("late")
 			q.wantUntried(again)
@@ -68,7 +68,7 @@ func TestPostponedTask(t *testing.T) {
 	})
 }
 
-// Once it is postponed, the lease is over; and one that is over postpones nothing.
+// Postponing ends the lease. A worker whose lease has ended can postpone nothing.
 func TestPostponingEndsTheLease(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -93,7 +93,7 @@ func TestPostponingEndsTheLease(t *testing.T) {
 	})
 }
 
-// wantLost checks that a lease ends nothing in any way.
+// wantLost checks that a worker with the lease of task can end nothing.
 func (q *queued) wantLost(when string, task taskqueue.Task) {
 	q.t.Helper()
 	was := must(q.Task(q.t.Context(), task.ID))(q.t)
@@ -111,8 +111,8 @@ func (q *queued) wantLost(when string, task taskqueue.Task) {
 	}
 }
 
-// The head of an ordered line that is postponed keeps its place, and holds up the
-// others until it is through.
+// A postponed head of an ordered queue keeps its position, and blocks the others until it
+// has ended.
 func TestPostponedHead(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -132,7 +132,7 @@ func TestPostponedHead(t *testing.T) {
 				q.woken = nil
 				q.wantLine(topic, 2, 1, 0)
 				if !slices.Equal(q.woken, []string{kind + "/" + topic}) {
-					t.Errorf("rang for %q when the head was due", q.woken)
+					t.Errorf("notified topics %q when the head was due", q.woken)
 				}
 				head = q.claimOne("1")
 				q.wantUntried(head)
@@ -148,7 +148,7 @@ func TestPostponedHead(t *testing.T) {
 	})
 }
 
-// An operator does with a postponed task as with any that waits for its instant.
+// An operator can change a postponed task like any task that waits for its due time.
 func TestPostponedTaskOfAnOperator(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(_ *testing.T, q *queued) {
@@ -167,7 +167,7 @@ func TestPostponedTaskOfAnOperator(t *testing.T) {
 	})
 }
 
-// Tries of one call end each in its own way.
+// One call can end attempts in different ways.
 func TestTriesThatEndTogether(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

@@ -13,8 +13,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// rush is producers, workers, keepers and watchers at one queue, each of several
-// processes.
+// rush runs producers, workers, maintainers and readers of several processes on one
+// queue.
 type rush struct {
 	t         *testing.T
 	processes []*Ledger
@@ -22,7 +22,7 @@ type rush struct {
 	left      atomic.Int64 // tasks accepted and not completed
 
 	mu     sync.Mutex
-	leases map[taskqueue.Lease]bool // that were given
+	leases map[taskqueue.Lease]bool // leases of all claims so far
 	done   map[string]bool
 }
 
@@ -57,7 +57,7 @@ func TestQueueRush(t *testing.T) {
 
 func (r *rush) over() bool { return r.t.Failed() || r.producing.Load() == 0 && r.left.Load() == 0 }
 
-// try repeats what the database's condition has refused.
+// try repeats a call while the database is unavailable.
 func (r *rush) try(f func() error) {
 	for err := f(); err != nil; err = f() {
 		if !Unavailable(err) || r.t.Context().Err() != nil {
@@ -98,7 +98,7 @@ func (r *rush) work(l *Ledger) {
 		})
 		r.claimed(tasks)
 		if len(tasks) == 0 {
-			time.Sleep(time.Millisecond) // until there is more to claim
+			time.Sleep(time.Millisecond) // until there may be more to claim
 			continue
 		}
 		var good []taskqueue.Lease
@@ -162,7 +162,7 @@ func (r *rush) keep(l *Ledger) {
 			_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100)
 			return err
 		})
-		time.Sleep(time.Millisecond) // as above
+		time.Sleep(time.Millisecond) // so that the database can do other work
 	}
 }
 
@@ -177,11 +177,11 @@ func (r *rush) watch(l *Ledger) {
 		for _, now := range lines {
 			was := seen[now.QueueID]
 			if now.Pos < was.Pos || now.Scan < was.Scan || now.Done < was.Done || now.Done > now.Scan || now.Scan > now.Pos {
-				r.t.Errorf("line %+v after %+v", now, was)
+				r.t.Errorf("queue %+v after %+v", now, was)
 			}
 			seen[now.QueueID] = now
 		}
-		time.Sleep(time.Millisecond) // the database has more to do
+		time.Sleep(time.Millisecond) // so that the database can do other work
 	}
 }
 
@@ -206,7 +206,7 @@ func (r *rush) checkEnd() {
 	}
 }
 
-// Of a key that several processes enqueue at once one task comes to be.
+// Several processes enqueue one key at the same time. Only one task is created.
 func TestKeyEnqueuedAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

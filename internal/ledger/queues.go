@@ -16,8 +16,8 @@ const (
 SELECT ` + queueColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) AND {chosen} ORDER BY l.topic, l.priority LIMIT $3`
 	busyLine = "(l.ready = 1 OR l.done < l.scan)"
 
-	// selectBacklogs jumps from kind to kind in the index, because most queues may have
-	// one kind. Queues with tasks that are not ready wait for their heads.
+	// selectBacklogs reads the next kind by the index each time, because most queues may
+	// have the same kind. held has the tasks of queues that wait for their heads.
 	selectBacklogs = `
 WITH RECURSIVE kinds (kind) AS (
     SELECT CAST('' AS TEXT) UNION ALL
@@ -33,9 +33,9 @@ SELECT kinds.kind,
 FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 )
 
-// Lines returns up to limit (at least 1) queues that match a filter, by topic and
-// priority. next is the cursor of the next page, "" after the last. The error is
-// taskqueue.ErrBadCursor for a cursor that Lines has not returned.
+// Lines returns up to limit (at least 1) queues that match a filter, in the order of
+// topic and priority. next is the cursor of the next page, "" after the last. The error
+// is taskqueue.ErrBadCursor for a cursor that Queues has not returned.
 func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
 	after, ok := parseQueueCursor(cursor)
 	if !ok {
@@ -44,7 +44,7 @@ func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor stri
 	chosen, args := queueCondition(f, []any{after.Topic, after.Priority, limit + 1})
 	page, err = scanQueues(l.read.QueryContext(ctx, strings.Replace(selectLines, "{chosen}", chosen, 1), args...))
 	if err != nil {
-		return nil, "", fmt.Errorf("ledger: lines: %w", err)
+		return nil, "", fmt.Errorf("ledger: queues: %w", err)
 	}
 	if len(page) <= limit {
 		return page, "", nil
@@ -53,7 +53,8 @@ func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor stri
 	return page, queueCursor(page[limit-1].QueueID), nil
 }
 
-// queueCondition returns a filter as a condition. It appends the arguments.
+// queueCondition returns the SQL condition of a filter, and args with its arguments
+// appended.
 func queueCondition(f taskqueue.QueueFilter, args []any) (string, []any) {
 	chosen := "true"
 	if f.Busy {
@@ -68,13 +69,14 @@ func queueCondition(f taskqueue.QueueFilter, args []any) (string, []any) {
 	return chosen, args
 }
 
-// queueCursor returns the cursor to the queues after a given one.
+// queueCursor returns the cursor of the page after the queue last.
 func queueCursor(last taskqueue.QueueID) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.Priority, 10) + ":" + last.Topic))
 }
 
-// parseQueueCursor returns the queue before the page; "" is before all. ok is false for
-// a cursor that queueCursor has not written.
+// parseQueueCursor returns the queue before the page. For the cursor "" it returns the
+// zero QueueID, which is before all queues. ok is false for a cursor that queueCursor has
+// not returned.
 func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 	if cursor == "" {
 		return taskqueue.QueueID{}, true
@@ -89,8 +91,9 @@ func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 	return after, ok && err == nil && queueCursor(after) == cursor
 }
 
-// Backlogs returns the waiting tasks of up to kinds kinds, by name, each counted in up
-// to upTo queues.
+// Backlogs returns the numbers of ready queues and waiting tasks for each kind, in the
+// order of names. It returns up to maxKinds kinds, and counts in up to maxQueues queues
+// of each.
 func (l *Ledger) Backlogs(ctx context.Context, kinds, upTo int) (all []taskqueue.Backlog, err error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		var b taskqueue.Backlog

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// topicsOf are the topics and priorities of lines, in their order.
+// topicsOf returns topics and priorities of queues, in their order.
 func topicsOf(lines []taskqueue.Queue) (all []string) {
 	for _, l := range lines {
 		all = append(all, fmt.Sprintf("%s %d", l.Topic, l.Priority))
@@ -18,8 +18,8 @@ func topicsOf(lines []taskqueue.Queue) (all []string) {
 	return all
 }
 
-// some gives one line of each sort: idle, with something waiting, with something
-// out, and one of another kind.
+// some adds a queue of each sort: idle, with a waiting task, with a claimed task, and one
+// of another kind.
 func (q *queued) some() {
 	q.t.Helper()
 	q.enqueue(work("idle", "1"))
@@ -85,7 +85,7 @@ func TestLinesByPages(t *testing.T) {
 	})
 }
 
-// Waiting tasks are counted by kind, also behind a head, in up to upTo queues.
+// Waiting tasks are counted by kind, also those behind a head, in up to maxQueues queues.
 func TestBacklogs(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
@@ -128,14 +128,14 @@ func TestBacklogsOfNothing(t *testing.T) {
 	})
 }
 
-// Whoever sees to waits and cursors hears when there is something to see to.
+// Maintenance is notified when a wait or a lease starts, or a cursor may move.
 func TestRingForWaitsAndCursors(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {
 		rang := func(cause string, want bool) {
 			t.Helper()
 			if slices.Contains(q.woken, "") != want {
-				t.Errorf("%s: rang for %q", cause, q.woken)
+				t.Errorf("%s: notified topics %q", cause, q.woken)
 			}
 			q.woken = nil
 		}

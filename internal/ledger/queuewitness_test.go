@@ -12,25 +12,25 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// taskModel is how the task of a key stands.
+// taskModel is the state of the task with a key.
 type taskModel struct {
-	id    string // "": there is none
+	id    string // "": there is no task
 	state taskqueue.State
 	fence int64
-	at    int64 // the queue does something of itself no earlier: a lease or a wait is over; or it ended no earlier
+	at    int64 // a lease or a wait ends no earlier, or the task ended no earlier; epoch ms
 }
 
-// operation is what was asked of the queue about one key. As the key stood, on gives
-// how it may stand afterwards, given what the queue gave; not at all: the queue
-// cannot have given that.
+// operation is a call of the queue about one key. apply returns the states that the key
+// can have after the call, if it was in state s and the call returned gave. It returns
+// none if the call cannot have returned that.
 type operation interface {
 	apply(s taskModel, gave any) []taskModel
 }
 
 type (
-	didEnqueue struct{} // gave taskqueue.Accepted
-	didClaim   struct{} // gave taskqueue.Task
-	// The others about a lease gave whether it held.
+	didEnqueue struct{} // returned taskqueue.Accepted
+	didClaim   struct{} // returned taskqueue.Task
+	// The other operations on a lease returned whether it was held.
 	didRenew struct {
 		taskqueue.Lease
 		until int64
@@ -45,15 +45,15 @@ type (
 		final bool
 	}
 	didReturn struct{ taskqueue.Lease }
-	// didChange is an operator's; it gave an answer.
+	// didChange is a change by an operator; it returned an answer.
 	didChange struct {
 		id     string
 		at     int64
 		change func(*taskqueue.Task) error
 	}
-	didLook     struct{ id string } // gave an answer
-	didMaintain struct{ at int64 }  // gave nothing: what is due may have come back
-	didForget   struct{ at int64 }  // gave nothing: what ended long ago may be forgotten
+	didLook     struct{ id string } // returned an answer
+	didMaintain struct{ at int64 }  // returned nothing; due tasks may have returned to the queue
+	didForget   struct{ at int64 }  // returned nothing; tasks that ended long ago may be deleted
 	shownStand  struct {
 		state taskqueue.State
 		fence int64
@@ -85,7 +85,8 @@ func (didClaim) apply(s taskModel, gave any) []taskModel {
 	return one(taskModel{id: s.id, state: taskqueue.Claimed, fence: t.Fence, at: t.DueAt}, possible)
 }
 
-// ended is how a task stands after its try has, if the lease held.
+// ended returns the possible states of a task after its attempt has ended, if the lease
+// was held.
 func (s taskModel) ended(lease taskqueue.Lease, held any, state taskqueue.State, at int64) []taskModel {
 	holds := s.state == taskqueue.Claimed && s.id == lease.ID && s.fence == lease.Fence
 	if !holds {
@@ -153,14 +154,14 @@ func (d didForget) apply(s taskModel, _ any) []taskModel {
 	return []taskModel{s}
 }
 
-// lineStand is how an ordered line stands: its head is the task of a number, and
-// the next one has the next number.
+// lineStand is the state of an ordered queue. Its head is the task with a number, and the
+// next task has the next number.
 type lineStand struct {
 	number int
 	head   taskModel
 }
 
-// inLine is a deed about the task of a number; 0: about whichever is the head.
+// inLine is an operation on the task with a number; 0 means the head, whichever it is.
 type inLine struct {
 	operation
 
@@ -183,18 +184,18 @@ func (d inLine) onLine(s lineStand, gave any) (after []lineStand) {
 	return after
 }
 
-// over says whether the line waits for its head no more.
+// over reports whether the queue no longer waits for its head.
 func (s lineStand) over() bool {
 	return s.head.id == "" || s.head.state == taskqueue.Done || s.head.state == taskqueue.Dead
 }
 
-// historyRecorder notes what was asked of the queue at once, and what it gave.
+// historyRecorder records concurrent operations on the queue with their results.
 type historyRecorder struct {
 	mu   sync.Mutex
-	now  int64                            // counts beginnings and ends
-	keys map[string][]porcupine.Operation // of actions
-	line []porcupine.Operation            // of inLines
-	all  []porcupine.Operation            // of actions about all keys and the line
+	now  int64                            // counts starts and ends of operations
+	keys map[string][]porcupine.Operation // of operations, by key
+	line []porcupine.Operation            // of queueOperations
+	all  []porcupine.Operation            // of operations on all keys and on the queue
 }
 
 func newWitness() *historyRecorder { return &historyRecorder{keys: map[string][]porcupine.Operation{}} }
@@ -229,7 +230,8 @@ func (w *historyRecorder) recordAll(begun int64, d operation) {
 	w.all = append(w.all, w.end(begun, d, nil))
 }
 
-// history is one of a key or of the line, with what was done to all.
+// history returns the operations on one key or on the queue, with the operations on
+// everything.
 func (w *historyRecorder) history(some []porcupine.Operation, as func(operation) any) []porcupine.Operation {
 	history := append([]porcupine.Operation{}, some...)
 	for _, o := range w.all {
@@ -242,8 +244,9 @@ func (w *historyRecorder) history(some []porcupine.Operation, as func(operation)
 	return history
 }
 
-// check gives a picture of the first history that no order of its actions explains,
-// each done at an instant between its beginning and its end; "": all are linear.
+// check returns a picture of the first history that is not linearizable, or "". A history
+// is linearizable if each operation can be applied at one moment between its start and
+// its end.
 func (w *historyRecorder) check(folder string) (picture string) {
 	ofKeys := modelOf(taskModel{}, func(s taskModel, what, gave any) []taskModel { return what.(operation).apply(s, gave) })
 	for _, actions := range w.keys {
@@ -280,7 +283,7 @@ func explain(m porcupine.Model, history []porcupine.Operation, folder string) (p
 	return picture
 }
 
-// The witness sees what must not be.
+// The checker finds histories that cannot be right.
 func TestWitness(t *testing.T) {
 	t.Parallel()
 	in := taskqueue.Accepted{ID: "t", State: taskqueue.Waiting, New: true}
@@ -319,7 +322,8 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// The witness sees two of an ordered line at once, and one that is passed over.
+// The checker finds two tasks of an ordered queue that run at the same time, and a
+// skipped task.
 func TestWitnessOfALine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -15,8 +15,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Workers and keepers of two processes do all there is, each task as often as it
-// has to be, and give back at their end what they have not done.
+// Workers and maintainers of two processes complete all tasks, each after as many
+// attempts as it needs. When they stop, they return the tasks that they have not
+// completed.
 func TestWorkersAtTheLedger(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -53,7 +54,7 @@ func TestWorkersAtTheLedger(t *testing.T) {
 	})
 }
 
-// shop fails each task once, and is stuck with one.
+// shop runs worker nodes whose handler fails each task once, and blocks on one task.
 type shop struct {
 	held chan struct{}
 
@@ -102,7 +103,7 @@ func (s *shop) isHeld() bool {
 	}
 }
 
-// until waits for a condition.
+// waitUntil waits until a condition is true.
 func until(t *testing.T, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {

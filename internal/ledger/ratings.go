@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// selectRatings finds those of the players of a batch who exist.
+	// selectRatings selects the ratings of those players of a batch who exist.
 	selectRatings = `SELECT p.id, p.rating FROM {ids} players p WHERE p.game = $1 AND p.id {listed}`
 
-	// selectSeatRatings finds the ratings that were computed for settled matches: not
-	// those of an older program, which took what results say.
+	// selectSeatRatings selects the ratings that the ledger computed for settled matches.
+	// It skips seats with rating 0: an older program used the ratings in results instead.
 	selectSeatRatings = `
 WITH v (game, id) AS ({rows})
 SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats s ON s.game = v.game AND s.match_id = v.id AND s.rating <> 0`
 )
 
-// rate computes the ratings of new results, one result after another in commit
-// order, from the ratings that the players have. The caller holds the lock on the
-// head, so ratings do not change. The ratings in a result are provisional. They are used
-// only for players who do not exist any more.
+// rate computes the ratings of new results, one result after another in commit order. It
+// starts with the ratings that the players have now. The caller holds the lock on the
+// game's head, so these do not change. The ratings in a result are provisional. rate uses
+// them only for players who do not exist any more.
 func rate(items []*batchItem, stored map[string]string) error {
 	ratings := make(map[string]rating.Rating, len(stored))
 	for _, it := range items {
@@ -52,6 +52,8 @@ func rate(items []*batchItem, stored map[string]string) error {
 	return nil
 }
 
+// ratingBefore returns the stored rating of a player: the default for a player without
+// rated matches, and the provisional one of the standing if the player does not exist.
 func ratingBefore(s match.Standing, stored map[string]string) (rating.Rating, error) {
 	text, exists := stored[s.Player]
 	if !exists {
@@ -65,8 +67,8 @@ func ratingBefore(s match.Standing, stored map[string]string) (rating.Rating, er
 	return r, err
 }
 
-// readPlayers returns the ratings of the players of new results like storedRatings, and
-// replaces erased players in the results by their opaque ids.
+// readPlayers returns the result of storedRatings for new results. Then it replaces
+// erased players in the results by their opaque ids.
 func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) (map[string]string, error) {
 	stored, err := l.storedRatings(ctx, tx, game, items)
 	if err != nil {
@@ -78,8 +80,9 @@ func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items
 	return stored, nil
 }
 
-// storedRatings returns the rating, as JSON or "", of each existing player of new
-// results. Erased players do not exist.
+// storedRatings returns the ratings of the players of new results, by player id: as JSON,
+// or "" for a player without rated matches. Players who do not exist, for example erased
+// ones, are missing.
 func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) (map[string]string, error) {
 	players := playersOf(items)
 	stored := make(map[string]string, len(players))
@@ -107,8 +110,8 @@ func playersOf(items []*batchItem) []string {
 	return slices.Compact(players)
 }
 
-// knownRatings sets the final ratings of results that the ledger already has, in whole
-// points.
+// knownRatings sets the committed ratings in the outcomes of rated results that the
+// ledger already has. They are rounded to whole points.
 func (l *Ledger) knownRatings(ctx context.Context, tx *sql.Tx, b *batch) error {
 	var rows [][]any
 	for _, it := range b.items {

@@ -13,15 +13,15 @@ import (
 	"laststand/internal/testenv"
 )
 
-// ratedDuel is a duel that the first player has won, with provisional ratings that
-// are far from what the ledger will compute.
+// ratedDuel returns a duel that the first player has won. Its provisional ratings differ
+// much from those that the ledger will compute.
 func ratedDuel(id string, overAt int64, players ...string) match.Result {
 	r := duel(id, overAt, players...)
 	r.Rate(func(match.Standing) rating.Rating { return rating.Rating{R: 900, RD: 33, Sigma: 0.06} })
 	return r
 }
 
-// after is what becomes of the ratings of a winner and a loser.
+// after returns the ratings of a winner and a loser after their duel.
 func after(winner, loser rating.Rating) (won, lost rating.Rating) {
 	return rating.Update(winner, []rating.Game{{Opponent: loser, Score: 1}}),
 		rating.Update(loser, []rating.Game{{Opponent: winner, Score: 0}})
@@ -83,8 +83,8 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 	})
 }
 
-// A result that comes late, as a dead letter that is tried again, is applied to the
-// newest rating and does not bring an old one back.
+// A late result, for example a dead letter that is retried, changes the newest rating. It
+// does not restore an old one.
 func TestALateResultKeepsNewerRatings(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -106,7 +106,7 @@ func TestALateResultKeepsNewerRatings(t *testing.T) {
 	})
 }
 
-// An opponent who is no more still counts, with the rating of the pairing.
+// A duel against an erased opponent still counts, with the opponent's provisional rating.
 func TestRatingAgainstANobody(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -120,8 +120,8 @@ func TestRatingAgainstANobody(t *testing.T) {
 	})
 }
 
-// However results are committed at once, by several nodes, each is applied to the
-// ratings that those before it have left, in the order of their entries.
+// Several nodes commit results at the same time. Each result changes the ratings that
+// earlier results have left, in the order of entries.
 func TestRatingsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -6,9 +6,10 @@ import (
 	"laststand/internal/match"
 )
 
-// readRecord reads the stored record of a match without its seats. An older program
-// stored the whole result. Its standings become Recorded, because its seats do not have
-// them. The result has no nicknames of players.
+// readRecord decodes the stored record of a match, without its seats, which are in table
+// seats. An older program stored the whole result in the record. Then its standings
+// become Recorded, because its seats do not have all values. The returned summary has no
+// nicknames of players.
 func readRecord(text string) (match.Summary, error) {
 	var r struct {
 		match.Summary

@@ -16,33 +16,34 @@ import (
 )
 
 const (
-	// maxRegistrationBatch bounds the players of one transaction.
+	// maxRegistrationBatch limits the players of one transaction.
 	maxRegistrationBatch = 256
-	// registrationTimeout bounds a transaction of players who have waited.
+	// registrationTimeout limits the duration of a transaction of waiting players.
 	registrationTimeout = 5 * time.Second
 )
 
-// registrationBatcher inserts new players together. If fewer transactions run than there
-// are workers, a new player starts one at once. Otherwise the player waits, and all
-// waiting players go with the next transaction. The callers bound how many wait.
+// registrationBatcher inserts new players together. If fewer transactions run than
+// maxWorkers, a registration starts one immediately. Otherwise it waits, and the next
+// transaction inserts all waiting players, up to maxRegistrationBatch. The callers limit
+// how many wait.
 type registrationBatcher struct {
-	admit      func(context.Context, []*registration) error // sets created of each; after an error none is inserted, see Ledger.inTx
-	workers    int
+	admit      func(context.Context, []*registration) error // Ledger.admit: sets created of each; after an error none is inserted
+	workers    int                                          // transactions that may run at the same time
 	batchSizes prometheus.Histogram
 
 	mu          sync.Mutex
 	closed      bool
-	busyWorkers int // lanes
+	busyWorkers int // transactions that run now
 	waiting     []*registration
 	running     sync.WaitGroup // the busy workers
 }
 
-// registration is a new player who waits for the transaction.
+// registration is a new player to insert.
 type registration struct {
 	identity.NewPlayer
 	ctx     context.Context //nolint:containedctx // context of the waiting caller only
-	done    chan error      // gets the outcome; nil: the caller did not wait
-	created bool
+	done    chan error      // receives the error of the transaction; nil: the caller does not wait
+	created bool            // whether the player was inserted
 }
 
 func (a *registration) outcome(err error) (created bool, _ error) {
@@ -57,9 +58,9 @@ func newBatchSizes(r prometheus.Registerer) prometheus.Histogram {
 	})
 }
 
-// register inserts a player, and reports whether it was created: not if id, device or
-// skeleton is taken. If ctx ends while the player waits, the caller returns at once; the
-// player may be inserted or not.
+// register inserts a player, and reports whether it was created. It is not if the id, the
+// device or the skeleton is taken. If ctx ends while the player waits, register returns
+// immediately; the player may be inserted or not.
 func (q *registrationBatcher) register(ctx context.Context, p identity.NewPlayer) (created bool, err error) {
 	a := &registration{NewPlayer: p, ctx: ctx}
 	mustWait, err := q.joinOrStart(a)
@@ -78,8 +79,8 @@ func (q *registrationBatcher) register(ctx context.Context, p identity.NewPlayer
 	}
 }
 
-// joinOrStart queues a registration if all workers are busy. Otherwise the caller
-// becomes a worker.
+// joinOrStart queues a registration if all workers are busy; then the caller must wait.
+// Otherwise the caller becomes a worker and must insert the player itself.
 func (q *registrationBatcher) joinOrStart(a *registration) (mustWait bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,12 +92,13 @@ func (q *registrationBatcher) joinOrStart(a *registration) (mustWait bool, err e
 		q.running.Add(1)
 		return false, nil
 	}
-	a.done = make(chan error, 1) // buffered: the caller may have given up
+	a.done = make(chan error, 1) // buffered, because the caller may not wait any more
 	q.waiting = append(q.waiting, a)
 	return true, nil
 }
 
-// runWaiting inserts the waiting players, in a goroutine that ends when no caller waits.
+// runWaiting inserts the waiting players in a goroutine, which ends when none waits. If
+// none waits now, it frees the worker.
 func (q *registrationBatcher) runWaiting() {
 	if batch := q.nextBatch(); batch != nil {
 		go func() { // close waits for it
@@ -107,8 +109,9 @@ func (q *registrationBatcher) runWaiting() {
 	}
 }
 
-// nextBatch returns the next waiting players, without those whose callers have given up.
-// If there are none, it returns nil and the worker is free.
+// nextBatch removes the next waiting players from the queue and returns them. It leaves
+// out those whose callers do not wait any more. If there are none, it frees the worker
+// and returns nil.
 func (q *registrationBatcher) nextBatch() (batch []*registration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -127,8 +130,8 @@ func (q *registrationBatcher) nextBatch() (batch []*registration) {
 	return batch
 }
 
-// sendBatch inserts a batch. If one player caused an error, it inserts all one by one,
-// so that only that one fails.
+// sendBatch inserts a batch and sends the outcome to each caller. If one player may have
+// caused an error, it inserts all one by one, so that only that one fails.
 func (q *registrationBatcher) sendBatch(batch []*registration) {
 	ctx, cancel := context.WithTimeout(context.Background(), registrationTimeout)
 	defer cancel()
@@ -142,18 +145,20 @@ func (q *registrationBatcher) sendBatch(batch []*registration) {
 	}
 }
 
-// isBatchFault reports whether smaller transactions may succeed. They do not if the
-// database is unreachable; they do after a deadlock.
+// isBatchFault reports whether transactions of one player each may succeed after an
+// error. They may after a deadlock (SQLSTATE 40P01) and after errors of the data, but not
+// if the database is unavailable.
 func isBatchFault(err error) bool {
 	fault, ok := errors.AsType[*pgconn.PgError](err)
 	return err != nil && (!Unavailable(err) || ok && fault.Code == "40P01")
 }
 
-// sendSafely turns a panic into an error, so that it does not affect other callers.
+// sendSafely inserts a batch, and turns a panic into an error, so that the panic does not
+// affect other callers.
 func (q *registrationBatcher) sendSafely(ctx context.Context, batch []*registration) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = fmt.Errorf("panic: %v: %s", fault, debug.Stack()) // the stack is lost otherwise
+			err = fmt.Errorf("panic: %v: %s", fault, debug.Stack()) // with the stack, because recover discards it
 		}
 	}()
 	return q.send(ctx, batch)
@@ -162,7 +167,7 @@ func (q *registrationBatcher) sendSafely(ctx context.Context, batch []*registrat
 func (q *registrationBatcher) send(ctx context.Context, batch []*registration) error {
 	q.batchSizes.Observe(float64(len(batch)))
 	for _, a := range batch {
-		a.created = false // a former transaction may have set it and failed
+		a.created = false // a former transaction may have set it before it failed
 	}
 	return q.admit(ctx, batch)
 }

@@ -14,8 +14,8 @@ import (
 	"laststand/internal/identity"
 )
 
-// gatedAdmit is what arrivals come to in these tests: it notes who came together, and
-// opens to each transaction once it is told to.
+// gatedAdmit replaces Ledger.admit in these tests. It records which players share a
+// transaction, and each transaction waits until the test lets it continue.
 type gatedAdmit struct {
 	*registrationBatcher
 	*testing.T
@@ -53,8 +53,8 @@ func (d *gatedAdmit) admit(ctx context.Context, batch []*registration) error {
 	return d.fault(ids)
 }
 
-// registerAll has players come one after the other, of whom the first finds the lane
-// free, and gives how it ended for each.
+// registerAll registers players one after another. The first finds the worker free. It
+// returns a channel with the outcome of each.
 func (d *gatedAdmit) registerAll(ctx context.Context, ids ...string) []chan error {
 	var ends []chan error
 	for _, id := range ids {
@@ -113,7 +113,8 @@ func TestCallersThatGaveUpAreLeftOut(t *testing.T) {
 	})
 }
 
-// A caller that gives up during the transaction returns at once, and delays no other.
+// A caller whose context ends during the transaction returns immediately, and delays no
+// other caller.
 func TestACallerGivesUpDuringTheTransaction(t *testing.T) {
 	runGated(t, func(d *gatedAdmit) {
 		d.registerAll(d.Context(), "first")
@@ -142,7 +143,7 @@ func TestAPlayerThatCausesAnErrorFailsAlone(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"an error": func() error { return errBad },
 		"a panic":  func() error { panic(errBad) },
-		"a circle": func() error { return &pgconn.PgError{Code: "40P01"} }, // of locks
+		"a circle": func() error { return &pgconn.PgError{Code: "40P01"} }, // a deadlock of locks
 	} {
 		t.Run(name, func(t *testing.T) {
 			runGated(t, func(d *gatedAdmit) {
@@ -165,11 +166,11 @@ func TestAPlayerThatCausesAnErrorFailsAlone(t *testing.T) {
 	}
 }
 
-// A database that is out of reach is not asked once for each.
+// If the database is unreachable, a batch is not retried player by player.
 func TestAllFailWithTheDatabase(t *testing.T) {
 	runGated(t, func(d *gatedAdmit) {
 		ends := d.registerAll(d.Context(), "p1", "p2", "p3")
-		time.Sleep(time.Minute) // who has a lane waits as long as its context says
+		time.Sleep(time.Minute) // the running registration waits as long as its own context
 		d.check()
 		d.open <- struct{}{}
 		time.Sleep(registrationTimeout + time.Second)
@@ -208,7 +209,7 @@ func TestCloseRefusesWaitingPlayers(t *testing.T) {
 	})
 }
 
-// A lane that panics in its caller's goroutine is free again.
+// A worker that panics in its caller's goroutine is free again.
 func TestAWorkerSurvivesAPanic(t *testing.T) {
 	runGated(t, func(d *gatedAdmit) {
 		close(d.open)

@@ -17,7 +17,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// newRules are rules after those of this program, by which hyphens do not count.
+// newRules are later rules than those of this program; they ignore hyphens.
 var newRules = skeletonRules{nickname.RulesVersion + 1, func(name string) (string, error) {
 	return strings.ReplaceAll(strings.ToLower(name), "-", ""), nil
 }, 7}
@@ -91,8 +91,8 @@ func TestClaimsByOldRules(t *testing.T) {
 	})
 }
 
-// checkOutdated holds that a program of old rules gives out no name, and serves
-// all the same who is known.
+// checkOutdated checks that a program with old rules claims no name, and still serves
+// existing players.
 func checkOutdated(t *testing.T, l *Ledger) {
 	t.Helper()
 	for what, err := range map[string]error{
@@ -117,8 +117,7 @@ func checkOutdated(t *testing.T, l *Ledger) {
 
 func second(_ identity.Player, _ bool, err error) error { return err }
 
-// A claim under way when the rules change is waited for, and respelt with the
-// others.
+// A migration of skeletons waits for a running claim, and also updates its name.
 func TestSkeletonMigrationWaitsForClaims(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
@@ -156,8 +155,8 @@ func (l *Ledger) awaitLock(ctx context.Context, over func() bool) error {
 	return nil
 }
 
-// Two registries on one ledger, of which one becomes the older: it says so once,
-// counts whom it refuses, and serves who is known.
+// Two registries use one ledger, and one of them has older rules from some time on. It
+// logs that once, counts the players that it refuses, and serves existing players.
 func TestRegistryOfOldRules(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -193,7 +192,7 @@ func TestRegistryOfOldRules(t *testing.T) {
 		if n := logged.warned.Load(); n != 1 {
 			t.Errorf("said %d times", n)
 		}
-		// One that starts now says so at once, and starts.
+		// A registry that starts now logs it immediately, and starts.
 		late := registryOn(t, openOn(t, db), logged)
 		if err := late.MigrateSkeletons(t.Context()); err != nil || logged.warned.Load() != 2 {
 			t.Errorf("an older node starts: %v, said %d times", err, logged.warned.Load())
@@ -202,7 +201,7 @@ func TestRegistryOfOldRules(t *testing.T) {
 	})
 }
 
-// registry is a node's, with its ledger and metrics.
+// registry is a node's identity registry with its ledger and metrics.
 type registry struct {
 	*identity.Registry
 	ledger  *Ledger
@@ -222,8 +221,8 @@ func registryOn(t *testing.T, l *Ledger, logged *counting) *registry {
 	return r
 }
 
-// check holds how many were refused for the rules, and whether it is said that
-// they are outdated.
+// check checks how many players were refused because of old rules, and whether the metric
+// reports old rules.
 func (r *registry) check(t *testing.T, refused, outdated float64) {
 	t.Helper()
 	got := map[string]float64{}
@@ -243,7 +242,7 @@ func (r *registry) check(t *testing.T, refused, outdated float64) {
 	}
 }
 
-// counting is a log of which only the warnings are counted.
+// counting is a log handler that only counts warnings.
 type counting struct {
 	slog.Handler
 	warned atomic.Int64

@@ -13,11 +13,11 @@ import (
 // skeletonPage is how many names one step of MigrateSkeletons changes.
 const skeletonPage = 500
 
-// skeletonRules are rules by which skeletons are computed.
+// skeletonRules are rules by which skeletons are computed, and how to apply them.
 type skeletonRules struct {
-	rules    int64
-	skeleton func(nickname string) (string, error)
-	page     int // names at a time
+	rules    int64                                 // version of the rules
+	skeleton func(nickname string) (string, error) // an error: the nickname is invalid by these rules
+	page     int                                   // names per step
 }
 
 func currentRules() skeletonRules {
@@ -28,16 +28,19 @@ func currentRules() skeletonRules {
 }
 
 // MigrateSkeletons updates the skeletons of all players to this program's rules for
-// nicknames. It returns, by game, how many names lost their own skeleton, because an
-// older name has the same one by the new rules. These names stay with their owners, who
-// can choose another. MigrateSkeletons works in pages, each a transaction. It may stop
-// at any point, several nodes may run it, and it is cheap if nothing has changed.
+// nicknames. By the new rules, several names may have the same skeleton. Then only the
+// oldest of them keeps it, and the others lose theirs. MigrateSkeletons returns how many
+// names have lost theirs, by game. Players keep such names and can choose others.
 //
-// Names that programs with other rules claim at the same time are updated by the next
-// call, with a new time, so that views that follow names by time notice them. If the
-// ledger has newer rules, MigrateSkeletons changes nothing and returns
-// identity.ErrOldRules. From the first page on, claims by older rules fail. Each page
-// waits for running claims.
+// MigrateSkeletons works in pages, each a transaction. It may stop at any point, and
+// several nodes may run it. If nothing has changed, it reads only the names of the last
+// minute before the end.
+//
+// Programs with older rules may claim names at the same time, until the first page is
+// committed; then their claims fail. Each page waits for running claims. The next call
+// updates such names and gives them a new time, so that views that follow names by time
+// notice them. If the ledger has newer rules, MigrateSkeletons changes nothing and
+// returns identity.ErrOldRules.
 func (l *Ledger) MigrateSkeletons(ctx context.Context) (map[string]int, error) {
 	return l.migrateSkeletons(ctx, currentRules())
 }
@@ -47,12 +50,12 @@ func (l *Ledger) migrateSkeletons(ctx context.Context, by skeletonRules) (map[st
 	more, isFirst, tries := true, true, 0
 	for more {
 		p, err := l.migratePage(ctx, by, isFirst)
-		if tries < 5 && ctx.Err() == nil && (breaksUnique(err) || Unavailable(err)) { // a name was claimed at the same time, or the database is busy
+		if tries < 5 && ctx.Err() == nil && (breaksUnique(err) || Unavailable(err)) { // a name was claimed at the same time, or the database is busy: retry the page
 			tries++
 			continue
 		}
 		if err != nil {
-			return lost, fmt.Errorf("ledger: names by the rules in force: %w", err)
+			return lost, fmt.Errorf("ledger: migrate skeletons: %w", err)
 		}
 		for game, n := range p.lostNames {
 			lost[game] += n
@@ -62,8 +65,8 @@ func (l *Ledger) migrateSkeletons(ctx context.Context, by skeletonRules) (map[st
 	return lost, nil
 }
 
-// skeletonOverlap is how far back names are read again, in ms, because claims are not
-// committed in order of time.
+// skeletonOverlap is how far before the last name of the former call names are read
+// again, in ms, because claims are not committed in order of time.
 const skeletonOverlap = 60_000
 
 const (
@@ -86,8 +89,8 @@ UPDATE players SET skeleton = v.skeleton, named_at = {now}
 FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = v.had`
 )
 
-// migratePage updates the next names, under the lock on the progress. If wanted, it
-// repeats the last ones.
+// migratePage updates the next page of names, under the lock on the progress. The first
+// page of a call also repeats the last names, if all names were updated once before.
 func (l *Ledger) migratePage(ctx context.Context, by skeletonRules, isFirst bool) (p skeletonBatch, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, l.lockSpelling); err != nil {
@@ -124,20 +127,20 @@ func (l *Ledger) migratePage(ctx context.Context, by skeletonRules, isFirst bool
 	return p, err
 }
 
-// skeletonBatch holds names in the order of their claims.
+// skeletonBatch is one page of names, in the order of their claims.
 type skeletonBatch struct {
-	isRepeat    bool // all names were respelt once: what comes now was claimed since
-	update      string
-	lastNamedAt int64
-	last        gameText // by id: up to whom names have been respelt
-	names       []namedPlayer
-	lostNames   map[string]int // by game, those that have lost theirs
+	isRepeat    bool          // all names were updated once to these rules; the page has names that were claimed since
+	update      string        // statement that changes skeletons
+	lastNamedAt int64         // when the last name of the page was claimed, epoch ms
+	last        gameText      // id of the player with the last name of the page
+	names       []namedPlayer // oldest first
 
-	holders map[gameText]skeletonHolder // who has a skeleton that is wanted
-	freed   []skeletonChange            // of skeletons that others on the page are to have
+	lostNames map[string]int              // how many names have lost their skeleton, by game
+	holders   map[gameText]skeletonHolder // the current holders of wanted skeletons, by skeleton
+	freed     []skeletonChange            // changes that free skeletons for other names of the page
 }
 
-// gameText is a skeleton or an id in a game.
+// gameText is a skeleton or a player's id in a game.
 type gameText struct{ game, text string }
 
 func (p *skeletonBatch) migrate(ctx context.Context, tx *sql.Tx, b bulk, by skeletonRules) error {
@@ -151,28 +154,31 @@ func (p *skeletonBatch) migrate(ctx context.Context, tx *sql.Tx, b bulk, by skel
 	return p.write(ctx, b)
 }
 
-// namedPlayer is a player with the current and the wanted skeleton.
+// namedPlayer is a player with the current skeleton, and the wanted one by the new rules.
 type namedPlayer struct {
 	game, id        string
 	current, wanted string
 	namedAt         int64
 }
 
-// skeletonHolder is the player who has a skeleton. isPending means that the player comes
-// later.
+// skeletonHolder is the player who has a skeleton. isPending means that the player's name
+// is newer, so that it is updated later.
 type skeletonHolder struct {
 	id        string
 	isPending bool
 }
 
+// skeletonChange replaces a player's former skeleton.
 type skeletonChange struct{ game, id, former, skeleton string }
 
-// Marks before the id of a player without a skeleton, for good or until the player is
-// updated. No name has such a skeleton, because it contains a control character.
+// A player without a skeleton has one of these marks and its id instead. No name has
+// such a skeleton, because a mark is a control character.
 const (
-	lostMark  = "\x01"
-	movedMark = "\x02"
+	lostMark  = "\x01" // the name has lost its skeleton to an older name, or is invalid
+	movedMark = "\x02" // another name gets the skeleton; the player gets another one in this or a later page
 )
+
+// readNames reads the next names, and computes the skeletons that they want.
 
 func (p *skeletonBatch) read(ctx context.Context, tx *sql.Tx, by skeletonRules) error {
 	return scanAll(func(rows *sql.Rows) error {
@@ -211,7 +217,7 @@ func (p *skeletonBatch) readHolders(ctx context.Context, b bulk) error {
 	})
 }
 
-// decide gives each name the skeleton that it wants, unless an older name has it.
+// decide assigns each name the skeleton that it wants, unless an older name has it.
 func (p *skeletonBatch) decide() {
 	for i := range p.names {
 		n := &p.names[i]
@@ -238,7 +244,7 @@ func (p *skeletonBatch) decide() {
 	}
 }
 
-// freeSkeleton takes a skeleton from a player who will get another one, now or later.
+// freeSkeleton removes a skeleton from a player who will get another one, now or later.
 func (p *skeletonBatch) freeSkeleton(id string, has gameText) {
 	moved := movedMark + id
 	p.freed = append(p.freed, skeletonChange{has.game, id, has.text, moved})
@@ -249,8 +255,9 @@ func (p *skeletonBatch) freeSkeleton(id string, has gameText) {
 	}
 }
 
-// write first frees the skeletons that others of the batch get. It skips players who
-// were renamed at the same time: their new names come later.
+// write first frees the skeletons that other names of the page get, and then writes the
+// new skeletons. It skips players who were renamed at the same time. Their new names are
+// on a later page.
 func (p *skeletonBatch) write(ctx context.Context, b bulk) error {
 	var given []skeletonChange
 	for _, n := range p.names {

@@ -17,7 +17,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// called is a player's nickname with a skeleton, claimed at an instant.
+// called is a player's nickname and skeleton, claimed at a time.
 type called struct {
 	id, nickname, skeleton string
 	at                     int64
@@ -31,7 +31,7 @@ func (l *Ledger) call(t *testing.T, all ...called) {
 	}
 }
 
-// skeletons are those of a game's players.
+// skeletons returns the skeletons of a game's players, by player id.
 func (l *Ledger) skeletons(t *testing.T) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -47,8 +47,7 @@ func (l *Ledger) skeletons(t *testing.T) map[string]string {
 	return got
 }
 
-// The names of a ledger from before there were skeletons of letters that look
-// alike.
+// A ledger has names from before skeletons treated letters that look alike as equal.
 func TestNamesOfOldRules(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -74,15 +73,15 @@ func TestNamesOfOldRules(t *testing.T) {
 				t.Errorf("skeletons %q, want %q; %v bare, %v", got, want, bare, err)
 			}
 		}
-		// They keep their names, and find others.
+		// Players whose names lost their skeletons keep these names, and can claim others.
 		if p := must(l.Player(t.Context(), game, "young"))(t); p.Nickname != "Аdа" {
 			t.Errorf("the younger is called %q", p.Nickname)
 		}
 		if err := l.Rename(t.Context(), game, "young", "Eva", "eva"); err != nil {
 			t.Error(err)
 		}
-		// What a program of the old rules has named since is taken up, and takes
-		// nothing from anybody.
+		// Names that a program with old rules has claimed since are updated. No other name loses
+		// its skeleton to them.
 		l.call(t, called{"late", "Eｖa", "eｖa", 70}, called{"later", "Мах", "мах", 71}, called{"fine", "Tom", "tom", 72})
 		if err := l.Rename(t.Context(), game, "rnax", "Other", "other"); err != nil {
 			t.Fatal(err)
@@ -95,7 +94,7 @@ func TestNamesOfOldRules(t *testing.T) {
 				t.Errorf("%s has %q, want %q", id, got, skeleton)
 			}
 		}
-		// Nodes that follow names by their instants hear of them, once.
+		// Nodes that follow names by time notice these names, once.
 		now := l.namesOf(t, 1000, math.MaxInt64)
 		var lost []string
 		for _, n := range now {
@@ -119,8 +118,7 @@ func inGame(skeletons []string) (all []string) {
 	return all
 }
 
-// A claim that is committed while a page is written undoes the page, and what
-// it went back for is taken up all the same.
+// A claim is committed while a page is written. The page is rolled back and repeated.
 func TestSkeletonMigrationDuringAClaim(t *testing.T) {
 	t.Parallel()
 	l := openOn(t, testenv.Database(t))
@@ -148,7 +146,7 @@ func TestSkeletonMigrationDuringAClaim(t *testing.T) {
 	}
 }
 
-// progress is a set of names whose skeletons change by rules made up at random.
+// progress is a set of names whose skeletons change by random rules.
 type progress struct {
 	names []called
 	rules skeletonRules
@@ -227,7 +225,7 @@ func TestSkeletonMigration(t *testing.T) {
 			if got, err := l.migrateSkeletons(t.Context(), older); !errors.Is(err, identity.ErrOldRules) || len(got) != 0 {
 				t.Errorf("by older rules: %v, %v", got, err)
 			}
-			// By rules after these those who had lost theirs may have one again.
+			// By later rules, names that had lost their skeletons may get one again.
 			next := newProgress(rand.New(rand.NewPCG(seed, 2)), 4, 60)
 			next.names = c.names
 			must(l.migrateSkeletons(t.Context(), next.rules))(t)
@@ -236,7 +234,8 @@ func TestSkeletonMigration(t *testing.T) {
 	})
 }
 
-// Nodes that start together and a node that is ended half-way come to the same.
+// Nodes that migrate at the same time, and a node that is stopped half-way, have the same
+// outcome.
 func TestSkeletonMigrationsAtOnceAndCutOff(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -272,7 +271,7 @@ func TestSkeletonMigrationsAtOnceAndCutOff(t *testing.T) {
 	})
 }
 
-// No name can be claimed by what stands for a name without a skeleton.
+// No nickname can have the skeleton that marks a name without one.
 func TestMarksAreNoSkeletons(t *testing.T) {
 	t.Parallel()
 	for _, mark := range []string{lostMark, movedMark} {

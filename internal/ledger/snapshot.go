@@ -14,20 +14,21 @@ import (
 
 var _ leaderboard.Ledger = (*Ledger)(nil)
 
-// stillCounts is the condition that the result e was not corrected.
+// stillCounts is the SQL condition that the entry e is a result that was not corrected.
 const stillCounts = `e.kind = 'result' AND NOT EXISTS (
     SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0)`
 
 // sumColumns are the columns of a leaderboard.Sum, in the order of scanSum.
 const sumColumns = `whose, holder, day, newest, at, ` + aggregateColumns
 
-// sumsOf sums the rows e of {from}, by holder and day.
+// sumsOf is a SELECT that sums the entries e of {from}, by holder and day.
 var sumsOf = `
 SELECT g.whose, g.holder, g.day, g.newest, n.at, ` + eachAggregate("g.@") + ` FROM (
     SELECT e.game, e.whose, e.holder, e.day, MAX(e.pos) AS newest, ` + eachAggregate("CAST(SUM(e.@) AS BIGINT) AS @") + `
     FROM {from} GROUP BY e.game, e.whose, e.holder, e.day
 ) g JOIN entries n ON n.game = g.game AND n.pos = g.newest`
 
+// sumsFrom returns the SELECT that sums the entries e of a FROM clause.
 func sumsFrom(from string) string { return strings.ReplaceAll(sumsOf, "{from}", from) }
 
 const (
@@ -36,14 +37,16 @@ const (
 	selectFirstUnsummed = `SELECT day, pos FROM days WHERE game = $1 AND summed = 0 ORDER BY day LIMIT 1`
 )
 
-// Days are summed in order: days before the first unsummed one are in sums, the
-// entries from its position on are not. The expression day || ” keeps the database
-// from using an index by day, which would need a sort; the key has the order.
+// selectSums returns all sums of a game. Days are summed in order. So table sums has the
+// days before the first unsummed one ($2), and the entries after its position ($3) are
+// added here. The concatenation of day with an empty text prevents the database from
+// using an index by day, which would need a sort; the primary key has the order already.
 var selectSums = `SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day || '' < $2 UNION ALL` +
 	sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $3 AND `+stillCounts) + orderByBytes
 
-// Snapshot calls work with one moment of a game's ledger. The sums are streamed; an
-// error is the last of them.
+// Snapshot calls work with a game's ledger as it is at one moment. The sums are read as
+// work iterates over them. If that fails, the last pair of the iteration has the error.
+// The snapshot is valid only until work returns.
 func (l *Ledger) Snapshot(ctx context.Context, game string, work func(leaderboard.Snapshot) error) error {
 	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
 		mark, first, err := l.headOf(tx.QueryRowContext(ctx, selectHead, game))
@@ -64,7 +67,8 @@ func (l *Ledger) Snapshot(ctx context.Context, game string, work func(leaderboar
 	return nil
 }
 
-// eachSum runs a query of sums.
+// eachSum iterates over the rows of a query that returns sumColumns. After an error it
+// stops.
 func eachSum(ctx context.Context, tx *sql.Tx, query string, args ...any) iter.Seq2[leaderboard.Sum, error] {
 	return func(yield func(leaderboard.Sum, error) bool) {
 		rows, err := tx.QueryContext(ctx, query, args...)
@@ -97,8 +101,8 @@ WITH RECURSIVE h (holder) AS (
     SELECT (SELECT MIN(e.holder) FROM entries e WHERE e.game = $1 AND e.whose = $2 AND e.holder > h.holder) FROM h WHERE h.holder IS NOT NULL
 ) SELECT holder FROM h WHERE holder IS NOT NULL LIMIT $4`
 
-// ReadHolders returns up to limit ids of a kind that have entries: those after an id, in
-// ascending byte order.
+// ReadHolders returns up to limit ids of holders of a kind, in ascending byte order.
+// These are the first ids after the id after, among those with entries.
 func (l *Ledger) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) ([]string, error) {
 	var all []string
 	err := scanAll(func(rows *sql.Rows) error {
@@ -113,15 +117,16 @@ func (l *Ledger) ReadHolders(ctx context.Context, game string, kind leaderboard.
 	return all, nil
 }
 
-// selectSumsUpTo also ignores corrections after the position.
+// selectSumsUpTo sums as if up_to were the last position: it also ignores corrections
+// after that.
 var selectSumsUpTo = `
 WITH v (game, whose, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entries e
     ON e.game = v.game AND e.whose = v.whose AND e.holder = v.holder AND e.pos <= v.up_to
     WHERE e.kind = 'result' AND NOT EXISTS (
         SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0 AND c.pos <= v.up_to)`) + orderByBytes
 
-// ReadSums returns the sums of holders up to a position, computed from the rows alone,
-// by holder and day in ascending byte order.
+// ReadSums returns the sums of holders up to a position, in ascending byte order of
+// holder and day. It computes them only from entries, without table sums.
 func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) ([]leaderboard.Sum, error) {
 	var all []leaderboard.Sum
 	var rows [][]any
@@ -136,7 +141,7 @@ func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, kind lea
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ledger: sums of some of %s: %w", game, err)
+		return nil, fmt.Errorf("ledger: sums of %d holders of %s: %w", len(holders), game, err)
 	}
 	return all, nil
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// sqliteFile is the embedded database. SQLite keeps two more files beside it.
+// sqliteFile is the file of the embedded database. SQLite has two more files next to it.
 const sqliteFile = "laststand.db"
 
-// sqliteMmap makes readers use memory mapping for up to 2 GiB, SQLite's limit. Reading
-// the names of 11 players among a million then costs less than half.
+// sqliteMmap is a pragma that makes readers use memory mapping for up to 2 GiB, SQLite's
+// limit. Reading the names of 11 players among a million then takes less than half the
+// time.
 const sqliteMmap = "mmap_size(2147418112)"
 
-// sqliteReaders bounds the reading connections: once for the node's own reads and once
-// for public reads.
+// sqliteReaders is the maximum number of reading connections per pool. There are two
+// pools: for the node's own reads and for public reads.
 const sqliteReaders = 4
 
 func openSQLite(_ context.Context, c Config) (*Ledger, error) {
@@ -46,7 +47,7 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
 		lockSpelling:        "SELECT 1", // there is only one writer
 		inSelect:            "IN (",
-		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids half the cost of one parameter each
+		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids this takes half the time of one parameter per id
 		inIDs:               "= ids.value",
 		idList:              jsonList,
 		bulk:                func(in executor) bulk { return rowBulk{in} },
@@ -59,8 +60,9 @@ func jsonList(ids []string) any {
 	return string(text)
 }
 
-// makePrivate creates the file and its folder if they are missing, for the owner only,
-// because the file holds token keys. SQLite gives its other files the same mode.
+// makePrivate creates the file and its folder if they are missing. Only the owner may
+// read them, because the file contains token keys. SQLite gives its other files the same
+// mode.
 func makePrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -72,9 +74,10 @@ func makePrivate(path string) error {
 	return f.Close()
 }
 
-// sqliteURL returns the file with the settings of every connection, and more values of
-// one key. A commit is on disk (FULL). A connection waits up to 5 s for another
-// process's commit.
+// sqliteURL returns the URL of the file with the settings of every connection, and with
+// more values for one key of the query. synchronous(FULL) means that a commit is on disk
+// when it returns. busy_timeout(5000) makes a connection wait up to 5 s for the commit of
+// another process.
 func sqliteURL(path, key string, values ...string) string {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)"}}
 	q[key] = append(q[key], values...)

@@ -12,14 +12,15 @@ import (
 
 var sqliteDriver sqlite.Driver
 
-// cachingConnector connects to a SQLite file by connections that cache prepared
-// statements. Preparing a statement costs more there than running it.
+// cachingConnector opens connections to a SQLite file that cache prepared statements. On
+// SQLite, preparing a statement often takes longer than running it.
 type cachingConnector struct{ url string }
 
 func (k cachingConnector) Driver() driver.Driver { return &sqliteDriver }
 
-// Connect retries while another process uses the file. That process may be switching the
-// file to WAL mode, for which SQLite itself does not wait.
+// Connect opens a connection. It retries for up to connectTimeout while the file is busy.
+// Another process may be switching the file to WAL mode, and busy_timeout does not cover
+// that.
 func (k cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -39,17 +40,18 @@ func (k cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 }
 
-// maxCachedStatements bounds the cached statements of a connection, because some texts
-// depend on the request. Above it a new statement replaces any other one; frequent ones
-// soon come back.
+// maxCachedStatements limits the cached statements of a connection, because some texts
+// depend on the request. At the limit a new statement replaces an arbitrary one. Frequent
+// statements soon return to the cache.
 const maxCachedStatements = 200
 
-// cachingConn is such a connection. It hides the interfaces for running unprepared
-// texts. One goroutine uses it at a time.
+// cachingConn is a connection that caches prepared statements. It does not have the
+// interfaces for running unprepared texts, so database/sql prepares every statement. Only
+// one goroutine uses it at a time.
 type cachingConn struct {
 	sqliteConn
 
-	idle map[string]sqliteStmt // by text
+	idle map[string]sqliteStmt // statements that are not in use, by text
 }
 
 type sqliteConn interface {
@@ -66,6 +68,7 @@ type sqliteStmt interface {
 	driver.StmtQueryContext
 }
 
+// PrepareContext returns a cached statement, or prepares one.
 func (c *cachingConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	if s := c.idle[text]; s != nil {
 		delete(c.idle, text)
@@ -86,6 +89,7 @@ func (c *cachingConn) Close() error {
 	return c.sqliteConn.Close()
 }
 
+// cachedStmt is a statement that returns to the cache when it is closed.
 type cachedStmt struct {
 	sqliteStmt
 
@@ -93,8 +97,7 @@ type cachedStmt struct {
 	text string
 }
 
-// Close puts the statement back into the cache, unless the cache has one with the same
-// text.
+// Close returns the statement to the cache, unless the cache has one with the same text.
 func (s *cachedStmt) Close() error {
 	idle := s.conn.idle
 	if idle[s.text] != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// However many texts there are, the last one is kept, and not all of them.
+// After very many different statements, the cache has the last one, and not all of them.
 func TestKeptStatementsMakeRoom(t *testing.T) {
 	t.Parallel()
 	conn := must(cachingConnector{sqliteURL(filepath.Join(t.TempDir(), "kept.db"), "_txlock", "immediate")}.Connect(t.Context()))(t).(*cachingConn)

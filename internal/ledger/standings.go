@@ -28,7 +28,7 @@ func (l *Ledger) Match(ctx context.Context, game, id string) (match.Summary, err
 	return m, err
 }
 
-// summary is Match without nicknames.
+// summary does the same as Match, but without nicknames.
 func (l *Ledger) summary(ctx context.Context, game, id string) (match.Summary, error) {
 	var text string
 	err := l.read.QueryRowContext(ctx, selectMatch, game, id).Scan(&text)
@@ -43,7 +43,7 @@ func (l *Ledger) summary(ctx context.Context, game, id string) (match.Summary, e
 	return m, err
 }
 
-// nameFirsts fills in nicknames. An erased player has none.
+// nameFirsts sets the current nicknames of players. It sets "" for an erased player.
 func (l *Ledger) nameFirsts(ctx context.Context, game string, firsts []match.First) error {
 	ids := make([]string, len(firsts))
 	for i := range firsts {
@@ -56,7 +56,7 @@ func (l *Ledger) nameFirsts(ctx context.Context, game string, firsts []match.Fir
 	return err
 }
 
-// nameRecorded fills in the nicknames of players. Bots keep theirs.
+// nameRecorded sets the current nicknames of players. Bots keep theirs.
 func (l *Ledger) nameRecorded(ctx context.Context, game string, page []match.IndexedStanding) error {
 	ids := make([]string, len(page))
 	for i := range page {
@@ -69,7 +69,7 @@ func (l *Ledger) nameRecorded(ctx context.Context, game string, page []match.Ind
 	return err
 }
 
-// allNicknames is Nicknames for any number of players.
+// allNicknames does the same as Nicknames for any number of players. It sorts ids.
 func (l *Ledger) allNicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
 	all := make(map[string]string, len(ids))
 	slices.Sort(ids)
@@ -109,7 +109,7 @@ func seatRows(game string, items []*batchItem) [][]any {
 	return rows
 }
 
-// seatRow returns the row of one standing, without nickname.
+// seatRow returns the row of the standing with index i, without nickname.
 func seatRow(game string, r *match.Result, i int) []any {
 	s, rating, delta := &r.Standings[i], 0, 0
 	if s.Rating != nil {
@@ -122,8 +122,9 @@ func seatRow(game string, r *match.Result, i int) []any {
 	}
 }
 
-// Standings returns the standings of a settled match with index from to before to, best
-// first, with current nicknames. An erased player has none.
+// Standings returns the standings of a settled match, best first, with current nicknames.
+// It returns those with indexes from (included) to to (excluded). An erased player has no
+// nickname. m is the match's summary as Match returns it.
 func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
 	for _, one := range m.Recorded {
@@ -152,6 +153,7 @@ func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) (
 	return standings, nil
 }
 
+// scanStanding scans a row of selectStandings. A row without ratings has 0 for both.
 func scanStanding(rows *sql.Rows) (s match.IndexedStanding, err error) {
 	var rating, delta int
 	err = rows.Scan(&s.Index, &s.Rank, &s.Player, &s.Nickname, &s.Team, &s.Score, &s.Correct,

@@ -12,15 +12,15 @@ import (
 	"laststand/internal/testenv"
 )
 
-// standingsOf are all standings of a match, read in one page.
+// standingsOf returns all standings of a match, read in one page.
 func standingsOf(t *testing.T, l *Ledger, id string) []protocol.OverStanding {
 	t.Helper()
 	m := must(l.Match(t.Context(), game, id))(t)
 	return must(l.Standings(t.Context(), m, 0, m.Players))(t)
 }
 
-// shownAs are the standings of a result as match.over shows them, with nicknames
-// of those alone who are named.
+// shownAs returns the standings of a result as the push match.over has them. Only the
+// named players have nicknames.
 func shownAs(r match.Result, named ...string) []protocol.OverStanding {
 	var all []protocol.OverStanding
 	for _, s := range r.Standings {
@@ -59,8 +59,8 @@ func TestMatchComesBackWhole(t *testing.T) {
 	})
 }
 
-// A match comes back page by page as it was settled, its teams and its firsts
-// too, and its record holds no nickname.
+// A match is read page by page as it was settled, with its teams and firsts. Its record
+// contains no nickname.
 func TestMatchOfAnArena(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

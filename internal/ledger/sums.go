@@ -12,17 +12,17 @@ import (
 // sumPage is the number of positions per step of SumDays.
 const sumPage = 1000
 
-// unsummedDay is a day to be summed. Its entries are after pos and before end. Table
-// sums already has those up to summedTo.
+// unsummedDay is a day to sum. Its entries are after startPos and before nextDayPos,
+// which is 0 for the current day. Table sums already has the entries up to summedTo.
 type unsummedDay struct {
 	game, day          string
 	pos, summedTo, end int64
 }
 
 // SumDays sums the past days of a game, and returns how many it finished. It works in
-// pages, one transaction each, and pauses as long as each page took. It never locks the
-// head, so it does not delay commits. It may stop at any point. Several nodes may run it
-// and share the work. It is cheap if there is nothing to do.
+// pages, each a transaction. After each page it pauses for as long as the page took. It
+// never locks the head, so it does not delay commits. It may stop at any point. Several
+// nodes may run it and share the work. If there is nothing to do, it reads one row.
 func (l *Ledger) SumDays(ctx context.Context, game string) (int, error) {
 	for days := 0; ; {
 		d, isPast, err := l.nextUnsummed(ctx, game)
@@ -49,7 +49,7 @@ const selectUnsummed = `
 SELECT d.day, d.pos, d.summed_to, COALESCE((SELECT n.pos FROM days n WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), 0)
 FROM days d WHERE d.game = $1 AND d.summed = 0 ORDER BY d.day LIMIT 1`
 
-// nextUnsummed returns the first day that is not summed, and whether it is past.
+// nextUnsummed returns the first day that is not summed, and whether it has ended.
 func (l *Ledger) nextUnsummed(ctx context.Context, game string) (unsummedDay, bool, error) {
 	d := unsummedDay{game: game}
 	err := l.read.QueryRowContext(ctx, selectUnsummed, game).Scan(&d.day, &d.pos, &d.summedTo, &d.end)
@@ -59,13 +59,14 @@ func (l *Ledger) nextUnsummed(ctx context.Context, game string) (unsummedDay, bo
 	return d, d.end > 0, nil
 }
 
-// moveSummed changes no row if another node has summed the page already. It locks
-// the day, so that a correction happens before or after the page. Before, the
-// corrected rows do not count any more. After, they are in sums.
+// moveSummed changes no row if another node has summed the page already. It locks the
+// day, so that a correction is committed either before the page or after it. If before,
+// the page leaves out the corrected entries. If after, the correction updates the sums.
 const moveSummed = `
 UPDATE days SET summed_to = $3, summed = $4 WHERE game = $1 AND day = $2 AND summed_to = $5 AND summed = 0`
 
-// addSums keeps the newest position, because a correction may have stored a later one.
+// addSums stores the greater of the two newest positions, because a correction may have
+// stored a later one.
 var addSums = strings.NewReplacer(
 	"{page}", sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND e.pos <= $3 AND `+stillCounts),
 	"{parts}", eachAggregate("@ = sums.@ + excluded.@"),
@@ -77,7 +78,8 @@ ON CONFLICT (game, whose, holder, day) DO UPDATE SET
     at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
     {parts}`)
 
-// sumPageOf sums a day's next page, and reports whether the day is finished.
+// sumPageOf sums a day's next page, and reports whether it has finished the day. With the
+// last page it also deletes the counts of duels per pair of that day.
 func (l *Ledger) sumPageOf(ctx context.Context, d unsummedDay) (isEnded bool, err error) {
 	from := max(d.pos, d.summedTo)
 	to := min(from+l.sumPage, d.end-1)

@@ -48,8 +48,8 @@ func TestSumDays(t *testing.T) {
 	})
 }
 
-// A snapshot is one moment, whatever is committed, corrected and summed while
-// it is read.
+// A snapshot shows one moment, whatever is committed, corrected and summed while it is
+// read.
 func TestSnapshotIsOneMoment(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -94,7 +94,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 	})
 }
 
-// Nodes that sum the same days at once share them.
+// Nodes that sum the same days at the same time share the work.
 func TestSumDaysOfManyNodesAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -120,7 +120,7 @@ func TestSumDaysOfManyNodesAtOnce(t *testing.T) {
 	})
 }
 
-// A context that ends leaves what was summed, and the next call goes on.
+// After a canceled call, the finished sums stay, and the next call continues.
 func TestSumDaysIsEnded(t *testing.T) {
 	t.Parallel()
 	l := openClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
@@ -139,8 +139,8 @@ func TestSumDaysIsEnded(t *testing.T) {
 
 const sumDir = "LASTSTAND_LEDGER_SUM_DIR"
 
-// TestSumUntilKilled is the process that TestKilledSumsGoOn kills; by itself it
-// has nothing to do.
+// TestSumUntilKilled is the process that TestAKilledProcessSumsNothingTwice kills. When
+// it is run directly, it does nothing.
 func TestSumUntilKilled(t *testing.T) {
 	dir := os.Getenv(sumDir)
 	if dir == "" {
@@ -157,7 +157,7 @@ func TestSumUntilKilled(t *testing.T) {
 	}
 }
 
-// A process that is killed while it sums a day has counted nothing twice.
+// A process that is killed while it sums a day has summed no entry twice.
 func TestKilledSumsGoOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -179,7 +179,8 @@ func TestKilledSumsGoOn(t *testing.T) {
 	checkSums(t, l.Ledger)
 }
 
-// A day is what the zone's clocks say, also where they are changed on it.
+// A day starts and ends by the clocks of its time zone, also if these are changed on that
+// day.
 func TestSumsOfADayOf25Hours(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -23,7 +23,8 @@ const (
 	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
-// Task returns a task, or taskqueue.ErrNotFound, also for an invalid id.
+// Task returns a task. The error is taskqueue.ErrNotFound if there is none or the id is
+// invalid.
 func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
 	if isBadID(id) {
 		return taskqueue.Task{}, taskqueue.ErrNotFound
@@ -35,10 +36,11 @@ func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
 	return t, nil
 }
 
-// TasksOf returns the tasks of a game among up to MaxNames ids, without payloads.
+// GameTasks returns the tasks with these ids that belong to the game, without payloads. It
+// accepts 1 to MaxNames ids. Unknown ids are missing in the result.
 func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]taskqueue.Task, error) {
 	if len(ids) == 0 || len(ids) > MaxNames {
-		return nil, fmt.Errorf("ledger: tasks of %d ids: ask for 1 to %d", len(ids), MaxNames)
+		return nil, fmt.Errorf("ledger: tasks of %d ids: use 1 to %d ids", len(ids), MaxNames)
 	}
 	ids = slices.DeleteFunc(slices.Clone(ids), isBadID)
 	if len(ids) == 0 {
@@ -53,9 +55,9 @@ func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]task
 }
 
 // Tasks returns up to limit (at least 1) tasks that match a filter, without payloads.
-// The newest come first unless the filter says otherwise. next is the cursor of the next
-// page, "" after the last. New tasks neither repeat nor hide one. The error is
-// taskqueue.ErrBadCursor for a cursor that Tasks has not returned.
+// The newest come first, or the oldest if f.OldestFirst. next is the cursor of the next
+// page, "" after the last. Tasks that are added between two calls neither repeat nor hide
+// one. The error is taskqueue.ErrBadCursor for a cursor that Tasks has not returned.
 func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error) {
 	if cursor != "" && isBadID(cursor) {
 		return nil, "", taskqueue.ErrBadCursor
@@ -75,11 +77,12 @@ func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, l
 	return page, page[limit-1].ID, nil
 }
 
-// newestID is after every id in every collation of a database. Ids are ULIDs: they begin
-// with 0 to 7 and are in order of creation.
+// newestID sorts after every task id in every collation of a database. Task ids are
+// ULIDs: they start with 0 to 7 and sort in order of creation.
 const newestID = "8"
 
-// taskCondition returns a filter as a condition and an order. It appends the arguments.
+// taskCondition returns the SQL condition and ORDER BY of a filter, and args with its
+// arguments appended. args must start with the cursor and the limit.
 func taskCondition(f taskqueue.Filter, args []any) (string, []any) {
 	way := newestFirst
 	if f.OldestFirst {
@@ -99,20 +102,25 @@ func taskCondition(f taskqueue.Filter, args []any) (string, []any) {
 	return chosen + " ORDER BY " + order, args
 }
 
-// taskOrder is an order of tasks by id, in which $1 is the cursor.
-type taskOrder struct{ condition, within, order string }
+// taskOrder is an order of tasks by id. $1 is the cursor.
+type taskOrder struct {
+	condition string // compares ids with the cursor
+	within    string // compares states with the filter's state: the index needs a range
+	order     string // ASC or DESC
+}
 
 var (
 	newestFirst = taskOrder{"<", ">=", "DESC"}
 	oldestFirst = taskOrder{">", "<=", "ASC"}
 )
 
-// all chooses the tasks beyond the cursor.
+// all returns the condition and the order of all tasks after the cursor.
 func (w taskOrder) all() (chosen, order string) {
 	return "tasks.id " + w.condition + " $1", "tasks.id " + w.order
 }
 
-// ofState chooses those of the state $3.
+// ofState returns the condition and the order of the tasks after the cursor whose state
+// is $3.
 func (w taskOrder) ofState(state taskqueue.State) (chosen, order string) {
 	if endedCondition(state) == hasEnded {
 		chosen, order = w.all()
@@ -122,14 +130,16 @@ func (w taskOrder) ofState(state taskqueue.State) (chosen, order string) {
 	return chosen, fmt.Sprintf("tasks.state %s, tasks.id %[1]s", w.order)
 }
 
-// The index of states holds what has not ended. It is taken where it is the only
-// one that has the order, so states are ordered by too.
+// The index of states contains only tasks that have not ended. A query of their states
+// orders by state and id, because only that index has this order. So the database must
+// use it.
 const (
 	hasEnded = "tasks.ended_at IS NOT NULL"
 	notEnded = "tasks.ended_at IS NULL"
 )
 
-// endedCondition returns the condition that goes with a state.
+// endedCondition returns the condition that a query of tasks with a state needs, so that
+// the database can use the index that contains them.
 func endedCondition(state taskqueue.State) string {
 	if state == taskqueue.Done || state == taskqueue.Discarded {
 		return hasEnded
@@ -137,9 +147,10 @@ func endedCondition(state taskqueue.State) string {
 	return notEnded
 }
 
-// ChangeTask calls change for a task, one caller at a time, and returns the changed
-// task. Its queue follows from its new state. After an error, also of change, nothing
-// has changed. The error is taskqueue.ErrNotFound if there is no such task.
+// ChangeTask calls change for a task that it has locked, saves the task, and returns it.
+// It also updates the task's queue as the new state requires. After an error, also one of
+// change, nothing has changed. The error is taskqueue.ErrNotFound if there is no such
+// task.
 func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
 	var c taskChange
 	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
@@ -159,7 +170,8 @@ func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*taskque
 	return c.after, nil
 }
 
-// scanTask reads taskColumns, the payload and more columns.
+// scanTask scans a row with taskColumns, the payload and more columns. It returns
+// taskqueue.ErrNotFound if there is no row.
 func scanTask(row interface{ Scan(into ...any) error }, more ...any) (taskqueue.Task, error) {
 	var t taskqueue.Task
 	var failures, payload string
@@ -179,7 +191,7 @@ func scanTask(row interface{ Scan(into ...any) error }, more ...any) (taskqueue.
 	return t, err
 }
 
-// scanTasks reads rows with scanTask.
+// scanTasks scans all rows of a query with scanTask. err is the error of the query.
 func scanTasks(rows *sql.Rows, err error) (tasks []taskqueue.Task, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		t, err := scanTask(rows)

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// deadTask is a result that failed once.
+// deadTask returns a dead task with one failed attempt.
 func deadTask(t testing.TB, key string) taskqueue.Task {
 	t.Helper()
 	task := taskqueue.Task{Game: game, Topic: taskqueue.Settle, Key: key, Payload: []byte(`{"match":"` + key + `"}`)}
@@ -97,7 +97,7 @@ func TestRefusedChangeOfATask(t *testing.T) {
 	})
 }
 
-// However many processes change a task at once, no change is lost.
+// Several processes change a task at the same time. No change is lost.
 func TestTaskChangedAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

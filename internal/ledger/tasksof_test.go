@@ -8,7 +8,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Of the tasks with some ids there are those of the game, each once.
+// GameTasks returns those of the tasks that belong to the game, each once.
 func TestTasksOf(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queued) {

@@ -37,8 +37,8 @@ func teamRows(game string, items []*batchItem) [][]any {
 
 const selectTeamNames = `SELECT n.id, n.name FROM {ids} teams n WHERE n.game = $1 AND n.id {listed}`
 
-// TeamNames returns the names of up to MaxNames teams by id, in one query: the names of
-// their last counting matches. Unknown ids are missing.
+// TeamNames returns the names of up to MaxNames teams by id, in one query. A team has the
+// name of its last match that counted. Unknown ids are missing.
 func (l *Ledger) TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error) {
 	return l.names(ctx, selectTeamNames, game, ids)
 }

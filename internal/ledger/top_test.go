@@ -11,7 +11,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// The top lists of a day that is over, before it is summed and after.
+// The top lists of an ended day are the same before it is summed and after.
 func TestTopLists(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -2,22 +2,22 @@ package limit
 
 import "context"
 
-// ActionLimit bounds actions that count only once they are done, such as joining a
-// match. Check uses this node's buckets alone, so that it costs no round trip. The node
-// learns what other nodes have counted when it counts an action itself. A nil
-// *ActionLimit allows all. It is safe for concurrent use.
+// ActionLimit limits actions that count only when they have succeeded, such as joining a
+// match. Check uses only the buckets at this node, so that it needs no call of the shared
+// store. CountAction also updates the shared buckets. From its result the node learns the
+// actions at other nodes. A nil *ActionLimit allows all. It is safe for concurrent use.
 type ActionLimit struct {
-	PerPlayer  *Rule // nil: any number
-	PerAddress *Rule // nil: any number
+	PerPlayer  *Rule // nil: no limit
+	PerAddress *Rule // nil: no limit
 
-	// Free is how many tokens of PerPlayer a player may have used and still not be
-	// refused by PerAddress. So one busy player does not lock out a school behind the
-	// same address.
+	// AddressGrace exempts players with few actions from PerAddress: a player who has used
+	// at most so many tokens of PerPlayer is checked by PerPlayer only. So one busy player
+	// does not lock out a school behind the same address.
 	Free int
 }
 
-// Check refuses a player or address without a token with a *protocol.Error of code
-// rate_limited. It takes no token.
+// Check returns a *protocol.Error of code rate_limited if the player or the address has no
+// token. It takes no token.
 func (l *ActionLimit) Check(player, address Key) error {
 	if l == nil {
 		return nil
@@ -31,8 +31,8 @@ func (l *ActionLimit) Check(player, address Key) error {
 	return l.PerAddress.checkLocal(address)
 }
 
-// Count takes a token of the player and one of the address. Missing tokens become a
-// debt.
+// CountAction counts an action: it takes a token of the player and one of the address. A
+// missing token becomes a debt of the bucket.
 func (l *ActionLimit) Count(ctx context.Context, player, address Key) {
 	if l == nil {
 		return

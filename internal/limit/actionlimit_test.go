@@ -7,7 +7,7 @@ import (
 )
 
 // A player without tokens is refused and gets a retry time. When the address has no
-// tokens, players are refused who have used more than Free.
+// tokens, players who have used more than AddressGrace tokens are refused.
 func TestActionLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,8 +52,7 @@ func TestActionLimit(t *testing.T) {
 	})
 }
 
-// A node learns what other nodes have counted when it counts itself; Check then asks no
-// store.
+// CountAction also returns what other nodes have counted. Check does not use the store.
 func TestActionLimitOverNodes(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{wait: time.Minute}

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// attemptState is what a key's bucket knows of attempts.
+// attemptState is the part of a key's bucket that a FailureLimiter uses.
 type attemptState struct {
-	reserved        int           // tokens that are reserved and may be returned
+	reserved        int           // tokens that are reserved now and may be returned
 	secrets         []knownSecret // secrets that were right for this key, the newest last
 	fetchedAt       time.Time     // when the secrets of other nodes were last fetched
 	publishFailedAt time.Time     // when publishing a secret last failed
 }
 
-// reserve takes a token that may be returned. It returns 0, or how long until there is
-// a token; RetrySoon if all are reserved.
+// reserve takes a token that may be returned. It returns 0, or how long until a token is
+// available. It returns RetrySoon if reserved tokens may be returned at any time.
 func (b *bucket) reserve(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -32,13 +32,13 @@ func (b *bucket) reserve(now time.Time) time.Duration {
 	return max(b.timeUntil(now, 1), RetrySoon+1)
 }
 
-// finishReservation ends a reservation: the token is spent or returned.
+// finishReservation ends a reservation. If spent is false, it returns the token.
 func (b *bucket) finishReservation(now time.Time, spent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.attemptState().reserved--
 	if !spent {
-		b.tokens.ReserveN(now, -1) // tokens beyond a full bucket are cut off at its next use
+		b.tokens.ReserveN(now, -1) // the limiter drops tokens above a full bucket at its next use
 	}
 }
 
@@ -46,15 +46,15 @@ func (b *bucket) finishReservation(now time.Time, spent bool) {
 // equal hashes.
 var secretSeed = maphash.MakeSeed()
 
-// knownSecret is a secret, by its hash, and whether it was published to the other
-// nodes.
+// knownSecret is the hash of a right secret. published means that the shared store has it,
+// or that this node is writing it.
 type knownSecret struct {
 	hash      uint64
 	published bool
 }
 
-// addSecret adds a secret, in place of the oldest if there are too many. It returns
-// true if the caller must publish the secret.
+// addSecret adds a secret. If the key has MaxSecretsPerKey already, it removes the oldest.
+// It returns true if the caller must publish the secret to the shared store.
 func (b *bucket) addSecret(now time.Time, secret string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,8 +73,8 @@ func (b *bucket) addSecret(now time.Time, secret string) bool {
 	return true
 }
 
-// markUnpublished notes that publishing a secret failed. It is published again after a
-// while.
+// markPublishFailed notes that publishing a secret has failed. addSecret asks for it again
+// after fetchInterval.
 func (b *bucket) markUnpublished(now time.Time, secret string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,13 +83,14 @@ func (b *bucket) markUnpublished(now time.Time, secret string) {
 	}
 }
 
+// knowsSecret returns true if this node knows that the secret is right.
 func (b *bucket) knowsSecret(secret string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.findSecret(secret) != nil
 }
 
-// The caller of findSecret holds mu.
+// findSecret returns the entry of a secret, nil if there is none. The caller holds mu.
 func (b *bucket) findSecret(secret string) *knownSecret {
 	if b.attempts == nil {
 		return nil
@@ -103,7 +104,7 @@ func (b *bucket) findSecret(secret string) *knownSecret {
 	return nil
 }
 
-// The caller of attemptState holds mu.
+// attemptState returns the bucket's state of attempts. The caller holds mu.
 func (b *bucket) attemptState() *attemptState {
 	if b.attempts == nil {
 		b.attempts = new(attemptState)
@@ -111,8 +112,8 @@ func (b *bucket) attemptState() *attemptState {
 	return b.attempts
 }
 
-// startFetch returns true if it is time to fetch the secrets of other nodes; the caller
-// must then do so.
+// startFetch returns true if the last fetch of the secrets of other nodes is fetchInterval
+// ago. The caller must then fetch them.
 func (b *bucket) startFetch(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

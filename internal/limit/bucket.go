@@ -7,12 +7,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// bucket is the bucket of a key at this node.
+// bucket is the token bucket of a key at this node. It is safe for concurrent use.
 type bucket struct {
 	tokens *rate.Limiter
 
 	mu           sync.Mutex
-	refusedUntil time.Time // the store has refused demands of refusedCost or more tokens until then
+	refusedUntil time.Time // until this time the shared store refuses demands that require refusedCost or more tokens
 	refusedCost  int
 	attempts     *attemptState // nil before the first attempt
 }
@@ -21,11 +21,12 @@ func newBucket(limit, burst int, per time.Duration) *bucket {
 	return &bucket{tokens: rate.NewLimiter(rate.Limit(float64(limit)/per.Seconds()), burst)}
 }
 
-// amount is a demand of a bucket: it takes cost tokens if the bucket has needed.
+// localDemand is a demand for tokens of the bucket at this node. It takes cost tokens if
+// the bucket has at least required tokens.
 type amount struct{ cost, needed int }
 
-// demand applies a demand to the node's own bucket. It returns 0, or how long until the
-// tokens are there.
+// apply applies a demand to the bucket. It returns 0, or how long until the bucket has the
+// required tokens.
 func (b *bucket) demand(now time.Time, a amount, mode Mode) time.Duration {
 	switch mode {
 	case Take:
@@ -37,7 +38,8 @@ func (b *bucket) demand(now time.Time, a amount, mode Mode) time.Duration {
 	return b.timeUntil(now, a.needed)
 }
 
-// take checks and takes in one step.
+// take takes the tokens and returns 0, or returns how long until they are available. It
+// checks and takes in one step.
 func (b *bucket) take(now time.Time, a amount) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +50,8 @@ func (b *bucket) take(now time.Time, a amount) time.Duration {
 	return 0
 }
 
-// charge takes tokens. Missing ones become a debt of at most a full bucket.
+// charge takes cost tokens. Missing tokens become a debt. The debt is at most the size of
+// the bucket.
 func (b *bucket) charge(now time.Time, cost int) {
 	available := int(b.tokens.TokensAt(now)) + b.tokens.Burst()
 	if cost = min(cost, available); cost > 0 {
@@ -56,7 +59,7 @@ func (b *bucket) charge(now time.Time, cost int) {
 	}
 }
 
-// timeUntil returns how long until there are cost tokens, 0 if there are.
+// timeUntil returns how long until the bucket has cost tokens, 0 if it has them now.
 func (b *bucket) timeUntil(now time.Time, cost int) time.Duration {
 	missing := float64(cost) - b.tokens.TokensAt(now)
 	if missing <= 0 {
@@ -65,7 +68,8 @@ func (b *bucket) timeUntil(now time.Time, cost int) time.Duration {
 	return max(time.Duration(missing/float64(b.tokens.Limit())*float64(time.Second)), 1)
 }
 
-// knownWait returns how long the store, or this bucket, is known to refuse a demand.
+// knownWait returns for how long a demand will be refused, as far as this node knows: by
+// the last reply of the shared store, or by this bucket. It returns 0 if it is not refused.
 func (b *bucket) knownWait(now time.Time, needed int) time.Duration {
 	b.mu.Lock()
 	until, costly := b.refusedUntil, b.refusedCost
@@ -76,7 +80,8 @@ func (b *bucket) knownWait(now time.Time, needed int) time.Duration {
 	return b.timeUntil(now, needed)
 }
 
-// applySharedWait applies the store's answer to this node's bucket.
+// applySharedWait applies the shared store's reply to this node's bucket. wait is the time
+// until the store has the tokens, 0 if it has granted them.
 func (b *bucket) applySharedWait(now time.Time, a amount, wait time.Duration, mode Mode) {
 	if mode == Charge {
 		a.needed = 1 // the wait is for the next token

@@ -6,24 +6,27 @@ import (
 	"time"
 )
 
-// shardCount divides the keys, so that concurrent calls rarely wait for the same mutex.
+// shardCount is the number of shards. Each has its own mutex, so that concurrent calls
+// rarely wait for each other.
 const shardCount = 16
 
-// buckets holds the buckets of a rule's keys.
+// bucketTable holds the buckets of a rule's keys at this node. It is safe for concurrent
+// use.
 type buckets struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
 }
 
-// shard holds keys in two generations: recent has those used since the last rotation,
-// old has the others. A rotation evicts old and makes recent the old one. It happens
-// when all buckets in old are full again, or when recent has maxKeys.
+// shard stores a part of the keys in two generations. recentKeys holds the keys used since
+// the last rotation, oldKeys the others. A rotation evicts the old keys and makes the
+// recent keys the old ones. A rotation happens when all old buckets are full again, or
+// when there are maxKeys recent keys.
 //
-// Example with idleAfter of one hour: a key used at 10:05 stays at the rotation at
-// 11:00 as old, and is evicted at 12:00.
+// Example with an idleAfter of one hour: a key is used at 10:05. The rotation at 11:00 makes
+// it an old key. The rotation at 12:00 evicts it.
 type shard struct {
 	maxKeys   int           // of one generation
-	idleAfter time.Duration // when an unused bucket is full again
+	idleAfter time.Duration // after this time without use any bucket is full again
 	onEvict   func(float64) // called with the number of keys that were evicted before their bucket was full
 
 	mu        sync.Mutex
@@ -63,7 +66,7 @@ func (b *buckets) get(now time.Time, k Key, newFull func() *bucket) *bucket {
 	return found
 }
 
-// rotateIfDue evicts keys that were unused for long enough.
+// rotateIfDue evicts keys that were unused for at least idleAfter. The caller holds mu.
 func (s *shard) rotateIfDue(now time.Time) {
 	switch idle := now.Sub(s.rotatedAt); {
 	case idle >= 2*s.idleAfter:
@@ -73,7 +76,8 @@ func (s *shard) rotateIfDue(now time.Time) {
 	}
 }
 
-// rotate evicts keys before their time, because there are too many.
+// rotateEarly evicts the old keys before their buckets are full, because there are too many
+// keys. The caller holds mu.
 func (s *shard) rotate(now time.Time) {
 	s.onEvict(float64(len(s.old)))
 	s.old, s.recent, s.rotatedAt = s.recent, make(map[Key]*bucket, s.maxKeys), now

@@ -1,19 +1,19 @@
 package limit
 
-// Cap counts the refusals of a limit that its caller enforces, such as a number of
-// connections. It is safe for concurrent use.
+// Cap counts the refusals of a limit that another package computes, such as a maximum of
+// connections, and decides whether the limit is enforced. It is safe for concurrent use.
 type Cap struct {
 	dryRun   bool
 	counters ruleCounters
 }
 
-// Cap makes a Cap. The name must differ from those of all rules.
+// NewCap returns a Cap. Its name must differ from the names of all rules.
 func (l *Limiter) Cap(name string) *Cap {
 	return &Cap{dryRun: l.config.DryRun(name), counters: l.metrics.countersOf(name)}
 }
 
-// Refuse counts a refusal and returns true if the caller must refuse. In dry run it
-// returns false. A nil Cap returns true and counts nothing.
+// Refuse counts a refusal. It returns true if the caller must refuse, and false in dry
+// run. A nil Cap returns true and counts nothing.
 func (c *Cap) Refuse() bool {
 	if c == nil {
 		return true

@@ -8,47 +8,48 @@ import (
 	"laststand/internal/protocol"
 )
 
-// FailureLimiter bounds how many wrong secrets a client may try. The bound is exact,
-// however many attempts are made at once: each attempt reserves a token. The token is
-// returned if the secret is right, or if the attempt fails for another reason. While
-// all tokens are reserved, an attempt waits for one, at most a second.
+// FailureLimiter limits how many wrong secrets, such as join codes, a client may try. Each
+// attempt first reserves a token. So the limit is exact, even if many attempts run at the
+// same time. The limiter returns the token if the secret is right, or if the attempt fails
+// for another reason. While all tokens are reserved, an attempt waits for one, at most a
+// second.
 //
-// A secret that was right for an address before needs no token there. So an attacker
-// behind the address of a school does not lock out its players. The attacker must not
-// find out known secrets by trying either, see Refused. A nil *FailureLimiter and one
-// with a nil PerAddress allow all. It is safe for concurrent use.
+// An address may use a secret that was right for it before without a token. So an attacker
+// behind the address of a school does not lock out the school's players.
+// RefusalsPerAddress keeps the attacker from finding such secrets by trying. A nil
+// *FailureLimiter and one with a nil PerAddress allow all. It is safe for concurrent use.
 type FailureLimiter struct {
-	PerAddress *Rule // wrong attempts of an address; its refusals are the limiter's
+	PerAddress *Rule // wrong attempts per address; the limiter's errors name this rule's limit
 
-	// When PerAddress is used up, attempts with a Player still get tokens of these two
-	// rules, a few each. So a player with the right secret competes with the attacker's
-	// players and not with all the attacker's attempts.
-	ByPlayers *Rule // of an address; nil: no such attempts
-	PerPlayer *Rule // of an Attempt.Player; nil: no such attempts
+	// When PerAddress has no token left, an attempt with a known Player may still take a
+	// token of both of these rules. Each player has only a few of them. So a player with
+	// the right secret competes with the attacker's players and not with all the
+	// attacker's attempts. If one of the rules is nil, no such attempt is allowed.
+	ByPlayers *Rule // wrong attempts of all such players, per address
+	PerPlayer *Rule // wrong attempts per Attempt.Player
 
-	// Refused counts the refused attempts of an address. When it is used up, known
-	// secrets work only for players with tokens of PerPlayer left. A refusal takes such
-	// a token too.
+	// RefusalsPerAddress counts the refused attempts per address. When it has no token
+	// left, known secrets work only for players who have a token of PerPlayer left.
 	Refused *Rule
 }
 
-// Attempt is an attempt to use a secret.
+// Attempt is an attempt to use a secret, such as a join code.
 type Attempt struct {
 	Address Key
 	Player  Key // the zero Key if the player is unknown
 	Secret  string
 }
 
-// RetrySoon is the wait for reserved tokens, which may be returned at any time. No
-// other wait has this value.
+// RetrySoon is returned instead of a wait when all tokens are reserved and may be returned
+// at any time. No real wait has this value.
 const RetrySoon time.Duration = 1
 
-// MaxSecrets is how many known secrets a key has, the newest.
+// MaxSecretsPerKey is how many known secrets of a key are stored: the newest ones.
 const MaxSecrets = 64
 
-// Try calls try, or refuses with a *protocol.Error of code rate_limited. The secret is
-// wrong if try returns a *protocol.Error of code not_found, and right if try returns
-// nil.
+// Try calls try and returns its error, or refuses with a *protocol.Error of code
+// rate_limited without calling it. The secret counts as wrong if try returns a
+// *protocol.Error of code not_found, and as right if try returns nil.
 func (l *FailureLimiter) Try(ctx context.Context, a Attempt, try func() error) error {
 	if l == nil || l.PerAddress == nil {
 		return try()
@@ -68,14 +69,16 @@ func (l *FailureLimiter) Try(ctx context.Context, a Attempt, try func() error) e
 	return err
 }
 
-// AddSecret notes that a secret is right and that the address has received it.
+// AddSecret makes a secret a known one of the attempt's address. The caller calls it when
+// the server has given the secret to a client at that address.
 func (l *FailureLimiter) AddSecret(ctx context.Context, a Attempt) {
 	if l != nil && l.PerAddress != nil {
 		l.PerAddress.addSecret(ctx, a)
 	}
 }
 
-// reserve reserves a token for an attempt. It reserves none for a known secret.
+// reserve reserves tokens for an attempt, or returns the refusal. It reserves none for a
+// known secret.
 func (l *FailureLimiter) reserve(ctx context.Context, a Attempt) (reservations, error) {
 	isKnown := func() bool { return l.PerAddress.knowsSecret(a) && l.canUseSecret(ctx, a) }
 	if isKnown() {
@@ -96,13 +99,15 @@ func (l *FailureLimiter) reserve(ctx context.Context, a Attempt) (reservations, 
 	return nil, l.PerAddress.refuse(wait)
 }
 
-// canUseSecret returns true if the client may learn that a secret is known to be right.
+// mayUseKnownSecret returns true if the client has not been refused too often to use a
+// known secret without a token.
 func (l *FailureLimiter) canUseSecret(ctx context.Context, a Attempt) bool {
 	return l.Refused.hasToken(ctx, a.Address) || a.Player != (Key{}) && l.PerPlayer.hasToken(ctx, a.Player)
 }
 
-// reserveAsPlayer reserves a token of the player and one of the address. If the address
-// has none, the player's token is spent.
+// reserveAsPlayer reserves a token of PerPlayer and one of PlayersPerAddress. It returns
+// how long to wait if one of them is missing. If only the second is missing, the player's
+// token is spent.
 func (l *FailureLimiter) reserveAsPlayer(ctx context.Context, a Attempt, isKnown func() bool) (reservations, time.Duration) {
 	own, wait := l.PerPlayer.reserve(ctx, a.Player, isKnown)
 	if wait > 0 || own == nil {

@@ -25,8 +25,8 @@ func rightCode() error {
 	return nil
 }
 
-// newCodeLimiter allows limit attempts an hour. Beyond that it allows two, and one an
-// hour of each player.
+// newCodeLimiter returns a limiter of limit wrong attempts an hour. Above that it allows
+// two attempts an hour with a known player, and one of each player.
 func newCodeLimiter(l *Limiter, limit int) *FailureLimiter {
 	rule := func(name string, limit int) *Rule {
 		return l.Rule(RuleConfig{Name: name, Subject: name, Limit: limit, Per: time.Hour, ClusterWide: true})
@@ -37,7 +37,8 @@ func newCodeLimiter(l *Limiter, limit int) *FailureLimiter {
 	}
 }
 
-// tryAll makes n attempts at once and counts their results.
+// tryConcurrently makes n attempts at the same time and counts the allowed and refused
+// ones.
 func tryAll(ctx context.Context, l *FailureLimiter, n int, attempt func(i int) Attempt, try func() error) (done, refused int64) {
 	var doneCount, refusedCount atomic.Int64
 	var all sync.WaitGroup
@@ -59,7 +60,7 @@ func attemptsWith(prefix string) func(int) Attempt {
 	return func(i int) Attempt { return Attempt{Address: ada, Secret: fmt.Sprint(prefix, i)} }
 }
 
-// With many attempts at once, exactly as many are made as there are tokens.
+// Of many attempts at the same time, exactly as many are allowed as there are tokens.
 func TestConcurrentAttempts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,9 +74,9 @@ func TestConcurrentAttempts(t *testing.T) {
 	})
 }
 
-// A whole school joins from one address at once, with more players than tokens, while
-// one player sends wrong codes. Those with the right code are let in, also later when
-// no token is left.
+// A whole school joins from one address at the same time, with more players than tokens,
+// while one player sends wrong codes. Players with the right code are allowed, even later
+// when no token is left.
 func TestSchool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +106,8 @@ func TestSchool(t *testing.T) {
 	})
 }
 
-// Returned tokens are no more than reserved ones: right attempts do not allow more
-// wrong ones.
+// Right attempts return only the tokens that they have reserved, so they do not allow more
+// wrong attempts.
 func TestReturnedTokensAreNoMoreThanReserved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,9 +151,9 @@ func TestOtherErrorsAreNoFailedAttempt(t *testing.T) {
 	})
 }
 
-// When the address has no tokens, players have an attempt each, a few in all. The first
-// right one lets in all others. An attempt that waits for one that does not end is
-// refused.
+// When the address has no tokens, each player has one attempt, and all together have a few.
+// After the first right attempt its secret is allowed without a token. An attempt that
+// waits for the token of an attempt that does not end is refused.
 func TestPlayersHaveAttemptsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -317,7 +318,7 @@ func TestSecretsOfOtherNodes(t *testing.T) {
 	})
 }
 
-// A key keeps only the newest secrets.
+// Only the newest secrets of a key are stored.
 func TestMaxSecrets(t *testing.T) {
 	t.Parallel()
 	b := newBucket(1, 1, time.Hour)

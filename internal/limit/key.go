@@ -4,19 +4,20 @@ import (
 	"net/netip"
 )
 
-// Key is what a rule counts for: an address, a player or an arena. Keys compare by ==.
+// Key identifies the address, player or other object whose actions a rule counts. Keys can
+// be compared with ==.
 type Key struct {
 	address    netip.Addr
 	game, name string
 	burst      int // 0 means the rule's own burst
 }
 
-// hostBits are the low bits of an IPv6 address, which one customer has as a whole.
+// hostBits is the number of low bits of an IPv6 address that one customer can choose.
 const hostBits = 64
 
-// Address returns the key of a client's address. An IPv6 address counts as its /64,
-// since a customer has all of it. IPv4 within IPv6 counts as IPv4. All zero Addr share
-// a key.
+// AddressKey returns the key of a client's address. All IPv6 addresses of a /64 network
+// have the same key, since one customer has the whole network. An IPv4 address mapped to
+// IPv6 has the key of the IPv4 address. The zero Addr has a key too.
 func Address(a netip.Addr) Key {
 	a = a.Unmap().WithZone("")
 	if a.Is6() {
@@ -27,12 +28,12 @@ func Address(a netip.Addr) Key {
 	return Key{address: a}
 }
 
-// Named returns the key of a player or another object of a game, by its id.
+// ObjectKey returns the key of a player or another object of a game, by its id.
 func Named(game, name string) Key { return Key{game: game, name: name} }
 
-// WithBurst returns the key with a burst smaller than the rule's, though at least the
-// rule's Limit. It holds for one call. All calls of a key share one bucket: tokens that
-// one call takes are missing for all.
+// WithBurst returns the key with a smaller burst than the rule's. A burst below the rule's
+// Limit counts as Limit. The burst applies only to the call with this key. All calls with
+// the key, with any burst, share one bucket.
 func (k Key) WithBurst(burst int) Key {
 	k.burst = max(burst, 1) // 0 would be the rule's own burst
 	return k

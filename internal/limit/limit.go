@@ -8,39 +8,39 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// RuleConfig is what a rule allows: Limit actions per Per, of which Burst at once after
-// a pause. Burst 0 means Limit. Limit 0 means no limit.
+// RuleConfig configures a rule: it allows Limit actions per Per. After a pause it allows
+// Burst actions at the same time; Burst 0 means Limit. Limit 0 means no limit.
 type RuleConfig struct {
 	Name        string // in metrics and in the list of dry runs
-	Subject     string // that there may be too many of, as clients read it: "players from this address"
+	Subject     string // what the rule limits, for error texts after "too many": "players from this address"
 	Limit       int
 	Per         time.Duration
 	Burst       int
-	ClusterWide bool // over all nodes
+	ClusterWide bool // all nodes share the buckets
 }
 
-// Store keeps the buckets that all nodes share. Its clock is the cluster's.
+// Store stores the buckets that all nodes share. It uses the cluster's time.
 type Store interface {
-	// Take returns 0, or how long to wait for the tokens. For a Charge it returns how
-	// long until the next token. A call that is repeated after a lost reply may charge
-	// twice.
+	// Take applies a demand. It returns 0, or how long until the tokens are available. For
+	// the mode Charge it returns how long until the next token is available. If a reply is
+	// lost and the call is repeated, it may take the tokens twice.
 	Take(ctx context.Context, d Demand) (wait time.Duration, err error)
 
-	// Reserve takes one token that may be returned. It returns how long to wait,
-	// RetrySoon if all tokens are reserved. FinishReservation spends or returns the
-	// token. A reservation that is never finished counts as spent after some seconds.
-	// Both ignore Mode and Cost of the demand.
+	// Reserve takes one token that may be returned. It returns 0, or how long until a
+	// token is available, or RetrySoon if all tokens are reserved. FinishReservation
+	// returns the token if spent is false. A reservation that is never finished counts as
+	// spent after some seconds. Both ignore Mode and Cost of the demand.
 	Reserve(ctx context.Context, d Demand) (wait time.Duration, err error)
 	FinishReservation(ctx context.Context, d Demand, spent bool) error
 
-	// AddSecret adds a secret that is right for a rule's key. ListSecrets returns the
-	// newest MaxSecrets, as long as one was used in the last day.
+	// AddSecret adds a secret that is right for a key of a rule. ListSecrets returns the
+	// newest MaxSecretsPerKey secrets, none if no secret was added in the last day.
 	AddSecret(ctx context.Context, rule, key, secret string) error
 	ListSecrets(ctx context.Context, rule, key string) ([]string, error)
 }
 
-// Demand is a demand of a shared bucket: Cost tokens of at most Burst. A token comes
-// back every Interval.
+// SharedDemand is a demand for Cost tokens of a bucket that all nodes share. The bucket has
+// at most Burst tokens and gets a new one each Interval.
 type Demand struct {
 	Rule, Key   string
 	Cost, Burst int
@@ -48,25 +48,26 @@ type Demand struct {
 	Mode        Mode
 }
 
-// Mode is what happens to the tokens.
+// Mode says what a demand does with the tokens.
 type Mode string
 
 // The modes.
 const (
-	Take   Mode = "take"   // taken if all are there
-	Check  Mode = "check"  // not taken
-	Charge Mode = "charge" // taken, with a debt of at most Burst if some are missing
+	Take   Mode = "take"   // takes the tokens if all of them are available
+	Check  Mode = "check"  // takes none
+	Charge Mode = "charge" // takes the tokens; missing ones become a debt of at most Burst
 )
 
 // Config configures a limiter.
 type Config struct {
-	Store    Store                  // nil: cluster-wide rules count at each node alone, as they do while the store fails
-	DryRun   func(rule string) bool // whether a rule counts refusals without making them; nil: none does
+	Store    Store                  // nil: each node counts alone, also for cluster-wide rules
+	DryRun   func(rule string) bool // whether a rule counts refusals without making them; nil: no rule does
 	MaxKeys  int                    // maximum per rule at this node; 0: 65,536
 	Registry prometheus.Registerer  // nil: no metrics
 }
 
-// Limiter makes rules, which share their metrics.
+// Limiter creates rules and caps, which share their metrics. It is not safe for concurrent
+// use; the rules are.
 type Limiter struct {
 	config  Config
 	metrics *metrics
@@ -74,11 +75,11 @@ type Limiter struct {
 
 const (
 	defaultKeys = 1 << 16
-	// storeTimeout bounds the wait for the store. After it the node decides alone.
+	// storeTimeout is how long a call waits for the store. After it the node decides alone.
 	storeTimeout = 250 * time.Millisecond
 )
 
-// New makes a limiter.
+// New returns a limiter.
 func New(c Config) *Limiter {
 	if c.DryRun == nil {
 		c.DryRun = func(string) bool { return false }
@@ -89,8 +90,8 @@ func New(c Config) *Limiter {
 	return &Limiter{config: c, metrics: newMetrics(c.Registry)}
 }
 
-// Rule makes a rule; nil if the config has no limit, which allows all. It panics if
-// another rule has the name.
+// NewRule returns a rule. If the config has no limit it returns nil, which allows all. It
+// panics if another rule has the same name.
 func (l *Limiter) Rule(c RuleConfig) *Rule {
 	if c.Limit <= 0 {
 		return nil
@@ -107,7 +108,7 @@ func (l *Limiter) Rule(c RuleConfig) *Rule {
 	return r
 }
 
-// rateText returns the rate for people, such as "60 a minute".
+// rateText returns the rate as people read it, such as "60 a minute".
 func (c RuleConfig) rateText() string {
 	names := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour", 24 * time.Hour: "a day"}
 	per, ok := names[c.Per]

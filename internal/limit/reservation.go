@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// reservation is a reserved token that is not known to be spent yet.
+// reservation is a reserved token. finish spends or returns it.
 type reservation struct {
 	rule      *Rule
 	bucket    *bucket
 	demand    Demand
-	localOnly bool // only this node's bucket knows of it
+	localOnly bool // reserved only in this node's bucket, not in the shared store
 }
 
 type reservations []reservation
 
-// finish ends all reservations: the tokens are spent or returned. It runs even if ctx
-// has ended: a client that disconnects must pay for its attempt.
+// finish ends all reservations. If spent is false, it returns the tokens. It also works
+// after ctx has ended: a client that disconnects must still pay for its attempt.
 func (all reservations) finish(ctx context.Context, spent bool) {
 	for _, res := range all {
 		res.bucket.finishReservation(time.Now(), spent)
@@ -31,16 +31,17 @@ func (all reservations) finish(ctx context.Context, spent bool) {
 	}
 }
 
-// The pauses between attempts to reserve a token double from the first to the last;
-// together they take a second.
+// The pauses between attempts to reserve a token: each is twice the one before. Together
+// they take a second.
 const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 512 * time.Millisecond
 )
 
-// reserve reserves a token of a key, or returns how long until there is one. While all
-// tokens are reserved it waits for them, or until isNeedless returns true. A rule in
-// dry run reserves nothing that it would refuse.
+// reserve reserves a token of a key, or returns how long until one is available. While all
+// tokens are reserved, it waits for one, at most a second, or until isNoLongerNeeded
+// returns true. It returns no reservation and no wait if no token is needed, or if a rule
+// in dry run would refuse.
 func (r *Rule) reserve(ctx context.Context, k Key, isNeedless func() bool) (reservations, time.Duration) {
 	res, wait := r.tryReserve(ctx, k)
 	for pause := firstPause; wait == RetrySoon; pause *= 2 {
@@ -63,7 +64,7 @@ func (r *Rule) reserve(ctx context.Context, k Key, isNeedless func() bool) (rese
 	return nil, wait
 }
 
-// sleep waits for d and returns true, or false if ctx ends first.
+// sleep waits for the duration and returns true. If ctx ends first, it returns false.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -75,7 +76,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// tryReserve asks this node's bucket, and then the shared one.
+// tryReserve reserves a token in this node's bucket, and then in the shared one. It returns
+// how long until a token is available, 0 if it has reserved one.
 func (r *Rule) tryReserve(ctx context.Context, k Key) (res reservation, wait time.Duration) {
 	now := time.Now()
 	res = reservation{r, r.bucket(now, k), r.newDemand(k, 1, ""), r.store == nil}
@@ -99,7 +101,8 @@ func (r *Rule) tryReserve(ctx context.Context, k Key) (res reservation, wait tim
 	return res, wait
 }
 
-// addSecret adds a right secret at this node and publishes it to all nodes.
+// addSecret stores that an attempt's secret is right for its address, at this node and in
+// the shared store.
 func (r *Rule) addSecret(ctx context.Context, a Attempt) {
 	b := r.bucket(time.Now(), a.Address)
 	if !b.addSecret(time.Now(), a.Secret) || r.store == nil {
@@ -113,16 +116,19 @@ func (r *Rule) addSecret(ctx context.Context, a Attempt) {
 	}
 }
 
-// knowsSecret returns true if this node knows a secret as right.
+// knowsSecret returns true if this node knows that an attempt's secret is right for its
+// address.
 func (r *Rule) knowsSecret(a Attempt) bool {
 	return r.bucket(time.Now(), a.Address).knowsSecret(a.Secret)
 }
 
-// fetchEvery is how often a node fetches the secrets of other nodes, for each key with
-// refusals.
+// fetchInterval is the least time between two fetches of the secrets of other nodes, per
+// key. A node fetches them when it would refuse an attempt. It is also the pause after a
+// failed publication.
 const fetchEvery = time.Second
 
-// fetchSecret returns true if any node knows a secret as right.
+// fetchSecret returns true if any node knows that an attempt's secret is right for its
+// address. It fetches the secrets from the shared store if the last fetch is old enough.
 func (r *Rule) fetchSecret(ctx context.Context, a Attempt) bool {
 	b := r.bucket(time.Now(), a.Address)
 	if r.store != nil && b.startFetch(time.Now()) {

@@ -8,12 +8,12 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Rule limits how often something is done for each key. A nil rule allows all. It is
-// safe for concurrent use.
+// Rule limits the rate of actions of each key. A nil rule allows all. It is safe for
+// concurrent use.
 //
-// A node stores a bounded number of keys. An evicted key has a full bucket again. Keys
-// whose bucket is full are evicted first. Others are evicted only if there are too many
-// keys, which is counted. The shared store evicts nothing.
+// A node stores a limited number of keys. It evicts keys whose bucket is full. It evicts
+// other keys only if there are too many keys, and counts these evictions. An evicted key
+// has a full bucket at its next use. The shared store evicts nothing.
 type Rule struct {
 	config   RuleConfig
 	dryRun   bool
@@ -22,39 +22,41 @@ type Rule struct {
 	counters ruleCounters
 }
 
-// Take takes cost tokens of a key, or refuses with a *protocol.Error of code
-// rate_limited and the time to retry. A cost above the burst means the whole bucket.
+// Take takes cost tokens of a key. If they are missing, it takes none and returns a
+// *protocol.Error of code rate_limited with the time to retry. A cost above the burst
+// means the whole bucket.
 func (r *Rule) Take(ctx context.Context, k Key, cost int) error {
 	return r.decide(ctx, k, cost, Take)
 }
 
-// Check refuses as Take of one token would, and takes nothing.
+// Check returns the error that Take of one token would return, and takes no token.
 func (r *Rule) Check(ctx context.Context, k Key) error {
 	return r.decide(ctx, k, 1, Check)
 }
 
-// Charge takes cost tokens even if they are missing: those become a debt of at most a
-// full bucket. It counts an action that is done, after Check.
+// Charge takes cost tokens even if they are missing. Missing tokens become a debt of at
+// most a full bucket. It counts an action that has succeeded after a Check.
 func (r *Rule) Charge(ctx context.Context, k Key, cost int) {
 	if r != nil && cost > 0 {
 		r.waitFor(ctx, k, cost, Charge)
 	}
 }
 
-// hasToken returns true if a token of the key is left. It counts nothing.
+// hasToken returns true if the key has a token. It changes no metric. A nil rule and a rule
+// in dry run always have one.
 func (r *Rule) hasToken(ctx context.Context, k Key) bool {
 	return r == nil || r.dryRun || r.waitFor(ctx, k, 1, Check) <= 0
 }
 
-// TakeIfAvailable takes a token of a key if there is one. It is for requests that are
-// refused anyway and must leave no debt.
+// TakeIfAvailable takes a token of a key if the key has one. It is for requests that are
+// refused anyway and must cause no debt.
 func (r *Rule) TakeIfAvailable(ctx context.Context, k Key) {
 	if r != nil {
 		r.waitFor(ctx, k, 1, Take)
 	}
 }
 
-// checkLocal is Check with this node's knowledge only.
+// checkLocal is Check without a call of the shared store.
 func (r *Rule) checkLocal(k Key) error {
 	if r == nil {
 		return nil
@@ -63,12 +65,13 @@ func (r *Rule) checkLocal(k Key) error {
 	return r.outcome(r.bucket(now, k).knownWait(now, 1), Check)
 }
 
-// used returns how many tokens this node has taken of a key that are not back yet.
+// usedTokens returns how many tokens are missing in this node's bucket of a key.
 func (r *Rule) used(k Key) int {
 	now := time.Now()
 	return int(math.Ceil(float64(r.config.Burst) - r.bucket(now, k).tokens.TokensAt(now)))
 }
 
+// decide applies a demand and returns the refusal, nil if it is allowed.
 func (r *Rule) decide(ctx context.Context, k Key, cost int, mode Mode) error {
 	if r == nil || cost <= 0 {
 		return nil
@@ -76,7 +79,8 @@ func (r *Rule) decide(ctx context.Context, k Key, cost int, mode Mode) error {
 	return r.outcome(r.waitFor(ctx, k, cost, mode), mode)
 }
 
-// outcome turns a wait into the result of a call, and counts it.
+// countOutcome counts the outcome of a demand. It returns the refusal if wait is above 0
+// and the rule is not in dry run.
 func (r *Rule) outcome(wait time.Duration, mode Mode) error {
 	switch {
 	case wait <= 0:
@@ -91,7 +95,7 @@ func (r *Rule) outcome(wait time.Duration, mode Mode) error {
 	return r.refuse(wait)
 }
 
-// refuse counts a refusal and returns its error.
+// refuse counts a refusal and returns the error for the client. wait is its retry time.
 func (r *Rule) refuse(wait time.Duration) error {
 	r.counters.refused.Inc()
 	ms := (wait + time.Millisecond - 1).Milliseconds()
@@ -99,10 +103,10 @@ func (r *Rule) refuse(wait time.Duration) error {
 		r.config.Subject, r.config.rateText(), (ms+999)/1000)
 }
 
-// waitFor returns 0, or how long until the tokens are there. If the rule is
-// cluster-wide, this node's bucket is asked first and then the shared one. What this
-// node alone has allowed is a part of what all have, so a flood at one node does not
-// reach the store.
+// waitTime applies a demand. It returns 0, or how long until the tokens are available. A
+// cluster-wide rule uses this node's bucket first and then the shared one. If this node's
+// bucket alone has too few tokens, the shared one has too few as well. So a flood of
+// requests to one node does not reach the store.
 func (r *Rule) waitFor(ctx context.Context, k Key, cost int, mode Mode) time.Duration {
 	d, now := r.newDemand(k, cost, mode), time.Now()
 	b, a := r.bucket(now, k), r.localAmount(d)
@@ -123,8 +127,9 @@ func (r *Rule) waitFor(ctx context.Context, k Key, cost int, mode Mode) time.Dur
 	return wait
 }
 
-// localAmount returns a demand of the node's own bucket, which has the rule's burst.
-// With a smaller burst the bucket needs as many tokens more.
+// newLocalDemand returns a demand for the bucket at this node. That bucket has the rule's
+// burst. If the demand has a smaller burst, the bucket must have the difference as
+// additional tokens.
 func (r *Rule) localAmount(d Demand) amount {
 	return amount{d.Cost, d.Cost + r.config.Burst - d.Burst}
 }
@@ -135,8 +140,8 @@ func (r *Rule) bucket(now time.Time, k Key) *bucket {
 	return r.buckets.get(now, k, func() *bucket { return newBucket(r.config.Limit, r.config.Burst, r.config.Per) })
 }
 
-// newDemand returns the demand for a key. A cost above the burst means the whole
-// bucket.
+// newSharedDemand returns a demand for cost tokens of a key. A cost above the burst means
+// the whole bucket.
 func (r *Rule) newDemand(k Key, cost int, mode Mode) Demand {
 	burst := r.config.Burst
 	if k.burst > 0 {
@@ -147,12 +152,12 @@ func (r *Rule) newDemand(k Key, cost int, mode Mode) Demand {
 	}
 }
 
-// interval returns the time per token, in whole microseconds.
+// tokenInterval returns the time in which a bucket gets one token, in whole microseconds.
 func interval(limit int, per time.Duration) time.Duration {
 	return max((per / time.Duration(limit)).Truncate(time.Microsecond), time.Microsecond)
 }
 
-// idleAfter returns after what time any unused bucket is full, even one with the
+// refillTime returns the time after which any unused bucket is full, even one with the
 // largest debt.
 func (r *Rule) idleAfter() time.Duration {
 	full := float64(r.config.Burst) / float64(r.config.Limit) * float64(r.config.Per)

@@ -42,8 +42,9 @@ func refusedFor(t *testing.T, err error) time.Duration {
 	return time.Duration(refused.RetryAfterMS) * time.Millisecond
 }
 
-// A full bucket is available at once, then tokens come back at the rate. A refusal says
-// of what, how many and when to retry, and the retry succeeds.
+// All tokens of a full bucket are available immediately; then the bucket refills at its
+// rate. The text of a refusal has the subject, the rate and the retry time. A retry after
+// that time succeeds.
 func TestTake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +126,8 @@ func TestRuleIsABucket(t *testing.T) {
 	})
 }
 
-// Calls with different bursts use one bucket: what one takes is missing for all.
+// Calls with different bursts use one bucket: a token that one call takes is missing for
+// all.
 func TestWithBurst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +157,7 @@ func TestWithBurst(t *testing.T) {
 	})
 }
 
-// If the store refuses a small burst, a larger one is still dryRun.
+// If the store has refused a small burst, the node still asks it for a larger one.
 func TestWithBurstClusterWide(t *testing.T) {
 	t.Parallel()
 	s := &fakeStore{wait: time.Hour}
@@ -275,7 +277,7 @@ func (s *fakeStore) Take(_ context.Context, d Demand) (time.Duration, error) {
 	return s.wait, s.err
 }
 
-// The store decides, and is not asked while its refusal is known.
+// The store decides. While its last refusal lasts, the node does not ask it.
 func TestClusterWideRule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

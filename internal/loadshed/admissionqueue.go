@@ -8,38 +8,40 @@ import (
 	"time"
 )
 
-// admissionQueue spaces out new hellos while goroutines wait for a processor. Without
-// lag it admits all at once. With lag it admits them at a rate that halves at each
-// update. A hello waits up to maxWait for its turn. One that would wait longer is
-// refused and gets a retry time with a good chance of admission, since a refused hello
-// costs as much as an admitted one. It is safe for concurrent use.
+// admissionQueue admits new hellos one after the other while the scheduler lag is high.
+// Without lag it admits all immediately. With lag it admits a number per second, which
+// halves at each update. A hello waits up to maxAdmissionWait for its admission. The queue
+// refuses a hello that would wait longer. It gives the client a retry time that other
+// clients do not get, since another refusal would cost as much as an admission. It is safe
+// for concurrent use.
 //
-// Example with a rate of 10 per second and 150 hellos at once: 41 get turns within 4 s.
-// The next one is told to retry after 4.1 s, the one after it after 4.2 s, and so on.
+// Example with 10 per second and 150 hellos at the same time: 41 are admitted within 4 s.
+// The next one is refused and retries after 4.1 s, the one after it after 4.2 s, and so
+// on.
 type admissionQueue struct {
-	minRate float64 // per second, whatever the lag
+	minRate float64 // lowest value of perSecond
 
 	mu       sync.Mutex
-	rate     float64   // per second; +Inf admits all at once
-	next     time.Time // when the next turn is free
-	promised time.Time // the last retry time given to one client alone
-	admitted float64   // hellos admitted since the last adapt
+	rate     float64   // hellos admitted per second; +Inf admits all immediately
+	next     time.Time // earliest time at which another hello can be admitted
+	promised time.Time // the last retry time given to a single client
+	admitted float64   // hellos admitted since the last adaptRate
 }
 
 const (
 	rateDecrease  = 0.5
 	rateIncrease  = 1.25
-	unlimitedRate = 10_000 // a higher rate per second counts as +Inf
+	unlimitedRate = 10_000 // a higher perSecond becomes +Inf
 	maxWait       = 4 * time.Second
-	maxPromise    = 20 * time.Second // retry times of single clients end here; later ones are random, up to twice as far
+	maxPromise    = 20 * time.Second // up to this delay each client gets a different retry time; longer delays are random, up to twice this
 
-	highBusy = 0.95 // share of the processors in use from which on hellos are queued before there is much lag
+	highBusy = 0.95 // from this share of processor use on, half of the maximum lag is enough to queue hellos
 
-	minHellosPerProcessor = 50 // per second
+	minHellosPerProcessor = 50 // admitted per second at any lag
 )
 
-// reserve returns how long the caller must wait for its turn. If ok is false, the wait
-// is too long, and the client must retry after it.
+// reserve returns how long a new hello must wait for its admission. If ok is false, the
+// hello is refused, and the client must retry after the wait.
 func (q *admissionQueue) reserve(now time.Time) (wait time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -57,9 +59,10 @@ func (q *admissionQueue) reserve(now time.Time) (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// promiseRetry returns the next retry time that no client has been given, one interval
-// after the last. If that is too far, it returns a random time beyond. Other clients
-// are not kept from a turn at that time.
+// nextRetry returns the delay until a refused client should retry: one interval after the
+// retry time of the last refused client. If that is more than maxExclusiveRetry from now,
+// it returns a random longer delay. The retry time reserves no admission: another hello
+// may be admitted at that time.
 func (q *admissionQueue) promiseRetry(now time.Time, interval time.Duration) time.Duration {
 	wait := max(q.promised.Sub(now), maxWait) + interval
 	if wait > maxPromise {
@@ -69,7 +72,8 @@ func (q *admissionQueue) promiseRetry(now time.Time, interval time.Duration) tim
 	return wait
 }
 
-// adapt sets the rate, by whether the node is overloaded.
+// adaptRate changes perSecond after each update interval: down if the node is overloaded,
+// up if not.
 func (q *admissionQueue) adapt(overloaded bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,8 +86,9 @@ func (q *admissionQueue) adapt(overloaded bool) {
 	}
 }
 
-// AwaitHello waits for the turn of a new hello, or refuses it as Shedder.Check does if
-// the wait would be too long.
+// AwaitHello waits until a new hello is admitted. If the wait would be too long, it
+// returns a refusal with a retry time, as Shedder.Check does. It returns ctx.Err if ctx
+// ends first.
 func (d *DuelLimit) AwaitHello(ctx context.Context) error {
 	wait, ok := d.admissions.reserve(time.Now())
 	switch {

@@ -11,19 +11,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// DuelLimitConfig configures a DuelLimit. Both functions return the value since their
+// DuelLimitConfig configures a DuelLimit. Both functions measure the time since their
 // previous call. Only one goroutine calls them.
 type DuelLimitConfig struct {
-	Lag        func() float64 // see LagSignal, in seconds
-	Busy       func() float64 // share of the processors in use, 0 to 1
-	MaxLag     float64        // lag in seconds from which on players are refused, 0 for no limit
-	MinPlayers int64          // so many players are always accepted
+	Lag        func() float64 // returns the scheduler lag in seconds, see LagSignal
+	Busy       func() float64 // returns the share of the processors in use, 0 to 1
+	MaxLag     float64        // lag in seconds at which players are refused, 0 for no limit
+	MinPlayers int64          // the limit is never below this number of players
 }
 
 // DuelLimit limits the number of duel players at a node. While the processors have spare
-// time it accepts all. Above that it accepts only as many players as the processors can
-// serve; see limitController. So it refuses new players before duels slow down. All
-// methods but Run are safe for concurrent use.
+// time, it accepts all. Otherwise it accepts only as many players as the processors can
+// serve; see limitController. So it refuses new players before duels become slow. All
+// methods except Run are safe for concurrent use.
 type DuelLimit struct {
 	DuelLimitConfig
 	shedder    *Shedder
@@ -37,12 +37,12 @@ type DuelLimit struct {
 const (
 	duelUpdateEvery        = 250 * time.Millisecond
 	minPlayersPerProcessor = 100
-	duelRetryFactor        = 2 // a refused duel request waits twice the usual retry time, because a spike consists mostly of these
+	duelRetryFactor        = 2 // factor of the retry time of refused duel requests, because most requests of a spike are these
 )
 
-// NewDuelLimit makes the limit of a node. It refuses players when goroutines wait for a
-// processor for maxLag or more; 0 accepts all. The shedder makes the refusals. For busy
-// see DuelLimitConfig.
+// NewDuelLimit returns the duel limit of a node. It refuses players when the scheduler lag
+// is maxLag or more; maxLag 0 accepts all. It makes refusals with the shedder. readBusy
+// returns the share of the processors in use, see DuelLimitConfig.
 func NewDuelLimit(s *Shedder, maxLag time.Duration, busy func() float64) *DuelLimit {
 	minPlayers := minPlayersPerProcessor * int64(runtime.GOMAXPROCS(0))
 	return newDuelLimit(s, DuelLimitConfig{Lag: newLagReader().read, Busy: busy, MaxLag: maxLag.Seconds(), MinPlayers: minPlayers})
@@ -75,7 +75,8 @@ func (d *DuelLimit) Acquire() error {
 	return err
 }
 
-// Add counts a player without a limit: one whose duel has begun is not refused.
+// Add counts a player until Release, even above the limit: a player whose duel has started
+// is not refused.
 func (d *DuelLimit) Add() { d.players.Add(1) }
 
 // Release stops counting a player.

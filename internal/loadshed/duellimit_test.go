@@ -13,8 +13,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// fakeMachine is a machine with a DuelLimit. It has capacity for so many players, who
-// cause load some updates after they were accepted.
+// fakeMachine simulates a machine with a DuelLimit. It has capacity for a number of players.
+// A player causes load some updates after it was accepted.
 type fakeMachine struct {
 	capacity  float64
 	otherLoad float64 // share of the machine that others use
@@ -114,7 +114,7 @@ func TestDuelLimitIsStable(t *testing.T) {
 	}
 }
 
-// When very many come at once to an idle node, not all are accepted.
+// When very many players join an idle node at the same time, not all are accepted.
 func TestDuelLimitFromZeroPlayers(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
@@ -215,7 +215,7 @@ func TestDuelLimitBesideOtherLoad(t *testing.T) {
 	}
 }
 
-// The floor is half of the players when the other load begins, even if there were few
+// The floor is half of the players when the other load starts, even if there were few
 // at an earlier time.
 func TestDuelLimitFloorFollowsThePlayers(t *testing.T) {
 	t.Parallel()
@@ -277,7 +277,7 @@ func TestDuelLimitRefuses(t *testing.T) {
 }
 
 // With lag new hellos are admitted one after another at a falling rate, and those that
-// would wait too long are refused. Soon after the lag all are admitted at once again.
+// would wait too long are refused. Soon after the lag all are admitted immediately again.
 func TestHellosAreQueuedUnderLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -330,7 +330,7 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 	})
 }
 
-// Refused hellos get distinct retry times up to maxPromise. If all retry then, none is
+// Refused hellos get distinct retry times up to maxExclusiveRetry. If all retry then, none is
 // refused again.
 func TestRefusedHellosGetDistinctRetryTimes(t *testing.T) {
 	t.Parallel()
@@ -369,7 +369,7 @@ func TestRefusedHellosGetDistinctRetryTimes(t *testing.T) {
 	}
 }
 
-// When many hellos arrive at once and others keep arriving, most of those refused are
+// When many hellos arrive at the same time and others keep arriving, most of those refused are
 // admitted on their retry.
 func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 	t.Parallel()
@@ -396,7 +396,7 @@ func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 	}
 }
 
-// A hello waits for its turn no longer than its context.
+// A hello waits for its admission no longer than its context allows.
 func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{})

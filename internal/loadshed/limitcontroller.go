@@ -2,48 +2,50 @@ package loadshed
 
 import "math"
 
-// limitController computes how many players a node accepts. It is a control loop on the
-// scheduler lag, with feedforward from the use of the processors. A new player causes
-// load only some seconds later. A limit that followed the lag alone would accept far
-// too many, and then no player for long. For the same reason the controller uses means
-// over two seconds, and small steps: one sample may be a burst or a garbage collection.
+// limitController computes how many duel players a node accepts. It controls the scheduler
+// lag, and also predicts it from the use of the processors (feedforward). A prediction is
+// necessary because a new player causes load only some seconds later. A limit computed
+// from the lag alone would accept far too many players, and then none for a long time. The
+// controller uses means over two seconds and small steps, since one sample may be a burst
+// or a garbage collection. It is not safe for concurrent use.
 //
-// Example: 1,000 players use 95% of the processors, with some lag. The goal is 1000 ×
-// 0.85 / 0.95 = 894. The limit falls by 1% per update to 894.
+// Example: 1,000 players use 95% of the processors, with some lag. The capacity is 1000 ×
+// 0.85 / 0.95 = 894 players. The limit falls by 1% per update to 894.
 type limitController struct {
-	minimum float64 // so many players are always accepted
+	minimum float64 // the limit is never below this number of players
 
 	limit      float64             // current limit, +Inf for none
-	history    [historySize]sample // a ring of the last samples
-	next       int                 // index of the oldest sample
-	overloaded int                 // updates in a row with too much lag
-	sinceFloor int                 // updates since floorValue was set
-	floorValue float64             // limit does not fall below it; 0 if not set
+	history    [historySize]sample // ring buffer of the last samples
+	next       int                 // index of the oldest sample in history
+	overloaded int                 // consecutive updates with too much lag
+	sinceFloor int                 // updates since floor was first set
+	floorValue float64             // the limit does not fall below this number of players; 0 if not set
 }
 
-// sample is what one update measured.
+// sample is the number of players and the processor use that one update measured.
 type sample struct{ players, busy float64 }
 
 const (
-	historySize     = 8    // length of the mean, and updates until a new player causes its full load
-	overloadedAfter = 2    // updates in a row with too much lag before the limit falls
-	lowBusy         = 0.5  // mean use of the processors below which there is no limit
-	targetBusy      = 0.85 // use of the processors that the limit aims at
-	nearLimit       = 0.95 // the limit may grow when this share of it is in use
-	moderateLag     = 0.5  // share of the maximal lag above which busy processors lower the limit
+	historySize     = 8    // updates (2 s) in the mean; a new player causes full load after as many updates
+	overloadedAfter = 2    // consecutive updates with too much lag before the limit falls
+	lowBusy         = 0.5  // below this mean use of the processors there is no limit
+	targetBusy      = 0.85 // the use of the processors at which the capacity is reached
+	nearLimit       = 0.95 // the limit may grow above the capacity when this share of it is in use
+	moderateLag     = 0.5  // from this share of the maximum lag on, busy processors lower the limit
 	shrinkFactor    = 0.97 // factor of the limit per update with too much lag
-	smallStep       = 0.01 // growth per update without lag; also the fall with busy processors
-	maxGrowth       = 0.05 // largest growth per update
-	firstHeadroom   = 0.3  // players above the current ones when a limit is first set
-	floorPeriod     = 240  // updates (60 s) in which the limit falls to no less than half of the players
+	smallStep       = 0.01 // share of the limit: growth per update without lag, and fall per update with busy processors
+	maxGrowth       = 0.05 // share of the limit: largest growth per update
+	firstHeadroom   = 0.3  // share of the current players: room above them when a limit is first set
+	floorPeriod     = 240  // updates (60 s) during which the limit stays at half of the players or more
 )
 
 func newLimitController(minimum int64) limitController {
 	return limitController{minimum: float64(minimum), limit: math.Inf(1)}
 }
 
-// update computes the limit, four times a second. lag is the scheduler lag as a share
-// of its maximum. busy is the use of the processors since the last update.
+// update returns the new limit; DuelLimit calls it four times a second. lag is the
+// scheduler lag divided by its maximum. busy is the use of the processors since the last
+// update, 0 to 1.
 func (c *limitController) update(lag, busy float64, players int64) float64 {
 	current := float64(players)
 	earlier := min(c.history[c.next].players, current)
@@ -59,9 +61,10 @@ func (c *limitController) update(lag, busy float64, players int64) float64 {
 	return c.limit
 }
 
-// shrink lowers the limit below the players when the lag began. Refusing players does
-// not end the load of other programs on the machine, so half of the players stay for a
-// while, whatever the lag.
+// lowerForLag lowers the limit after several updates with too much lag, starting from the
+// number of players at that time. Other programs on the machine may cause the lag, and
+// refusing players would not end that. So for floorPeriodUpdates the limit stays at half
+// of the players or more.
 func (c *limitController) shrink(players float64) {
 	if c.sinceFloor >= floorPeriod {
 		c.floorValue = 0
@@ -72,7 +75,8 @@ func (c *limitController) shrink(players float64) {
 	c.limit = max(c.limit*shrinkFactor, c.floor(players))
 }
 
-// floor returns half of the players, or of those when it was first called.
+// raiseFloor raises the floor to half of the current players and returns it. It never
+// lowers the floor.
 func (c *limitController) floor(players float64) float64 {
 	if c.floorValue == 0 {
 		c.sinceFloor = 0
@@ -81,10 +85,11 @@ func (c *limitController) floor(players float64) float64 {
 	return c.floorValue
 }
 
-// adapt moves the limit to the players that the processors can serve, from the load of
-// those who have been there for a while. Beyond that it adds some more, the fewer the
-// closer the lag is to its maximum. It lowers the limit only with some lag, and to half
-// of the players at least: other load on the processors may well give way.
+// moveToCapacity moves the limit towards the number of players that the processors can
+// serve. It computes this capacity from the load of earlierPlayers, who cause their full
+// load by now. If the limit is nearly used, it grows a little above the capacity; with
+// more lag it grows less. The limit falls only with moderate lag, and never below half of
+// the players: other load on the processors may end by itself.
 func (c *limitController) adapt(earlier, players, latestBusy, lag float64) {
 	busy := c.meanBusy()
 	goal := earlier * targetBusy / max(busy, lowBusy)
@@ -105,7 +110,7 @@ func (c *limitController) adapt(earlier, players, latestBusy, lag float64) {
 	c.limit = max(c.limit, min(goal, c.limit*(1+maxGrowth)), c.minimum)
 }
 
-// meanBusy returns the mean of the last samples.
+// meanBusy returns the mean processor use of the last samples.
 func (c *limitController) meanBusy() (mean float64) {
 	for _, s := range c.history {
 		mean += s.busy / historySize

@@ -17,34 +17,34 @@ type Kind string
 
 // The kinds in the order in which they are refused.
 const (
-	Reading     Kind = "reading"  // of leaderboards, players and matches, without a token
-	Watching    Kind = "watching" // of leaderboards and arenas
+	Reading     Kind = "reading"  // reading leaderboards, players and matches over HTTP without a token
+	Watching    Kind = "watching" // watching leaderboards and arenas
 	NewGuests   Kind = "guests"   // creating guests
 	NewSessions Kind = "entering" // hellos of players who are in no match
-	Joining     Kind = "joining"  // of duels and arenas, and creating arenas
-	ClosingIdle Kind = "idling"   // idle sessions are closed
+	Joining     Kind = "joining"  // joining duels and arenas, and creating arenas
+	ClosingIdle Kind = "idling"   // the node closes idle sessions
 
-	Requests Kind = "requests" // any HTTP request, while Config.MaxRequests are under way
-	Duels    Kind = "duels"    // players beyond DuelLimit
+	Requests Kind = "requests" // HTTP requests above Config.MaxRequests
+	Duels    Kind = "duels"    // duel players above DuelLimit
 )
 
-// Levels is the highest level.
+// MaxLevel is the highest load level; the lowest is 0.
 const Levels = 5
 
-// shedLevels are the levels from which on each kind is refused. MaxInt32 means that the
-// level does not matter.
+// shedLevels holds the lowest level at which each kind is refused. MaxInt32 means that no
+// level refuses it.
 var shedLevels = map[Kind]int32{Reading: 1, Watching: 1, NewGuests: 2, NewSessions: 3, Joining: 4, ClosingIdle: 5, Requests: math.MaxInt32, Duels: math.MaxInt32}
 
 // Config configures a Shedder.
 type Config struct {
 	Signals     []Signal
-	MaxRequests int64      // HTTP requests that may be under way at once, also a signal; 0 for any number
+	MaxRequests int64      // HTTP requests that may be under way at the same time, also a signal; 0 for no limit
 	DryRun      bool       // refusals are counted, but not made
-	CloseIdle   func() int // closes some idle sessions and returns how many; nil for none
+	CloseIdle   func() int // closes some idle sessions and returns how many; called once a second at level 5; nil: no sessions are closed
 	Registry    prometheus.Registerer
 }
 
-// Shedder decides which work an overloaded node refuses. All methods but Run are safe
+// Shedder decides which work an overloaded node refuses. All methods except Run are safe
 // for concurrent use.
 type Shedder struct {
 	Config
@@ -54,7 +54,7 @@ type Shedder struct {
 	metrics  *shedMetrics
 }
 
-// New makes a shedder. It refuses nothing until Run has measured.
+// New returns a shedder. It refuses nothing before Run has computed a level.
 func New(c Config) *Shedder {
 	s := &Shedder{Config: c, metrics: newShedMetrics(c.Registry)}
 	if c.MaxRequests > 0 {
@@ -69,14 +69,14 @@ func New(c Config) *Shedder {
 	return s
 }
 
-// Level returns the load level: 0 refuses nothing, Levels is the highest.
+// Level returns the load level, 0 to MaxLevel. Level 0 refuses nothing.
 func (s *Shedder) Level() int { return int(s.level.Load()) }
 
 // ShouldShed returns true if a kind is refused at the current level.
 func (s *Shedder) ShouldShed(kind Kind) bool { return s.level.Load() >= shedLevels[kind] }
 
-// Check refuses a kind of work at the current level. The refusal is a *protocol.Error
-// with code overloaded and a random retry time.
+// Check returns nil if a kind of work is allowed at the current level, or in dry run.
+// Otherwise it returns a *protocol.Error with code overloaded and a random retry time.
 func (s *Shedder) Check(kind Kind) error {
 	if !s.ShouldShed(kind) {
 		return nil
@@ -84,8 +84,9 @@ func (s *Shedder) Check(kind Kind) error {
 	return s.refuse(kind)
 }
 
-// AcquireRequest begins an HTTP request, which ends with ReleaseRequest, or refuses it:
-// too many are under way.
+// AcquireRequest counts an HTTP request until the caller calls ReleaseRequest. If
+// MaxRequests are under way, it returns the refusal, and the caller must not call
+// ReleaseRequest.
 func (s *Shedder) AcquireRequest() error {
 	if s.requests.Add(1) <= s.MaxRequests || s.MaxRequests == 0 {
 		return nil
@@ -97,11 +98,13 @@ func (s *Shedder) AcquireRequest() error {
 	return err
 }
 
-// ReleaseRequest ends a request.
+// ReleaseRequest stops counting an HTTP request.
 func (s *Shedder) ReleaseRequest() { s.requests.Add(-1) }
 
+// refuse counts and returns a refusal with a random retry time. In dry run it returns nil.
 func (s *Shedder) refuse(kind Kind) error { return s.refuseFor(kind, retryDelay()) }
 
+// refuseFor is refuse with a given retry time in ms.
 func (s *Shedder) refuseFor(kind Kind, retryMS int64) error {
 	if s.DryRun {
 		s.metrics.wouldShed[kind].Inc()
@@ -111,15 +114,16 @@ func (s *Shedder) refuseFor(kind Kind, retryMS int64) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "server is overloaded; try again in some seconds")
 }
 
-// retryDelay returns a random retry time of 2 to 5 s, in ms.
+// randomRetryMS returns a random retry time of 2 to 5 s, in ms.
 func retryDelay() int64 { return 2000 + rand.Int64N(3000) } //nolint:gosec // a delay is no secret
 
-// updateEvery is how often the level is computed.
+// levelUpdateInterval is the time between two computations of the level.
 const updateEvery = time.Second
 
 // Run computes the level once a second until ctx ends. It returns nil.
 func (s *Shedder) Run(ctx context.Context) error { return runEvery(ctx, updateEvery, s.update) }
 
+// runPeriodically calls update once per interval until ctx ends. It returns nil.
 func runEvery(ctx context.Context, pause time.Duration, update func()) error {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()

@@ -192,7 +192,7 @@ func TestLag(t *testing.T) {
 	}
 }
 
-// MaxRequests bounds the requests under way, and they are a signal before that.
+// MaxRequests limits the requests under way. Their number is also a signal of load.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	g := newTestShedder(Config{MaxRequests: 10})

@@ -10,13 +10,13 @@ import (
 // Signal is one measure of a node's load.
 type Signal struct {
 	Name       string          // label of the metric
-	Read       func() float64  // called once a second
-	Thresholds [Levels]float64 // the value from which on the node is at each level, rising
-	RiseAfter  int             // updates in a row above a level before the signal rises; 0 means 1
+	Read       func() float64  // returns the current value; called once a second
+	Thresholds [Levels]float64 // the lowest values of the levels 1 to MaxLevel, in rising order
+	RiseAfter  int             // consecutive updates above a level before the signal rises; 0 means 1
 }
 
-// A signal falls one level after fallAfter updates in a row below fallBelow times the
-// level's threshold.
+// A signal falls one level after fallAfterUpdates consecutive updates below
+// fallBelowFactor times the level's threshold.
 const (
 	fallAfter = 5
 	fallBelow = 0.9
@@ -27,11 +27,11 @@ type signalState struct {
 	Signal
 	value        float64
 	level        int
-	above, below int // updates in a row above the level, and well below it
+	above, below int // consecutive updates above the level, and clearly below it
 }
 
-// update reads the signal. It rises to the level of the value after RiseAfter updates,
-// and falls one level at a time.
+// update reads the signal and changes its level. The signal rises to the level of the
+// value after RiseAfter updates, and falls one level at a time.
 func (s *signalState) update() {
 	s.value = s.Read()
 	reached := 0
@@ -54,8 +54,9 @@ func (s *signalState) update() {
 	}
 }
 
-// MemorySignal returns the share of limit bytes in use: live heap of the last
-// collection, and stacks. Above 70% the garbage collector frees little for much work.
+// MemorySignal returns a signal whose value is the share of limitBytes in use: the live
+// heap of the last garbage collection, and the stacks. Above 70% the garbage collector
+// needs much processor time and frees little.
 func MemorySignal(limit int64) Signal {
 	m := &memoryReader{samples: []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/os-stacks:bytes"},
@@ -69,18 +70,20 @@ func MemorySignal(limit int64) Signal {
 	return s
 }
 
+// memoryReader reads how much memory is in use. It is not safe for concurrent use.
 type memoryReader struct {
 	samples      []metrics.Sample
-	cycles       uint64  // collections so far
-	readsSinceGC int     // reads since the last collection
-	gcThreshold  float64 // bytes in use from which on collections may be forced
+	cycles       uint64  // garbage collections since the process started
+	readsSinceGC int     // reads since the last garbage collection
+	gcThreshold  float64 // a collection is forced only if at least so many bytes are in use
 }
 
-// staleAfter is after how many reads without a collection one is forced, if much memory
-// may be in use. A node that refuses everything allocates little, and would not notice
-// that memory is free again.
+// forceGCAfterReads is after how many reads without a garbage collection read forces one,
+// if much memory is in use. A node that refuses everything allocates little. Without a
+// forced collection it would not notice that memory is free again.
 const staleAfter = 10
 
+// read returns the bytes in use: live heap and stacks.
 func (m *memoryReader) read() (used float64) {
 	metrics.Read(m.samples)
 	for _, s := range m.samples[:3] {
@@ -96,9 +99,9 @@ func (m *memoryReader) read() (used float64) {
 	return used
 }
 
-// LagSignal returns how long runnable goroutines wait for a processor: the 99th
-// percentile, in seconds. The first level begins at firstLevel, and each further one at
-// twice the value. The lag must last 3 s.
+// LagSignal returns a signal whose value is the scheduler lag: how long runnable goroutines
+// wait for a processor, the 99th percentile in seconds. Level 1 starts at firstLevel, and
+// each further level at twice the value. The signal rises after 3 s of lag.
 func LagSignal(firstLevel time.Duration) Signal {
 	s := Signal{Name: lagName, Read: newLagReader().read, RiseAfter: 3}
 	for i := range s.Thresholds {
@@ -108,19 +111,20 @@ func LagSignal(firstLevel time.Duration) Signal {
 	return s
 }
 
-// lagName is the name of the scheduler lag among the signals.
+// lagName is the Signal.Name of the scheduler lag.
 const lagName = "lag"
 
+// lagReader reads the scheduler lag from the Go runtime. It is not safe for concurrent use.
 type lagReader struct {
 	sample []metrics.Sample
-	counts []uint64
+	counts []uint64 // counts of the runtime's histogram at the last read
 }
 
 func newLagReader() *lagReader {
 	return &lagReader{sample: []metrics.Sample{{Name: "/sched/latencies:seconds"}}}
 }
 
-// read returns the 99th percentile since the last read.
+// read returns the 99th percentile of the scheduler lag since the last read, in seconds.
 func (l *lagReader) read() float64 {
 	metrics.Read(l.sample)
 	h := l.sample[0].Value.Float64Histogram()

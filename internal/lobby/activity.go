@@ -9,10 +9,10 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Occupy records that a player is in a match that needs no ticket, unless the
-// player is in anything except former. On success with is "". Otherwise with is
-// the id of the match, or of a ticket if ticket is true. It implements
-// arena.Activities.
+// Occupy records that a player is in a match that needs no ticket. If the player has
+// a ticket or is in another match than former, it does nothing and returns that id:
+// a ticket's if isTicket is true, else a match's. On success it returns "". It
+// implements arena.Activities.
 func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (with string, ticket bool, err error) {
 	activity, err := l.Store.Occupy(ctx, OccupyRequest{Game: game, Player: player, Match: id, Former: former}, l.Now())
 	if activity.Ticket != "" {
@@ -27,9 +27,9 @@ func (l *Lobby) Free(ctx context.Context, game, player, id string) error {
 	return l.Store.Free(ctx, game, player, id)
 }
 
-// Release removes an erased player from the current match and from the last
-// duel. The last duel may be another match. It has no result to settle if it
-// ended early.
+// Release removes an erased player from the current match and from the last duel,
+// which may be another match. A duel that ended early has no result to settle, so
+// only this call removes the player from it.
 func (l *Lobby) Release(ctx context.Context, game, player string) error {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	for _, id := range []string{activity.Match, activity.Duel} {
@@ -46,10 +46,10 @@ func (l *Lobby) Playing(ctx context.Context, game, player string) (*protocol.Pla
 	return playing, err
 }
 
-// ReadOnConnect returns what a player is in whose session has just connected:
-// the running match (nil for none), and the newest match created before, "" if
-// unknown. The player knows that match or will learn of it by match.sync. The
-// server must not announce it again.
+// ReadOnConnect returns the running match of a player whose session has just
+// connected, nil for none. It also returns the id of the player's newest match that
+// existed before, "" if unknown. The client knows that match or gets it by
+// match.sync, so the server must not announce it again.
 func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing *protocol.Playing, before string, err error) {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	if err != nil || activity.Match == "" {
@@ -67,10 +67,10 @@ func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing
 	return nil, activity.Match, nil
 }
 
-// statusWithSeat returns the status of a player's match. It also reports
-// whether the match is running and has a seat for the player. A match without
-// that seat is left over from a node that died before the player was seated, or
-// after the seat was removed.
+// statusWithSeat returns the status of a player's match. It also reports whether the
+// match is running and has a seat for the player. If a running match has no such
+// seat, a node died before it added the seat, or after it removed the seat and
+// before it freed the player.
 func (l *Lobby) statusWithSeat(ctx context.Context, id, player string) (match.Status, bool, error) {
 	status, err := l.Matches.Status(ctx, id)
 	if err != nil || !status.Running {
@@ -83,9 +83,10 @@ func (l *Lobby) statusWithSeat(ctx context.Context, id, player string) (match.St
 	return status, err == nil, err
 }
 
-// readFormer returns the match that the player may be in and still join: one
-// that no longer has the player. A rating is read only after the last result is
-// committed, so readFormer waits up to settleWait for that.
+// readFormer returns the player's recorded activity if it does not prevent a new
+// ticket: a match that no longer has the player. Otherwise it returns an error. The
+// player's rating must be read after the last result is committed. So readFormerActivity
+// waits up to maxSettleWait for that.
 func (l *Lobby) readFormer(ctx context.Context, r Request) (Activity, error) {
 	until := time.Now().Add(settleWait)
 	for {
@@ -129,8 +130,8 @@ func (l *Lobby) isUnsettled(ctx context.Context, activity Activity) (bool, error
 	return l.Matches.IsUnsettled(ctx, activity.Duel)
 }
 
-// IsUnsettled reports whether a result of a player's last match or last duel
-// still waits for the ledger.
+// IsUnsettled reports whether a player's current match or last duel is over and its
+// result is not committed to the ledger yet.
 func (l *Lobby) IsUnsettled(ctx context.Context, game, player string) (bool, error) {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	if err != nil {
@@ -139,6 +140,7 @@ func (l *Lobby) IsUnsettled(ctx context.Context, game, player string) (bool, err
 	return l.isUnsettled(ctx, activity)
 }
 
+// busyError returns the refusal for a player who has a ticket or is in a match.
 func busyError(with Activity) error {
 	if with.Ticket != "" {
 		return newRefusal(protocol.CodeAlreadyQueued, "you already wait for an opponent; send duel.leave to stop waiting")

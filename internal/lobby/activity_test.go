@@ -26,7 +26,7 @@ func (w *cluster) open(id string, players ...string) {
 	w.records.plans[p.ID] = p
 }
 
-// checkOccupy checks which activity keeps a player from an arena's match, ""
+// checkOccupy checks which activity prevents a player from joining an arena, ""
 // for none.
 func (w *cluster) checkOccupy(n *node, id, former, want string, ticket bool) {
 	w.Helper()

@@ -9,9 +9,9 @@ import (
 	"laststand/internal/limit"
 )
 
-// addressHash returns a keyed hash of a player's address for the ticket. For
-// IPv6 it covers the /64 network. It returns "" if the game counts duels
-// between players of one address, or if the address is unknown.
+// addressHash returns a keyed hash of a player's IP address for the ticket. For IPv6
+// it is the hash of the /64 network. It returns "" if the game counts duels between
+// players with the same address, or if the address is unknown.
 func (l *Lobby) addressHash(game string, a netip.Addr) string {
 	if l.Games[game].CountSameAddress || !a.IsValid() {
 		return ""

@@ -14,7 +14,7 @@ func fromAddress(address string) func(*Request) {
 }
 
 // A duel between two players of one address counts only if the game allows it.
-// An IPv6 address stands for its /64.
+// IPv6 addresses of one /64 network count as the same address.
 func TestDuelsOfOneAddressCountIfTheGameAllowsIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

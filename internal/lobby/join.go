@@ -20,9 +20,10 @@ type Request struct {
 // maxBotAfterMS limits how long a player may wait for a bot.
 const maxBotAfterMS = 10 * 60 * 1000
 
-// Join adds a ticket. It returns the reply, or a *protocol.Error if the request
-// is refused. It also returns a function that tries to pair the ticket. The
-// caller must call it after it has sent the reply. The function is never nil.
+// Join adds a ticket. It returns the reply, and an error that is a *protocol.Error if
+// the request is refused. It also returns a function that tries to pair the ticket.
+// The caller must call that function after it has sent the reply. The function is
+// never nil.
 func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(), error) {
 	t, err := l.newTicket(r)
 	if err != nil {
@@ -80,6 +81,7 @@ func (l *Lobby) newTicket(r Request) (Ticket, error) {
 	return t, nil
 }
 
+// refuse counts a failed or refused request, and returns the results of Join for it.
 func (l *Lobby) refuse(err error) (protocol.DuelQueued, func(), error) {
 	l.metrics.joins.WithLabelValues(codeOf(err)).Inc()
 	return protocol.DuelQueued{}, func() {}, err

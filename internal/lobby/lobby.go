@@ -15,54 +15,60 @@ import (
 	"laststand/internal/timer"
 )
 
-// Store keeps tickets and pairings. Every write is atomic over all nodes and
-// idempotent.
+// Store stores tickets and pairings, shared by all nodes. Every write is atomic
+// and idempotent. now is cluster time, epoch ms.
 type Store interface {
-	// AddTicket adds a ticket, unless its player is in anything except former.
-	// Then it returns that activity instead.
+	// AddTicket adds a ticket and returns how many tickets wait. If its player
+	// has another activity than former, it does nothing and returns that
+	// activity.
 	AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (waiting int64, with Activity, err error)
 	// ListNearest lists a Slice of the tickets with the nearest ratings,
-	// without t. First come those rated like t or higher, the oldest first
-	// among equals. Then come those rated lower, the newest first among equals.
+	// without t. First come tickets with the rating of t or a higher one, the
+	// nearest first, and the oldest first among equals. Then come tickets with
+	// lower ratings, the nearest first, and the newest first among equals.
 	//
-	// It also reports whether t still waits. The call keeps t alive, also in a
-	// pairing. An expired ticket that its player has not replaced waits again.
+	// It also reports whether t still waits. The call extends the life of t, also
+	// in a pairing. If t has expired and its player has no other ticket, it adds t
+	// again.
 	ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, waits bool, err error)
-	// Pair moves the tickets to the pairing if all of them still wait.
+	// Pair moves the tickets of a pairing from waiting to the pairing, and returns
+	// true. If one of them does not wait any more, it does nothing and returns
+	// false.
 	Pair(ctx context.Context, p Pairing) (bool, error)
 	// CompletePairing removes a pairing whose match has been created.
 	CompletePairing(ctx context.Context, p Pairing) error
 	// RollBackPairing removes a pairing whose match will never be created. Its
-	// tickets wait again. The players of tickets that have expired become free.
-	// It reports whether the pairing existed.
+	// tickets wait again, except expired ones: their players become free. It
+	// reports whether the pairing existed.
 	RollBackPairing(ctx context.Context, p Pairing, now int64) (bool, error)
-	// RemoveTicket removes a player's ticket and returns its id, or "".
+	// RemoveTicket removes a player's ticket and returns its id, or "" if the
+	// player has none.
 	RemoveTicket(ctx context.Context, game, player string) (string, error)
-	// ReadTicket reads a waiting ticket; false if it does not wait.
+	// ReadTicket reads a waiting ticket. It returns false if there is none with
+	// that id.
 	ReadTicket(ctx context.Context, game, id string) (Ticket, bool, error)
-	// ReadActivity returns what a player is in.
+	// ReadActivity returns a player's activity, the zero value for none.
 	ReadActivity(ctx context.Context, game, player string) (Activity, error)
-	// Occupy records that a player is in a match that needs no ticket, unless
-	// the player is in anything except the former match. Then it returns that
-	// activity.
+	// Occupy records that a player is in a match that needs no ticket. If the
+	// player has another activity than the former match, it does nothing and
+	// returns that activity.
 	Occupy(ctx context.Context, o OccupyRequest, now int64) (with Activity, err error)
 	// Free records that a player is no longer in a match.
 	Free(ctx context.Context, game, player, match string) error
-	// ListPairings lists the pairings of a game.
+	// ListPairings lists the pairings of a game whose matches may not exist yet.
 	ListPairings(ctx context.Context, game string) ([]Pairing, error)
 }
 
-// Activity is what a player is in: one ticket, one match, or nothing. Forming
-// means that the match is paired and not created yet. Duel is the player's last
-// duel until it is settled, whatever the player has been in since.
+// Activity is the ticket or the match that a player is in. Both are "" if the
+// player is in neither.
 type Activity struct {
-	Ticket, Match string
-	Forming       bool
-	Duel          string
+	Ticket, Match string // ids; at most one is set
+	Forming       bool   // the match is paired, but not created yet
+	Duel          string // the player's last duel until it is settled, also if the player is in another match since; "" for none
 }
 
-// OccupyRequest records that a player is in a match. Former is a match that the
-// player may be in before, "" for none.
+// OccupyRequest asks Store.Occupy to record that a player is in a match. Former is
+// a match that the player may be in before, "" for none.
 type OccupyRequest struct{ Game, Player, Match, Former string }
 
 // Matches runs the matches that the lobby forms.
@@ -70,8 +76,8 @@ type Matches interface {
 	// Start creates a match unless it exists. It returns match.ErrNotFound if
 	// it will never exist.
 	Start(ctx context.Context, p *match.Plan) error
-	// Tombstone prevents a match from ever being created. It reports whether
-	// the match already exists.
+	// Tombstone prevents that a match is ever created. If the match exists
+	// already, it does nothing and returns true.
 	Tombstone(ctx context.Context, match string) (exists bool, err error)
 	CheckOverload() error
 	Status(ctx context.Context, id string) (match.Status, error)
@@ -81,7 +87,9 @@ type Matches interface {
 	AttachSession(ctx context.Context, game, match, player string) error
 }
 
-// Bank draws questions. Draw avoids the seen ones as long as there are others.
+// Bank draws questions. Count returns how many questions match a filter. Draw
+// returns random ones; it uses questions in seen only if there are not enough
+// others.
 type Bank interface {
 	Count(game string, w Filter) int
 	Draw(game string, w Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error)
@@ -98,8 +106,8 @@ type Players interface {
 	Seat(ctx context.Context, game, player string) (match.Seat, error)
 }
 
-// Pairs counts the duels of two players today that counted. It may not include
-// duels that are not settled yet.
+// Pairs returns how many duels of two players counted today. Duels that are not
+// settled yet may be missing.
 type Pairs interface {
 	PairDuels(ctx context.Context, game, one, other string) (int64, error)
 }
@@ -110,13 +118,13 @@ type Duel struct {
 	LimitMS, CountdownMS, RevealMS int64
 	BotAfterMS                     int64 // 0: no bot
 	Rated                          bool
-	PairLimitPerDay                int64 // further duels of the same two players do not count; 0: no limit
-	CountSameAddress               bool  // true: duels between players of one address count
+	PairLimitPerDay                int64 // how many duels of the same two players count per day; 0: all
+	CountSameAddress               bool  // true: duels between players with the same address count
 }
 
-// Config configures a Lobby. Registry may be nil. Pairs may be nil if no game
-// has a limit. AddressKey is required unless all games count duels between
-// players of one address; it must be the same on all nodes. Everything else is
+// Config configures a Lobby. Registry may be nil. DuelCounter may be nil if no game
+// has a PairLimitPerDay. AddressKey is required unless all games have
+// CountSameAddress; it must be the same on all nodes. All other fields are
 // required.
 type Config struct {
 	Games     map[string]Duel
@@ -134,25 +142,26 @@ type Config struct {
 	AddressKey []byte // key of the address hashes in tickets
 }
 
-// Lobby pairs the tickets of this node with those of all nodes. It knows what
-// each player is in. It is safe for concurrent use.
+// Lobby pairs the tickets of this node with the tickets of all nodes, and reads
+// and changes the activities of players. It is safe for concurrent use.
 type Lobby struct {
 	Config
 	metrics *metrics
 
 	mu      sync.Mutex
-	tickets map[string]localTicket // tickets of this node by id
-	waiting map[playerKey]string   // ticket ids of this node by player
+	tickets map[string]localTicket // by ticket id: the tickets that this node handles
+	waiting map[playerKey]string   // by player: the ids of these tickets
 }
 
 const (
-	tryEvery    = 500 * time.Millisecond
+	tryEvery    = 500 * time.Millisecond // between two tries to pair a ticket
 	callTimeout = 2 * time.Second
-	settleWait  = 2 * time.Second // wait for a player's last result before a rated pairing
+	settleWait  = 2 * time.Second // limit of the wait for a player's last result
 	settlePoll  = 20 * time.Millisecond
 )
 
-// New makes a lobby. Pairings of dead nodes are handled only while Run runs.
+// New returns a lobby. The lobby handles pairings of dead nodes only while Run
+// runs.
 func New(c Config) *Lobby {
 	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), waiting: make(map[playerKey]string)}
 }

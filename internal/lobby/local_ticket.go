@@ -8,14 +8,15 @@ import (
 
 // localTicket is a ticket that this node handles.
 type localTicket struct {
-	nextTry *timer.Timer // try
+	nextTry *timer.Timer // runs the next tryPairing
 	player  playerKey
 }
 
 // playerKey identifies a player with a ticket.
 type playerKey struct{ game, player string }
 
-// scheduleTry schedules the next pairing attempt for a ticket of this node.
+// scheduleTry makes this node handle a ticket: it tries to pair the ticket after a
+// wait. It replaces an earlier schedule.
 func (l *Lobby) scheduleTry(t Ticket, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -28,6 +29,7 @@ func (l *Lobby) scheduleTry(t Ticket, wait time.Duration) {
 	l.metrics.tickets.Set(float64(len(l.tickets)))
 }
 
+// dropTicket makes this node stop handling a ticket.
 func (l *Lobby) dropTicket(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

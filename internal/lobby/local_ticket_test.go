@@ -34,7 +34,7 @@ func TestManyTicketsLeaveNoMemoryBehind(t *testing.T) {
 			}
 		}
 		if after := rooms(); after[0] == before[0] || after[1] == before[1] {
-			w.Error("the room of a rush is kept")
+			w.Error("the memory of many tickets was not released")
 		}
 	})
 }

@@ -11,18 +11,18 @@ import (
 
 const aliveMS = 5000 // how long a ticket lives without renewal
 
-// memoryStore implements Store with maps, by the contract of the scripts.
+// memoryStore implements Store with maps, as the Lua scripts of redislobby do.
 type memoryStore struct {
 	mu sync.Mutex
 	tables
 }
 
 type tables struct {
-	tickets  map[string]Ticket
-	alive    map[string]int64
+	tickets  map[string]Ticket   // waiting tickets by id
+	alive    map[string]int64    // expiry by ticket id, epoch ms
 	busy     map[string]Activity // by player
-	duels    map[string]string
-	pairings map[string]Pairing
+	duels    map[string]string   // last duel by player
+	pairings map[string]Pairing  // by match id
 }
 
 func newMemory() *memoryStore {
@@ -219,8 +219,8 @@ const (
 	loses       // the call is executed, and its reply is lost
 )
 
-// faultyStore is a node's connection to the store. It asks a function for the
-// fault of each call, by method; nil means no faults.
+// faultyStore is a node's connection to the store. The function faultOf decides
+// which fault each call of a method has; nil means no faults.
 type faultyStore struct {
 	*memoryStore
 	mu    sync.Mutex

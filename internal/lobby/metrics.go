@@ -33,7 +33,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "laststand_lobby_tickets", Help: "Tickets that wait at this node.",
 		}),
 		waitSeconds: factory.NewHistogram(prometheus.HistogramOpts{
-			Name: "laststand_lobby_wait_seconds", Help: "Wait of the older ticket of a pairing.",
+			Name: "laststand_lobby_wait_seconds", Help: "Time that the older ticket of a pairing has waited.",
 			Buckets: []float64{.01, .05, .25, 1, 2, 4, 8, 16, 32, 64},
 		}),
 	}

@@ -129,7 +129,7 @@ func (w *cluster) plan(n *node, player string) *match.Plan {
 	defer n.matches.mu.Unlock()
 	p := n.matches.plans[n.matches.attachedTo[player]]
 	if p == nil {
-		w.Fatalf("%s was led nowhere", player)
+		w.Fatalf("%s was not attached to a match", player)
 	}
 	return p
 }
@@ -139,6 +139,6 @@ func (w *cluster) checkWaits(n *node, player string) {
 	w.Helper()
 	synctest.Wait()
 	if id := n.matches.match(player); id != "" {
-		w.Fatalf("%s was led into %s", player, id)
+		w.Fatalf("%s was attached to match %s too early", player, id)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// tryPairing tries to pair a ticket of this node, and otherwise schedules the
-// next try.
+// tryPairing tries to pair a ticket of this node. If the ticket still waits after
+// that, it schedules the next try.
 func (l *Lobby) tryPairing(t Ticket) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -27,8 +27,9 @@ func (l *Lobby) tryPairing(t Ticket) {
 	}
 }
 
-// pair tries to pair a ticket. It reports whether the ticket still waits,
-// possibly for a match that another node is about to create.
+// pair tries to pair a ticket with another one or with a bot, and then creates the
+// match. It reports whether this node must still handle the ticket: it waits for an
+// opponent, or for a match that another node is creating.
 func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
 	other, waits, err := l.findOpponent(ctx, t)
 	if err != nil {
@@ -51,7 +52,7 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
 	l.metrics.pairings.WithLabelValues(opponentKind(p)).Inc()
 	l.metrics.waitSeconds.Observe(float64(now-min(t.JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
 	if err := l.startMatch(ctx, p); err != nil {
-		return true, err // keep the tickets alive until the match exists
+		return true, err // this node must extend the life of the tickets until the match exists
 	}
 	for _, paired := range p.Tickets {
 		l.dropTicket(paired.ID)
@@ -59,9 +60,9 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
 	return false, nil
 }
 
-// findOpponent returns the best opponent among the waiting tickets, or nil, and
-// reports whether t still waits. It reads the next slice as long as that may
-// contain a better opponent.
+// findOpponent returns the best opponent among the waiting tickets, or nil if none is
+// suitable. It also reports whether t still waits. It reads one slice after another,
+// as long as the next may contain a better opponent.
 func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (other *Ticket, waits bool, err error) {
 	var seen []Ticket
 	for _, s := range searchSlices {
@@ -85,14 +86,14 @@ func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (other *Ticket, wait
 	return other, true, nil
 }
 
-// hasEnoughQuestions reports whether the bank has the questions of a duel for a
-// filter. Two compatible filters may leave too few questions together.
+// hasEnoughQuestions reports whether enough questions for a duel match a filter. Few
+// questions may match the merged filter of two compatible filters.
 func (l *Lobby) hasEnoughQuestions(game string, w Filter) bool {
 	return l.Bank.Count(game, w) >= l.Games[game].Questions
 }
 
-// attachPaired attaches the player of a ticket that another node has paired. It
-// reports whether the match does not exist yet.
+// attachPaired attaches the session of a player, whose ticket another node has
+// paired, to the match. It returns true if the match does not exist yet.
 func (l *Lobby) attachPaired(ctx context.Context, t Ticket) (forming bool, err error) {
 	activity, err := l.Store.ReadActivity(ctx, t.Game, t.Seat.Player)
 	if err != nil || activity.Match == "" || activity.Forming {
@@ -105,7 +106,8 @@ func (l *Lobby) attachPaired(ctx context.Context, t Ticket) (forming bool, err e
 	return false, err
 }
 
-// startMatch creates the match of a pairing, unless it exists.
+// startMatch creates the match of a pairing unless it exists, and completes the
+// pairing.
 func (l *Lobby) startMatch(ctx context.Context, p Pairing) error {
 	plan, err := l.newPlan(ctx, p)
 	if err != nil {
@@ -117,8 +119,9 @@ func (l *Lobby) startMatch(ctx context.Context, p Pairing) error {
 	return l.Store.CompletePairing(ctx, p)
 }
 
-// newPlan draws the questions of a pairing's match. It avoids those that its
-// players saw recently, as long as there are others.
+// newPlan returns the plan of a pairing's match with its questions. It avoids
+// questions that the players saw recently if there are enough others. It records the
+// drawn ones as seen.
 func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	game, filter := p.Tickets[0].Game, p.Tickets[0].Filter
 	players := make([]string, len(p.Tickets))
@@ -153,9 +156,9 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	}, nil
 }
 
-// shouldCount reports whether a duel counts for leaderboards and ratings. These
-// do not count: duels against a bot, duels of a pair that has reached its daily
-// limit, and duels at one address unless the game counts those.
+// shouldCount reports whether a duel counts for leaderboards and ratings. These do
+// not count: duels against a bot, duels of a pair that has reached its daily limit,
+// and duels between players with the same address unless the game counts them.
 func (l *Lobby) shouldCount(ctx context.Context, p Pairing, players []string) (bool, error) {
 	if len(players) < 2 || p.hasSameAddress() {
 		return false, nil
@@ -169,8 +172,8 @@ func (l *Lobby) shouldCount(ctx context.Context, p Pairing, players []string) (b
 	return today < limit, err
 }
 
-// nextTryDelay returns the delay until a ticket's next try: tryEvery, or less
-// if a bot may play earlier.
+// nextTryDelay returns the delay until a ticket's next try: tryInterval, or less if a
+// bot may be the opponent earlier.
 func (l *Lobby) nextTryDelay(t Ticket) time.Duration {
 	if untilBot := time.Duration(t.BotAt-l.Now()) * time.Millisecond; t.BotAt > 0 && untilBot < tryEvery {
 		return max(untilBot, time.Millisecond)
@@ -185,6 +188,8 @@ func opponentKind(p Pairing) string {
 	return "player"
 }
 
+// codeOf returns the metric label of a refused or failed request: the refusal's code,
+// or failed.
 func codeOf(err error) string {
 	var refused *protocol.Error
 	if errors.As(err, &refused) {

@@ -18,7 +18,7 @@ func TestCompatibleTicketsArePairedAtOnce(t *testing.T) {
 		w.mustJoin(n, "ada", withFilter(Filter{Lang: "en"}))
 		w.checkWaits(n, "ada")
 		if !n.HasTicket("demo", "ada") || n.HasTicket("demo", "bob") || n.HasTicket("other", "ada") {
-			w.Error("who waits here is not known")
+			w.Error("HasTicket is false for a waiting player")
 		}
 		w.mustJoin(n, "bob", withFilter(Filter{Category: "sport"}))
 		p := w.plan(n, "ada")
@@ -98,7 +98,7 @@ func TestDuelsOfAPairBeyondItsLimitDoNotCount(t *testing.T) {
 			inBubble(t, func(w *cluster) {
 				began := now()
 				w.limit, w.duelsToday = 3, func(one, other string) (int64, error) {
-					if now()-began < 2000 { // the ledger is down at first
+					if now()-began < 2000 { // the ledger is down for the first 2 s
 						return 0, errDown
 					}
 					if one == "ada" || other == "ada" {
@@ -139,7 +139,7 @@ func TestLeave(t *testing.T) {
 	inBubble(t, func(w *cluster) {
 		a, b := w.node(), w.node()
 		w.mustJoin(a, "ada")
-		if err := b.Leave(w.Context(), "demo", "ada"); err != nil { // her newer session is there
+		if err := b.Leave(w.Context(), "demo", "ada"); err != nil { // ada's newer session is at that node
 			w.Fatal(err)
 		}
 		if err := a.Leave(w.Context(), "demo", "ada"); err != nil {
@@ -378,7 +378,7 @@ func (w *cluster) checkAllPaired(nodes []*node, players int) {
 	for i := range players {
 		player := fmt.Sprint("p_", i)
 		if attached := nodes[i%3].matches.match(player); attached != seats[player] {
-			w.Errorf("%s was led into %q and sits in %q", player, attached, seats[player])
+			w.Errorf("%s was attached to %q and has a seat in %q", player, attached, seats[player])
 		}
 	}
 }

@@ -2,20 +2,20 @@ package lobby
 
 import "math"
 
-// Slice selects tickets on both sides of a rating: Count per side, without the
-// nearest Skip.
+// Slice selects tickets by rating: Count tickets with a higher or equal rating and
+// Count with a lower one, each without the nearest Skip.
 type Slice struct{ Skip, Count int }
 
-// searchSlices are the slices that a search reads one after the other. Nearly
-// always one of the first few tickets is suitable, and each listed ticket costs
-// time.
+// searchSlices are the slices that findOpponent reads one after the other. The first
+// is small: nearly always one of the first few tickets is suitable, and each listed
+// ticket takes time.
 var searchSlices = []Slice{{0, 4}, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
 
-// distanceToUnseen returns the smallest rating distance, on either side, that a
-// ticket outside the slices read so far can have. near is the content of the
-// last slice. The distance is infinite if there are no more tickets. If very
-// many tickets have expired, it may be infinite too early; the next try
-// corrects that.
+// distanceToUnseen returns the smallest rating distances from t that an unread ticket
+// can have, on the higher and on the lower side. listed is the content of s, the last
+// slice that was read. A distance is infinite if no tickets are left on that side. If
+// very many tickets have expired, it may be infinite too early; the next try corrects
+// that.
 //
 // Example: t has rating 1500, and the slice listed 1510, 1530 and 1480. Unread
 // tickets are at least 30 above or 20 below.
@@ -39,8 +39,9 @@ func (s Slice) distanceToUnseen(t Ticket, near []Ticket) (higher, lower float64)
 	return higher, lower
 }
 
-// isCertainlyBest reports whether no unread ticket can be a better opponent of
-// t. Among equals, the higher side lists the oldest first.
+// isCertainlyBest reports whether no unread ticket can be a better opponent of t than
+// best. higher and lower are the distances of minUnreadDistances. At an equal distance
+// on the higher side, unread tickets are newer than best, so best remains the best.
 func isCertainlyBest(t, best Ticket, higher, lower float64) bool {
 	gap := distance(t, best)
 	return gap < lower && (gap < higher || gap == higher && best.Rating() >= t.Rating())

@@ -8,12 +8,12 @@ import (
 
 const (
 	sweepEvery      = 2 * time.Second
-	takeOverAfterMS = 3000   // ms until the node of a pairing counts as dead
-	rollBackAfterMS = 30_000 // ms until the match of a pairing counts as impossible to create
+	takeOverAfterMS = 3000   // age of a pairing at which its node counts as dead
+	rollBackAfterMS = 30_000 // age of a pairing at which its match counts as impossible to create
 )
 
-// Run completes or rolls back the pairings that have no match yet, until ctx
-// ends.
+// Run handles old pairings of all games that have no match yet, until ctx ends. It
+// creates their matches or rolls them back. It returns nil.
 func (l *Lobby) Run(ctx context.Context) error {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()

@@ -32,7 +32,7 @@ func (w *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string
 			shut = false
 		}
 	}
-	w.Fatal("they were not paired")
+	w.Fatal("the two tickets were not paired")
 	return nil, nil, "", nil
 }
 
@@ -44,12 +44,12 @@ func TestAPairingIsRolledBack(t *testing.T) {
 		a, b, first, open := w.newFormingMatch()
 		pass(29 * time.Second)
 		if kept := w.store.copied(); len(kept.pairings) != 1 || kept.pairings[first].Match != first || w.records.isTombstoned(first) {
-			w.Fatalf("pairings %v, void %v", kept.pairings, w.records.isTombstoned(first))
+			w.Fatalf("pairings %v, tombstoned %v", kept.pairings, w.records.isTombstoned(first))
 		}
 		pass(3 * time.Second)
 		kept := w.store.copied()
 		if _, still := kept.pairings[first]; still || !w.records.isTombstoned(first) {
-			w.Fatalf("pairings %v, void %v", kept.pairings, w.records.isTombstoned(first))
+			w.Fatalf("pairings %v, tombstoned %v", kept.pairings, w.records.isTombstoned(first))
 		}
 		for _, p := range kept.pairings { // the two are paired again
 			for _, t := range p.Tickets {

@@ -7,13 +7,14 @@ import (
 	"laststand/internal/match"
 )
 
-// takeOverTimeout limits the wait for a match that is being created. It is
-// longer than the time to roll its pairing back.
+// takeOverTimeout limits the wait for a match that is being created. It is longer than
+// the time after which a pairing is rolled back.
 const takeOverTimeout = 2 * rollBackAfterMS * time.Millisecond
 
-// TakeOver makes this node responsible for a player whose session has moved
-// here from another node. It takes over the ticket, or waits for the match that
-// is being created. It returns once that has started.
+// TakeOver makes this node responsible for a player whose session has moved here from
+// another node. It handles the player's ticket from now on, or attaches the session to
+// the running match. If the match is being created, TakeOver returns and attaches the
+// session later.
 func (l *Lobby) TakeOver(ctx context.Context, game, player string) error {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	if err != nil || activity == (Activity{}) {

@@ -11,13 +11,15 @@ type Filter struct {
 	Difficulty string `json:"difficulty,omitempty"`
 }
 
-// IsCompatible reports whether one match can meet both filters.
+// IsCompatible reports whether one match can match both filters: each field is
+// equal, or empty in one of them.
 func (w Filter) IsCompatible(o Filter) bool {
 	compatible := func(a, b string) bool { return a == "" || b == "" || a == b }
 	return compatible(w.Category, o.Category) && compatible(w.Lang, o.Lang) && compatible(w.Difficulty, o.Difficulty)
 }
 
-// Merge returns the filter that meets both of two compatible filters.
+// Merge returns the filter that selects only what both filters select. They must be
+// compatible.
 func (w Filter) Merge(o Filter) Filter {
 	firstSet := func(a, b string) string {
 		if a != "" {
@@ -30,29 +32,30 @@ func (w Filter) Merge(o Filter) Filter {
 	}
 }
 
-// Ticket is a player's request to be matched.
+// Ticket is a player's request for an opponent.
 type Ticket struct {
 	ID       string     `json:"id"`
 	Game     string     `json:"game"`
 	Seat     match.Seat `json:"seat"`
 	Filter   Filter     `json:"wish"`
-	JoinedAt int64      `json:"joined_at"` // cluster time
-	BotAt    int64      `json:"bot_at"`    // when a bot may play, cluster time; 0 means never
+	JoinedAt int64      `json:"joined_at"` // cluster time, epoch ms
+	BotAt    int64      `json:"bot_at"`    // when a bot may be the opponent, cluster time, epoch ms; 0: never
 
-	// Address is a keyed hash of the player's address. It is empty if the game
-	// counts duels between players of one address.
+	// Address is a keyed hash of the player's IP address. It is empty if the game
+	// counts duels between players with the same address.
 	Address string `json:"address,omitempty"`
 }
 
 // Pairing is two tickets, or one ticket and a bot, whose match is about to be
 // created.
 type Pairing struct {
-	Match   string   `json:"match"`
-	At      int64    `json:"at"` // cluster time
+	Match   string   `json:"match"` // id of the match
+	At      int64    `json:"at"`    // cluster time, epoch ms
 	Tickets []Ticket `json:"tickets"`
 }
 
-// Rating is the number by which tickets are matched.
+// Rating returns the rating by which the ticket is paired: unratedRating if its
+// player has none.
 func (t Ticket) Rating() float64 {
 	if t.Seat.Rating == nil {
 		return unratedRating
@@ -60,18 +63,19 @@ func (t Ticket) Rating() float64 {
 	return t.Seat.Rating.R
 }
 
-// unratedRating is the rating of a player without one, for matching.
+// unratedRating is used to pair a player without a rating.
 const unratedRating = 1500
 
 const (
-	firstWindow     = 100.0 // rating points in both directions for a new ticket
-	widerPerSecond  = 50.0  // the window grows by this much per second of waiting
-	anyoneAfterSecs = 15.0  // after this wait any rating is accepted
+	firstWindow     = 100.0 // rating points up or down, for a new ticket
+	widerPerSecond  = 50.0  // rating points that the window grows per second of waiting
+	anyoneAfterSecs = 15.0  // after this wait, in seconds, any rating is accepted
 )
 
-// pickOpponent returns the best opponent among the candidates. The rating
-// difference must be within the window of whichever ticket has waited longer.
-// The nearest rating wins; among equals, the longest wait.
+// pickOpponent returns the best opponent among the candidates, and false if none is
+// suitable. The rating difference must be within the window of the ticket that has
+// waited longer. The best has the nearest rating; among equals, it has waited
+// longest. now is cluster time, epoch ms.
 //
 // Example: after 4 s of waiting the window is 100 + 4·50 = 300 rating points.
 func pickOpponent(t Ticket, candidates []Ticket, now int64) (Ticket, bool) {
@@ -91,6 +95,7 @@ func pickOpponent(t Ticket, candidates []Ticket, now int64) (Ticket, bool) {
 	return best, found
 }
 
+// distance returns the rating difference of two tickets, in rating points.
 func distance(a, b Ticket) float64 {
 	if d := a.Rating() - b.Rating(); d >= 0 {
 		return d
@@ -98,6 +103,7 @@ func distance(a, b Ticket) float64 {
 	return b.Rating() - a.Rating()
 }
 
+// window returns the largest accepted rating difference after a wait.
 func window(waitedMS int64) float64 {
 	seconds := float64(waitedMS) / 1000
 	if seconds >= anyoneAfterSecs {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Join returns a script that consists of embedded files, NAME.lua each. They run one
-// after the other with the same KEYS and ARGV. A later file sees the local variables of
-// earlier ones. Join panics if a file is missing.
+// Join returns a script that consists of the files NAME.lua in sources, in the order of
+// names. The files run one after the other with the same KEYS and ARGV. A later file can
+// use the local variables of earlier files. Join panics if a file is missing.
 func Join(sources fs.FS, names ...string) string {
 	var script strings.Builder
 	for _, name := range names {

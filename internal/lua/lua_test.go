@@ -14,7 +14,7 @@ func TestJoin(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("a piece that is missing is left out")
+			t.Error("Join did not panic for a missing file")
 		}
 	}()
 	Join(sources, "a", "c")
@@ -24,15 +24,15 @@ func TestReply(t *testing.T) {
 	t.Parallel()
 	r := Reply{"a", int64(7), "8", []any{"x", nil, "y"}, nil}
 	if r.Text(0) != "a" || r.Text(1) != "" || r.Text(4) != "" || r.Text(9) != "" {
-		t.Error("texts are not read so")
+		t.Error("Text returned a wrong text")
 	}
 	if r.Number(1) != 7 || r.Number(2) != 8 || r.Number(0) != 0 || r.Number(4) != 0 || r.Number(9) != 0 {
-		t.Error("numbers are not read so")
+		t.Error("Number returned a wrong number")
 	}
 	if !slices.Equal(r.Texts(3), []string{"x", "", "y"}) || r.Texts(0) != nil || r.Texts(9) != nil {
-		t.Error("lists of texts are not read so")
+		t.Error("Texts returned wrong texts")
 	}
 	if l := r.List(3); len(l) != 3 || l.Text(2) != "y" || r.List(4) != nil || r.List(9) != nil {
-		t.Error("lists are not read so")
+		t.Error("List returned a wrong list")
 	}
 }

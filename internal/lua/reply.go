@@ -2,10 +2,11 @@ package lua
 
 import "strconv"
 
-// Reply is the reply of a script, or a list in it. Missing values and values of another
-// type read as empty.
+// Reply is the reply of a script, or a list in a reply. Its methods return the zero value
+// if the element is missing or has another type.
 type Reply []any
 
+// element returns nil if there is no element i.
 func (r Reply) element(i int) any {
 	if i >= len(r) {
 		return nil
@@ -13,13 +14,13 @@ func (r Reply) element(i int) any {
 	return r[i]
 }
 
-// List returns element i, which is a list.
+// List returns element i as a list.
 func (r Reply) List(i int) Reply {
 	l, _ := r.element(i).([]any)
 	return l
 }
 
-// Texts returns element i, which is a list of texts.
+// Texts returns element i as a list of texts. Elements of another type are "".
 func (r Reply) Texts(i int) []string {
 	l := r.List(i)
 	var all []string
@@ -35,13 +36,13 @@ func (r Reply) Text(i int) string {
 	return s
 }
 
-// Number returns element i as a whole number. The element may be a number or a text.
+// Number returns element i as a whole number. The element may be an integer or a text.
 func (r Reply) Number(i int) int64 {
 	switch value := r.element(i).(type) {
 	case int64:
 		return value
 	case string:
-		parsed, _ := strconv.ParseInt(value, 10, 64) // 0 if it is no whole number
+		parsed, _ := strconv.ParseInt(value, 10, 64) // 0 if the text is not a whole number
 		return parsed
 	}
 	return 0

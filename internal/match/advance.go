@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// retryAfter is the delay before the engine retries a step after an error
+	// storeRetryDelay is the delay before the engine retries a step after an error
 	// of the store.
 	retryAfter = 500 * time.Millisecond
 	// maxSteps limits the attempts of one call. A few steps at most can follow
@@ -22,12 +22,12 @@ const (
 // errMatchChanging reports that other nodes won every step first.
 var errMatchChanging = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the match is changing; retry in 100 ms")
 
-// stepFunc returns a requested step, given what was read of a match. It returns
-// false if there is none.
+// stepFunc computes a requested step from a view of the match. It returns false if
+// the request needs no step, or another step must come first.
 type stepFunc func(p *Plan, v View, now int64) (Step, bool)
 
 // Leave forfeits a duel for one of its players. It changes nothing if the match
-// is over or was left before, or if it is an arena. It returns ErrNotFound if
+// is over, already forfeited, or an arena. It returns ErrNotFound if
 // the player has no seat.
 func (e *Engine) Leave(ctx context.Context, match, player string) error {
 	if err := e.CheckSeat(ctx, match, player); err != nil {
@@ -46,7 +46,7 @@ func (e *Engine) requestStep(ctx context.Context, match string, wanted stepFunc)
 	return e.runSteps(ctx, l, View{}, wanted)
 }
 
-// advance applies all due steps, beginning with what the view shows. If the
+// advance applies all due steps. It computes the first one from the view. If the
 // view is insufficient or outdated, it reads the match.
 func (e *Engine) advance(ctx context.Context, l *localMatch, v View) error {
 	return e.runSteps(ctx, l, v, nil)
@@ -91,7 +91,8 @@ func (e *Engine) deliver(ctx context.Context, l *localMatch, d delivery) error {
 	return nil
 }
 
-// reportEnd passes on the result of a match that this node has ended.
+// reportEnd passes the result of a match that this node has ended to OnResult, and
+// its arena to OnArenaEnd.
 func (e *Engine) reportEnd(ctx context.Context, l *localMatch, s *Step) {
 	reason := s.To.EndReason
 	if s.Result != nil {
@@ -111,8 +112,8 @@ func (e *Engine) reportEnd(ctx context.Context, l *localMatch, s *Step) {
 	e.OnResult(s.Result)
 }
 
-// adoptView takes over what other nodes have done to a match, and waits for its
-// next deadline.
+// adoptView delivers what other nodes have done to a match, stores the new state,
+// and sets the timer for the next deadline.
 func (e *Engine) adoptView(l *localMatch, v View) {
 	l.mu.Lock()
 	l.catchUp(v)
@@ -131,7 +132,7 @@ func (e *Engine) scheduleNotices(l *localMatch) {
 
 // armTimer sets the timer to the instant at which this node must take the next
 // step, and schedules the bots for a new question. A match that is over is kept
-// for keepMS and then dropped.
+// for endedTTLMS and then dropped.
 func (e *Engine) armTimer(l *localMatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +150,7 @@ func (e *Engine) armTimer(l *localMatch) {
 }
 
 // advanceDue advances a match whose deadline has passed. If the store fails, it
-// retries after retryAfter.
+// retries after storeRetryDelay.
 func (e *Engine) advanceDue(l *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()

@@ -8,7 +8,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// ttlSlackMS is how long the keys of a match live beyond its longest duration.
+// lockTTLSlackMS is added to the longest duration of a match. The sum is the time to
+// live of an answer's lock.
 const ttlSlackMS = 60 * 60 * 1000
 
 // Submission is a player's answer as it was received.

@@ -30,8 +30,8 @@ func (e *Engine) ReadArena(ctx context.Context, match string) (View, error) {
 	return v, err
 }
 
-// StartArena starts the countdown of an arena. It does nothing if the arena has
-// begun.
+// StartArena starts the countdown of an arena. It does nothing unless the arena is
+// in its lobby.
 func (e *Engine) StartArena(ctx context.Context, match string) error {
 	return e.requestStep(ctx, match, beginStep)
 }
@@ -41,9 +41,10 @@ func (e *Engine) CloseArena(ctx context.Context, match string) error {
 	return e.requestStep(ctx, match, closeArenaStep)
 }
 
-// Proceed moves on from a question, -1 before the first. It closes the question
-// if it is open, else opens the next one. It does nothing if the match has
-// already moved on. It is refused before the countdown is over.
+// Proceed ends a question for the host; -1 means the countdown before question 0. It
+// closes the question if it is open, else opens the next one. It does nothing if
+// the match has another current question. Before the countdown is over it returns a
+// refusal with the remaining time.
 func (e *Engine) Proceed(ctx context.Context, match string, after int) error {
 	seenPhase, remainingMS := Phase(""), int64(0)
 	err := e.requestStep(ctx, match, func(p *Plan, v View, now int64) (Step, bool) {
@@ -62,8 +63,8 @@ func (e *Engine) Proceed(ctx context.Context, match string, after int) error {
 	return err
 }
 
-// Expel removes a player's session from an arena on all nodes and pushes it a
-// frame; nil for none.
+// Expel removes a player's session from an arena on all nodes. It pushes the frame
+// to that session, unless the frame is nil.
 func (e *Engine) Expel(ctx context.Context, match, player string, frame []byte) {
 	var frames [][]byte
 	if frame != nil {
@@ -106,7 +107,7 @@ func (e *Engine) send(ctx context.Context, match, kind string, payload []byte) {
 	e.Bus.Send(ctx, nodes, kind, payload)
 }
 
-// hostReportEvery is the interval at which a node reports a present host to the
+// hostReportInterval is the interval at which a node reports a present host to the
 // store.
 const hostReportEvery = 3 * time.Second
 
@@ -121,7 +122,7 @@ func (e *Engine) reportHosts(ctx context.Context) error {
 }
 
 // reportHost reports to the store that the host of an arena is present, at most
-// once per hostReportEvery.
+// once per hostReportInterval.
 func (e *Engine) reportHost(ctx context.Context, l *localMatch) {
 	now := e.Now()
 	l.mu.Lock()

@@ -8,13 +8,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Attachment asks to attach a session to a match. OnState is called with the
+// AttachRequest asks to attach a session to a match. OnState is called with the
 // current state of the match. Then the session gets all frames after number
-// After, then live frames, in order and without gaps. OnState must not block.
-// If OnState is nil, a session that is attached already stays as it is.
+// AfterSeq, then live frames, in order and without gaps. OnState must not block.
+// If OnState is nil and the session is attached already, nothing changes.
 //
-// CheckReplay is called first with the size of the frames; its error refuses
-// the attachment. A session that another one has replaced is not attached.
+// CheckReplay is called first with the size of the frames in bytes. If it returns
+// an error, the session is not attached. A session that a newer one has replaced
+// is not attached either.
 type Attachment struct {
 	Match       string
 	Player      string
@@ -26,7 +27,7 @@ type Attachment struct {
 
 // Attach attaches a session to a match in which its player has a place. It
 // returns ErrNotFound if there is no match or no place. With OnState it also
-// returns ErrNotFound for an arena that has not begun.
+// returns ErrNotFound for an arena in its lobby.
 func (e *Engine) Attach(ctx context.Context, a Attachment) error {
 	l, err := e.loadMatch(ctx, a.Match)
 	if err != nil {
@@ -100,7 +101,7 @@ func (e *Engine) attach(ctx context.Context, l *localMatch, a Attachment, m Memb
 	return nil
 }
 
-// addToFeed adds a session to a match that was just read. It registers the
+// addIfPresent adds a session to a match that was just read. It registers the
 // session before it checks that the session is still present. A concurrent
 // Detach therefore finds it.
 func (e *Engine) addToFeed(l *localMatch, a Attachment, v View) {
@@ -124,7 +125,7 @@ func (e *Engine) addToFeed(l *localMatch, a Attachment, v View) {
 	l.addSubscriber(a, v)
 }
 
-// addAttached records that a player's session gets the pushes of a match.
+// addAttachedMatch records that a player's session gets the pushes of a match.
 func (e *Engine) addAttached(l *localMatch, player string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,7 +135,7 @@ func (e *Engine) addAttached(l *localMatch, player string) {
 	}
 }
 
-// removeAttached undoes addAttached.
+// removeAttached undoes addAttachedMatch.
 func (e *Engine) removeAttached(l *localMatch, player string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -159,7 +160,7 @@ func (e *Engine) IsInMatch(game, player string) bool {
 }
 
 // IsFollowing reports whether a person at this node gets the pushes of a match
-// that is not over. Its lobby and spectators count.
+// that is not over. A match in its lobby and a spectator count, too.
 func (e *Engine) IsFollowing(game, player string) bool {
 	return slices.ContainsFunc(e.attachedMatches(game, player), func(l *localMatch) bool { return !l.knownState().Phase.hasEnded() })
 }

@@ -202,7 +202,7 @@ func TestAttachOfASessionThatWasReplaced(t *testing.T) {
 	})
 }
 
-// A disconnect keeps the seat. The end of an old session does not affect the
+// A disconnect does not remove the seat. The end of an old session does not affect the
 // session that replaced it.
 func TestDetach(t *testing.T) {
 	inBubble(t, func(w *cluster) {

@@ -29,7 +29,7 @@ var botSkill = map[quiz.Difficulty]float64{quiz.Easy: 0.8, quiz.Medium: 0.6, qui
 func planBotAnswer(p *Plan, question int, player string) (time.Duration, protocol.Given) {
 	h := fnv.New64a()
 	h.Write([]byte(p.ID + "/" + player + "/" + strconv.Itoa(question)))
-	rng := rand.New(rand.NewPCG(h.Sum64(), 1)) //nolint:gosec // a bot's whims need no secrecy
+	rng := rand.New(rand.NewPCG(h.Sum64(), 1)) //nolint:gosec // the choices of a bot need no secrecy
 	q := p.Questions[question]
 	wait := time.Duration(float64(p.LimitMS)*(0.15+0.45*rng.Float64())) * time.Millisecond
 	return wait, botGiven(q, rng.Float64() < botSkill[q.Difficulty], rng)

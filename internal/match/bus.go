@@ -35,8 +35,8 @@ func (e *Engine) Handlers() map[string]func(payload []byte) {
 	}
 }
 
-// stepEvent tells other nodes about frames of a match and, if there is one, the
-// new state.
+// stepEvent is what other nodes receive after a step or an accepted answer: the
+// new frames, and the new state after a step (else nil).
 type stepEvent struct {
 	frames  frames
 	state   *State
@@ -117,7 +117,7 @@ func (e *Engine) catchUp(l *localMatch) {
 	e.adoptView(l, v)
 }
 
-// FillGapsNow searches for missed pushes at once. The bus calls it after it was
+// FillGapsNow starts a search for missed pushes immediately. The bus calls it after it was
 // disconnected. It does not block.
 func (e *Engine) FillGapsNow() {
 	e.Wheel.After(time.Millisecond, func() { e.runRound(context.Background(), roundGaps, e.fillGaps) })

@@ -13,8 +13,8 @@ const placesChunk = 500
 
 // checkPlaces removes sessions from an arena whose places have ended without a
 // message to this node. It checks only if places have ended since the last
-// clean check. It acts on a missing place only when it finds it twice, because
-// the message may be on its way or the player may be rejoining.
+// clean check. It removes a session only when two checks in a row find no place,
+// because the message may be on its way or the player may be rejoining.
 func (e *Engine) checkPlaces(ctx context.Context, l *localMatch) error {
 	sessions, ended := l.sessionsToCheck()
 	withoutPlace := make(map[string]Subscriber)

@@ -17,7 +17,7 @@ import (
 	"laststand/internal/timer"
 )
 
-// cluster is a store and the nodes that share it, in virtual time.
+// cluster is a test with a store and the nodes that share it, in virtual time.
 type cluster struct {
 	*testing.T
 	store *memoryStore
@@ -25,13 +25,13 @@ type cluster struct {
 	nodes int
 }
 
-// inBubble runs a test in a cluster of its own.
+// runInCluster runs a test with a new cluster in a synctest bubble.
 func inBubble(t *testing.T, f func(w *cluster)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { f(&cluster{T: t, store: newMemoryStore(), bus: newFakeBus()}) })
 }
 
-// node is an engine that runs until it is killed.
+// node is an engine that runs until the test or kill stops it.
 type node struct {
 	*Engine
 	link *faultyStore
@@ -44,7 +44,7 @@ type node struct {
 
 func (w *cluster) node() *node { return w.nodeAhead(0) }
 
-// nodeAhead starts a node whose clock is ahead of the others.
+// startNodeAhead starts a node whose clock is ahead of the others by a duration.
 func (w *cluster) nodeAhead(ahead time.Duration) *node {
 	w.nodes++
 	name := "n" + strconv.Itoa(w.nodes)
@@ -109,7 +109,7 @@ func (n *node) enter(player string) *frameRecorder {
 	return in
 }
 
-// begin starts a duel whose countdown begins now.
+// startDuel creates a duel that opens its first question in 3 s.
 func (n *node) begin(w *cluster, questions int) *Plan {
 	w.Helper()
 	p := newPlan("m_1", now()+3000, questions)

@@ -17,7 +17,7 @@
 //   - Local match: the copy of a match that this node holds, with its timer and
 //     the sessions of its players.
 //   - Personal result: a frame for one player about a revealed question. Only
-//     matches with over FullView players have them.
+//     matches with over FullListPlayers players have them.
 //   - Version: raised by every write. A store whose version is lower than one
 //     that was seen has lost data; then the match is abandoned.
 //

@@ -249,7 +249,7 @@ func TestABotOutlivesItsNode(t *testing.T) {
 	})
 }
 
-// A match that is over can be read for keepMS. Then the node drops it
+// A match that is over can be read for endedTTLMS. Then the node drops it
 // completely.
 func TestAMatchIsDroppedOnceItsTimeIsUp(t *testing.T) {
 	inBubble(t, func(w *cluster) {

@@ -30,11 +30,11 @@ type Config struct {
 	Registry prometheus.Registerer
 
 	// Node is the name of this node, unique in the cluster. Bus sends messages
-	// to the other nodes. A single node needs neither.
+	// to the other nodes. Both may be empty if there is only one node.
 	Node string
 	Bus  Bus
-	// OnArenaEnd is called with an arena and its game when the arena ends. It
-	// may be nil.
+	// OnArenaEnd is called with the arena and the game when this node ends the
+	// arena's match. It may be nil.
 	OnArenaEnd func(*Arena, string)
 	// OnSettled notifies the players at this node that the result of their
 	// match is in the ledger and on the leaderboards. It may be nil. After an
@@ -56,11 +56,11 @@ type Engine struct {
 	Config
 	metrics    *metrics
 	instanceID string        // unique among all engines
-	attempts   atomic.Uint64 // number of attempts of this engine so far
+	attempts   atomic.Uint64 // how many attempt ids this engine has created
 
 	mu           sync.Mutex
 	localMatches map[string]*localMatch
-	attached     map[playerKey][]*localMatch // the matches that push to a player's session at this node
+	attached     map[playerKey][]*localMatch // the matches that push to each player's session at this node
 
 	unreadable     unreadableMatches
 	replayBytes    atomic.Int64 // size of all replay copies
@@ -111,9 +111,9 @@ func (e *Engine) CheckOverload() error {
 	return nil
 }
 
-// Start creates a duel unless it exists, and attaches the sessions that its
+// StartDuel creates a duel unless it exists, and attaches the sessions that its
 // players have at this node. It returns ErrNotFound if Tombstone was called for
-// the match first.
+// this match id before.
 func (e *Engine) Start(ctx context.Context, p *Plan) error {
 	seats := int64(len(p.Seats))
 	first := State{
@@ -196,7 +196,8 @@ func (e *Engine) Status(ctx context.Context, match string) (r Status, err error)
 	return r, err
 }
 
-// Status describes how far a match has come.
+// Status is the progress of a match. Seq is the number of its last push. ArenaID
+// is "" for a duel.
 type Status struct {
 	Seq     int64
 	ArenaID string
@@ -209,7 +210,8 @@ func (e *Engine) IsUnsettled(ctx context.Context, match string) (bool, error) {
 	return e.Index.IsPending(ctx, match)
 }
 
-// query returns what the rules need to read of a match, for the given players.
+// query returns the read that the rules need. It requests the records and ranks
+// of the given players and the pushes after a number (-1: none).
 func (l *localMatch) query(after int64, players ...string) ReadQuery {
 	q := ReadQuery{Match: l.plan.ID, Players: players, After: after, SeenVersion: l.knownVersion(), WantListed: true, WantRanks: true}
 	if l.plan.Arena == nil {
@@ -218,7 +220,7 @@ func (l *localMatch) query(after int64, players ...string) ReadQuery {
 	return q
 }
 
-// read reads everything that the rules need of a match, for the given players.
+// read reads the part of a match that query describes.
 func (e *Engine) read(ctx context.Context, l *localMatch, after int64, players ...string) (View, error) {
 	return e.readQuery(ctx, l, l.query(after, players...))
 }

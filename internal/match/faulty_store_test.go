@@ -149,8 +149,8 @@ func (l *faultyStore) CountUnsettled(ctx context.Context) (int64, error) {
 	return callStore(l, "CountUnsettled", "", func() (int64, error) { return l.memoryStore.CountUnsettled(ctx) })
 }
 
-// followsNothing is the fault of a node that takes no step and searches for
-// none.
+// failsStepsAndSearches is the fault of a node that can neither apply steps nor
+// search for them.
 func followsNothing(method, _ string) fault {
 	if method == "Step" || method == "ListDue" || method == "ReadProgress" {
 		return fails
@@ -174,8 +174,8 @@ func (r *retryingStore) Commit(ctx context.Context, a Attempt) (Outcome, error) 
 	return r.memoryStore.Commit(ctx, a)
 }
 
-// fakeBus is the bus between nodes. It delivers every message at once, unless
-// route returns how often and after which delay.
+// fakeBus is the bus between nodes. It delivers every message once, immediately. If
+// route is set, route returns how often and after which delay.
 type fakeBus struct {
 	mu    sync.Mutex
 	boxes map[string]map[string]func([]byte)

@@ -26,8 +26,8 @@ func encodeFrames(pushes []protocol.Numbered, first int64) frames {
 	return f
 }
 
-// delivery is delivered as one unit: frames, personal results, and the state
-// after the frames (nil for none).
+// delivery is what the sessions at this node get as one unit: frames, personal
+// results, and the state after the frames. The state is nil if it is unchanged.
 type delivery struct {
 	frames   frames
 	personal personalResults
@@ -103,7 +103,7 @@ func (l *localMatch) pushWithPersonal(f frames, o personalResults) {
 	}
 }
 
-// adoptState takes over a state unless a newer one is known. The caller holds
+// adoptState stores a state as the known one, unless a newer one is known. The caller holds
 // mu.
 func (l *localMatch) adoptState(s State) {
 	switch {
@@ -151,8 +151,8 @@ func (l *localMatch) broadcast(frames ...[]byte) {
 	}
 }
 
-// beginAttach starts to keep the delivered frames for a session that has all
-// frames up to a number. endAttach stops that. It returns the number after
+// startAttaching starts to keep the delivered frames for a session that has all
+// frames up to a number. endAttaching stops that. It returns the number after
 // which the log must be read, for this session and for those already here.
 func (l *localMatch) beginAttach(after int64) int64 {
 	l.mu.Lock()
@@ -170,7 +170,7 @@ func (l *localMatch) endAttach() {
 }
 
 // framesSince returns the frames after a number that were delivered since
-// beginAttach. The caller holds mu.
+// startAttaching. The caller holds mu.
 func (l *localMatch) framesSince(seq int64) [][]byte {
 	all := int64(len(l.recentFrames))
 	return l.recentFrames[all-min(max(l.state.Seq-seq, 0), all):]
@@ -178,7 +178,7 @@ func (l *localMatch) framesSince(seq int64) [][]byte {
 
 // addSubscriber adds a session. It first pushes the frames that the session has
 // not seen: those of the view, then those delivered since the view was read.
-// The caller holds mu and has called beginAttach before the read.
+// The caller holds mu and has called startAttaching before the read.
 func (l *localMatch) addSubscriber(a Attachment, v View) {
 	l.subs[a.Player] = a.Sub
 	first := v.Seq - int64(len(v.Frames)) + 1

@@ -2,7 +2,8 @@ package match
 
 import "laststand/internal/protocol"
 
-// beginStep ends the joining of an arena; false if it has begun before.
+// startArenaStep returns the step after which an arena accepts no more seats. It
+// returns false unless the arena is in its lobby.
 func beginStep(p *Plan, v View, now int64) (Step, bool) {
 	if v.Phase != Lobby {
 		return Step{}, false
@@ -13,8 +14,8 @@ func beginStep(p *Plan, v View, now int64) (Step, bool) {
 }
 
 // announceStep announces the match of an arena that accepts no more seats. The
-// announcement lists and counts the players, so the step fails if anyone has
-// left since.
+// announcement lists and counts the players, so the store refuses the step if
+// anyone has left since the read.
 func announceStep(p *Plan, v View, now int64) Step {
 	to := v.State
 	to.Phase, to.StartsAt = Countdown, now+p.CountdownMS

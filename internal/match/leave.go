@@ -23,7 +23,7 @@ func forfeitStep(p *Plan, v View, player string, now int64) (Step, bool) {
 	return Step{}, false
 }
 
-// ForfeitedEarly reports whether a player forfeited a duel before a question
+// HasForfeitedEarly reports whether a player forfeited a duel before a question
 // was closed. It returns false if this node does not hold the duel.
 func (e *Engine) ForfeitedEarly(match, player string) bool {
 	l := e.findLocal(match)
@@ -35,13 +35,13 @@ func (e *Engine) ForfeitedEarly(match, player string) bool {
 }
 
 // isUnrevealed reports whether the current question is not revealed. After a
-// forfeit during an open question it never will be.
+// forfeit during an open question it is never revealed.
 func (s State) isUnrevealed() bool {
 	return s.Phase == Open || s.Phase == Sealed || s.CloseReason == string(Forfeit)
 }
 
 // hasClosedQuestion reports whether at least one question was closed and
-// revealed. A match without one counts for nothing.
+// revealed. A match without such a question counts for nothing.
 func (s State) hasClosedQuestion() bool {
 	return s.Question > 0 || s.Question == 0 && !s.isUnrevealed()
 }

@@ -12,11 +12,11 @@ import (
 // in an arena's lobby.
 const lobbyNoticeEvery = 500 * time.Millisecond
 
-// lobbyNotifier schedules the push about who is in a lobby. It limits the rate
-// and always sends the last change. The mutex of the match guards it.
+// lobbyNotifier schedules the push with the player counts of a lobby. It limits
+// the rate and always sends the last change. The mutex of the match guards it.
 type lobbyNotifier struct {
 	timer       *timer.Timer // set while a notice is scheduled
-	changed     bool         // something changed since the current notice began
+	changed     bool         // something changed since the read for the current notice started
 	notifyNodes bool         // the next notice must also notify other nodes
 	sentAt      int64        // last notice, cluster time
 	sentVersion int64        // version of the match in the last notice
@@ -61,7 +61,8 @@ func (e *Engine) scheduleLobbyNotice(l *localMatch, changed bool) {
 	}
 }
 
-// sendLobbyNotice reads who is in a lobby and pushes it to the local sessions.
+// sendLobbyNotice reads the player counts of a lobby and pushes them to the local
+// sessions.
 // Later changes and failed reads lead to another notice.
 func (e *Engine) sendLobbyNotice(l *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
@@ -82,7 +83,8 @@ func (e *Engine) sendLobbyNotice(l *localMatch) {
 	}
 }
 
-// beginLobbyNotice reports whether other nodes must be notified.
+// startLobbyNotice starts a notice and reports whether other nodes must be
+// notified.
 func (l *localMatch) beginLobbyNotice() (notifyNodes bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,8 +100,8 @@ func (l *localMatch) retryLobbyNotice(notifyNodes bool, now int64) {
 	l.lobbyNotice.timer, l.lobbyNotice.sentAt, l.lobbyNotice.notifyNodes = nil, now, l.lobbyNotice.notifyNodes || notifyNodes
 }
 
-// endLobbyNotice pushes what was read and reports whether something has changed
-// since.
+// endLobbyNotice pushes what was read. It reports whether something has changed
+// since the read.
 func (l *localMatch) endLobbyNotice(v View, now int64) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // pushes.
 type localMatch struct {
 	plan     *Plan
-	raceSlot chan struct{} // buzzer: held by the answer of this node that currently tries to be first
+	raceSlot chan struct{} // buzzer: full while an answer of this node tries to be first
 	replay   replay
 
 	mu                 sync.Mutex // locked before the engine's mutex; never held during store calls
@@ -94,10 +94,11 @@ func (l *localMatch) noteOutcome(out Outcome) {
 // remoteStepGraceMS is how long after the deadline a step is left to the node
 // that applied the previous one. That node most likely handles it. Without this
 // delay every node with players of a match would read it for nothing. A
-// question that opens this late still counts as opened on time (lateMS).
+// question that opens this late still counts as opened on time (maxLateOpeningMS).
 const remoteStepGraceMS = 50
 
-// noteRemoteStep records the state after a step of another node; nil for none.
+// noteRemoteStep records the version after a step of another node. The state is
+// nil if the message contained none.
 func (l *localMatch) noteRemoteStep(s *State) {
 	if s == nil {
 		return
@@ -117,8 +118,8 @@ func (l *localMatch) nextStepAt() int64 {
 }
 
 // isBehind reports whether the match has progressed beyond the known state, or
-// was set back. Everything in a duel is pushed. Changes in an arena's lobby,
-// and its end there, are not.
+// was set back. In a duel every change has a push. In an arena, changes in the
+// lobby and an end in the lobby have none, so the version is compared, too.
 func (l *localMatch) isBehind(m Progress) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +132,7 @@ func (l *localMatch) isAbandoned() bool {
 	return l.state.Phase.hasEnded() && l.state.EndReason == Abandoned
 }
 
-// release stops the timers and returns the players with a session.
+// stopAndListPlayers stops the timers and returns the players with a session.
 func (l *localMatch) release() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -40,7 +40,7 @@ func (m *memoryStore) Race(_ context.Context, a Attempt) (Outcome, error) {
 	return out, nil
 }
 
-// judge decides about an attempt, also a repeated one. The caller holds mu.
+// decideOutcome decides whether to accept an attempt, also a repeated one. The caller holds mu.
 func (m *memoryStore) judge(a Attempt) (*storedMatch, Outcome, error) {
 	k, err := m.find(a.Match, a.SeenVersion)
 	switch {
@@ -99,7 +99,7 @@ func (k *storedMatch) accept(a Attempt) {
 	}
 }
 
-// win takes a buzzer question and seals it.
+// acceptFirst accepts the first right answer to a buzzer question and seals it.
 func (k *storedMatch) win(a Attempt) {
 	r := a.Record
 	k.accept(a)

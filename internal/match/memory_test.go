@@ -33,15 +33,15 @@ type storedMatch struct {
 	seats    map[string]Seat // of an arena
 	roles    map[string]Role // of people without a seat
 	teams    map[string]TeamTotals
-	lockouts map[string]int64 // until when, by question|team
-	offered  map[int]bool     // questions whose first is still open
+	lockouts map[string]int64 // end (epoch ms) by question|team
+	offered  map[int]bool     // open questions without a right answer
 	firsts   []First
 	nodes    map[string]bool
 	scores   []byte
 	step     string // the last applied attempt, and the number of its first push
 	first    int64
 	due      int64
-	until    int64 // when it expires, 0 for never
+	until    int64 // when it expires (epoch ms); 0 for never
 }
 
 func newMemoryStore() *memoryStore {
@@ -264,7 +264,7 @@ func (k *storedMatch) offer(s Step, opens bool) {
 	}
 }
 
-// write takes over the fields that steps write. Sealing keeps Alive, because
+// applyStepFields sets the fields that steps write. Sealing does not change Alive, because
 // players may have left in between.
 func (k *storedMatch) write(to State, opens bool) {
 	was := k.state

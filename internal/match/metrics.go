@@ -47,6 +47,6 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		removedOrphans: counter("orphans_removed_total", "Matches that this node removed because no live node can read them."),
 		swept:          counter("overdue_recoveries_total", "Overdue matches that a sweep of this node continued."),
 		localMatches:   gauge("local_matches", "Matches that this node holds in memory."),
-		unsettled:      gauge("unsettled_results", "Results that wait for the ledger, over all nodes."),
+		unsettled:      gauge("unsettled_results", "Results that wait for the ledger, on all nodes together."),
 	}
 }

@@ -6,16 +6,16 @@ const (
 	// sealGraceMS is the delay between closes_at and the seal of a question.
 	// Answers that arrived in time may still be on their way to the store.
 	sealGraceMS = 150
-	// lateMS is the delay up to which a question is recorded as opened on time.
+	// maxLateOpeningMS is the delay up to which a question is recorded as opened on time.
 	// After a longer delay it opens at the actual time.
 	lateMS = 100
-	// outageMS is the delay of a seal that counts as an outage. The lost time
-	// is then given back.
+	// minOutageMS is the delay of a seal that counts as an outage. The lost time
+	// is then added to the question.
 	outageMS = 1000
-	// hostAwayMS is how long a host may be away before the arena continues
+	// maxHostAbsenceMS is how long a host may be away before the arena continues
 	// without one.
 	hostAwayMS = 60_000
-	// keepMS is how long a match can be read after it is over.
+	// endedTTLMS is how long a match can be read after it is over.
 	keepMS = 6 * 60 * 1000
 )
 
@@ -27,17 +27,17 @@ const (
 	byHost       = "host"
 )
 
-// nextStep returns the step that is due, and whether one is. It is a pure
+// nextStep returns the step that is due. It returns false if none is due. It is a pure
 // function of the view and contains the complete flow of a match. lostMS is how
 // long the calling node could not advance anything until now.
 //
 // Example: a duel whose question 0 opened at 1000 with a limit of 10,000 is
-// sealed at 11,150 (closes_at 11,000 plus sealGraceMS). It is revealed at once,
+// sealed at 11,150 (closes_at 11,000 plus sealGraceMS). It is revealed immediately,
 // and question 1 opens RevealMS later.
 func nextStep(p *Plan, v View, now, lostMS int64) (Step, bool) {
 	switch v.Phase {
 	case Lobby:
-		if v.isDue(now) { // the host never started it
+		if v.isDue(now) { // the host never started the match
 			return closeArenaStep(p, v, now)
 		}
 	case Starting:
@@ -82,7 +82,8 @@ func (v View) isLastQuestion(p *Plan) bool {
 }
 
 // closeQuestionStep ends a question that everyone has answered or whose time is
-// over. Time lost to an outage is given back once, if there is no answer yet.
+// over. Time lost to an outage is added to the question once, if there is no
+// answer yet.
 //
 // If everyone in an arena has answered, the question is revealed without a
 // seal. No answer is accepted any more, and a player who leaves raises the
@@ -147,11 +148,12 @@ func openStep(p *Plan, v View, question int, at int64) Step {
 	return s
 }
 
-// canExtend reports whether time lost to an outage may be given back.
+// canExtend reports whether time lost to an outage may be added to the open
+// question.
 func (v View) canExtend() bool { return v.Phase == Open && v.Answered == 0 && !v.Extended }
 
-// extendStep gives lost time back to the open question, at most its full limit.
-// It fails if an answer arrives first.
+// extendStep adds lost time to the open question, at most its full limit. The
+// store refuses the step if an answer arrives first.
 func extendStep(p *Plan, v View, lostMS, now int64) Step {
 	to := v.State
 	to.Extended = true
@@ -231,7 +233,7 @@ func newStep(p *Plan, v View, to State) Step {
 }
 
 // newVersionedStep returns a step that depends on how many players may answer.
-// In an arena it fails if anyone has left since the match was read.
+// In an arena the store refuses it if anyone has left since the match was read.
 func newVersionedStep(p *Plan, v View, to State) Step {
 	s := newStep(p, v, to)
 	if p.Arena != nil {

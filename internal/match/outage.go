@@ -15,8 +15,8 @@ func (e *Engine) storeOutageMS(v View) int64 {
 	return lostMS
 }
 
-// noteStoreReached records that the store was reached. After an outage it gives
-// the lost time back to the open questions of this node.
+// noteStoreReached records that the store was reached. After an outage it adds the
+// lost time to the open questions of this node.
 func (e *Engine) noteStoreReached(ctx context.Context) {
 	now := e.Now()
 	since := e.storeReachedAt.Swap(now)
@@ -76,7 +76,7 @@ func (e *Engine) abandon(ctx context.Context, l *localMatch) error {
 		if err != nil {
 			return e.handleLoss(ctx, l, err)
 		}
-		if v.Phase.hasEnded() { // perhaps ended by what was left of it: that result stands, and it is over here too
+		if v.Phase.hasEnded() { // another node may have ended it with incomplete data: keep that result and end it here, too
 			v.EndReason = Abandoned
 			e.adoptView(l, v)
 			return ErrAbandoned

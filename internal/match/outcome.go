@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// resultOf returns the result of a match that ends. In a match of over FullView
+// newResult returns the result of a match that ends. In a match of over FullListPlayers
 // players, CompleteStandings adds the standings later.
 func resultOf(p *Plan, v View, now int64) *Result {
 	r := &Result{
@@ -102,8 +102,8 @@ func teamResults(a *Arena, totals map[string]TeamTotals) []TeamResult {
 	return teams
 }
 
-// winner returns the only one at rank 1: a team in a buzzer match with teams,
-// else a player. It returns "" if several share rank 1.
+// winnerID returns the id of the winner: a team in a buzzer match with teams, else
+// a player. It returns "" if several share rank 1.
 func winner(p *Plan, teams []TeamResult, standings []Standing) string {
 	if p.Mode == Buzzer && len(teams) > 0 {
 		if len(teams) == 1 || teams[1].Rank > 1 {
@@ -131,9 +131,10 @@ type RankReader interface {
 
 const rankedPage = 500
 
-// CompleteStandings reads the standings of a paged result. It leaves other results unchanged.
-// ErrNotFound: the standings are gone, or this node cannot read them.
-// It takes memory in proportion to the players, and no call to the store does.
+// CompleteStandings reads the standings of a paged result into the result. It does
+// nothing to other results. It returns ErrNotFound if the standings no longer exist
+// or this node cannot read them. Its memory grows with the number of players; each
+// call to the store returns at most rankedPageSize of them.
 func CompleteStandings(ctx context.Context, store RankReader, r *Result) error {
 	if !r.Paged {
 		return nil

@@ -11,12 +11,12 @@ import (
 const (
 	// personalChunk is how many players one read covers.
 	personalChunk = 200
-	// personalTries limits how often a node retries a failed read.
+	// maxPersonalTries limits how often a node tries a read that fails.
 	personalTries = 3
 )
 
-// personalResults are frames for single players: what the revealed question did
-// to each of them.
+// personalResults are frames for single players: the effect of the revealed
+// question on each of them.
 type personalResults struct {
 	question int
 	position int               // how many frames of the delivery come before them
@@ -48,8 +48,8 @@ func (l *localMatch) hasPersonalRecipients(v View) bool {
 	return 0 < here && here <= personalChunk
 }
 
-// claimRecipients returns the recipients. The records of a question are handed
-// out once.
+// claimRecipients returns the recipients of the next reveal. It returns the locally
+// accepted records of a question only once and then forgets them.
 func (l *localMatch) claimRecipients(v View) (d personalRecipients) {
 	if !l.hasPersonalRecipients(v) {
 		return personalRecipients{}
@@ -72,7 +72,7 @@ func (d personalRecipients) isOutdated(v View) bool {
 	return d.records.byPlayer != nil && d.records.question != v.Question
 }
 
-// keepRecord keeps the record of an answer accepted at this node, if its player
+// storeRecord keeps the record of an answer accepted at this node, if its player
 // will get a personal result. The caller holds mu.
 func (l *localMatch) keepRecord(r Record) {
 	if l.state.Players <= FullView || len(l.subs) > personalChunk || r.Question < l.records.question {
@@ -101,8 +101,8 @@ func (d *delivery) addPersonal(p *Plan, v View, recipients personalRecipients) {
 	}
 }
 
-// hasPersonalFor reports whether no separate personal results are needed
-// between the last step and the next.
+// includesPersonalResults reports whether the delivery contains the personal results
+// of the last reveal, or the match is too small to have any.
 func (d *delivery) hasPersonalFor(v View) bool {
 	return v.Players <= FullView || d.personal.byPlayer != nil
 }
@@ -139,7 +139,7 @@ func (e *Engine) schedulePersonal(l *localMatch) {
 }
 
 // sendPersonal reads the personal results of players in chunks and pushes them.
-// After an error it continues with the rest after retryAfter.
+// After an error it continues with the rest after storeRetryDelay.
 func (e *Engine) sendPersonal(l *localMatch, question int, players []string, tries int) {
 	for len(players) > 0 {
 		chunk := players[:min(personalChunk, len(players))]

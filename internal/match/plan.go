@@ -5,8 +5,10 @@ import (
 	"laststand/internal/rating"
 )
 
-// Form is the version of the stored plan and state. A node takes no step of a
-// match that has another form, because it would misread it.
+// CurrentForm is the version of the stored plan and state that this program
+// writes. A node
+// takes no step of a match that has another form, because the node would misread
+// the match.
 const Form = 3
 
 // Plan holds the fixed parameters of a match. It is written once and never
@@ -55,8 +57,8 @@ type Seat struct {
 	Rating   *rating.Rating `json:"rating,omitempty"`
 }
 
-// FullView is the largest match in which every player is listed. In a larger
-// match only the first ShortView players are listed, and each player also gets
+// FullListPlayers is the largest match in which every player is listed. In a larger
+// match only the first ShortListPlayers players are listed, and each player also gets
 // a personal result.
 const (
 	FullView  = 50
@@ -83,7 +85,7 @@ func (p *Plan) players() []string {
 }
 
 // maxDurationMS is the longest duration of a match without outages and host
-// pauses.
+// pauses, in ms.
 func (p *Plan) maxDurationMS() int64 {
 	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+sealGraceMS+p.RevealMS)
 }

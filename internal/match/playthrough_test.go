@@ -29,7 +29,7 @@ type playthrough struct {
 	reveals  map[string]int64 // scores at the last reveal
 }
 
-// Whatever players, hosts and nodes do, and however late, a match ends and
+// Players, hosts and nodes do random operations, also late ones. The match ends and
 // skips no question. All its pushes agree with the contract.
 func TestAnyPlaythrough(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestAnyPlaythrough(t *testing.T) {
 }
 
 // newPlaythrough returns a match in its countdown. The number of its players is
-// around FullView.
+// around FullListPlayers.
 func newPlaythrough(rt *rapid.T, mode Mode) *playthrough {
 	questions := rapid.IntRange(1, 4).Draw(rt, "questions")
 	c := &playthrough{T: rt, store: newMemoryStore(), extended: -1, reveals: map[string]int64{}}

@@ -9,7 +9,7 @@ type Subscriber interface {
 	// of one call should be sent together. Push keeps the frames, not the
 	// slice.
 	Push(match string, frames ...[]byte)
-	// DiscardHeld drops the unsent frames of a match, because they are about to
+	// DiscardUnsent drops the unsent frames of a match, because they are about to
 	// be pushed again.
 	DiscardHeld(match string)
 	// CanAttach reports whether the session may be attached to a newly found
@@ -19,7 +19,8 @@ type Subscriber interface {
 	CanAttach(match string) bool
 }
 
-// Presence knows which players have a session at this node. The zero value is
+// Presence stores the session of each player at this node. It is safe for
+// concurrent use. The zero value is
 // ready for use.
 type Presence struct {
 	mu   sync.RWMutex
@@ -42,8 +43,8 @@ func (p *Presence) Enter(game, player string, sub Subscriber) Subscriber {
 	return former
 }
 
-// Leave removes a player's session unless a newer one has replaced it. It
-// reports whether it did.
+// Leave removes a player's session unless a newer one has replaced it. It reports
+// whether it removed the session.
 func (p *Presence) Leave(game, player string, sub Subscriber) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

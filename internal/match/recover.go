@@ -108,8 +108,8 @@ func (e *Engine) sweepMatch(ctx context.Context, id string) error {
 	return err
 }
 
-// fillGaps finds and adopts what this node has missed of its matches. If all
-// reads succeed, the store is reachable.
+// fillGaps reads what this node has missed of its matches. A successful read of
+// their progress shows that the store is reachable.
 func (e *Engine) fillGaps(ctx context.Context) error {
 	running := e.runningMatches()
 	ids := make([]string, len(running))

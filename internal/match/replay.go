@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxOwnReadFrames is the longest gap that a session's own read fills.
+	// maxDirectReadFrames is the longest gap that a session's own read fills.
 	// Longer gaps are filled from the copy of the log that all local sessions
 	// share.
 	maxOwnReadFrames = 8

@@ -21,7 +21,7 @@ func (w *cluster) readFrames(n *node, p *Plan) (frames int) {
 	return frames
 }
 
-// However often sessions request the complete match, the store returns its log
+// Sessions request the complete match several times. The store returns its log only
 // once.
 func TestReplaysShareOneCopy(t *testing.T) {
 	inBubble(t, func(w *cluster) {

@@ -6,7 +6,7 @@ import (
 	"laststand/internal/rating"
 )
 
-// Mode names the rules of a match.
+// Mode identifies the rules of a match.
 type Mode string
 
 // The modes of the wire contract.
@@ -16,7 +16,7 @@ const (
 	Survival Mode = "survival"
 )
 
-// Reason tells why a match ended.
+// Reason is why a match ended.
 type Reason string
 
 // The reasons of the wire contract.

@@ -5,8 +5,8 @@ import (
 	"laststand/internal/rating"
 )
 
-// judge returns the record of an answer: whether it is right, and its points.
-// It is pure and uses the time at which the frame arrived. An extension of the
+// judgeAnswer returns the record of an answer: whether it is right, and its
+// points. It is a pure function and uses the time at which the frame arrived. An extension of the
 // question does not increase the points.
 func judge(p *Plan, s State, j validAnswer, sub Submission) Record {
 	elapsed := elapsedMS(p, s, sub.At)
@@ -26,12 +26,13 @@ func judge(p *Plan, s State, j validAnswer, sub Submission) Record {
 }
 
 // earlyMS is the accepted clock difference between two nodes. An answer that
-// arrives up to this early counts as given at the opening.
+// arrives up to this many ms early counts as sent at the opening.
 const earlyMS = 50
 
-// elapsedMS is the time that an answer took. An arrival before the opening
-// comes from a clock that is behind and says nothing about the time. It counts
-// as the full limit and earns no speed points.
+// elapsedMS is the time that an answer took. An arrival more than
+// maxEarlyAnswerMS before the opening comes from a clock that is behind. It says
+// nothing about the real time, so it counts as the full limit and earns no speed
+// points.
 func elapsedMS(p *Plan, s State, at int64) int64 {
 	if at < s.OpensAt-earlyMS {
 		return p.LimitMS
@@ -73,7 +74,7 @@ func assignRanks(sorted []Standing, isAhead func(a, b Standing) bool) {
 	}
 }
 
-// rate computes the provisional ratings of both players of a duel. The ledger
+// addProvisionalRatings computes the provisional ratings of both players of a duel. The ledger
 // computes the final ones when it commits the result.
 func rate(p *Plan, r *Result) {
 	if len(p.Seats) != 2 || p.Seats[0].Rating == nil || p.Seats[1].Rating == nil {

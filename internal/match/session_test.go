@@ -72,7 +72,7 @@ func (s *bufferedSession) sync(w *cluster, n *node, p *Plan, player string, afte
 	}
 }
 
-// reader is what a player has read over all sessions.
+// sessionReader is what a player has read in all sessions together.
 type reader struct {
 	last   int64 // number
 	closed int   // question
@@ -172,16 +172,16 @@ func TestSyncOfASessionThatWasReplaced(t *testing.T) {
 		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: newer}))
 		before := len(former.frames())
 		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: former, OnState: func(protocol.MatchState) {
-			w.Error("it was told")
+			w.Error("the replaced session got the state")
 		}}))
 		n.Detach("demo", ada, former)
 		w.passUntil(p, Over, 0)
 		w.checkComplete(p, newer, 0)
 		if more := len(former.frames()) - before; more != 0 {
-			w.Errorf("%d more for the former", more)
+			w.Errorf("the replaced session got %d more frames", more)
 		}
 		if !n.hasFeed(ada) {
-			w.Error("the newer is forgotten")
+			w.Error("the newer session is no longer attached")
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestASessionThatGoesWhileItIsAttached(t *testing.T) {
 			all.Wait()
 			synctest.Wait()
 			if n.hasFeed(ada) || n.findLocal(p.ID).subs[ada] != nil {
-				w.Fatal("it is still fed")
+				w.Fatal("the ended session is still attached")
 			}
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// settledCheckAfterMS is how long a node waits for the notification that a
+// firstSettledCheckDelayMS is how long a node waits for the notification that a
 // result is settled before it checks the store itself. The delay doubles with
 // every check while the match is kept.
 const settledCheckAfterMS = 3000
@@ -14,7 +14,7 @@ const settledCheckAfterMS = 3000
 // players at this node.
 type Settlement struct {
 	Game, Match string
-	Ratings     map[string]int // final, by player; nil where the match is not rated
+	Ratings     map[string]int // final, by player; nil if the match is not rated
 	Sessions    map[string]Subscriber
 }
 

@@ -90,7 +90,8 @@ type Record struct {
 	First     bool            `json:"first,omitempty"`
 }
 
-// First tells who answered a buzzer question right first, and what decided it.
+// First is the first right answer to a buzzer question: the player, and the time
+// and node that decided it.
 type First struct {
 	Question  int    `json:"question"`
 	Player    string `json:"player"`
@@ -129,23 +130,23 @@ func (t Totals) minus(r Record) Totals {
 // match every first answer is one point.
 type TeamTotals struct{ Players, Score int64 }
 
-// View is a match, read in one atomic step: its state, and the current records
-// and totals of the listed and requested players.
+// View is a match as read in one atomic operation: its state, and the current
+// records and totals of the listed and requested players.
 type View struct {
 	State
-	Plan    *Plan             // set if WantPlan
-	Seats   []Seat            // an arena's listed seats, best first: all up to FullView, else the first ShortView
+	Plan    *Plan             // nil unless WantPlan
+	Seats   []Seat            // an arena's listed seats, best first: all up to FullListPlayers, else the first ShortListPlayers
 	Records map[string]Record // records of the current question by player
 	Totals  map[string]Totals
-	Ranks   map[string]int64 // set if WantRanks: 1 + the number of better players, including unrevealed records
+	Ranks   map[string]int64 // empty unless WantRanks: 1 + the number of better players, including unrevealed records
 	Teams   map[string]TeamTotals
 	Nodes   []string // nodes that hold sessions of the match
-	Frames  [][]byte // pushes after ReadQuery.After
-	Scores  []byte   // the scores of the last reveal in a match of over FullView players; nil before
-	Firsts  []First  // set if WantListed: the firsts of all questions so far
+	Frames  [][]byte // pushes after ReadQuery.AfterSeq
+	Scores  []byte   // the scores of the last reveal in a match of over FullListPlayers players; nil before
+	Firsts  []First  // set if WantListed: the first right answers to all questions so far
 }
 
-// ReadQuery says what to read of a match. After is the number of the last push
+// ReadQuery says what to read of a match. AfterSeq is the number of the last push
 // that the caller has; -1 asks for no pushes.
 type ReadQuery struct {
 	Match       string
@@ -189,10 +190,10 @@ const (
 	Gone       Verdict = "gone"       // no such match, or the player has no seat in it
 )
 
-// Outcome is the store's reply to an attempt. If accepted, Answered and Alive
-// tell how many players have answered and how many may. Seq is the number of
-// the push about the answer; 0 means unknown or no push. Sealed reports that
-// the answer closed its question.
+// Outcome is the store's reply to an attempt. If the answer is accepted, Answered
+// is how many players have answered, and Alive is how many may answer. Seq is the
+// number of the push about the answer; 0 means unknown or no push. Sealed reports
+// that the answer closed its question. RetryMS is the remaining lockout in ms.
 type Outcome struct {
 	Verdict  Verdict
 	Record   Record
@@ -212,15 +213,15 @@ type Step struct {
 	ID          string // unique id of this attempt
 	From        Phase
 	Question    int
-	Version     int64 // the version must be exactly this; 0 accepts any
+	Version     int64 // the version that the match must have; 0 accepts any
 	SeenVersion int64 // the highest version seen
 	To          State // the new state; only its first group is written
-	Large       bool  // over FullView players wait for this step
-	Buzzer      bool  // buzzer match: opening a question offers its first, ending it withdraws the offer
+	Large       bool  // over FullListPlayers players wait for this step
+	Buzzer      bool  // buzzer match: opening a question allows one first right answer, closing it ends that
 	Pushes      []protocol.Numbered
 	Scores      []byte  // stored as View.Scores; nil leaves them unchanged
 	Result      *Result // set on the step to Over if the match leaves a result
-	KeepMS      int64   // how long to keep the match from now on; 0 leaves it unchanged
+	KeepMS      int64   // new time to live of the match, ms from now; 0 leaves it unchanged
 }
 
 // StepResult reports whether the step was applied, and the number of its first

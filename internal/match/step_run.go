@@ -2,7 +2,7 @@ package match
 
 import "context"
 
-// stepRun is one run of steps: those that a single call applies.
+// stepRun is the sequence of steps that a single call applies.
 type stepRun struct {
 	engine      *Engine
 	match       *localMatch
@@ -60,7 +60,8 @@ func (st *stepRun) read(ctx context.Context, v View) (View, error) {
 	}
 }
 
-// tryStep tries a step. If this node wins it, the other nodes get its event.
+// tryStep asks the store to apply a step. If the store applies it, tryStep sends
+// its event to the other nodes and returns true.
 func (st *stepRun) tryStep(ctx context.Context, s *Step, v View) (won bool, err error) {
 	s.ID, s.SeenVersion = st.engine.attemptID(), st.match.knownVersion()
 	result, err := st.engine.Store.Step(ctx, *s)
@@ -85,8 +86,8 @@ func (st *stepRun) tryStep(ctx context.Context, s *Step, v View) (won bool, err 
 	return true, nil
 }
 
-// afterStep delivers the effect of the steps, unless the next step is due at
-// once and needs no read. It reports whether no further step is due.
+// afterStep delivers the effect of the steps, unless the next step is due already
+// and needs no read. It reports whether no further step is due.
 func (st *stepRun) afterStep(ctx context.Context, last *Step, v View) (idle bool, err error) {
 	nextIsDue := v.isDue(st.engine.Now())
 	if !nextIsDue || !v.decidesNextStep(st.match.plan) || !st.undelivered.hasPersonalFor(v) {

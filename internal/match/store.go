@@ -14,7 +14,7 @@ var ErrNotFound = errors.New("match: not found")
 // Either a replica that was behind was promoted, or the data is gone.
 var ErrAbandoned = errors.New("match: abandoned, the store has forgotten acknowledged steps")
 
-// Store keeps matches. Every write is atomic and idempotent: a repeated attempt
+// Store stores matches. Every write is atomic and idempotent: a repeated attempt
 // changes nothing and returns the same reply. A repeated step does so only
 // until the next step; then it reports that it was not applied. Calls that
 // carry a seen version return ErrAbandoned if the store's version is lower.
@@ -23,30 +23,33 @@ type Store interface {
 	// found is set, its first push. It does nothing if the id exists or existed
 	// before. It reports whether it created the match.
 	Create(ctx context.Context, p *Plan, s State, found *protocol.Numbered) (bool, error)
-	// Read reads a match; ErrNotFound, ErrAbandoned.
+	// Read reads a match. It returns ErrNotFound if there is none, and
+	// ErrAbandoned if the store has lost steps.
 	Read(ctx context.Context, q ReadQuery) (View, error)
 	// Commit accepts or refuses an answer. A right answer in a buzzer match
-	// uses Race.
+	// uses CommitIfFirst.
 	Commit(ctx context.Context, a Attempt) (Outcome, error)
-	// Race accepts a right answer in a buzzer match if it is the first one, and
-	// seals the question. Any other is Late.
+	// CommitIfFirst accepts a right answer in a buzzer match if it is the first
+	// one, and seals the question. The verdict of any later one is VerdictLate.
 	Race(ctx context.Context, a Attempt) (Outcome, error)
 	// Record returns a player's accepted answer to a question.
 	Record(ctx context.Context, match, player string, question int) (Record, bool, error)
-	// Step applies a step if the match is still where the step begins. A step
+	// Step applies a step if the match still has the phase and the question of
+	// the step. A step
 	// that abandons the match ignores the store's version and moves it above
 	// the highest seen one. The data that RankedPlayers and Read need for a
 	// paged result is kept until the result is settled.
 	Step(ctx context.Context, s Step) (StepResult, error)
 	// Member returns a player's place in an arena, or ErrNotFound.
 	Member(ctx context.Context, match, player string) (Member, error)
-	// WithoutPlace lists the players who have no place in an arena. It accepts
+	// PlayersWithoutPlace lists the players who have no place in an arena. It accepts
 	// at most 500.
 	WithoutPlace(ctx context.Context, match string, people []string) ([]string, error)
-	// RankedPlayers pages the players of an arena by rank, best first.
+	// RankedPlayers returns up to limit players of an arena by rank, best first,
+	// starting after the best from players.
 	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
 	// PostponeHostDeadline moves the deadline of an arena that waits for its
-	// host. It does nothing if the arena does not wait.
+	// host to open a question. It does nothing in other phases or matches.
 	PostponeHostDeadline(ctx context.Context, match string, dueAt int64) error
 	// Nodes lists the nodes that hold sessions of a match.
 	Nodes(ctx context.Context, match string) ([]string, error)
@@ -55,7 +58,7 @@ type Store interface {
 	Tombstone(ctx context.Context, match string) (exists bool, err error)
 }
 
-// Role is the part that a person has in an arena.
+// Role says what a person may do in an arena: play, watch or host.
 type Role string
 
 // The roles of the wire contract.
@@ -72,11 +75,11 @@ type Member struct {
 	Role Role
 }
 
-// Index finds matches over all partitions.
+// Index finds matches in all partitions of the store.
 type Index interface {
 	// ListDue lists matches whose deadline is before the given time.
 	ListDue(ctx context.Context, before int64) ([]string, error)
-	// RemoveIndex removes the index entries of a match that no longer exists.
+	// RemoveIndexEntries removes the index entries of a match that no longer exists.
 	RemoveIndex(ctx context.Context, match string) error
 	// RemoveOrphan removes a match that no node can read. It does nothing if
 	// the match is over or its deadline is later than dueBefore. It reports
@@ -91,6 +94,5 @@ type Index interface {
 	CountUnsettled(ctx context.Context) (int64, error)
 }
 
-// Progress is how far a match has come: the number of its last push, and its
-// version.
+// Progress contains the number of the last push of a match, and its version.
 type Progress struct{ Seq, Version int64 }

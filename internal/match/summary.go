@@ -15,8 +15,8 @@ type Summary struct {
 	Reason    Reason            `json:"reason"`
 	Questions int               `json:"questions"`      // closed and not void
 	Counts    bool              `json:"counts"`         // for the leaderboards and the players' totals
-	Players   int               `json:"players"`        // standings, those of bots too
-	Recorded  []IndexedStanding `json:"bots,omitempty"` // standings without a row: of bots; all, if an older program has written the record
+	Players   int               `json:"players"`        // number of standings, including those of bots
+	Recorded  []IndexedStanding `json:"bots,omitempty"` // standings without a row: those of bots; all of them in records of older programs
 	Teams     []TeamResult      `json:"teams,omitempty"`
 	Firsts    []First           `json:"firsts,omitempty"` // of a buzzer match
 }

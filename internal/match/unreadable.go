@@ -103,8 +103,8 @@ func (e *Engine) countUnreadable(match string, err error) {
 	}
 }
 
-// removeOrphan removes an unreadable match after so many overdue sweeps that no
-// live node can read it.
+// removeOrphan removes an unreadable match after orphanSweeps overdue sweeps. By
+// then no live node can read it.
 func (e *Engine) removeOrphan(ctx context.Context, match string, sweeps int) error {
 	if sweeps < orphanSweeps {
 		return nil

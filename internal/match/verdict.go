@@ -35,8 +35,8 @@ func (e *Engine) replyToOutcome(l *localMatch, out Outcome, j validAnswer) (prot
 	return e.refuse(notInMatch())
 }
 
-// replyTo returns the reply to an accepted answer. In a buzzer match it tells
-// the sender at once whether the answer is right, because the first right
+// acceptedReply returns the reply to an accepted answer. In a buzzer match it
+// tells the sender immediately whether the answer is right, because the first right
 // answer closes the question.
 func replyTo(p *Plan, r Record) protocol.Answered {
 	reply := protocol.Answered{Question: r.Question, At: r.At, ElapsedMS: r.ElapsedMS}

@@ -86,8 +86,8 @@ func closedView(p *Plan, v View) protocol.QuestionClosed {
 	return c
 }
 
-// personalView tells one player of a large match how the question went. It is
-// valid from the reveal on.
+// personalView is the effect of a question on one player of a large match. It must
+// be computed after the reveal.
 func personalView(p *Plan, v View, player string) protocol.Own {
 	t := v.Totals[player]
 	o := protocol.Own{
@@ -99,7 +99,7 @@ func personalView(p *Plan, v View, player string) protocol.Own {
 	return o
 }
 
-// overView is the end of a match for its players: all standings up to FullView
+// overView is the end of a match for its players: all standings up to FullListPlayers
 // players, else the best.
 func overView(p *Plan, v View, r *Result) protocol.MatchOver {
 	over := protocol.MatchOver{Reason: string(r.Reason), Winner: r.Winner, Standings: []protocol.OverStanding{}}
@@ -170,7 +170,7 @@ func revealedRank(v View, player string, shown []protocol.ScoreView) int {
 	return rank
 }
 
-// scores are those of the last reveal, highest first, then by player id. The
+// revealedScores returns the scores of the last reveal, highest first, then by player id. The
 // store's order of an arena's seats cannot be used, because open answers have
 // already changed it.
 func scores(p *Plan, v View) []protocol.ScoreView {

@@ -62,7 +62,7 @@ func TestFilterRateFollowsTheory(t *testing.T) {
 		t.Errorf("full, theory says %v, made for %v", theory, rate)
 	}
 	if per := float64(f.Bytes()) / names; per > 1.2 {
-		t.Errorf("%.3f bytes a name", per)
+		t.Errorf("%.3f bytes per name", per)
 	}
 	if got := float64(f.Len()); got > 2*names || got < 2*names*0.95 {
 		t.Errorf("Len = %v after %d names", got, 2*names)
@@ -73,7 +73,7 @@ func TestEmptyFilterHasNothing(t *testing.T) {
 	t.Parallel()
 	f := nickname.NewFilter(100, 0.001)
 	if f.MayHave("ada") || f.MayHave("") || f.Len() != 0 {
-		t.Error("an empty filter has something")
+		t.Error("an empty filter contains a name")
 	}
 }
 
@@ -104,7 +104,7 @@ func TestNewFilterRefusesARateThatIsNone(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("NewFilter took the rate %v", fp)
+					t.Errorf("NewFilter accepted the rate %v", fp)
 				}
 			}()
 			nickname.NewFilter(10, fp)

@@ -36,7 +36,7 @@ func FuzzWords(f *testing.F) {
 			word, _, _ := strings.Cut(line, "#")
 			n, err := nickname.Parse(strings.Trim(strings.TrimSpace(word), "*"))
 			if err == nil && !fine && !errors.Is(w.Refuse(n), nickname.ErrWord) {
-				t.Fatalf("%q of %q is taken as a name", n.Display, list)
+				t.Fatalf("%q of the list %q is not refused as a name", n.Display, list)
 			}
 		}
 		n, err := nickname.Parse(requested)
@@ -53,7 +53,7 @@ func FuzzWords(f *testing.F) {
 		allowed, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}, Allow: []string{n.Display}})
 		if err == nil {
 			if err := allowed.Refuse(n); err != nil {
-				t.Fatalf("%q is allowed, and refused: %v", n.Display, err)
+				t.Fatalf("%q is refused although it is allowed: %v", n.Display, err)
 			}
 		}
 	})

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-const generatedLength = 4
+const generatedLength = 4 // characters of the random text in a generated name
 
-// Generate makes a friendly name for a guest without one: an adjective, an animal and a
-// random text, over 100 million in all. It is Chinese if lang begins with "zh", else
-// English. The name is valid but may be taken. rng must not be used concurrently.
+// Generate returns a friendly name for a guest without a name: an adjective, an animal and
+// a random text. There are over 100 million such names. The words are Chinese if lang
+// begins with "zh", else English. The name is valid but may be taken. rng must not be used
+// concurrently.
 func Generate(lang string, rng *rand.Rand) Name {
 	words := wordListFor(lang)
 	adjective := words.adjectives[rng.IntN(len(words.adjectives))]
@@ -17,7 +18,7 @@ func Generate(lang string, rng *rand.Rand) Name {
 	return mustParse(adjective + animal + separator + randomString(rng, generatedLength))
 }
 
-// wordListFor returns the words of names in a language.
+// wordListFor returns the words from which names in a language are generated.
 func wordListFor(lang string) wordList {
 	if strings.HasPrefix(strings.ToLower(lang), "zh") {
 		return chinese

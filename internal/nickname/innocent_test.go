@@ -37,7 +37,7 @@ func TestInnocentNames(t *testing.T) {
 			name = strings.Join(strings.Fields(name), " ")
 			n, err := nickname.Parse(name)
 			if err != nil {
-				t.Errorf("%s: %q is no name: %v", kind, name, err)
+				t.Errorf("%s: %q is not a valid name: %v", kind, name, err)
 				continue
 			}
 			if err := w.Refuse(n); err != nil {
@@ -47,7 +47,7 @@ func TestInnocentNames(t *testing.T) {
 		}
 	}
 	if passed < 230 {
-		t.Errorf("only %d names", passed)
+		t.Errorf("only %d names were checked", passed)
 	}
 }
 
@@ -62,11 +62,11 @@ func TestRefusedNamesNearInnocentOnes(t *testing.T) {
 		name = strings.Join(strings.Fields(name), " ")
 		n, err := nickname.Parse(name)
 		if err != nil {
-			t.Errorf("%q is no name: %v", name, err)
+			t.Errorf("%q is not a valid name: %v", name, err)
 			continue
 		}
 		if err := w.Refuse(n); !errors.Is(err, nickname.ErrWord) {
-			t.Errorf("%q is taken", name)
+			t.Errorf("%q is not refused", name)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestRefusedInLines(t *testing.T) {
 	for line, refused := range map[string]bool{
 		"Support": false, "官方": false, "Admin & Staff": false, "Customer Service": false, "Fuck Support": true, "官方垃圾": true, "Dream Team": false, "A$$": true,
 	} {
-		if err := w.RefuseLine(line); errors.Is(err, nickname.ErrWord) != refused || refused && err.Error() != "it holds a word that this game does not allow" {
+		if err := w.RefuseLine(line); errors.Is(err, nickname.ErrWord) != refused || refused && err.Error() != "it contains a word that this game does not allow" {
 			t.Errorf("RefuseLine(%q) = %v", line, err)
 		}
 	}

@@ -11,28 +11,29 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// lookalikes maps each case-folded character to its replacement in skeletons. Characters
-// that look alike have the same replacement. Some look like several others: m looks like
-// rn.
+// lookalikes returns the table that maps case-folded characters to their replacement in
+// skeletons. Characters that look alike have the same replacement. Some characters look
+// like several others: m looks like rn. The table is built at the first call.
 //
 // The table combines the data of UTS #39 (confusables.txt) and case folding into one
 // equivalence. Example: Cyrillic в does not look like b, but its capital В looks like B,
-// so all four are equal. Such chains would finally make n and v equal: the capital of
+// so all four are equal. But such chains would also make n and v equal: the capital of
 // Greek ν looks like N. No reader confuses n with v, so the table leaves out pairs that
 // would make two different ASCII characters equal. Exceptions are i and l, and pairs
-// that the data itself has. Of two such pairs, the one about capitals stays.
+// that the data itself has. If two pairs exclude each other, the one about capitals stays.
 var lookalikes = sync.OnceValue(func() lookalikeTable {
 	j := &classBuilder{parent: map[rune]rune{}, anchors: map[rune]rune{}, spelling: map[rune]string{}}
 	return j.buildTable(confusables())
 })
 
 type lookalikeTable struct {
-	ascii    [utf8.RuneSelf]string // "": itself
-	others   map[rune]string
-	excluded []confusion
+	ascii    [utf8.RuneSelf]string // by character; "": the character itself
+	others   map[rune]string       // by character; missing: the character itself
+	excluded []confusion           // pairs of the data that the table leaves out
 }
 
-// replacement returns the replacement of a folded character.
+// replacement returns the replacement of a case-folded character. ok is false if the
+// character is its own replacement.
 func (t *lookalikeTable) replacement(r rune) (string, bool) {
 	if r < utf8.RuneSelf {
 		return t.ascii[r], t.ascii[r] != ""
@@ -41,7 +42,8 @@ func (t *lookalikeTable) replacement(r rune) (string, bool) {
 	return s, ok
 }
 
-// confusion is a pair of the data: from looks like to.
+// confusablePair is a pair of the data: original looks like replacement. The folded forms
+// are the results of foldText.
 type confusion struct {
 	from     rune
 	to       string
@@ -49,12 +51,13 @@ type confusion struct {
 	foldTo   string
 }
 
-// lastConfusable is above all characters of the data, except one that is invisible.
+// lastConfusable is above all original characters of the data, except one that is
+// invisible.
 const lastConfusable = 0x40000
 
-// confusables returns the pairs of the data about characters that a name can have. If
-// two pairs exclude each other, the one that stays comes first. Characters that folding
-// decomposes are in no folded name.
+// confusablePairs returns the pairs of the data about characters that a name can have. If
+// two pairs exclude each other, the one to keep comes first. It leaves out characters that
+// folding decomposes, because no folded name contains them.
 func confusables() []confusion {
 	var all []confusion
 	for r := range rune(lastConfusable) {
@@ -71,6 +74,8 @@ func confusables() []confusion {
 	return all
 }
 
+// priority returns a number by which pairs are sorted. Pairs with lower numbers come first
+// and are kept.
 func (c confusion) rank() int {
 	switch {
 	case c.from < utf8.RuneSelf:
@@ -85,9 +90,9 @@ func (c confusion) rank() int {
 
 // classBuilder builds classes of characters that count as equal (union-find).
 type classBuilder struct {
-	parent   map[rune]rune
-	anchors  map[rune]rune   // ASCII character that represents a class
-	spelling map[rune]string // characters that a class looks like, if there are several
+	parent   map[rune]rune   // union-find tree; a root is its own parent
+	anchors  map[rune]rune   // root of a class → the class's ASCII character; missing: none
+	spelling map[rune]string // root of a class → the several characters that it looks like
 }
 
 func (j *classBuilder) buildTable(all []confusion) lookalikeTable {
@@ -127,7 +132,8 @@ func singleRune(s string) rune {
 	return r
 }
 
-// root returns the character that identifies a class.
+// rootOf returns the character that identifies the class of a character. A new character
+// gets a class of its own.
 func (j *classBuilder) root(r rune) rune {
 	p, known := j.parent[r]
 	if !known {
@@ -144,8 +150,8 @@ func (j *classBuilder) root(r rune) rune {
 	return p
 }
 
-// merge makes two classes one. It refuses to make two different ASCII characters equal
-// unless that is intended.
+// mergeClasses joins the classes of two characters, and reports whether they are joined. It
+// refuses to make two different ASCII characters equal unless isIntended is true.
 func (j *classBuilder) merge(from, to rune, isIntended bool) bool {
 	a, b := j.root(from), j.root(to)
 	if a == b {
@@ -169,8 +175,9 @@ func (j *classBuilder) merge(from, to rune, isIntended bool) bool {
 	return true
 }
 
-// setSpelling makes a class look like several characters. It refuses if the class has
-// another look already, or would look like a part of itself.
+// setSpelling records that a class looks like several characters, and reports whether it
+// does. It refuses if the class already looks like something else, or if the characters
+// contain the class itself.
 func (j *classBuilder) setSpelling(c confusion) bool {
 	root := j.root(singleRune(c.foldFrom))
 	if anchor := j.anchors[root]; anchor != 0 && c.from >= utf8.RuneSelf {
@@ -186,8 +193,8 @@ func (j *classBuilder) setSpelling(c confusion) bool {
 	return true
 }
 
-// contains reports whether text, with all spellings replaced, contains a character of
-// the class.
+// contains reports whether text contains a character of a class, also after classes in text
+// are replaced by their spellings.
 func (j *classBuilder) contains(text string, root rune) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		class := j.root(r)
@@ -195,8 +202,8 @@ func (j *classBuilder) contains(text string, root rune) bool {
 	})
 }
 
-// resolve replaces each character by its replacement. It ends because no class is spelt
-// with itself.
+// replaceAll replaces each character of text by its replacement in skeletons. The recursion
+// ends because no spelling contains its own class.
 func (j *classBuilder) resolve(text string) string {
 	var b strings.Builder
 	for _, r := range text {

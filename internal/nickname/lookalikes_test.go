@@ -27,7 +27,7 @@ func tableLetters(t *testing.T) []rune {
 		}
 	}
 	if len(all) < 1500 {
-		t.Fatalf("%d letters that a name may have: the data is gone", len(all))
+		t.Fatalf("%d letters that a name may have: the data is missing", len(all))
 	}
 	return all
 }
@@ -45,7 +45,7 @@ func TestLettersThatLookAlikeAreOne(t *testing.T) {
 		out = append(out, string(c.from))
 	}
 	if got := strings.Join(out, " "); got != leftOut {
-		t.Errorf("left out are\n%s, want\n%s", got, leftOut)
+		t.Errorf("the table leaves out\n%s, want\n%s", got, leftOut)
 	}
 	for _, r := range tableLetters(t) {
 		to := confusable.GetReplacement(r)
@@ -94,7 +94,7 @@ func TestPlainCharactersStayDifferent(t *testing.T) {
 	}
 	slices.Sort(several)
 	if want := []string{"'`", "0Oo", "1ILil|"}; !slices.Equal(several, want) {
-		t.Errorf("one are %q, want %q", several, want)
+		t.Errorf("characters with the same skeleton are %q, want %q", several, want)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestSkeletonIsAFixedPoint(t *testing.T) {
 	})
 }
 
-// Ledgers store the results of skeletonOf. If this test fails, raise RulesVersion
+// Ledgers store the results of computeSkeleton. If this test fails, raise RulesVersion
 // together with the sum.
 func TestRulesHaveAVersion(t *testing.T) {
 	t.Parallel()

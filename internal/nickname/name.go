@@ -11,27 +11,27 @@ import (
 	"golang.org/x/text/secure/precis"
 )
 
-// Bounds of a displayed name.
+// Limits of a displayed name.
 const (
 	MinLength = 2  // graphemes, which people count as characters
 	MaxLength = 16 // graphemes
 	MaxBytes  = 64
 
-	maxRawBytes = 4 * MaxBytes // before the profile trims and folds
+	maxRawBytes = 4 * MaxBytes // limit of the text before the profile changes it
 )
 
-// ErrInvalid is wrapped by every refusal. The whole message is a reason that a player
-// can read and act on.
+// ErrInvalid is wrapped by every error about a name. The whole error text is written for
+// players: it says why the name is refused.
 var ErrInvalid = errors.New("this nickname cannot be used")
 
-// Name is a nickname that Parse has accepted. The zero Name is no name.
+// Name is a nickname that Parse has accepted. The zero Name means that there is no name.
 type Name struct {
-	Display  string // as shown; Parse does not change it
+	Display  string // the form that players see; Parse of it returns the same Name
 	Skeleton string // equal for names that count as the same
 }
 
-// Parse checks a name as a player typed it. It applies the Nickname profile of RFC 8266,
-// which trims and joins spaces and unifies compatibility forms. A name has MinLength to
+// Parse checks a name as a player typed it. It applies the Nickname profile of RFC 8266.
+// The profile trims spaces, joins several spaces into one and unifies compatibility forms. A name has MinLength to
 // MaxLength graphemes in at most MaxBytes bytes, at least one letter or digit, and at
 // most 4 accents on a character. It must not have invisible, private or unassigned
 // characters, or characters that change the direction of text. The error wraps
@@ -44,8 +44,8 @@ func Parse(raw string) (Name, error) {
 	return n, err
 }
 
-// ParseExisting checks a name that a player may have had for long. It is Parse without
-// the limit of accents, which is newer than some names.
+// ParseExisting checks a name that a player already has. It is Parse without the limit of
+// accents, because some names are older than this limit.
 func ParseExisting(raw string) (Name, error) {
 	if reason := reasonAgainstRaw(raw); reason != "" {
 		return Name{}, invalid(reason)
@@ -66,7 +66,7 @@ func ParseExisting(raw string) (Name, error) {
 
 func invalid(reason string) error { return fmt.Errorf("%w: %s", ErrInvalid, reason) }
 
-// reasonAgainstRaw returns why the raw text is refused before any mapping, or "".
+// reasonAgainstRaw returns why the text is refused before the profile is applied, or "".
 func reasonAgainstRaw(raw string) string {
 	switch {
 	case !utf8.ValidString(raw):
@@ -77,26 +77,26 @@ func reasonAgainstRaw(raw string) string {
 	return reasonAgainstRunes(raw)
 }
 
-// applyProfile applies the profile until the text does not change any more. The profile
-// itself tries a few times. A text that still changes then is refused.
+// applyProfile applies the profile, which repeats its steps until the text is stable or a
+// few times. It refuses a text that would still change after that.
 func applyProfile(raw string) (string, error) {
 	if strings.TrimSpace(raw) == "" {
 		return "", invalid("it is empty")
 	}
 	display, err := precis.Nickname.String(raw)
 	if err != nil {
-		return "", invalid("it holds characters that a nickname cannot have, or not in this order")
+		return "", invalid("it contains characters that a nickname cannot have, or cannot have in this order")
 	}
 	if again, err := precis.Nickname.String(display); err != nil || again != display {
-		return "", invalid("it has no settled written form")
+		return "", invalid("it has no stable written form")
 	}
 	return display, nil
 }
 
 var tooLong = fmt.Sprintf("it is too long, at most %d characters (%d bytes) are allowed", MaxLength, MaxBytes)
 
-// reasonAgainstDisplay returns why the mapped form is refused, or "". Mapping can
-// produce characters that the raw form did not have.
+// reasonAgainstDisplay returns why the text is refused after the profile was applied, or "".
+// The profile can produce characters that the raw text did not have.
 func reasonAgainstDisplay(display string) string {
 	if reason := reasonAgainstRunes(display); reason != "" {
 		return reason

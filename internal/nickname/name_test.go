@@ -108,7 +108,7 @@ func TestAccentsOfNames(t *testing.T) {
 		t.Errorf("Parse(%q): %v", zalgo, err)
 	}
 	if n, err := nickname.ParseExisting(zalgo); err != nil || n.Skeleton == "" {
-		t.Errorf("ParseHeld(%q): %+v, %v", zalgo, n, err)
+		t.Errorf("ParseExisting(%q): %+v, %v", zalgo, n, err)
 	}
 }
 

@@ -22,8 +22,8 @@ func (w *Words) Refuse(n Name) error {
 	return fmt.Errorf("%w: %s%w", ErrInvalid, cause, silentError{ErrWord})
 }
 
-// RefuseLine returns an error if a title, as returned by Line, contains a refused word.
-// The error wraps ErrWord, and its text is the reason. Words that suggest staff are
+// RefuseTitle returns an error if a title, as returned by ParseTitle, contains a refused
+// word. The error wraps ErrWord, and its text is the reason. Words that suggest staff are
 // allowed: a team may be called Support.
 func (w *Words) RefuseLine(line string) error {
 	cause := w.find(line, staffReason)
@@ -33,14 +33,14 @@ func (w *Words) RefuseLine(line string) error {
 	return fmt.Errorf("%s%w", cause, silentError{ErrWord})
 }
 
-// silentError can be found by errors.Is but adds no text to a message for players.
+// silentError wraps an error for errors.Is, but adds no text to a message for players.
 type silentError struct{ error }
 
 func (silentError) Error() string   { return "" }
 func (s silentError) Unwrap() error { return s.error }
 
-// find returns why a text is refused, or "". It ignores words that are refused for the
-// reason ignored.
+// findReason returns why a text is refused, or "". It skips words that are refused for the
+// reason ignored. A nil w refuses nothing.
 func (w *Words) find(text string, ignored reason) reason {
 	if w == nil {
 		return ""
@@ -60,7 +60,8 @@ func (w *Words) find(text string, ignored reason) reason {
 	return w.findWithin(all, ignored)
 }
 
-// findWithin checks every part of a name that has the length of a blocked part.
+// findReasonInParts returns why a part of a name's canonical form is refused, or "". It does
+// not refuse parts of allowed words.
 func (w *Words) findWithin(all string, ignored reason) reason {
 	for _, f := range []string{all, limitRepeats(all, 1), limitRepeats(all, 2)} {
 		if found := w.findPart(f, ignored); found == "" {
@@ -76,7 +77,7 @@ func (w *Words) findWithin(all string, ignored reason) reason {
 	return ""
 }
 
-// findPart returns why a part of a form is refused, or "".
+// findPartReason returns why a part of a form is refused, or "". It ignores allowed words.
 func (w *Words) findPart(f string, ignored reason) reason {
 	for _, length := range w.partLengths {
 		for start := 0; start+length <= len(f); start++ {
@@ -88,13 +89,13 @@ func (w *Words) findPart(f string, ignored reason) reason {
 	return ""
 }
 
-// letterSigns are signs that may stand for letters.
+// letterSigns are signs that may be read as letters.
 const letterSigns = "@$!|"
 
-// wordsOf returns the words that a name may contain: parts between spaces or other
-// separators, and words of these parts in camel case. Parts between spaces are also
-// joined without other separators, and single letters are joined to a word. whole is the
-// name without any separator.
+// wordsFrom returns the words that a name may contain: parts between spaces or other
+// separators, and words of these parts in camel case. It also joins the parts between two
+// spaces without their separators, and joins consecutive single letters to a word. joined
+// is the name without any separator.
 func wordsOf(display string) (words []string, whole string) {
 	spelt := ""
 	for chunk := range strings.FieldsSeq(display) {
@@ -123,8 +124,8 @@ func isSeparator(r rune) bool {
 // it.
 func isPadding(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(letterSigns, r) }
 
-// splitCamelCase splits GameAdmin into Game and Admin, and HTTPServer into HTTP and
-// Server. It returns none for a single word.
+// splitCamelCase splits GameAdmin into Game and Admin, and HTTPServer into HTTP and Server.
+// It returns nil for a single word.
 func splitCamelCase(part string) (all []string) {
 	runes, from := []rune(part), 0
 	for i := 1; i < len(runes); i++ {
@@ -173,9 +174,9 @@ func variantForms(word string) (forms []string) {
 	return sortUnique(forms)
 }
 
-// isCode reports whether a word cannot be read as letters. Such words are digits and
-// signs alone, or one letter with a number before or after it (A55), like a road or a
-// room.
+// isCode reports whether a word cannot be read as letters. A code consists of digits and
+// signs only, or of one letter with a number before or after it (A55), like the name of a
+// road or a room.
 func isCode(word string) bool {
 	if strings.TrimFunc(word, isPadding) == "" {
 		return true
@@ -187,7 +188,7 @@ func isCode(word string) bool {
 	return number != "" && !strings.ContainsFunc(number, isNoDigit) && utf8.RuneCountInString(word) == utf8.RuneCountInString(number)+1
 }
 
-// codeOf returns the form of a code, which no other word has.
+// codeForm returns the form of a code. It differs from the forms of all other words.
 func codeOf(word string) string { return "\x00" + skeletonOf(word) }
 
 func isNoDigit(r rune) bool { return !unicode.IsDigit(r) }
@@ -197,7 +198,7 @@ func sortUnique(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// digitsAsLetters maps digits and signs to letters that the skeleton does not map.
+// digitsAsLetters replaces those digits and signs by letters that skeletons keep.
 var digitsAsLetters = strings.NewReplacer("4", "a", "@", "a", "3", "e", "5", "s", "$", "s", "7", "t", "8", "b", "!", "l")
 
 // canonicalForm returns a text's skeleton without accents and separators, with digits
@@ -223,8 +224,8 @@ func canonicalForm(text string) string {
 	return b.String()
 }
 
-// keepLetters returns the letters and numbers of a text's skeleton, and whether it has
-// nothing else.
+// keepLettersAndNumbers returns the letters and numbers of a text's skeleton, with digits
+// read as letters. isComplete reports whether the skeleton contains nothing else.
 func keepLetters(text string) (letters string, whole bool) {
 	skeleton := digitsAsLetters.Replace(skeletonOf(text))
 	letters = strings.Map(func(r rune) rune {
@@ -236,7 +237,7 @@ func keepLetters(text string) (letters string, whole bool) {
 	return letters, len(letters) == len(skeleton)
 }
 
-// limitRepeats shortens each run of three or more equal characters to keep characters.
+// limitRepeats shortens each run of three or more equal characters to maxRepeats characters.
 func limitRepeats(f string, keep int) string {
 	runes := []rune(f)
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/nickname"
 )
 
-// wordsOf makes words of all samples, an own list and allowed words.
+// wordsFrom returns the words of all built-in lists, a custom list and allowed words.
 func wordsOf(t *testing.T, own string, allow ...string) *nickname.Words {
 	t.Helper()
 	w, err := nickname.NewWords(nickname.WordsConfig{
@@ -26,7 +26,7 @@ func wordsOf(t *testing.T, own string, allow ...string) *nickname.Words {
 func TestRefusedWords(t *testing.T) {
 	t.Parallel()
 	w := wordsOf(t, "\ufeff# ours\r\nTroll # a comment\n*zonk*\nナマズ\nred team\n")
-	const staff, other = "kept for those who run the game", "does not allow"
+	const staff, other = "reserved for those who run the game", "does not allow"
 	for raw, reason := range map[string]string{
 		"Admin": staff, "ADMIN": staff, "ａｄｍｉｎ": staff, "аdmіn": staff, "Ádmín": staff, "4dm1n": staff, "@dm!n": staff, "adm|n": staff,
 		"a.d.m.i.n": staff, "a d m i n": staff, "ad-min": staff, "x a.d.m.i.n x": staff, "Admin007": staff, "007Admin!": staff,
@@ -88,7 +88,7 @@ func TestNoWordsRefuseNothing(t *testing.T) {
 	}
 }
 
-// All faults of lists are reported at once, with their lines.
+// One error reports all errors in the lists, with their lines.
 func TestFaultsOfLists(t *testing.T) {
 	t.Parallel()
 	_, err := nickname.NewWords(nickname.WordsConfig{
@@ -103,19 +103,19 @@ func TestFaultsOfLists(t *testing.T) {
 		Allow: []string{"fine", "*"},
 	})
 	if err == nil {
-		t.Fatal("the lists are taken")
+		t.Fatal("NewWords accepted invalid lists")
 	}
 	for _, want := range []string{
-		`blocklists: "fr" is none of [staff_en staff_zh en zh]`, "own.txt: line 3: it needs at least 2", "own.txt: line 4: a star", "own.txt: line 5: a star",
+		`blocklists: "fr" is unknown; use [staff_en staff_zh en zh]`, "own.txt: line 3: it needs at least 2", "own.txt: line 4: a word must have a star", "own.txt: line 5: a star",
 		"own.txt: line 7: it needs", "own.txt: line 8: it is too long", "own.txt: line 9: it needs", "latin.txt: it is not UTF-8",
-		"long.txt: line 20: and perhaps more", "huge.txt: line 20001: a list has at most", "fine.txt: line 1: it needs", "fine.txt: line 1001: a list has at most", `allowed_words: "*": `,
+		"long.txt: line 20: too many errors", "huge.txt: line 20001: a list has at most", "fine.txt: line 1: it needs", "fine.txt: line 1001: a list has at most", `allowed_words: "*": `,
 	} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("it does not say %q", want)
+			t.Errorf("the error lacks %q", want)
 		}
 	}
 	if strings.Contains(err.Error(), "long.txt: line 21") || t.Failed() {
-		t.Errorf("it says\n%v", err)
+		t.Errorf("the error is\n%v", err)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestRefusedWordsInDisguise(t *testing.T) {
 			t.Skip("not a name")
 		}
 		if err := w.Refuse(n); !errors.Is(err, nickname.ErrWord) {
-			t.Fatalf("%q is taken", n.Display)
+			t.Fatalf("%q is not refused", n.Display)
 		}
 	})
 }

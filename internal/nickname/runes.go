@@ -6,21 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// reasonAgainstRunes returns why a character is refused that no name may have, or "".
+// reasonAgainstRunes returns why a text is refused that contains a character that no name
+// may have, or "".
 func reasonAgainstRunes(s string) string {
 	for _, r := range s {
 		if kind := forbiddenKind(r); kind != "" {
-			return fmt.Sprintf("it holds %s (%U)", kind, r)
+			return fmt.Sprintf("it contains %s (%U)", kind, r)
 		}
 	}
 	return ""
 }
 
-// forbiddenKind returns the kind of a character that no name may have, or "".
+// forbiddenKind returns a description of a character that no name may have, or "" if names
+// may have the character.
 func forbiddenKind(r rune) string {
 	switch {
 	case r == utf8.RuneError:
-		return "a character that was damaged on its way"
+		return "a damaged character"
 	case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp):
 		return "a control character"
 	case unicode.Is(unicode.Bidi_Control, r):

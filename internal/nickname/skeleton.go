@@ -9,16 +9,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// RulesVersion must be raised with every change of the result of skeletonOf. Skeletons
-// in ledgers and snapshots of filters with another version are then computed again.
+// RulesVersion must be raised with every change of the results of computeSkeleton. Then
+// skeletons in ledgers and filter snapshots with another version are computed again.
 const RulesVersion = 2
 
 // MaxSkeleton is the largest length of a skeleton, in bytes.
 const MaxSkeleton = 512
 
-// skeletonOf returns the key under which names count as the same. It folds the text and
-// replaces each character by the one that represents all lookalikes. The skeleton of a
-// skeleton is itself. Example: "Аdа" with Cyrillic А and "ada" have the skeleton "ada".
+// computeSkeleton returns the skeleton of a text: names with the same skeleton count as the
+// same. It folds the text and replaces each character by the replacement of its
+// lookalikes. The skeleton of a skeleton is itself. Example: "Аdа" with Cyrillic А and "ada" have the skeleton "ada".
 func skeletonOf(text string) string {
 	table := lookalikes()
 	text = foldText(text)

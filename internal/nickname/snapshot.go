@@ -16,29 +16,31 @@ import (
 
 // Errors of ReadFilter.
 var (
-	ErrCorruptSnapshot = errors.New("the snapshot is broken")
-	ErrSnapshotVersion = errors.New("the snapshot is of another version of the program")
+	ErrCorruptSnapshot = errors.New("the snapshot is corrupt")
+	ErrSnapshotVersion = errors.New("the snapshot has another format version")
 )
 
-// SnapshotInfo says from which ledger and rules a snapshot was made.
+// SnapshotInfo says from which ledger and with which rules a snapshot was made.
 type SnapshotInfo struct {
 	Game      string `json:"game"`
 	Epoch     string `json:"epoch"`     // epoch of the ledger
 	Rules     int    `json:"rules"`     // RulesVersion
-	Watermark int64  `json:"watermark"` // epoch ms by the ledger's clock: the filter has all names up to then
+	Watermark int64  `json:"watermark"` // time by the ledger's clock, epoch ms; the filter contains all names registered up to then
 }
 
 // A snapshot has these parts: a line of text with the version, the length of the head
-// (4 bytes), the head in JSON, and the words of the filter. The SHA-256 of all these
-// parts follows. Numbers are little-endian.
+// (4 bytes), the head in JSON, the words of the filter, and the SHA-256 of all parts before
+// it. Numbers are little-endian.
 const (
 	snapshotLine    = "laststand names, version %d\n"
 	snapshotVersion = 1
 
-	maxLine = 64
-	maxHead = 4 << 10
+	maxLine = 64      // bytes
+	maxHead = 4 << 10 // bytes
 )
 
+// snapshotHead describes the filter of a snapshot. Size is the filter's Len, Words its number
+// of 64-bit words.
 type snapshotHead struct {
 	SnapshotInfo
 	Capacity int     `json:"capacity"`
@@ -47,8 +49,8 @@ type snapshotHead struct {
 	Words    int     `json:"words"`
 }
 
-// Write writes the filter for ReadFilter. Skeletons that are added during the call may
-// be missing. So the watermark of the info must be older than the call.
+// Write writes a snapshot of the filter, which ReadFilter reads. Skeletons that are added
+// during the call may be missing. So the info's Watermark must be a time before the call.
 func (f *Filter) Write(w io.Writer, s SnapshotInfo) error {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
@@ -75,8 +77,8 @@ func (f *Filter) Write(w io.Writer, s SnapshotInfo) error {
 	return nil
 }
 
-// ReadFilter reads a snapshot to its end. The error wraps ErrCorruptSnapshot or
-// ErrSnapshotVersion, or is the reader's own.
+// ReadFilter reads a snapshot to its end. The error wraps ErrCorruptSnapshot,
+// ErrSnapshotVersion, or the error of the source.
 func ReadFilter(r io.Reader) (*Filter, SnapshotInfo, error) {
 	sum := sha256.New()
 	in := &checksumReader{Reader: bufio.NewReaderSize(r, 1<<16), hash: sum}
@@ -99,7 +101,7 @@ func ReadFilter(r io.Reader) (*Filter, SnapshotInfo, error) {
 }
 
 // newFilter returns the empty filter that the head describes. The checksum has not been
-// verified yet, so it bounds the memory.
+// verified yet, so newFilter refuses sizes that would take too much memory.
 func (h *snapshotHead) newFilter() (*Filter, error) {
 	if h.Capacity < 1 || h.Capacity > MaxFilter || !(h.Rate > 0.0001 && h.Rate < 1) {
 		return nil, corruptError("the size of its filter is out of range")
@@ -110,7 +112,7 @@ func (h *snapshotHead) newFilter() (*Filter, error) {
 	return NewFilter(h.Capacity, h.Rate), nil
 }
 
-// recount sets the counts of a filter whose words were read.
+// recount sets the counters of a filter whose words were read from a snapshot.
 func (f *Filter) recount(size int) {
 	set := 0
 	for i := range f.words {
@@ -142,7 +144,7 @@ func (s *checksumReader) readHead() (h snapshotHead, err error) {
 		return h, corruptError("it does not begin like a snapshot")
 	}
 	if version != snapshotVersion {
-		return h, fmt.Errorf("%w: %d, this one knows %d", ErrSnapshotVersion, version, snapshotVersion)
+		return h, fmt.Errorf("%w: version %d; this program reads version %d", ErrSnapshotVersion, version, snapshotVersion)
 	}
 	s.hash.Write(line)
 	length := make([]byte, 4)
@@ -189,7 +191,7 @@ func (s *checksumReader) verify() error {
 	}
 	switch _, err := s.ReadByte(); {
 	case err == nil:
-		return corruptError("it goes on after its end")
+		return corruptError("there are bytes after its end")
 	case !errors.Is(err, io.EOF):
 		return fmt.Errorf("nickname: snapshot: %w", err)
 	}
@@ -204,7 +206,7 @@ func (s *checksumReader) readFull(b []byte) error {
 	return nil
 }
 
-// readError converts an error of the reader.
+// convertReadError converts an error of the source.
 func readError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return corruptError("it ends too early")

@@ -8,21 +8,20 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// readableChars are the characters of random texts. None looks like another one in some
-// typeface. There are no vowels, and no digits that look like vowels, so random texts
-// spell no word.
+// randomChars are the characters of random texts. No two of them look alike in any common
+// typeface. There are no vowels, and no digits that look like vowels, so random texts spell
+// no word.
 const readableChars = "bdghjmnpqtwxz679"
 
 const (
 	separator        = "-"
-	suffixLength     = 3
+	suffixLength     = 3 // length of the random text after a name
 	standaloneLength = 6 // length of a random text without a name
 )
 
-// Suggest returns one candidate near the requested name: as much of it as fits, and a
-// short random text. The candidate is valid, even if the requested name is not, but may
-// be taken. Ask the filter, then the ledger, and call again for another. rng must not be
-// used concurrently.
+// Suggest returns a name that is similar to the requested one: as much of it as fits, and a
+// short random text. The returned name is valid, even if the requested name is not, but may
+// be taken. If it is taken, call Suggest again. rng must not be used concurrently.
 func Suggest(requested Name, rng *rand.Rand) Name {
 	suffix := separator + randomString(rng, suffixLength)
 	for length := MaxLength - len(suffix); length > 0; length-- {
@@ -35,9 +34,10 @@ func Suggest(requested Name, rng *rand.Rand) Name {
 	return mustParse(randomString(rng, standaloneLength))
 }
 
-// SuggestWithWords returns one candidate near the requested name with a word of the
+// SuggestWithWords returns a name that is similar to the requested one, with a word of the
 // player's language: an adjective before as much of the name as fits, or an animal after
-// it. The candidate is valid but may be taken. If no word fits, it is a generated name.
+// it. The returned name is valid but may be taken. If no word fits, it returns a generated
+// name.
 func SuggestWithWords(requested Name, lang string, rng *rand.Rand) Name {
 	words := wordListFor(lang)
 	before, after := words.adjectives[rng.IntN(len(words.adjectives))], ""
@@ -52,8 +52,8 @@ func SuggestWithWords(requested Name, lang string, rng *rand.Rand) Name {
 	return Generate(lang, rng)
 }
 
-// clip returns at most the first length graphemes of s, short enough for a suffix,
-// without spaces at the end.
+// truncate returns at most the first length graphemes of a text, without spaces at the end.
+// The result leaves enough bytes for a suffix.
 func clip(s string, length int) string {
 	end, state := 0, -1
 	for rest := s; length > 0 && rest != ""; length-- {
@@ -75,7 +75,8 @@ func randomString(rng *rand.Rand, length int) string {
 	return string(b)
 }
 
-// mustParse returns the Name of a text from our own words and characters.
+// mustParse returns the Name of a text that this package has made up. It panics if the text
+// is not a valid name.
 func mustParse(text string) Name {
 	name, err := Parse(text)
 	if err != nil {

@@ -26,7 +26,7 @@ func checkSuggestion(t fatalTest, requested nickname.Name) {
 		t.Fatalf("Suggest(%+q) = %+q, which parses as %+q, %v", requested, got, again, err)
 	}
 	if got.Skeleton == requested.Skeleton {
-		t.Fatalf("Suggest(%+q) gives the wish itself", requested)
+		t.Fatalf("Suggest(%+q) returned the requested name itself", requested)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestSuggestKeepsTheRequestedName(t *testing.T) {
 func TestSuggestIsAlwaysValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		requested := nickname.Name{Display: rapid.String().Draw(t, "wish")}
+		requested := nickname.Name{Display: rapid.String().Draw(t, "requested")}
 		checkSuggestion(t, requested)
 	})
 }

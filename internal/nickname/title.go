@@ -12,12 +12,12 @@ import (
 // Vietnamese has two, Tibetan and Thai three or four. More accents overflow the line.
 const maxMarks = 4
 
-// Line checks a title that many players see, for example of an arena or a team. It trims
-// spaces around it. A title is one line of up to maxLength characters with at least one
-// visible character. It must not have control, private or unassigned characters, or
+// ParseTitle checks a title that many players see, for example of an arena or a team. It
+// trims spaces at both ends. A title is one line of up to maxLength characters (code
+// points) with at least one visible character. It must not have control, private or unassigned characters, or
 // characters that change the direction of text. Invisible characters are allowed only
-// where they join emoji or letters. Titles need not be unique. The error's text is a
-// reason for the author of the title.
+// where they join emoji or letters, or select the style of an emoji. Titles need not be
+// unique. The error text tells the author of the title what is wrong.
 func Line(raw string, maxLength int) (string, error) {
 	line := strings.TrimSpace(raw)
 	length := utf8.RuneCountInString(line)
@@ -35,7 +35,7 @@ func Line(raw string, maxLength int) (string, error) {
 	return line, nil
 }
 
-// isVisible reports whether a character is visible by itself.
+// isVisible reports whether a character is visible without other characters.
 func isVisible(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && forbiddenKind(r) == ""
 }
@@ -45,7 +45,7 @@ func reasonAgainstLine(line string) string {
 	for i, r := range line {
 		isInside := i+utf8.RuneLen(r) < len(line)
 		if kind := forbiddenKind(r); kind != "" && !isAllowedInvisible(previous, r, isInside) {
-			return fmt.Sprintf("it holds %s (%U)", kind, r)
+			return fmt.Sprintf("it contains %s (%U)", kind, r)
 		}
 		previous = r
 	}
@@ -55,7 +55,7 @@ func reasonAgainstLine(line string) string {
 	return ""
 }
 
-var tooManyMarks = fmt.Sprintf("it holds more than %d accents on one character", maxMarks)
+var tooManyMarks = fmt.Sprintf("it has more than %d accents on one character", maxMarks)
 
 // hasTooManyMarks reports whether a character has more than maxMarks accents.
 func hasTooManyMarks(text string) bool {
@@ -80,8 +80,8 @@ const (
 	emojiSelector = '\ufe0f'
 )
 
-// isAllowedInvisible reports whether an invisible character has a use in its place:
-// after a visible one.
+// isAllowedInvisible reports whether an invisible character is allowed after previous: it
+// must follow a visible character, and a joiner must not be the last character.
 func isAllowedInvisible(previous, r rune, isInside bool) bool {
 	followsVisible := isVisible(previous) || unicode.IsMark(previous) && previous != textSelector && previous != emojiSelector
 	switch r {

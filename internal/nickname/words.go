@@ -14,11 +14,11 @@ import (
 //go:embed words/*.txt
 var samples embed.FS
 
-// Lists returns the names of the word lists that come with the server: words that
+// BuiltinLists returns the names of the word lists that come with the server: words that
 // suggest staff, and a small sample of insults, each in English and Chinese.
 func Lists() []string { return []string{"staff_en", "staff_zh", "en", "zh"} }
 
-// staffPrefix starts the names of lists of words that suggest staff.
+// staffPrefix is the prefix of the names of lists with words that suggest staff.
 const staffPrefix = "staff_"
 
 // WordList is an operator's own list, with one word per line. The character # starts a
@@ -28,13 +28,13 @@ type WordList struct{ Name, Text string }
 
 // WordsConfig says which words names of a game must not contain.
 type WordsConfig struct {
-	Lists  []string   // names from Lists
-	Custom []WordList // see NewWords
-	Allow  []string   // words and whole names that are allowed anyway
+	Lists  []string   // names from BuiltinLists
+	Custom []WordList // the operator's own lists
+	Allow  []string   // words and whole names that are allowed although a list refuses them
 }
 
-// Words are the words that names of a game must not contain. A nil *Words refuses
-// nothing. Words do not change and may be shared.
+// Words are the words that names of a game must not contain. A nil *Words refuses nothing.
+// Words do not change and are safe for concurrent use.
 type Words struct {
 	blockedWords map[string]reason // by canonical form: refused as a whole word of a name
 	blockedParts map[string]reason // by canonical form: refused anywhere in a name
@@ -42,37 +42,37 @@ type Words struct {
 	allowed      []string          // canonical forms, longest first
 }
 
-// reason says why a word is refused. It does not repeat the word.
+// reason is a text for players that says why a word is refused. It does not repeat the word.
 type reason string
 
 const (
 	noReason      reason = ""
-	staffReason   reason = "it holds a word that is kept for those who run the game"
-	blockedReason reason = "it holds a word that this game does not allow"
+	staffReason   reason = "it contains a word that is reserved for those who run the game"
+	blockedReason reason = "it contains a word that this game does not allow"
 )
 
-// ErrWord is wrapped, with ErrInvalid, by the refusal of a name for its words.
+// ErrWord is wrapped by an error about a name or title that contains a refused word.
 var ErrWord = errors.New("refused word")
 
-// Bounds of lists.
+// Limits of lists.
 const (
 	maxWord   = 64     // bytes of a word and of its canonical form
 	maxWords  = 20_000 // words per list
 	maxAllow  = 1000   // allowed words per list, and in Allow
-	maxFaults = 20     // reported faults per list
+	maxFaults = 20     // reported errors per list
 )
 
-// NewWords makes the words of a game. It reports all faults at once, those of a list
-// with their lines. A word is refused only as a whole word of a name, so that Scunthorpe
-// can play. A word between stars (*word*) is refused anywhere in a name. So is a word
-// with a letter of a script that is written without spaces.
+// NewWords returns the words of a game. The error joins all errors in the lists, with their
+// line numbers. A word is refused only as a whole word of a name, so that the name
+// Scunthorpe is allowed. A word between stars (*word*) is refused anywhere in a name. So is
+// a word with a letter of a script that is written without spaces.
 func NewWords(c WordsConfig) (*Words, error) {
 	w := &Words{blockedWords: map[string]reason{}, blockedParts: map[string]reason{}}
 	var faults []error
 	for _, name := range c.Lists {
 		text, err := samples.ReadFile("words/" + name + ".txt")
 		if err != nil {
-			faults = append(faults, fmt.Errorf("blocklists: %q is none of %v", name, Lists()))
+			faults = append(faults, fmt.Errorf("blocklists: %q is unknown; use %v", name, Lists()))
 			continue
 		}
 		reason := blockedReason
@@ -96,7 +96,7 @@ func NewWords(c WordsConfig) (*Words, error) {
 	return w, nil
 }
 
-// add adds a list and returns its faults.
+// addList adds a list and returns the errors in it, at most maxReportedErrors.
 func (w *Words) add(list WordList, reason reason) (faults []error) {
 	if !utf8.ValidString(list.Text) {
 		return []error{fmt.Errorf("%s: it is not UTF-8 text", list.Name)}
@@ -121,19 +121,20 @@ func (w *Words) add(list WordList, reason reason) (faults []error) {
 			faults = append(faults, fmt.Errorf("%s: line %d: %w", list.Name, i+1, err))
 		}
 		if len(faults) == maxFaults {
-			return append(faults, fmt.Errorf("%s: line %d: and perhaps more from here on", list.Name, i+1))
+			return append(faults, fmt.Errorf("%s: line %d: too many errors; the rest of the list was not checked", list.Name, i+1))
 		}
 	}
 	return faults
 }
 
+// addWord adds a refused word, with stars or without.
 func (w *Words) addWord(word string, reason reason) error {
 	forms := w.blockedWords
 	inner, isStarred := strings.CutPrefix(word, "*")
 	if isStarred {
 		var isClosed bool
 		if inner, isClosed = strings.CutSuffix(inner, "*"); !isClosed {
-			return errors.New("a star stands at both ends of a word, or at none")
+			return errors.New("a word must have a star at both ends, or none")
 		}
 	}
 	if isStarred || strings.ContainsFunc(inner, isUnspacedScript) {
@@ -152,6 +153,7 @@ func (w *Words) addWord(word string, reason reason) error {
 	return nil
 }
 
+// addAllowed adds an allowed word or phrase.
 func (w *Words) addAllowed(word string) error {
 	form, err := listForm(word)
 	if _, joined := wordsOf(word); isCode(joined) {
@@ -163,14 +165,14 @@ func (w *Words) addAllowed(word string) error {
 	return err
 }
 
-// listForm returns the canonical form of a word of a list. It refuses single characters,
-// which would match too much.
+// listForm returns the canonical form of a word of a list. It refuses words with less than
+// two letters, which would match too many names.
 func listForm(word string) (string, error) {
-	_, joined := wordsOf(word) // like in names: a sign inside may look like letters
+	_, joined := wordsOf(word) // as in names: a sign inside a word may look like letters
 	form := canonicalForm(joined)
 	switch {
 	case strings.Contains(word, "*"):
-		return "", errors.New("a star stands only at the ends of a word")
+		return "", errors.New("a star is allowed only at the ends of a word")
 	case utf8.RuneCountInString(strings.TrimSpace(word)) < 2 || utf8.RuneCountInString(form) < 2:
 		return "", errors.New("it needs at least 2 letters")
 	case len(word) > maxWord || len(form) > maxWord:
@@ -179,6 +181,8 @@ func listForm(word string) (string, error) {
 	return form, nil
 }
 
+// addAllowList adds allowed words and removes them from the refused ones. It also sorts all
+// allowed words.
 func (w *Words) addAllowList(words []string) (faults []error) {
 	if len(words) > maxAllow {
 		return []error{fmt.Errorf("allowed_words: at most %d words are allowed", maxAllow)}

@@ -21,7 +21,7 @@ func TestEveryGeneratedNameIsValid(t *testing.T) {
 	}
 }
 
-// Generated names contain no word of the samples: no pair of words does, and random
+// Generated names contain no word of the built-in lists: no pair of words does, and random
 // texts cannot spell a word.
 func TestGeneratedNamesHoldNoRefusedWord(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestGeneratedNamesHoldNoRefusedWord(t *testing.T) {
 	for _, list := range []map[string]reason{w.blockedWords, w.blockedParts} {
 		for word := range list {
 			if strings.Trim(word, spelt) == "" {
-				t.Errorf("random strings may hold %q", word)
+				t.Errorf("random texts may spell %q", word)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func TestWordsAreDifferent(t *testing.T) {
 	for _, words := range [][]string{english.adjectives, english.animals, chinese.adjectives, chinese.animals} {
 		sorted := slices.Sorted(slices.Values(words))
 		if len(words) < 30 || len(slices.Compact(sorted)) != len(words) {
-			t.Errorf("%d words, some twice or too few: %v", len(words), words)
+			t.Errorf("%d words, some of them twice, or too few: %v", len(words), words)
 		}
 	}
 }

@@ -135,8 +135,8 @@ func TestVerification(t *testing.T) {
 	}
 }
 
-// patient is a fake of the leaderboards. Its verification lasts until the test has
-// seen its first line, and longer than the limit of a request.
+// slowVerification is a fake Leaderboards. Its verification lasts until the test has read
+// the first line, and longer than the time limit of a request.
 type patient struct {
 	*world
 	seen chan struct{}
@@ -155,7 +155,7 @@ func (p patient) Verify(ctx context.Context, _ string, report func(leaderboard.D
 	return leaderboard.VerifyResult{}, ctx.Err()
 }
 
-// A difference is sent at once. A verification may take longer than any other
+// A difference is sent immediately. A verification may take longer than any other
 // request.
 func TestLongVerification(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Audit stores the audit log; *ledger.Ledger implements it. AuditEntries returns a
-// page, newest first; audit.ErrBadCursor for a cursor that it has not returned.
+// Audit stores the audit log; *ledger.Ledger implements it. AuditEntries returns a page,
+// newest first, and the cursor of the next page. It returns audit.ErrBadCursor for a
+// cursor that it has never returned.
 type Audit interface {
 	BeginAudit(ctx context.Context, e audit.Entry) error
 	EndAudit(ctx context.Context, id string, status int) error
@@ -28,9 +29,10 @@ type Audit interface {
 }
 
 const (
-	// endAuditTimeout bounds the write that completes an entry.
+	// completeAuditTimeout is the time limit of the write that completes an entry.
 	endAuditTimeout = 5 * time.Second
-	// maxPeek bounds how many bytes of a body are searched for the target of a request.
+	// maxPeekBytes is how many bytes of a body are read ahead to find the target of a
+	// request.
 	maxPeek = 64 << 10
 )
 
@@ -39,8 +41,8 @@ const (
 	auditDone        = "done"
 	auditRefused     = "refused"
 	auditFailed      = "failed"
-	auditWriteFailed = "write_failed" // without an entry; a change was refused
-	auditIncomplete  = "incomplete"   // the entry could not be completed
+	auditWriteFailed = "write_failed" // the entry could not be written; a change was refused
+	auditIncomplete  = "incomplete"   // the entry was written, but could not be completed
 )
 
 func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
@@ -53,9 +55,10 @@ func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
 	return audits
 }
 
-// audited adds an entry to the audit log, calls the handler, and completes the entry.
-// Without an entry a change is refused. A read is answered all the same, because
-// operators need it most while a store is out of reach; the log records it then.
+// handleAudited writes an entry to the audit log, calls the route's handler, and
+// completes the entry. If it cannot write the entry, it refuses a change. It still
+// allows a read, because operators need reads most while a store is unreachable; then
+// the node's log records the read.
 func (a *api) audited(rt route, w http.ResponseWriter, r *request) error {
 	entry := audit.Entry{ID: ulid.Make().String(), Actor: r.actor, Action: rt.method + " " + rt.path, Game: r.game, Target: targetOf(rt, r)}
 	w.Header().Set("X-Request-Id", entry.ID)
@@ -72,7 +75,7 @@ func (a *api) audited(rt route, w http.ResponseWriter, r *request) error {
 		return refuse(protocol.CodeUnavailable, "the audit log cannot be written, so nothing was changed; retry in a few seconds")
 	}
 	out := &statusRecorder{ResponseWriter: w}
-	status := http.StatusInternalServerError // of a panic
+	status := http.StatusInternalServerError // if the handler panics
 	defer func() { a.endAudit(r, entry, status) }()
 	if err = rt.handle(out, r); err != nil {
 		status = problemOf(a.refusalOf(err)).Status
@@ -82,8 +85,8 @@ func (a *api) audited(rt route, w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// endAudit completes an entry with the status of the response, also if the client has
-// disconnected.
+// completeAudit completes an entry with the status of the response, even if the client
+// has disconnected.
 func (a *api) endAudit(r *request, entry audit.Entry, status int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), endAuditTimeout)
 	defer cancel()
@@ -101,7 +104,8 @@ func (a *api) endAudit(r *request, entry audit.Entry, status int) {
 	}
 }
 
-// statusRecorder remembers the status that the handler wrote; 0 before.
+// statusRecorder records the status of the response. status is 0 before the handler has
+// written one.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -112,16 +116,17 @@ func (s *statusRecorder) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap serves http.ResponseController.
+// Unwrap lets http.ResponseController find the wrapped writer.
 func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 var pathParameters = regexp.MustCompile(`\{(\w+)\}`)
 
-// targetFields are the fields of request bodies that say what a request is about. No
-// other field goes to the audit log: it may hold a secret.
+// targetFields are the fields of request bodies that name the object of a request. No
+// other field is written to the audit log, because it may contain a secret.
 var targetFields = []string{"match", "player", "topic", "game", "sub", "code"}
 
-// targetOf says what a request is about, by the parameters of its path and its body.
+// auditTarget returns the parameters of the path and the targetFields of the body that
+// name the object of a request, such as "player=p_1".
 func targetOf(rt route, r *request) string {
 	var names []string
 	for _, m := range pathParameters.FindAllStringSubmatch(rt.path, -1) {
@@ -142,8 +147,9 @@ func targetOf(rt route, r *request) string {
 	return strings.Join(names, " ")
 }
 
-// peek parses the fields of a JSON body and leaves the body unread. It returns nil for
-// a body that it cannot parse; the handler reports that error.
+// peekFields parses the start of a JSON body and returns its fields. The handler can
+// still read the whole body. It returns nil for a body that it cannot parse; the handler
+// then returns the error.
 func (r *request) peek() (fields map[string]json.RawMessage) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -156,13 +162,14 @@ func (r *request) peek() (fields map[string]json.RawMessage) {
 	return fields
 }
 
-// peekedBody is a body whose start has been read ahead.
+// peekedBody is a request body whose start was read ahead.
 type peekedBody struct {
 	io.Reader
 	io.Closer
 }
 
-// remainder is the unread part of a body, or the error that reading ahead returned.
+// unreadBody is the part of a body that was not read ahead, or the error that reading
+// ahead returned.
 type remainder struct {
 	rest io.Reader
 	err  error

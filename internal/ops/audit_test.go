@@ -20,8 +20,8 @@ import (
 	"laststand/internal/audit"
 )
 
-// auditBook is an audit log in memory. failBegin and failEnd are the errors of its
-// writes.
+// fakeAuditLog is an audit log in memory. BeginAudit returns failBegin, EndAudit returns
+// failEnd.
 type auditBook struct {
 	entries            []audit.Entry
 	failBegin, failEnd error
@@ -183,7 +183,8 @@ func TestChangesAreRefusedWithoutAuditLog(t *testing.T) {
 	}
 }
 
-// hasty leaves early: its context ends while the server handles the request.
+// disconnectingRebuild ends the request's context during a rebuild, as if the client had
+// disconnected.
 type hasty struct {
 	*world
 	leave func()
@@ -194,7 +195,7 @@ func (h hasty) Rebuild(context.Context, string) error {
 	return nil
 }
 
-// panicking panics, like a defect of the server.
+// panickingRebuild panics during a rebuild.
 type panicking struct{ *world }
 
 func (panicking) Rebuild(context.Context, string) error { panic("a defect") }
@@ -205,8 +206,8 @@ func TestAuditEntriesAreCompletedWhateverHappens(t *testing.T) {
 		leaderboards func(*world, func()) Leaderboards
 		want         int
 	}{
-		"who asked goes": {func(w *world, leave func()) Leaderboards { return hasty{w, leave} }, http.StatusAccepted},
-		"a panic":        {func(w *world, _ func()) Leaderboards { return panicking{w} }, http.StatusInternalServerError},
+		"the client disconnects": {func(w *world, leave func()) Leaderboards { return hasty{w, leave} }, http.StatusAccepted},
+		"a panic":                {func(w *world, _ func()) Leaderboards { return panicking{w} }, http.StatusInternalServerError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,16 +13,17 @@ import (
 	"laststand/internal/protocol"
 )
 
-// callTimeout limits the duration of a request, except of a verification. It is long
-// enough for ten queued changes to get their turn at the database.
+// callTimeout is the time limit of a request, except a verification of leaderboards. In
+// this time the database can process ten queued changes.
 const callTimeout = 30 * time.Second
 
+// callContext returns the context of a request with callTimeout.
 func (r *request) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.Context(), callTimeout)
 }
 
-// maxBody bounds the body of a request, in bytes. The result of the largest arena has
-// about 3 MB.
+// maxBody is the maximum size of a request body, in bytes. The result of the largest
+// arena has about 3 MB.
 const maxBody = 16 << 20
 
 // readBody reads a JSON body.
@@ -41,13 +42,13 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// badCursor refuses a cursor that no page of the list had.
+// badCursor returns the error for a cursor that is not from a page of the list.
 func badCursor(cursor string) error {
 	return badRequest("cursor=%q is not from a page of this list; start again without a cursor", cursor)
 }
 
-// readObject reads a JSON object into a struct. It refuses unknown fields, and NUL
-// characters, which PostgreSQL text cannot hold.
+// readObject decodes a JSON object into target, a pointer to a struct. It refuses
+// unknown fields, and NUL characters (\u0000), which PostgreSQL cannot store as text.
 func readObject(w http.ResponseWriter, r *http.Request, into any) error {
 	body, err := readBody(w, r)
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"net/http"
 )
 
-// ErrNoResult reports a correction of a match or player without a result in the ledger.
+// ErrNoResult means that the ledger has no result of the match or player to correct.
 var ErrNoResult = errors.New("the ledger has no such match, or the match no such player")
 
-// ErrErasing reports a correction that must wait until a player of the match is erased.
+// ErrErasing means that the correction must wait, because a player of the match is being
+// erased.
 var ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 
 // Correction cancels the result of one player of a match, or of all.
@@ -17,26 +18,27 @@ type Correction struct {
 	Game, Match string
 	Player      string // "": all players, and their teams
 	Reason      string
-	By          string // subject of the token
+	By          string // subject of the operator's token
 }
 
-// correction is the body of a request for a Correction.
+// correctionBody is the body of a request that cancels results.
 type correction struct {
 	Match  string `json:"match" need:"true"`
 	Player string `json:"player,omitempty"`
 	Reason string `json:"reason" need:"true"`
 }
 
-// Corrections cancels results. Correct returns the number of ledger rows that it
-// cancelled, 0 if an earlier call did. Errors: ErrNoResult, ErrErasing.
+// Corrections cancels results. Correct returns the number of ledger rows that it has
+// cancelled, 0 if an earlier call has cancelled them. It can return ErrNoResult and
+// ErrErasing.
 type Corrections interface {
 	Correct(ctx context.Context, c Correction) (rows int, err error)
 }
 
-// maxReason bounds a correction's reason, in bytes.
+// maxReason is the maximum length of a reason, in bytes.
 const maxReason = 500
 
-// corrected says how many rows of the ledger a correction cancelled.
+// correctionResponse has the number of ledger rows that a correction has cancelled.
 type corrected struct {
 	Rows int `json:"rows"`
 }

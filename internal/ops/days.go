@@ -10,8 +10,8 @@ import (
 
 // Days confirms days; *ledger.Ledger implements it.
 type Days interface {
-	// ConfirmDay allows the days of a game to begin, up to this one, although the
-	// database's clock and the others disagree.
+	// ConfirmDay allows the days of a game to start, up to and including this one, even
+	// if the database's clock differs from the other clocks.
 	ConfirmDay(ctx context.Context, game, day string) error
 }
 

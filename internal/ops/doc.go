@@ -1,9 +1,10 @@
-// Package ops serves operators on an address of its own: metrics, profiles, and the
-// admin API. The API covers tasks, leaderboards, results, behaviour queues,
-// webhooks, bans, revocations, keys and the audit log.
+// Package ops serves the operators' listener, which has its own address: metrics,
+// profiles, and the admin API. The admin API covers tasks, leaderboards, results,
+// behaviour queues, webhooks, bans, revocations, keys and the audit log.
 //
-// Words: an operation is one method and path of the API. Each change is an entry of
-// the audit log: the server writes it before the change and completes it afterwards.
+// Words: an operator is the person with an admin token, the actor in the audit log. An
+// operation, or route, is one method and path of the admin API. For each change the
+// server writes an entry of the audit log before the change and completes it afterwards.
 // A problem is the JSON body of an error (problem.go).
 //
 // The entry point is [New], which returns an http.Handler. Start reading at

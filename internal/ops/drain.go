@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// drainTimeout bounds how long a drain waits for the queue to become empty.
+	// drainWait is how long a drain waits until the queue is empty.
 	drainTimeout = 20 * time.Second
-	// discardStep is how many items one call of the store drops.
+	// discardBatch is how many items one call of the store discards.
 	discardStep = 1000
 )
 
-// drain is the body of a request that empties a queue: by sending, or by discarding.
+// drainBody is the body of a request that empties a behaviour queue. If Discard is true,
+// the items are dropped, otherwise they are sent.
 type drain struct {
 	Discard bool `json:"discard,omitempty"`
 }
 
-// drained is the answer: the queue afterwards.
+// drainResponse has the state of the queue after the drain.
 type drained struct {
 	queue
 	Discarded int64 `json:"discarded"`
@@ -54,8 +55,8 @@ func (a *api) drainQueue(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, drained{q, dropped})
 }
 
-// discard drops as many items as the queue had, so that it ends although others arrive.
-// It returns the queue afterwards.
+// discardQueued discards as many items as the queue has at the start. So it ends even if
+// new items arrive. It returns the state of the queue afterwards.
 func (a *api) discard(ctx context.Context, q queue) (after queue, dropped int64, err error) {
 	for dropped < q.Counts.Queued {
 		n, err := a.Queues.Discard(ctx, q.Game, int(min(discardStep, q.Counts.Queued-dropped)), eventq.Shutdown)
@@ -71,8 +72,8 @@ func (a *api) discard(ctx context.Context, q queue) (after queue, dropped int64,
 	return after, dropped, err
 }
 
-// sendAll sends the queued items now. It waits until the queue is empty, is paused, or
-// drainTimeout has passed, and returns the queue afterwards.
+// sendQueued sends the queued items now. It waits until the queue is empty or paused, at
+// most drainWait. It returns the state of the queue afterwards.
 func (a *api) sendAll(ctx context.Context, q queue) (queue, error) {
 	if q.Paused != "" {
 		return q, &refused{protocol.CodeBadRequest, http.StatusConflict, "the queue is paused (" + q.Paused + "); resume it first, or discard its items"}

@@ -27,16 +27,15 @@ var (
 	errDefect = errors.New("a defect")
 )
 
-// world fakes everything behind the handler. If fail is set, every call returns
-// it.
+// fakeBackend implements the interfaces of Config. If fail is set, each call returns it.
 type world struct {
 	fail    error
-	quicker error // what changing a task meets, as another was
+	quicker error // error of changing a task that another operator has handled
 	tasks   map[string]taskqueue.Task
 	filter  taskqueue.Filter // of the last list
 	lines   taskqueue.QueueFilter
 	found   []leaderboard.Difference
-	late    error // of a verification, after what was found
+	late    error // error of a verification after it has reported the differences
 	asked   Correction
 	built   string
 	queues  map[string]*fakeQueue

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/webhook"
 )
 
-// Hooks lists and changes webhooks; *webhook.Office implements it. The error for an
+// Webhooks lists and changes webhooks; *webhook.Dispatcher implements it. The error for an
 // unknown name is webhook.ErrNoEndpoint.
 type Hooks interface {
 	List(ctx context.Context) ([]webhook.Status, error)
@@ -16,12 +16,13 @@ type Hooks interface {
 	Disable(ctx context.Context, game, name, reason string) (webhook.Status, error)
 }
 
-// endpoints is the list of all webhooks. It has no pages, because a game has few.
+// webhookList is the response with all webhooks. It has no pages, because a game has few
+// webhooks.
 type endpoints struct {
 	Webhooks []webhook.Status `json:"webhooks"`
 }
 
-// getHooks lists the webhooks of all games.
+// getWebhooks lists the webhooks of all games.
 func (a *api) getHooks(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
@@ -32,7 +33,7 @@ func (a *api) getHooks(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, endpoints{all})
 }
 
-// pingHook sends a test event to a webhook and answers with its response.
+// pingWebhook sends a test event to a webhook and writes the result.
 func (a *api) pingHook(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()

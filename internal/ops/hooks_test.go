@@ -14,7 +14,7 @@ const (
 	rewardsOff   = `{"game":"demo","name":"rewards","disabled_reason":"it moves","disabled_at":7,"url":"https://rewards.test","events":["day.sealed"],"waiting":3,"dead":1}`
 )
 
-// endpoint is the one webhook of a world, rewards of demo. It implements Hooks.
+// fakeWebhooks is a Webhooks with one webhook: rewards of the game demo.
 type endpoint struct {
 	*world
 	state webhook.Status

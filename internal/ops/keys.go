@@ -7,9 +7,9 @@ import (
 	"laststand/internal/identity"
 )
 
-// Keys lists and changes the keys that sign tokens; game "" has the server's own. No
-// answer has the secret of a key. Errors: identity.ErrConfiguredKeys, ErrTooManyKeys, ErrNoKey,
-// ErrKeyInUse.
+// Keys lists and changes the keys that sign tokens; game "" means the server's own keys.
+// No result contains the secret of a key. The methods can return
+// identity.ErrConfiguredKeys, ErrTooManyKeys, ErrNoKey and ErrKeyInUse.
 type Keys interface {
 	ListKeys(game string) []identity.KeyInfo
 	RotateKey(ctx context.Context, game string) (identity.KeyInfo, error)

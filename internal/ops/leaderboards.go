@@ -10,16 +10,17 @@ import (
 )
 
 // Leaderboards verifies and rebuilds the leaderboards of games; leaderboard.Applier
-// implements it. Rebuild starts a build beside the live leaderboards; Building reports
-// whether one is in progress.
+// implements it. Verify calls report for each difference from the ledger. Rebuild starts
+// to build new leaderboards, while the live ones stay in use. IsBuilding returns true if a
+// rebuild is running.
 type Leaderboards interface {
 	Verify(ctx context.Context, game string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error)
 	Rebuild(ctx context.Context, game string) error
 	IsBuilding(ctx context.Context, game string) (bool, error)
 }
 
-// verifyLine is one line of a verification: a difference, or as the last line either the
-// totals or the error that ended it.
+// verifyLine is one line of the response to a verification: a difference, or as the last
+// line either the totals or the error that ended the verification.
 type verifyLine struct {
 	*difference
 	Verified *verified `json:"verified,omitempty"`
@@ -36,6 +37,7 @@ type difference struct {
 	Leaderboard string           `json:"leaderboard"` // value on the leaderboard
 }
 
+// verifyTotals is the last line of a verification without an error.
 type verified struct {
 	Leaderboards int64 `json:"leaderboards"`
 	Entries      int64 `json:"entries"`
@@ -43,8 +45,8 @@ type verified struct {
 	Position     int64 `json:"position"` // ledger position of the comparison
 }
 
-// verifyLeaderboards compares leaderboards with the ledger. It sends each difference at
-// once, as one JSON object per line.
+// verifyLeaderboards compares leaderboards with the ledger. It sends each difference
+// immediately, as one JSON object per line.
 func (a *api) verifyLeaderboards(w http.ResponseWriter, r *request) error {
 	out := &lineWriter{w: w, control: http.NewResponseController(w)}
 	out.liftDeadlines()
@@ -63,24 +65,26 @@ func (a *api) verifyLeaderboards(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// lineWriter sends a response line by line, for as long as it takes.
+// lineWriter sends a response line by line. The response has no time limit, but each line
+// has one.
 type lineWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	started bool
 }
 
-// lineTimeout bounds how long a client may take to accept a line.
+// lineTimeout is how long a client may take to receive a line.
 const lineTimeout = 30 * time.Second
 
-// liftDeadlines removes the server's deadlines for the request. Errors are ignored: the
+// removeDeadlines removes the server's deadlines for the request. It ignores errors: the
 // response writer of a test has no deadlines.
 func (l *lineWriter) liftDeadlines() {
 	_ = l.control.SetReadDeadline(time.Time{})
 	_ = l.control.SetWriteDeadline(time.Time{})
 }
 
-// write sends a line at once. A client that disconnects ends the context of the request.
+// write sends a line immediately. It ignores errors: if the client disconnects, the
+// context of the request ends.
 func (l *lineWriter) write(v verifyLine) {
 	if !l.started {
 		l.w.Header().Set("Content-Type", "application/x-ndjson")
@@ -91,7 +95,7 @@ func (l *lineWriter) write(v verifyLine) {
 	_ = l.control.Flush()
 }
 
-// building says whether a rebuild is in progress.
+// rebuildState is the response that says whether a rebuild is running.
 type building struct {
 	IsBuilding bool `json:"building"`
 }

@@ -12,12 +12,12 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Config has what the handler needs; all fields are required.
+// Config configures the handler; all fields are required.
 type Config struct {
 	Gatherer prometheus.Gatherer
 	Registry prometheus.Registerer
-	// Admin returns the subject of an admin token that the server's own key signed, and
-	// an error for any other token.
+	// VerifyAdmin returns the subject of a valid admin token, which the server's own key
+	// has signed. It returns an error for any other token.
 	Admin        func(ctx context.Context, token string) (subject string, err error)
 	Games        []string // sorted
 	Tasks        Tasks
@@ -31,11 +31,11 @@ type Config struct {
 	Revocations  Revocations
 	Players      Players
 	Keys         Keys
-	// Drain sends the queued behaviours of a game now and waits until the queue is
-	// empty: eventq.ErrPaused, or the error of the context.
+	// SendQueued sends the queued behaviours of a game now and waits until the queue is
+	// empty. It can return eventq.ErrPaused and the error of the context.
 	Drain  func(ctx context.Context, game string) error
 	Now    func() int64     // cluster time, epoch ms
-	Down   func(error) bool // reports an error of an unavailable store
+	Down   func(error) bool // returns true if an error means that a store is unavailable
 	Logger *slog.Logger
 }
 
@@ -46,8 +46,8 @@ type api struct {
 
 func newAPI(c Config) *api { return &api{c, newAuditCounter(c.Registry)} }
 
-// New returns the handler: /metrics for everybody who reaches the address, /debug/pprof/
-// and /admin/v1/ for admin tokens.
+// New returns the handler of the operators' listener. /metrics needs no token;
+// /debug/pprof/ and /admin/v1/ need an admin token.
 func New(c Config) http.Handler { return newAPI(c).handler() }
 
 func (a *api) handler() http.Handler {

@@ -9,27 +9,28 @@ import (
 
 // Players changes accounts of players on behalf of an operator.
 type Players interface {
-	// Erase deletes a player for good: identity.ErrNotFound.
+	// Erase deletes a player permanently. It can return identity.ErrNotFound.
 	Erase(ctx context.Context, game, player string) error
-	// ResetDevice gives a guest a new device secret. The id is the guest's or its
-	// account's: identity.ErrNotFound, ErrNotGuest.
+	// ResetDevice gives a guest a new device secret, and returns the player id and the
+	// secret. id names the guest or its account. It can return identity.ErrNotFound and
+	// ErrNotGuest.
 	ResetDevice(ctx context.Context, game, id string) (player, device string, err error)
-	// Untie removes the link between a guest and its account. The id is that of
-	// either: identity.ErrNoAccount.
+	// UnlinkAccount removes the link between a guest and its account. id names the guest
+	// or the account. It can return identity.ErrNoAccount.
 	UnlinkAccount(ctx context.Context, game, id string) (account string, err error)
-	// PlayerNamed finds the holder of a nickname, or of one that looks the same:
-	// identity.ErrNotFound, nickname.ErrInvalid.
+	// PlayerNamed returns the player with a nickname, or with one that looks the same. It
+	// can return identity.ErrNotFound and nickname.ErrInvalid.
 	PlayerNamed(ctx context.Context, game, name string) (identity.Player, error)
 }
 
-// shownPlayer is a player as the admin API shows one.
+// playerView is the response with one player.
 type shownPlayer struct {
 	PlayerID string `json:"player_id"`
 	Nickname string `json:"nickname"`
 }
 
-// findPlayer finds the holder of a nickname. The answer has the nickname as it is
-// stored, because it may differ from the one in the query.
+// findPlayer finds the player with a nickname. The response has the stored nickname,
+// which may differ from the one in the query.
 func (a *api) findPlayer(w http.ResponseWriter, r *request) error {
 	ctx, cancel := r.within()
 	defer cancel()
@@ -52,7 +53,7 @@ func (a *api) deletePlayer(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// newDevice is the only answer that shows the secret of a device.
+// newDeviceResponse is the only response that contains the secret of a device.
 type newDevice struct {
 	PlayerID string `json:"player_id"`
 	Device   string `json:"device"`

@@ -18,7 +18,8 @@ import (
 	"laststand/internal/webhook"
 )
 
-// problem is the body of an error (RFC 9457), in the same form as in the player API.
+// problem is the body of an error response (RFC 9457), in the same form as in the player
+// API.
 type problem struct {
 	Type   string        `json:"type"`
 	Title  string        `json:"title"`
@@ -27,10 +28,10 @@ type problem struct {
 	Code   protocol.Code `json:"code"`
 }
 
-// refused is an error as the admin API shows it.
+// apiError is an error with the code, status and text that the admin API returns.
 type refused struct {
 	code   protocol.Code
-	status int // 0: the code's own
+	status int // HTTP status; 0: the status of the code
 	detail string
 }
 
@@ -53,8 +54,8 @@ var statuses = map[protocol.Code]int{
 	protocol.CodeInternal:        http.StatusInternalServerError,
 }
 
-// outcomes maps errors to codes. The first match counts; status 0 means the status of
-// the code.
+// errorTable maps errors to codes. The first row whose sentinel matches counts; status 0
+// means the status of the code.
 var outcomes = []struct {
 	is     error
 	code   protocol.Code
@@ -83,8 +84,8 @@ var outcomes = []struct {
 	{identity.ErrConfiguredKeys, protocol.CodeBadRequest, http.StatusConflict},
 }
 
-// refusalOf converts an error to what the admin API shows. Operators see the text of
-// every error, because they must fix it.
+// toAPIError converts an error to the error that the admin API returns. Operators get the
+// text of each error, because they must solve the problem.
 func (a *api) refusalOf(err error) *refused {
 	if e, ok := errors.AsType[*refused](err); ok {
 		return e
@@ -108,7 +109,7 @@ func problemOf(e *refused) problem {
 	return problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.detail, Code: e.code}
 }
 
-// fail answers a request with its error. It logs errors of the server.
+// writeError writes the problem for the error of a request. It logs errors of the server.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(a.refusalOf(err))
 	if p.Status >= http.StatusInternalServerError {
@@ -123,13 +124,15 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	write(w, p.Status, "application/problem+json", p)
 }
 
-// answer writes a body as JSON.
+// writeJSON writes a response with a JSON body. It returns nil, so that a handler can
+// return its result.
 func answer(w http.ResponseWriter, status int, body any) error {
 	write(w, status, "application/json", body)
 	return nil
 }
 
-// write sends a body that encodes as JSON. It ignores a client that has disconnected.
+// writeBody writes a response with a body encoded as JSON. It ignores the error if the
+// client has disconnected.
 func write(w http.ResponseWriter, status int, contentType string, body any) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)

@@ -6,8 +6,8 @@ import (
 	runtime "runtime/pprof"
 )
 
-// profiles are the profiles without a name in the runtime. The command line is left out,
-// because it may hold passwords.
+// unlistedProfiles are the profiles that runtime/pprof does not know by name. The command
+// line is left out, because it may contain passwords.
 var profiles = map[string]http.HandlerFunc{"profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace}
 
 // getProfiles lists the profiles.
@@ -19,7 +19,7 @@ func (a *api) getProfiles(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// getProfile answers with a profile. The audit log has an entry of it.
+// getProfile writes a profile. The audit log gets an entry of the request.
 func (a *api) getProfile(w http.ResponseWriter, r *request) error {
 	name := r.PathValue("profile")
 	handle := profiles[name]

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// queue is the state of the behaviour queue of a game.
+// queueState is the state of the behaviour queue of a game.
 type queue struct {
 	eventq.Status
 	AsOf int64 `json:"as_of"` // cluster time, epoch ms
@@ -21,8 +21,8 @@ type queuePage struct {
 	NextCursor string  `json:"next_cursor,omitempty"`
 }
 
-// getQueues lists the queues of all games by name. The cursor is the last name of the
-// page before.
+// getQueues lists the queues of all games, sorted by name. The cursor is the last name of
+// the previous page.
 func (a *api) getQueues(w http.ResponseWriter, r *request) error {
 	limit, err := readLimit(r.query.Get("limit"))
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *api) queues(ctx context.Context, games ...string) ([]queue, error) {
 	return all, nil
 }
 
-// queue returns the state of the queue of one game.
+// queueState returns the state of the queue of one game.
 func (a *api) queue(ctx context.Context, game string) (queue, error) {
 	one, err := a.queues(ctx, game)
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *api) getQueue(w http.ResponseWriter, r *request) error {
 	return a.changeQueue(w, r, func(context.Context) error { return nil })
 }
 
-// changeQueue calls change and answers with the state of the queue after it.
+// changeQueue calls change and writes the state of the queue after it.
 func (a *api) changeQueue(w http.ResponseWriter, r *request, change func(context.Context) error) error {
 	ctx, cancel := r.within()
 	defer cancel()
@@ -92,7 +92,7 @@ func (a *api) changeQueue(w http.ResponseWriter, r *request, change func(context
 	return answer(w, http.StatusOK, q)
 }
 
-// queueItem is a queued behaviour as the admin API shows it.
+// queueItem is one queued behaviour in a response. QueuedAt is epoch ms.
 type queueItem struct {
 	QueuedAt  int64           `json:"queued_at"`
 	Behaviour json.RawMessage `json:"behaviour"`
@@ -103,7 +103,8 @@ type queueItems struct {
 	Items []queueItem `json:"items"`
 }
 
-// getQueueItems shows the oldest items. They are personal data.
+// getQueueItems writes the oldest items, and leaves them in the queue. They are personal
+// data.
 func (a *api) getQueueItems(w http.ResponseWriter, r *request) error {
 	limit, err := readLimit(r.query.Get("limit"))
 	if err != nil {
@@ -139,7 +140,7 @@ func (a *api) pauseQueue(w http.ResponseWriter, r *request) error {
 	})
 }
 
-// readReason reads the reason that other operators see.
+// readReason reads the reason of a change, which other operators can see.
 func readReason(w http.ResponseWriter, r *request) (string, error) {
 	var body reasonBody
 	if err := readObject(w, r.Request, &body); err != nil {

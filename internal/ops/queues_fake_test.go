@@ -11,13 +11,13 @@ import (
 // clock is cluster time in tests, epoch ms.
 const clock = int64(1795212345678)
 
-// fakeQueue is one game's queue. Each read of its status sends leave items.
+// fakeQueue is one game's queue. While it is drained, it sends sentPerSecond items a second.
 type fakeQueue struct {
 	eventq.Status
 	items  []eventq.Item
-	leaves int64 // each second, once it is drained
-	drains bool
-	stops  bool // the far side wants no more when it is drained
+	leaves int64 // items sent per second of a drain
+	drains bool  // a drain was started
+	stops  bool  // a drain pauses the queue, because the receiver accepts no more
 }
 
 func newQueues() map[string]*fakeQueue {
@@ -51,7 +51,7 @@ func (w *world) drain(ctx context.Context, game string) error {
 	return w.fail
 }
 
-// desk is the operators' side of a world's queues. It implements eventq.Admin.
+// fakeQueues implements eventq.Admin with the queues of a fakeBackend.
 type desk struct{ *world }
 
 func (d desk) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {

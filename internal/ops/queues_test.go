@@ -31,7 +31,7 @@ func TestQueuesAreListed(t *testing.T) {
 	}
 }
 
-// The pages of a list hold each game once, in order.
+// The pages of a list contain each game once, in order.
 func TestQueuesArePaged(t *testing.T) {
 	t.Parallel()
 	c := newWorld().config()
@@ -125,8 +125,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A drain ends when nothing is left, when the game is paused because the receiver
-// wants no more, or after 20 s. It returns what is left.
+// A drain ends when the queue is empty, when the queue is paused because the receiver
+// accepts no more, or after 20 s. The response has the state of the queue.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -8,13 +8,14 @@ import (
 	"laststand/internal/identity"
 )
 
-// Revocations stores bans and revocations, which take effect on all nodes. The game ""
-// has those of admin tokens. LiftBar returns identity.ErrNotRevoked.
+// Revocations stores bans and revocations, which take effect at all nodes. The game ""
+// means revocations of admin tokens. LiftRevocation can return identity.ErrNotRevoked.
 type Revocations interface {
 	SetBar(ctx context.Context, b identity.Revocation) (identity.Revocation, error)
 	LiftBar(ctx context.Context, b identity.Revocation) error
-	// BarsOf returns what is in force of one kind, or of all kinds but bans for "": the
-	// last change first, from before a position; 0: from the last.
+	// ListRevocations returns the current revocations of a kind, last change first; the kind ""
+	// means all kinds except bans. It returns only those with a lower Seq than before; 0
+	// means no limit.
 	BarsOf(ctx context.Context, game string, kind identity.RevocationKind, before int64, limit int) ([]identity.Revocation, error)
 }
 
@@ -34,7 +35,7 @@ func kindName(kind identity.RevocationKind) string {
 	return string(kind)
 }
 
-// revocation is a revocation as the admin API shows it.
+// revocation is one revocation in a response.
 type revocation struct {
 	Kind         string `json:"kind"`
 	ID           string `json:"id"`
@@ -42,7 +43,7 @@ type revocation struct {
 	CreatedBy    string `json:"created_by,omitempty"`
 	CreatedAt    int64  `json:"created_at"` // epoch ms, as all times
 	ExpiresAt    int64  `json:"expires_at,omitempty"`
-	IssuedBefore int64  `json:"issued_before,omitempty"` // of a subject: only tokens issued before
+	IssuedBefore int64  `json:"issued_before,omitempty"` // only for the kind subject: tokens issued before this time are revoked
 }
 
 func revocationOf(b identity.Revocation) revocation {
@@ -79,8 +80,8 @@ func (a *api) getRevocations(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, page)
 }
 
-// revocation returns the revocation that the path names: of one token, or of all
-// tokens of a subject.
+// pathRevocation returns the revocation that the path of a request names: of one token, or
+// of all tokens of a subject.
 func (r *request) revocation() (identity.Revocation, error) {
 	name := r.PathValue("kind")
 	if name != "token" && name != "subject" {
@@ -120,7 +121,8 @@ func (a *api) deleteRevocation(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// barPage returns a page of what is in force, and the cursor of the next page.
+// revocationPage returns a page of the current bans or revocations, and the cursor of the
+// next page.
 func (a *api) barPage(r *request, kind identity.RevocationKind) (page []identity.Revocation, next string, err error) {
 	limit, err := readLimit(r.query.Get("limit"))
 	if err != nil {

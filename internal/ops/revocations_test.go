@@ -16,7 +16,7 @@ const (
 	demoRevocations = "/admin/v1/games/demo/revocations"
 )
 
-// registrar stores bans, revocations and keys in memory; its world has fail.
+// fakeRevocations stores bans, revocations and keys in memory.
 type registrar struct {
 	*world
 	bars   []identity.Revocation // the last change first
@@ -107,7 +107,7 @@ func (r *registrar) RetireKey(_ context.Context, game, id string) error {
 	return r.fail
 }
 
-// registered is a registrar with the handler of its world.
+// withRegistrar returns a fakeRevocations and the handler that uses it.
 func (w *world) registered() (*registrar, http.Handler) {
 	c := w.config()
 	r := newRegistrar(w)

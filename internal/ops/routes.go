@@ -9,24 +9,24 @@ import (
 	"laststand/internal/protocol"
 )
 
-// route is one operation of the admin API. Query lists its parameters; the API refuses
-// any other. A sensitive read shows what players did or sent, or the inside of the
-// process; the audit log has an entry of it, as of a change.
+// route is one operation of the admin API. query lists the allowed query parameters; the
+// API refuses all others. A sensitive route reads data of players or of the process. The
+// audit log gets an entry of it, as of a change.
 type route struct {
 	method, path string
 	handle       handler
 	query        []string
 	sensitive    bool
-	summary      string // what it does, for the reference
+	summary      string // one sentence for docs/reference/admin.md
 }
 
-// reads reports whether the route changes nothing.
+// isRead returns true if the route changes nothing.
 func (rt route) reads() bool { return rt.method == http.MethodGet || rt.sensitive }
 
-// isAudited reports whether the audit log gets an entry of each request.
+// isAudited returns true if the audit log gets an entry of each request.
 func (rt route) isAudited() bool { return rt.method != http.MethodGet || rt.sensitive }
 
-// Operation is an operation of the admin API as the reference shows it.
+// Operation is the description of an operation of the admin API, for the reference.
 type Operation struct {
 	Method, Path string
 	Query        []string // parameters
@@ -94,8 +94,8 @@ func (a *api) routes() []route {
 	}
 }
 
-// request is a request with a valid admin token. The game of its path exists, and an
-// operation finds only parameters of its route in query.
+// request is a request with a valid admin token. The game of its path exists; it is "" if
+// the path has none. query has only the parameters that the route allows.
 type request struct {
 	*http.Request
 	actor string // subject of the token
@@ -105,8 +105,8 @@ type request struct {
 
 type handler func(http.ResponseWriter, *request) error
 
-// operation parses the query of a route for its handler. Requests that change
-// something, or read something sensitive, go to the audit log.
+// operationHandler returns a handler that parses the query of a route and then calls the
+// route's handler. Requests of an audited route are written to the audit log.
 func (a *api) operation(rt route) handler {
 	return func(w http.ResponseWriter, r *request) (err error) {
 		if r.query, err = protocol.ReadQuery(r.URL, rt.query); err != nil {
@@ -119,7 +119,7 @@ func (a *api) operation(rt route) handler {
 	}
 }
 
-// serve returns a handler that answers only requests with an admin token.
+// requireAdmin returns a handler that refuses requests without a valid admin token.
 func (a *api) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")

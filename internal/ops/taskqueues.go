@@ -6,15 +6,14 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// taskQueue is the state of a task queue, which has the tasks of one topic and
-// priority. Positions count its tasks from 1.
+// taskQueue is the state of a task queue, which contains the tasks of one topic and
+// priority. A position is the number of a task in its queue, from 1.
 type taskQueue struct {
 	Topic    string             `json:"topic"`
 	Priority int64              `json:"priority"`
 	Ordering taskqueue.Ordering `json:"ordering,omitempty"`
-	// LastPosition is that of the newest task, ClaimedPosition that up to which workers
-	// have claimed tasks, FinishedPosition that up to which all have ended or wait for a
-	// retry.
+	// LastPosition is the position of the newest task. Workers have claimed all tasks up
+	// to ClaimedPosition. All tasks up to FinishedPosition have ended or wait for a retry.
 	LastPosition     int64  `json:"last_position"`
 	ClaimedPosition  int64  `json:"claimed_position"`
 	FinishedPosition int64  `json:"finished_position"`

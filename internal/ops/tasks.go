@@ -10,8 +10,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Tasks lists tasks, newest first unless the filter says otherwise, and task queues;
-// *ledger.Ledger implements it.
+// Tasks lists tasks and task queues; *ledger.Ledger implements it. Tasks are sorted newest
+// first, unless the filter has OldestFirst.
 type Tasks interface {
 	Task(ctx context.Context, id string) (taskqueue.Task, error)
 	Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error)
@@ -88,7 +88,8 @@ func (a *api) putPayload(w http.ResponseWriter, r *request) error {
 	return answerTask(w, r, func(ctx context.Context, id string) (taskqueue.Task, error) { return a.Desk.Edit(ctx, id, payload) })
 }
 
-// answerTask calls do for the task of the path and answers with the task that it returns.
+// writeTask calls a function for the task that the path names, and writes the task that it
+// returns.
 func answerTask(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
 	ctx, cancel := r.within()
 	defer cancel()
@@ -99,15 +100,15 @@ func answerTask(w http.ResponseWriter, r *request, do func(context.Context, stri
 	return answer(w, http.StatusOK, t)
 }
 
-// deadTasks is the body of a request that changes dead tasks, page by page. Empty fields
-// select all.
+// deadTasksBody is the body of a request that changes a page of dead tasks. An empty Game
+// or Topic selects all.
 type deadTasks struct {
 	Game   string `json:"game,omitempty"`
 	Topic  string `json:"topic,omitempty"`
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// deadTasksPage is how many tasks one request changes.
+// deadTasksPerCall is how many tasks one request changes.
 const deadTasksPage = 20
 
 func (a *api) requeueTasks(w http.ResponseWriter, r *request) error {
@@ -118,9 +119,9 @@ func (a *api) discardTasks(w http.ResponseWriter, r *request) error {
 	return a.changeDeadTasks(w, r, a.Desk.Discard)
 }
 
-// changeDeadTasks calls do for each task of a page of dead tasks and answers with the
-// tasks that it returns. The oldest task comes first, so that requeued tasks keep their
-// order. Tasks that another request has finished or deleted are left out.
+// changeDeadTasks calls change for each task of a page of dead tasks, and writes the
+// changed tasks. It changes the oldest task first, so that requeued tasks keep their order.
+// It skips tasks that another request has finished or deleted in the meantime.
 func (a *api) changeDeadTasks(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
 	var body deadTasks
 	if err := readObject(w, r.Request, &body); err != nil {

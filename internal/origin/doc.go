@@ -8,8 +8,8 @@
 // The main type is [List], which holds the other allowed origins. Start reading at
 // List.Allows. [Parse] defines the accepted texts.
 //
-// Browsers send the origin of a page, but other programs can send any. So this check
-// protects players against foreign pages, and is no authentication.
+// Browsers send the true origin of a page, but other programs can send any origin. So
+// this check protects players against foreign pages; it does not authenticate clients.
 //
 // The package must not know HTTP handlers, websockets or the configuration.
 package origin

@@ -25,7 +25,8 @@ func Parse(text string) (string, error) {
 	return u.Scheme + "://" + hostOf(u.Scheme, u.Host), nil
 }
 
-// hostOf normalises a host for an origin with this scheme.
+// normalizeHost returns a host in lower case, without the default port of the
+// scheme.
 func hostOf(scheme, host string) string {
 	host = strings.ToLower(host)
 	if scheme == "https" {
@@ -37,7 +38,8 @@ func hostOf(scheme, host string) string {
 // List contains the origins that are allowed in addition to the server's own.
 type List []string
 
-// NewList makes a list of origins. It skips texts that Parse refuses.
+// NewList returns the list of the origins in texts. It skips texts that Parse
+// refuses.
 func NewList(texts []string) List {
 	var l List
 	for _, text := range texts {
@@ -48,10 +50,10 @@ func NewList(texts []string) List {
 	return l
 }
 
-// Allows reports whether a page of an origin may call the server. host is the Host
-// header of the request. secure says that the client uses TLS. Then Allows refuses
-// a page of the same host without TLS. If secure is false, it allows both schemes,
-// because an unknown proxy may end TLS.
+// Allows returns true if a page of an origin may call the server. host is the Host
+// header of the request. isTLS is true if the client is known to use TLS. Then a page
+// of the same host must use https. If isTLS is false, a page of the same host may use
+// http or https, because a proxy that the server does not know may terminate TLS.
 func (l List) Allows(origin, host string, secure bool) bool {
 	o, err := Parse(origin)
 	if err != nil {

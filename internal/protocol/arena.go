@@ -20,7 +20,8 @@ const (
 	TypeOwn         = "own"
 )
 
-// NewArena is the body that makes an arena over HTTP.
+// NewArena is the body of the HTTP request that creates an arena. A nil TimeLimitMS or
+// MaxPlayers means the game's default.
 type NewArena struct {
 	Mode        string         `json:"mode" need:"true"`
 	Name        string         `json:"name" need:"true"`
@@ -32,14 +33,15 @@ type NewArena struct {
 	Ranked      bool           `json:"ranked,omitempty"`
 }
 
-// ArenaTeam is a side to take.
+// ArenaTeam is a team that players of an arena can join.
 type ArenaTeam struct {
 	ID   string `json:"id" need:"true"`
 	Name string `json:"name" need:"true"`
 }
 
-// ArenaQuestions says what an arena asks: the questions of the ids in their
-// order, or as many as Count drawn by the wishes.
+// ArenaQuestions chooses the questions of an arena: either the questions with IDs, in
+// that order, or Count random ones of the category, language and difficulty; "" means
+// any.
 type ArenaQuestions struct {
 	Count      int      `json:"count"`
 	Bank       string   `json:"bank,omitempty"`
@@ -49,14 +51,15 @@ type ArenaQuestions struct {
 	Difficulty string   `json:"difficulty,omitempty"`
 }
 
-// ArenaMade answers the making of an arena.
+// ArenaMade is the reply to the request that creates an arena.
 type ArenaMade struct {
 	ArenaID string `json:"arena_id"`
 	Code    string `json:"code"`
 	JoinURL string `json:"join_url"`
 }
 
-// ArenaLook is an arena as anyone with its code sees it over HTTP.
+// ArenaLook is the public state of an arena. Anyone with its join code can read it over
+// HTTP.
 type ArenaLook struct {
 	ArenaID string      `json:"arena_id"`
 	Name    string      `json:"name"`
@@ -66,21 +69,22 @@ type ArenaLook struct {
 	Players int64       `json:"players"`
 }
 
-// TeamCount is a team and how many players it has.
+// TeamCount is a team and its number of players.
 type TeamCount struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Players int64  `json:"players"`
 }
 
-// ArenaJoin asks for a place in an arena. As is player where it is "".
+// ArenaJoin is the data of arena.join. As is the role: player, spectator or host; ""
+// means player.
 type ArenaJoin struct {
 	Code string `json:"code" need:"true"`
 	Team string `json:"team,omitempty"`
 	As   string `json:"as,omitempty"`
 }
 
-// ArenaJoined answers arena.join. Match is there once it has begun.
+// ArenaJoined is the reply to arena.join. Match is the match's id, "" before it starts.
 type ArenaJoined struct {
 	ArenaID string      `json:"arena_id"`
 	Mode    string      `json:"mode"`
@@ -93,25 +97,29 @@ type ArenaJoined struct {
 	Match   string      `json:"match,omitempty"`
 }
 
-// ArenaRef names an arena: the data of arena.leave, start, close and lock.
+// ArenaRef names an arena. It is the data of arena.leave, arena.start, arena.close and
+// arena.lock.
 type ArenaRef struct {
 	ArenaID string `json:"arena_id" need:"true"`
 }
 
-// ArenaNext goes on from question After, -1 before the first.
+// ArenaNext is the data of arena.next, with which a host opens the question that follows
+// question After. Questions count from 0; After is -1 to open the first one.
 type ArenaNext struct {
 	ArenaID string `json:"arena_id" need:"true"`
 	After   int    `json:"after" need:"true"`
 }
 
-// ArenaKick takes a player's seat away, with Ban for good.
+// ArenaKick is the data of arena.kick, which removes a player from the arena. If Ban is
+// true, the player cannot join it again.
 type ArenaKick struct {
 	ArenaID string `json:"arena_id" need:"true"`
 	Player  string `json:"player" need:"true"`
 	Ban     bool   `json:"ban,omitempty"`
 }
 
-// ArenaLobby says who is there before an arena begins.
+// ArenaLobby is the push with the numbers of players who wait before an arena's match
+// starts.
 type ArenaLobby struct {
 	ArenaID string      `json:"arena_id"`
 	Teams   []TeamCount `json:"teams"`
@@ -124,8 +132,8 @@ type ArenaEnd struct {
 	Reason  string `json:"reason"`
 }
 
-// Own tells a player of a match of over 50 what a question did to them. Given
-// and ElapsedMS are null where there was no answer.
+// Own is the push with a player's own result of a question, in a match of more than 50
+// players. Given and ElapsedMS are null if the player sent no answer.
 type Own struct {
 	Match     string          `json:"match"`
 	Question  int             `json:"question"`

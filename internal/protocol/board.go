@@ -1,7 +1,7 @@
 package protocol
 
-// The types of the messages about boards. The data of `board` is the answer to
-// a leaderboard query over HTTP.
+// The types of the messages about leaderboards. The data of `board` is the same as the
+// reply to a leaderboard query over HTTP.
 const (
 	TypeBoardWatch   = "board.watch"
 	TypeBoardUnwatch = "board.unwatch"
@@ -9,8 +9,9 @@ const (
 	TypeBoard        = "board"
 )
 
-// BoardWatch names a leaderboard and how much of its top is wanted: the data
-// of board.watch and board.unwatch. Absent fields mean what they mean over HTTP.
+// BoardWatch is the data of board.watch and board.unwatch. It names a leaderboard. Limit
+// is the number of top entries to push. An absent field has the same default as over
+// HTTP.
 type BoardWatch struct {
 	Window string `json:"window" need:"true"`
 	Order  string `json:"order,omitempty"`

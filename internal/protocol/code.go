@@ -2,8 +2,8 @@ package protocol
 
 import "fmt"
 
-// Code is a machine-readable reason of a refusal, the same over HTTP and
-// over the websocket.
+// Code is the machine-readable reason of a refusal. It is the same over HTTP and over the
+// websocket.
 type Code string
 
 // The codes of the wire contract, section 4. The comment of a code is its text in
@@ -89,8 +89,8 @@ const (
 	CodeInternal Code = "internal"
 )
 
-// Error is a refusal as a client sees it: the data of an `error` reply. Its
-// message is for people and never carries an internal detail.
+// Error is a refusal as a client gets it: the data of an `error` reply. Message is for
+// people and contains no internal detail. RetryAfterMS is 0 if there is no retry time.
 type Error struct {
 	Code         Code            `json:"code"`
 	Message      string          `json:"message"`
@@ -99,23 +99,23 @@ type Error struct {
 	Accepted     *AcceptedAnswer `json:"accepted,omitempty"` // with duplicate_answer
 }
 
-// Error implements error.
+// Error returns the code and the message.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// Errorf makes an Error of a code and a message for people.
+// Errorf returns an Error with a code and a formatted message for people.
 func Errorf(c Code, format string, args ...any) *Error {
 	return &Error{Code: c, Message: fmt.Sprintf(format, args...)}
 }
 
-// RetryAfter makes an Error that says when to try again.
+// RetryAfter is Errorf with the time in ms after which the client should try again.
 func RetryAfter(c Code, ms int64, format string, args ...any) *Error {
 	e := Errorf(c, format, args...)
 	e.RetryAfterMS = ms
 	return e
 }
 
-// Close codes of the websocket, section 2 of the contract. 4000 to 4499 mean
-// that reconnecting is pointless as it stands, unless the contract says else.
+// The close codes of the websocket, section 2 of the contract. After 4000 to 4499 a client
+// must not simply reconnect, unless the contract allows it for that code.
 const (
 	// A frame is larger than 4 KiB.
 	// Client: send smaller frames.

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Version is the contract's version, told in welcome.
+// Version is the contract's version, which the server sends in welcome.
 const Version = 1
 
 // Subprotocol is the websocket subprotocol of the contract.
@@ -21,27 +21,26 @@ const Subprotocol = "laststand.v1"
 // MaxFrame is the largest frame a client may send, in bytes.
 const MaxFrame = 4 << 10
 
-// MaxID is the largest id of a request: what a JSON number of any client
-// holds exactly.
+// MaxID is the largest id of a request. Every client can represent integers up to it
+// exactly, even as a 64-bit float.
 const MaxID = 1<<53 - 1
 
-// ErrMalformed says that a frame is no JSON object or has no text `type`:
-// the connection is closed with CloseProtocol.
+// ErrMalformed means that a frame is not a JSON object or has no text `type`. The server
+// then closes the connection with CloseProtocol.
 var ErrMalformed = errors.New("protocol: a frame must be a JSON object with a text `type`")
 
-// Request is one frame of a client. ID is nil where the client gave none or
-// none that is valid.
+// Request is one frame of a client. ID is nil if the client sent no valid id.
 type Request struct {
 	ID   *int64
 	Type string
 	Data json.RawMessage
 
-	checked bool // Data is part of a frame that was read
+	checked bool // Data is part of a frame that is known to be valid JSON
 }
 
-// ReadRequest reads a client's frame. An error is ErrMalformed, or an *Error
-// (bad_request) beside which the request holds what could be read, so that
-// the refusal can name its id.
+// ReadRequest decodes a client's frame, without its data. An error is ErrMalformed or an
+// *Error (bad_request). With an *Error it also returns the part of the request that could
+// be read, so that the error reply can contain its id.
 func ReadRequest(frame []byte) (Request, error) {
 	var room few
 	fields, ok := splitInto(room[:0], frame, false)
@@ -65,9 +64,10 @@ func ReadRequest(frame []byte) (Request, error) {
 	return r, nil
 }
 
-// Decode reads the request's data into a message of this package. Unknown
-// fields, also those that differ by case only, and values of a wrong type are
-// refused with an *Error (bad_request) that names the field.
+// Decode decodes the request's data into a message of this package; message is a pointer.
+// It refuses an unknown field and a value of a wrong type with an *Error (bad_request)
+// that names the field. A field whose name differs only in upper and lower case is
+// unknown too.
 func (r Request) Decode(message any) error {
 	data := r.Data
 	if len(data) == 0 {
@@ -94,7 +94,7 @@ func (r Request) Decode(message any) error {
 	return nil
 }
 
-// EncodeReply encodes the reply to a request; a nil re is written as null.
+// EncodeReply encodes the reply to the request with an id; nil is encoded as null.
 func EncodeReply(re *int64, kind string, data any) []byte {
 	b := append(make([]byte, 0, 128), `{"re":`...)
 	if re == nil {
@@ -106,18 +106,18 @@ func EncodeReply(re *int64, kind string, data any) []byte {
 	return append(appendData(append(b, `,"data":`...), data), '}')
 }
 
-// EncodePush encodes a push without a number.
+// EncodePush encodes a push that has no number.
 func EncodePush(kind string, data any) []byte {
 	b := append(make([]byte, 0, 256), `{"type":`...)
 	b = AppendText(b, kind)
 	return append(appendData(append(b, `,"data":`...), data), '}')
 }
 
-// Numbered is a push whose number is known only when it is committed: the
-// frame is Head, the number in decimal, Tail.
+// NumberedPush is an encoded push of a match without its number. The number is known only
+// when the store commits the push. The frame is Head, the number in decimal, and Tail.
 type Numbered struct{ Head, Tail string }
 
-// EncodeNumbered encodes a numbered push of a match without its number.
+// EncodeNumberedPush encodes a push of a match, without its number.
 func EncodeNumbered(match, kind string, data any) Numbered {
 	return Numbered{
 		Head: `{"type":` + quote(kind) + `,"match":` + quote(match) + `,"seq":`,
@@ -125,7 +125,7 @@ func EncodeNumbered(match, kind string, data any) Numbered {
 	}
 }
 
-// Frame is the whole frame of the push as number seq of its match.
+// Frame returns the frame of the push with the number seq.
 func (n Numbered) Frame(seq int64) []byte {
 	b := make([]byte, 0, len(n.Head)+len(n.Tail)+20)
 	b = append(b, n.Head...)
@@ -133,6 +133,7 @@ func (n Numbered) Frame(seq int64) []byte {
 	return append(b, n.Tail...)
 }
 
+// readID decodes the id of a request, a whole number from 0 to MaxID.
 func readID(raw json.RawMessage) (int64, error) {
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || n != math.Trunc(n) || n < 0 || n > MaxID {
@@ -141,7 +142,8 @@ func readID(raw json.RawMessage) (int64, error) {
 	return int64(n), nil
 }
 
-// mustJSON encodes a message of this package, which always succeeds.
+// mustJSON encodes a message of this package. It panics on an error, which cannot happen
+// with these types.
 func mustJSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -152,10 +154,13 @@ func mustJSON(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
+// quoteJSON returns a text as a JSON string.
 func quote(s string) string { return string(AppendText(nil, s)) }
 
+// isNull returns true for an absent value and for null.
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
+// shorten cuts a client's text to 40 characters, for error messages.
 func clip(s string) string {
 	const most = 40
 	if r := []rune(s); len(r) > most {
@@ -164,17 +169,18 @@ func clip(s string) string {
 	return s
 }
 
-// lastName is a field's own name, without those of what it stands in.
+// fieldName returns the last part of a dotted path, the name of the field itself.
 func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// field is what is known of one field of a message.
+// fieldRule is what checkFields must know of one field of a message.
 type field struct {
-	inner  reflect.Type // its own fields', where it is an object; else nil
-	list   bool         // of such objects
-	needed bool
+	inner  reflect.Type // struct type of the field's objects; nil if it contains no objects
+	list   bool         // the field is a list of objects
+	needed bool         // the field must be present and not null
 }
 
-// checkFields refuses what an object has and must not, or lacks and must have.
+// checkFields refuses an object that has an unknown field or lacks a required one, and
+// checks the objects inside it. objectName names the object in errors.
 func checkFields(t reflect.Type, has object, where string) error {
 	known := fieldsOf(t)
 	for _, m := range has {
@@ -196,8 +202,8 @@ func checkFields(t reflect.Type, has object, where string) error {
 	return nil
 }
 
-// objects are those that a field's value holds, none where it is no object; a
-// wrong type is left to the decoder, which names it.
+// innerObjects returns the objects in a field's value. It returns none if the value has a
+// wrong type: the decoder refuses that later, with an error that names the type.
 func (f field) objects(value json.RawMessage) []object {
 	if f.inner == nil || isNull(value) {
 		return nil
@@ -210,7 +216,7 @@ func (f field) objects(value json.RawMessage) []object {
 	}
 	var all []object
 	for _, value := range values {
-		if isNull(value) { // it lacks all that is needed
+		if isNull(value) { // an empty object: checkFields refuses it if a field is required
 			all = append(all, nil)
 			continue
 		}
@@ -223,10 +229,10 @@ func (f field) objects(value json.RawMessage) []object {
 	return all
 }
 
-var fieldsCache sync.Map // reflect.Type to map[string]field
+var fieldsCache sync.Map // reflect.Type to map[string]fieldRule
 
-// fieldsOf names the JSON fields of a message; those tagged `need:"true"` must
-// be there.
+// fieldRules returns the rules of a message's JSON fields, by name. The tag `need:"true"`
+// marks a required field.
 func fieldsOf(t reflect.Type) map[string]field {
 	if known, ok := fieldsCache.Load(t); ok {
 		return known.(map[string]field)

@@ -1,11 +1,11 @@
 package protocol
 
-// maxID is the most characters of an id.
+// maxIDLength is the maximum length of an id, in characters.
 const maxID = 64
 
-// IsMatchID says whether a text can be the id of a match: at most 64 of the
-// contract's characters, without the colon. The server never gives an id with
-// one, and a colon would lead to another key of the match in Redis.
+// IsMatchID returns true if a text can be the id of a match: 1 to 64 letters, digits and
+// the characters _ . - of the contract. The contract also allows a colon in ids, but the
+// server makes no match id with one, and a colon would form another Redis key of a match.
 func IsMatchID(text string) bool {
 	if text == "" || len(text) > maxID {
 		return false

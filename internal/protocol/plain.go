@@ -7,9 +7,8 @@ import (
 	"strconv"
 )
 
-// readPlain reads an answer of the usual form, which the decoder of the standard
-// library takes five times as long for; false where a member is of another form
-// or unknown, then nothing is read.
+// decodePlain decodes an answer of the usual form. encoding/json takes five times as long
+// for it. It returns false and changes nothing if a member is unknown or has another form.
 func (a *Answer) readPlain(o object) bool {
 	var plain Answer
 	for _, m := range o {
@@ -32,7 +31,7 @@ func (a *Answer) readPlain(o object) bool {
 	return true
 }
 
-// plainText is a JSON text without escapes.
+// parsePlainText parses a JSON string without escapes; ok is false for any other value.
 func plainText(raw []byte) (string, bool) {
 	if raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
 		return "", false
@@ -40,7 +39,8 @@ func plainText(raw []byte) (string, bool) {
 	return string(raw[1 : len(raw)-1]), true
 }
 
-// plainIndex is a JSON number without sign, fraction and exponent.
+// parsePlainIndex parses a JSON number without sign, fraction and exponent; ok is false
+// for any other value.
 func plainIndex(raw []byte) (*int, bool) {
 	n, err := strconv.ParseUint(string(raw), 10, 31)
 	if err != nil {
@@ -50,15 +50,15 @@ func plainIndex(raw []byte) (*int, bool) {
 	return &index, true
 }
 
-// plain is a message that an answer has one of, and that is encoded without the
-// encoder of the standard library, in a quarter of the time.
+// fastEncoder is a message that encodes itself, in a quarter of the time of encoding/json.
+// The server sends at least one for each answer of a player.
 type plain interface {
 	appendTo(b []byte) []byte
 }
 
 var _, _ plain = Answered{}, Own{}
 
-// appendData appends a message of this package as JSON.
+// appendData appends a message of this package as JSON to dst.
 func appendData(b []byte, data any) []byte {
 	if message, ok := data.(plain); ok {
 		return message.appendTo(b)
@@ -101,8 +101,8 @@ func (o Own) appendTo(b []byte) []byte {
 
 func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
 
-// appendRaw appends JSON as the encoder does: without the blanks between its parts
-// that a client may have sent. It is valid.
+// appendRaw appends a client's valid JSON as encoding/json does: without blanks between
+// its parts. Empty raw is encoded as null.
 func appendRaw(b []byte, raw json.RawMessage) []byte {
 	switch {
 	case len(raw) == 0:
@@ -115,7 +115,7 @@ func appendRaw(b []byte, raw json.RawMessage) []byte {
 	return compact.Bytes()
 }
 
-// Encode is what was given as JSON, as it was sent.
+// Encode returns the given answer as JSON, as the client sent it.
 func (g Given) Encode() json.RawMessage {
 	switch {
 	case g.Choice != nil && g.Choices == nil && g.Value == nil:

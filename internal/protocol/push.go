@@ -22,7 +22,8 @@ const (
 	TypeDraining         = "draining"
 )
 
-// Welcome answers hello.
+// Welcome is the reply to hello. ServerAt is the server's time in epoch ms. PingMS is the
+// time between two pings.
 type Welcome struct {
 	Version  int      `json:"version"`
 	PlayerID string   `json:"player_id"`
@@ -34,28 +35,29 @@ type Welcome struct {
 	Playing  *Playing `json:"playing,omitempty"`
 }
 
-// Playing names the match that the player is in and its last number.
+// Playing names the match that the player is in, and the number of its last push.
 type Playing struct {
 	Match   string `json:"match"`
 	Seq     int64  `json:"seq"`
 	ArenaID string `json:"arena_id,omitempty"`
 }
 
-// Pong answers ping.
+// Pong is the reply to ping. At is what the client sent; ServerAt is epoch ms.
 type Pong struct {
 	At       json.RawMessage `json:"at"`
 	ServerAt int64           `json:"server_at"`
 }
 
-// DuelQueued answers duel.join: the ticket, and how many tickets wait in the
-// game, this one included.
+// DuelQueued is the reply to duel.join. Waiting is the number of tickets that wait in the
+// game, including this one.
 type DuelQueued struct {
 	Ticket  string `json:"ticket"`
 	Waiting int64  `json:"waiting"`
 }
 
-// Answered answers an accepted answer; in a buzzer match it says whether the
-// answer was right, and whether it was the first right one.
+// Answered is the reply to an accepted answer. At is when the server received the answer,
+// in epoch ms. Correct and First are set only in a buzzer match: whether the answer was
+// right, and whether it was the first right one.
 type Answered struct {
 	Question  int   `json:"question"`
 	At        int64 `json:"at"`
@@ -64,7 +66,7 @@ type Answered struct {
 	First     *bool `json:"first,omitempty"`
 }
 
-// AcceptedAnswer says what the server holds as the player's answer.
+// AcceptedAnswer is the answer of a player that counts for a question.
 type AcceptedAnswer struct {
 	Question  int             `json:"question"`
 	Given     json.RawMessage `json:"given"`
@@ -72,7 +74,7 @@ type AcceptedAnswer struct {
 	ElapsedMS int64           `json:"elapsed_ms"`
 }
 
-// SeatView is one seat as all in the match see it.
+// SeatView is the public part of a seat, which all players of the match get.
 type SeatView struct {
 	ID       string `json:"id"`
 	Nickname string `json:"nickname"`
@@ -81,7 +83,7 @@ type SeatView struct {
 	Bot      bool   `json:"bot,omitempty"`
 }
 
-// MatchFound opens a match.
+// MatchFound is the first push of a match. StartsAt is epoch ms.
 type MatchFound struct {
 	Mode      string      `json:"mode"`
 	ArenaID   string      `json:"arena_id,omitempty"`
@@ -92,7 +94,8 @@ type MatchFound struct {
 	StartsAt  int64       `json:"starts_at"`
 }
 
-// Question is a question as asked: no word of its answer.
+// Question is the push that asks a question. It contains nothing of the solution. Question
+// is its index from 0, Of the number of questions, OpensAt and ClosesAt are epoch ms.
 type Question struct {
 	Question   int      `json:"question"`
 	Of         int      `json:"of"`
@@ -108,13 +111,16 @@ type Question struct {
 	MaxPoints  int      `json:"max_points"`
 }
 
-// AnswerSeen says that a player of a duel has answered; never what.
+// AnswerSeen is the push that a player of a duel has answered. It does not contain the
+// answer.
 type AnswerSeen struct {
 	Question int    `json:"question"`
 	Player   string `json:"player"`
 }
 
-// QuestionClosed reveals a question.
+// QuestionClosed is the push that a question is closed, with its solution and results.
+// Answered is the number of answers, Right the number of right ones. Void means that the
+// question does not count.
 type QuestionClosed struct {
 	Question    int              `json:"question"`
 	Reason      string           `json:"reason"`
@@ -127,7 +133,7 @@ type QuestionClosed struct {
 	Void        bool             `json:"void,omitempty"`
 }
 
-// First is who answered a question right before everyone else.
+// First is the player with the first right answer to a question.
 type First struct {
 	Player    string `json:"player"`
 	Nickname  string `json:"nickname"`
@@ -135,14 +141,15 @@ type First struct {
 	ElapsedMS int64  `json:"elapsed_ms"`
 }
 
-// QuestionExtended gives back the time that an outage took.
+// QuestionExtended is the push that a question closes later, because an outage took some
+// of its time. ClosesAt is epoch ms.
 type QuestionExtended struct {
 	Question int   `json:"question"`
 	ClosesAt int64 `json:"closes_at"`
 }
 
-// QuestionResult is what one question did to one player; Given and ElapsedMS
-// are null where there was no answer.
+// QuestionResult is the result of one player in one question. Given and ElapsedMS are null
+// if the player sent no answer.
 type QuestionResult struct {
 	Player    string          `json:"player"`
 	Nickname  string          `json:"nickname"`
@@ -154,8 +161,8 @@ type QuestionResult struct {
 	Out       bool            `json:"out,omitempty"`
 }
 
-// MatchOver ends a match. Winner is absent for a draw; in a match of teams it
-// is a team's id.
+// MatchOver is the last numbered push of a match. Winner is a player's id, in a match of
+// teams a team's id, and absent for a draw.
 type MatchOver struct {
 	Reason    string         `json:"reason"`
 	Standings []OverStanding `json:"standings"`
@@ -170,8 +177,9 @@ type TeamStanding struct {
 	Score int64  `json:"score"`
 }
 
-// OverStanding is one player's standing at the end of a match; ratings are
-// rounded to whole points, and provisional until the match is settled.
+// OverStanding is one player's standing at the end of a match. Rating and RatingDelta are
+// rounded to whole points, and provisional until the match is settled. TimeMS is the
+// player's total answer time.
 type OverStanding struct {
 	Rank        int    `json:"rank"`
 	Player      string `json:"player"`
@@ -186,8 +194,8 @@ type OverStanding struct {
 	RatingDelta *int   `json:"rating_delta,omitempty"`
 }
 
-// MatchState is where a match stands, for a player who missed pushes that are
-// no longer kept, or who asks.
+// MatchState is the reply to match.sync: the current state of a match. A client that has
+// missed pushes that the server no longer stores needs it.
 type MatchState struct {
 	Seq        int64           `json:"seq"`
 	Phase      string          `json:"phase"`
@@ -199,21 +207,21 @@ type MatchState struct {
 	Scores     []ScoreView     `json:"scores"`
 }
 
-// OwnScore is the player's own score at the last reveal.
+// OwnScore is the receiving player's score when the last question closed.
 type OwnScore struct {
 	Score int64 `json:"score"`
 	Rank  int   `json:"rank,omitempty"`
 }
 
-// ScoreView is a player's score at the last reveal.
+// ScoreView is a player's score when the last question closed.
 type ScoreView struct {
 	Player   string `json:"player"`
 	Nickname string `json:"nickname"`
 	Score    int64  `json:"score"`
 }
 
-// Settled says that a result is on disk and on the boards: the player's
-// standing on each window, by the order `value`.
+// Settled is the push that a result is stored in the ledger and on the leaderboards.
+// Standings holds the player's standing by window, in the order `value`.
 type Settled struct {
 	Match     string                     `json:"match"`
 	Standings map[string]SettledStanding `json:"standings"`
@@ -222,13 +230,14 @@ type Settled struct {
 	Rating *int `json:"rating,omitempty"`
 }
 
-// SettledStanding is one rank on one board.
+// SettledStanding is a player's rank and value on one leaderboard.
 type SettledStanding struct {
 	Rank  int64 `json:"rank"`
 	Value int64 `json:"value"`
 }
 
-// Draining tells a client to reconnect to any node and to resume.
+// Draining is the push that the node is going to stop. The client should reconnect after
+// ReconnectAfterMS, to any node, and resume.
 type Draining struct {
 	ReconnectAfterMS int64 `json:"reconnect_after_ms"`
 }

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// ReadQuery reads the query of an HTTP request that takes some parameters, each
-// at most once and with a value. An *Error (bad_request) refuses all others, and
-// a query or a path of what no store can look up.
+// ReadQuery parses the query of an HTTP request. params are the allowed parameters. Each
+// may occur at most once and must have a value. ReadQuery returns an *Error (bad_request)
+// for any other query. It also refuses a value or path that PostgreSQL cannot store as
+// text.
 func ReadQuery(u *url.URL, params []string) (url.Values, error) {
 	if !isText(u.Path) {
 		return nil, Errorf(CodeBadRequest, "the path has a character 0 or is not UTF-8")
@@ -32,5 +33,6 @@ func ReadQuery(u *url.URL, params []string) (url.Values, error) {
 	return query, nil
 }
 
-// isText reports whether s is what PostgreSQL takes for a text.
+// isPostgresText returns true if PostgreSQL accepts s as a text value: valid UTF-8 without
+// the character 0.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

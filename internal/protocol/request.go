@@ -13,26 +13,28 @@ const (
 	TypeMatchLeave = "match.leave"
 )
 
-// Hello is the first message of every connection.
+// Hello is the data of the first message of a connection. Resume is nil if the client
+// does not resume a match.
 type Hello struct {
 	Token  string  `json:"token" need:"true"`
 	Resume *Resume `json:"resume,omitempty"`
 }
 
-// Resume names a match and the last number that the client has seen of it.
-// It is the data of match.sync too.
+// Resume names a match and the number of its last push that the client has seen, 0 for
+// none. It is also the data of match.sync.
 type Resume struct {
 	Match string `json:"match" need:"true"`
 	Seq   int64  `json:"seq" need:"true"`
 }
 
-// Ping asks for a pong; At is a number or a text, echoed as it came.
+// Ping asks for a pong. At is a number or a text, which the pong repeats.
 type Ping struct {
 	At json.RawMessage `json:"at" need:"true"`
 }
 
-// DuelJoin asks for an opponent. An absent wish matches any; BotAfterMS nil
-// means the game's default, 0 never.
+// DuelJoin asks for an opponent. An absent category, language or difficulty matches any.
+// BotAfterMS is the wait in ms until a bot plays: nil means the game's default, 0 means
+// never.
 type DuelJoin struct {
 	Category   string `json:"category,omitempty"`
 	Lang       string `json:"lang,omitempty"`
@@ -40,21 +42,21 @@ type DuelJoin struct {
 	BotAfterMS *int64 `json:"bot_after_ms,omitempty"`
 }
 
-// Empty is the data of a message that carries none.
+// Empty is the data of a message without data.
 type Empty struct{}
 
-// Given is what an answer carries beside its match and question: exactly the
-// field that the question's kind asks for.
+// Given is the content of an answer. Exactly one field is set, the one that the question's
+// kind requires.
 type Given struct {
 	Choice  *int            `json:"choice,omitempty"`
 	Choices Indexes         `json:"choices,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"`
 }
 
-// Indexes are indexes of choices. In JSON none of them is null.
+// ChoiceIndexes are the indexes of the chosen choices, from 0.
 type Indexes []int
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON decodes a list of numbers. It refuses a null in the list.
 func (x *Indexes) UnmarshalJSON(raw []byte) error {
 	var all []*int
 	if err := json.Unmarshal(raw, &all); err != nil {
@@ -73,7 +75,7 @@ func (x *Indexes) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Answer is a player's answer. Question is nil where the client gave none.
+// Answer is a player's answer to a question. Question is nil if the client sent none.
 type Answer struct {
 	Match    string `json:"match"`
 	Question *int   `json:"question"`

@@ -2,11 +2,11 @@ package protocol
 
 import "unicode/utf8"
 
-// AppendText appends a text as JSON, as encoding/json writes it, but for HTML,
-// which is left as it is, and many times as fast.
+// AppendJSONText appends a text to dst as a JSON string. The result equals that of
+// encoding/json without HTML escaping. It is several times as fast.
 func AppendText(out []byte, s string) []byte {
 	out = append(out, '"')
-	plain := 0 // s from here on is plain so far, and not appended
+	plain := 0 // the part of the text from this index is not appended yet, and needs no escape so far
 	for i := 0; i < len(s); {
 		if i+8 <= len(s) && plainWord(s[i:i+8]) {
 			i += 8
@@ -26,8 +26,9 @@ func AppendText(out []byte, s string) []byte {
 	return append(append(out, s[plain:]...), '"')
 }
 
-// plainWord says of 8 bytes together whether all of them stand for themselves. A
-// byte that a subtraction makes less than 0 has its highest bit set.
+// isPlainWord returns true if none of 8 bytes needs an escape or is part of a multibyte
+// character. It checks them together: a byte that a subtraction makes negative has its
+// highest bit set.
 func plainWord(s string) bool {
 	const each, highest = 0x0101010101010101, 0x8080808080808080
 	word := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
@@ -35,7 +36,8 @@ func plainWord(s string) bool {
 	return (word|(word-each*' ')|((word^each*'"')-each)|((word^each*'\\')-each))&highest == 0
 }
 
-// escape is how a string of JSON spells a rune, "" where that stands for itself.
+// escapeRune returns the JSON escape of a character, or "" if it needs none. size is the
+// character's size in bytes; 1 with RuneError means invalid UTF-8.
 func escape(r rune, size int) string {
 	const hex = "0123456789abcdef"
 	switch {

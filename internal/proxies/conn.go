@@ -14,17 +14,18 @@ import (
 	"laststand/internal/limit"
 )
 
-// conn is a counted connection. Close removes it from the count.
+// countedConn is a connection that a Listener counts until Close.
 type conn struct {
 	net.Conn
 	door *Door
 
-	// Guarded by the door's mu.
-	inside, counted bool
-	from            limit.Key // counted by
+	// The listener's mu guards these fields.
+	inside  bool      // counted in openCount
+	counted bool      // counted in perAddress
+	from    limit.Key // the key in perAddress
 }
 
-// Close implements net.Conn.
+// Close stops counting the connection and closes it.
 func (c *conn) Close() error {
 	c.door.leave(c)
 	return c.Conn.Close()
@@ -32,7 +33,8 @@ func (c *conn) Close() error {
 
 var errNoRaw = errors.New("proxies: the connection cannot be read raw")
 
-// SyscallConn implements syscall.Conn if the wrapped connection does.
+// SyscallConn returns the raw connection, or an error if the wrapped connection
+// has none.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	if raw, ok := c.Conn.(syscall.Conn); ok {
 		return raw.SyscallConn()
@@ -40,29 +42,33 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	return nil, errNoRaw
 }
 
-// proxied is a connection of a trusted proxy. It may begin with a PROXY header.
+// proxiedConn is a connection from a trusted proxy. It may start with a PROXY
+// header.
 type proxied struct {
 	*conn
 	once  sync.Once
-	early *bufio.Reader // bytes that came with the header; owned by the reader, then nil
-	from  net.Addr      // nil: the proxy's own
-	err   error         // no header that could be believed
+	early *bufio.Reader // has read the header, and perhaps bytes after it; nil when Read has returned these
+	from  net.Addr      // client address of the header; nil: use the proxy's address
+	err   error         // result of reading the header
 }
 
-// settle reads the header once. It waits at most Config.Within.
+// readHeaderOnce reads the header at its first call, and returns the same result at
+// all calls. It waits at most Config.HeaderTimeout.
 func (p *proxied) settle() error {
 	p.once.Do(func() {
 		if p.err = p.readHeader(); p.err != nil {
-			_ = p.Conn.Close() // the owner still calls Close, which ends the count
+			_ = p.Conn.Close() // the owner still calls countedConn.Close, which stops counting it
 		}
 	})
 	return p.err
 }
 
-// headerBuffer has room for a header of version 1, which must arrive in one
-// piece.
+// headerBufferSize is enough for a header of version 1, in bytes. Such a header
+// must fit into the buffer.
 const headerBuffer = 512
 
+// readHeader reads the PROXY header and counts the connection for the client's
+// address. It returns an error if the connection must be closed.
 func (p *proxied) readHeader() error {
 	_ = p.SetReadDeadline(time.Now().Add(p.door.Within)) // if this fails, reading fails too
 	p.early = bufio.NewReaderSize(p.Conn, headerBuffer)
@@ -70,14 +76,14 @@ func (p *proxied) readHeader() error {
 	_ = p.SetReadDeadline(time.Time{})
 	switch {
 	case errors.Is(err, proxyproto.ErrNoProxyProtocol) && (p.door.Protocol == Optional || p.early.Buffered() == 0):
-		return nil // this includes a connection that ended without data, as some health checks do
+		return nil // no header; also a connection that ended without data, as of some health checks
 	case err != nil:
 		p.door.Refuse(RuleHeader)
 		return fmt.Errorf("%w: %w", errNoHeader, err)
 	}
 	from := addressOf(h.SourceAddr)
 	if h.Command.IsLocal() || !from.IsValid() {
-		return nil // a health check of the proxy's own, or of a kind that has no address
+		return nil // the proxy's own health check, or a client without an IP address
 	}
 	p.from = h.SourceAddr
 	if !p.door.Trusted.Has(from) && !p.door.count(p.conn, from) {
@@ -86,7 +92,7 @@ func (p *proxied) readHeader() error {
 	return nil
 }
 
-// Read implements net.Conn.
+// Read reads the PROXY header first. It then returns the bytes after the header.
 func (p *proxied) Read(b []byte) (int, error) {
 	if err := p.settle(); err != nil {
 		return 0, err
@@ -101,8 +107,8 @@ func (p *proxied) Read(b []byte) (int, error) {
 	return p.conn.Read(b)
 }
 
-// SyscallConn implements syscall.Conn: not before what came with the header has
-// been read.
+// SyscallConn returns the raw connection. It returns an error while bytes that
+// arrived together with the header are unread.
 func (p *proxied) SyscallConn() (syscall.RawConn, error) {
 	if p.early != nil && p.early.Buffered() > 0 {
 		return nil, errNoRaw
@@ -110,7 +116,7 @@ func (p *proxied) SyscallConn() (syscall.RawConn, error) {
 	return p.conn.SyscallConn()
 }
 
-// Write implements net.Conn.
+// Write reads the PROXY header first.
 func (p *proxied) Write(b []byte) (int, error) {
 	if err := p.settle(); err != nil {
 		return 0, err
@@ -118,7 +124,8 @@ func (p *proxied) Write(b []byte) (int, error) {
 	return p.conn.Write(b)
 }
 
-// RemoteAddr implements net.Conn. It returns the client address of the header.
+// RemoteAddr reads the PROXY header first, and returns the client address in it.
+// Without a header it returns the proxy's address.
 func (p *proxied) RemoteAddr() net.Addr {
 	if err := p.settle(); err != nil || p.from == nil {
 		return p.conn.RemoteAddr()

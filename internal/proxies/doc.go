@@ -3,13 +3,13 @@
 // addresses from all other peers.
 //
 // Words: a peer is the other end of a TCP connection. A trusted proxy is a peer in a
-// configured range. A PROXY header is the first bytes of a connection, by the PROXY
-// protocol, with the client address. A stranger is an untrusted peer where such
-// headers are required.
+// configured range. A PROXY header is the start of a connection by the PROXY protocol;
+// it contains the client address. A stranger is an untrusted peer of a listener that
+// requires such headers.
 //
-// The main types are [Trusted], for requests with forwarded headers, and [Door], a
-// listener. Start reading at Trusted.Client and Door.Accept.
+// The main types are [TrustedProxies], for requests with forwarded headers, and
+// [Listener]. Start reading at TrustedProxies.ClientAddress and Listener.Accept.
 //
-// The package must not know routes, players or TLS. TLS must be added around the
-// Door.
+// The package must not know routes, players or TLS. The caller adds TLS around the
+// Listener.
 package proxies

@@ -15,15 +15,15 @@ import (
 // (haproxy.org/download/3.2/doc/proxy-protocol.txt, versions 1 and 2).
 type Protocol string
 
-// Off reads no headers. Optional accepts a header from a trusted proxy. Required
-// refuses every connection without a header from a trusted proxy.
+// Off reads no PROXY headers. Optional accepts a header from a trusted proxy.
+// Required refuses each connection without a header from a trusted proxy.
 const (
 	Off      Protocol = "off"
 	Optional Protocol = "optional"
 	Required Protocol = "required"
 )
 
-// Validate returns an error that lists the valid values.
+// Validate returns an error with the valid values if p is not one of them.
 func (p Protocol) Validate() error {
 	switch p {
 	case Off, Optional, Required:
@@ -32,24 +32,25 @@ func (p Protocol) Validate() error {
 	return fmt.Errorf("%q is none of off, optional, required", string(p))
 }
 
-// Config configures a Door.
+// Config configures a Listener.
 type Config struct {
 	Trusted  *Trusted
 	Protocol Protocol
-	Most     int64         // connections at once; 0: any number
-	MostEach int64         // of one address, as limit.Address has it; those of trusted proxies have no such bound; 0: any number
-	Within   time.Duration // for the PROXY header; 0: 5 s
+	Most     int64         // maximum of open connections; 0: no limit
+	MostEach int64         // maximum of open connections per limit.AddressKey, except those of trusted proxies; 0: no limit
+	Within   time.Duration // for reading the PROXY header; 0: 5 s
 
-	// Refuse is called with the rule of each refusal. For the first two rules
-	// it returns whether the refusal holds; in a dry run it does not. Nil: all
-	// refusals hold. It must not block.
+	// OnRefusal is called with the rule of each refusal. For the first two rules
+	// it returns true if the connection must be refused, and false in dry run.
+	// Its result for the other rules is ignored. It must not block. nil: all
+	// refusals are enforced.
 	Refuse func(rule string) bool
 }
 
 // The rules that refuse a connection. The server closes it without an answer.
 const (
-	RuleFull     = "connections"             // there are Most connections
-	RuleCrowded  = "connections_per_address" // there are MostEach connections of its address
+	RuleFull     = "connections"             // MaxConnections are open
+	RuleCrowded  = "connections_per_address" // MaxPerAddress connections from the same address are open
 	RuleHeader   = "proxy_header"            // the header of a trusted proxy is invalid or too late
 	RuleStranger = "proxy_stranger"          // headers are required, and the peer is not trusted
 )
@@ -57,18 +58,18 @@ const (
 // Rules returns all rules.
 func Rules() []string { return []string{RuleFull, RuleCrowded, RuleHeader, RuleStranger} }
 
-// Door is a listener that limits its connections and knows their client
-// addresses. It is safe for concurrent use. It starts no goroutines.
+// Listener limits its connections, and finds their client addresses behind
+// proxies. It is safe for concurrent use. It starts no goroutines.
 type Door struct {
 	net.Listener
 	Config
 
 	mu   sync.Mutex
-	open int64
-	each map[limit.Key]int64 // by address; those above 0
+	open int64               // number of open connections
+	each map[limit.Key]int64 // number of open connections by address; only values above 0
 }
 
-// New wraps a listener. TLS must be added around the Door, because a PROXY
+// New wraps a listener. TLS must be added around the Listener, because a PROXY
 // header comes before the TLS handshake.
 func New(l net.Listener, c Config) *Door {
 	if c.Refuse == nil {
@@ -99,7 +100,7 @@ func (d *Door) Accept() (net.Conn, error) {
 		if in := d.admit(c); in != nil {
 			return in, nil
 		}
-		_ = c.Close() // without an answer, which would cost more than it helps
+		_ = c.Close() // without a response, which would cost more than it helps
 	}
 }
 
@@ -118,7 +119,7 @@ func (d *Door) admit(c net.Conn) net.Conn {
 	switch {
 	case proxy && d.Protocol != Off:
 		return &proxied{conn: in}
-	case proxy: // its own, or many people's
+	case proxy: // a proxy has connections of many clients: no limit per address
 	case !d.count(in, peer):
 		d.leave(in)
 		return nil
@@ -126,7 +127,7 @@ func (d *Door) admit(c net.Conn) net.Conn {
 	return in
 }
 
-// enter counts a connection. It returns false if there are too many.
+// addOpen counts a connection. It returns false if too many are open.
 func (d *Door) enter(c *conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,8 +139,8 @@ func (d *Door) enter(c *conn) bool {
 	return true
 }
 
-// count counts a connection for its address. It returns false if the address
-// has too many.
+// addToAddress counts a connection for its client's address. It returns false if
+// the address has too many.
 func (d *Door) count(c *conn, a netip.Addr) bool {
 	from := limit.Address(a)
 	d.mu.Lock()
@@ -155,7 +156,7 @@ func (d *Door) count(c *conn, a netip.Addr) bool {
 	return true
 }
 
-// leave stops counting a connection. Repeated calls do nothing.
+// remove stops counting a connection. Further calls do nothing.
 func (d *Door) leave(c *conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

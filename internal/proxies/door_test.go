@@ -20,8 +20,8 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// house is an HTTP server behind a Door. It answers each request with the client's
-// address.
+// testServer is an HTTP server behind a Listener. Its response to each request is the
+// client's address.
 type house struct {
 	*testing.T
 	*Door
@@ -170,8 +170,8 @@ func TestHeaderRefused(t *testing.T) {
 	h.refusals(RuleHeader, RuleStranger)
 }
 
-// The listener waits for a header for a limited time, and a slow header holds up
-// no other connection.
+// The listener waits for a header for a limited time, and a slow header delays no other
+// connection.
 func TestHeaderInTime(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Optional, Within: 100 * time.Millisecond}, "127.0.0.2")
@@ -189,7 +189,7 @@ func TestHeaderInTime(t *testing.T) {
 }
 
 // The number of connections is limited, including those that send nothing. When
-// one ends, there is room again.
+// one ends, another is accepted.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Off, Most: 2})
@@ -249,7 +249,7 @@ func TestTooManyPerAddress(t *testing.T) {
 	}
 }
 
-// In a trial, the Door reports refusals to Refuse but accepts the connections.
+// In dry run the Listener calls OnRefusal but accepts the connections.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	h := build(t, Config{Protocol: Off, Most: 2, MostEach: 1})
@@ -335,7 +335,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// BenchmarkAdmit measures the cost of the Door per connection.
+// BenchmarkAdmit measures the cost of the Listener per connection.
 func BenchmarkAdmit(b *testing.B) {
 	d := New(nil, Config{Protocol: Off, Most: 1 << 20, MostEach: 1 << 10})
 	b.ReportAllocs()

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Trusted is the set of trusted proxy addresses. The zero value and nil trust
-// no address. It is safe for concurrent use.
+// TrustedProxies is the set of trusted proxy addresses. The zero value and nil
+// trust no address. It is safe for concurrent use.
 type Trusted struct {
 	ranges []netip.Prefix
 
-	// Doubted is called for a peer that is not trusted and sent
-	// X-Forwarded-For. The peer is an attacker, or a proxy that is not
-	// configured. It may be nil.
+	// OnUntrustedForward is called if a peer that is not trusted has sent
+	// X-Forwarded-For. The peer is an attacker, or a proxy that is missing in
+	// the configuration. nil: not called.
 	Doubted func(peer netip.Addr)
 }
 
-// Trust parses ranges such as 10.0.0.0/8, and single addresses. The error lists
-// all invalid ones.
+// ParseTrusted parses ranges such as 10.0.0.0/8, and single addresses. The error
+// lists all invalid ones.
 func Trust(ranges []string) (*Trusted, error) {
 	var t Trusted
 	var errs []error
@@ -51,7 +51,7 @@ func readRange(text string) (netip.Prefix, error) {
 	return r.Masked(), nil
 }
 
-// Has reports whether an address is a trusted proxy.
+// Has returns true if an address belongs to a trusted proxy.
 func (t *Trusted) Has(a netip.Addr) bool {
 	if t == nil {
 		return false
@@ -65,16 +65,16 @@ func (t *Trusted) Has(a netip.Addr) bool {
 	return false
 }
 
-// Client returns the address of the client of a request. Without a trusted
+// ClientAddress returns the address of the client of a request. Without a trusted
 // proxy, that is the peer of the connection.
 //
-// Behind a trusted proxy, Client reads X-Forwarded-For from the right and
-// returns the first address that is not trusted. If all are trusted, it returns
-// the leftmost. An invalid entry ends the search at the proxy that wrote it.
-// Client does not read Forwarded (RFC 7239).
+// Behind a trusted proxy, it reads X-Forwarded-For from the right and returns the
+// first address that is not trusted. If all are trusted, it returns the leftmost.
+// If an entry is invalid, it returns the address of the proxy that wrote it. It
+// does not read the header Forwarded (RFC 7239).
 //
-// IPv4 in IPv6 is returned as IPv4. Without an address, as on a Unix socket,
-// the result is the zero value.
+// It returns an IPv4 address mapped to IPv6 as IPv4. If the peer has no address,
+// as on a Unix socket, it returns the zero value.
 func (t *Trusted) Client(r *http.Request) netip.Addr {
 	client := Address(r.RemoteAddr)
 	reported := r.Header["X-Forwarded-For"]
@@ -90,8 +90,8 @@ func (t *Trusted) Client(r *http.Request) netip.Addr {
 	return t.walk(client, reported)
 }
 
-// Secure reports whether the client uses TLS: to this node, or to the first
-// proxy according to X-Forwarded-Proto of a trusted proxy.
+// IsTLS returns true if the client uses TLS to this node, or to a proxy according
+// to X-Forwarded-Proto from a trusted proxy.
 func (t *Trusted) Secure(r *http.Request) bool {
 	if r.TLS != nil {
 		return true
@@ -100,8 +100,9 @@ func (t *Trusted) Secure(r *http.Request) bool {
 	return said != "" && t.Has(Address(r.RemoteAddr)) && strings.EqualFold(said, "https")
 }
 
-// walk reads the hops from the right as long as their writers are trusted.
-// Several headers form one list, in their order (RFC 9110, 5.3).
+// lastUntrusted reads the entries of X-Forwarded-For from the right, as long as
+// trusted proxies have written them, and returns the last address that it has
+// read. Several headers form one list, in their order (RFC 9110, 5.3).
 func (t *Trusted) walk(client netip.Addr, reported []string) netip.Addr {
 	for i := len(reported) - 1; i >= 0; i-- {
 		for left, more := reported[i], true; more; {
@@ -119,7 +120,7 @@ func (t *Trusted) walk(client netip.Addr, reported []string) netip.Addr {
 	return client
 }
 
-// cutLast splits a list at its last comma.
+// cutLast splits a list at its last comma. more is false if there is none.
 func cutLast(list string) (left, last string, more bool) {
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		return list[:i], list[i+1:], true
@@ -127,7 +128,7 @@ func cutLast(list string) (left, last string, more bool) {
 	return "", list, false
 }
 
-// Address parses an address with or without a port. It returns the zero value
+// ParseAddress parses an IP address with or without a port. It returns the zero value
 // for anything else.
 func Address(text string) netip.Addr {
 	if a, err := netip.ParseAddr(text); err == nil {
@@ -148,8 +149,8 @@ func Address(text string) netip.Addr {
 
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// addressOf returns the address of a connection end, or the zero value if it
-// has none.
+// tcpAddress returns the IP address of one end of a TCP connection, or the zero
+// value for any other connection.
 func addressOf(end net.Addr) netip.Addr {
 	if tcp, ok := end.(*net.TCPAddr); ok {
 		return plain(tcp.AddrPort().Addr())

@@ -60,7 +60,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// An untrusted peer that sends a forwarded header is reported to Doubted, and the
+// An untrusted peer that sends a forwarded header is reported to OnUntrustedForward, and the
 // header is ignored.
 func TestUntrustedHeaders(t *testing.T) {
 	t.Parallel()

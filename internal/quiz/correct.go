@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Correct reports whether an answer is right. It expects the canonical form
-// that Normalize of the same question returned. Any other string is wrong.
+// Correct reports whether an answer is right. The parameter must be the
+// canonical form that Normalize of the same question returned. For any other
+// string, the result is false.
 func (d Drawn) Correct(normalized string) bool {
 	form, answer, found := strings.Cut(normalized, ":")
 	if !found {
@@ -31,7 +32,8 @@ func (d Drawn) isRightChoice(answer string) bool {
 	return err == nil && len(d.Question.Right) == 1 && d.order.indexAt(int(i)) == d.Question.Right[0]
 }
 
-// isRightSet compares sets as bits: a question has at most 8 choices.
+// isRightSet reports whether the answer has exactly the right choices. Each set
+// is a bit mask; a valid question has at most 8 choices.
 func (d Drawn) isRightSet(answer string) bool {
 	var given, right uint64
 	for rest, more := answer, true; more; {
@@ -52,10 +54,10 @@ func (d Drawn) isRightSet(answer string) bool {
 	return given == right
 }
 
-// roundingSlack is the accepted rounding error of the difference of two
-// decimals, relative to their size. For example, 1.1 is within 0.1 of 1,
-// although the float64 difference is 0.10000000000000009. It is too small to
-// include another whole number below 2^50.
+// roundingSlack is the accepted rounding error of a difference of two decimals,
+// as a fraction of the larger one. For example, 1.1 is within 0.1 of 1, although
+// the float64 difference is 0.10000000000000009. The slack is less than 1 for
+// numbers below 2^50, so it never accepts a wrong whole number there.
 const roundingSlack = 0x1p-51
 
 func (q *Question) isNear(answer string) bool {

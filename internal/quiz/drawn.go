@@ -6,27 +6,27 @@ import (
 	"slices"
 )
 
-// Drawn is a question as one match asks it: the question, and the match's own
-// order of its choices. Choices, Right and the judgement of answers use that
-// order. The question's own order is only in Drawn.Question. Drawn is small and
-// may be copied.
+// DrawnQuestion is a question as one match asks it: the question, and the match's
+// order of its choices. The methods Choices, RightIndexes, Normalize and IsCorrect
+// use the match's order. The field Question has the question's own order. A
+// DrawnQuestion is small and may be copied.
 //
-// Drawn questions share the Question with their bank. Decoded ones share it
-// with other matches after Share.
+// A drawn question and its bank share one Question. After ShareQuestion, so does
+// a decoded one.
 //
-// Encoded as JSON, a Drawn is a normal question with its choices in the match's
-// order. It must be decoded into a zero Drawn, which then has a Question of its
-// own. If the JSON is null or has no field of a question, Question stays nil,
-// and the caller must set it.
+// The JSON form is a normal question with its choices in the match's order. It
+// must be decoded into a zero DrawnQuestion, which then gets a new Question. If
+// the JSON is null or has no field of a question, Question stays nil, and the
+// caller must set it.
 type Drawn struct {
 	*Question
-	order order
+	order order // of the choices in this match
 }
 
-// Shuffle draws the question: it puts its choices, also true and false, in a
-// random order from rng. Every order is equally likely. With over 16 choices,
-// which no valid question has, the order stays. No other goroutine may use rng
-// at the same time.
+// Shuffle returns the question with its choices in a random order from rng. It
+// also shuffles the choices true and false. Every order is equally likely. With
+// over 16 choices, which no valid question has, the order stays. No other
+// goroutine may use rng at the same time.
 func (q *Question) Shuffle(rng *rand.Rand) Drawn {
 	d := Drawn{Question: q}
 	if len(q.Choices) <= maxOrdered {
@@ -49,7 +49,8 @@ func (d Drawn) Choices() []string {
 	return choices
 }
 
-// Right returns the ascending indexes, in Choices, of the right choices.
+// Right returns the ascending indexes of the right choices in the order of the
+// match, which is the order of Choices.
 func (d Drawn) Right() (right []int) {
 	for place := range d.Question.Choices {
 		if slices.Contains(d.Question.Right, d.order.indexAt(place)) {
@@ -69,10 +70,11 @@ func (d Drawn) MarshalJSON() ([]byte, error) {
 	return json.Marshal(&q)
 }
 
-// Share replaces d's own question by an equal known one, which may have another
-// order of choices. It reports whether d now uses the known question. The order
-// of the match stays. Only a question in its own order, such as a decoded one,
-// can be replaced.
+// Share replaces d.Question by an equal known question, so that the memory of the
+// former one can be freed. The known question may have another order of choices;
+// the order of the match stays. Share reports whether d now uses the known
+// question. It can only replace the question of a d that was not shuffled, such
+// as a decoded one.
 func (d *Drawn) Share(known *Question) bool {
 	if d.Question == known || d.order != 0 {
 		return d.Question == known
@@ -85,8 +87,8 @@ func (d *Drawn) Share(known *Question) bool {
 	return true
 }
 
-// orderLike returns the order in which the choices of known equal those of q,
-// including which of them are right.
+// orderLike returns the order in which the choices of known equal those of q.
+// Choices are equal if their texts are equal and both or none of them are right.
 func (q *Question) orderLike(known *Question) (o order, ok bool) {
 	if len(q.Choices) != len(known.Choices) || len(q.Right) != len(known.Right) || len(q.Choices) > maxOrdered {
 		return 0, false
@@ -103,7 +105,8 @@ func (q *Question) orderLike(known *Question) (o order, ok bool) {
 	return o, true
 }
 
-// findChoice returns the index of a choice that is not taken, or -1.
+// findChoice returns the index of a choice with this text that is not used yet, or
+// -1. The parameter isRight says whether it must be a right choice.
 func (q *Question) findChoice(choice string, right bool, taken *[maxOrdered]bool) int {
 	for i, c := range q.Choices {
 		if !taken[i] && c == choice && slices.Contains(q.Right, i) == right {

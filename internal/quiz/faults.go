@@ -22,8 +22,8 @@ const (
 	MaxAccepted       = 50 // accepted texts per question
 )
 
-// Faults returns every reason why the question must not be asked, as texts for
-// the author of the bank. It returns none for a valid question.
+// Faults returns every reason why the question must not be asked. The texts are
+// for the author of the bank. It returns none for a valid question.
 func (q *Question) Faults() []string {
 	var f faults
 	f.checkIdentity(q)
@@ -50,7 +50,8 @@ func (q *Question) Faults() []string {
 	return f
 }
 
-// Warnings returns what is missing in a question that may be asked.
+// Warnings returns problems of the question that do not prevent it from being
+// asked. The texts are for the author of the bank.
 func (q *Question) Warnings() []string {
 	var f faults
 	if q.Explanation == "" {
@@ -71,6 +72,7 @@ func (q *Question) Warnings() []string {
 	return f
 }
 
+// validationErrors are the problems found so far in a question.
 type faults []string
 
 func (f *faults) add(format string, args ...any) {
@@ -139,12 +141,12 @@ func (f *faults) checkText(field, text string, limit int) {
 	case Fold(text) == "":
 		f.add("%s is empty", field)
 	case strings.ContainsFunc(text, isForbidden):
-		f.add("%s holds a control character", field)
+		f.add("%s contains a control character", field)
 	}
 }
 
-// isForbidden reports control characters that cause problems in SQL, terminals
-// and pages.
+// isForbidden reports whether a character is a control character other than a
+// line end or tab. Such characters cause problems in SQL, terminals and web pages.
 func isForbidden(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t'
 }

@@ -34,8 +34,8 @@ func (f *faults) checkChoices(q *Question, lowest, highest int) {
 	}
 }
 
-// firstDuplicates returns the first two texts that fold to the same text; 0, 0
-// if all differ.
+// firstDuplicates returns the indexes of the first two texts whose folded forms
+// are equal. It returns 0, 0 if all differ.
 func firstDuplicates(texts []string) (int, int) {
 	first := make(map[string]int, len(texts))
 	for j, t := range texts {

@@ -38,8 +38,9 @@ func foldOnce(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isFolded detects most folded texts cheaply: lower-case ASCII and the unified
-// ideographs are their own folded form.
+// isFolded reports quickly that a text is folded already. It recognises texts of
+// ASCII without capital letters, and of unified ideographs, with single spaces.
+// For another text it returns false, even if the text is folded.
 func isFolded(s string) bool {
 	before := ' '
 	for _, r := range s {

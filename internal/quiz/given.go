@@ -10,35 +10,36 @@ import (
 	"unicode/utf8"
 )
 
-// MaxTextLen limits an answer to a question of kind Text, and each accepted
-// text, in characters (Unicode code points) as sent.
+// MaxTextLen is the longest answer to a question of kind Text, and the longest
+// accepted text, in characters (Unicode code points) before folding.
 const MaxTextLen = 100
 
-// maxNumberLen limits the digits of a number as sent.
+// maxNumberBytes is the longest number in an answer, as JSON text.
 const maxNumberLen = 100
 
-// ErrInvalidAnswer is wrapped by every error of Normalize.
+// ErrInvalidAnswer means that an answer does not fit its question. Every error of
+// Normalize wraps it.
 var ErrInvalidAnswer = errors.New("invalid answer")
 
-// Given is what a player submitted: Choice for the kinds Single and Boolean,
-// Choices for Multiple, Value for Number (a JSON number) and Text (a JSON
-// string). JSON null counts as absent.
+// AnswerValue is the answer that a player submitted. Exactly one field must be
+// set: Choice for the kinds Single and Boolean, Choices for Multiple, Value for
+// Number (a JSON number) and Text (a JSON string). JSON null counts as absent.
 type Given struct {
 	Choice  *int            `json:"choice,omitempty"`
 	Choices []int           `json:"choices,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"`
 }
 
-// Normalize checks that g has exactly the field of the question's kind, within
-// its range. It returns the canonical form, which Correct judges. Answers that
-// mean the same have the same form:
+// Normalize checks that the answer has exactly the field of the question's kind,
+// with a value in range. It returns the canonical form of the answer, for
+// IsCorrect. Answers that mean the same have the same form:
 //
 //	"c:1"         the choice with index 1
 //	"m:0,2"       the set of choices 0 and 2, ascending
 //	"n:1969"      a number, as the shortest decimal of the float64
 //	"t:the moon"  a text, folded (see Fold)
 //
-// Every error wraps ErrInvalidAnswer and tells the player what is wrong.
+// Every error wraps ErrInvalidAnswer. Its text is for the player.
 func (q *Question) Normalize(g Given) (string, error) {
 	field := fieldOf(q.Kind)
 	if field == "" {
@@ -64,6 +65,8 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalidAnswer, fmt.Sprintf(format, args...))
 }
 
+// answerField returns the JSON name of the field of an AnswerValue that answers a
+// question of this kind, or "" for an unknown kind.
 func fieldOf(k Kind) string {
 	switch k {
 	case Single, Boolean:
@@ -76,6 +79,7 @@ func fieldOf(k Kind) string {
 	return ""
 }
 
+// checkFields returns an error unless this field is set and no other.
 func (g *Given) checkOnly(field string) error {
 	fields := []struct {
 		name  string
@@ -186,7 +190,9 @@ func normalizeText(value []byte) (string, error) {
 	return "t:" + folded, nil
 }
 
-// plainText reads a text without escapes, without the JSON decoder.
+// plainText returns the text of a JSON string of printable ASCII without escapes.
+// It does not use the JSON decoder, which is slower. For any other value, ok is
+// false.
 func plainText(value []byte) (text string, ok bool) {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return "", false

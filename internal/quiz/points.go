@@ -1,13 +1,13 @@
 package quiz
 
-// FullPoints is the highest value of a right answer in duels and survival, for
-// an answer that took no time.
+// FullPoints is the highest number of points for a right answer in duels and
+// survival. A player gets it for an answer that took no time.
 const FullPoints = 200
 
-// Points returns the value of a right answer in duels and survival: 100 +
-// ⌊100·(limit - elapsed)/limit⌋. Both times are in ms, and elapsed is clamped
-// to 0 to the limit. The result is 100 to FullPoints. limitMS must be above 0
-// (and below 2^56).
+// Points returns the points for a right answer in duels and survival: 100 +
+// ⌊100·(limit - elapsed)/limit⌋. Both times are in ms. An elapsed time below 0
+// counts as 0, and one above the limit as the limit. The result is 100 to
+// MaxPoints. limitMS must be above 0 (and below 2^56).
 //
 // Example: Points(10000, 2500) = 100 + ⌊100·7500/10000⌋ = 175.
 func Points(limitMS, elapsedMS int64) int {
@@ -15,5 +15,6 @@ func Points(limitMS, elapsedMS int64) int {
 	return 100 + int(100*(limitMS-elapsed)/limitMS)
 }
 
-// FirstPoints is the value of the first right answer in a buzzer match.
+// FirstPoints is the number of points for the first right answer to a question in
+// a buzzer match.
 const FirstPoints = 100

@@ -36,8 +36,8 @@ type Target struct {
 //   - Number: Target
 //   - Text: Accepted, whose first text is the one shown
 //
-// Faults reports violations. The methods of Drawn that judge answers never
-// panic on an invalid question; they find no answer right.
+// ValidationErrors returns violations of these rules. For an invalid question,
+// DrawnQuestion.IsCorrect does not panic; it returns false for every answer.
 type Question struct {
 	ID          string     `json:"id"`
 	Kind        Kind       `json:"kind"`
@@ -46,9 +46,9 @@ type Question struct {
 	Difficulty  Difficulty `json:"difficulty"`
 	Text        string     `json:"text"`
 	Choices     []string   `json:"choices,omitempty"`
-	Right       []int      `json:"right,omitempty"`
+	Right       []int      `json:"right,omitempty"` // indexes of the right choices
 	Target      *Target    `json:"target,omitempty"`
-	Accepted    []string   `json:"accepted,omitempty"`
+	Accepted    []string   `json:"accepted,omitempty"` // texts that are right answers
 	Explanation string     `json:"explanation,omitempty"`
 	Media       string     `json:"media,omitempty"` // a URL, shown with the question
 	Source      string     `json:"source,omitempty"`

@@ -2,13 +2,13 @@ package quiz
 
 import "slices"
 
-// Solution is the right answer as players see it once the question is closed.
-// As JSON it is one of
+// Solution is the right answer as players see it after the question has closed.
+// Its JSON form is one of
 //
 //	{"choice":1}
 //	{"choices":[0,2]}                     ascending
 //	{"value":1969,"tolerance":0}
-//	{"value":"…","accepted":["…"]}        accepted holds the value too
+//	{"value":"…","accepted":["…"]}        accepted contains the value too
 type Solution struct {
 	Choice    *int     `json:"choice,omitempty"`
 	Choices   []int    `json:"choices,omitempty"`
@@ -17,8 +17,8 @@ type Solution struct {
 	Accepted  []string `json:"accepted,omitempty"`
 }
 
-// Solution returns the right answer and shares nothing with the question. A
-// question without a right answer has the empty solution.
+// Solution returns the right answer. The caller may change the result. For a
+// question without a right answer, the result is empty.
 func (d Drawn) Solution() Solution {
 	switch {
 	case d.Kind == Multiple:

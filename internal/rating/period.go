@@ -4,17 +4,18 @@ import "math"
 
 const (
 	scale  = 173.7178 // rating points in one unit of the Glicko-2 scale
-	middle = 1500
+	middle = 1500     // rating points at 0 of the Glicko-2 scale
 )
 
-// evidence is the information from the games of a period, on the Glicko-2
-// scale.
+// evidence is what the games of a period say about a player's strength, on the
+// Glicko-2 scale.
 type evidence struct {
 	information float64 // Σ g²E(1−E): 1/v of step 3
 	surprise    float64 // Σ g(s−E): Δ/v of step 4
 }
 
-// weigh implements steps 2 to 4 of Glickman's "Example of the Glicko-2 system".
+// weigh computes the evidence of a period's games for a player: steps 2 to 4 of
+// Glickman's "Example of the Glicko-2 system".
 func weigh(player Rating, games []Game) evidence {
 	var sum evidence
 	mu := (player.R - middle) / scale
@@ -31,11 +32,11 @@ func weigh(player Rating, games []Game) evidence {
 
 const (
 	tolerance = 1e-6 // ε of step 5
-	maxRounds = 100  // the search usually takes about five rounds
+	maxRounds = 100  // limit of the search, which usually takes about five rounds
 )
 
-// volatility implements step 5 of the paper: the new σ is the root of f, found
-// by the Illinois variant of regula falsi.
+// volatility returns the player's new volatility σ by step 5 of the paper. It is
+// exp(x/2) for the root x of f, which the Illinois variant of regula falsi finds.
 func volatility(player Rating, games evidence) float64 {
 	var (
 		phi2   = player.RD / scale * player.RD / scale
@@ -66,8 +67,8 @@ func volatility(player Rating, games evidence) float64 {
 	return math.Exp(low / 2)
 }
 
-// bracket returns the other end of an interval around the root of f that starts
-// at a. excess is Δ²−φ²−v.
+// bracket returns the second end of an interval that contains the root of f. The
+// first end is a. excess is Δ²−φ²−v.
 func bracket(f func(float64) float64, a, excess float64) float64 {
 	if excess > 0 {
 		return math.Log(excess)

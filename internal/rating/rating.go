@@ -1,10 +1,10 @@
 // Package rating rates players with Glicko-2: Mark E. Glickman, "Example of the
-// Glicko-2 system" (revision of 22 November 2013). It is pure: no state, no
+// Glicko-2 system" (revision of 22 November 2013). It has no state and uses no
 // clock.
 //
 // Words:
 //
-//   - Rating: what is known of a player's strength: R, the deviation RD and the
+//   - Rating: the estimate of a player's strength: R, the deviation RD and the
 //     volatility Sigma.
 //   - Rating period: the games that are rated together. A duel is a period of
 //     one game.
@@ -22,30 +22,30 @@ const Tau = 0.5
 
 // Limits of a rating deviation, in rating points.
 const (
-	// MaxRD is the deviation of an unknown player. A deviation never grows
-	// beyond it.
+	// MaxRD is the deviation of a player without rated games. A deviation never
+	// grows above it.
 	MaxRD = 350
 	// MinRD keeps the rating of an experienced player changeable. Glickman
 	// recommends 30 in "The Glicko system".
 	MinRD = 30
 )
 
-// Rating is what is known of a player's strength: with 95 % certainty it is
-// within R ± 2 RD. The zero Rating means not rated yet and counts as Default
-// everywhere in this package. So does an RD or Sigma not above 0.
+// Rating is the estimate of a player's strength, which is within R ± 2 RD with
+// 95 % certainty. The zero Rating means not rated yet: functions of this package
+// use Default instead. An RD or Sigma of 0 or less also means its default.
 type Rating struct {
-	R     float64 `json:"r"`     // rating points, 1500 is the middle
+	R     float64 `json:"r"`     // rating points; a new player has 1500
 	RD    float64 `json:"rd"`    // deviation, in rating points
 	Sigma float64 `json:"sigma"` // volatility: how much the results vary
 }
 
-// Game is one game of a rating period, as the rated player saw it.
+// Game is one game of a rating period, from the view of the rated player.
 type Game struct {
-	Opponent Rating  // before the period
-	Score    float64 // 1 won, 0.5 drawn, 0 lost
+	Opponent Rating  // the opponent's rating before the period
+	Score    float64 // 1 for a win, 0.5 for a draw, 0 for a loss
 }
 
-// Default is the rating of a player without rated games.
+// Default returns the rating of a player without rated games.
 func Default() Rating {
 	return Rating{R: 1500, RD: MaxRD, Sigma: 0.06}
 }
@@ -74,8 +74,8 @@ func Update(player Rating, games []Game) Rating {
 }
 
 // Age returns the rating after this many rating periods without a game;
-// fractions are allowed. R and Sigma stay, RD grows up to MaxRD. Periods below
-// 0 count as 0.
+// fractions are allowed. R and Sigma do not change, RD grows up to MaxRD.
+// Negative periods count as 0.
 func (r Rating) Age(periods float64) Rating {
 	r = r.withDefaults()
 	phi := math.Hypot(r.RD/scale, r.Sigma*math.Sqrt(max(periods, 0)))
@@ -83,6 +83,7 @@ func (r Rating) Age(periods float64) Rating {
 	return r
 }
 
+// withDefaults replaces a zero Rating, RD or Sigma by its default.
 func (r Rating) withDefaults() Rating {
 	defaults := Default()
 	if r == (Rating{}) {
@@ -101,5 +102,5 @@ func clampRD(rd float64) float64 {
 	return min(max(rd, MinRD), MaxRD)
 }
 
-// Rounded is the rating as a whole number, as players see it.
+// Rounded returns the rating points as a whole number, as players see them.
 func (r Rating) Rounded() int { return int(math.Round(r.withDefaults().R)) }

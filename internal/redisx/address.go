@@ -17,18 +17,18 @@ const (
 	KindCluster  = "cluster"
 )
 
-// ErrAddress is wrapped by every error about the form of a URL.
+// ErrAddress means that a URL has the wrong form. Every error of Validate wraps it.
 var ErrAddress = errors.New("invalid Redis address")
 
 // address is a parsed URL.
 type address struct {
 	kind     string
-	hosts    []string // host:port; empty for embedded only
+	hosts    []string // host:port; empty only for KindEmbedded
 	username string
 	password string
 	tls      bool
-	db       int    // single and sentinel
-	master   string // sentinel
+	db       int    // number of the database, for KindSingle and KindSentinel
+	master   string // name of the master, for KindSentinel
 }
 
 // Validate checks the form of a URL without connecting. Errors wrap ErrAddress, say what
@@ -167,18 +167,18 @@ func (a *address) setSentinel(path, query string) error {
 	return a.setDB(db)
 }
 
-// String returns the servers without credentials, for errors and logs.
+// String names the servers, without credentials, for errors and logs.
 func (a address) String() string {
 	switch a.kind {
 	case KindEmbedded:
 		return "embedded"
 	case KindSentinel:
-		return fmt.Sprintf("%s by the sentinels %s", a.master, strings.Join(a.hosts, ","))
+		return fmt.Sprintf("%s via the sentinels %s", a.master, strings.Join(a.hosts, ","))
 	}
 	return strings.Join(a.hosts, ",")
 }
 
-// errCredentials shows no part of the credentials.
+// errCredentials is about a malformed user or password. Its text has no part of them.
 var errCredentials = addressError("user and password do not parse: write special characters as %%XX")
 
 func addressError(format string, args ...any) error {

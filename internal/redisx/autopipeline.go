@@ -8,22 +8,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// maxQueued bounds the scripts that wait for a reply.
+// maxQueued limits the scripts of one client that wait for a reply.
 const maxQueued = 16_384
 
-// autopipeline is a client whose EVALSHA commands share round trips. The library can do
-// this for every command, but then a caller waits although its context has ended. Here
-// it does not wait, and other commands use the client directly.
+// autopipeline is a client whose EVALSHA commands share round trips. All other commands
+// use the client directly. The library can share round trips for every command, but then a
+// caller continues to wait after its context has ended. Here the caller returns then.
 type autopipeline struct {
 	redis.UniversalClient
 	queue *redis.AutoPipeliner
 }
 
-// newAutopipeline sends together the scripts that came while others were running, and
-// reads their replies before it sends again. This wakes the fewest goroutines for the
-// few, short scripts of players. By default the library also waits up to 2 ms for more
-// scripts. That wait has no use here, because a caller rarely has another script at
-// once.
+// newAutopipeline returns a client that works in rounds. In a round it sends all scripts
+// that were called during the last round, and reads their replies. This wakes the fewest
+// goroutines for the few, short scripts of players. By default the library also waits up to
+// 2 ms for more scripts. That wait has no use here, because a caller rarely has another
+// script to send immediately.
 func newAutopipeline(client redis.UniversalClient) (*autopipeline, error) {
 	o := redis.DefaultBlockingAutoPipelineOptions()
 	o.MaxQueuedCommands = maxQueued
@@ -31,9 +31,9 @@ func newAutopipeline(client redis.UniversalClient) (*autopipeline, error) {
 	return newAutopipelineWith(client, o)
 }
 
-// newStreamingAutopipeline sends scripts while it reads the replies of others. It holds
-// one connection while scripts are waiting. If maxQueued scripts are waiting, another
-// one waits.
+// newStreamingAutopipeline returns a client that sends scripts while it reads the replies
+// of others. It occupies one connection while scripts wait for replies. If maxQueued
+// scripts are waiting, the next caller blocks.
 func newStreamingAutopipeline(client redis.UniversalClient) (*autopipeline, error) {
 	o := redis.DefaultBlockingAutoPipelineOptions()
 	o.FullDuplex, o.FullDuplexWindow = true, maxQueued
@@ -48,8 +48,9 @@ func newAutopipelineWith(client redis.UniversalClient, o *redis.AutoPipelineOpti
 	return &autopipeline{UniversalClient: client, queue: queue}, nil
 }
 
-// EvalSha is the first command of redis.Script. If the server does not know the script,
-// the reply is NOSCRIPT, and redis.Script sends the script with Eval.
+// EvalSha runs a script by its hash, in a shared round trip. redis.Script calls it first.
+// If the server does not know the script, the reply is NOSCRIPT, and redis.Script then
+// calls Eval, which sends the whole script.
 func (s *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if err := ctx.Err(); err != nil {
 		return failed(ctx, err)
@@ -62,11 +63,12 @@ func (s *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, a
 	cmd := redis.NewCmd(ctx, append(words, args...)...)
 	future := s.queue.Submit(ctx, cmd)
 	if err := future.WaitContext(ctx); err != nil && ctx.Err() != nil {
-		return failed(ctx, ctx.Err()) // the queue still owns cmd and may write to it
+		return failed(ctx, ctx.Err()) // not cmd, because the queue may still write to it
 	}
 	return cmd
 }
 
+// failedCmd returns a command that has failed with err.
 func failed(ctx context.Context, err error) *redis.Cmd {
 	cmd := redis.NewCmd(ctx, "evalsha")
 	cmd.SetErr(err)

@@ -44,7 +44,7 @@ func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 		all.Wait()
 		run()
 		if waited := time.Since(began); waited > time.Microsecond {
-			t.Errorf("they were kept back for %v", waited)
+			t.Errorf("they were delayed by %v", waited)
 		}
 		if err := shared.queue.Close(); err != nil {
 			t.Error(err)

@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrVersion is wrapped by the error about a server older than Redis 7.0.
+// ErrVersion means that a server is older than Redis 7.0. Errors of Open wrap it.
 var ErrVersion = errors.New("not Redis 7.0 or newer")
 
-// openTimeout bounds the first answers of all servers together.
+// openTimeout is the time limit for the first answers of all servers together.
 const openTimeout = 5 * time.Second
 
 // check checks the version and settings of every master.
@@ -36,7 +36,8 @@ func check(ctx context.Context, client redis.UniversalClient, addr address, log 
 	return nil
 }
 
-// remedy returns what an operator can do about an error of the first contact.
+// remedy returns what an operator can do about an error of the first connection. It is
+// the end of an error text.
 func remedy(err error, addr address) string {
 	switch text := err.Error(); {
 	case errors.Is(err, ErrVersion):

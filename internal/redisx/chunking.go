@@ -9,18 +9,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// maxChunkBytes is how much fits into the buffers of a socket pair on any system, in
-// bytes of arguments. Linux gives 208 KiB; macOS gives 8 KiB and grows.
+// maxChunkBytes is how many bytes of arguments fit into the buffers of a socket pair on any
+// system. The buffers have 208 KiB on Linux. On macOS they have 8 KiB and grow.
 const maxChunkBytes = 64 << 10
 
-// ErrTransactionSize is wrapped by the error of a transaction that does not fit the
-// connection of the embedded Redis. None of its commands has run.
+// ErrTransactionSize means that a transaction does not fit into the buffers of the
+// connection to the embedded Redis. None of its commands has run.
 var ErrTransactionSize = errors.New("transaction too large for the embedded Redis")
 
-// pipelineChunker splits long pipelines. The client writes a whole pipeline before it
-// reads, and the embedded server answers before it reads on. A pipeline larger than the
-// buffers would block both until the timeout. A pipeline may be split anywhere; a
-// transaction must not be split.
+// pipelineChunker is a hook that splits long pipelines. The client writes a whole pipeline
+// before it reads a reply. The embedded server answers a command before it reads the next.
+// A pipeline larger than the buffers would block both until the timeout. A pipeline may be
+// split anywhere; a transaction must not be split.
 type pipelineChunker struct{}
 
 func (pipelineChunker) DialHook(next redis.DialHook) redis.DialHook {
@@ -31,7 +31,7 @@ func (pipelineChunker) ProcessHook(next redis.ProcessHook) redis.ProcessHook { r
 
 func (pipelineChunker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		first := chunkLen(cmds)
+		first := chunkLen(cmds) // commands in the first chunk
 		if first == len(cmds) {
 			return next(ctx, cmds)
 		}

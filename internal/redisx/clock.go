@@ -11,12 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ErrClock is wrapped by the errors of Ready.
+// ErrClock means that cluster time is not reliable now. The errors of Clock.Ready wrap it.
 var ErrClock = errors.New("cluster time is not certain")
 
 const (
-	maxUncertainty = 100 * time.Millisecond
-	maxAge         = 30 * time.Second
+	maxUncertainty = 100 * time.Millisecond // of the offset, while Ready returns nil
+	maxAge         = 30 * time.Second       // of the last answer of the reference, while Ready returns nil
 )
 
 // ClockConfig configures a Clock.
@@ -29,11 +29,11 @@ type ClockConfig struct {
 	recordStore recordStore // nil: none
 }
 
-// Clock provides cluster time, on which all nodes agree. It adds an offset to the
-// process's monotonic clock. The offset leads to the clock of the reference: the Redis
-// master that owns the key `clock`. The key holds the newest cluster time of any node,
-// from which a new node starts. Cluster time follows a step of the reference of over 5 s
-// only if a second clock confirms it.
+// Clock provides cluster time, on which all nodes agree. Cluster time is the process's
+// monotonic clock plus an offset. The offset is the difference to the clock of the
+// reference: the Redis master that owns the key `clock`. The value of this key is the newest
+// cluster time of any node, from which a new node starts. If the reference steps by more
+// than 5 s, cluster time follows only if a second clock confirms the step.
 //
 // An embedded Redis has no other nodes. There, cluster time is the wall clock at the
 // start plus the monotonic clock.
@@ -46,25 +46,25 @@ type Clock struct {
 	reference    reference    // nil: none
 	recordStore  recordStore  // nil: none
 	secondClock  SecondClock  // nil: none
-	ignoredStep  atomic.Int64 // ns; step of the reference that cluster time does not follow; 0: none
+	ignoredStep  atomic.Int64 // step of the reference that cluster time does not follow, in ns; 0: none
 	maxAge       time.Duration
 	log          *slog.Logger
 	metrics      *clockMetrics
-	readings     readingFilter // used by NewClock, then by Run only
-	isSilent     bool          // used by Run only; true: the last reading failed
+	readings     readingFilter // only NewClock, and then Run, use it
+	isSilent     bool          // the last reading failed; only Run uses it
 }
 
-// estimate is what is known about the reference. It does not change after it was
-// published.
+// estimate is what this node knows about the reference. An estimate never changes after
+// other goroutines can see it.
 type estimate struct {
 	slew
-	best       reading // the most certain reading, to which the slew leads
-	answeredAt int64   // local time of the last answer, ns
+	best       reading // the most certain reading; the slew ends at its offset
+	answeredAt int64   // local time of the last answer of the reference, ns
 }
 
-// NewClock takes a first reading, so that Now is right from the start. If no reading
-// succeeds within 5 s, it fails and says what to do. The context bounds only NewClock.
-// Run keeps the clock right afterwards.
+// NewClock reads the reference, so that Now is correct from the start. If no reading
+// succeeds within 5 s, it fails, and the error says what to do. The context limits only
+// NewClock. Run keeps the clock correct afterwards.
 func NewClock(ctx context.Context, conn *Conn, cfg ClockConfig) (*Clock, error) {
 	if conn.Kind == KindEmbedded {
 		return newClock(ctx, nil, cfg)
@@ -96,8 +96,8 @@ func newClock(ctx context.Context, reference reference, cfg ClockConfig) (*Clock
 }
 
 // Now returns cluster time in epoch ms. It never goes backwards, also across callers. If
-// the reference is ahead, cluster time steps forward. If the reference is behind,
-// cluster time runs slower by a tenth until they meet. Now does not block.
+// the reference is ahead, cluster time steps forward. If the reference is behind, cluster
+// time runs slower by a tenth until the two are equal. Now does not block.
 func (c *Clock) Now() int64 {
 	now := c.estimate.Load().at(c.localTime()) / int64(time.Millisecond)
 	for {
@@ -120,7 +120,7 @@ func (c *Clock) Ready(context.Context) error {
 	}
 	now, estimate := c.localTime(), c.estimate.Load()
 	if age := time.Duration(now - estimate.answeredAt); age > c.maxAge {
-		return fmt.Errorf("%w: redis has not told its time for %s; is it reachable?", ErrClock, age.Round(time.Millisecond))
+		return fmt.Errorf("%w: redis has not answered for %s; is it reachable?", ErrClock, age.Round(time.Millisecond))
 	}
 	if uncertainty := time.Duration(estimate.best.uncertainty(now)); uncertainty > maxUncertainty {
 		return fmt.Errorf("%w: it may be off by %s, over %s; is redis slow or far away?", ErrClock, uncertainty.Round(time.Millisecond), maxUncertainty)

@@ -43,6 +43,7 @@ func newClockMetrics(c *Clock) *clockMetrics {
 	return m
 }
 
+// recordStep counts a step of the reference; jump is above 0 if it stepped forward.
 func (m *clockMetrics) recordStep(jump time.Duration) {
 	direction := "ahead"
 	if jump < 0 {

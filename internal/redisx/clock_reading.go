@@ -9,9 +9,9 @@ const (
 	// filterSize is the number of readings from which the best is chosen.
 	filterSize = 8
 	// driftDivisor is the inverse of the rate at which two clocks may drift apart: 500
-	// ppm, the tolerance of RFC 5905. An old reading is less certain by this.
+	// ppm, the tolerance of RFC 5905. So a reading becomes less certain with its age.
 	driftDivisor = 2000
-	// resolution is the resolution of TIME in ns.
+	// resolutionNS is the resolution of the command TIME, in ns.
 	resolution = 1000
 )
 
@@ -22,17 +22,20 @@ type reading struct {
 	refTime        int64 // time of the reference since the epoch
 }
 
-// offset leads from local time to the time of the reference. It assumes that the
-// reference read its clock half-way, so the error is at most half the round trip.
+// offset returns the time of the reference minus local time. It assumes that the reference
+// read its clock in the middle of the round trip. So the error is at most half the round
+// trip.
 func (r reading) offset() int64 { return r.refTime - (r.sent + (r.received-r.sent)/2) }
 
-// uncertainty bounds the error of the offset at a local time after received.
+// uncertainty returns the largest possible error of the offset, in ns, at a local time after
+// received.
 func (r reading) uncertainty(local int64) int64 {
 	return (r.received-r.sent)/2 + resolution + (local-r.sent)/driftDivisor
 }
 
-// contradicts reports whether two readings cannot come from one steady clock. Then the
-// reference is another server, its clock was set, or this machine slept.
+// contradicts reports whether two readings cannot come from one steady clock. The cause may
+// be that the reference is another server now, that its clock was set, or that this machine
+// slept.
 func (r reading) contradicts(later reading) bool {
 	difference := later.offset() - r.offset()
 	return max(difference, -difference) > r.uncertainty(later.received)+later.uncertainty(later.received)
@@ -42,8 +45,8 @@ func (r reading) contradicts(later reading) bool {
 // filter of NTP (RFC 5905, section 10).
 type readingFilter struct{ readings []reading }
 
-// add adds a reading, drops those that contradict it, and returns the most certain one,
-// the later of equals.
+// add adds a reading and removes the earlier ones that contradict it. It returns the most
+// certain reading; of equally certain ones, the latest.
 func (f *readingFilter) add(r reading) reading {
 	f.readings = slices.DeleteFunc(f.readings, func(old reading) bool { return old.contradicts(r) })
 	if len(f.readings) == filterSize {

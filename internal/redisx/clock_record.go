@@ -6,40 +6,40 @@ import (
 )
 
 const (
-	// recordTTL is how long the record is kept after the last write of any node.
+	// recordTTL is how long Redis keeps the record after the last write of any node.
 	recordTTL = time.Minute
 	// maxRecordAge is the age up to which a record counts as written by a living node.
 	maxRecordAge = 5 * time.Second
 	// recordWait is how long a new node waits for a living node to replace an old
 	// record. It is longer than the pause between two readings.
 	recordWait = 1500 * time.Millisecond
-	// maxRecordAhead bounds how far ahead of the reference a node starts if no other
-	// node is alive.
+	// maxRecordAhead is how far ahead of the reference a node may start from a record
+	// if no other node is alive.
 	maxRecordAhead = time.Minute
 )
 
 // record is the newest published cluster time and the time of the reference at that
-// moment, both in ns. Zero means that there is none.
+// moment, both in ns since the epoch. The zero value means that there is no record.
 type record struct{ clusterTime, refTime int64 }
 
-// isFresh reports whether a living node has written the record, at a time of the
-// reference.
+// isFresh reports whether the record is so new at refTime, a time of the reference, that
+// the node that wrote it is still alive.
 func (r record) isFresh(refTime int64) bool {
 	return r.refTime > 0 && refTime >= r.refTime && refTime-r.refTime <= int64(maxRecordAge)
 }
 
-// clusterTimeAt returns the cluster time of the running nodes at a time of the
+// clusterTimeAt returns the cluster time of the running nodes at refTime, a time of the
 // reference.
 func (r record) clusterTimeAt(refTime int64) int64 {
 	elapsed := max(refTime-r.refTime, 0)
-	if r.clusterTime > r.refTime { // the nodes run slower until they meet the reference
+	if r.clusterTime > r.refTime { // cluster time is ahead, so it runs slower
 		elapsed -= elapsed / slewDivisor
 	}
 	return r.clusterTime + elapsed
 }
 
-// publishRecord publishes this node's cluster time at a reading, if it has one. It
-// returns the former record.
+// publishRecord publishes this node's cluster time at the moment of a reading. A node that
+// has no cluster time yet publishes nothing. It returns the former record.
 func (c *Clock) publishRecord(ctx context.Context, r reading) (previous record) {
 	if c.recordStore == nil {
 		return previous
@@ -58,8 +58,9 @@ func (c *Clock) publishRecord(ctx context.Context, r reading) (previous record) 
 	return previous
 }
 
-// startFromRecord starts from the cluster time of the other nodes if that differs from
-// the reference. A new node must not differ from them by seconds.
+// startFromRecord sets the first estimate to the cluster time of the other nodes, if that
+// differs from the reference by more than maxUncertainty. Otherwise the cluster time of a
+// new node could differ from theirs by seconds.
 func (c *Clock) startFromRecord(r reading, previous record) {
 	if previous.refTime == 0 {
 		return

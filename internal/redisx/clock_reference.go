@@ -10,20 +10,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// clockKey is the key that selects the reference, the master that owns it. It holds the
-// record.
+// clockKey is the key of the record. The master that owns this key is the reference.
 const clockKey = "clock"
 
-// scriptHeader is the first line of the scripts. It does not declare them as read-only,
-// so a replica answers READONLY instead of its own time, even if its client takes it for
-// the master.
+// scriptHeader is the first line of the scripts. It does not declare them as read-only. So
+// a replica answers READONLY instead of its own time, even if its client believes that it
+// is the master.
 const scriptHeader = "#!lua flags=allow-oom\n"
 
-// reference returns its time in ns since the epoch.
+// reference reads the clock of the reference, in ns since the epoch.
 type reference func(ctx context.Context) (int64, error)
 
-// recordStore replaces the record by own, the caller's cluster time (0: none yet), with
-// the time of the reference. It returns the former record.
+// recordStore replaces the record and returns the former one. own is the cluster time of
+// the caller in ns; with 0 it only reads the record. refTime is the time of the reference at
+// that moment in ns.
 type recordStore func(ctx context.Context, mine, at int64) (last record, err error)
 
 //go:embed clock.lua
@@ -32,9 +32,9 @@ var clockLua string
 //go:embed clock_record.lua
 var recordLua string
 
-// newMasterReference asks the master by a script. TIME alone names no key, so every
-// server answers it, also a demoted or isolated one. The client would not learn of the
-// new master then.
+// newMasterReference returns a reference that runs TIME in a script with a key. The command
+// TIME itself has no key, so every server answers it, even a former master after a
+// failover. The client would then not learn of the new master.
 func newMasterReference(client redis.UniversalClient) reference {
 	script := redis.NewScript(scriptHeader + clockLua)
 	return func(ctx context.Context) (int64, error) {
@@ -46,7 +46,7 @@ func newMasterReference(client redis.UniversalClient) reference {
 	}
 }
 
-// newMasterRecordStore stores the record in the key.
+// newMasterRecordStore returns a recordStore that stores the record in clockKey.
 func newMasterRecordStore(client redis.UniversalClient) recordStore {
 	script := redis.NewScript(scriptHeader + recordLua)
 	return func(ctx context.Context, own, refTime int64) (previous record, err error) {
@@ -58,13 +58,14 @@ func newMasterRecordStore(client redis.UniversalClient) recordStore {
 	}
 }
 
-// micros converts µs, which the script has checked to be digits, to ns.
+// micros converts a text with µs to ns. The script has checked that the text has only
+// digits.
 func micros(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n * 1000
 }
 
-// nanoseconds converts a reply of TIME.
+// nanoseconds converts a reply of TIME to ns since the epoch.
 func nanoseconds(reply []string) (int64, error) {
 	if len(reply) != 2 {
 		return 0, fmt.Errorf("redis returned the time %q; want seconds and microseconds", reply)

@@ -13,10 +13,10 @@ const (
 	retryInterval   = 200 * time.Millisecond // interval before the first reading
 )
 
-// Run reads the reference about every second until ctx ends, and returns nil then. At
-// first and after a step it reads more often. It logs failures and tries again. It must
-// be called only once. Without it, or while the reference does not answer, Now continues
-// by the process's own clock.
+// Run reads the reference about every second until ctx ends, and then returns nil. At
+// first, and after a step of the reference, it reads more often. It logs failures and
+// retries. The caller must call it only once. Without Run, or while the reference does not
+// answer, Now continues with the process's own clock.
 func (c *Clock) Run(ctx context.Context) error {
 	if c.reference == nil {
 		<-ctx.Done()
@@ -36,8 +36,9 @@ func (c *Clock) Run(ctx context.Context) error {
 	}
 }
 
-// firstReading tries until a reading succeeds, and returns the cause of failure
-// otherwise.
+// firstReading reads the reference until a reading succeeds and can be used. It returns the
+// last error after openTimeout. A reading cannot be used while the record is old and a living
+// node may still replace it.
 func (c *Clock) firstReading(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -69,6 +70,7 @@ func (c *Clock) firstReading(ctx context.Context) error {
 	}
 }
 
+// sample reads the reference once and applies the reading.
 func (c *Clock) sample(ctx context.Context) error {
 	r, err := c.readReference(ctx)
 	if err == nil {
@@ -87,7 +89,7 @@ func (c *Clock) readReference(ctx context.Context) (r reading, err error) {
 	return r, err
 }
 
-// apply publishes the estimate that follows from a reading.
+// apply adds a reading and replaces the estimate, which Now and Ready use.
 func (c *Clock) apply(r reading) {
 	next := &estimate{best: c.readings.add(r), answeredAt: r.received}
 	next.slew = slew{offset: next.best.offset(), start: r.received}
@@ -98,7 +100,7 @@ func (c *Clock) apply(r reading) {
 	c.estimate.Store(next)
 }
 
-// logStep records a step of the reference.
+// logStep counts and logs a step of the reference, if there was one between two readings.
 func (c *Clock) logStep(former, r reading) {
 	if !former.contradicts(r) {
 		return
@@ -128,7 +130,7 @@ func (c *Clock) logFailure(ctx context.Context, err error) {
 }
 
 // nextDelay returns the time until the next reading. It is random, so that nodes that
-// started together do not stay in step.
+// started at the same moment do not always read at the same moment.
 func (c *Clock) nextDelay(err error) time.Duration {
 	if err == nil && !c.readings.isFull() {
 		return initialInterval

@@ -1,17 +1,17 @@
 package redisx
 
-// slewDivisor says how much slower a clock runs that is ahead: by a tenth of local time.
-// It makes up for one second in ten.
+// slewDivisor says how much slower cluster time runs while it is ahead of the reference: by
+// a tenth of local time. After ten seconds it is one second less ahead.
 const slewDivisor = 10
 
-// slew is cluster time as a function of local time, both in ns. It may start ahead of
-// its offset. Then it runs slower by a tenth until it meets the offset, and at the pace
-// of local time from then on. Example: a slew that starts 1 s ahead meets its offset
-// after 10 s.
+// slew is cluster time as a function of local time, both in ns. It may start ahead of the
+// reference. Then it runs slower by a tenth until it equals the time of the reference, and
+// as fast as local time from then on. Example: a slew that starts 1 s ahead equals the time
+// of the reference after 10 s.
 type slew struct {
-	offset       int64 // from local time to the time of the reference
+	offset       int64 // time of the reference minus local time
 	start        int64 // local time at which the slew starts
-	initialAhead int64 // time ahead of the offset at start; below 0: step to the offset
+	initialAhead int64 // how far cluster time is ahead of the reference at start; below 0: it steps forward
 }
 
 // at returns cluster time at a local time. It never falls as local time grows.
@@ -20,8 +20,8 @@ func (l slew) at(local int64) int64 { return local + l.offset + l.aheadAt(local)
 // aheadAt returns how far cluster time is ahead of the reference.
 func (l slew) aheadAt(local int64) int64 { return max(0, l.initialAhead-(local-l.start)/slewDivisor) }
 
-// slewTo returns the slew that continues this one at a local time and leads to another
-// offset. It steps if it is behind, and runs slower if it is ahead.
+// slewTo returns the slew that continues this one from a local time on, and ends at another
+// offset. It steps forward if it is behind, and runs slower if it is ahead.
 func (l slew) slewTo(offset, local int64) slew {
 	return slew{offset: offset, start: local, initialAhead: l.at(local) - local - offset}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxStep is the largest step of the reference that cluster time follows at once. A
-// larger step needs a second clock that confirms it.
+// maxStep is the largest step of the reference that cluster time follows without
+// confirmation. A larger step needs a second clock that confirms it.
 const maxStep = 5 * time.Second
 
 // SecondClock returns the time of a second clock, the database's, in epoch ms. It is
@@ -18,8 +18,8 @@ type SecondClock func(ctx context.Context) (int64, error)
 func (c *Clock) SetSecondClock(w SecondClock) { c.secondClock = w }
 
 // removeUnconfirmedStep subtracts a step from a reading if no second clock confirms it.
-// Cluster time then continues at the pace of the reference, so that all nodes stay
-// together. When the reference is back or confirmed, cluster time follows it again.
+// Cluster time then runs as fast as the reference, so that all nodes still agree. When the
+// reference has stepped back, or the step is confirmed, cluster time follows it again.
 // Example: the reference steps by a day and the database disagrees; readings are
 // corrected by a day until the reference steps back.
 func (c *Clock) removeUnconfirmedStep(ctx context.Context, r reading) reading {

@@ -18,10 +18,10 @@ func TestClockIsRightFromTheStart(t *testing.T) {
 		there, back time.Duration
 		off         int64
 	}{
-		"at once":         {0, 0, 0},
-		"even delays":     {20 * time.Millisecond, 20 * time.Millisecond, 0},
-		"slow to get to":  {40 * time.Millisecond, 0, 20},
-		"slow to be told": {0, 40 * time.Millisecond, -20},
+		"no delay":     {0, 0, 0},
+		"even delays":  {20 * time.Millisecond, 20 * time.Millisecond, 0},
+		"slow request": {40 * time.Millisecond, 0, 20},
+		"slow reply":   {0, 40 * time.Millisecond, -20},
 	}
 	for name, tt := range tests {
 		for _, skew := range []time.Duration{0, -time.Hour, 24 * time.Hour} {

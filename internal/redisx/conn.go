@@ -26,42 +26,42 @@ type Config struct {
 	//   - redis+sentinel://[user:password@]host[:port],.../MASTER[/db]: the master
 	//     that the sentinels know. User and password are those of the data servers.
 	URL string
-	// Registry takes the metrics of the connection pools; nil for none.
+	// Registry gets the metrics of the connection pools; nil: none.
 	Registry prometheus.Registerer
-	// Logger takes warnings about the server's settings; nil for none.
+	// Logger logs warnings about the server's settings; nil: no log.
 	Logger *slog.Logger
 }
 
-// Conn is an open connection. It is safe for concurrent use. Callers close it, and never
-// the clients in it.
+// Conn is an open connection to Redis. It is safe for concurrent use. The caller must close
+// the Conn, and must not close the clients in it.
 type Conn struct {
 	// Kind is one of the Kind constants.
 	Kind string
-	// Client runs all commands, including WATCH, pub/sub and pipelines. It observes
+	// Client runs all commands, including WATCH, pub/sub and pipelines. It respects
 	// the deadline of a context. Without a deadline a call still fails after some
 	// seconds: it waits 1 s for a connection and 1 s for a reply, and tries twice.
 	// So a script that writes may run twice and must be idempotent.
 	Client redis.UniversalClient
 	// Pipelined is like Client, except that EVALSHA (and so redis.Script.Run) of
 	// concurrent callers share round trips. This more than doubles the throughput of
-	// a server. A caller whose context ends returns at once; its script may still run.
-	// If 16,384 scripts are waiting, another one fails at once with
+	// a server. A call whose context ends returns immediately; its script may still
+	// run. If 16,384 scripts are waiting, a further one fails immediately with
 	// redis.ErrAutoPipelineQueueFull and is not sent. For the embedded server,
-	// Pipelined is Client.
+	// Pipelined equals Client.
 	Pipelined redis.UniversalClient
-	// Bulk is like Pipelined with separate connections, for bulk work that must not
-	// delay players. If 16,384 scripts are waiting, another one waits too.
+	// Bulk is like Pipelined, but with separate connections. It is for bulk work that
+	// must not delay players. If 16,384 scripts are waiting, a further one waits too.
 	Bulk redis.UniversalClient
 
 	hasReplicas atomic.Bool
-	closers     []func() error // in the order of closing
+	closers     []func() error // called by Close in this order
 	closed      sync.Once
-	cause       error // result of Close
+	cause       error // result of the first Close
 }
 
 // Open connects and checks the server. The server must answer within 5 s and be Redis
-// 7.0 or newer; so must every master of a cluster. Errors name the address, the cause
-// and what to do. The context bounds only the opening.
+// 7.0 or newer; so must every master of a cluster. Errors name the address, the cause and
+// what to do. The context limits only Open, not the life of the Conn.
 func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	addr, err := parse(cfg.URL)
 	if err != nil {
@@ -94,6 +94,8 @@ func (c *Conn) Close() error {
 	return c.cause
 }
 
+// dial makes the clients of a connection. It does not contact a server yet, except that it
+// starts an embedded one.
 func dial(addr address) (*Conn, error) {
 	if addr.kind == KindEmbedded {
 		return openEmbedded()
@@ -113,17 +115,18 @@ func dial(addr address) (*Conn, error) {
 	}, nil
 }
 
-// newClient makes a client. The library allows one auto-pipeline per client: it keeps
-// the first.
+// newClient makes a client. Each auto-pipeline needs its own client, because the library
+// keeps only the first auto-pipeline of a client.
 func newClient(addr address) redis.UniversalClient {
 	client := redis.NewUniversalClient(options(addr))
 	if cluster, ok := client.(*redis.ClusterClient); ok {
-		cluster.AddHook(topologyRefresher{cluster.ReloadState}) // the library does it at most every 200 ms
+		cluster.AddHook(topologyRefresher{cluster.ReloadState}) // the library limits the reloads to one per 200 ms
 	}
 	return client
 }
 
-// prepare does the steps of Open that need a client and may fail.
+// prepare makes the last steps of Open: it checks the servers, starts the checks for
+// replicas and registers the metrics.
 func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
 	if c.Kind != KindEmbedded {
 		if err := check(ctx, c.Client, addr, cfg.Logger); err != nil {
@@ -143,8 +146,8 @@ func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
 	return nil
 }
 
-// options have short timeouts, because a player waits for each command. Pools and
-// buffers are per node of a cluster.
+// options returns the options of a client. Timeouts are short, because a player waits for
+// each command. The sizes of pools and buffers apply to each node of a cluster.
 func options(addr address) *redis.UniversalOptions {
 	o := &redis.UniversalOptions{
 		Addrs:         slices.Clone(addr.hosts), // a client appends to its slice

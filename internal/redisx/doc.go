@@ -1,5 +1,5 @@
-// Package redisx connects to Redis, as the flag --redis says: to an embedded server
-// inside the process, to a single server, through sentinels, or to a cluster.
+// Package redisx connects to Redis. The flag --redis selects an embedded server inside the
+// process, a single server, the master that sentinels know, or a cluster.
 //
 // Words of this package:
 //
@@ -7,7 +7,8 @@
 //   - reference: the Redis master whose clock cluster time follows.
 //   - cluster time: the time on which all nodes agree; see [Clock].
 //   - reading: one answer of the reference with the local times around it.
-//   - slew: cluster time that runs slower until it meets the reference.
+//   - slew: cluster time that runs slower until it equals the time of the reference.
+//   - record: the newest cluster time of any node, stored in Redis.
 //   - inbox: the channel on which a node receives messages of other nodes.
 //
 // The main types are [Conn], [Clock] and [Inbox]. Start reading with Open in conn.go,

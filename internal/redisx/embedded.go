@@ -12,14 +12,14 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// minTick is the minimum time between two expiry steps. A key may expire up to a step
-// early or late.
+// minExpiryInterval is the shortest time between two expiry steps. A key may expire up to
+// one step early or late.
 const minTick = 100 * time.Millisecond
 
-// embedded is miniredis as a server inside the process. It has one node, opens no port
-// and stores nothing on disk. It is for one process and a few thousand commands a
-// second. It has no sharded pub/sub, and its PUBLISH blocks behind a slow subscriber; no
-// code uses pub/sub with it.
+// embedded is miniredis as a server inside the process. It has one node, opens no port and
+// stores nothing on disk. It is fast enough for one process and a few thousand commands a
+// second. No code may use pub/sub with it: it has no sharded pub/sub, and a slow subscriber
+// blocks its PUBLISH.
 type embedded struct {
 	redis *miniredis.Miniredis
 	peers *server.Server
@@ -54,9 +54,10 @@ func openEmbedded() (*Conn, error) {
 	}, nil
 }
 
-// options allow few connections, because a mutex lets one command run at a time.
-// Timeouts are long, because scripts are slow (0.1 ms, some ms on a busy machine) and no
-// network can fail. A caller that cannot wait uses a context.
+// options returns the options of the client. They allow few connections, because miniredis
+// runs one command at a time. Timeouts are long, because scripts are slow (0.1 ms, some ms
+// on a busy machine) and there is no network that can fail. A caller that must not wait
+// passes a context with a deadline.
 func (e *embedded) options() *redis.Options {
 	return &redis.Options{
 		Addr:                     "embedded",
@@ -76,6 +77,7 @@ func (e *embedded) options() *redis.Options {
 	}
 }
 
+// dial returns a new connection to the server, within the process.
 func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
@@ -85,9 +87,9 @@ func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// expire advances the time of keys, which miniredis does not do by itself. A step visits
-// all keys under the lock. With many keys the steps become rarer, so that they cost at
-// most a twentieth of the time.
+// expire lets keys expire until close, which miniredis does not do by itself. A step visits
+// all keys under a lock. With many keys the steps become rarer, so that they use at most a
+// twentieth of the time.
 func (e *embedded) expire() {
 	defer close(e.ended)
 	last := time.Now()

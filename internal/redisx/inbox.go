@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrInbox is returned by Ready while the inbox is not subscribed.
+// ErrInbox means that the inbox is not subscribed now, so that it receives no messages.
 var ErrInbox = errors.New("the inbox is not subscribed")
 
-// Bounds of the queue of received messages.
+// Limits of the queue of received messages.
 const (
 	maxQueuedMessages = 8192
 	maxQueuedBytes    = 64 << 20
@@ -31,11 +31,10 @@ type InboxConfig struct {
 	Logger *slog.Logger
 }
 
-// Inbox receives messages of other nodes, through one Redis channel per node. On a
-// cluster this is a sharded channel. Messages can be lost, and a message can come twice.
-// Messages of one caller of Send come in the caller's order. Receivers must find the
-// content of lost messages elsewhere: Inbox calls the function of HandleMissed when
-// messages may have been lost.
+// Inbox receives messages of other nodes, through one Redis channel per node. On a cluster
+// this is a sharded channel. Messages can be lost, and a message can arrive twice. Messages
+// of one caller of Send arrive in the order of the calls. When messages may have been lost,
+// Inbox calls the function set by HandleMissed, which must read their content elsewhere.
 //
 // With an embedded Redis there are no other nodes. Then nothing is sent or received, and
 // the inbox is always ready.
@@ -50,11 +49,11 @@ type Inbox struct {
 	handlers map[string]func(payload []byte)
 	onMissed func()
 
-	queue       chan message
-	queuedBytes atomic.Int64  // bytes in queue
-	missed      chan struct{} // holds one value while a call of onMissed is due
+	queue       chan message  // received messages that wait for their handler
+	queuedBytes atomic.Int64  // bytes of the payloads in queue
+	missed      chan struct{} // has a value while a call of onMissed is requested
 	subscribed  atomic.Bool
-	lossLogged  bool // used by Run only; true: the loss has been logged
+	lossLogged  bool // the current loss has been logged; only Run uses it
 }
 
 type message struct {
@@ -109,9 +108,9 @@ func (b *Inbox) Ready(context.Context) error {
 func (b *Inbox) isSubscribed() bool { return b.client == nil || b.subscribed.Load() }
 
 // Send sends a message to the inboxes of other nodes, with one round trip per master. It
-// skips this node. It returns once Redis has the message, or after some seconds at most.
-// Failures, and messages without a subscriber, are only counted, because messages may be
-// lost anyway.
+// skips this node. It returns when Redis has the message, at the latest after some seconds.
+// It reports no errors, because messages may be lost anyway: it only counts failures, and
+// messages without a subscriber.
 func (b *Inbox) Send(ctx context.Context, nodes []string, kind string, payload []byte) {
 	if b.client == nil {
 		return

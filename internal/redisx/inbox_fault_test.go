@@ -23,7 +23,7 @@ func TestInboxOfARestartedRedis(t *testing.T) {
 	}
 	server.Restart()
 	waitUntil(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
-	waitUntil(t, "told of it", func() bool { return b.misses() == 2 })
+	waitUntil(t, "HandleMissed to be called", func() bool { return b.misses() == 2 })
 	b.awaitMessage(t, a)
 	if lost := metric(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 1 {
 		t.Errorf("lost %v times", lost)
@@ -39,7 +39,7 @@ func TestInboxOfAStalledRedis(t *testing.T) {
 	waitUntil(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
 	server.Resume()
 	waitUntil(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
-	waitUntil(t, "told of it", func() bool { return b.misses() == 2 })
+	waitUntil(t, "HandleMissed to be called", func() bool { return b.misses() == 2 })
 }
 
 // A node notices that it is subscribed without messages of other nodes.
@@ -63,7 +63,7 @@ func TestInboxFollowsItsSlot(t *testing.T) {
 	owner, other := masters(t, cluster, channel)
 	for i, to := range []*redis.Client{other, owner} {
 		moveSlot(t, to, channel, owner, other)
-		waitUntil(t, "told of it", func() bool { return b.misses() == i+2 })
+		waitUntil(t, "HandleMissed to be called", func() bool { return b.misses() == i+2 })
 		b.awaitMessage(t, a)
 		if n := to.PubSubShardNumSub(t.Context(), channel).Val()[channel]; n != 1 {
 			t.Errorf("%d subscriptions at its master", n)
@@ -95,6 +95,6 @@ func TestFollowsAFailOver(t *testing.T) {
 	}
 	b.awaitMessage(t, a)
 	if b.misses() < 2 {
-		t.Error("not told of it")
+		t.Error("HandleMissed was not called")
 	}
 }

@@ -62,6 +62,8 @@ func (m *inboxMetrics) initKind(kind string) {
 	m.dropped.WithLabelValues(kind)
 }
 
+// recordSent counts a message to one node. The number of subscribers and err are the result
+// of the command that published it.
 func (m *inboxMetrics) recordSent(kind string, listeners int64, err error) {
 	outcome := outcomeDelivered
 	switch {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	echoInterval = time.Second     // a node sends itself messages, so that silence means a loss
-	maxSilence   = 3 * time.Second // after this the subscription counts as lost
+	echoInterval = time.Second     // between two messages that a node sends to itself
+	maxSilence   = 3 * time.Second // without any message; then the subscription counts as lost
 
-	minPause = 50 * time.Millisecond // before a new subscription; doubled after each failure
+	minPause = 50 * time.Millisecond // pause before a new subscription; doubled after each failure
 	maxPause = 2 * time.Second
 )
 
@@ -26,10 +26,10 @@ const echoFrame = "\n"
 
 var errUnsubscribed = errors.New("redis has ended the subscription, for example because its slot has moved")
 
-// Run receives messages and calls their handlers until ctx ends, and returns nil then.
-// It drops messages that still wait. It subscribes again after every loss. To notice
-// losses that Redis does not report, the node sends itself a message every second. Run
-// must be called only once.
+// Run receives messages and calls their handlers until ctx ends. It then drops the messages
+// that still wait, and returns nil. It subscribes again after every loss. To notice losses
+// that Redis does not report, the node sends itself a message every second. The caller must
+// call Run only once.
 func (b *Inbox) Run(ctx context.Context) error {
 	if b.client == nil {
 		<-ctx.Done()
@@ -42,7 +42,7 @@ func (b *Inbox) Run(ctx context.Context) error {
 	return nil
 }
 
-// handle calls the handlers of queued messages.
+// handle calls the handlers of queued messages until ctx ends.
 func (b *Inbox) handle(ctx context.Context) {
 	for {
 		select {
@@ -57,7 +57,7 @@ func (b *Inbox) handle(ctx context.Context) {
 	}
 }
 
-// listen keeps the inbox subscribed.
+// listen subscribes, and subscribes again after each loss, until ctx ends.
 func (b *Inbox) listen(ctx context.Context) {
 	pause := minPause
 	for {
@@ -86,9 +86,9 @@ func (b *Inbox) listen(ctx context.Context) {
 	}
 }
 
-// receive subscribes, queues what it receives, and returns the error that ends the
-// subscription. It does not use a lost connection again, although the library would. The
-// library asks the same server, which may not own the channel any more.
+// receive subscribes, queues the received messages, and returns the error that ends the
+// subscription. It does not use the connection again after an error. The library would
+// reconnect to the same server, which may not own the channel any more.
 func (b *Inbox) receive(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	sub, err := b.subscribe(ctx)
@@ -133,14 +133,16 @@ func (b *Inbox) sendEchoes(ctx context.Context, sub *redis.PubSub) {
 	}
 }
 
-// sendEcho ignores errors: a missing echo is the signal.
+// sendEcho sends one message to this node. It ignores errors, because a missing echo shows
+// the loss.
 func (b *Inbox) sendEcho(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, echoInterval)
 	defer cancel()
 	_ = b.publish(ctx, b.client, b.node, []byte(echoFrame)).Err()
 }
 
-// dispatch handles a value that the subscription received.
+// dispatch handles a value that the subscription received: a message, or the confirmation
+// of a subscription.
 func (b *Inbox) dispatch(ctx context.Context, received any) error {
 	switch received := received.(type) {
 	case *redis.Message:

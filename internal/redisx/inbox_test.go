@@ -187,7 +187,7 @@ func TestSlowHandler(t *testing.T) {
 	b.mu.Unlock()
 	dropped := metric(t, b.registry, "laststand_inbox_messages_dropped_total", "kind", "word")
 	waitUntil(t, "the rest", func() bool { return float64(len(b.read())) == 10_000-dropped })
-	waitUntil(t, "told of it", func() bool { return b.misses() > missed })
+	waitUntil(t, "HandleMissed to be called", func() bool { return b.misses() > missed })
 	if dropped < 1000 || dropped > 2000 {
 		t.Errorf("dropped %v of 10,000, want what is beyond 8,192", dropped)
 	}

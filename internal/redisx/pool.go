@@ -5,12 +5,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// poolCollector reports the connection pools of both clients, summed over all nodes of a
-// cluster. The library's counters have 32 bits and wrap, which looks like a restart of
-// the counter.
+// poolCollector collects metrics of the connection pools of both clients. The values are
+// sums of all nodes of a cluster. The library's counters have 32 bits and can overflow,
+// which looks like a restart of the counter.
 type poolCollector struct {
 	client      redis.UniversalClient
-	bulk        redis.UniversalClient // client for bulk work; equals client if there is no other
+	bulk        redis.UniversalClient // client for bulk work; may equal client
 	connections *prometheus.Desc
 	waits       *prometheus.Desc
 	waited      *prometheus.Desc
@@ -64,7 +64,8 @@ func (p *poolCollector) collect(out chan<- prometheus.Metric, pool string, stats
 	counter := func(desc *prometheus.Desc, value float64) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, value, pool)
 	}
-	// The two are read one after the other, so idle may exceed total.
+	// The library reads the two numbers one after the other, so IdleConns may exceed
+	// TotalConns.
 	gauge(p.connections, float64(stats.IdleConns), "idle")
 	gauge(p.connections, max(0, float64(stats.TotalConns)-float64(stats.IdleConns)), "busy")
 	counter(p.waits, float64(stats.WaitCount))

@@ -17,10 +17,10 @@ func TestPoolMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.Client.Set(t.Context(), "trial:metrics", 1, 0).Err(); err != nil {
+		if err := conn.Client.Set(t.Context(), "test:metrics", 1, 0).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.Bulk.Eval(t.Context(), "return redis.call('SET', KEYS[1], 1)", []string{"trial:bulk"}).Err(); err != nil {
+		if err := conn.Bulk.Eval(t.Context(), "return redis.call('SET', KEYS[1], 1)", []string{"test:bulk"}).Err(); err != nil {
 			t.Fatal(err)
 		}
 		open := idle(t, registry)

@@ -20,8 +20,8 @@ const (
 // up to about ten seconds old. It is always false for the embedded server.
 func (c *Conn) HasReplicas() bool { return c.hasReplicas.Load() }
 
-// watchReplicas checks for replicas now and then regularly until Close, which waits for
-// it.
+// watchReplicas checks for replicas once, and then starts a goroutine that checks
+// regularly. Close ends the goroutine and waits for it.
 func (c *Conn) watchReplicas(ctx context.Context) {
 	c.checkReplicas(ctx)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -42,8 +42,8 @@ func (c *Conn) watchReplicas(ctx context.Context) {
 	c.closers = append([]func() error{func() error { cancel(); <-ended; return nil }}, c.closers...)
 }
 
-// checkReplicas asks every master. If a master does not answer and no other has a
-// replica, the former result stays.
+// checkReplicas asks every master whether it has a replica. If a master does not answer,
+// and no other master has a replica, the former result stays.
 func (c *Conn) checkReplicas(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, replicaCheckTimeout)
 	defer cancel()

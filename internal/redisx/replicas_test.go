@@ -15,21 +15,21 @@ func TestReplicated(t *testing.T) {
 	master := testenv.Redis(t)
 	conn := open(t, master.URL)
 	if conn.HasReplicas() {
-		t.Error("replicated by nobody")
+		t.Error("HasReplicas is true without a replica")
 	}
 	replica := testenv.Replica(t, master)
 	conn.CheckReplicas(t.Context())
 	if !conn.HasReplicas() {
-		t.Error("does not see its replica")
+		t.Error("HasReplicas is false with a replica")
 	}
 	if acks := conn.Client.(*redis.Client).Wait(t.Context(), 1, time.Second).Val(); acks != 1 {
-		t.Errorf("%d acknowledge", acks)
+		t.Errorf("%d replicas acknowledge", acks)
 	}
 	if !open(t, master.URL).HasReplicas() {
-		t.Error("does not see a replica at the start")
+		t.Error("HasReplicas is false after the start with a replica")
 	}
 	replica.Stop()
-	waitUntil(t, "it is gone", func() bool { conn.CheckReplicas(t.Context()); return !conn.HasReplicas() })
+	waitUntil(t, "HasReplicas to be false", func() bool { conn.CheckReplicas(t.Context()); return !conn.HasReplicas() })
 
 	master.Stop()
 	conn.CheckReplicas(t.Context())

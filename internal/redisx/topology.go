@@ -7,15 +7,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// topologyRefresher makes a cluster client reload the owners of slots as soon as a
-// master does not answer. By default the client could ask a dead master for up to a
-// minute, because only masters that answer tell about their successors.
+// topologyRefresher is a hook that makes a cluster client reload the owners of slots as
+// soon as a master does not answer. By default the client could call a dead master for up
+// to a minute, because the client learns of a new owner only from masters that answer.
 type topologyRefresher struct{ refresh func(context.Context) }
 
-// DialHook implements redis.Hook.
+// DialHook changes nothing.
 func (f topologyRefresher) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook implements redis.Hook.
+// ProcessHook reloads the owners after a command without an answer.
 func (f topologyRefresher) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
@@ -24,7 +24,7 @@ func (f topologyRefresher) ProcessHook(next redis.ProcessHook) redis.ProcessHook
 	}
 }
 
-// ProcessPipelineHook implements redis.Hook.
+// ProcessPipelineHook reloads the owners after a pipeline without an answer.
 func (f topologyRefresher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)

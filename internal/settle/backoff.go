@@ -11,8 +11,9 @@ const (
 	maxBackoff   = 5 * time.Second
 )
 
-// backoff returns growing waits. Each is drawn from the upper half of its bound,
-// so that nodes do not come back together.
+// backoff returns growing delays between attempts. The limit doubles from
+// firstBackoff to maxBackoff. Each delay is random, from the upper half of the
+// limit, so that nodes do not retry at the same time. The zero value is ready.
 type backoff struct{ last time.Duration }
 
 func (b *backoff) next() time.Duration {
@@ -20,7 +21,7 @@ func (b *backoff) next() time.Duration {
 	return b.last/2 + rand.N(b.last/2) //nolint:gosec // a wait is no secret
 }
 
-// sleep waits, or until the context ends.
+// sleep waits for a duration, or until the context ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -7,12 +7,13 @@ import (
 	"laststand/internal/match"
 )
 
-// maxSeats closes a batch: once it has so many standings, it accepts no more results.
+// fullBatchStandings is the number of standings at which a batch is full. The
+// last result of a batch may exceed it, because a result is never split.
 const maxSeats = 20_000
 
-// collectBatch makes a batch that begins with a result. If results arrived during
-// the previous commit, they are sent at once. A single result waits for others,
-// for at most BatchDelay.
+// collectBatch returns a batch that starts with the given result. If other results
+// wait in the queue, the batch contains them and does not wait for more. Otherwise
+// it waits for more results until it is full, for at most BatchDelay.
 func (s *Settler) collectBatch(ctx context.Context, first match.Result) []match.Result {
 	batch, seats := []match.Result{first}, len(first.Standings)
 	var timeout <-chan time.Time

@@ -9,16 +9,17 @@ import (
 	"laststand/internal/match"
 )
 
-// callTimeout bounds one call of the ledger, of Pending or of the leaderboards.
+// callTimeout limits one call of the ledger, of Pending or of the leaderboards.
 const callTimeout = 10 * time.Second
 
-// settle commits a batch to the ledger and finishes it. It waits while the ledger
-// is down. Then the queue bounds the offered results, and the rest stays pending.
+// settleBatch commits a batch to the ledger and finishes it. It waits while the
+// ledger is down. Meanwhile the size of the queue limits the offered results, and
+// all others stay pending.
 //
-// If the ledger refuses a batch, settle tries its parts, so that a bad result does
+// If the ledger refuses a batch, settleBatch tries its parts, so that a bad result does
 // not hold up others. Results of a game on hold stay pending. If swept is true,
-// the players of results that the ledger already has may not know of them. It
-// reports whether at least one result is settled or dead.
+// the players of results that the ledger already has are notified, too. It reports
+// whether at least one result is settled or a dead letter.
 func (s *Settler) settle(work context.Context, batch []match.Result, swept bool) bool {
 	if batch = s.withoutHeld(batch); len(batch) == 0 {
 		return false
@@ -67,7 +68,7 @@ func (s *Settler) splitBatch(batch []match.Result) (splitBatch [][]match.Result)
 	return slices.Collect(slices.Chunk(append(untried, refused...), 1))
 }
 
-// commit passes a batch to the ledger until the ledger answers. again means that
+// commit passes a batch to the ledger until the ledger answers. retried means that
 // it tried more than once, so an earlier attempt may have committed the batch.
 func (s *Settler) commit(work context.Context, batch []match.Result) (done []Committed, again bool, err error) {
 	var wait backoff
@@ -127,9 +128,10 @@ func resultsToNotify(batch []match.Result, done []Committed, includeOld bool) []
 	return chosen
 }
 
-// finish follows a commit: it removes the batch from Pending, and queues the
-// results to notify for the leaderboards. If Pending fails, the sweep returns to
-// the batch, but its players are not notified again.
+// finishBatch follows a commit: it removes the batch from Pending, and queues the
+// results to notify for the leaderboards. If Pending fails, a sweep finds the
+// batch again, but its players are not notified again. It reports whether Pending
+// removed the batch.
 func (s *Settler) finish(work context.Context, batch, toNotify []match.Result) bool {
 	ctx, cancel := context.WithTimeout(work, callTimeout)
 	defer cancel()

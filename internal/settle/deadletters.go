@@ -13,7 +13,7 @@ import (
 // These are the errors for operators of dead letters, beside those of taskqueue.
 var (
 	ErrStopping   = errors.New("this node is stopping")
-	ErrBadPayload = errors.New("the payload is no result of this task")
+	ErrBadPayload = errors.New("the payload is not a result of this task's match")
 )
 
 // retryRequest asks the loop to settle a dead letter's result. The loop always
@@ -23,13 +23,13 @@ type retryRequest struct {
 	done   chan error
 }
 
-// Requeue tries a dead letter now, in the same way as every result. An operator
+// Requeue tries to settle a dead letter now, in the same way as every result. An operator
 // calls it after the cause of the refusal is repaired. It reads missing standings
 // again first.
 //
 // It returns the task afterwards: done, or dead with one more reason. If it is
-// done, the settler notifies the players once the leaderboards show the result. If
-// a store is unreachable, or with ErrStopping, nothing has changed.
+// done, the service notifies the players once the leaderboards show the result. If
+// a store is unreachable, or the error is ErrStopping, nothing has changed.
 func (s *Settler) Requeue(ctx context.Context, id string) (taskqueue.Task, error) {
 	t, err := s.DeadLetters.Task(ctx, id)
 	if err != nil || t.State == taskqueue.Done {
@@ -119,7 +119,8 @@ func resultOf(t taskqueue.Task, payload json.RawMessage) (r match.Result, err er
 	return r, nil
 }
 
-// retryInLoop lets the loop settle a result, and returns the ledger's answer.
+// retryInLoop passes a result to the loop, which commits it, and returns the
+// ledger's error.
 func (s *Settler) retryInLoop(ctx context.Context, r match.Result) error {
 	request := retryRequest{r, make(chan error, 1)}
 	select {

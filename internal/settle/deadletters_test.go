@@ -13,8 +13,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// newDeadLetter starts a settler. Its ledger has refused m0 until m0 was a dead
-// letter.
+// newDeadLetter starts a service whose ledger refuses m0, and waits until m0 is a
+// dead letter.
 func newDeadLetter(t *testing.T, f *fixture) (s *Settler, stop func()) {
 	t.Helper()
 	f.refuse("m0")
@@ -261,7 +261,7 @@ func TestAnUnreadableResultBecomesADeadLetter(t *testing.T) {
 	})
 }
 
-// A result that died without its standings is settled when they can be read again.
+// A dead letter without standings is settled when they can be read again.
 // Until then, a requeue adds a reason. While the store is unreachable, a requeue
 // does not count as an attempt.
 func TestARequeuedResultIsCompleted(t *testing.T) {

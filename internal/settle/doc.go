@@ -12,12 +12,12 @@
 // Players are notified at least once: if a node dies on the way, the sweep of
 // another node cannot know whether it had notified them.
 //
-// If the ledger refuses a result for its own fault, the settler tries it again
+// If the ledger refuses a result because of that result, the service tries it again
 // with the sweeps. After ten refusals it is a dead letter: a task in SQL for an
 // operator, and no longer pending. After any other error, results stay pending for
 // as long as the error lasts. They also stay pending if the ledger refuses more
-// than a few results of a game in a row (see hold).
+// than a few results of a game in a row (see gameHold).
 //
-// The main type is [Settler]. Start reading at Settler.Run and Settler.settle. The
+// The main type is [Service]. Start reading at Service.Run and Service.settleBatch. The
 // package must not know SQL, Redis or how players are notified.
 package settle

@@ -27,18 +27,19 @@ var (
 	errRefused = errors.New("refused")
 )
 
-// fixture holds fakes of everything that a settler calls, in memory, with faults
-// that tests can switch on.
+// testEnv is an in-memory fake of everything that a service calls. The functions
+// named …Fault return the error of a call; nil means that it succeeds. Tests replace
+// them.
 type fixture struct {
 	mu       sync.Mutex
 	pending  map[string]match.Result
-	graves   map[string]*taskqueue.Task // by match, which is the id too
-	taken    map[string]bool            // by the ledger
-	beyond   map[string]bool            // of a limit, by the ledger
+	graves   map[string]*taskqueue.Task // by match, which is also the id of the task
+	taken    map[string]bool            // matches that the ledger has
+	beyond   map[string]bool            // matches whose results the ledger does not count
 	batches  []int                      // sizes of the commits that succeeded
-	tries    map[string]int             // commits of a match alone
+	tries    map[string]int             // by match: attempted commits of a batch with only this match
 	notified map[string]int
-	log      []string // what was done, in order
+	log      []string // successful calls, in order
 
 	latency time.Duration
 	ledger  func(batch []match.Result) error
@@ -46,7 +47,7 @@ type fixture struct {
 	tasks   func() error
 	boards  func(game string) error
 
-	standings func() error // of results that died without
+	standings func() error // for CompleteStandings
 
 	registry *prometheus.Registry
 }
@@ -64,7 +65,7 @@ func newFixture() *fixture {
 	}
 }
 
-// start runs a settler until stop, which waits for its end.
+// start runs a service. stop ends it and waits for its end.
 func (f *fixture) start(t *testing.T, tune func(*Config)) (s *Settler, stop func()) {
 	t.Helper()
 	c := Config{
@@ -198,7 +199,7 @@ func (f *fixture) Notify(_ context.Context, r match.Result) {
 	f.log = append(f.log, "tell "+r.Match)
 }
 
-// over ends a match now: its result is pending.
+// endMatch ends a match now. Its result is then pending.
 func (f *fixture) over(id string) match.Result {
 	r := match.Result{Match: id, Game: "demo", OverAt: time.Now().UnixMilli(), Counts: true, Standings: make([]match.Standing, 2)}
 	f.mu.Lock()
@@ -207,14 +208,15 @@ func (f *fixture) over(id string) match.Result {
 	return r
 }
 
-// with reads or changes the fixture while the settler runs.
+// withLock calls a function that reads or changes the environment while the service
+// runs.
 func (f *fixture) with(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do()
 }
 
-// wantAll checks that matches m0 to m(n-1) are settled, and their players notified
+// checkAllSettled checks that matches m0 to m(n-1) are settled, and their players notified
 // once.
 func (f *fixture) wantAll(t *testing.T, n int) {
 	t.Helper()
@@ -239,7 +241,7 @@ func (f *fixture) wantLog(t *testing.T, want ...string) {
 	}
 }
 
-// metric is the value of a counter or gauge, the count of a histogram.
+// metricValue returns the value of a counter or gauge, or the count of a histogram.
 func (f *fixture) metric(t *testing.T, name, reason string) float64 {
 	t.Helper()
 	families, err := f.registry.Gather()

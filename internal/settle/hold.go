@@ -16,26 +16,29 @@ const (
 	logInterval = time.Minute
 )
 
-// hold is a game with results that the ledger refuses.
+// gameHold counts the refusals of one game in a row. After more than
+// maxRefusedInRow the game is on hold: no result of the game is tried before
+// retryAt.
 type hold struct {
 	refusedInRow map[matchKey]bool // refused since the ledger accepted one; maxRefusedInRow+1 at most
 	wait         backoff
-	retryAt      time.Time // no attempt for the game before
+	retryAt      time.Time // no attempt for the game before this time
 	loggedAt     time.Time
 }
 
-// isBurst reports whether the ledger refused so many results that none becomes a
-// dead letter, and all results of the game wait.
+// isBurst reports whether the game is on hold. Then no result becomes a dead
+// letter, and all results of the game wait.
 func (h *hold) isBurst() bool { return len(h.refusedInRow) > maxRefusedInRow }
 
-// isBurst records a refusal and reports whether it is part of a burst. A result
+// recordRefusalInHold records a refusal and reports whether its game is on hold. A result
 // without standings never reached the ledger, so it says nothing about other
 // results of the game.
 func (s *Settler) isBurst(r match.Result, cause error) bool {
 	return !errors.Is(cause, errIncomplete) && s.hold(r, cause).isBurst()
 }
 
-// hold records a refusal. In a burst the game's results wait, longer each time.
+// addToHold records a refusal in the hold of its game. If the game is on hold, the
+// next attempt comes later each time.
 func (s *Settler) hold(r match.Result, cause error) *hold {
 	h := s.holds[r.Game]
 	if h == nil {
@@ -70,7 +73,7 @@ func (s *Settler) withoutHeld(batch []match.Result) []match.Result {
 	return rest
 }
 
-// release ends the holds of games whose results the ledger accepted.
+// releaseHolds ends the holds of games whose results the ledger accepted.
 func (s *Settler) release(batch []match.Result) {
 	if len(s.holds) == 0 {
 		return

@@ -69,8 +69,8 @@ func TestABurstOfRefusalsMakesNoDeadLetter(t *testing.T) {
 	})
 }
 
-// While results of one game wait, those of another are settled at once. New
-// results of the first game are too, as soon as the ledger accepts them.
+// While results of one game wait, results of another game are settled immediately.
+// New results of the first game are settled as soon as the ledger accepts them.
 func TestAHoldIsOfOneGame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestAHoldIsOfOneGame(t *testing.T) {
 }
 
 // A refused result gets occasional attempts and does not hold up sweeps. A backlog
-// of several pages is settled at once, page after page.
+// of several pages is settled page after page, without a wait between pages.
 func TestBacklogWithARefusedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestBacklogWithARefusedResult(t *testing.T) {
 }
 
 // Results without standings never reached the ledger. However many there are, they
-// hold up no other result of their game, and each becomes a dead letter.
+// delay no other result of their game, and each becomes a dead letter.
 func TestIncompleteResultsHoldNoGame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -42,8 +42,8 @@ func (s *Settler) runOutbox(work context.Context, game string, outbox <-chan mat
 	}
 }
 
-// apply brings the leaderboards up to date, and retries until the work context
-// ends.
+// applyLeaderboards applies the game's ledger to the leaderboards. It retries until
+// that succeeds or the work context ends, and reports whether it succeeded.
 func (s *Settler) apply(work context.Context, game string) bool {
 	var wait backoff
 	for work.Err() == nil {

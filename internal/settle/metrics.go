@@ -35,7 +35,7 @@ func newMetrics(r prometheus.Registerer, queued func() float64) *metrics {
 	}, queued)
 	m := &metrics{
 		settled: f.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_settle_results_total", Help: "Results that this node committed to the ledger, each once over all nodes.",
+			Name: "laststand_settle_results_total", Help: "Results that this node committed to the ledger, each counted by one node only.",
 		}),
 		dead: f.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_settle_dead_letters_total", Help: "Results that this node moved to the dead letters because the ledger refused them.",

@@ -28,13 +28,13 @@ type refusedResult struct {
 	retryAt    time.Time
 }
 
-// recordRefusal keeps a result for a later sweep. A result that is refused for its
+// recordRefusal remembers a refused result for a later sweep. A result that is refused for its
 // own fault becomes a dead letter at the maxRefusals-th refusal, and recordRefusal
 // reports that. If many other results are refused too, the cause must be something
 // else, and no dead letter is made.
 //
-// Each node counts its own refusals. Beyond the queue's length it does not
-// remember refused results; their refusals count when there is room again.
+// Each node counts its own refusals. It remembers at most QueueSize
+// refused results. The refusals of other results are not counted until there is room.
 func (s *Settler) recordRefusal(work context.Context, r match.Result, cause error) (dead bool) {
 	isOwn, inBurst := s.isOwnFault(cause), s.isBurst(r, cause)
 	s.metrics.countFailures(reasonOf(isOwn), 1)
@@ -114,7 +114,7 @@ func (s *Settler) recordMoveFailure(r match.Result, err error) bool {
 	return false
 }
 
-// dropUnseen drops the refused results that sweeps no longer find.
+// forgetUnseen forgets the refused results that sweeps no longer find.
 func (s *Settler) dropUnseen() {
 	maps.DeleteFunc(s.refused, func(_ matchKey, p refusedResult) bool {
 		return time.Since(p.retryAt) > forgetAfterSweeps*s.SweepInterval

@@ -13,16 +13,17 @@ import (
 )
 
 // Ledger is the source of truth. Commit accepts all results or none, and each
-// match once. It answers in their order once they are on disk.
+// match once. It returns in the order of the results, once they are on disk.
 type Ledger interface {
 	Commit(ctx context.Context, results []match.Result) ([]Committed, error)
 }
 
-// Pending holds the results of all nodes that the ledger does not have yet.
-// Results returns some of them, whole. Settled removes results, marks their
-// matches settled and frees their players; callers may repeat it. Complete reads
-// the standings of an incomplete result, pending or not. It returns
-// match.ErrNotFound if they are gone, or this node cannot read them.
+// Pending stores the results of all nodes that the ledger does not have yet.
+// ReadResults returns at most limit of them, with their standings. MarkSettled
+// removes results, marks their matches settled and frees their players; callers may
+// repeat it. CompleteStandings reads the standings of an incomplete result, pending
+// or not. It returns match.ErrNotFound if the standings no longer exist or this node
+// cannot read them.
 type Pending interface {
 	Results(ctx context.Context, limit int) ([]match.Result, error)
 	MarkSettled(ctx context.Context, results []match.Result) error
@@ -44,42 +45,43 @@ type Leaderboards interface {
 	Apply(ctx context.Context, game string) error
 }
 
-// Config configures a Settler. The fields of the first group are required. A zero
+// Config configures a Service. The fields of the first group are required. A zero
 // value in the second group means the default in its comment.
 type Config struct {
 	Ledger        Ledger
 	Pending       Pending
 	DeadLetters   DeadLetters
 	Leaderboards  Leaderboards
-	Notify        func(context.Context, match.Result) // called when the leaderboards show it, one call at a time per game
+	Notify        func(context.Context, match.Result) // notifies the players when the leaderboards show the result; one call at a time per game
 	IsUnavailable func(error) bool                    // whether an error of the ledger is an outage, which ends by itself
 	IsRefusal     func(error) bool                    // whether an error of the ledger is the fault of a result, so that no retry helps
 	Now           func() int64                        // cluster time, epoch ms
 	Logger        *slog.Logger
 	Registry      prometheus.Registerer
 
-	BatchSize        int           // results of one commit at most; 256
+	BatchSize        int           // highest number of results per commit; 256
 	BatchDelay       time.Duration // how long the first of a batch waits for others; 5 ms
-	QueueSize        int           // offered results that may wait; 4096
-	LeaderboardQueue int           // results of a game that may wait for its leaderboards; 4096
+	QueueSize        int           // highest number of offered results that wait; 4096
+	LeaderboardQueue int           // highest number of results per game that wait for its leaderboards; 4096
 	SweepInterval    time.Duration // between sweeps, and the minimum age of a result that they settle; 2 s
 	StopTimeout      time.Duration // how long a stop may still settle offered results; 5 s
 }
 
-// Settler settles results. Its methods are safe for concurrent use; Run must be
+// Service settles results: it commits them to the ledger, applies them to the
+// leaderboards and notifies the players. Its methods are safe for concurrent use; Run must be
 // called once.
 type Settler struct {
 	Config
 	metrics *metrics
 	queue   chan match.Result
 	retries chan retryRequest
-	ended   chan struct{} // closed when the settler accepts no more results
+	ended   chan struct{} // closed when the service accepts no more results
 
 	// Only Run's loop uses the fields below.
 	refused  map[matchKey]refusedResult
 	holds    map[string]*hold  // by game
 	notified map[matchKey]bool // notified but still pending: must not be notified again
-	outage   bool              // the last call of the ledger got no answer
+	outage   bool              // true: the last call of the ledger got no answer
 	outboxes map[string]chan<- match.Result
 	running  sync.WaitGroup
 }
@@ -88,7 +90,7 @@ type matchKey struct{ game, id string }
 
 func keyOf(r match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
-// New returns a settler. It does nothing before Run.
+// New returns a service. It does nothing before Run.
 func New(c Config) *Settler {
 	orDefault(&c.BatchSize, 256)
 	orDefault(&c.QueueSize, 4096)
@@ -111,8 +113,8 @@ func orDefault[T comparable](v *T, value T) {
 	}
 }
 
-// Offer passes a pending result to the settler. It never blocks. It returns false
-// if the queue is full or the settler has stopped, which is counted. It also
+// Offer passes a pending result to the service. It never blocks. It returns false
+// if the queue is full or the service has stopped, which is counted. It also
 // returns false if the result has no standings. In these cases a sweep, at this
 // node or another, settles the result later.
 func (s *Settler) Offer(r match.Result) bool {
@@ -164,8 +166,8 @@ func cancelLater(ctx, work context.Context, after time.Duration, end context.Can
 	end()
 }
 
-// loop serves offered results, requests of operators and sweeps in turns. It
-// begins with a sweep, for the results that a former process left.
+// runLoop handles offered results, requests of operators and sweeps, one at a time.
+// It starts with a sweep, for the results that a former process left.
 func (s *Settler) loop(ctx, work context.Context) {
 	sweeps := time.NewTicker(s.SweepInterval)
 	defer sweeps.Stop()

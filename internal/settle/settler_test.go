@@ -42,8 +42,8 @@ func TestUncountedResultIsSettledWithoutNotification(t *testing.T) {
 	})
 }
 
-// Only the ledger sees that a result is beyond a limit, also if it had the result
-// already.
+// Only the ledger knows that a result is above a limit. This also applies to a result
+// that the ledger had already.
 func TestResultBeyondALimitIsNotNotified(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestResultBeyondALimitIsNotNotified(t *testing.T) {
 }
 
 // A single result waits for others for BatchDelay. Results that arrive during a
-// commit are committed together right after it.
+// commit are committed together in the next commit.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +130,8 @@ func TestSweptBatchIsBoundedBySeats(t *testing.T) {
 	})
 }
 
-// A result whose standings are read in pages is settled when a sweep has it whole.
+// A result whose standings are read in pages is settled when a sweep has read all of
+// them.
 func TestPagedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -295,7 +296,7 @@ func TestSweepLeavesFreshResultsToTheirNode(t *testing.T) {
 	})
 }
 
-// If a result is offered and a sweep finds it too, its players are notified once.
+// If a result is offered and a sweep also finds it, its players are notified once.
 func TestOfferedAndSwept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -407,7 +408,7 @@ func TestLeaderboardsOfOneGameDown(t *testing.T) {
 	})
 }
 
-// Results beyond the outbox are in the ledger, but their players are not notified.
+// Results above the size of the outbox are in the ledger, but their players are not notified.
 func TestFullOutbox(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

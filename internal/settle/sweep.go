@@ -12,8 +12,8 @@ import (
 var errIncomplete = errors.New("its standings are gone from Redis or cannot be read; see the log of the nodes")
 
 // sweep settles some pending results, and reports whether it may have left more
-// that can be settled now. It leaves out results that have just ended; their own
-// node settles them.
+// that can be settled now. It leaves out results of matches that ended less than
+// SweepInterval ago; the node that ended the match settles those.
 func (s *Settler) sweep(work context.Context) (more bool) {
 	s.dropUnseen()
 	limit := s.BatchSize + len(s.refused) // so that refused results do not hide others

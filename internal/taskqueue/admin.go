@@ -5,53 +5,55 @@ import (
 	"encoding/json"
 )
 
-// TaskActions are what an operator can do with a task. Each returns the task as
-// it is afterwards, or ErrNotFound or ErrDone.
+// TaskActions are the actions of an operator on one task. Each returns the task
+// after the change, or ErrNotFound or ErrDone.
 type TaskActions interface {
-	// Requeue tries the task now. All its attempts are available again.
+	// Requeue puts the task into its queue now. The number of its attempts
+	// starts again at 0.
 	Requeue(ctx context.Context, id string) (Task, error)
 	// Edit replaces the payload. It returns ErrBadTask for a bad payload.
 	Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error)
-	// Discard gives the task up.
+	// Discard ends the task without success. Requeue can undo this.
 	Discard(ctx context.Context, id string) (Task, error)
 }
 
-// ChangeStore looks tasks up and changes them. Only one caller at a time
-// changes a task.
+// ChangeStore looks tasks up and changes them. ChangeTask runs the function
+// change in a transaction, for one caller at a time. If change returns an
+// error, the task stays as it was.
 type ChangeStore interface {
 	Task(ctx context.Context, id string) (Task, error)
 	ChangeTask(ctx context.Context, id string, change func(*Task) error) (Task, error)
 }
 
-// Admin implements TaskActions for tasks of every topic. Some topics have
-// actions of their own.
+// Admin implements TaskActions for tasks of every topic. It passes calls for
+// some topics to special implementations.
 type Admin struct {
 	store   ChangeStore
 	byTopic map[string]TaskActions
 }
 
-// NewAdmin returns an Admin. byTopic has the actions of topics that need their
-// own.
+// NewAdmin returns an Admin. byTopic has the topics with special actions; it
+// may be nil.
 func NewAdmin(store ChangeStore, byTopic map[string]TaskActions) *Admin {
 	return &Admin{store, byTopic}
 }
 
-// Requeue implements TaskActions.
+// Requeue puts a task into its queue now; see TaskActions.
 func (d *Admin) Requeue(ctx context.Context, id string) (Task, error) {
 	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Requeue(ctx, id) })
 }
 
-// Edit implements TaskActions.
+// Edit replaces the payload of a task; see TaskActions.
 func (d *Admin) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
 	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Edit(ctx, id, payload) })
 }
 
-// Discard implements TaskActions.
+// Discard ends a task without success; see TaskActions.
 func (d *Admin) Discard(ctx context.Context, id string) (Task, error) {
 	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Discard(ctx, id) })
 }
 
-// dispatch calls the actions of the task's topic.
+// dispatch looks the task up and calls one of the actions of its topic.
 func (d *Admin) dispatch(ctx context.Context, id string, do func(TaskActions) (Task, error)) (Task, error) {
 	t, err := d.store.Task(ctx, id)
 	if err != nil {
@@ -63,7 +65,7 @@ func (d *Admin) dispatch(ctx context.Context, id string, do func(TaskActions) (T
 	return do(defaultActions{d.store})
 }
 
-// defaultActions are the actions of topics without their own.
+// defaultActions are the actions of topics without special actions.
 type defaultActions struct{ store ChangeStore }
 
 func (p defaultActions) Requeue(ctx context.Context, id string) (Task, error) {

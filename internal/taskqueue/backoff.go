@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// Backoff bounds the waits between the attempts of a task.
+// Backoff limits the waits between the attempts of a task. The limit doubles
+// after each attempt.
 type Backoff struct {
-	First time.Duration // the bound of the wait after the first attempt
-	Max   time.Duration // the bound of every wait; the bound doubles up to it
+	First time.Duration // the longest wait after the first attempt
+	Max   time.Duration // the longest wait after any attempt
 }
 
-// wait returns a random time up to the bound ("full jitter": AWS Architecture
-// Blog, Exponential Backoff and Jitter, 2015). Tasks that failed together
-// therefore do not come back together. Example: with First 1 s and Max 10 s,
-// the bounds are 1, 2, 4, 8 and 10 s.
+// wait returns a random wait from 0 up to the limit after so many attempts
+// ("full jitter": AWS Architecture Blog, Exponential Backoff and Jitter, 2015).
+// So tasks that failed at the same time do not retry at the same time. Example:
+// with First 1 s and Max 10 s, the limits are 1, 2, 4, 8 and 10 s.
 func (b Backoff) wait(tries int64) time.Duration {
 	bound := b.First
 	for i := int64(1); i < tries && bound < b.Max; i++ {

@@ -6,23 +6,25 @@ import (
 	"time"
 )
 
-// Enqueuer accepts tasks in one commit.
+// Enqueuer stores new tasks in one commit: all or none. The result has one
+// element per task, in the same order.
 type Enqueuer interface {
 	Enqueue(ctx context.Context, tasks []NewTask) ([]Accepted, error)
 }
 
-// Batcher groups tasks that are enqueued at the same time. While one commit is
-// under way, tasks gather for the next one.
+// Batcher stores tasks of concurrent callers in shared commits. While one
+// commit runs, the tasks of later calls wait for the next one. It is safe for
+// concurrent use.
 type Batcher struct {
 	store      Enqueuer
-	slots      chan struct{} // each task holds one until its commit has ended
-	commitLock chan struct{} // held by the commit under way
+	slots      chan struct{} // has one value per task whose commit has not ended
+	commitLock chan struct{} // has a value while a commit runs
 
 	mu   sync.Mutex
-	next *batch // the batch that still accepts tasks, or nil
+	next *batch // the batch that still accepts tasks; nil: none
 }
 
-// batch has the tasks of one commit.
+// batch has the tasks of one commit and its outcome.
 type batch struct {
 	tasks    []NewTask
 	done     chan struct{} // closed after accepted and err are set
@@ -30,8 +32,9 @@ type batch struct {
 	err      error
 }
 
-// maxPending bounds the tasks of a Batcher: one commit and the next. Without it
-// tasks would pile up when the store hangs and their callers have left.
+// maxPendingTasks limits the tasks in a Batcher to those of one commit and the
+// next. Without a limit, tasks would use more and more memory while the store
+// hangs, although their callers have given up.
 const maxPending = 2 * MaxBatch
 
 // NewBatcher returns a Batcher for a store.
@@ -39,11 +42,11 @@ func NewBatcher(store Enqueuer) *Batcher {
 	return &Batcher{store: store, slots: make(chan struct{}, maxPending), commitLock: make(chan struct{}, 1)}
 }
 
-// Enqueue accepts a task, which is on disk when it returns. It waits while the
-// Batcher is full. After an error the task may still have been accepted:
-// enqueue it again.
+// Enqueue stores a task. When it returns without error, the task is on disk. It
+// waits while the Batcher is full. After an error the task may still have been
+// stored; the caller should enqueue it again, which is safe because of its key.
 func (in *Batcher) Enqueue(ctx context.Context, task NewTask) (Accepted, error) {
-	if err := task.Check(); err != nil { // a bad task would fail the commit of the others
+	if err := task.Check(); err != nil { // a bad task would make the whole commit fail
 		return Accepted{}, err
 	}
 	select {
@@ -53,7 +56,7 @@ func (in *Batcher) Enqueue(ctx context.Context, task NewTask) (Accepted, error) 
 	}
 	g, index, isFirst := in.join(task)
 	if isFirst {
-		go in.commit(g) // ends with its call of the store
+		go in.commit(g) // ends after one call of the store, at most callTimeout long
 	}
 	select {
 	case <-g.done:
@@ -66,7 +69,9 @@ func (in *Batcher) Enqueue(ctx context.Context, task NewTask) (Accepted, error) 
 	return g.accepted[index], nil
 }
 
-// join adds a task to the next batch.
+// join adds a task to the open batch, or to a new one. It returns the batch,
+// and the position of the task in it. isFirst is true for the first task of a
+// batch; its caller must commit the batch.
 func (in *Batcher) join(task NewTask) (g *batch, index int, isFirst bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -80,8 +85,8 @@ func (in *Batcher) join(task NewTask) (g *batch, index int, isFirst bool) {
 	return g, index, isFirst
 }
 
-// commit waits until the commit before has ended, closes the batch and stores
-// it.
+// commit waits until the previous commit has ended. It then closes the batch
+// for further tasks and stores it.
 func (in *Batcher) commit(g *batch) {
 	in.commitLock <- struct{}{}
 	defer func() { <-in.commitLock }()
@@ -99,6 +104,6 @@ func (in *Batcher) commit(g *batch) {
 	}
 }
 
-// callTimeout bounds a call of the store, which may hang when the network is
-// cut.
+// callTimeout is the time limit of one call of the store. A call may hang when
+// the network connection is lost.
 const callTimeout = 10 * time.Second

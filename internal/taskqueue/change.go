@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	maxErrors = 20  // errors that a task remembers
-	maxError  = 500 // bytes of each error
+	maxErrors = 20  // errors that are stored with a task, the newest
+	maxError  = 500 // bytes of each error; the rest is cut off
 )
 
-// errExpired is the error of an attempt whose lease ended.
-var errExpired = errors.New("the lease ended before the try did: the worker died, hung or was cut off")
+// errExpired is the stored error of an attempt whose lease ended.
+var errExpired = errors.New("the lease ended before the attempt: the worker died, hung or lost its connection")
 
-// RecordFailure records a failed attempt as its worker reports it. It returns
-// ErrDone if the task succeeded elsewhere.
+// RecordFailure records a failed attempt as its worker reported it; now is in
+// epoch ms. It returns ErrDone if another worker has completed the task.
 func (t *Task) RecordFailure(now int64, f *FailedAttempt) error {
 	switch {
 	case f.Postponed:
@@ -31,7 +31,7 @@ func (t *Task) RecordFailure(now int64, f *FailedAttempt) error {
 }
 
 // Fail records a failed attempt and makes the task dead. It returns ErrDone if
-// the task succeeded elsewhere.
+// another worker has completed the task.
 func (t *Task) Fail(now int64, cause error) error {
 	if t.State == Done {
 		return ErrDone
@@ -41,8 +41,8 @@ func (t *Task) Fail(now int64, cause error) error {
 	return nil
 }
 
-// Retry records a failed attempt. The task comes back after the wait. It is
-// dead if that was its last attempt.
+// Retry records a failed attempt. The task returns to its queue after the wait.
+// If this was its last attempt, the task becomes dead instead.
 func (t *Task) Retry(now int64, cause error, wait time.Duration) {
 	t.addError(now, cause)
 	t.State, t.DueAt = Later, now+max(0, wait.Milliseconds())
@@ -51,14 +51,16 @@ func (t *Task) Retry(now int64, cause error, wait time.Duration) {
 	}
 }
 
-// Postpone returns the task after a wait. The attempt does not count, because
-// it was not made.
+// Postpone makes the task return to its queue after a wait. The attempt does
+// not count, because the worker did not make it.
 func (t *Task) Postpone(now int64, wait time.Duration) {
 	t.State, t.DueAt = Later, now+max(0, wait.Milliseconds())
 }
 
-// HandleDue moves a task on whose time has come: its wait is over, or its lease
-// has ended. An ended lease counts as a failed attempt.
+// HandleDue changes a task whose DueAt has passed. A delayed task returns to its
+// queue. For a claimed task the lease has ended, which counts as a failed
+// attempt: the task becomes dead after its last attempt, or returns to its
+// queue.
 func (t *Task) HandleDue(now int64) {
 	if t.State == Claimed {
 		t.addError(now, errExpired)
@@ -70,7 +72,8 @@ func (t *Task) HandleDue(now int64) {
 	t.Return()
 }
 
-// Return puts back a task whose attempt was not made.
+// Return returns a task to its queue. The attempt under way, if any, does not
+// count.
 func (t *Task) Return() { t.State, t.DueAt = Waiting, 0 }
 
 func (t *Task) addError(now int64, cause error) {
@@ -80,14 +83,15 @@ func (t *Task) addError(now int64, cause error) {
 	t.Errors = slices.Delete(t.Errors, 0, max(0, len(t.Errors)-maxErrors))
 }
 
-// Finish records the successful attempt and the payload that it used.
+// Finish makes the task done. It counts the successful attempt and stores the
+// payload that the attempt used.
 func (t *Task) Finish(payload json.RawMessage) {
 	if t.State != Done {
 		t.State, t.DueAt, t.Tries, t.Payload = Done, 0, t.Tries+1, payload
 	}
 }
 
-// Edit changes the payload for the next attempt and keeps the state. It returns
+// Edit replaces the payload for the next attempt. The state stays. It returns
 // ErrDone for a task that is done.
 func (t *Task) Edit(payload json.RawMessage) error {
 	if t.State == Done {
@@ -97,9 +101,9 @@ func (t *Task) Edit(payload json.RawMessage) error {
 	return nil
 }
 
-// Discard gives a task up. An attempt under way no longer counts, and an
-// operator can still requeue the task. It returns ErrDone for a task that is
-// done.
+// Discard ends a task without success. The result of an attempt under way is
+// ignored. An operator can still requeue the task. It returns ErrDone for a task
+// that is done.
 func (t *Task) Discard() error {
 	if t.State == Done {
 		return ErrDone
@@ -108,8 +112,9 @@ func (t *Task) Discard() error {
 	return nil
 }
 
-// Requeue makes a task ready that is dead, discarded or not yet due. All its
-// attempts are available again. It returns ErrDone for a task that is done.
+// Requeue returns a dead, discarded or delayed task to its queue. Its number of
+// attempts starts again at 0. A task in its queue, or with a worker, does not
+// change. Requeue returns ErrDone for a task that is done.
 func (t *Task) Requeue() error {
 	switch t.State {
 	case Done:

@@ -12,40 +12,41 @@ import (
 
 // CrossNodeConfig configures a CrossNodeNotifier.
 type CrossNodeConfig struct {
-	Notifier *Notifier // of this process
+	Notifier *Notifier // notifies the workers of this process
 	// Publish sends kinds to all other nodes, which call Receive. The notifier
-	// does not repeat a failed call: the slow polls of the other nodes find the
-	// tasks.
+	// does not repeat a failed call. The regular polls of the other nodes then
+	// find the tasks later.
 	Publish  func(ctx context.Context, kinds []string) error
 	Registry prometheus.Registerer // nil: not measured
 }
 
-// CrossNodeNotifier passes the notifications of this process to the other
-// nodes. It is safe for concurrent use.
+// CrossNodeNotifier notifies the workers of this process and of all other
+// nodes about ready tasks. It is safe for concurrent use.
 type CrossNodeNotifier struct {
 	CrossNodeConfig
 
 	notifications *prometheus.CounterVec // by result
-	notified      chan struct{}
+	notified      chan struct{}          // has a value if pending may not be empty
 
 	mu      sync.Mutex
 	pending map[string]bool // kinds to publish
 }
 
 const (
-	publishInterval = 50 * time.Millisecond // kinds of this time are published together
-	maxPendingKinds = 1000                  // kinds at a time
+	publishInterval = 50 * time.Millisecond // pause between two calls of Publish
+	maxPendingKinds = 1000                  // per call of Publish; further kinds are dropped
 )
 
-// NewCrossNodeNotifier returns a CrossNodeNotifier. It collects kinds before
-// Run.
+// NewCrossNodeNotifier returns a CrossNodeNotifier. It publishes nothing before
+// Run, but remembers kinds.
 func NewCrossNodeNotifier(c CrossNodeConfig) *CrossNodeNotifier {
 	return &CrossNodeNotifier{
 		CrossNodeConfig: c, notifications: newNotifications(c.Registry), notified: make(chan struct{}, 1), pending: map[string]bool{},
 	}
 }
 
-// Notify notifies the workers here, and those of other nodes soon. It never
+// Notify notifies the workers of this process that the topic has a ready task.
+// Run notifies those of other nodes within about publishInterval. Notify never
 // blocks.
 func (r *CrossNodeNotifier) Notify(topic string) {
 	r.Notifier.Notify(topic)
@@ -68,9 +69,10 @@ func (r *CrossNodeNotifier) add(kind string) {
 	}
 }
 
-// Receive notifies the workers of kinds that another node published. It does
-// not notify the Maintainer, because the other node does that work. No kinds
-// mean that messages may be lost: then every subscriber is notified.
+// Receive notifies the workers of the kinds that another node has published. It
+// does not notify the Maintainer, because the other node's Maintainer does that
+// work. If kinds is empty, messages may have been lost, and Receive notifies
+// every subscriber.
 func (r *CrossNodeNotifier) Receive(kinds []string) {
 	if len(kinds) == 0 {
 		r.notifications.WithLabelValues(notificationLost).Inc()
@@ -81,8 +83,9 @@ func (r *CrossNodeNotifier) Receive(kinds []string) {
 	r.Notifier.notifyKinds(kinds...)
 }
 
-// Run publishes until the context ends, and then what is left. It must end
-// after the workers, because they return unfinished tasks.
+// Run publishes pending kinds until the context ends. It then publishes the
+// rest and returns nil. The caller must end the workers first, because they
+// return unfinished tasks, which other nodes must learn.
 func (r *CrossNodeNotifier) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		select {
@@ -96,8 +99,8 @@ func (r *CrossNodeNotifier) Run(ctx context.Context) error {
 	return nil
 }
 
-// publish publishes the pending kinds in one call. The end of Run does not cut
-// the call off.
+// publish publishes the pending kinds in one call. The end of ctx does not end
+// the call.
 func (r *CrossNodeNotifier) publish(ctx context.Context) {
 	kinds := r.takePending()
 	if len(kinds) == 0 {
@@ -112,9 +115,10 @@ func (r *CrossNodeNotifier) publish(ctx context.Context) {
 	r.notifications.WithLabelValues(notificationSent).Add(float64(len(kinds)))
 }
 
-// publishTimeout bounds a call of Publish.
+// publishTimeout is the time limit of one call of Publish.
 const publishTimeout = 2 * time.Second
 
+// takePendingKinds returns the pending kinds, sorted, and removes them.
 func (r *CrossNodeNotifier) takePending() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,12 +20,12 @@ type crossNodeTest struct {
 
 	registry         *prometheus.Registry
 	work, maintainer <-chan struct{}
-	end              func() // and waits until it has
+	end              func() // ends Run and waits for it
 
 	mu    sync.Mutex
 	words [][]string
-	err   error         // what telling gives
-	hold  chan struct{} // telling waits until it is closed; nil: it does not
+	err   error         // result of Publish
+	hold  chan struct{} // Publish waits until it is closed; nil: it does not wait
 }
 
 func relay(t *testing.T) *crossNodeTest {
@@ -73,7 +73,7 @@ func (r *crossNodeTest) published() [][]string {
 func (r *crossNodeTest) want(t *testing.T, cause string, words ...[]string) {
 	t.Helper()
 	if result := r.published(); !slices.EqualFunc(result, words, slices.Equal) {
-		t.Errorf("%s: told %q, want %q", cause, result, words)
+		t.Errorf("%s: published %q, want %q", cause, result, words)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 		time.Sleep(time.Hour)
 		r.want(t, "after that")
 		if !rung(r.work) || !rung(r.maintainer) {
-			t.Error("nobody was rung for here")
+			t.Error("no subscriber of this process was notified")
 		}
 		r.end()
 		r.wantCount(t, "notifications_total", notificationSent, 3)
@@ -147,26 +147,26 @@ func TestCrossNodeNotifierReceives(t *testing.T) {
 		r := relay(t)
 		r.Receive([]string{"rest", "other"})
 		if rung(r.work) || rung(r.maintainer) {
-			t.Error("it rang for others")
+			t.Error("subscribers of other kinds were notified")
 		}
 		r.Receive([]string{"rest", "work"})
 		if !rung(r.work) || rung(r.maintainer) {
-			t.Error("it did not ring for the workers alone")
+			t.Error("not only the workers of the kind were notified")
 		}
 		r.Receive(nil)
 		if !rung(r.work) || !rung(r.maintainer) {
-			t.Error("it did not ring for all after a gap")
+			t.Error("not all subscribers were notified after lost messages")
 		}
 		time.Sleep(time.Second)
-		r.want(t, "of what was heard")
+		r.want(t, "of what was received")
 		r.end()
 		r.wantCount(t, "notifications_total", notificationReceived, 4)
 		r.wantCount(t, "notifications_total", notificationLost, 1)
 	})
 }
 
-// While publishing hangs, Notify does not. Notifications beyond the limit are
-// counted as lost.
+// While Publish hangs, Notify does not block. Kinds above the limit are dropped and
+// counted.
 func TestCrossNodeNotifierIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestCrossNodeNotifierIsBounded(t *testing.T) {
 		time.Sleep(time.Second)
 		words := r.published()
 		if len(words) != 2 || len(words[1]) != maxPendingKinds {
-			t.Errorf("told %d times", len(words))
+			t.Errorf("published %d times", len(words))
 		}
 		r.end()
 		r.wantCount(t, "notifications_total", notificationDropped, 7)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// deadLog logs dead tasks, at most one per topic and minute. One fault often
-// kills all tasks of a topic. One goroutine uses it.
+// deadLog logs dead tasks, at most one per topic and minute, because one cause
+// often makes all tasks of a topic dead. Only one goroutine may use it.
 type deadLog struct {
 	logger     *slog.Logger
 	lastLogged map[string]time.Time // when a dead task was last logged, by topic
@@ -15,7 +15,7 @@ type deadLog struct {
 
 const (
 	deadLogInterval = time.Minute
-	maxLoggedTopics = 100 // topics per minute
+	maxLoggedTopics = 100 // dead tasks of further topics are not logged
 )
 
 func (d *deadLog) log(t *Task, cause error) {
@@ -25,6 +25,6 @@ func (d *deadLog) log(t *Task, cause error) {
 		return
 	}
 	d.lastLogged[t.Topic] = now
-	d.logger.Error("a task is dead, and more of its topic may be within a minute; see `server tasks list`",
+	d.logger.Error("task is dead; further dead tasks of its topic are not logged for a minute; see `server tasks list`",
 		"id", t.ID, "topic", t.Topic, "key", t.Key, "error", cause)
 }

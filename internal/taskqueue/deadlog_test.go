@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Of the tasks of a topic that die, one is logged per minute. Topics do not hide
-// each other, and are forgotten after that minute.
+// At most one dead task per topic and minute is logged. Topics do not affect each other.
+// A topic leaves memory after that minute.
 func TestDeadTasksAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

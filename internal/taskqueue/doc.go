@@ -3,9 +3,11 @@
 // results that the ledger refused, and the tasks of games.
 //
 // Words: the tasks of one topic and priority are a queue. The kind of a topic
-// is its part before the first slash; workers serve one kind. A lease is the
-// right of a worker to end one attempt of a task; its fence (fencing token)
-// grows with each lease. A dead letter is a task that the queue gave up.
+// is its part before the first slash; workers handle the tasks of one kind. An
+// attempt is one run of a handler for a task. A lease is the right of a worker
+// to end one attempt; its fence (fencing token) grows with each lease. A dead
+// task, or dead letter, failed too often and waits for an operator. To notify
+// is to wake the workers of a kind. A tenant is a game.
 //
 // # Promises
 //
@@ -14,17 +16,18 @@
 // accepted once per game and topic, until 7 days after the end of its task.
 // Only the newest lease can end an attempt.
 //
-// Topics of a kind are served in turn, and priorities by weight. No topic and
-// no priority starves. A task that failed leaves its queue until it is due, and
-// then joins the end of the queue. Only a task of an ordered queue holds up the
-// others.
+// Workers get tasks from the topics of a kind in turn, and from priorities by
+// weight. No topic and no priority starves. A failed task leaves its queue until
+// it is due, and then joins the end of the queue. Only in an ordered queue does
+// a failed task delay the later ones.
 //
 // # Parts
 //
 // The store assigns positions and leases. Workers run handlers. A Maintainer on
-// each node returns due tasks. A Notifier wakes the workers of its process, and
-// a CrossNodeNotifier those of other nodes. A slow poll finds what both missed.
-// Admin is for operators, TenantQueue for the services of games.
+// each node returns due tasks to their queues. A Notifier wakes the workers of
+// its process, and a CrossNodeNotifier also those of other nodes. A regular poll
+// finds the tasks that both missed. Admin is for operators, TenantQueue for the
+// services of games.
 //
 // Start with task.go and lease.go, then pool.go. This package does no I/O and
 // knows neither SQL nor HTTP.

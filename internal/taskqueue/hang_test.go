@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hangingStore hangs in the middle of one call: it gives no answer.
+// hangingStore has one call that does not return before its context ends.
 type hangingStore struct {
 	*store
 	in string // the call that hangs, once

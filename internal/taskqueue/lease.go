@@ -6,49 +6,54 @@ import (
 	"time"
 )
 
-// Lease is the right to end one attempt of a task. Each lease of a task has a
-// higher fence than those before. Only the newest lease counts.
+// Lease is the right of a worker to end one attempt of a task. Each new lease
+// of a task has a higher fence than the ones before. Only the newest lease
+// counts.
 type Lease struct {
-	ID    string `json:"id"`
-	Fence int64  `json:"fence"`
+	ID    string `json:"id"`    // of the task
+	Fence int64  `json:"fence"` // fencing token
 }
 
-// FailedAttempt reports a failed attempt.
+// FailedAttempt is the report of a failed attempt.
 type FailedAttempt struct {
 	Lease
 
 	Err       error
 	Wait      time.Duration // before the next attempt
-	Final     bool          // there is no next attempt
-	Postponed bool          // the attempt was not made and does not count
+	Final     bool          // the task becomes dead now
+	Postponed bool          // the worker made no attempt, so that it does not count
 }
 
-// Claims hands out tasks and records how attempts ended. A lease is lost if its
-// attempt has ended, another worker has the task, or an operator changed it. A
-// lost lease changes nothing. Completing a task twice is not a loss.
+// ClaimStore hands out tasks to workers and records how attempts ended. Its
+// methods return the lost leases. A lease is lost if its attempt has ended, if
+// another worker has the task, or if an operator changed the task. A call with
+// a lost lease does not change the task. Completing a task twice is not a loss.
 type Claims interface {
 	// Claim returns up to n tasks of a kind. It is fair among topics and
-	// weighted among priorities. The worker must end each attempt within the
-	// lease.
+	// weighted among priorities. The worker must end or renew each attempt
+	// within the lease.
 	Claim(ctx context.Context, kind string, n int, lease time.Duration) ([]Task, error)
-	// Renew restarts leases.
+	// Renew makes leases end this time from now.
 	Renew(ctx context.Context, leases []Lease, lease time.Duration) (lost []Lease, err error)
+	// Complete makes tasks done.
 	Complete(ctx context.Context, leases []Lease) (lost []Lease, err error)
-	// Fail postpones tasks, or makes them dead after their last attempt.
+	// Fail delays tasks until their next attempt. It makes them dead after
+	// their last attempt.
 	Fail(ctx context.Context, failed []FailedAttempt) (lost []Lease, err error)
-	// Return returns tasks whose attempts were not made.
+	// Return returns tasks to their queues. The attempts do not count.
 	Return(ctx context.Context, leases []Lease) (lost []Lease, err error)
 }
 
-// permanent is a failure that no further attempt can repair.
+// permanent is an error of a handler after which no further attempt is useful.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// Permanent wraps the error of a handler so that the task becomes dead.
+// Permanent wraps the error of a handler. It makes the task dead without
+// further attempts.
 func Permanent(cause error) error { return permanent{cause} }
 
-// postponed is an attempt that was not made.
+// postponed is the error of a handler that made no attempt.
 type postponed struct {
 	error
 	wait time.Duration
@@ -56,12 +61,12 @@ type postponed struct {
 
 func (p postponed) Unwrap() error { return p.error }
 
-// Postpone wraps the error of a handler that made no attempt, because the
-// receiver is known to refuse now. The attempt does not count, and the task
-// comes back after the wait.
+// Postpone wraps the error of a handler that made no attempt, for example
+// because it knows that the receiver refuses calls now. The attempt does not
+// count, and the task returns to its queue after the wait.
 func Postpone(cause error, wait time.Duration) error { return postponed{cause, wait} }
 
-// classify turns the error of a handler into a FailedAttempt.
+// classify makes a FailedAttempt of the error of a handler.
 func (b Backoff) classify(t *Task, cause error) FailedAttempt {
 	f := FailedAttempt{Lease: t.Lease(), Err: cause, Wait: b.wait(t.Tries + 1)}
 	if p, ok := errors.AsType[postponed](cause); ok {

@@ -38,7 +38,7 @@ func TestBacklogsAreShown(t *testing.T) {
 		}
 		for _, f := range families {
 			if name := f.GetName(); (name == prefix+"ready_queues" || name == prefix+"backlog") && len(f.Metric) != 1 {
-				t.Errorf("%s is still shown of %d kinds", name, len(f.Metric))
+				t.Errorf("%s has %d kinds, want 1", name, len(f.Metric))
 			}
 		}
 		r.stop(t)
@@ -72,7 +72,7 @@ func TestMaintainerIsOnTime(t *testing.T) {
 		time.Sleep(19 * time.Second)
 		r.want(t, Later, 1)
 		if n := s.asked("due"); n != 0 {
-			t.Errorf("looked %d times for what was not due", n)
+			t.Errorf("%d calls of ReturnDue before a task was due", n)
 		}
 		time.Sleep(1100 * time.Millisecond)
 		r.want(t, Done, 1)
@@ -93,13 +93,13 @@ func TestTheLastLeaseEnds(t *testing.T) {
 		r.want(t, Dead, 1)
 		r.want(t, Done, 1)
 		if back, dead := count(t, r.registry, "requeues_total", ""), count(t, r.registry, "expirations_total", ""); back != 1 || dead != 1 {
-			t.Errorf("%v came back and %v are dead", back, dead)
+			t.Errorf("%v tasks were requeued and %v are dead", back, dead)
 		}
 		r.stop(t)
 	})
 }
 
-// ending is a store that answers only when the call is over.
+// ending is a store whose NextDue returns only when its context ends.
 type ending struct{ *store }
 
 func (ending) NextDue(ctx context.Context) (time.Duration, bool, error) {

@@ -15,15 +15,15 @@ const (
 	reasonPermanent = "permanent" // the handler failed, and no further attempt can repair it
 	reasonPanic     = "panic"     // the handler panicked
 	reasonLost      = "lost"      // the lease had ended, or an operator changed the task
-	reasonReturned  = "returned"  // returned at the end of the process
-	reasonPostponed = "postponed" // the receiver is known to refuse now
-	reasonStore     = "store"     // a call of the store
+	reasonReturned  = "returned"  // the process ended and returned the task
+	reasonPostponed = "postponed" // the handler made no attempt; see Postpone
+	reasonStore     = "store"     // a call of the store failed
 )
 
-// workMetrics are about the workers of this node.
+// workMetrics are metrics about the workers of this node, by kind of task.
 type workMetrics struct {
 	claimed, completed, dead *prometheus.CounterVec
-	failures                 *prometheus.CounterVec
+	failures                 *prometheus.CounterVec // by kind and reason
 	seconds                  *prometheus.HistogramVec
 }
 
@@ -49,20 +49,21 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 	return m
 }
 
-// maintenanceMetrics are about the Maintainer of this node. Figures about the
-// queue are the same at every node.
+// maintenanceMetrics are metrics of the Maintainer of this node. The gauges
+// describe the whole queue and are the same at every node.
 type maintenanceMetrics struct {
-	tasks, oldest       *prometheus.GaugeVec
-	ready, waiting      *prometheus.GaugeVec
+	tasks, oldest       *prometheus.GaugeVec // by state
+	ready, waiting      *prometheus.GaugeVec // by kind
 	returned, expired   prometheus.Counter
 	forgotten, failures prometheus.Counter
 
-	shownKinds map[string]bool // owned by the loop of the Maintainer
+	shownKinds map[string]bool // kinds that have gauges now; only the loop of the Maintainer uses it
 }
 
-// shownKinds bounds the labels: kinds are what those who enqueue make of them.
+// The limit of the label kind. A limit is needed because callers of Enqueue can
+// use any kind.
 const (
-	maxShownKinds = 100 // by name; the rest together are otherKind
+	maxShownKinds = 100 // the first ones by name; the others are added up as otherKind
 	otherKind     = "other"
 )
 
@@ -91,7 +92,8 @@ func (m *maintenanceMetrics) setDepth(state State, count int64, oldest time.Dura
 	m.oldest.WithLabelValues(string(state)).Set(oldest.Seconds())
 }
 
-// setBacklogs shows the backlogs and removes kinds that have none any more.
+// setBacklogs sets the gauges of the kinds and removes those of kinds without a
+// backlog.
 func (m *maintenanceMetrics) setBacklogs(all []Backlog) {
 	sums := map[string]Backlog{}
 	for i, b := range all {
@@ -120,12 +122,12 @@ func (m *maintenanceMetrics) setBacklogs(all []Backlog) {
 const (
 	notificationSent     = "sent"     // to the other nodes
 	notificationReceived = "received" // from another node
-	notificationLost     = "lost"     // some of other nodes may be missing: all workers polled
-	notificationDropped  = "dropped"  // not sent, as too many kinds became ready at once
-	notificationFailed   = "failed"   // not sent, as the call failed
+	notificationLost     = "lost"     // messages of other nodes may be lost, so all workers polled
+	notificationDropped  = "dropped"  // not sent, because more than maxPendingKinds were pending
+	notificationFailed   = "failed"   // not sent, because the call failed
 )
 
-// newNotifications counts the kinds that nodes notify each other about.
+// newNotifications registers the counter of notifications between nodes.
 func newNotifications(r prometheus.Registerer) *prometheus.CounterVec {
 	notifications := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: prefix + "notifications_total",

@@ -11,56 +11,57 @@ import (
 
 // Limits of new tasks.
 const (
-	MaxPayload  = 64 << 10 // bytes
-	MaxName     = 200      // bytes of a topic and of a key
-	MaxPriority = 7        // priorities are 0 to 7; each has twice the share of the one below
-	TriesLimit  = 1000
-	MaxBatch    = 1000 // tasks of one call
+	MaxPayload  = 64 << 10
+	MaxName     = 200  // bytes of a game, a topic and a key
+	MaxPriority = 7    // priorities are 0 to 7; each has twice the share of the next lower one
+	TriesLimit  = 1000 // highest MaxTries
+	MaxBatch    = 1000 // tasks per call of the store
 
-	defaultTries = 20
-	maxInstant   = 253_402_300_799_999 // epoch ms, the year 9999; a later time is not in ms
+	defaultTries = 20                  // MaxTries of a task that sets none
+	maxInstant   = 253_402_300_799_999 // the end of the year 9999; a larger number is not in ms
 )
 
-// ErrBadTask says that a task can never be accepted.
+// ErrBadTask means that the queue can never accept a task, because the task is
+// invalid.
 var ErrBadTask = errors.New("the task cannot be enqueued")
 
-// Ordering is the order in which the tasks of a queue are handed out. The last
-// enqueued task decides for its queue.
+// Ordering says whether the tasks of a queue wait for each other. A queue has
+// the ordering of its last enqueued task.
 type Ordering string
 
 // The orderings.
 const (
-	// Free hands tasks out in order, to any number of workers.
+	// Unordered hands tasks out to any number of workers at the same time.
 	Free Ordering = ""
-	// Ordered hands out one task at a time. A failing task holds up the later
-	// ones until it is dead.
+	// Ordered hands out one task at a time, in the order of their commits. The
+	// later tasks wait until a failing task has succeeded or is dead.
 	Ordered Ordering = "ordered"
-	// Pausing is like Ordered, but a dead task holds up the later ones until an
-	// operator requeues or discards it.
+	// OrderedPausing is like Ordered, but the later tasks also wait for a dead task,
+	// until an operator requeues or discards it.
 	Pausing Ordering = "pausing"
 )
 
 // NewTask is a task to enqueue.
 type NewTask struct {
 	Game      string
-	Topic     string // for example webhook/demo/1: workers serve the part before the first /
-	Key       string // accepted once per game and topic
-	Priority  int64
+	Topic     string // for example webhook/demo/1; the part before the first / is the kind
+	Key       string // only one task per game, topic and key is accepted
+	Priority  int64  // 0 to MaxPriority, the highest
 	Ordering  Ordering
-	NotBefore int64 // epoch ms; the task joins its queue then. 0: now
-	MaxTries  int64 // 0: 20
+	NotBefore int64 // when the task joins its queue, epoch ms; 0: now
+	MaxTries  int64 // attempts before the task is dead; 0: 20
 	Payload   json.RawMessage
 }
 
-// Accepted identifies an enqueued task, which is on disk. For a known key it is
-// the first task with that key.
+// Accepted is the stored task of a call of Enqueue. For a known key it is the
+// first task with that key.
 type Accepted struct {
 	ID    string `json:"id"`
 	State State  `json:"state"`
-	New   bool   `json:"new"`
+	New   bool   `json:"new"` // false: a task with this key existed
 }
 
-// Kind returns the part of a topic that workers serve: up to its first slash.
+// Kind returns the kind of a topic: its part before the first slash.
 func Kind(topic string) string {
 	kind, _, _ := strings.Cut(topic, "/")
 	return kind
@@ -88,9 +89,9 @@ func checkPayload(payload json.RawMessage) error {
 	case len(payload) > MaxPayload:
 		return fmt.Errorf("%w: a payload of %d bytes: want up to %d", ErrBadTask, len(payload), MaxPayload)
 	case !utf8.Valid(payload) || !json.Valid(payload):
-		return fmt.Errorf("%w: the payload is no JSON", ErrBadTask)
+		return fmt.Errorf("%w: the payload is not valid JSON", ErrBadTask)
 	case string(bytes.TrimSpace(payload)) == "null":
-		return fmt.Errorf("%w: a payload of null says nothing", ErrBadTask)
+		return fmt.Errorf("%w: the payload is null; send a value", ErrBadTask)
 	}
 	return nil
 }
@@ -101,7 +102,8 @@ func isBadName(name string, mayBeEmpty bool) bool {
 	return name == "" && !mayBeEmpty || len(name) > MaxName || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
-// Task returns the new task in its first state.
+// Task returns the new task in its first state: delayed if NotBefore is after
+// now (epoch ms), else waiting. It has no id yet.
 func (n *NewTask) Task(now int64) Task {
 	t := Task{
 		Game: n.Game, Topic: n.Topic, Key: n.Key, Priority: n.Priority, Ordering: n.Ordering,

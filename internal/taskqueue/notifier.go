@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Notifier tells the workers of a process that there may be something to do.
-// Its zero value is ready. It is safe for concurrent use.
+// Notifier wakes the workers of a process when there may be a task for them.
+// Its zero value is ready to use. It is safe for concurrent use.
 type Notifier struct {
 	mu          sync.Mutex
-	subscribers map[string][]chan struct{} // by kind; those under "" receive every kind
+	subscribers map[string][]chan struct{} // by kind; those under "" are woken for every kind
 }
 
 // Notify wakes the subscribers of a topic's kind, and those of every kind. It
@@ -43,16 +43,16 @@ func signalAll(subscribers []chan struct{}) {
 	}
 }
 
-// Subscribe returns a channel that holds a value when a topic of the kind was
-// notified since the last read. The kind "" means every kind. The subscription
-// never ends.
+// Subscribe returns a channel that gets a value after a notification for the
+// kind. Notifications before the next read share one value. The kind "" means
+// every kind. The subscription never ends.
 func (b *Notifier) Subscribe(kind string) <-chan struct{} {
 	subscriber := make(chan struct{}, 1)
 	b.add(kind, subscriber)
 	return subscriber
 }
 
-// add starts to notify a channel, which must have room for one value.
+// add subscribes a channel, which must have a buffer for one value.
 func (b *Notifier) add(kind string, subscriber chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,7 +62,7 @@ func (b *Notifier) add(kind string, subscriber chan struct{}) {
 	b.subscribers[kind] = append(b.subscribers[kind], subscriber)
 }
 
-// remove ends what add began.
+// remove ends the subscription of a channel.
 func (b *Notifier) remove(kind string, subscriber chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// pool runs the tasks of one kind. Its loop owns all fields.
+// pool runs the tasks of one kind. Only its loop, run, uses the fields.
 type pool struct {
 	Service
 
 	workers      *Workers
-	notified     <-chan struct{}
-	claimed      chan claimResult
-	ended        chan *attempt
+	notified     <-chan struct{}    // has a value after a notification for the kind
+	claimed      chan claimResult   // the result of the claim under way
+	ended        chan *attempt      // attempts whose handler has returned
 	running      map[Lease]*attempt // claimed tasks, until the store knows how their attempts ended
 	finished     []*attempt         // ended attempts that the store does not know yet
 	deadLog      deadLog
 	mayHaveTasks bool // whether a claim may find tasks
 	claiming     bool // whether a claim is under way
-	stopping     bool
-	isGraceOver  bool // whether the loop returns the attempts under way
+	stopping     bool // whether the context of run has ended; no new claim starts
+	isGraceOver  bool // whether GracePeriod is over; attempts under way are cancelled and returned
 
-	attemptsCtx    context.Context // of the attempts
+	attemptsCtx    context.Context // context of all attempts
 	cancelAttempts context.CancelFunc
-	pollTimer      *time.Timer
-	retryTimer     *time.Timer // when to report again what the store did not accept
+	pollTimer      *time.Timer // when to claim without a notification
+	retryTimer     *time.Timer // when to report ended attempts again after the store failed
 }
 
 // claimResult is the outcome of one claim.
@@ -40,16 +40,16 @@ type attempt struct {
 	task      Task
 	cancel    context.CancelFunc
 	startedAt time.Time
-	lost      bool
-	err       error
+	lost      bool  // the store no longer accepts a result with this lease
+	err       error // of the handler; set before the attempt is in ended
 }
 
-// errPanicked is the panic of a handler.
+// errPanicked is the error of a handler that panicked.
 type errPanicked struct{ fault any }
 
 func (e errPanicked) Error() string { return fmt.Sprintf("the handler panicked: %v", e.fault) }
 
-// storeRetryDelay is the pause after a failed call of the store.
+// storeRetryDelay is the pause before the next call after the store failed.
 const storeRetryDelay = time.Second
 
 func newPool(w *Workers, s Service) *pool {
@@ -59,8 +59,9 @@ func newPool(w *Workers, s Service) *pool {
 	}
 }
 
-// run is the loop. At its end it waits for the attempts under way, and returns
-// those that take longer than the grace period.
+// run claims tasks and runs them until the context ends. It then waits for the
+// attempts under way. It cancels those that take longer than GracePeriod, and
+// returns their tasks to the queue.
 func (c *pool) run(ctx context.Context) {
 	c.attemptsCtx, c.cancelAttempts = context.WithCancel(context.WithoutCancel(ctx))
 	defer c.cancelAttempts()
@@ -96,15 +97,16 @@ func (c *pool) run(ctx context.Context) {
 	}
 }
 
-// startClaim claims tasks for the free workers. During the claim, the loop
-// continues and reports ended attempts.
+// startClaim starts a claim of as many tasks as can run now, if a claim may find
+// tasks and none is under way. The loop continues during the claim and gets the
+// result from the channel claimed.
 func (c *pool) startClaim() {
 	free := c.Concurrency - len(c.running)
 	if !c.mayHaveTasks || c.claiming || c.stopping || free <= 0 {
 		return
 	}
 	c.mayHaveTasks, c.claiming = false, true
-	go func() { // the loop waits for claimed
+	go func() { // the loop does not end before it has received from claimed
 		ctx, cancel := c.callContext()
 		defer cancel()
 		tasks, err := c.workers.Claims.Claim(ctx, c.Kind, min(free, MaxBatch), c.Lease)
@@ -112,14 +114,14 @@ func (c *pool) startClaim() {
 	}()
 }
 
-// startClaimed starts the attempts of claimed tasks.
+// startClaimed starts an attempt for each claimed task.
 func (c *pool) startClaimed(result claimResult) {
 	c.claiming = false
 	if result.err != nil {
 		c.recordStoreFailure("claim", result.err)
 		c.pollTimer.Reset(storeRetryDelay)
 	}
-	if len(result.tasks) > 0 { // there may be more: another node held the rest
+	if len(result.tasks) > 0 { // there may be more, for example some that another node had locked
 		c.mayHaveTasks = true
 	}
 	for i := range result.tasks {
@@ -128,18 +130,19 @@ func (c *pool) startClaimed(result claimResult) {
 	c.workers.metrics.claimed.WithLabelValues(c.Kind).Add(float64(len(result.tasks)))
 }
 
-// callContext bounds a call of the store. The end of the loop does not cut the
-// call off.
+// callContext returns a context for one call of the store, with the time limit
+// callTimeout. The end of the loop's context does not end it.
 func (c *pool) callContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(c.attemptsCtx), callTimeout)
 }
 
 func (c *pool) recordStoreFailure(operation string, err error) {
 	c.workers.metrics.failures.WithLabelValues(c.Kind, reasonStore).Inc()
-	c.workers.Logger.Warn("the durable queue's store failed; it is tried again", "kind", c.Kind, "call", operation, "error", err)
+	c.workers.Logger.Warn("task queue store call failed; the server retries it", "kind", c.Kind, "call", operation, "error", err)
 }
 
-// start runs the handler of an attempt. The loop reads its end from c.ended.
+// start starts the handler of an attempt in a goroutine. The goroutine sends the
+// attempt to the channel ended when the handler returns.
 func (c *pool) start(t *attempt) {
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancel(c.attemptsCtx)
@@ -151,6 +154,7 @@ func (c *pool) start(t *attempt) {
 	}()
 }
 
+// runHandler runs the handler. It turns a panic into a panicError.
 func (c *pool) runHandler(ctx context.Context, t Task) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -160,7 +164,8 @@ func (c *pool) runHandler(ctx context.Context, t Task) (err error) {
 	return c.Handle(ctx, t)
 }
 
-// collectFinished takes an ended attempt, and all others that have ended since.
+// collectFinished adds an ended attempt to unreported, and all others that are in
+// the channel ended.
 func (c *pool) collectFinished(t *attempt) {
 	for {
 		c.workers.metrics.seconds.WithLabelValues(c.Kind).Observe(time.Since(t.startedAt).Seconds())
@@ -173,9 +178,9 @@ func (c *pool) collectFinished(t *attempt) {
 	}
 }
 
-// reportFinished tells the store how attempts ended. It reports again later
-// what the store did not accept. At the end of the process the leases run out
-// instead.
+// reportFinished reports to the store how attempts ended. If a call fails, it
+// reports these attempts again later. After GracePeriod it does not: their
+// leases end instead.
 func (c *pool) reportFinished() {
 	var succeeded, returned []Lease
 	var failed []FailedAttempt
@@ -204,7 +209,9 @@ func leasesOf(failed []FailedAttempt) (leases []Lease) {
 	return leases
 }
 
-// report makes one call of the store and removes its attempts.
+// report makes one call of the store about these leases. It then removes their
+// attempts, unless the call failed. After GracePeriod it removes them in any
+// case.
 func (c *pool) report(operation string, leases []Lease, call func(context.Context) ([]Lease, error)) {
 	if len(leases) == 0 {
 		return
@@ -227,7 +234,8 @@ func (c *pool) report(operation string, leases []Lease, call func(context.Contex
 	}
 }
 
-// keepUnreported keeps the ended attempts that the store does not know yet.
+// keepUnreported removes reported attempts from unreported. If some are left, it
+// starts the timer of the next report.
 func (c *pool) keepUnreported() {
 	var unreported []*attempt
 	for _, t := range c.finished {
@@ -240,7 +248,8 @@ func (c *pool) keepUnreported() {
 	}
 }
 
-// remove counts how an attempt ended, and frees its worker.
+// remove removes an attempt from running, so that another can start, and counts
+// how it ended.
 func (c *pool) remove(lease Lease) {
 	t, m := c.running[lease], c.workers.metrics
 	delete(c.running, lease)
@@ -259,6 +268,8 @@ func (c *pool) remove(lease Lease) {
 	}
 }
 
+// failureReason returns the label of a failed attempt in metrics, or "" for a
+// successful one.
 func (c *pool) failureReason(t *attempt) string {
 	switch {
 	case t.lost:
@@ -280,8 +291,8 @@ func (c *pool) failureReason(t *attempt) string {
 	return reasonError
 }
 
-// renewLeases renews the leases of all attempts, and cancels attempts whose
-// lease is lost.
+// renewLeases renews the leases of all running attempts. It cancels the attempts
+// whose lease is lost.
 func (c *pool) renewLeases() {
 	if len(c.running) == 0 {
 		return

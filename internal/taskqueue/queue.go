@@ -1,46 +1,49 @@
 package taskqueue
 
-// QueueID names a queue.
+// QueueID identifies a queue.
 type QueueID struct {
 	Topic    string `json:"topic"`
 	Priority int64  `json:"priority"`
 }
 
-// Queue is the tasks of one topic and priority in the order of their commits,
-// and how far the queue has come. Both cursors only move forward.
+// Queue is the state of one queue: the tasks of one topic and priority. Each
+// task has a position, from 1, in the order of the commits. The two cursors
+// Scan and Done only move forward.
 type Queue struct {
 	QueueID
 
 	Ordering  Ordering `json:"ordering,omitempty"`
 	Pos       int64    `json:"pos"`            // the last position assigned
-	Scan      int64    `json:"scan"`           // tasks up to here have been handed out
-	Done      int64    `json:"done"`           // tasks up to here have ended or left the queue
-	Head      string   `json:"head,omitempty"` // the task that an ordered queue waits for
-	Redeliver bool     `json:"-"`              // whether to hand out the head again
-	VTime     int64    `json:"-"`              // how much the queue has been served, in strides
+	Scan      int64    `json:"scan"`           // tasks up to this position have been handed out
+	Done      int64    `json:"done"`           // tasks up to this position have ended or left the queue
+	Head      string   `json:"head,omitempty"` // id of the task that an ordered queue waits for; "": none
+	Redeliver bool     `json:"-"`              // whether to hand out the task Head again
+	VTime     int64    `json:"-"`              // virtual time of stride scheduling: sum of the strides of the tasks handed out
 }
 
 // QueueFilter selects queues that match every field that is not zero.
 type QueueFilter struct {
 	Kind, Topic string
-	Busy        bool // tasks wait, or are handed out and have not ended
+	Busy        bool // only queues with tasks that have not ended
 }
 
-// Backlog counts what waits in the queues of a kind.
+// Backlog counts the waiting tasks in the queues of a kind.
 type Backlog struct {
 	Kind  string
 	Ready int64 // queues with a task to hand out
 	Tasks int64 // positions that are not handed out
 }
 
-// stride returns what a task costs its queue: half as much as a task of the
-// next lower priority. Example: priority 7 costs 1, priority 6 costs 2.
+// stride returns by how much one task increases VirtualTime of its queue: half
+// as much as a task of the next lower priority. Example: it is 1 for priority 7
+// and 2 for priority 6. So priority 7 gets two tasks for each one of priority 6.
 func stride(priority int64) int64 { return 1 << (MaxPriority - priority) }
 
-// nextPositions returns the next position to hand out, and how many there are.
+// nextPositions returns the next position to hand out, and how many positions
+// can be handed out from there.
 func (l *Queue) nextPositions() (pos, count int64) {
 	switch {
-	case l.Redeliver: // the cursor points to the head
+	case l.Redeliver: // Scan is the position of Head
 		return l.Scan, 1
 	case l.Head != "":
 		return 0, 0
@@ -50,8 +53,8 @@ func (l *Queue) nextPositions() (pos, count int64) {
 	return l.Scan + 1, l.Pos - l.Scan
 }
 
-// Allocation is a range of positions of a queue, First to Last. It is empty if
-// Last is less than First.
+// Allocation is the range of positions of a queue that a claim may hand out,
+// from First to Last. It is empty if Last is less than First.
 type Allocation struct {
 	Queue       *Queue
 	First, Last int64
@@ -59,7 +62,7 @@ type Allocation struct {
 
 // Allocate divides up to n positions among queues by stride scheduling
 // (Waldspurger and Weihl, 1995): each position goes to the queue with the least
-// VTime so far.
+// VirtualTime so far.
 func Allocate(queues []Queue, n int) []Allocation {
 	allocations, left, served := make([]Allocation, len(queues)), make([]int64, len(queues)), make([]int64, len(queues))
 	for i := range queues {
@@ -83,14 +86,15 @@ func Allocate(queues []Queue, n int) []Allocation {
 	return allocations
 }
 
-// Advance moves the queue past an allocation. tasks is how many of its tasks
-// still existed, id the last of them.
+// Advance moves the cursor Scan of the queue to the end of the allocation. The
+// parameter tasks says how many tasks at these positions still existed. The id
+// is that of the last of them.
 func (s *Allocation) Advance(tasks int64, id string) {
 	l := s.Queue
 	l.Scan, l.Redeliver = max(l.Scan, s.Last), false
 	l.VTime += tasks * stride(l.Priority)
 	switch {
-	case tasks == 0: // a head that no longer exists holds up nothing
+	case tasks == 0: // Head no longer exists, so the queue need not wait for it
 		l.Head = ""
 	case l.Ordering != Free:
 		l.Head = id

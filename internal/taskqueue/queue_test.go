@@ -11,7 +11,7 @@ func lineAt(priority, pos, scan, vtime int64) Queue {
 	return Queue{QueueID: QueueID{"t", priority}, Pos: pos, Scan: scan, VTime: vtime}
 }
 
-// many is how many positions each queue returns.
+// many returns the number of positions of each allocation.
 func many(shares []Allocation) (n []int64) {
 	for _, s := range shares {
 		n = append(n, s.Last-s.First+1)
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 	} {
 		n := good
 		if spoil(&n); !errors.Is(n.Check(), ErrBadTask) {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s is accepted", name)
 		}
 	}
 }

@@ -13,31 +13,31 @@ import (
 
 // Limits of the calls of a TenantQueue.
 const (
-	MaxPerCall = 100 // tasks of a call
-	MaxTopic   = 128 // bytes of a topic and of a kind
+	MaxPerCall = 100 // tasks per call
+	MaxTopic   = 128 // longest topic or kind
 
 	MinLease     = time.Second
 	MaxLease     = 10 * time.Minute
-	MaxWait      = 20 * time.Second    // of a poll
-	MaxRetryWait = 30 * 24 * time.Hour // the wait after a failed attempt
+	MaxWait      = 20 * time.Second    // how long a poll may wait for a task
+	MaxRetryWait = 30 * 24 * time.Hour // longest wait after a failed attempt
 )
 
-// Errors of a TenantQueue, with texts for its callers. It also returns
+// Errors of a TenantQueue. Their texts are for its callers. It also returns
 // ErrBadTask and ErrNotFound.
 var (
 	ErrBadRequest   = errors.New("the queue cannot do this")
 	ErrTooManyPolls = errors.New("too many polls wait at this node")
 )
 
-// TenantStore is the store of a TenantQueue. It notifies the Notifier of every
-// new or returned task. *ledger.Ledger implements it.
+// TenantStore is the store of a TenantQueue. The store must call the Notifier
+// for every new or returned task. *ledger.Ledger implements it.
 type TenantStore interface {
 	Enqueuer
 	Claims
 	// Task returns a task, or ErrNotFound.
 	Task(ctx context.Context, id string) (Task, error)
-	// TasksOf returns those of the tasks with the given ids that belong to the
-	// game, without payloads.
+	// GameTasks returns the tasks with these ids, without payloads. It leaves out
+	// tasks that do not belong to the game.
 	TasksOf(ctx context.Context, game string, ids []string) ([]Task, error)
 }
 
@@ -45,12 +45,13 @@ type TenantStore interface {
 type TenantConfig struct {
 	Store    TenantStore
 	Notifier *Notifier
-	Poll     time.Duration         // polls also look this often, because other nodes have other notifiers; 0: 10 s
+	Poll     time.Duration         // waiting polls also claim this often without a notification; 0: 10 s
 	Registry prometheus.Registerer // nil: not measured
 }
 
-// TenantQueue is the task queue for the producers and workers of games. Each
-// game sees only its own topics. It is safe for concurrent use.
+// TenantQueue is the task queue for games: their programs enqueue tasks and
+// work on them. Each game sees only its own topics. It is safe for concurrent
+// use.
 type TenantQueue struct {
 	store   TenantStore
 	batcher *Batcher
@@ -73,15 +74,16 @@ func NewTenantQueue(c TenantConfig) *TenantQueue {
 	}
 }
 
-// Close ends all waiting polls with no tasks. Later polls do not wait.
+// Close makes all waiting polls return without tasks. Later polls do not wait.
 func (f *TenantQueue) Close() { f.closing.Do(func() { close(f.closed) }) }
 
-// storedTopic returns how the store names a topic or kind of a game. Names of
-// games contain no "~", and no kind of the server starts with "own:". Therefore
-// the topics of two games never collide.
+// storedTopic returns the name that the store uses for a topic or kind of a
+// game. Names of games contain no "~", and no kind of the server starts with
+// "own:". Therefore the topics of two games are never equal.
 func storedTopic(game, topic string) string { return "own:" + game + "~" + topic }
 
-// isBadTopic reports whether a game must not use a topic.
+// isBadTopic reports whether a game must not use this topic: it is too long, is
+// not printable ASCII without spaces, or starts with a slash.
 func isBadTopic(topic string) bool {
 	return isBadName(topic, false) || len(topic) > MaxTopic || Kind(topic) == ""
 }
@@ -94,9 +96,9 @@ func checkCount(n int) error {
 	return nil
 }
 
-// Enqueue accepts tasks of a game, all or none. The tasks are on disk when it
-// returns. It sets their Game. It returns ErrBadRequest or ErrBadTask for bad
-// input.
+// Enqueue stores tasks of a game, all or none. It replaces their field Game.
+// When it returns without error, the tasks are on disk. It returns ErrBadRequest
+// or ErrBadTask for bad input.
 func (f *TenantQueue) Enqueue(ctx context.Context, game string, tasks []NewTask) ([]Accepted, error) {
 	if err := checkCount(len(tasks)); err != nil {
 		return nil, err
@@ -118,7 +120,8 @@ func (f *TenantQueue) Enqueue(ctx context.Context, game string, tasks []NewTask)
 	return accepted, err
 }
 
-// enqueue lets single tasks share a commit with others.
+// enqueue stores several tasks in one commit. A single task shares a commit
+// with single tasks of other calls.
 func (f *TenantQueue) enqueue(ctx context.Context, tasks []NewTask) ([]Accepted, error) {
 	if len(tasks) > 1 {
 		return f.store.Enqueue(ctx, tasks)

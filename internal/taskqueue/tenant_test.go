@@ -194,7 +194,7 @@ func TestTenantQueueIsScoped(t *testing.T) {
 	}
 }
 
-// kept runs a maintainer with the store until the test ends it.
+// kept starts a maintainer on the store; end ends it and waits for it.
 func (f *tenantTest) kept() (end func()) {
 	maintainer := NewMaintainer(MaintainerConfig{Store: f.shop, Notifier: f.shop.notifier})
 	ctx, cancel := context.WithCancel(f.t.Context())
@@ -273,8 +273,8 @@ func TestTenantQueueFailsALeaseOnce(t *testing.T) {
 	})
 }
 
-// An idle maintainer is notified of leases and waits that end before its next
-// poll.
+// The maintainer handles leases and waits that end before its next poll, because the
+// store notifies it.
 func TestMaintainerIsNotifiedByTenantQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

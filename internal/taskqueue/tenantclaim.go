@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Poll asks for tasks of a kind.
+// Poll is a request of a game's worker for tasks of a kind.
 type Poll struct {
-	Kind  string // of the game's topics
-	Max   int
-	Lease time.Duration
+	Kind  string        // kind of the game's topics, as the game names it
+	Max   int           // tasks to return at most
+	Lease time.Duration // how long the worker may work on a task before it renews the lease
 	Wait  time.Duration // how long to wait for the first task; 0: not at all
 }
 
@@ -34,9 +34,10 @@ func checkLease(lease time.Duration) error {
 	return nil
 }
 
-// Claim returns tasks of a game like Claims.Claim, or none after the wait. If the
-// context ends during the call, it returns the tasks to the queue. It returns
-// ErrBadRequest for bad input and ErrTooManyPolls at a limit.
+// Claim claims tasks of a game; see ClaimStore.Claim. If there are none, it waits
+// up to request.Wait, and then returns none. If the context ends during the call,
+// Claim puts the tasks back into their queues. It returns ErrBadRequest for bad
+// input. It returns ErrTooManyPolls if too many polls wait already.
 func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -69,7 +70,8 @@ func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, e
 	return tasks, err
 }
 
-// claimWithoutWait claims once, because a limit allows no waiting.
+// claimWithoutWait claims once and does not wait, because a limit of waiting
+// polls is reached. reason is the limit.
 func (f *TenantQueue) claimWithoutWait(ctx context.Context, game string, p Poll, reason string) ([]Task, error) {
 	tasks, err := f.claim(ctx, game, p)
 	if err != nil || len(tasks) > 0 {
@@ -79,6 +81,7 @@ func (f *TenantQueue) claimWithoutWait(ctx context.Context, game string, p Poll,
 	return nil, ErrTooManyPolls
 }
 
+// claimOnce claims tasks without waiting.
 func (f *TenantQueue) claim(ctx context.Context, game string, p Poll) ([]Task, error) {
 	tasks, err := f.store.Claim(ctx, storedTopic(game, p.Kind), p.Max, p.Lease)
 	if len(tasks) == 0 {
@@ -95,8 +98,8 @@ func (f *TenantQueue) claim(ctx context.Context, game string, p Poll) ([]Task, e
 	return tasks, nil
 }
 
-// returnTasks returns tasks whose caller has left. If that fails, the leases
-// run out.
+// returnTasks puts tasks back into their queues, because their caller has left.
+// If that fails, the tasks return when their leases end.
 func (f *TenantQueue) returnTasks(ctx context.Context, tasks []Task) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()

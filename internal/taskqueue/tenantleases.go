@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// stripTopic replaces the stored topic by the name that the game uses. It
-// reports whether the task belongs to the game.
+// stripTopic replaces the stored topic of the task by the topic that the game
+// uses. It reports whether the task belongs to the game.
 func (t *Task) stripTopic(game string) (ok bool) {
 	t.Topic, ok = strings.CutPrefix(t.Topic, storedTopic(game, ""))
 	return ok && t.Game == game
 }
 
-// Renew renews leases. Leases of tasks that do not belong to the game are lost.
-// It returns ErrBadRequest for bad input.
+// Renew makes leases end this time from now, and returns the lost ones. Leases of
+// tasks that do not belong to the game count as lost. It returns ErrBadRequest
+// for bad input.
 func (f *TenantQueue) Renew(ctx context.Context, game string, leases []Lease, lease time.Duration) ([]Lease, error) {
 	if err := checkLease(lease); err != nil {
 		return nil, err
@@ -26,7 +27,8 @@ func (f *TenantQueue) Renew(ctx context.Context, game string, leases []Lease, le
 	})
 }
 
-// Complete ends successful attempts. It treats foreign leases like Renew.
+// Complete makes tasks done, and returns the lost leases. Leases of tasks that do
+// not belong to the game count as lost.
 func (f *TenantQueue) Complete(ctx context.Context, game string, leases []Lease) ([]Lease, error) {
 	return f.callForOwn(ctx, game, leases, func(held []Lease, _ map[string]Task) ([]Lease, error) {
 		lost, err := f.store.Complete(ctx, held)
@@ -37,9 +39,9 @@ func (f *TenantQueue) Complete(ctx context.Context, game string, leases []Lease)
 	})
 }
 
-// Fail ends failed attempts. It treats foreign leases like Renew. A Wait of 0
-// means the backoff: up to 1 s after the first attempt, doubled each time, up
-// to 10 min.
+// Fail records failed attempts, and returns the lost leases. Leases of tasks that
+// do not belong to the game count as lost. If Wait is 0, the task waits a random
+// time: up to 1 s after the first attempt, doubled each time, up to 10 min.
 func (f *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAttempt) ([]Lease, error) {
 	for i := range failed {
 		if err := failed[i].check(); err != nil {
@@ -65,11 +67,11 @@ func (f *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAtte
 	})
 }
 
-// check refuses reports that a game's worker must not make.
+// check returns ErrBadRequest for a report that a game's worker must not make.
 func (f *FailedAttempt) check() error {
 	switch {
 	case f.Err == nil || f.Err.Error() == "":
-		return fmt.Errorf("%w: say why the try failed", ErrBadRequest)
+		return fmt.Errorf("%w: the error text is empty; say why the attempt failed", ErrBadRequest)
 	case f.Wait < 0 || f.Wait > MaxRetryWait:
 		return fmt.Errorf("%w: a wait of %s: want up to %s", ErrBadRequest, f.Wait, MaxRetryWait)
 	case f.Final && f.Postponed:
@@ -78,9 +80,10 @@ func (f *FailedAttempt) check() error {
 	return nil
 }
 
-// callForOwn calls a function with those leases that belong to tasks of the
-// game, each once, and with these tasks as they were before. It returns as lost
-// all other leases and those that the function returns.
+// callForOwn calls a function with the leases that belong to tasks of the game,
+// each once. The function also gets these tasks by id, as they are before the
+// call. callForGameLeases returns as lost all other leases, and those that the
+// function returns.
 func (f *TenantQueue) callForOwn(
 	ctx context.Context, game string, leases []Lease, call func(held []Lease, byID map[string]Task) (lost []Lease, err error),
 ) (lost []Lease, err error) {
@@ -111,7 +114,7 @@ func (f *TenantQueue) callForOwn(
 	return lost, nil
 }
 
-// tasksOf returns the tasks of the game that the leases name, by id.
+// tasksOf returns the tasks of these leases that belong to the game, by id.
 func (f *TenantQueue) tasksOf(ctx context.Context, game string, leases []Lease) (map[string]Task, error) {
 	ids := make([]string, len(leases))
 	for i, lease := range leases {

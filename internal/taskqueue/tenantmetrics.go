@@ -5,17 +5,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// The limits that a poll can reach: labels of
+// The limits that a poll can reach, which are values of the label bound of
 // laststand_game_tasks_poll_refusals_total.
 const (
-	limitNode = "node"
-	limitGame = "game"
+	limitNode = "node" // maxWaitingPolls
+	limitGame = "game" // maxWaitingPerGame
 )
 
-// gamePrefix starts the names of metrics about the tasks of games.
+// tenantMetricPrefix is the start of the names of metrics about the tasks of games.
 const gamePrefix = "laststand_game_tasks_"
 
-// tenantMetrics count what producers and workers of games do at this node.
+// tenantMetrics are metrics about the calls of games' programs at this node.
 type tenantMetrics struct {
 	enqueues                 *prometheus.CounterVec
 	claimed, completed, dead prometheus.Counter
@@ -48,6 +48,7 @@ func newTenantMetrics(r prometheus.Registerer) *tenantMetrics {
 	}
 }
 
+// The values of the label key: whether a task with the same key existed.
 const (
 	keyNew   = "new"
 	keyKnown = "known"
@@ -63,7 +64,8 @@ func (m *tenantMetrics) countEnqueued(accepted []Accepted) {
 	}
 }
 
-// recordFailure counts a failed attempt. t is the task as it was before.
+// recordFailure counts a failed attempt. The parameter task is the task before
+// this attempt was recorded.
 func (m *tenantMetrics) recordFailure(x FailedAttempt, t Task) {
 	switch {
 	case x.Postponed:

@@ -13,40 +13,41 @@ const (
 )
 
 // polls are the waiting polls of a node. The polls of a kind share one channel,
-// because a notification is for one of them. That poll claims, and wakes the
-// next one if it found tasks or could not claim.
+// so that a notification wakes only one of them. That poll claims. If it found
+// tasks or could not claim, it wakes the next one.
 type polls struct {
 	notifier *Notifier
 	interval time.Duration
 	gauge    prometheus.Gauge
 
 	mu      sync.Mutex
-	waiting int
-	perGame map[string]int        // waiting polls by game
+	waiting int                   // waiting polls of all games
+	perGame map[string]int        // number of waiting polls by game
 	byKind  map[string]*kindPolls // by stored kind
 }
 
-// kindPolls are the waiting polls of a kind. The mutex of polls guards count
+// kindPolls are the waiting polls of a kind. The mutex of polls guards waiting
 // and timer.
 type kindPolls struct {
-	notified chan struct{}
-	count    int
-	timer    *time.Timer // wakes a poll at intervals
+	notified chan struct{} // a value wakes one poll
+	count    int           // how many polls wait
+	timer    *time.Timer   // calls wakeOnTimer
 }
 
 // waitingPoll is one poll that waits.
 type waitingPoll struct {
 	*kindPolls
 
-	game, kind string
+	game, kind string // kind as stored
 }
 
 func newPolls(notifier *Notifier, interval time.Duration, gauge prometheus.Gauge) *polls {
 	return &polls{notifier: notifier, interval: interval, gauge: gauge, perGame: map[string]int{}, byKind: map[string]*kindPolls{}}
 }
 
-// add registers a poll that will wait. It returns the limit that the poll has
-// reached, or "". remove ends what add began.
+// add registers a poll that will wait. If a limit is reached, it registers
+// nothing and returns the limit; otherwise the limit is "", and the caller must
+// call unregister.
 func (p *polls) add(game, kind string) (s waitingPoll, limit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +86,8 @@ func (p *polls) remove(s waitingPoll) {
 	}
 }
 
-// pollAgain is the slow poll of a kind.
+// pollAgain wakes a poll of the kind to claim without a notification, and
+// restarts the timer.
 func (p *polls) pollAgain(e *kindPolls) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,6 +101,6 @@ func (p *polls) pollAgain(e *kindPolls) {
 func (e *kindPolls) wakeNext() {
 	select {
 	case e.notified <- struct{}{}:
-	default: // a poll is already about to claim
+	default: // a poll will claim anyway
 	}
 }

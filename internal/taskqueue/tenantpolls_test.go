@@ -147,12 +147,12 @@ func TestWaitingPollsAreBounded(t *testing.T) {
 		}
 		all.Wait()
 		if refused("demo") {
-			t.Error("seats are not free again")
+			t.Error("ended polls still count as waiting")
 		}
 	})
 }
 
-// A caller that has left keeps neither a task nor a notification.
+// If a caller leaves during a claim, its task and its notification go to another poll.
 func TestPollOfACallerThatLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestPollOfACallerThatLeaves(t *testing.T) {
 			f.shop.claimed = nil
 			cancel()
 		}
-		f.enqueue("demo", "mail", "a") // the first to wait is the first to be rung for
+		f.enqueue("demo", "mail", "a") // notifies the poll that has waited longest
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}

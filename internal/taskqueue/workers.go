@@ -10,19 +10,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Handler makes an attempt. The task is done when it returns nil. After an
-// error the task is tried again; see Permanent and Postpone. The handler must
-// end soon after its context ends: the lease is lost or the process stops. An
-// earlier attempt may have done part of the work, so the handler must use the
-// key to stay idempotent.
+// Handler makes one attempt. If it returns nil, the task is done. After an error
+// the queue retries the task; see Permanent and Postpone. The handler must
+// return soon after its context ends, because then the lease is lost or the
+// process stops. An earlier attempt may have done part of the work, so the
+// handler must use the task's key to stay idempotent.
 type Handler func(ctx context.Context, t Task) error
 
-// Service says how to run the tasks of a kind.
+// KindConfig says how to run the tasks of a kind.
 type Service struct {
 	Kind        string
 	Handle      Handler
-	Concurrency int           // attempts of a node at a time; 0: 16
-	Lease       time.Duration // renewed during an attempt; tasks of a dead node wait this long. 0: 30 s
+	Concurrency int           // attempts that run on a node at the same time; 0: 16
+	Lease       time.Duration // renewed during an attempt; after a crash of the node its tasks wait up to this long; 0: 30 s
 	Backoff     Backoff       // zero: from 1 s to 10 min
 }
 
@@ -31,13 +31,13 @@ type Config struct {
 	Claims   Claims
 	Notifier *Notifier
 	Services []Service
-	Poll     time.Duration         // they also look this often, because other nodes have other notifiers; 0: 1 min
-	Grace    time.Duration         // for attempts under way at the end; then their tasks are returned. 0: 10 s
+	Poll     time.Duration         // workers also claim this often without a notification; 0: 1 min
+	Grace    time.Duration         // how long Run waits for attempts under way before it cancels them and returns their tasks; 0: 10 s
 	Logger   *slog.Logger          // nil: slog.Default
 	Registry prometheus.Registerer // nil: not measured
 }
 
-// Workers run tasks on this node.
+// Workers run the tasks of some kinds on this node.
 type Workers struct {
 	Config
 
@@ -45,8 +45,8 @@ type Workers struct {
 	pools   []*pool
 }
 
-// NewWorkers returns the workers of some services. They receive notifications
-// from now on.
+// NewWorkers returns the workers for c.Kinds. They receive notifications from now
+// on, but run tasks only in Run.
 func NewWorkers(c Config) *Workers {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Poll, c.Grace = cmp.Or(c.Poll, time.Minute), cmp.Or(c.Grace, 10*time.Second)
@@ -62,8 +62,8 @@ func NewWorkers(c Config) *Workers {
 	return w
 }
 
-// Run runs tasks until the context ends, and then until the attempts under way
-// have ended or were returned.
+// Run runs tasks until the context ends. It then waits until the attempts under
+// way have ended or their tasks were returned, and returns nil.
 func (w *Workers) Run(ctx context.Context) error {
 	var all errgroup.Group
 	for _, c := range w.pools {

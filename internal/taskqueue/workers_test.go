@@ -90,7 +90,7 @@ func TestWorkersWorkAtOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		r.want(t, Done, 20)
 		if most.Load() != 5 {
-			t.Errorf("%d tasks at once, want 5", most.Load())
+			t.Errorf("%d tasks at the same time, want 5", most.Load())
 		}
 		r.stop(t)
 	})
@@ -111,7 +111,7 @@ func TestFailuresByReason(t *testing.T) {
 		}, Backoff: Backoff{First: time.Second, Max: time.Second}})
 		r.want(t, Dead, 1)
 		if at := r.tasks[2].DueAt; at != time.Now().Add(time.Hour).UnixMilli() {
-			t.Errorf("put off for an hour, it comes at %d", at)
+			t.Errorf("postponed for an hour, it is due at %d", at)
 		}
 		time.Sleep(time.Minute)
 		r.want(t, Dead, 3)
@@ -124,7 +124,8 @@ func TestFailuresByReason(t *testing.T) {
 	})
 }
 
-// A long attempt keeps its lease. It notices if an operator takes the lease away.
+// The lease of a long attempt is renewed. If an operator discards the task, the attempt
+// is cancelled.
 func TestLeaseOfALongTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +143,7 @@ func TestLeaseOfALongTry(t *testing.T) {
 		select {
 		case <-notified:
 		case <-time.After(2 * time.Minute):
-			t.Error("the try goes on without its lease")
+			t.Error("the attempt continues without its lease")
 		}
 		r.want(t, Discarded, 1)
 		r.wantFailures(t, reasonLost, 1)
@@ -196,8 +197,8 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// While there is nothing to do, there are only a few queries per minute. A
-// notification has an effect at once.
+// An empty queue causes only a few queries per minute. After a notification the workers
+// claim immediately.
 func TestIdleQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

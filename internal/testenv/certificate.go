@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Certificate writes a self-signed certificate for localhost, and its key, to two files.
-// The parameters serial and lasts set the serial number and the lifetime. It returns the
-// certificate for clients.
+// Certificate makes a self-signed certificate for localhost. It writes the certificate
+// and its private key to two PEM files, and returns the certificate for clients. It is
+// valid from one hour ago until lifetime from now.
 func Certificate(t testing.TB, certFile, keyFile string, serial int64, lasts time.Duration) *x509.Certificate {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// processTimeout bounds the start and the graceful stop of a server. Each takes well under
+// processTimeout limits the start, and the graceful stop, of a server. Each takes less than
 // a second on an idle machine.
 const processTimeout = 30 * time.Second
 
@@ -20,19 +20,19 @@ const processTimeout = 30 * time.Second
 type child struct {
 	path    string
 	args    []string
-	env     []string            // added to the environment of this process
-	log     string              // the output is appended to this file
-	user    *syscall.Credential // nil: the user of this process
-	timeout time.Duration       // until it is ready, and until it ends after a signal; 0: processTimeout
-	ready   func(ctx context.Context, pid int) error
+	env     []string                                 // added to the environment of this process
+	log     string                                   // the output is appended to this file
+	user    *syscall.Credential                      // runs the process; nil: the user of this process
+	timeout time.Duration                            // until it is ready, and until it ends after a signal; 0: processTimeout
+	ready   func(ctx context.Context, pid int) error // returns nil once the server answers
 
 	cmd      *exec.Cmd     // nil: the process does not run
 	done     chan struct{} // closed when the process has ended
 	exitCode int           // of the process that stop has ended; -1 after a kill
 }
 
-// start runs the program and waits until it is ready. After an error it stops the process
-// again.
+// start starts the program and waits until it is ready. If it returns an error, the process
+// has ended.
 func (c *child) start() error {
 	out, err := os.OpenFile(c.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -59,7 +59,8 @@ func (c *child) start() error {
 	return nil
 }
 
-// reap returns when the process has ended; stop waits for it.
+// reap waits until the process has ended, and then closes done. The method stop waits for
+// done.
 func (c *child) reap(cmd *exec.Cmd, done chan struct{}) {
 	_ = cmd.Wait()
 	close(done)

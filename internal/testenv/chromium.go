@@ -2,8 +2,8 @@ package testenv
 
 import "testing"
 
-// Chromium returns the path of a Chromium or Chrome that can run headless. It is false if
-// none is installed and not required; the test then has nothing to do.
+// Chromium returns the path of a Chromium or Chrome that can run headless. If none is
+// installed and none is required, ok is false, and the caller must return.
 func Chromium(t testing.TB) (path string, ok bool) {
 	t.Helper()
 	path = program("chromium", "chromium-browser", "google-chrome")

@@ -13,9 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Cluster returns the URL of a Redis cluster that the test binary shares. Its two masters
-// have the slots 0 to 8191 and 8192 to 16383. The first call starts it, within some three
-// seconds. The test is skipped if redis-server is not installed and not required.
+// Cluster returns the URL of a Redis cluster that all tests of the binary share. Its two
+// masters have the slots 0 to 8191 and 8192 to 16383. The first call starts the cluster,
+// which takes about three seconds. Cluster skips the test if redis-server is not installed
+// and not required.
 func Cluster(t testing.TB) string {
 	t.Helper()
 	needRedis(t)
@@ -43,13 +44,13 @@ var cluster = sync.OnceValues(func() (string, error) {
 // Nodes are the servers of a cluster.
 type Nodes struct {
 	URL      string
-	Masters  []*Server // with equal parts of the slots, in order
-	Replicas []*Server // number i follows master i modulo the masters
+	Masters  []*Server // each has an equal range of the slots, in this order
+	Replicas []*Server // replica i replicates master i modulo the number of masters
 }
 
-// ClusterOf starts a Redis cluster of two or more masters for this test. Its nodes notice a
-// dead node within some two seconds. With three or more masters, the replica of a dead
-// master then takes over. The test is skipped if redis-server is not installed and not
+// ClusterOf starts a Redis cluster of two or more masters for this test alone. Its nodes
+// notice a dead node within about two seconds. With three or more masters, the replica of a
+// dead master then takes over. It skips the test if redis-server is not installed and not
 // required.
 func ClusterOf(t testing.TB, masters, replicas int) Nodes {
 	t.Helper()
@@ -74,7 +75,7 @@ func clusterURL(masters []*Server) string {
 	return "redis://" + strings.Join(addrs, ",")
 }
 
-// startNodes starts servers that do not know each other yet, and passes each to own.
+// startNodes starts n servers that do not know each other yet. It calls onStart for each.
 func startNodes(dir string, n int, own func(*Server), more ...string) ([]*Server, error) {
 	var nodes []*Server
 	for range n {
@@ -99,7 +100,7 @@ func startNodes(dir string, n int, own func(*Server), more ...string) ([]*Server
 	return nodes, nil
 }
 
-// shareSlots joins the servers to one cluster and waits until it is complete.
+// shareSlots makes one cluster of the servers and waits until it is complete.
 func shareSlots(masters []*Server, replicas ...*Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
@@ -138,8 +139,8 @@ func meet(ctx context.Context, masters, replicas []*Server) error {
 	return nil
 }
 
-// introduce gives a node its epoch and its slots, and introduces it to the first node. If
-// slots is 0, the node gets none.
+// introduce sets the epoch of a node, assigns it a range of slots, and makes the first node
+// meet it. If slots is the zero value, the node gets no slots.
 func introduce(ctx context.Context, first *redis.Client, s *Server, epoch int, slots [2]int) error {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer c.Close()

@@ -6,14 +6,14 @@
 // Start reading at Redis, SQL (with EachRedis and EachSQL) and Main. For a program, start
 // at StartNode, StartRedis and StopShared.
 //
-// A server belongs to the test that started it, or to the test binary if its function
-// says so. It ends with its owner, also when the binary panics or is killed. Every
-// address is on 127.0.0.1 with a port of its own. So tests run in parallel, and
-// packages run beside each other.
+// A server belongs to the test that started it; a shared one belongs to the test binary.
+// It ends with its owner, even when the binary panics or is killed. Every server has its
+// own port on 127.0.0.1. So tests can run in parallel, and packages can run at the same
+// time.
 //
 // If a program is not installed, LASTSTAND_TEST_REQUIRE=all makes the test fail. Without
-// it, the test skips the part that needs the program, and logs that. It also appends the
-// program's name as a line to the file that LASTSTAND_TEST_UNTRIED names.
+// this variable, the test skips the part that needs the program, and logs that. It also
+// appends the program's name as a line to the file that LASTSTAND_TEST_UNTRIED names.
 //
-// The package knows no package of the game; it must not import them.
+// The package must not import packages of the game layer.
 package testenv

@@ -35,7 +35,8 @@ func ServeTLS(t testing.TB, config *tls.Config) (url string) {
 	return server.URL
 }
 
-// ServeNobody returns a URL that refuses connections.
+// ServeNobody returns a URL on whose port no server listens, so that it refuses
+// connections.
 func ServeNobody(t testing.TB) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,20 +47,20 @@ func ServeNobody(t testing.TB) (url string) {
 	return "http://" + listener.Addr().String()
 }
 
-// Nowhere is a resolver that resolves no name.
+// Nowhere is a DNS resolver that fails for every name.
 var Nowhere = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	_ = theirs.Close()
 	return ours, nil
 }}
 
-// Hang answers nothing until the client has gone.
+// Hang is a handler that sends no response until the client closes the connection.
 func Hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
 }
 
-// HangUp closes the connection without an answer.
+// HangUp is a handler that closes the connection without a response.
 func HangUp(w http.ResponseWriter, _ *http.Request) {
 	connection, _, err := w.(http.Hijacker).Hijack()
 	if err == nil {
@@ -67,7 +68,7 @@ func HangUp(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// Babble quotes the request in an invalid answer.
+// Babble is a handler that sends the URL of the request instead of a valid HTTP response.
 func Babble(w http.ResponseWriter, r *http.Request) {
 	connection, _, err := w.(http.Hijacker).Hijack()
 	if err == nil {

@@ -13,9 +13,9 @@ func dieWithUs(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: user, Setpgid: true}
 }
 
-// starter is one goroutine that keeps its own thread as long as the test binary lives. That
-// thread starts all processes. If an ordinary thread started a server, the server would die
-// when the runtime ends that thread.
+// starter returns the channel of a goroutine that runs functions on one thread, which lives
+// as long as the test binary. That thread starts all processes. If another thread started a
+// server, the server would die when the Go runtime ends that thread.
 var starter = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -24,11 +24,12 @@ var starter = sync.OnceValue(func() chan<- func() {
 			f()
 		}
 	}()
-	atEnd(func() error { close(work); return nil }) // runs last, because later registrations stop first
+	atEnd(func() error { close(work); return nil }) // runs last, because functions run in reverse order
 	return work
 })
 
-// launch starts the command so that it ends with the test binary, however that ends.
+// launch starts the command. The process ends when the test binary ends, even if that is
+// killed.
 func launch(cmd *exec.Cmd) error {
 	result := make(chan error)
 	starter() <- func() { result <- cmd.Start() }

@@ -28,12 +28,12 @@ func StorageRows(section string) []string {
 	return names
 }
 
-// capitals stand for an id in a listed key.
+// capitals matches a word in capitals, which means an id in a listed key.
 var capitals = regexp.MustCompile(`[A-Z]+`)
 
 // listedKeys match the keys that docs/STORAGE.md lists. An id in braces may contain any
-// character except a brace. Elsewhere an id may not contain a colon either. Otherwise the
-// row of a match would cover every key that begins with the match id.
+// character except a brace. Another id must not contain a colon either. Otherwise the row
+// of a match would match every key that starts with the match id.
 var listedKeys = func() []*regexp.Regexp {
 	var keys []*regexp.Regexp
 	for _, name := range StorageRows("Keys in Redis") {
@@ -61,8 +61,8 @@ func UnlistedKeys(keys []string) []string {
 	})
 }
 
-// OnlyListedKeys fails a test that leaves keys in Redis that docs/STORAGE.md does not list.
-// Data that outlives a request needs an owner, bounds and an end.
+// OnlyListedKeys fails the test if Redis has keys that docs/STORAGE.md does not list. Data
+// that stays after a request needs an owner, limits and an expiry.
 func OnlyListedKeys(t testing.TB, client redis.UniversalClient) {
 	t.Helper()
 	keys, err := client.Keys(context.Background(), "*").Result()

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/webhook/signature"
 )
 
-// Posted is a request as a webhook receiver got it.
+// Posted is a request that a webhook receiver got.
 type Posted struct {
 	Method string
 	Header http.Header
@@ -24,15 +24,15 @@ func ReadPosted(r *http.Request) (Posted, error) {
 	return Posted{r.Method, r.Header.Clone(), body}, err
 }
 
-// Headers returns the headers of Standard Webhooks.
+// Headers returns the headers that Standard Webhooks defines.
 func (p Posted) Headers() signature.Headers {
 	return signature.Headers{
 		ID: p.Header.Get(signature.HeaderID), Timestamp: p.Header.Get(signature.HeaderTimestamp), Signature: p.Header.Get(signature.HeaderSignature),
 	}
 }
 
-// Verify checks the signature at about a given time. It returns an error if none of the
-// keys, one per line, has signed the request.
+// Verify checks the signature and that the request was signed at about a time. keys has one
+// key per line. It returns an error if none of them has signed the request.
 func (p Posted) Verify(keys string, at time.Time) error {
 	known, err := signature.ParseKeys(keys)
 	if err != nil {
@@ -49,7 +49,8 @@ type Receiver struct {
 	posted []Posted
 }
 
-// Receive starts a receiver for a test. Headers are names and values in turn.
+// Receive starts a receiver for a test. It answers with this status, body and these
+// headers: a name, its value, the next name, and so on.
 func Receive(t testing.TB, status int, answer string, headers ...string) *Receiver {
 	t.Helper()
 	r := new(Receiver)

@@ -18,9 +18,9 @@ import (
 )
 
 // Postgres starts a PostgreSQL for this test alone. It keeps committed data after a Kill.
-// Its URL names an empty database. The start takes some two seconds, so use EachSQL if the
-// test needs no faults. The test is skipped if PostgreSQL is not installed and not
-// required.
+// Its URL names an empty database. The start takes about two seconds, so use EachSQL if the
+// test does not stop the server. Postgres skips the test if PostgreSQL is not installed and
+// not required.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
 	if !has(t, "postgresql", initdb()) {
@@ -37,8 +37,8 @@ func Postgres(t testing.TB) *Server {
 	return s.owned(t)
 }
 
-// database returns the URL of an empty database on the server that the binary shares. The
-// database is dropped after the test.
+// database creates an empty database on the shared server and returns its URL. It drops the
+// database after the test.
 func database(t testing.TB) string {
 	t.Helper()
 	s, err := sharedPostgres()
@@ -57,6 +57,7 @@ func database(t testing.TB) string {
 	return postgresURL(s.Addr, name)
 }
 
+// databaseCount numbers the databases on the shared server.
 var databases atomic.Int64
 
 var sharedPostgres = sync.OnceValues(func() (*Server, error) {
@@ -86,7 +87,7 @@ func initdb() string {
 	return newest
 }
 
-// startPostgres makes a new server under dir and starts it.
+// startPostgres makes a data directory under dir and starts a server with it.
 func startPostgres(dir string, settings ...string) (*Server, error) {
 	owner, err := postgresUser()
 	if err != nil {
@@ -117,8 +118,8 @@ func startPostgres(dir string, settings ...string) (*Server, error) {
 	})
 }
 
-// postgresUser returns the user to run PostgreSQL as, because PostgreSQL refuses to run as
-// root.
+// postgresUser returns the user to run PostgreSQL as, or nil for the user of the test.
+// PostgreSQL refuses to run as root.
 func postgresUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -159,7 +160,8 @@ func makeData(dir string, owner *syscall.Credential) (string, error) {
 	return data, nil
 }
 
-// postgresReady checks that the server of that data directory answers.
+// postgresReady returns nil if the server answers and has this data directory. If another
+// server has taken the port, it returns errPortTaken.
 func postgresReady(ctx context.Context, url, data string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 )
 
 // EachRedis runs f as the subtests "embedded", "single" and "cluster". Each gets a client
-// of that kind, which is closed afterwards. Embedded and single are empty, and only f uses
-// them. The whole test binary shares the two-master cluster, so each test must use its own
-// ids and must not flush the cluster. Every key that f leaves in single must be listed in
-// docs/STORAGE.md.
+// of that kind, which EachRedis closes afterwards. The embedded and the single server are
+// empty, and only f uses them. All tests of the binary share the cluster, which has two
+// masters. So each test must use its own ids and must not flush the cluster. The test fails
+// if f leaves a key in the single server that docs/STORAGE.md does not list.
 func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { f(t, connect(t, "")) })
@@ -33,8 +33,8 @@ func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
 	t.Run("cluster", func(t *testing.T) { f(t, connect(t, Cluster(t))) })
 }
 
-// Redis starts a real, empty redis-server without persistence for this test. The test is
-// skipped if redis-server is not installed and not required.
+// Redis starts an empty redis-server without persistence for this test alone. It skips the
+// test if redis-server is not installed and not required.
 func Redis(t testing.TB) *Server {
 	t.Helper()
 	needRedis(t)
@@ -91,7 +91,8 @@ func startRedis(dir string, port int, more ...string) (*Server, error) {
 	return s, s.child.start()
 }
 
-// redisReady checks that this process answers, and not another one that took its port.
+// redisReady returns nil if the process pid answers at the address. If another process has
+// taken the port, it returns errPortTaken.
 func redisReady(ctx context.Context, addr string, pid int) error {
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true})
 	defer c.Close()

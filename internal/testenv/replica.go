@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Replica starts a redis-server that replicates another one, for this test. It waits until
-// the replica has all data.
+// Replica starts a redis-server for this test alone that replicates another server. It
+// waits until the replica has all data.
 func Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	host, port, _ := strings.Cut(master.Addr, ":")
@@ -51,7 +51,8 @@ func follows(ctx context.Context, replica, master *Server) error {
 	return awaitInfo(ctx, master, "replication", "port="+port+",state=online")
 }
 
-// awaitInfo waits until a section of INFO, or CLUSTER INFO, contains all the words.
+// awaitInfo waits until a section of INFO, or for "cluster" CLUSTER INFO, contains all the
+// words.
 func awaitInfo(ctx context.Context, s *Server, section string, words ...string) error {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer c.Close()

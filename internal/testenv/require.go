@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// has reports whether a program is installed. If it is missing and required, the test
-// fails. If it is not required, has records the missing name.
+// has reports whether a program is installed, which means that its path is not "". If the
+// program is missing and required, the test fails. If it is missing and not required, has
+// logs and records its name.
 func has(t testing.TB, name string, path string) bool {
 	t.Helper()
 	if path != "" {
@@ -21,8 +22,8 @@ func has(t testing.TB, name string, path string) bool {
 	return false
 }
 
-// noteUntried appends one line in a single write. Lines of test binaries that run at the
-// same time therefore stay whole.
+// noteUntried appends the name as one line to the file that LASTSTAND_TEST_UNTRIED names. It
+// uses a single write, so that lines of test binaries that run at the same time do not mix.
 func noteUntried(t testing.TB, name string) {
 	t.Helper()
 	path := os.Getenv("LASTSTAND_TEST_UNTRIED")
@@ -31,11 +32,11 @@ func noteUntried(t testing.TB, name string) {
 	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		t.Fatalf("note what was not tried: %v", err)
+		t.Fatalf("record the missing program: %v", err)
 	}
 	defer f.Close()
 	if _, err := f.WriteString(name + "\n"); err != nil {
-		t.Fatalf("note what was not tried: %v", err)
+		t.Fatalf("record the missing program: %v", err)
 	}
 }
 

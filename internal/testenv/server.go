@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Server is a running server of one test. Its methods are for fault tests. The test's
-// goroutine calls them one at a time, and each returns when it is done.
+// Server is a running Redis or PostgreSQL of one test. Its methods are for tests of faults.
+// Only the test's goroutine may call them. If they fail, the test fails.
 type Server struct {
 	URL  string // value for --redis or --database
 	Addr string // host:port, unchanged by Restart
@@ -56,7 +56,7 @@ func (s *Server) must(err error) {
 	}
 }
 
-// owned makes t the owner of the server, which stops when t ends.
+// owned makes t the owner of the server: the server is killed when t ends.
 func (s *Server) owned(t testing.TB) *Server {
 	s.t = t
 	t.Cleanup(func() {
@@ -67,14 +67,14 @@ func (s *Server) owned(t testing.TB) *Server {
 	return s
 }
 
-// errEnded means that a server ended instead of getting ready.
+// errEnded means that a server process ended before it was ready.
 var errEnded = errors.New("it ended")
 
 // errTaken means that another process has taken the port.
-var errTaken = errors.New("the port is another's")
+var errTaken = errors.New("another process has the port")
 
-// startOnFreePort tries a few ports. Another process may take a free port before the server
-// binds it.
+// startOnFreePort calls start with up to five free ports until it succeeds. Another process
+// may take a free port before the server binds it.
 func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
 	var last error
 	for range 5 {
@@ -88,7 +88,7 @@ func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
 		}
 		last = err
 	}
-	return nil, fmt.Errorf("no server on five ports, the last time: %w", last)
+	return nil, fmt.Errorf("no server on five ports; the last error: %w", last)
 }
 
 // FreePort chooses a loopback port below the range of outgoing connections, so that the port stays

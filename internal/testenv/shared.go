@@ -13,14 +13,14 @@ import (
 // first one that needs a server starts it, and StopShared stops it.
 var shared struct {
 	mu      sync.Mutex
-	dir     string
-	sweeper io.Closer
-	swept   func() error
-	stops   []func() error
+	dir     string         // folder of the shared servers; "": not created yet
+	sweeper io.Closer      // standard input of the shell that removes dir
+	swept   func() error   // waits for the end of that shell
+	stops   []func() error // functions that onExit registered
 }
 
 // sharedDir returns the folder of the binary's shared servers. A shell removes the folder
-// when its standard input closes, however the binary ends. Other users may enter the
+// when its standard input closes, even if the binary is killed. Other users may enter the
 // folder, because PostgreSQL runs as another user.
 func sharedDir() (string, error) {
 	shared.mu.Lock()
@@ -48,7 +48,8 @@ func sharedDir() (string, error) {
 	return dir, nil
 }
 
-// atEnd registers a function that Main calls at the end, in reverse order.
+// atEnd registers a function that Main calls after the tests. Main calls the last
+// registered function first.
 func atEnd(stop func() error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

@@ -8,9 +8,9 @@ type SQL struct {
 	Dir string // data directory of the test, removed afterwards
 }
 
-// Database returns an empty database for this test, for several nodes. It is on the
-// PostgreSQL server that the test binary shares. The test is skipped if PostgreSQL is not
-// installed and not required.
+// Database returns an empty database that several nodes of this test can use. It is on the
+// PostgreSQL server that all tests of the binary share. Database skips the test if
+// PostgreSQL is not installed and not required.
 func Database(t testing.TB) SQL {
 	t.Helper()
 	if !has(t, "postgresql", initdb()) {
@@ -19,9 +19,9 @@ func Database(t testing.TB) SQL {
 	return SQL{URL: database(t), Dir: t.TempDir()}
 }
 
-// EachSQL runs f as the subtests "sqlite" and "postgres". The test binary shares the
-// PostgreSQL server, which loses committed rows in a crash. Only f uses the database, which
-// is dropped afterwards.
+// EachSQL runs f as the subtests "sqlite" and "postgres". Each gets an empty database, which
+// EachSQL drops afterwards. All tests of the binary share the PostgreSQL server, which can
+// lose committed rows in a crash.
 func EachSQL(t *testing.T, f func(t *testing.T, db SQL)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, SQL{Dir: t.TempDir()}) })

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package and stops the shared servers. It fails the run
-// if a goroutine is left over, and it exits the process:
+// Main runs the tests of a package, stops the shared servers and exits the process.
+// The run fails if a goroutine is still running at the end. Use it like this:
 //
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 func Main(m *testing.M) {
@@ -22,10 +22,11 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// findLeaks looks for leaked goroutines several times. A Redis client that dials a
-// dead server checks only once a second whether its pool was closed.
+// findLeaks looks for leaked goroutines several times, because some end late. A Redis
+// client that dials a dead server checks only once a second whether its pool was
+// closed.
 func findLeaks() (err error) {
-	for range 4 { // each try takes about 0.4 s while a goroutine is left
+	for range 4 { // each attempt takes about 0.4 s while a goroutine is running
 		if err = goleak.Find(); err == nil {
 			return nil
 		}

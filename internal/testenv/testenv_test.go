@@ -22,8 +22,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("TRIAL_VICTIM") != "" {
-		os.Exit(m.Run()) // the process is killed or panics before this line ends
+	if os.Getenv("LASTSTAND_TEST_END") != "" {
+		os.Exit(m.Run()) // the process is killed or panics during this call
 	}
 	testenv.Main(m)
 }
@@ -33,7 +33,7 @@ func TestEachRedis(t *testing.T) {
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		ctx := t.Context()
 		for i := range 20 {
-			key := fmt.Sprintf("session:{trial/%d}", i)
+			key := fmt.Sprintf("session:{test/%d}", i)
 			if err := c.Set(ctx, key, i, 0).Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -44,13 +44,13 @@ func TestEachRedis(t *testing.T) {
 	})
 }
 
-// A cluster finds keys without a common hash tag.
+// A cluster refuses a script whose keys have no common hash tag.
 func TestClusterRefusesKeysOfTwoSlots(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Cluster(t))
 	err := conn.Client.Eval(t.Context(), "return 1", []string{"{a}", "{b}"}).Err()
 	if !redis.HasErrorPrefix(err, "CROSSSLOT") {
-		t.Errorf("a script over two slots: %v, want CROSSSLOT", err)
+		t.Errorf("a script with keys in two slots: %v, want CROSSSLOT", err)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestEachSQL(t *testing.T) {
 			t.Errorf("no folder: %v", err)
 		}
 		if seen[db.URL] {
-			t.Errorf("%q was another's", db.URL)
+			t.Errorf("two subtests got the database %q", db.URL)
 		}
 		seen[db.URL] = true
 		if db.URL != "" {
@@ -163,24 +163,25 @@ func TestChromium(t *testing.T) {
 	}
 }
 
-// TestVictim runs in its own process, started by the tests below.
+// This test does nothing unless TestServersAndFilesEndWithTheTestBinary runs it in another
+// process. There it starts servers and then panics, or waits until it is killed.
 func TestVictim(t *testing.T) {
-	how := os.Getenv("TRIAL_VICTIM")
+	how := os.Getenv("LASTSTAND_TEST_END")
 	if how == "" {
 		return
 	}
 	addrs := strings.Split(strings.TrimPrefix(testenv.Cluster(t), "redis://"), ",")
 	for _, addr := range append(addrs, testenv.Redis(t).Addr, testenv.Postgres(t).Addr) {
-		fmt.Println("victim at", addr)
+		fmt.Println("server at", addr)
 	}
-	fmt.Println("victim ready")
+	fmt.Println("servers ready")
 	if how == "panic" {
 		panic("as asked")
 	}
 	select {}
 }
 
-// However a test binary ends, it leaves no process and no file behind.
+// When a test binary panics or is killed, its servers end and its files are removed.
 func TestNothingOutlivesTheBinary(t *testing.T) {
 	t.Parallel()
 	testenv.Redis(t).Stop()
@@ -188,7 +189,7 @@ func TestNothingOutlivesTheBinary(t *testing.T) {
 	for _, how := range []string{"panic", "kill"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			temp, err := os.MkdirTemp("", "victim-") //nolint:usetesting // that of t.TempDir is closed to the user that PostgreSQL runs as
+			temp, err := os.MkdirTemp("", "testenv-") //nolint:usetesting // that of t.TempDir is closed to the user that PostgreSQL runs as
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,11 +212,12 @@ func TestNothingOutlivesTheBinary(t *testing.T) {
 	}
 }
 
-// victims runs TestVictim to its violent end and returns where its servers were.
+// victims runs TestStartServersAndEndViolently in another process until that panics or is
+// killed. It returns the addresses of the servers that the process started.
 func victims(t *testing.T, how, temp string) []string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestVictim$", "-test.v")
-	cmd.Env = append(os.Environ(), "TRIAL_VICTIM="+how, "TMPDIR="+temp)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStartServersAndEndViolently$", "-test.v")
+	cmd.Env = append(os.Environ(), "LASTSTAND_TEST_END="+how, "TMPDIR="+temp)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -226,17 +228,17 @@ func victims(t *testing.T, how, temp string) []string {
 	var addrs []string
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if addr, ok := strings.CutPrefix(lines.Text(), "victim at "); ok {
+		if addr, ok := strings.CutPrefix(lines.Text(), "server at "); ok {
 			addrs = append(addrs, addr)
 		}
-		if lines.Text() == "victim ready" && how == "kill" {
+		if lines.Text() == "servers ready" && how == "kill" {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Error(err)
 			}
 		}
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Error("the victim ended well")
+		t.Error("the process ended without an error")
 	}
 	return addrs
 }
@@ -255,7 +257,7 @@ func await(t *testing.T, what string, done func() bool) {
 	deadline := time.Now().Add(20 * time.Second)
 	for !done() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("%s did not happen within 20 s", what)
 		}
 		time.Sleep(10 * time.Millisecond) // it waits for another process, which cannot notify it
 	}

@@ -23,7 +23,7 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 			t.Error("Stop after Close = true, want false")
 		}
 		if w.Healthy() {
-			t.Error("a closed wheel says that it is healthy")
+			t.Error("Healthy of a closed wheel = true, want false")
 		}
 		if s := w.Stats(); s.Pending != 0 || s.Stopped != 1 {
 			t.Errorf("stats %+v, want 0 pending, 1 stopped", s)

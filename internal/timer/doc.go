@@ -7,21 +7,21 @@
 // Adding, stopping and calling cost the same for any number of timers. A tick
 // does the same work however many timers are due in it.
 //
-// Words:
+// Words of this package:
 //
 //   - Tick: 10 ms. Slot: all timers of one tick. Shard: every 64th slot, under
 //     one mutex.
-//   - Entry: a timer of the library. A slot that is far away uses a chain of
-//     entries.
+//   - Entry: a timer of the library. A slot that is due in more than 41 s uses a
+//     chain of entries, one after the other.
 //   - Run queue: the due slots that wait for a worker.
-//   - Generation: one library wheel with its heartbeat. A faulty generation is
-//     replaced by the next one.
+//   - Generation: one library wheel with its heartbeat. The next generation
+//     replaces a faulty one and takes over its slots.
 //
 // This package works around these weaknesses of the library:
 //
-//   - It fires up to a tick early and uses the wall clock. Our ticks end when
-//     its ticks end. Every wake-up is checked against a monotonic deadline and
-//     waits again if it is early.
+//   - It fires up to a tick early and uses the wall clock. The ticks of this
+//     package end when those of the library end. Every wake-up is checked against
+//     a monotonic deadline. If it is early, the slot waits again.
 //   - A cascade between its levels can lose a Stop. This package uses one level
 //     only (10 ms × 16384). An entry waits for at most a quarter of a round;
 //     longer waits are chains of entries.

@@ -10,8 +10,8 @@ import (
 
 const (
 	tick         = 10 * time.Millisecond
-	slots        = 16384
-	maxEntryWait = tick * slots / 4
+	slots        = 16384            // slots of a library wheel; one round is 164 s
+	maxEntryWait = tick * slots / 4 // longest wait of one library entry: a quarter of a round, 41 s
 
 	heartbeatEvery = time.Second
 	// maxClockStep is how far the wall clock may step against the monotonic
@@ -21,7 +21,7 @@ const (
 
 // libraryWheel is the part of the library's wheel that this package uses. The
 // library rounds durations down to its ticks, which follow the wall clock. It
-// calls functions in their own goroutines.
+// calls each function in a new goroutine.
 type libraryWheel interface {
 	AfterFunc(d time.Duration, f func()) *timingwheel.Timer
 	Stop()
@@ -34,18 +34,18 @@ func newLibraryWheel() libraryWheel {
 }
 
 // generation is one wheel of the library with its heartbeat. The Wheel replaces
-// a faulty generation by one with a higher number.
+// a faulty generation by one with the next higher number.
 type generation struct {
 	wheel       *Wheel
 	number      uint32
 	startedAt   time.Time // by the monotonic clock
 	startedWall time.Time // the same time by the wall clock
 
-	beats            atomic.Uint64
-	lastHeartbeat    atomic.Int64 // since wheel.start, ns
+	beats            atomic.Uint64 // number of heartbeats
+	lastHeartbeat    atomic.Int64  // time of the last heartbeat since wheel.startTime, ns
 	replaceRequested atomic.Bool
 
-	mu      sync.RWMutex // read-locked to add, locked to stop
+	mu      sync.RWMutex // read-locked while an entry is added, locked to set stopped
 	stopped bool
 	library libraryWheel
 }
@@ -59,28 +59,30 @@ func startGeneration(w *Wheel, number uint32) *generation {
 }
 
 // alignedStart returns the time from which ticks are counted, at most a tick
-// and a margin before now. From there our ticks end when the library's ticks
-// end, or up to 1 ms earlier. A wake-up is rounded to the nearest library tick
-// and is therefore not early.
+// and a margin before now. Ticks counted from that time end when the library's
+// ticks end, or up to 1 ms earlier. So a wake-up, which is rounded to the nearest
+// library tick, is not early.
 func alignedStart(now time.Time) time.Time {
 	const margin = time.Millisecond // the library counts in ms
 	return now.Add(-time.Duration(now.UnixNano()%int64(tick)) - margin)
 }
 
-// wakeAfter wakes s after d, which is at most maxEntryWait.
+// wakeAfter wakes a slot after wait, which is at most maxEntryWait.
 func (m *generation) wakeAfter(s *slot, d time.Duration) { m.scheduleWake(s, d, m.wheel.now()+d) }
 
+// scheduleWake adds a library entry that wakes a slot after wait. due is the time
+// since wheel.startTime before which the slot must not wake.
 func (m *generation) scheduleWake(s *slot, d, due time.Duration) {
 	if entry := m.after(d, func() { m.wake(s, due) }); entry != nil {
 		s.keepEntry(entry)
 	}
 }
 
-// wake runs in a goroutine of the library, so it must be short. If a slot wakes
-// much too early, wake does not wait again, because that would be a busy loop.
-// The next generation takes the slot over. If a slot wakes slightly too early,
-// the wall clock has stepped by as much, and the next library tick is soon
-// enough.
+// wakeSlot runs in a goroutine of the library, so it must be short. If the slot
+// wakes more than a tick too early, the library is faulty. Then wakeSlot does not
+// wait again, because that could be a busy loop; the next generation takes the
+// slot over. If the slot wakes less than a tick too early, the wall clock has
+// stepped by as much, and wakeSlot waits for the next library tick.
 func (m *generation) wake(s *slot, due time.Duration) {
 	remaining := due - m.wheel.now()
 	switch {
@@ -107,8 +109,9 @@ func (m *generation) heartbeat() {
 	m.after(heartbeatEvery, m.heartbeat)
 }
 
-// after calls f at the library tick nearest to d from now; the library itself
-// rounds down. After stop it returns nil and never calls f.
+// callAfter calls fn at the library tick that is nearest to the end of wait. It
+// adds half a tick, because the library rounds down. After stop it returns nil
+// and never calls fn.
 func (m *generation) after(d time.Duration, f func()) *timingwheel.Timer {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -134,8 +137,8 @@ func (m *generation) requestReplacement() {
 	}
 }
 
-// stop ends the library's goroutines. It gives up after stuckAfter, because
-// then they are deadlocked.
+// stop ends the library's goroutines. It returns after stuckAfter at the latest,
+// because then they are deadlocked.
 func (m *generation) stop() {
 	done := make(chan struct{})
 	go func() {

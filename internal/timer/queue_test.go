@@ -34,7 +34,7 @@ func TestBusyWorkersLoseNoTimer(t *testing.T) {
 			t.Errorf("while busy: %d calls, stats %+v", calls.Load(), s)
 		}
 		if !w.Healthy() {
-			t.Error("busy workers block the wheel")
+			t.Error("Healthy with busy workers = false, want true")
 		}
 		close(release)
 		time.Sleep(time.Second)

@@ -2,18 +2,18 @@ package timer
 
 import "sync"
 
-// runQueue holds the due slots in order, and wakes the workers. It has no
-// capacity limit, because the timers stay in their slots.
+// runQueue holds the due slots in the order in which they became due, and wakes
+// the workers. It has no capacity limit: it is a linked list of the slots.
 type runQueue struct {
 	mu         sync.Mutex // locked before a shard's mutex
 	available  sync.Cond
 	head, tail *slot
 	idle       int  // number of waiting workers
-	waking     bool // true: a worker has been signalled and has not run yet
+	waking     bool // true: a signalled worker has not run yet
 	closed     bool
 }
 
-// push queues a slot that its shard has made due. The caller holds mu.
+// push appends a slot that is due. The caller holds mu.
 func (r *runQueue) push(s *slot) {
 	if r.head == nil {
 		r.head = s
@@ -24,10 +24,10 @@ func (r *runQueue) push(s *slot) {
 	r.wakeWorker()
 }
 
-// wakeWorker wakes one idle worker, if there is one and none is waking already.
-// A woken worker wakes the next one if more work is queued. So short functions
-// use as many workers as there are processors, and blocking functions use all.
-// The caller holds mu.
+// wakeWorker wakes one idle worker, if there is one and no worker is waking
+// already. A worker that starts a call wakes the next one if more slots are
+// queued. So short functions use about as many workers as there are processors,
+// and blocking functions use all workers. The caller holds mu.
 func (r *runQueue) wakeWorker() {
 	if r.idle > 0 && !r.waking {
 		r.waking = true
@@ -35,7 +35,8 @@ func (r *runQueue) wakeWorker() {
 	}
 }
 
-// next waits for a timer to call. It returns false after close.
+// waitForCall waits for a due timer and removes it from its slot. It returns false
+// after close.
 func (r *runQueue) next() (call, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +63,8 @@ func (r *runQueue) next() (call, bool) {
 	}
 }
 
-// close ends the workers and returns the slots that are left.
+// close makes waitForCall return false from now on. It returns the slots that are
+// left, linked by nextDue.
 func (r *runQueue) close() (remaining *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +74,8 @@ func (r *runQueue) close() (remaining *slot) {
 	return remaining
 }
 
-// worker calls functions one after the other and counts the calls.
+// worker calls the functions of due timers, one after the other, and counts the
+// calls.
 type worker struct {
 	wheel  *Wheel
 	counts counts

@@ -22,7 +22,7 @@ func TestSetReplacesTheCall(t *testing.T) {
 		}
 		start, took := time.Now(), make(chan time.Duration, 1)
 		for range 100 {
-			w.Set(&own, 3*time.Second, func() { t.Error("called what was replaced") })
+			w.Set(&own, 3*time.Second, func() { t.Error("a replaced function was called") })
 		}
 		w.Set(&own, time.Minute, func() { took <- time.Since(start) })
 		if got := <-took; got < time.Minute || got > time.Minute+2*tick {
@@ -85,17 +85,17 @@ func TestTimersOfATickShareASlot(t *testing.T) {
 			w.After(2*time.Hour+time.Duration(i)*time.Second, func() { t.Error("a stopped timer called") }).Stop()
 		}
 		if s := w.Stats(); s.Slots != 1 {
-			t.Errorf("%d slots, want those that were emptied gone", s.Slots)
+			t.Errorf("%d slots, want 1 after the others were emptied", s.Slots)
 		}
 		for i := range 1000 {
 			w.After(time.Duration(i+1)*time.Second/10, func() { t.Error("a stopped timer called") }).Stop()
 		}
 		if s := w.Stats(); s.Slots > 1+410 {
-			t.Errorf("%d slots, want at most one for each tick of a hop", s.Slots)
+			t.Errorf("%d slots, want at most one per distinct tick of the stopped timers", s.Slots)
 		}
 		time.Sleep(time.Minute)
 		if s := w.Stats(); s.Slots != 1 {
-			t.Errorf("%d slots, want those gone whose tick has passed", s.Slots)
+			t.Errorf("%d slots, want 1 after the ticks of the others have passed", s.Slots)
 		}
 		time.Sleep(time.Hour)
 		if s := w.Stats(); s.Fired != 1000 || s.Slots != 0 || s.Late.Within[1] != 1000 {

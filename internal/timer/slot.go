@@ -15,18 +15,19 @@ type slot struct {
 	// Guarded by shard.mu.
 	head       *Timer
 	size       int
-	due        bool               // true: no timer is added any more
+	due        bool               // true: the slot is due, and no timer is added any more
 	generation uint32             // number of the generation that the slot runs on
-	entry      *timingwheel.Timer // the newest library entry, to free it early
+	entry      *timingwheel.Timer // the newest library entry; removeIfEmpty frees it early
 
 	nextDue *slot // next slot in the run queue; guarded by runQueue.mu
 }
 
-// end is when the slot is due. No timer in it has a later deadline.
+// dueTime returns when the slot is due, since wheel.startTime. No timer in it has a
+// later deadline.
 func (s *slot) end() time.Duration { return time.Duration(s.tick) * tick }
 
-// link adds t, which waits for nothing, to the slot. It returns false if
-// another goroutine has set the same timer first. The caller holds shard.mu.
+// link adds a timer that is in no slot. It returns false if another goroutine has
+// put the timer into a slot first. The caller holds shard.mu.
 func (s *slot) link(t *Timer, c call) bool {
 	if !t.slot.CompareAndSwap(nil, s) {
 		return false
@@ -41,7 +42,8 @@ func (s *slot) link(t *Timer, c call) bool {
 	return true
 }
 
-// unlink removes t from the slot. The caller holds shard.mu.
+// unlink removes a timer from the slot and returns its call. The caller holds
+// shard.mu.
 func (s *slot) unlink(t *Timer) call {
 	if t.prev != nil {
 		t.prev.next = t.next
@@ -62,7 +64,7 @@ func (s *slot) unlink(t *Timer) call {
 	return c
 }
 
-// stop removes t from the slot and reports whether it was there.
+// stop removes a timer from the slot and reports whether it was in the slot.
 func (s *slot) stop(t *Timer) bool {
 	st := s.shard
 	st.mu.Lock()
@@ -80,8 +82,8 @@ func (s *slot) stop(t *Timer) bool {
 	return true
 }
 
-// pop removes a timer that must be called and reports whether there are more.
-// ok is false if the slot is empty.
+// pop removes one timer and returns its call. hasMore reports whether more timers
+// are left. ok is false if the slot was empty.
 func (s *slot) pop() (c call, more, ok bool) {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
@@ -92,8 +94,8 @@ func (s *slot) pop() (c call, more, ok bool) {
 	return c, s.head != nil, true
 }
 
-// keepEntry stores the current library entry, or stops it if the slot is
-// retired.
+// storeEntry stores the newest library entry of the slot. If the slot is retired,
+// it stops the entry instead.
 func (s *slot) keepEntry(entry *timingwheel.Timer) {
 	st := s.shard
 	st.mu.Lock()
@@ -107,16 +109,16 @@ func (s *slot) keepEntry(entry *timingwheel.Timer) {
 	}
 }
 
-// isRetired reports whether the slot waits no more: it was due, or it was
-// emptied.
+// isRetired reports whether the slot no longer waits: it has become due, or it was
+// removed because it was empty.
 func (s *slot) isRetired() bool {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
 	return s.shard.slots[s.tick] != s
 }
 
-// assign records the generation on which the slot runs. It returns false if the
-// slot runs there already or is retired.
+// setGeneration stores the number of the generation on which the slot runs. It
+// returns false if the slot already runs there or is retired.
 func (s *slot) assign(number uint32) bool {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
@@ -127,8 +129,8 @@ func (s *slot) assign(number uint32) bool {
 	return true
 }
 
-// makeDue makes the slot due, once. It returns false if the slot was due before
-// or is empty.
+// makeDue marks the slot as due and retires it. It returns false if the slot was
+// retired before, or is empty.
 func (s *slot) makeDue() bool {
 	st := s.shard
 	st.mu.Lock()

@@ -29,7 +29,7 @@ func TestATickIsOneEntry(t *testing.T) {
 		synctest.Wait()
 		calls.check(t, 5000)
 		if own := first.adds.Load() - beats(); own != 3 {
-			t.Errorf("%d entries for three hops of one tick, want 3", own)
+			t.Errorf("%d entries for a chain of three waits, want 3", own)
 		}
 	})
 }
@@ -37,7 +37,7 @@ func TestATickIsOneEntry(t *testing.T) {
 // shiftedLibrary works like the library, except that its ticks end too early,
 // as after a forward step of the wall clock.
 type shiftedLibrary struct {
-	by   time.Duration // below a tick
+	by   time.Duration // less than a tick
 	adds atomic.Int32
 }
 

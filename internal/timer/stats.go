@@ -10,9 +10,9 @@ import (
 type Stats struct {
 	Pending int    // timers neither called nor stopped
 	Waiting int    // pending timers that are due and wait for a worker
-	Slots   int    // ticks with pending timers: entries of the library's wheel
+	Slots   int    // slots that are not due yet; each has one entry in the library's wheel
 	Running int    // workers that run a function
-	Fired   uint64 // called functions
+	Fired   uint64 // number of calls of functions
 	Stopped uint64 // timers stopped in time by Stop, Set or Close
 	Rebuilt uint64 // number of replaced generations
 	Late    Lateness
@@ -22,17 +22,18 @@ type Stats struct {
 type Lateness struct {
 	Max    time.Duration
 	Sum    time.Duration
-	Within [len(Bounds)]uint64 // calls with at most this delay (Bounds); Stats.Fired counts all
+	Within [len(Bounds)]uint64 // Within[i] is the number of calls with at most the delay LatenessBounds[i]
 }
 
-// Bounds are the limits of Lateness.Within. The wheel promises at most two
-// ticks.
+// LatenessBounds are the limits of Lateness.Within, in ascending order. A wheel
+// with idle workers is usually at most two ticks late.
 var Bounds = [...]time.Duration{
 	tick, 2 * tick, 3 * tick, 5 * tick, 10 * tick, 25 * tick, 50 * tick,
 	time.Second, 2500 * time.Millisecond, 5 * time.Second,
 }
 
-// Stats is cheap enough to be called for every scrape of metrics.
+// Stats returns the counters. It is cheap enough to be called for every scrape of
+// metrics.
 func (w *Wheel) Stats() Stats {
 	s := Stats{Rebuilt: w.rebuilt.Load()}
 	for i := range w.shards {
@@ -56,15 +57,15 @@ func (st *shard) addTo(s *Stats) {
 	s.Stopped += st.stopped
 }
 
-// counts are the calls of one worker. Only that worker writes them.
+// callCounts are the counters of one worker. Only that worker writes them.
 type counts struct {
-	late    [len(Bounds) + 1]atomic.Uint64 // by the first bound that is not exceeded; the last one: all are exceeded
-	sum     atomic.Int64                   // ns
-	max     atomic.Int64                   // ns
-	running atomic.Bool
+	late    [len(Bounds) + 1]atomic.Uint64 // number of calls by the first bound that is not exceeded; the last one: all bounds are exceeded
+	sum     atomic.Int64                   // sum of the delays, ns
+	max     atomic.Int64                   // largest delay, ns
+	running atomic.Bool                    // true: a function is running
 }
 
-// record counts a call that begins.
+// recordStart counts a call that starts now with a delay.
 func (c *counts) record(late time.Duration) {
 	i := 0
 	for i < len(Bounds) && late > Bounds[i] {

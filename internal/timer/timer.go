@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Timer is one pending call. It takes 40 bytes plus the function's own memory.
-// The zero value waits for nothing and is ready for Wheel.Set. It must not be
-// copied after that.
+// Timer is one pending call of a function. It takes 40 bytes plus the function's
+// own memory. The zero value is ready for Wheel.Set. It must not be copied after
+// that. Safe for concurrent use.
 type Timer struct {
-	slot atomic.Pointer[slot] // the slot in which the timer waits; nil: it does not wait. Written under the shard's mu
+	slot atomic.Pointer[slot] // the slot in which the timer waits; nil: none. Written under the shard's mu
 
 	// Guarded by the shard's mu while the timer waits.
 	f          func()
-	deadline   time.Duration // since wheel.start
-	prev, next *Timer
+	deadline   time.Duration // since wheel.startTime
+	prev, next *Timer        // list of the slot's timers
 }
 
-// Stop reports whether it prevented the call. It returns true exactly once, and
-// then the function is never called. It returns false if the function has been
-// called, the timer was stopped before (also by Close), or it was never set.
+// Stop stops the timer and reports whether it prevented the call. If it returns
+// true, the function is never called. It returns false if the call has started, if
+// the timer was stopped before (also by Close), or if it was never set.
 // Stop does not wait for a function that is still running.
 func (t *Timer) Stop() bool {
 	for s := t.slot.Load(); s != nil; s = t.slot.Load() {
@@ -30,7 +30,7 @@ func (t *Timer) Stop() bool {
 	return false
 }
 
-// call is the function and deadline of a timer that is being called.
+// pendingCall is the function of a timer and its deadline since wheel.startTime.
 type call struct {
 	f        func()
 	deadline time.Duration

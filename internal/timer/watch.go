@@ -3,14 +3,14 @@ package timer
 import "time"
 
 const (
-	unhealthyAfter = 3 * heartbeatEvery
-	maxMissedBeats = 5
-	stuckAfter     = maxMissedBeats * heartbeatEvery
+	unhealthyAfter = 3 * heartbeatEvery              // age of the last heartbeat above which Healthy returns false
+	maxMissedBeats = 5                               // missed heartbeats after which a generation counts as stuck
+	stuckAfter     = maxMissedBeats * heartbeatEvery // maximum wait for a generation to stop
 )
 
-// Healthy reports whether the wheel is open and its last heartbeat is at most 3
-// s old. A stuck wheel is replaced about 5 s after its last heartbeat. If
-// Healthy returns false for longer, the process gets no CPU.
+// Healthy reports whether the wheel is open and its last heartbeat is at most
+// 3 s old. A stuck library wheel is replaced about 5 s after its last heartbeat.
+// If Healthy returns false for longer, the process gets no CPU time.
 func (w *Wheel) Healthy() bool {
 	w.mu.RLock()
 	closed := w.closed
@@ -18,8 +18,8 @@ func (w *Wheel) Healthy() bool {
 	return !closed && w.HeartbeatAge() <= unhealthyAfter
 }
 
-// HeartbeatAge is the time since the last heartbeat: at most about 1 s in normal
-// operation.
+// HeartbeatAge returns the time since the last heartbeat. In normal operation it
+// is at most about 1 s.
 func (w *Wheel) HeartbeatAge() time.Duration {
 	return w.now() - time.Duration(w.current().lastHeartbeat.Load())
 }
@@ -30,10 +30,11 @@ func (w *Wheel) current() *generation {
 	return w.generation
 }
 
-// watch replaces a generation that requested it, is stuck, or follows a wall
-// clock that was set. It counts its own rounds without a heartbeat, not the age
-// of the heartbeat. After a process was suspended, its wheel is therefore not
-// replaced.
+// watchGenerations replaces a generation that requested it, that is stuck, or
+// whose wall clock has stepped. To detect a stuck generation, it counts its own
+// ticks without a heartbeat, and does not use the age of the last heartbeat. So a
+// wheel is not replaced because the process was suspended. It returns when quit
+// is closed.
 func (w *Wheel) watch() {
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()
@@ -58,8 +59,9 @@ func (w *Wheel) watch() {
 	}
 }
 
-// rebuild replaces old by a new generation that takes over all waiting slots.
-// Slots added in the meantime are assigned by Set, by rebuild, or by both.
+// replaceGeneration replaces old by a new generation that takes over all slots
+// that are not due yet. Slots that are added during the call are assigned by Set, by
+// replaceGeneration, or by both.
 func (w *Wheel) rebuild(old *generation) {
 	fresh := startGeneration(w, old.number+1)
 	w.mu.Lock()

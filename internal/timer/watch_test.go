@@ -22,8 +22,8 @@ type faultyLibrary struct {
 }
 
 const (
-	stuck  = 1 // calls nothing any more
-	jumped = 2 // calls everything at once
+	stuck  = 1 // calls no function any more
+	jumped = 2 // calls each function immediately
 )
 
 func (b *faultyLibrary) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
@@ -146,7 +146,7 @@ func TestHealthyReportsAStuckWheel(t *testing.T) {
 			t.Errorf("healthy %v, stats %+v, want 1 rebuilt", w.Healthy(), w.Stats())
 		}
 		if !sawIll {
-			t.Error("the heartbeat stayed away and Healthy never said so")
+			t.Error("Healthy never returned false without a heartbeat")
 		}
 	})
 }
@@ -171,8 +171,8 @@ func TestADeadlockedWheelDoesNotBlock(t *testing.T) {
 	})
 }
 
-// A wheel whose time has jumped ahead calls everything at once. Neither may the
-// functions be called early, nor may a busy loop result.
+// A library wheel whose time has jumped ahead calls each function immediately. This
+// must cause neither early calls nor a busy loop.
 func TestAJumpedWheelIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Config configures a Wheel. The zero value is suitable for a server.
+// Config configures a Wheel. The zero value means the defaults.
 type Config struct {
-	Workers int // number of functions that run at the same time; 32 if not above 0
+	Workers int // maximum number of functions that run at the same time; 0 or less: 32
 }
 
 func (c Config) withDefaults() Config {
@@ -22,21 +22,21 @@ func (c Config) withDefaults() Config {
 // Wheel holds pending timers and calls their functions when they are due, never
 // early. Close ends it.
 type Wheel struct {
-	start      time.Time // deadlines count from here, monotonic
+	start      time.Time // deadlines are durations since this time, by the monotonic clock
 	newLibrary func() libraryWheel
 	shards     [shardCount]shard
 	queue      runQueue
 	workers    []worker
-	rebuilt    atomic.Uint64
+	rebuilt    atomic.Uint64 // number of replaced generations
 
 	mu         sync.RWMutex // guards closed and generation; held briefly
 	closed     bool
 	generation *generation
 
-	replace     chan struct{}
+	replace     chan struct{}  // at most one signal: the current generation requests a replacement
 	quit        chan struct{}  // closed when Close begins
 	done        chan struct{}  // closed when Close ends
-	watchDone   sync.WaitGroup // watch, and the generations that it stops
+	watchDone   sync.WaitGroup // watchGenerations, and the stops of replaced generations
 	workersDone sync.WaitGroup
 }
 
@@ -69,26 +69,27 @@ func newWheel(config Config, newLibrary func() libraryWheel) *Wheel {
 	return w
 }
 
-// After calls f on a worker once d has passed. The call is never early, usually
-// at most two ticks (20 ms) late, and happens exactly once unless Stop prevents
-// it. If d is not above 0, f is called at once, still on a worker. Timers of
-// the same tick are called in any order.
+// After calls fn on a worker when wait has passed. The call is never early,
+// usually at most two ticks (20 ms) late, and happens exactly once unless Stop or
+// Close prevents it. If wait is 0 or less, fn is called as soon as a worker is
+// idle. Timers of the same tick are called in any order.
 //
 // A function that blocks occupies a worker. If all workers are busy, due timers
-// wait in the order of their ticks (Stats.Waiting counts them). Nothing else
-// waits for workers.
+// wait in the order of their ticks (Stats.Waiting counts them). Adding and
+// stopping timers does not wait for workers.
 //
-// On a closed wheel the timer is stopped from the beginning and f is never
-// called. After panics if f is nil.
+// On a closed wheel, After returns a stopped timer and fn is never called. After
+// panics if fn is nil.
 func (w *Wheel) After(d time.Duration, f func()) *Timer {
 	t := new(Timer)
 	w.Set(t, d, f)
 	return t
 }
 
-// Set makes t call f after d, like After, and cancels its earlier call. t may
-// be a field of another struct. If several goroutines set t at the same time,
-// one is the last, and the calls of the others do not happen.
+// Set makes timer call fn after wait, like After, and cancels the timer's earlier
+// call. The timer may be a field of another struct. If several goroutines set the
+// timer at the same time, the last one takes effect, and the calls of the others
+// do not happen. Set panics if fn is nil.
 func (w *Wheel) Set(t *Timer, d time.Duration, f func()) {
 	if f == nil {
 		panic("timer: a timer needs a function to call")
@@ -102,8 +103,9 @@ func (w *Wheel) Set(t *Timer, d time.Duration, f func()) {
 	}
 }
 
-// add makes t wait. It returns false if another goroutine has set the same
-// timer first. t must not be waiting.
+// add puts a timer, which must be in no slot, into the slot of its deadline. It
+// returns false if another goroutine has set the timer first. On a closed wheel it
+// does nothing and returns true.
 func (w *Wheel) add(t *Timer, c call, due bool) bool {
 	at := tickOf(c.deadline)
 	st := w.shardOf(at)
@@ -124,7 +126,7 @@ func (w *Wheel) add(t *Timer, c call, due bool) bool {
 	return linked
 }
 
-// addDue is add for a timer that is due at once. The timer gets a slot of its
+// addDue is add for a timer that is due immediately. The timer gets a slot of its
 // own and waits only for a worker.
 func (w *Wheel) addDue(st *shard, t *Timer, c call) bool {
 	w.queue.mu.Lock()
@@ -163,13 +165,16 @@ func (w *Wheel) Close() {
 	for s := w.queue.close(); s != nil; s = s.nextDue {
 		s.stopAll()
 	}
-	w.current().stop() // the watch has ended, so the generation cannot change
+	w.current().stop() // watchGenerations has returned, so the generation cannot change
 	w.workersDone.Wait()
 	close(w.done)
 }
 
+// now returns the time since startTime.
 func (w *Wheel) now() time.Duration { return time.Since(w.start) }
 
+// deadlineAfter returns the deadline after wait, limited so that rounding up to a
+// tick cannot overflow.
 func (w *Wheel) deadlineAfter(d time.Duration) time.Duration {
 	now := w.now()
 	if d > math.MaxInt64-tick-now {
@@ -178,19 +183,22 @@ func (w *Wheel) deadlineAfter(d time.Duration) time.Duration {
 	return now + max(d, 0)
 }
 
-// tickOf is the first tick whose end is not before a deadline.
+// tickNumberOf returns the number of the first tick that ends at a deadline or
+// later.
 func tickOf(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
 
 func (w *Wheel) shardOf(at int64) *shard { return &w.shards[at%shardCount] }
 
-// assign makes s run on m, once, although Set and rebuild may both request it.
+// assignSlot makes a slot run on a generation. It does so once, although Set and
+// replaceGeneration may both call it.
 func (w *Wheel) assign(m *generation, s *slot) {
 	if s.assign(m.number) {
 		w.advance(m, s)
 	}
 }
 
-// advance schedules the next entry of s on m, or queues s if it is due.
+// scheduleOrQueue adds the next library entry of a slot, or queues the slot if it
+// is due.
 func (w *Wheel) advance(m *generation, s *slot) {
 	if remaining := s.end() - w.now(); remaining > 0 {
 		m.wakeAfter(s, min(remaining, maxEntryWait))

@@ -63,7 +63,7 @@ func TestAfterChainsLongWaits(t *testing.T) {
 					t.Errorf("called after %v, want %v to 20 ms more", got, d)
 				}
 				if !w.Healthy() || w.HeartbeatAge() > 1100*time.Millisecond {
-					t.Errorf("healthy %v, last beat %v ago", w.Healthy(), w.HeartbeatAge())
+					t.Errorf("healthy %v, last heartbeat %v ago", w.Healthy(), w.HeartbeatAge())
 				}
 			})
 		})
@@ -92,7 +92,7 @@ func TestAfterRefusesNil(t *testing.T) {
 	t.Cleanup(w.Close)
 	defer func() {
 		if recover() == nil {
-			t.Error("After took a nil function")
+			t.Error("After accepted a nil function")
 		}
 	}()
 	w.After(0, nil)

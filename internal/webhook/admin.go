@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	countUpTo = 100_000
-	maxReason = 500 // bytes of why an endpoint is disabled
+	countUpTo = 100_000 // higher numbers of tasks are not counted
+	maxReason = 500     // maximum length of the reason why an endpoint is disabled, in bytes
 )
 
-// List returns the status of all endpoints, by game.
+// List returns the status of all endpoints, sorted by game.
 func (o *Dispatcher) List(ctx context.Context) ([]Status, error) {
 	if err := o.refreshStates(ctx); err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func (o *Dispatcher) status(ctx context.Context, r *endpointState) (s Status, er
 	return s, nil
 }
 
-// Ping sends a ping message to an endpoint at once, past the queue, also if the
-// endpoint is disabled. It returns the answer, or ErrNoEndpoint.
+// Ping sends a ping message to an endpoint immediately, without the queue, even if
+// the endpoint is disabled. It returns the endpoint's reply, or ErrNoEndpoint.
 func (o *Dispatcher) Ping(ctx context.Context, game, name string) (PingResult, error) {
 	r, err := o.Registry.find(game, name)
 	if err != nil {
@@ -63,9 +63,9 @@ type pingData struct {
 	Endpoint string `json:"endpoint"`
 }
 
-// Enable enables an endpoint. It gets the events from now on; other nodes notice
-// at their next refresh. An operator must requeue its dead deliveries by hand.
-// Enable returns the new status, or ErrNoEndpoint.
+// Enable enables an endpoint: it gets the events from now on. Other nodes notice the
+// change at their next refresh. Dead deliveries stay dead until an operator requeues
+// them. Enable returns the new status, or ErrNoEndpoint.
 func (o *Dispatcher) Enable(ctx context.Context, game, name string) (Status, error) {
 	r, err := o.Registry.find(game, name)
 	if err == nil {
@@ -80,9 +80,9 @@ func (o *Dispatcher) Enable(ctx context.Context, game, name string) (Status, err
 	return o.status(ctx, r)
 }
 
-// Disable disables an endpoint, for a reason that operators see. Events are no
-// longer enqueued for it, and each waiting delivery dies at its next attempt. An
-// endpoint that is already disabled keeps its reason. Disable returns the new
+// Disable disables an endpoint; operators can see the reason. Events are no longer
+// enqueued for it, and each waiting delivery becomes dead at its next attempt. If the
+// endpoint is already disabled, its reason does not change. Disable returns the new
 // status, or ErrNoEndpoint.
 func (o *Dispatcher) Disable(ctx context.Context, game, name, reason string) (Status, error) {
 	r, err := o.Registry.find(game, name)

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// sealTask is the payload of a task of SealKind. The key is the day.
+// sealTask is the payload of a task of SealedDayKind. The task's key is the day.
 type sealTask struct {
 	At int64 `json:"at"` // when the day was over, epoch ms
 }
@@ -23,8 +23,8 @@ type dayData struct {
 	Boards []dayBoard `json:"boards"`
 }
 
-// dayBoard holds the best of a day. A team's name is its nickname, as on all
-// leaderboards.
+// dayLeaderboard is the top list of a day. Nickname of a team's entry is the team's
+// name, as on all leaderboards.
 type dayBoard struct {
 	Kind    leaderboard.Kind    `json:"kind"`
 	Order   leaderboard.Order   `json:"order"`
@@ -32,12 +32,13 @@ type dayBoard struct {
 	Entries []leaderboard.Entry `json:"entries"`
 }
 
-// errNoSubscriber says that another node enqueued a day for an endpoint that this
-// node does not have.
-var errNoSubscriber = errors.New("no endpoint of this node's configuration wants sealed days")
+// errNoSubscriber means that another node enqueued a sealed day for an endpoint that
+// this node's configuration does not have.
+var errNoSubscriber = errors.New("no endpoint of this node's configuration subscribes to day.sealed")
 
-// seal enqueues the message of a day with its current top lists. If it runs again
-// after a correction, the message that was enqueued first stays.
+// enqueueSealedDay enqueues the deliveries of a sealed day with its current top
+// lists. If it runs again after a correction, the deliveries of the first run stay
+// unchanged.
 func (o *Dispatcher) seal(ctx context.Context, t taskqueue.Task) error {
 	var s sealTask
 	if err := json.Unmarshal(t.Payload, &s); err != nil {
@@ -68,7 +69,7 @@ func (o *Dispatcher) seal(ctx context.Context, t taskqueue.Task) error {
 	return err
 }
 
-// first is the day with at most limit entries on each leaderboard.
+// truncated returns the day with at most limit entries on each leaderboard.
 func (d dayData) first(limit int) any {
 	boards := make([]dayBoard, len(d.Boards))
 	for i, b := range d.Boards {

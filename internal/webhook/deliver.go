@@ -17,19 +17,20 @@ const (
 )
 
 const (
-	// configRollout is how long nodes may have different configurations. In that
-	// time, another node may have an endpoint that this one does not know.
+	// configRollout is how long nodes may have different configurations after a
+	// change. In this time another node may have an endpoint that this one does not
+	// know.
 	configRollout = 10 * time.Minute
-	// maxThrottled is how long a busy endpoint may postpone a delivery. After
-	// that, every attempt counts.
+	// maxThrottledAge is the age up to which a throttled endpoint only postpones a
+	// delivery. After it each attempt counts against maxAttempts.
 	maxThrottled = 3 * 24 * time.Hour
 
-	shortDelay = time.Second
+	shortDelay = time.Second // after a failed read of the endpoint's state
 )
 
-var errUnknown = errors.New("no endpoint of the configuration is meant; `server tasks discard` if it was taken out")
+var errUnknown = errors.New("the configuration has no such endpoint; if it was removed, use `server tasks discard`")
 
-// deliver makes one attempt.
+// deliver handles a delivery task: it makes one attempt to send the message.
 func (o *Dispatcher) deliver(ctx context.Context, t taskqueue.Task) error {
 	r := o.Registry.topics[t.Topic]
 	if r == nil && age(&t) < configRollout {
@@ -51,9 +52,9 @@ func (o *Dispatcher) deliver(ctx context.Context, t taskqueue.Task) error {
 	return o.decide(ctx, r, &t, o.attempt(ctx, r, Message{ID: t.Key, Body: t.Payload}))
 }
 
-// disabledReason returns why an endpoint gets no messages, or "". The answer may
-// make a delivery dead. So it reads the states again first, because another node
-// may have enabled the endpoint.
+// disabledReason returns why an endpoint is disabled, or "" if it is enabled. A reason
+// makes the delivery dead. So before it returns a reason, it reads the states again,
+// because another node may have enabled the endpoint.
 func (o *Dispatcher) disabledReason(ctx context.Context, r *endpointState) (string, error) {
 	if o.isStateKnown.Load() && r.disabledReason() == "" {
 		return "", nil
@@ -62,7 +63,8 @@ func (o *Dispatcher) disabledReason(ctx context.Context, r *endpointState) (stri
 	return r.disabledReason(), err
 }
 
-// attempt posts a message in a slot of the endpoint, and releases the slot.
+// attemptDelivery posts a message and releases the endpoint's slot, which the caller
+// has acquired. It pauses the endpoint if the reply asks for that.
 func (o *Dispatcher) attempt(ctx context.Context, r *endpointState, m Message) Reply {
 	defer r.release(time.Now())
 	reply := o.send(ctx, r, m)
@@ -85,7 +87,8 @@ func (o *Dispatcher) send(ctx context.Context, r *endpointState, m Message) Repl
 	return reply
 }
 
-// decide applies the reply to the delivery.
+// deliveryResult returns the result of a delivery task after a reply: nil if the
+// delivery is done, or an error that retries, postpones or ends it.
 func (o *Dispatcher) decide(ctx context.Context, r *endpointState, t *taskqueue.Task, reply Reply) error {
 	switch {
 	case reply.Err == nil:
@@ -100,16 +103,16 @@ func (o *Dispatcher) decide(ctx context.Context, r *endpointState, t *taskqueue.
 	return reply.Err
 }
 
-// disableGone disables an endpoint that answered that it is gone.
+// disableGoneEndpoint disables an endpoint that has replied with status 410 Gone.
 func (o *Dispatcher) disableGone(ctx context.Context, r *endpointState, cause error) error {
 	if err := o.disable(ctx, r, cause.Error()); err != nil {
 		return fmt.Errorf("%w, and it could not be disabled: %w", cause, err)
 	}
-	o.Logger.Warn("an endpoint of webhooks wants no more and is disabled; see `server webhooks`", "game", r.Game, "endpoint", r.Name, "error", cause)
+	o.Logger.Warn("webhook endpoint replied 410 Gone and was disabled; see `server webhooks`", "game", r.Game, "endpoint", r.Name, "error", cause)
 	return taskqueue.Permanent(cause)
 }
 
-// isThrottled reports whether the endpoint asks for a pause.
+// isThrottled returns true if the endpoint asks for a pause.
 func (r Reply) isThrottled() bool {
 	return r.RetryAfter > 0 || r.Status == statusTooManyRequests || r.Status == statusUnavailable
 }

@@ -213,7 +213,7 @@ func TestStatesHang(t *testing.T) {
 }
 
 // A node with an older configuration leaves the deliveries of a new endpoint to
-// others. After a while they are dead.
+// others. After configRollout they are dead.
 func TestEndpointIsUnknown(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {

@@ -22,21 +22,21 @@ type Config struct {
 	Logger   *slog.Logger // nil: slog.Default
 }
 
-// Dispatcher works the tasks of the Registry on a node, and serves its operators.
-// It is safe for concurrent use.
+// Dispatcher handles the tasks that the Registry makes, and the operators' requests
+// for endpoints. It is safe for concurrent use.
 type Dispatcher struct {
 	Config
 
-	isStateKnown atomic.Bool   // the states were read at least once
-	refreshLock  chan struct{} // held by a read of the states, so that no older read overwrites a newer one
+	isStateKnown atomic.Bool   // the states of endpoints were read at least once
+	refreshLock  chan struct{} // has an element while the states are being read, so that no older read overwrites a newer one
 }
 
 const (
-	refreshInterval = 10 * time.Second // between reads of the states, which other nodes may change
-	callTimeout     = 10 * time.Second
+	refreshInterval = 10 * time.Second // between two reads of the states, which other nodes may change
+	callTimeout     = 10 * time.Second // for reading the states
 
-	concurrentDeliveries = 128 // attempts of a node; an endpoint gets at most concurrencyPerEndpoint
-	concurrentSeals      = 2
+	concurrentDeliveries = 128 // concurrent attempts per node; an endpoint gets at most slotsPerEndpoint
+	concurrentSeals      = 2   // concurrent tasks of SealedDayKind per node
 )
 
 // backoff is the retry delay of deliveries, see maxAttempts.
@@ -48,7 +48,8 @@ func NewDispatcher(c Config) *Dispatcher {
 	return &Dispatcher{Config: c, refreshLock: make(chan struct{}, 1)}
 }
 
-// Services returns the services that work the tasks of the Registry.
+// Services returns the services that handle the tasks of the Registry, for the task
+// queue.
 func (o *Dispatcher) Services() []taskqueue.Service {
 	return []taskqueue.Service{
 		{Kind: Kind, Handle: o.deliver, Concurrency: concurrentDeliveries, Backoff: backoff},
@@ -64,7 +65,7 @@ func (o *Dispatcher) Run(ctx context.Context) error {
 	for failing := false; len(o.Registry.topics) > 0; {
 		err := o.refreshStates(ctx)
 		if err != nil && ctx.Err() == nil && !failing {
-			o.Logger.Warn("which endpoints of webhooks are disabled cannot be read; it is tried again", "error", err)
+			o.Logger.Warn("reading the states of webhook endpoints failed; retrying", "error", err)
 		}
 		failing = err != nil
 		select {
@@ -77,8 +78,8 @@ func (o *Dispatcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// refreshStates reads the states of all endpoints. One timeout bounds both the
-// wait for another reader and the read itself.
+// refreshStates reads the states of all endpoints. callTimeout limits the wait for
+// another reader and the read together.
 func (o *Dispatcher) refreshStates(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -15,8 +15,8 @@ type endpointState struct {
 
 	mu          sync.Mutex
 	state       State
-	lastError   string // of the last failed attempt
-	lastErrorAt int64
+	lastError   string // of the last failed attempt at this node
+	lastErrorAt int64  // epoch ms
 }
 
 func newEndpointState(e Endpoint) *endpointState {
@@ -55,7 +55,7 @@ func (r *endpointState) recordError(cause error) {
 	r.lastError, r.lastErrorAt = cause.Error(), time.Now().UnixMilli()
 }
 
-// status returns the status without asking the database.
+// status returns the status, without the fields that need the database.
 func (r *endpointState) status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,27 +12,28 @@ import (
 )
 
 const (
-	// maxListed bounds each list in a message.
+	// maxListEntries is the maximum of entries in each list of a message.
 	maxListed = 100
 
-	// iso8601 is in UTC.
+	// timestampLayout is ISO 8601 in UTC, with ms.
 	iso8601 = "2006-01-02T15:04:05.000Z"
 
 	idPrefix = "evt_"
 	idLength = 26 // characters, of 5 bits each
 )
 
-// event is something that happened. There is one event per type, game and subject.
+// event is something that happened in a game. Type, game and subject identify it.
+// subject is the id of a match, or a day.
 type event struct {
 	kind, game, subject string
 	occurredAt          int64               // epoch ms
-	data                func(limit int) any // with at most limit entries in each list
+	data                func(limit int) any // returns the data with at most limit entries in each list
 }
 
-// message returns the event in the form that all endpoints get.
+// message returns the event as the message that all endpoints get.
 func (e *event) message() Message { return Message{ID: e.id(), Body: e.body()} }
 
-// body has the longest lists that fit into a task.
+// body returns the JSON body, with lists as long as the size limit of a task allows.
 func (e *event) body() (body []byte) {
 	for limit := maxListed; limit >= 0; limit -= 10 {
 		body = encode(envelope{e.kind, time.UnixMilli(e.occurredAt).UTC().Format(iso8601), e.data(limit)})
@@ -43,8 +44,8 @@ func (e *event) body() (body []byte) {
 	return body
 }
 
-// id returns a hash of the event, so that every node computes the same id, however
-// often.
+// id returns a hash of type, game and subject, so that each node always computes the
+// same id for an event.
 func (e *event) id() string {
 	sum := sha256.Sum256([]byte(e.kind + "\x00" + e.game + "\x00" + e.subject))
 	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:idLength])
@@ -57,7 +58,7 @@ type envelope struct {
 	Data      any    `json:"data"`
 }
 
-// encode panics if JSON cannot represent the value.
+// encodeJSON encodes a value as JSON. It panics if the value cannot be encoded.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -21,7 +21,7 @@ const game = "com.example.quiz"
 
 var errAway = errors.New("the database is away")
 
-// fixture is a dispatcher with fakes of everything that it needs. answer decides
+// fixture is a dispatcher with fakes of all interfaces of its Config. answer decides
 // the reply to each message, and the lists have one entry.
 type fixture struct {
 	*queue

@@ -5,8 +5,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// matchData is the data of match.settled and arena.over. Standings and teams are
-// the first of all, in rank order.
+// matchData is the data of match.settled and arena.over. Standings and Teams contain
+// only the highest ranks, in rank order.
 type matchData struct {
 	Game      string                  `json:"game"`
 	Match     string                  `json:"match"`
@@ -16,13 +16,15 @@ type matchData struct {
 	OverAt    int64                   `json:"over_at"`
 	Reason    match.Reason            `json:"reason"`
 	Questions int                     `json:"questions"`
-	Counts    bool                    `json:"counts"` // for the leaderboards and the players' totals
+	Counts    bool                    `json:"counts"` // the match counts for the leaderboards and the players' totals
 	Winner    string                  `json:"winner,omitempty"`
-	Players   int                     `json:"players"` // of all players
+	Players   int                     `json:"players"` // number of all players
 	Standings []protocol.OverStanding `json:"standings"`
 	Teams     []protocol.TeamStanding `json:"teams,omitempty"`
 }
 
+// settledMatchData returns a function that makes the matchData of a result, with at
+// most limit standings and teams.
 func settledMatch(r *match.Result) func(limit int) any {
 	return func(limit int) any {
 		d := matchData{

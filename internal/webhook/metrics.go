@@ -10,10 +10,10 @@ import (
 
 const prefix = "laststand_webhooks_"
 
-// reasonDisabled is the reason of laststand_webhooks_drops_total.
-const reasonDisabled = "disabled" // nothing is enqueued for the endpoint
+// reasonDisabled is the value of the label reason in laststand_webhooks_drops_total.
+const reasonDisabled = "disabled" // the endpoint is disabled, so the event was not enqueued for it
 
-// metrics are those of this node, by endpoint of the configuration.
+// metrics are the metrics of this node's deliveries, by endpoint.
 type metrics struct {
 	sends, drops *prometheus.CounterVec
 	seconds      *prometheus.HistogramVec
@@ -37,7 +37,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-// init creates the series of an endpoint with zero values.
+// initEndpoint creates the time series of an endpoint with zero values.
 func (m *metrics) init(r *endpointState) {
 	m.drops.WithLabelValues(r.Game, r.Name, reasonDisabled)
 	m.seconds.WithLabelValues(r.Game, r.Name)
@@ -57,7 +57,8 @@ func (m *metrics) observeSend(r *endpointState, status int, took time.Duration) 
 	m.seconds.WithLabelValues(r.Game, r.Name).Observe(took.Seconds())
 }
 
-// code returns a label from a closed set, whatever status an endpoint sends.
+// statusLabel returns an HTTP status as a metric label. Statuses outside of 200 to 599
+// become "other", so that endpoints cannot create new labels.
 func code(status int) string {
 	switch {
 	case status == 0:

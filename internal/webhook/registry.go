@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	maxEndpoints = 16 // per game: each adds a row for every result
-	maxAttempts  = 36 // with the waits of backoff about 3 days, at most twice that
+	maxEndpoints = 16 // per game, because each endpoint adds a task for each result
+	maxAttempts  = 36 // per delivery; with the delays of deliveryBackoff they take about 3 days, at most 6
 )
 
-// endpointName is a part of a topic and of a command.
+// endpointNamePattern allows names that can be part of a topic and of a command.
 var endpointName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Registry holds the endpoints of all games and their states at this node. It is
 // safe for concurrent use.
 type Registry struct {
-	games   map[string][]*endpointState // in the order given
+	games   map[string][]*endpointState // by game, in the order of the configuration
 	topics  map[string]*endpointState
 	metrics *metrics
 }
 
-// NewRegistry returns a registry. Its error lists every fault of the endpoints. If
-// r is nil, nothing is measured.
+// NewRegistry returns a registry. Its error lists all invalid endpoints. If registerer
+// is nil, there are no metrics.
 func NewRegistry(endpoints []Endpoint, r prometheus.Registerer) (*Registry, error) {
 	b := &Registry{games: map[string][]*endpointState{}, topics: map[string]*endpointState{}, metrics: newMetrics(r)}
 	var faults []error
@@ -46,7 +46,7 @@ func (b *Registry) add(e Endpoint) error {
 	task := taskqueue.NewTask{Game: e.Game, Topic: e.Topic(), Key: "any", Payload: []byte("{}")}
 	switch {
 	case !endpointName.MatchString(e.Name):
-		return errors.New("its name is 1 to 64 letters, digits, _ and -")
+		return errors.New("its name must have 1 to 64 letters, digits, _ and -")
 	case b.topics[e.Topic()] != nil:
 		return errors.New("the game has that name twice")
 	case len(b.games[e.Game]) == maxEndpoints:
@@ -56,7 +56,7 @@ func (b *Registry) add(e Endpoint) error {
 	}
 	for i, event := range e.Events {
 		if !slices.Contains(Events(), event) {
-			return fmt.Errorf("unknown event %q: some of %q, or none for all", event, Events())
+			return fmt.Errorf("unknown event %q; use some of %q, or none for all", event, Events())
 		}
 		if slices.Contains(e.Events[:i], event) {
 			return fmt.Errorf("it has the event %q twice", event)
@@ -71,8 +71,8 @@ func (b *Registry) add(e Endpoint) error {
 	return nil
 }
 
-// Settled returns the tasks that report a result in the ledger. Each call counts
-// the events that disabled endpoints miss.
+// TasksForResult returns the deliveries of a result that is being written to the ledger.
+// at is when, in epoch ms. Each call counts the events that disabled endpoints miss.
 func (b *Registry) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 	tasks := b.deliveries(event{kind: MatchSettled, game: r.Game, subject: r.Match, occurredAt: at, data: settledMatch(r)})
 	if r.ArenaID == "" {
@@ -81,8 +81,9 @@ func (b *Registry) Settled(r *match.Result, at int64) []taskqueue.NewTask {
 	return append(tasks, b.deliveries(event{kind: ArenaOver, game: r.Game, subject: r.Match, occurredAt: at, data: settledMatch(r)})...)
 }
 
-// Sealed returns the task that reads the top lists of an ended day and then
-// reports them.
+// TasksForEndedDay returns the task that reads the top lists of an ended day and enqueues
+// their deliveries. It returns none if no endpoint of the game subscribes to day.sealed.
+// at is when the day ended, in epoch ms.
 func (b *Registry) Sealed(game, day string, at int64) []taskqueue.NewTask {
 	if !b.isSubscribed(DaySealed, game) {
 		return nil
@@ -90,7 +91,8 @@ func (b *Registry) Sealed(game, day string, at int64) []taskqueue.NewTask {
 	return []taskqueue.NewTask{{Game: game, Topic: SealKind + "/" + game, Key: day, Payload: encode(sealTask{at})}}
 }
 
-// deliveries returns the tasks that send an event to all endpoints that want it.
+// deliveries returns the tasks that send an event to all enabled endpoints that
+// subscribe to its type.
 func (b *Registry) deliveries(e event) (tasks []taskqueue.NewTask) {
 	var message Message
 	for _, r := range b.games[e.game] {
@@ -109,7 +111,7 @@ func (b *Registry) deliveries(e event) (tasks []taskqueue.NewTask) {
 	return tasks
 }
 
-// isSubscribed reports whether an endpoint of the game wants the events of a type.
+// hasSubscriber returns true if an endpoint of the game subscribes to a type of events.
 func (b *Registry) isSubscribed(kind, game string) bool {
 	return slices.ContainsFunc(b.games[game], func(r *endpointState) bool { return r.subscribes(kind) })
 }
@@ -123,7 +125,7 @@ func (b *Registry) find(game, name string) (*endpointState, error) {
 	return r, nil
 }
 
-// endpoints returns the endpoints, by game.
+// endpoints returns all endpoints, sorted by game.
 func (b *Registry) endpoints() (endpoints []*endpointState) {
 	for _, game := range slices.Sorted(maps.Keys(b.games)) {
 		endpoints = append(endpoints, b.games[game]...)

@@ -10,43 +10,44 @@ import (
 )
 
 const (
-	concurrencyPerEndpoint = 8           // concurrent attempts of a node to an endpoint
-	maxSlotWait            = time.Second // a task waits for a slot if it is likely to get one in this time
+	concurrencyPerEndpoint = 8           // concurrent attempts per node and endpoint
+	maxSlotWait            = time.Second // a task waits at most so long for a slot
 
-	minPause    = 30 * time.Second // for an endpoint that names no duration; doubles with each such pause
+	minPause    = 30 * time.Second // first pause if the endpoint names no duration; each further one is twice as long
 	maxPause    = 15 * time.Minute
 	minPostpone = time.Second
-	maxPostpone = 15 * time.Minute // beyond the pause: a task that must wait longer returns and checks in between
+	maxPostpone = 15 * time.Minute // after the end of a pause; a task that must wait longer is postponed again
 
-	initialDuration = 100 * time.Millisecond // a guess
+	initialDuration = 100 * time.Millisecond // averageDuration before the first attempt
 )
 
 var (
-	errBusy   = errors.New("as many tries are under way as the endpoint gets at a time")
-	errPaused = errors.New("the endpoint wants to be left alone")
+	errBusy   = errors.New("too many attempts to the endpoint are under way")
+	errPaused = errors.New("the endpoint has asked for a pause")
 )
 
-// throttle limits the attempts of a node to an endpoint, so that the endpoint
-// cannot hold all workers of the node. It postpones a task that cannot be served
-// soon, until the tasks postponed before it are likely to be done.
+// throttle limits the concurrent attempts of a node to an endpoint, so that a slow
+// endpoint cannot occupy all workers of the node. If a task cannot get a slot soon, it
+// postpones the task to a time when the tasks postponed before it are probably done. It
+// is safe for concurrent use.
 type throttle struct {
-	slots chan struct{} // one element for each current attempt
+	slots chan struct{} // one element for each attempt under way
 
 	mu              sync.Mutex
 	waiting         int           // tasks that wait for a slot
-	averageDuration time.Duration // moving average of attempts
+	averageDuration time.Duration // moving average of the attempts' durations
 	lastChange      time.Time     // when a slot was last acquired or released
-	pausedUntil     time.Time     // no attempts before
-	nextPause       time.Duration // the next pause for which the endpoint names no duration
-	postponedUntil  time.Time     // time of the last postponed task
+	pausedUntil     time.Time     // no attempts before this time
+	nextPause       time.Duration // length of the next pause for which the endpoint names no duration
+	postponedUntil  time.Time     // the time to which the last task was postponed
 }
 
 func newThrottle() *throttle {
 	return &throttle{slots: make(chan struct{}, concurrencyPerEndpoint), averageDuration: initialDuration, nextPause: minPause}
 }
 
-// acquire takes a slot for an attempt; release gives it back. Its error is for the
-// queue.
+// acquire takes a slot for an attempt; release returns it. If no slot is available, it
+// returns the error that postpones the task.
 func (p *throttle) acquire(ctx context.Context) error {
 	if !p.startWaiting() {
 		return p.postpone(errBusy)
@@ -68,8 +69,8 @@ func (p *throttle) acquire(ctx context.Context) error {
 	return nil
 }
 
-// startWaiting reports whether a slot is likely to be free soon. If so, the caller
-// must call stopWaiting.
+// tryStartWaiting returns true if a slot is likely to be free within maxSlotWait. Then
+// the caller may wait and must call stopWaiting afterwards.
 func (p *throttle) startWaiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,8 +87,8 @@ func (p *throttle) stopWaiting() {
 	p.waiting--
 }
 
-// recordStart reports whether the caller may make an attempt with the slot that it
-// took.
+// isStartAllowed returns true if the caller, who has taken a slot, may start an attempt
+// now: the endpoint is not paused. It also sets lastChange.
 func (p *throttle) recordStart() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,8 +96,8 @@ func (p *throttle) recordStart() bool {
 	return !p.lastChange.Before(p.pausedUntil)
 }
 
-// expectedDuration is how long an attempt takes: the average, or longer if the
-// current attempts take longer.
+// expectedDuration returns how long an attempt probably takes: the average, or more if
+// the attempts under way already take longer. The caller holds mu.
 func (p *throttle) expectedDuration() time.Duration {
 	if len(p.slots) < cap(p.slots) {
 		return p.averageDuration
@@ -104,7 +105,7 @@ func (p *throttle) expectedDuration() time.Duration {
 	return max(p.averageDuration, time.Since(p.lastChange))
 }
 
-// release gives back the slot of an attempt that began at startedAt.
+// release returns the slot of an attempt that started at startedAt.
 func (p *throttle) release(startedAt time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,16 +114,17 @@ func (p *throttle) release(startedAt time.Time) {
 	<-p.slots
 }
 
-// resetPause ends the doubling of pauses: the endpoint accepted a message.
+// resetPause makes the next pause short again, because the endpoint has accepted a
+// message.
 func (p *throttle) resetPause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nextPause = minPause
 }
 
-// pause stops attempts for as long as the endpoint asks, or for the next default
-// pause if wait is 0. During a pause, it ignores further attempts with wait 0,
-// because they have the same cause.
+// pause stops attempts for the time that the endpoint asks for. If wait is 0, it stops
+// them for nextPause. During a pause it ignores further calls with wait 0, because they
+// have the same cause.
 func (p *throttle) pause(wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +138,8 @@ func (p *throttle) pause(wait time.Duration) {
 	p.pausedUntil = latest(p.pausedUntil, now.Add(wait))
 }
 
-// postpone postpones a task.
+// postpone returns an error that postpones a task. Tasks are postponed to different
+// times, one after the other, so that they do not return at the same time.
 func (p *throttle) postpone(cause error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

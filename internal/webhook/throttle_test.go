@@ -9,7 +9,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// No attempt goes to an endpoint for as long as it asks for a pause. Tasks are
+// An endpoint gets no attempt during a pause that it has asked for. Tasks are
 // postponed in that time, and their attempts do not count.
 func TestEndpointAsksForAPause(t *testing.T) {
 	t.Parallel()
@@ -90,7 +90,7 @@ func TestThrottledForDays(t *testing.T) {
 	})
 }
 
-// A slow endpoint does not hold up others, and still gets all that it can take.
+// A slow endpoint does not delay others, and still gets all messages that it can accept.
 func TestSlowEndpoint(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "slow"}, {Game: game, Name: "quick"}}
@@ -155,7 +155,7 @@ func TestQuickEndpoint(t *testing.T) {
 	})
 }
 
-// However many tasks are postponed, each returns within a bounded time.
+// Each postponed task returns within a limited time, even if many tasks are postponed.
 func TestPostponementIsBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, w *fixture) {

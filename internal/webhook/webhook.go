@@ -8,12 +8,12 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// ErrNoEndpoint says that the configuration has no endpoint of that game and name.
+// ErrNoEndpoint means that the configuration has no endpoint of that game and name.
 var ErrNoEndpoint = errors.New("there is no such endpoint")
 
-// These are the types of events.
+// The types of events.
 const (
-	MatchSettled = "match.settled" // its result is in the ledger
+	MatchSettled = "match.settled" // the result of a match is in the ledger
 	ArenaOver    = "arena.over"    // the result of an arena's match is in the ledger
 	DaySealed    = "day.sealed"    // a day of the leaderboards is over, with its top lists
 	Ping         = "webhook.ping"  // an operator tests an endpoint
@@ -22,37 +22,39 @@ const (
 // Events returns the types that an endpoint may subscribe to.
 func Events() []string { return []string{MatchSettled, ArenaOver, DaySealed} }
 
-// Kind is the kind of the topics of deliveries. SealKind is that of ended days
-// with top lists that are still to read: see taskqueue.Kind.
+// The kinds of tasks of this package, see taskqueue.Kind. A task of DeliveryKind sends
+// one event to one endpoint. A task of SealedDayKind reads the top lists of an ended day
+// and enqueues deliveries.
 const (
 	Kind     = "webhook"
 	SealKind = "seal"
 )
 
-// Endpoint is a receiver of a game's events. The game chooses its name.
+// Endpoint is a receiver of a game's events, as the operator has configured it.
 type Endpoint struct {
 	Game, Name string
-	Events     []string // none: all
-	Ordered    bool     // one at a time, in order: a failed delivery holds up those behind it
+	Events     []string // types of events that it gets; none means all
+	Ordered    bool     // deliver one event at a time, in order: a failed delivery delays the deliveries after it
 }
 
 // Topic returns the topic of the endpoint's deliveries.
 func (e *Endpoint) Topic() string { return Kind + "/" + e.Game + "/" + e.Name }
 
-// Message is an event as it is sent, the same for all attempts.
+// Message is an encoded event. It is the same for all attempts.
 type Message struct {
-	ID   string // of the event, the same at all endpoints
+	ID   string // of the event, the same for all endpoints
 	Body []byte // JSON: type, timestamp, data
 }
 
-// Reply is the answer of an endpoint to an attempt.
+// Reply is the reply of an endpoint to an attempt.
 type Reply struct {
-	Status     int           // of HTTP; 0: there was no answer
-	RetryAfter time.Duration // the pause that the endpoint asks for
-	Err        error         // why the endpoint did not accept it, in words for operators; nil: it did
+	Status     int           // HTTP status; 0: no reply arrived
+	RetryAfter time.Duration // the pause that the endpoint asks for; 0: none
+	Err        error         // why the endpoint did not accept the message, for operators; nil: it accepted it
 }
 
-// Poster sends messages. It bounds each attempt, and is safe for concurrent use.
+// Poster sends messages; *httpposter.Poster implements it. It limits the time of each
+// attempt, and is safe for concurrent use.
 type Poster interface {
 	Post(ctx context.Context, e Endpoint, m Message) Reply
 	// Host returns the scheme and host of the URL, without parts that may be
@@ -60,7 +62,7 @@ type Poster interface {
 	Host(e Endpoint) string
 }
 
-// State is the stored state of an endpoint, the same for all nodes.
+// State is the stored state of an endpoint, which all nodes share.
 type State struct {
 	Game     string `json:"game"`
 	Name     string `json:"name"`
@@ -68,8 +70,8 @@ type State struct {
 	Since    int64  `json:"disabled_at,omitempty"`     // epoch ms, by the database's clock
 }
 
-// States stores the states of endpoints; *ledger.Ledger. An endpoint without a
-// stored state is enabled.
+// EndpointStates stores the states of endpoints; *ledger.Ledger implements it. An
+// endpoint without a stored state is enabled.
 type States interface {
 	EndpointStates(ctx context.Context) ([]State, error)
 	// DisableEndpoint changes nothing if the endpoint is disabled already.
@@ -77,20 +79,21 @@ type States interface {
 	EnableEndpoint(ctx context.Context, game, name string) error
 }
 
-// TopLists reads the best of an ended day; *leaderboard.TopLists.
+// TopLists reads the top lists of an ended day; *leaderboard.TopLists implements it.
 type TopLists interface {
-	// Top returns the first n by value, and how many are ranked.
+	// Top returns the first entries by value, at most limit, and how many entries are
+	// ranked.
 	Top(ctx context.Context, game, date string, kind leaderboard.Kind, n int) (entries []leaderboard.TopEntry, total int64, err error)
 }
 
-// Counts counts tasks in the queue; *ledger.Ledger.
+// TaskCounter counts tasks in the queue; *ledger.Ledger implements it.
 type Counts interface {
-	// CountTasks returns how many tasks of a topic have not ended, and how many
-	// are dead. It counts each up to upTo.
+	// CountTasks returns how many tasks of a topic have not ended, and how many are
+	// dead. Each number is at most upTo.
 	CountTasks(ctx context.Context, topic string, upTo int) (waiting, dead int64, err error)
 }
 
-// Status is an endpoint as an operator sees it.
+// Status is the state of an endpoint that operators can see.
 type Status struct {
 	State
 
@@ -103,7 +106,8 @@ type Status struct {
 	ErrorAt int64    `json:"error_at,omitempty"` // epoch ms
 }
 
-// PingResult is the answer of an endpoint to a ping.
+// PingResult is the reply of an endpoint to a ping. Status is the HTTP status, 0 if no
+// reply arrived.
 type PingResult struct {
 	ID     string `json:"id"`
 	Status int    `json:"status,omitempty"`

@@ -9,20 +9,22 @@ import (
 	"laststand/internal/protocol"
 )
 
-// admissionClass says which players a session's place is open to.
+// placeClass says which players may have a session's place. A place is one of the
+// node's MaxConnections connections.
 type admissionClass uint8
 
 const (
 	openAdmission    admissionClass = iota
 	reservedPlace                   // one of the node's last places: only for players in a match
-	overAddressShare                // the address has used its share of a filling node: only for players in a match
+	overAddressShare                // the address has maxNotPlayingPerAddress sessions already: only for players in a match
 )
 
-// minShareDivisor bounds addressShare from below: one twentieth of PerAddress.
+// minShareDivisor sets the lowest result of maxNotPlayingPerAddress: one twentieth of
+// Limits.PerAddress.
 const minShareDivisor = 20
 
-// classify returns the class of a new session's place, while open sessions are there.
-// The caller holds mu.
+// classifyPlace returns the class of a new session's place; openSessions counts the
+// sessions before it. The caller holds mu.
 func (s *Server) classify(from limit.Key, open int64) admissionClass {
 	switch {
 	case open >= s.Connections-s.Connections/reservedShare:
@@ -33,12 +35,13 @@ func (s *Server) classify(from limit.Key, open int64) admissionClass {
 	return openAdmission
 }
 
-// addressShare returns how many sessions of one address may be open that are in no
-// match. Up to half of Connections it is PerAddress. From there it falls in proportion
-// to the free places, down to a twentieth, so that the last places need ever more
-// addresses to fill.
+// maxNotPlayingPerAddress returns how many sessions one address may have whose players
+// are in no match. While at most half of MaxConnections are open, it is PerAddress. Above
+// that it falls in proportion to the free places, down to a twentieth of PerAddress. So
+// an attacker needs more and more addresses to fill the last places.
 //
-// With 1,000 connections and PerAddress 200: 200 at 500 open, 100 at 750, 20 at 950.
+// With MaxConnections 1,000 and PerAddress 200: 200 at 500 open sessions, 100 at 750, 20
+// at 950.
 func (s *Server) addressShare(open int64) int64 {
 	all, half := s.Limits.PerAddress, s.Connections/2
 	if open <= half || s.Connections == half {
@@ -48,10 +51,10 @@ func (s *Server) addressShare(open int64) int64 {
 	return max(int64(float64(all)*left), all/minShareDivisor, 1)
 }
 
-// checkAdmission rejects a player who is in no match, and in no arena that is about to
-// begin, if the node is overloaded or the place is reserved. It also rejects a resume
-// beyond the limit of hellos. A resume alone proves nothing, since any client can ask
-// for one.
+// checkAdmission rejects a player who is in no match and in no arena's lobby, if the node
+// is overloaded or the place is reserved. It also rejects a resume above the limit of
+// hellos. A resume does not prove that the player is in a match, since any client can
+// send one.
 func (se *session) checkAdmission(ctx context.Context, p identity.Player, resumes bool) error {
 	s := se.server
 	resumes = resumes && s.Limits.HellosInAll != nil
@@ -80,7 +83,8 @@ func (se *session) checkAdmission(ctx context.Context, p identity.Player, resume
 	return s.LoadShedder.Check(loadshed.NewSessions)
 }
 
-// check rejects a player who is in no match, if the class reserves the place.
+// checkNotPlaying rejects a player who is in no match, if places of this class are only
+// for players in a match.
 func (c admissionClass) check(l *Limits) error {
 	switch {
 	case c == reservedPlace && l.TotalCap.Refuse():

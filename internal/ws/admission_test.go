@@ -64,8 +64,8 @@ func (c *client) expectWelcome(player string) *client {
 	return c
 }
 
-// An address may have PerAddress websockets, and an IPv6 network counts as one address.
-// Other addresses are not affected, and a place is free again when a websocket ends.
+// An address may have PerAddress websockets, and an IPv6 network of 64 bits counts as one
+// address. Other addresses are not affected. When a websocket ends, its place is free.
 func TestConnectionsOfAnAddress(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.PerAddress = 2 })
@@ -89,9 +89,9 @@ func TestConnectionsOfAnAddress(t *testing.T) {
 	})
 }
 
-// Hellos are limited by address and in all. Hellos of players who are in a match have a
-// bucket of their own. A resume that only claims a match counts as a new hello,
-// whatever its token.
+// Hellos are limited per address and per node. Hellos of players who are in a match have
+// their own bucket. If a resume names a match that the player is not in, it counts as a new
+// hello, with any token.
 func TestHelloRate(t *testing.T) {
 	t.Parallel()
 	rules := limit.New(limit.Config{})
@@ -154,9 +154,9 @@ func TestHelloRate(t *testing.T) {
 	})
 }
 
-// Wrong codes are charged to the address, whichever player sends them; right codes are
-// not. When the bucket is empty, only codes that were right for the address before are
-// tried.
+// A wrong code takes a token of the address, whichever player sends it; a right code takes
+// none. When the bucket is empty, the server tries only codes that were right for the
+// address before.
 func TestWrongCodes(t *testing.T) {
 	t.Parallel()
 	codes := limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "codes", Subject: "wrong codes", Limit: 2, Per: time.Hour})
@@ -330,8 +330,8 @@ func (retryAtOnce) Check(loadshed.Kind) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "a token will be there")
 }
 
-// A rejected hello retries after at least retryMS and at a random time. The time of the
-// next token would send thousands of waiting clients back at once.
+// The retry time of a rejected hello is random and at least retryMS. If it were the time of
+// the next token, thousands of waiting clients would retry at the same time.
 func TestRejectedHellosRetryLater(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.LoadShedder = retryAtOnce{} })
@@ -409,7 +409,7 @@ func TestShed(t *testing.T) {
 	}
 }
 
-// A message that has begun must end within frameWithin. Otherwise the server closes the
+// A message that has started must end within messageTimeout. Otherwise the server closes the
 // session, wherever the message stops.
 func TestSlowMessageIsClosed(t *testing.T) {
 	t.Parallel()

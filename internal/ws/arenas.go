@@ -10,9 +10,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Arenas runs matches with many players; *arena.Service implements it. Refusals are of
-// type *protocol.Error. Join also returns a function, never nil, that the caller runs
-// after the reply.
+// Arenas handles the requests for matches with many players; *arena.Service implements
+// it. A refusal is a *protocol.Error. Join also returns a function, never nil, that the
+// caller runs after the reply.
 type Arenas interface {
 	Join(ctx context.Context, r arena.JoinRequest) (protocol.ArenaJoined, func(), error)
 	Leave(ctx context.Context, game, player, arenaID string) error
@@ -58,8 +58,8 @@ func (se *session) onArenaJoin(ctx context.Context, r request) (func(), error) {
 	return se.countMatchThen(then), nil
 }
 
-// checkArenaLoad rejects a join while the node is overloaded: spectators first, then
-// players, a host never.
+// checkArenaLoad rejects a join while the node is overloaded. Under rising load it
+// rejects spectators first, then players too, and never a host. as is the requested role.
 func (se *session) checkArenaLoad(as string) error {
 	switch as {
 	case string(match.AsHost):
@@ -70,7 +70,8 @@ func (se *session) checkArenaLoad(as string) error {
 	return se.server.LoadShedder.Check(loadshed.Joining)
 }
 
-// arenaHandler makes the handler of a request whose data is an arena's id only.
+// arenaHandler makes the handler of a request whose only data is an arena's id. The
+// handler runs call and replies with an empty message of type replyType.
 func arenaHandler(reply string, do func(a Arenas, ctx context.Context, game, caller, arenaID string) error) handler {
 	return func(se *session, ctx context.Context, r request) (func(), error) {
 		var ref protocol.ArenaRef

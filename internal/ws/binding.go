@@ -6,20 +6,22 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Numbers numbers the sessions of players over all nodes. Of two sessions of one
-// player, the one with the higher number is newer.
+// SessionNumbers gives each session of a player a number. All nodes share the numbers: of
+// two sessions of one player, the one with the higher number is newer.
 type Numbers interface {
-	// Next numbers a session that begins here, higher than all before. former is the
-	// node of the session before it, or "" if none is known.
+	// Assign returns a new number for a session that starts at this node, higher than all
+	// earlier numbers of the player. formerNode is the node of the player's session before
+	// it, or "" if none is known.
 	Next(ctx context.Context, game, player string) (number int64, former string, err error)
-	// Newest returns the highest number given, 0 if none is known.
+	// Newest returns the highest number assigned to a session of the player, or 0 if none
+	// is known.
 	Newest(ctx context.Context, game, player string) (int64, error)
 }
 
 const replacedReason = "replaced by a newer connection"
 
-// bindLocally makes the session the player's only one at this node, and closes a former
-// one. It returns false if a newer session is already bound.
+// bindLocally makes this session the player's only one at this node, and closes the
+// player's former session. It returns false if a newer session is already bound.
 func (se *session) bindLocally() bool {
 	s := se.server
 	s.bindMu.Lock()
@@ -31,29 +33,30 @@ func (se *session) bindLocally() bool {
 	s.bindMu.Unlock()
 	if newest && former != nil {
 		former.close(protocol.CloseReplaced, replacedReason)
-		former.unbindMu.Lock()   // wait while the former session unbinds, if it has begun to
+		former.unbindMu.Lock()   // if the former session is unbinding now, wait until it has finished
 		former.unbindMu.Unlock() //nolint:staticcheck // the empty critical section only waits
 	}
 	return newest
 }
 
-// find returns a player's session at this node, nil for none.
+// sessionOf returns a player's session at this node, or nil if there is none.
 func (s *Server) find(game, player string) *session {
 	sub, _ := s.Presence.Find(game, player)
 	se, _ := sub.(*session)
 	return se
 }
 
-// Replaced closes a player's session at this node if its number is lower than number: a
-// newer session has begun at another node. It does not block.
+// CloseReplaced closes a player's session at this node if its own number is lower than
+// number, the number of a newer session at another node. It does not block.
 func (s *Server) Replaced(game, player string, number int64) {
 	if se := s.find(game, player); se != nil && se.number < number {
 		se.close(protocol.CloseReplaced, replacedReason)
 	}
 }
 
-// closeIfReplaced closes the session if a newer one has begun at another node and the
-// notification was lost. If the lookup fails, the next heartbeat tries again.
+// closeIfReplaced closes the session if the player has a newer one at another node. This
+// is the fallback if the notification of NotifyReplaced was lost. If the lookup fails,
+// the next heartbeat tries again.
 func (se *session) closeIfReplaced() {
 	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
 	defer cancel()
@@ -63,9 +66,9 @@ func (se *session) closeIfReplaced() {
 }
 
 // unbindPlayer removes the player from presence and the player's ticket from the lobby,
-// unless a newer session has taken over both. A newer session at this node waits until
-// unbindPlayer is done, so that it keeps what it enters afterwards. The player's seat
-// in a match stays.
+// unless a newer session has taken over both. A newer session at this node waits in
+// bindLocally until unbindPlayer has returned. Otherwise unbindPlayer could remove what
+// the newer session has just added. The player's seat in a match stays.
 func (se *session) unbindPlayer() {
 	se.unbindMu.Lock()
 	defer se.unbindMu.Unlock()
@@ -76,8 +79,8 @@ func (se *session) unbindPlayer() {
 	se.server.Engine.Detach(se.game, se.player, se) // last: from here on the engine has no reference to the session
 }
 
-// withdrawTicket removes the player's ticket from the lobby, unless a session at
-// another node has taken it over.
+// withdrawTicket removes the player's ticket from the lobby, unless a newer session at
+// another node has taken over the ticket.
 func (se *session) withdrawTicket() {
 	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
 	defer cancel()

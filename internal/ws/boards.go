@@ -13,12 +13,13 @@ import (
 )
 
 // Boards pushes leaderboards to the sessions that watch them; *display.Display
-// implements it.
+// implements it. Watch calls push with an encoded frame now and after each change, until
+// the caller calls leave.
 type Boards interface {
 	Watch(ctx context.Context, game string, q leaderboard.Query, push func(frame []byte)) (leave func(), err error)
 }
 
-// maxBoards bounds the boards that one session watches.
+// maxBoards is how many boards one session can watch.
 const maxBoards = 8
 
 // boardKey identifies a board that a session watches.
@@ -39,18 +40,18 @@ func boardKeyOf(b protocol.BoardWatch) boardKey {
 // boardWatches are the boards that a session watches. The session's read loop owns
 // them.
 type boardWatches struct {
-	started int          // how many were ever started
-	count   atomic.Int32 // how many are open; any goroutine may read it
+	started int          // watches started since the session began; numbers the tags
+	count   atomic.Int32 // len(open); any goroutine may read it
 	open    map[boardKey]boardWatch
 }
 
-// boardWatch is one watched board. Its pushes have the tag in the outbox.
+// boardWatch is one watched board. tag marks its pushes in the outbox.
 type boardWatch struct {
 	tag  string
 	stop func()
 }
 
-// end stops the watch and drops its pushes that the outbox holds back.
+// stopAndDropHeld stops the watch and drops its pushes that the outbox holds back.
 func (w boardWatch) end(out *outbox) {
 	w.stop()
 	out.dropHeld(w.tag)
@@ -104,7 +105,8 @@ func (se *session) onBoardUnwatch(_ context.Context, r request) (func(), error) 
 	return noop, nil
 }
 
-// decodeBoard reads the data of both requests. The limit is 0 if the request has none.
+// decodeBoardWatch decodes the data of a board.watch or board.unwatch request. The limit
+// is 0 if the request has none.
 func decodeBoard(r request) (b protocol.BoardWatch, limit int, err error) {
 	if err := r.Decode(&b); err != nil {
 		return b, 0, err
@@ -118,14 +120,14 @@ func decodeBoard(r request) (b protocol.BoardWatch, limit int, err error) {
 	return b, *b.Limit, nil
 }
 
-// unwatchAll ends all watches when the session ends.
+// unwatchAll stops all watches. The ending session calls it.
 func (se *session) unwatchAll() {
 	for _, w := range se.watches.open {
 		w.stop()
 	}
 }
 
-// boardError returns the error that the client gets if a board cannot be watched.
+// boardError returns the error to reply if Boards.Watch has returned err.
 func boardError(err error) error {
 	switch {
 	case errors.Is(err, leaderboard.ErrNoWindow):

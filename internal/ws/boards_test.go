@@ -12,7 +12,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// fakeBoards is a Boards that pushes when a test says so.
+// fakeBoards is a Boards that pushes at the start of a watch and when a test calls change.
 type fakeBoards struct {
 	mu       sync.Mutex
 	fail     error
@@ -26,7 +26,7 @@ func (b *fakeBoards) set(fail error) {
 	b.fail = fail
 }
 
-// Watch pushes at once a frame that names the board.
+// Watch immediately pushes a frame that names the board.
 func (b *fakeBoards) Watch(_ context.Context, game string, q leaderboard.Query, push func([]byte)) (func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

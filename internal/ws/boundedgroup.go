@@ -8,8 +8,8 @@ type boundedGroup struct {
 	running atomic.Int64
 }
 
-// tryGo runs f in a goroutine, or returns false if limit functions are running. Drain
-// waits for them.
+// tryGo runs a function in a goroutine, or returns false if limit functions are running
+// already. Server.Drain waits for the goroutines.
 func (g *boundedGroup) tryGo(f func()) bool {
 	if g.running.Add(1) > g.limit {
 		g.running.Add(-1)

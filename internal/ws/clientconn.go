@@ -12,12 +12,12 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// clientConn is a session's connection. While no bytes arrive it holds no buffer and
-// its reader uses little stack.
+// clientConn is a session's connection. While no bytes arrive it has no read buffer, and
+// the goroutine that reads it uses little stack.
 //
-// It bounds how long a message that does not arrive in one piece may take. A client
-// that sends a message in small parts, or never finishes one, is closed. A message in
-// one piece sets no timer, and neither does a write that the kernel takes at once.
+// A message that does not arrive in one piece must be complete within messageTimeout.
+// Otherwise reading fails and the server closes the session. A message in one piece sets
+// no timer. A write sets no timer either, if the kernel accepts all bytes immediately.
 type clientConn struct {
 	net.Conn
 	raw            syscall.RawConn // nil if the connection has none, as with TLS
@@ -25,7 +25,7 @@ type clientConn struct {
 
 	// The reading goroutine owns these fields.
 	reader      frameReader
-	deadlineSet bool // reading has a deadline for a message; written under mu
+	deadlineSet bool // the read deadline of a message under way is set; written under mu
 	readFunc    func(fd uintptr) bool
 	readErr     error // the error of readFunc
 
@@ -35,7 +35,7 @@ type clientConn struct {
 
 	closeSent   atomic.Bool // whether the close frame was sent
 	mu          sync.Mutex
-	closing     bool // the session is ending: the read deadline must stay
+	closing     bool // the session is ending: the read deadline must not change any more
 	interrupted bool // interrupt has ended the current read so that the session can be parked
 }
 
@@ -48,8 +48,8 @@ func newClientConn(nc net.Conn, messageTimeout time.Duration) *clientConn {
 	return c
 }
 
-// fill waits until bytes have arrived and reads them. Reading waits nowhere else, so
-// that the stack of a waiting goroutine stays small.
+// readMore waits until bytes have arrived and reads them into reader. The read loop waits
+// only here, so that the stack of a waiting goroutine stays small.
 func (c *clientConn) fill() error {
 	if c.raw == nil {
 		return c.fillBlocking()
@@ -60,8 +60,8 @@ func (c *clientConn) fill() error {
 	return c.readErr
 }
 
-// readNow reads the bytes that are there. It returns false if there are none: the
-// runtime calls it again when there are.
+// readAvailable reads the bytes that have arrived. It returns false if there are none:
+// the Go runtime calls it again when bytes arrive.
 func (c *clientConn) readNow(fd uintptr) bool {
 	n, err := syscall.Read(int(fd), c.reader.space())
 	for errors.Is(err, syscall.EINTR) {
@@ -79,8 +79,9 @@ func (c *clientConn) readNow(fd uintptr) bool {
 	return true
 }
 
-// fillBlocking reads one byte while no buffer is held, so that waiting needs none. In
-// the middle of a message it reads into the buffer.
+// readMoreBlocking is readMore for a connection without rawConn. Between messages it
+// reads a single byte, so that waiting needs no buffer. In the middle of a message it
+// reads into the buffer.
 func (c *clientConn) fillBlocking() error {
 	space := make([]byte, 1)
 	if c.reader.isMidMessage() {
@@ -97,8 +98,9 @@ func (c *clientConn) fillBlocking() error {
 	return err
 }
 
-// next returns the next message, as frameReader.next does. Each complete message gives
-// the next one its full time.
+// nextMessage returns the next complete message, as frameReader.nextMessage does. When a
+// message is complete, it removes the read deadline, so that the next message has its
+// full messageTimeout.
 func (c *clientConn) next() (kind byte, payload []byte, err error) {
 	kind, payload, err = c.reader.next()
 	if kind != 0 && c.deadlineSet && c.reader.messageKind == 0 {
@@ -107,8 +109,9 @@ func (c *clientConn) next() (kind byte, payload []byte, err error) {
 	return kind, payload, err
 }
 
-// prepareWait is called when all complete messages are handled. It releases an empty
-// buffer, and starts the time limit of a message that has begun.
+// prepareWait is called when all complete messages are handled, before readMore waits. It
+// releases an empty buffer. If a message has started but is incomplete, it sets the
+// message's deadline.
 func (c *clientConn) prepareWait() {
 	c.reader.releaseIfEmpty()
 	if c.reader.isMidMessage() && !c.deadlineSet {
@@ -116,7 +119,7 @@ func (c *clientConn) prepareWait() {
 	}
 }
 
-// setMessageDeadline sets when reading ends; the zero time removes the deadline.
+// setMessageDeadline sets when reading fails; the zero time removes the deadline.
 func (c *clientConn) setMessageDeadline(until time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +129,8 @@ func (c *clientConn) setMessageDeadline(until time.Time) {
 	}
 }
 
-// interrupt makes fill return, unless a message is under way.
+// interrupt makes a waiting readMore return an error, unless a message is incomplete or
+// the session is ending.
 func (c *clientConn) interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,8 +140,8 @@ func (c *clientConn) interrupt() {
 	}
 }
 
-// clearInterrupt returns true if an error of fill may come from interrupt only. The
-// caller then calls fill again: any other reason for the error occurs again.
+// clearInterrupt returns true if interrupt may have caused this error of readMore. The
+// caller then calls readMore again: if the error had another reason, it occurs again.
 func (c *clientConn) clearInterrupt(err error) bool {
 	if netErr, ok := errors.AsType[net.Error](err); !ok || !netErr.Timeout() {
 		return false
@@ -152,8 +156,8 @@ func (c *clientConn) clearInterrupt(err error) bool {
 	return wasInterrupted
 }
 
-// SetDeadline implements net.Conn. After a deadline other than zero, clientConn changes
-// the read deadline no more.
+// SetDeadline sets the read and write deadlines. After a deadline other than zero,
+// clientConn itself does not change the read deadline any more.
 func (c *clientConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,8 +165,8 @@ func (c *clientConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// writeAvailable writes as much as the kernel takes without waiting, and returns the
-// rest.
+// writeAvailable writes as many bytes as the kernel accepts without waiting, and returns
+// the rest.
 func (c *clientConn) writeAvailable(frames []byte) []byte {
 	if c.raw == nil {
 		return frames
@@ -173,6 +177,8 @@ func (c *clientConn) writeAvailable(frames []byte) []byte {
 	return frames
 }
 
+// writePending writes some of unwritten. It always returns true: the Go runtime must not
+// call it again.
 func (c *clientConn) writeNow(fd uintptr) bool {
 	if n, err := syscall.Write(int(fd), c.pending); err == nil {
 		c.pending = c.pending[n:]
@@ -180,8 +186,8 @@ func (c *clientConn) writeNow(fd uintptr) bool {
 	return true
 }
 
-// sendClose sends the close frame once, and bounds the wait for the client's close
-// frame.
+// sendClose sends the close frame; a second call does nothing. From now on the client has
+// closeTimeout to send its own close frame.
 func (c *clientConn) sendClose(code int, reason string) {
 	if !c.closeSent.CompareAndSwap(false, true) {
 		return

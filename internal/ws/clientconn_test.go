@@ -63,7 +63,7 @@ func tcpSession(t *testing.T) (se *session, end *deadlineCounter, client *net.TC
 // maskedPing is a text frame as a client sends it.
 var maskedPing = append([]byte{finalBit | 1, 0x80 | 10, 0, 0, 0, 0}, `{"type":1}`...)
 
-// A connection without unread bytes holds no buffer and sets no timer. In the middle of
+// A connection without unread bytes has no buffer and sets no timer. In the middle of
 // a message it has both.
 func TestIdleConnHoldsNoBuffer(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,7 @@ func TestIdleConnHoldsNoBuffer(t *testing.T) {
 	holds("at its end", false, 2)
 }
 
-// A write that the client does not accept at once has a deadline while it lasts.
+// A write that the client does not accept immediately has a deadline while it lasts.
 func TestSlowWrite(t *testing.T) {
 	t.Parallel()
 	se, end, client := tcpSession(t)

@@ -2,16 +2,17 @@ package ws
 
 import "time"
 
-// closeRequest is the server's decision to end a session.
+// closeRequest is the server's decision to end a session. code is the websocket close
+// code, 0 for an end without a close frame.
 type closeRequest struct {
 	code   int
 	reason string
 	sent   chan struct{} // closed when the close frame was sent, or cannot be sent
 }
 
-// close ends the session with a code, once, and drops what is queued. It does not
-// block. The read loop ends when the client has sent its close frame too, or after
-// closeWithin.
+// close ends the session with a close code and drops all queued frames. If the session is
+// already closing, it does nothing. It does not block. The read loop ends when the client
+// has sent its close frame too, or after closeTimeout.
 func (se *session) close(code int, reason string) {
 	if c := se.beginClose(code, reason); c != nil {
 		se.out.close()
@@ -19,8 +20,8 @@ func (se *session) close(code int, reason string) {
 	}
 }
 
-// closeAfter is like close, but first writes what is queued and the reply to the
-// request under way, within closeWithin.
+// closeAfterQueued is like close, but first writes the queued frames and the reply to the
+// request under way. Writing them may take closeTimeout.
 func (se *session) closeAfter(code int, reason string) {
 	if c := se.beginClose(code, reason); c != nil {
 		go func() { // end waits for it
@@ -32,8 +33,8 @@ func (se *session) closeAfter(code int, reason string) {
 	}
 }
 
-// beginClose decides that the session ends. It returns nil if that was decided before.
-// From here on the session handles no request.
+// startClose marks the session as closing. It returns nil if the session was closing
+// already. From here on the session handles no request.
 func (se *session) beginClose(code int, reason string) *closeRequest {
 	c := &closeRequest{code, reason, make(chan struct{})}
 	if !se.closing.CompareAndSwap(nil, c) {
@@ -44,7 +45,8 @@ func (se *session) beginClose(code int, reason string) *closeRequest {
 	return c
 }
 
-// abort ends the session without a close frame, once.
+// abort ends the session without a close frame. If the session is already closing, it
+// does nothing.
 func (se *session) abort() {
 	c := &closeRequest{sent: make(chan struct{})}
 	if !se.closing.CompareAndSwap(nil, c) {
@@ -57,9 +59,9 @@ func (se *session) abort() {
 	close(c.sent)
 }
 
-// sendClose sends the close frame after the frames that are being written, and bounds
-// how long the read loop waits for the client's. Closing the connection before that
-// could reset it, and the client would lose the close frame (RFC 6455, 7.1.1).
+// sendClose sends the close frame after the frames that are being written. It also sets
+// the time limit for the client's close frame. If the server closed the connection
+// before, it could reset it, and the client would lose the close frame (RFC 6455, 7.1.1).
 func (se *session) sendClose(c *closeRequest) {
 	defer close(c.sent)
 	if !se.finishWriting() {
@@ -69,17 +71,17 @@ func (se *session) sendClose(c *closeRequest) {
 	se.conn.sendClose(c.code, c.reason)
 }
 
-// finishWriting waits, at most closeWithin, until the frames that left the closed
-// outbox are written. It returns false if the last write failed.
+// finishWriting waits until the frames that the writer has taken from the closed outbox
+// are written, at most closeTimeout. It returns false if a write failed.
 func (se *session) finishWriting() bool {
 	_ = se.conn.SetWriteDeadline(time.Now().Add(closeWithin)) // it fails if the connection has ended
 	se.out.waitWrite()
 	return !se.writeFailed.Load()
 }
 
-// rejectConn closes a connection without a session: it sends the reason and gives the
-// client time to close. If too many connections are being rejected, it closes without a
-// frame.
+// rejectConn closes a connection that gets no session. It sends a close frame and waits
+// for the client's close frame, both in the background. If maxRejecting connections are
+// being rejected already, it closes the connection without a close frame.
 func (s *Server) rejectConn(c *clientConn, code int, reason string) {
 	started := s.rejecting.tryGo(func() {
 		c.sendClose(code, reason)

@@ -2,8 +2,9 @@ package ws
 
 import "laststand/internal/protocol"
 
-// costs are the tokens that a message takes from its session's bucket, if not one. They
-// are for requests that use more than one key or notify other players.
+// tokenCosts holds, by message type, how many tokens a message takes from its session's
+// bucket; a type that is missing takes one. Requests that use more than one Redis key or
+// notify other players cost more.
 var costs = map[string]int{
 	protocol.TypeDuelJoin:   2,
 	protocol.TypeMatchSync:  2,
@@ -11,8 +12,8 @@ var costs = map[string]int{
 	protocol.TypeBoardWatch: 3,
 }
 
-// costOf returns the tokens that a message takes. It is at most the whole bucket, so
-// that every message is allowed at some time.
+// tokenCost returns how many tokens a message takes. It is at most the size of the
+// bucket: otherwise the bucket would never have enough tokens for the message.
 func (se *session) costOf(kind string) int {
 	return min(max(costs[kind], 1), int(burst(se.server.PerSecond)))
 }

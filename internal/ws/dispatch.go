@@ -9,14 +9,15 @@ import (
 	"laststand/internal/protocol"
 )
 
-// noop is what most requests do after their reply.
+// doNothing is the function that most handlers return to run after the reply.
 func noop() {}
 
-// A handler sends the reply itself or returns the error to reply. The function that it
-// returns runs after the reply; it is never nil.
+// handler handles one request. It either sends the reply itself, or returns an error for
+// the error reply. The caller runs the returned function after the reply; it is never
+// nil.
 type handler func(*session, context.Context, request) (func(), error)
 
-// handlers are the requests that the protocol allows after a hello.
+// handlers holds the handler of each message type that the protocol allows after a hello.
 var handlers = map[string]handler{
 	protocol.TypePing:         (*session).onPing,
 	protocol.TypeDuelJoin:     (*session).onDuelJoin,
@@ -44,8 +45,8 @@ type request struct {
 	receivedAt int64 // cluster time, ms
 }
 
-// dispatch handles one request; err is the error of reading it. The returned function
-// must run after the reply.
+// dispatch handles one request; err is the error of protocol.ReadRequest. The caller must
+// run the returned function after the reply.
 func (se *session) dispatch(ctx context.Context, r request, err error) func() {
 	if errors.Is(err, protocol.ErrMalformed) {
 		se.close(protocol.CloseProtocol, "a frame must be a JSON object with a text `type`")
@@ -78,8 +79,8 @@ func (se *session) dispatch(ctx context.Context, r request, err error) func() {
 	return then
 }
 
-// takeTokens takes tokens from the session's bucket. If the bucket lacks them for the
-// third time within 10 s, the session is closed.
+// takeTokens takes tokens from the session's bucket, and returns false if the bucket has
+// too few. At the third refusal within refusalWindow it also closes the session.
 func (se *session) takeTokens(cost int) bool {
 	now := sinceStart()
 	if se.limiter.allow(now, se.server.PerSecond, cost) || !se.server.Limits.MessageCap.Refuse() {
@@ -91,8 +92,8 @@ func (se *session) takeTokens(cost int) bool {
 	return false
 }
 
-// limitRequest takes the tokens of a message from the session's bucket, or returns the
-// refusal.
+// limitRequest takes the tokens that a request costs from the session's bucket, or
+// returns the error to reply.
 func (se *session) limitRequest(r request) error {
 	cost := se.costOf(r.Type)
 	if se.takeTokens(cost) {
@@ -106,8 +107,9 @@ func (se *session) reply(r request, kind string, data any) {
 	se.out.reply(protocol.EncodeReply(r.ID, kind, data))
 }
 
-// replyError sends an error reply. An error that is no refusal of the game is a server
-// fault: the client gets "unavailable" and a time to retry, the log gets the error.
+// replyError sends an error reply. An error that toProtocolError does not know is a
+// failure of the server: it is logged, and the client gets the code "unavailable" and a
+// time to retry.
 func (se *session) replyError(r protocol.Request, err error) {
 	refused := toProtocolError(err)
 	if refused == nil {
@@ -119,8 +121,8 @@ func (se *session) replyError(r protocol.Request, err error) {
 	se.out.reply(protocol.EncodeReply(r.ID, protocol.TypeError, refused))
 }
 
-// toProtocolError returns the error reply to a refusal of the game, nil for any other
-// error.
+// toProtocolError returns the error reply if err refuses a request by the rules of the
+// game or a limit. It returns nil for any other error.
 func toProtocolError(err error) *protocol.Error {
 	var refused *protocol.Error
 	switch {
@@ -136,7 +138,7 @@ func toProtocolError(err error) *protocol.Error {
 	return nil
 }
 
-// typeLabel returns a message's type as a metric label, from a closed set.
+// typeLabel returns a message type as a metric label: "unknown" if it is not in handlers.
 func typeLabel(kind string) string {
 	if _, ok := handlers[kind]; ok {
 		return kind

@@ -6,16 +6,18 @@
 //   - session: one live websocket of one player; its read loop owns it.
 //   - hello: the first frame, with the token; the server replies with a welcome.
 //   - outbox: the bounded queue of encoded frames of a session.
-//   - bind: make a session the only one of its player, over all nodes.
+//   - place: one of the MaxConnections connections that a node accepts.
+//   - bind: make a session the only one of its player, at any node.
 //   - park: wait for a quiet client without a goroutine.
-//   - evict: close a session in favour of another one.
-//   - reject: close a connection or a hello that gets no place; the client retries.
+//   - evict: close a session so that another one gets its place.
+//   - reject: close a connection that gets no place or whose hello is refused; the client
+//     retries.
 //   - drain: close all sessions before the node stops.
 //
 // The main type is [Server]. Start reading at Server.ServeHTTP, then session.run,
-// session.dispatch and the handlers. A frame takes the way clientConn, frameReader,
-// session, handler; a push takes the way outbox, writer, clientConn.
+// session.dispatch and the handlers. A client's frame passes clientConn, frameReader,
+// session and a handler; a push passes outbox, writer and clientConn.
 //
-// The package must not know rules of matches, stores or HTTP routes. Numbers of
-// sessions come from package redissession.
+// The package must not know rules of matches, stores or HTTP routes. Package redissession
+// assigns the numbers of sessions.
 package ws

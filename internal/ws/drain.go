@@ -8,21 +8,22 @@ import (
 )
 
 const (
-	// drainPoll is how often a drain checks which matches are over.
+	// drainPollInterval is the time between two checks of a drain for matches that are
+	// over.
 	drainPoll = 100 * time.Millisecond
-	// settleGrace is how long players stay connected after a match. They get the push
-	// that the result is settled in this time; it is not sent again.
+	// settledPushGrace is how long players stay connected after their match, so that they
+	// get the push that the result is settled. The push is sent only once.
 	settleGrace = 2 * time.Second
 )
 
-// Drain announces to all sessions that the node is leaving, and closes each after its
-// last pushes. Sessions without a match close at once, the others when their match is
-// over or ctx ends.
+// Drain sends a draining push to all sessions, and closes each session after its queued
+// frames are written. It closes sessions without a match immediately, and the others
+// settledPushGrace after their match is over or when ctx ends.
 //
-// A player who waits in an arena's lobby counts as without a match, and keeps the seat.
-// So does a spectator. The host of an arena that has begun counts as in its match. New
-// sessions are refused from the start. Drain returns when all sessions have ended, at
-// most some seconds after ctx.
+// A player who waits in an arena's lobby counts as without a match, and keeps the seat. A
+// spectator counts as without a match too. The host of an arena that has started counts
+// as in its match. From the start of the drain the server refuses new sessions. Drain
+// returns when all sessions have ended, at most some seconds after ctx ends.
 func (s *Server) Drain(ctx context.Context) {
 	s.draining.Store(true)
 	draining := protocol.EncodePush(protocol.TypeDraining, protocol.Draining{ReconnectAfterMS: 0})
@@ -40,7 +41,7 @@ func (s *Server) Drain(ctx context.Context) {
 				se.closeForDrain()
 			}
 		}
-		s.cancelAwaiting() // only now: every hello that waits belongs to a session that was closed
+		s.cancelAwaiting() // only now: every hello that still waits belongs to a session that was closed
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:

@@ -27,7 +27,7 @@ func (n *node) startDrain() (over context.CancelFunc, done <-chan struct{}) {
 	return over, drained
 }
 
-// An idle session gets the draining push and is closed at once, with or without a
+// An idle session gets the draining push and is closed immediately, with or without a
 // hello. New sessions are refused.
 func TestDrainIdle(t *testing.T) {
 	t.Parallel()
@@ -138,7 +138,7 @@ func TestDrainWhileComing(t *testing.T) {
 	}
 }
 
-// A drain keeps the players and the host of an arena that has begun, and closes those
+// A drain keeps the players and the host of an arena that has started, and closes those
 // in a lobby. The seat in the lobby stays.
 func TestDrainArenas(t *testing.T) {
 	t.Parallel()

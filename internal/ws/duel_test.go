@@ -10,7 +10,7 @@ import (
 
 func shortDuels(_ *Config, d *lobby.Duel) { d.Questions, d.LimitMS = 2, 60_000 }
 
-// In 200 duels both players answer at once. Each reply comes before the push that it
+// In 200 duels both players answer immediately. Each reply comes before the push that it
 // causes, numbers have no gap, and both see the same bytes. Only a few duels run at
 // once: the embedded Redis runs one script at a time. On an overloaded machine a script
 // takes some 50 ms, and more callers would exceed their 2 s.

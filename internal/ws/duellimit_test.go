@@ -15,7 +15,7 @@ type fakeDuelLimit struct {
 	mu          sync.Mutex
 	limit, used int
 	closed      bool       // refuses new hellos
-	waiting     chan error // if set: Await blocks until its context ends, and reports here
+	waiting     chan error // if set: AwaitHello blocks until its context ends, and sends its result here
 	acquired    func()     // see onAcquire
 }
 
@@ -55,7 +55,7 @@ func (h *fakeDuelLimit) Acquire() error {
 	return nil
 }
 
-// onAcquire sets what runs after an Enter, before the caller knows its result.
+// onAcquire sets a function that runs inside a successful Acquire, before it returns.
 func (h *fakeDuelLimit) onAcquire(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *fakeDuelLimit) isUsed(n int) func() bool {
 	}
 }
 
-// A player beyond the limit of duels gets a retry time and stays connected. A player in
+// A player above the limit of duels gets a retry time and stays connected. A player in
 // a duel counts until it is over, also after reconnecting.
 func TestDuelLimit(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestDuelLimit(t *testing.T) {
 	n.eventually("a refused join does not count", h.isUsed(0))
 }
 
-// A new hello beyond the limit gets a retry time. A player in a match is admitted, with
+// A new hello above the limit gets a retry time. A player in a match is admitted, with
 // or without a resume.
 func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 	}
 }
 
-// A player who returns to a ticket counts again, and a player whose duel begins does
+// A player who returns to a ticket counts again, and a player whose duel starts does
 // too, once each. A player in an arena does not count.
 func TestDuelLimitCountsTickets(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,7 @@ func (emptyMemory) SeenQuestions(context.Context, string, []string) (map[string]
 
 func (emptyMemory) AddSeen(context.Context, string, []string, []string) error { return nil }
 
-// fakeArenas is an Arenas that records its calls and returns what a test sets; nil
+// fakeArenas is an Arenas that records its calls and returns the error that a test sets; nil
 // refuses nothing.
 type fakeArenas struct {
 	mu     sync.Mutex

@@ -15,7 +15,7 @@ const (
 	controlBit = 8   // set in the kinds of control frames
 	maxControl = 125 // bytes of a control frame's payload
 	maxHeader  = 14
-	// readBufferSize holds any frame that is not too large, and some bytes of the next.
+	// readBufferSize is enough for the largest allowed frame and some bytes of the next.
 	readBufferSize = protocol.MaxFrame + 512
 )
 
@@ -23,23 +23,25 @@ const (
 var readBuffers = sync.Pool{New: func() any { return new([readBufferSize]byte) }}
 
 // frameReader assembles a client's messages from the bytes of the connection (RFC 6455,
-// 5). It holds a buffer only while bytes are unread. The zero value is ready for use.
+// 5). It has a buffer only while bytes are unread. The zero value is ready for use. It is
+// not safe for concurrent use.
 type frameReader struct {
 	buffer      *[readBufferSize]byte
 	start, end  int    // the unread bytes are buffer[start:end]
-	skip        uint64 // bytes still to come of a frame that is too large
+	skip        uint64 // bytes still to read and drop, of a frame that is too large
 	messageKind byte   // kind of a message in several frames, 0 if none is under way
 	message     []byte // payload so far of that message
 }
 
-// The errors of frames. After errTooLarge only control frames matter.
+// The errors of frameReader. After errTooLarge the caller closes the session and uses
+// only control frames.
 var (
 	errFrame    = errors.New("ws: invalid client frame")
 	errTooLarge = errors.New("ws: the message is too large")
 )
 
-// space returns where to read more bytes to. The caller reports with added how many it
-// has read.
+// freeSpace returns the free part of the buffer, to read more bytes into. The caller then
+// calls recordRead with the number of bytes read.
 func (r *frameReader) space() []byte {
 	if r.buffer == nil {
 		r.buffer = readBuffers.Get().(*[readBufferSize]byte)
@@ -51,6 +53,7 @@ func (r *frameReader) space() []byte {
 	return r.buffer[r.end:]
 }
 
+// recordRead notes that n bytes were read into freeSpace.
 func (r *frameReader) added(n int) {
 	r.end += n
 	if r.skip > 0 {
@@ -61,7 +64,7 @@ func (r *frameReader) added(n int) {
 	r.releaseIfEmpty()
 }
 
-// releaseIfEmpty returns the buffer to the pool if all bytes are read.
+// releaseIfEmpty returns the buffer to the pool if no unread bytes are left.
 func (r *frameReader) releaseIfEmpty() {
 	if r.buffer != nil && r.start == r.end {
 		readBuffers.Put(r.buffer)
@@ -69,11 +72,12 @@ func (r *frameReader) releaseIfEmpty() {
 	}
 }
 
-// isMidMessage returns true if a frame or message has begun and is not complete.
+// isMidMessage returns true if a frame or message has started and is not complete.
 func (r *frameReader) isMidMessage() bool { return r.buffer != nil || r.messageKind != 0 || r.skip > 0 }
 
-// next returns the next complete message or control frame; kind is 0 for none. The
-// payload is valid until space or releaseIfEmpty is called.
+// nextMessage returns the next complete message or control frame. kind is its websocket
+// opcode, 0 if none is complete. The payload is valid until the next call of freeSpace or
+// releaseIfEmpty.
 func (r *frameReader) next() (kind byte, payload []byte, err error) {
 	for {
 		first, payload, ok, err := r.nextFrame()
@@ -100,8 +104,8 @@ func (r *frameReader) next() (kind byte, payload []byte, err error) {
 	}
 }
 
-// nextFrame returns the first byte and the payload of the next frame; ok is false if
-// the frame is not complete.
+// nextFrame returns the first byte and the unmasked payload of the next frame; ok is
+// false if the frame is not complete.
 func (r *frameReader) nextFrame() (first byte, payload []byte, ok bool, err error) {
 	if r.end-r.start < 2 {
 		return 0, nil, false, nil
@@ -131,7 +135,9 @@ func (r *frameReader) nextFrame() (first byte, payload []byte, ok bool, err erro
 	return b[0], payload, true, nil
 }
 
-// dropMessage drops the message under way. More frames of it may come.
+// dropMessage drops the message that is being assembled, because it is too large. It
+// still tracks the message's kind, since more frames of it may come. firstByte is the
+// first byte of the current frame.
 func (r *frameReader) dropMessage(first byte) {
 	r.message = nil
 	switch {
@@ -196,7 +202,7 @@ func unmask(b []byte, key uint32) {
 	}
 }
 
-// closeCodeOf returns the code of a client's close frame, 1005 for an empty one.
+// parseCloseCode returns the code of a client's close frame, 1005 for an empty payload.
 func closeCodeOf(payload []byte) (code int, err error) {
 	if len(payload) == 0 {
 		return websocket.CloseNoStatusReceived, nil

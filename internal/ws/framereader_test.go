@@ -152,7 +152,8 @@ func TestMessagesComeWhole(t *testing.T) {
 	})
 }
 
-// FuzzFrameReader compares what is read from a stream with what the library reads.
+// FuzzFrameReader compares the messages that frameReader and the library read from the same
+// stream.
 func FuzzFrameReader(f *testing.F) {
 	for _, seed := range [][]byte{
 		maskedFrame(0x81, "text"), maskedFrame(0x82, "binary"), append(maskedFrame(0x01, "in "), maskedFrame(0x80, "parts")...), maskedFrame(0x89, "ping"),

@@ -9,14 +9,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-// closeWithoutHello closes a session that has sent no hello in time.
+// closeForMissingHello closes a session whose client sent no hello within helloTimeout.
 func (se *session) closeWithoutHello() {
 	se.close(protocol.CloseSilent, "no hello within 5 s; reconnect")
 }
 
-// sendHeartbeat pings a session. It closes the session instead if nothing was received
-// for three heartbeats, or if its token has expired. It also looks for a newer session
-// of the player.
+// sendHeartbeat sends a ping to the client. It closes the session instead if no frame
+// arrived during the last three ping intervals, or if the token has expired. It also
+// checks whether the player has a newer session at another node.
 func (se *session) sendHeartbeat() {
 	now := se.server.Now()
 	switch {
@@ -31,14 +31,14 @@ func (se *session) sendHeartbeat() {
 	}
 }
 
-// scheduleHeartbeat sets the timer of the next heartbeat, at the latest for when the
-// token expires.
+// scheduleHeartbeat sets the timer of the next heartbeat: after PingInterval, or when the
+// token expires if that is earlier.
 func (se *session) scheduleHeartbeat() {
 	wait := min(se.server.PingEvery.Milliseconds(), se.claims.ExpiresAt-se.server.Now())
 	se.setTimer(time.Duration(wait)*time.Millisecond, se.sendHeartbeat)
 }
 
-// setTimer calls f after d. It replaces a former call that is still to come.
+// setTimer runs call after delay. It replaces an earlier call that has not run yet.
 func (se *session) setTimer(d time.Duration, f func()) {
 	se.server.Wheel.Set(&se.timer, d, f)
 	if se.closing.Load() != nil {
@@ -46,11 +46,11 @@ func (se *session) setTimer(d time.Duration, f func()) {
 	}
 }
 
-// markReceived notes that the client is connected.
+// setLastReceived stores when a frame arrived, in ms of cluster time.
 func (se *session) markReceived(receivedAt int64) { se.lastReceived.Store(receivedAt) }
 
-// handleControl handles a ping or a pong, which takes one token. A ping without a token
-// gets no pong.
+// handleControl handles a ping or a pong; each takes one token from the session's bucket.
+// If the bucket is empty, a ping gets no pong.
 func (se *session) handleControl(kind byte, payload []byte) {
 	se.markReceived(se.server.Now())
 	if se.takeTokens(1) && kind == websocket.PingMessage {
@@ -58,7 +58,7 @@ func (se *session) handleControl(kind byte, payload []byte) {
 	}
 }
 
-// replyPong replies to a client's ping.
+// replyPong sends a pong with the payload of the client's ping.
 func (se *session) replyPong(payload []byte) {
 	se.out.hold()
 	se.out.reply(controlFrame(websocket.PongMessage, string(payload)))
@@ -67,7 +67,8 @@ func (se *session) replyPong(payload []byte) {
 	}
 }
 
-// handleClose replies to a client's close frame. Nothing that is queued follows.
+// handleClose replies to a client's close frame and drops all queued frames. It returns
+// io.EOF, or errInvalidFrame.
 func (se *session) handleClose(payload []byte) error {
 	code, err := closeCodeOf(payload)
 	if err != nil {

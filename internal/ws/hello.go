@@ -11,8 +11,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// onHello handles a connection's first frame. It closes the session if the frame is no
-// well-formed hello, or if the token is invalid.
+// onHello handles a connection's first frame. It closes the session if the frame is not a
+// well-formed hello, if the token is invalid, or if the player is refused for now.
 func (se *session) onHello(ctx context.Context, r request, err error) func() {
 	se.timer.Stop() // the hello came in time; handling it has its own limit
 	se.server.helloReceived(se)
@@ -57,6 +57,8 @@ func (se *session) onHello(ctx context.Context, r request, err error) func() {
 
 var errRole = errors.New("ws: only players and hosts can use a websocket")
 
+// identify verifies the token, stores its claims in the session and returns the player. A
+// new player first waits for admission. For a host it returns a player made of the claims.
 func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Player, error) {
 	claims, err := se.server.Identity.Verify(ctx, h.Token)
 	if err != nil {
@@ -79,8 +81,9 @@ func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Pla
 	return identity.Player{}, errRole
 }
 
-// welcome binds the player to this session, sends the welcome and attaches the session
-// to the player's match. It also replays the match if the client asked for it.
+// welcome binds the player to this session, sends the welcome and attaches the session to
+// the player's match. If the hello has a resume, it also replays the pushes that the
+// client has missed.
 func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p identity.Player) {
 	playing, err := se.bindPlayer(ctx, p)
 	switch {
@@ -108,11 +111,11 @@ func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p i
 	}
 }
 
-var errReplaced = errors.New("ws: a newer session of the player has begun")
+var errReplaced = errors.New("ws: the player has a newer session")
 
-// bindPlayer makes the session the player's newest over all nodes. It returns the
-// player's match, or the arena that has not begun, or nil. This node's lobby looks
-// after the player's ticket from here on.
+// bindPlayer makes this session the player's newest one at any node. It returns the
+// player's match, or the arena whose lobby the player waits in, or nil. This node's lobby
+// takes over the player's ticket.
 func (se *session) bindPlayer(ctx context.Context, p identity.Player) (*protocol.Playing, error) {
 	se.game, se.player = p.Game, p.ID
 	number, former, err := se.server.Numbers.Next(ctx, p.Game, p.ID)
@@ -137,16 +140,17 @@ func (se *session) bindPlayer(ctx context.Context, p identity.Player) (*protocol
 	return playing, err
 }
 
-// startVisit reports the visit of a player; it ignores hosts. Each session is a visit
-// of its own. If a session replaces another, the former visit ends with the former
-// session, perhaps a little later.
+// startVisit reports the start of a player's visit; it ignores hosts. Each session is a
+// separate visit. If this session replaces another, the other's visit ends when the other
+// session ends, perhaps a little later.
 func (se *session) startVisit() {
 	if se.server.Visits != nil && se.claims.Role == identity.RolePlayer {
 		se.endVisit = se.server.Visits.Enter(se.game, se.player, se.claims.PI)
 	}
 }
 
-// resume does what match.sync does. It returns the id of the match, "" for none.
+// resume does the same as a match.sync request. It returns the id of the match, or "" if
+// the client asked for none or it failed.
 func (se *session) resume(ctx context.Context, r request, from *protocol.Resume) string {
 	if from == nil {
 		return ""
@@ -158,8 +162,8 @@ func (se *session) resume(ctx context.Context, r request, from *protocol.Resume)
 	return from.Match
 }
 
-// rejoinMatch attaches the session to its player's match, from the number in the
-// welcome on.
+// rejoinMatch attaches the session to its player's match. The client gets the pushes
+// after playing.Seq, the push number in the welcome.
 func (se *session) rejoinMatch(ctx context.Context, p *protocol.Playing) {
 	err := se.server.Engine.Attach(ctx, match.Attachment{Match: p.Match, Player: se.player, Sub: se, After: p.Seq})
 	if err != nil {
@@ -167,8 +171,8 @@ func (se *session) rejoinMatch(ctx context.Context, p *protocol.Playing) {
 	}
 }
 
-// closeUnavailable closes a session whose hello cannot be checked because a store is
-// unreachable.
+// closeUnavailable closes a session whose hello could not be handled because a store
+// failed with err.
 func (se *session) closeUnavailable(err error) {
 	se.server.Logger.Warn("hello failed", "error", err)
 	se.close(protocol.CloseOverloaded, retryReason)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	idleAfter        = time.Minute     // after the last request
-	waitingIdleAfter = 5 * time.Minute // the same for a session that waits for something, if few places are left
+	idleAfter        = time.Minute     // a session is idle this long after its last request
+	waitingIdleAfter = 5 * time.Minute // for evictIdle: the same for a session that waits for something
 	idleBatchShare   = 20              // CloseIdle closes one in 20 idle sessions per call
 
 	lowPlacesShare = 10 // places are low when the last tenth is in use
@@ -19,9 +19,10 @@ const (
 	maxEvictAtOnce = 1024 // sessions evicted per call
 )
 
-// CloseIdle closes a twentieth of the sessions that have sent no request for a minute
-// and are in no match. It closes those first that wait for nothing, longest idle first.
-// It returns how many it closes, and does not wait for them.
+// CloseIdle closes a twentieth of the sessions that have sent no request for a minute and
+// are in no match. It chooses sessions that wait for nothing before those that wait, and
+// among equal ones the longest idle first. It returns how many sessions it closes, and
+// does not wait until they have ended. The node calls it while it is overloaded.
 func (s *Server) CloseIdle() int {
 	idle := s.idleSessions(s.all(), idleAfter)
 	idle = idle[:(len(idle)+idleBatchShare-1)/idleBatchShare]
@@ -31,12 +32,13 @@ func (s *Server) CloseIdle() int {
 	return len(idle)
 }
 
-// lowPlacesAt returns the number of sessions from which on places are low.
+// lowPlacesAt returns the number of sessions at which the node starts to evict idle
+// sessions: nine tenths of MaxConnections.
 func (s *Server) lowPlacesAt() int64 { return s.Connections - s.Connections/lowPlacesShare }
 
-// evictIdle closes idle sessions while places are low, as many as are too many, and
-// runs again until they are not low. It examines a sample of the sessions and closes
-// the longest idle of these. Redis evicts keys in the same way
+// evictIdle closes idle sessions until fewer than lowPlacesAt are open. While there are
+// more, it runs again each evictInterval. It examines a random sample of the sessions and
+// closes the longest idle of these. Redis evicts keys in the same way
 // (redis.io/docs/latest/develop/reference/eviction).
 func (s *Server) evictIdle() {
 	s.mu.Lock()
@@ -58,7 +60,7 @@ func (s *Server) evictIdle() {
 	s.Wheel.Set(&s.evictTimer, evictEvery, s.evictIdle)
 }
 
-// markEvicted makes a session that is being closed count as gone.
+// markEvicted counts a session as evicted: it is still closing, but its place is free.
 func (s *Server) markEvicted(se *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,20 +79,22 @@ func (s *Server) sampleSessions(limit int) []*session {
 	return sample
 }
 
-// closeWithRetry closes an idle session and asks the client to reconnect. Ten different
-// delays keep the clients from coming back together.
+// closeWithRetry closes an idle session and sends the client a time to reconnect. The
+// delay depends on the session's position in a batch. There are ten different delays, so
+// that the clients do not reconnect at the same time.
 func (se *session) closeWithRetry(i int) {
 	se.closeAfter(protocol.CloseOverloaded, retryReasonAfter(retryMS+int64(i%10)*retryMS/2))
 }
 
-// idleSession is a session that has sent no request for a while.
+// idleSession is a session that has sent no request for idleAfter.
 type idleSession struct {
 	*session
-	waiting bool // it waits for something, see isWaiting
+	waiting bool // the result of isWaiting
 	since   int64
 }
 
-// compareIdle orders sessions that wait for nothing first, then the longest idle first.
+// compareIdle orders sessions that wait for nothing before those that wait, then the
+// longest idle first.
 func compareIdle(a, b idleSession) int {
 	switch {
 	case a.waiting == b.waiting:
@@ -101,9 +105,8 @@ func compareIdle(a, b idleSession) int {
 	return 1
 }
 
-// idleSessions returns those of the sessions that are idle and in no match, in the
-// order of compareIdle. A session that waits for something is idle only after
-// waitingIdle.
+// idleSessions returns the idle ones among the sessions that are in no match, sorted with
+// compareIdle. A session that waits for something is idle only after waitingIdleAfter.
 func (s *Server) idleSessions(sessions []*session, waitingIdle time.Duration) []*session {
 	var idle []idleSession
 	now := s.Now()
@@ -124,8 +127,8 @@ func (s *Server) idleSessions(sessions []*session, waitingIdle time.Duration) []
 	return found
 }
 
-// isWaiting returns true if a greeted session waits for an opponent, an arena or a
-// change of a board.
+// isWaiting returns true if a greeted session waits for an opponent or an arena, or
+// watches a board.
 func (se *session) isWaiting() bool {
 	return se.watches.count.Load() > 0 || se.server.Lobby.HasTicket(se.game, se.player) || se.server.Engine.IsFollowing(se.game, se.player)
 }

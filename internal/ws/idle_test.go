@@ -120,7 +120,8 @@ func TestIdleEvictionInDryRun(t *testing.T) {
 	}
 }
 
-// The fuller a node is, the fewer places an address has, except for players in a match.
+// When fewer places are free, an address may have fewer sessions, except for players in a
+// match.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Connections, c.Limits.PerAddress = 20, 8 })
@@ -162,7 +163,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// If one address has all connections and PerAddress of them, the server reports the
+// If one address has all connections and uses up PerAddress, the server reports the
 // address.
 func TestSingleAddressIsReported(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,7 @@ func TestALateNodeFindsAnOldMatch(t *testing.T) {
 	late.checkSameFrames(again, cyd, 1)
 }
 
-// settle does what settlement does when the ledger has a result.
+// settle does the same as the settlement of a match whose result is in the ledger.
 func (n *node) settle(id string) {
 	n.Helper()
 	results, err := n.matches.Results(n.Context(), 100)

@@ -6,33 +6,34 @@ import (
 	"laststand/internal/limit"
 )
 
-// Limits are the limits of a node's connections and hellos. The zero value limits only
-// Config.Connections. Each Cap counts a refusal and says whether it is enforced. A nil
-// Cap enforces and does not count.
+// Limits holds the limits of one node's connections, hellos and requests. With the zero
+// value only Config.MaxConnections and Config.MessagesPerSecond apply. A Cap counts the
+// refusals of a limit and decides whether the limit is enforced. A nil Cap enforces the
+// limit and does not count.
 type Limits struct {
-	PerAddress int64 // websockets of one address, 0 for any number
+	PerAddress int64 // maximum of websockets per address, 0 for no limit
 
-	TotalCap        *limit.Cap // refuses beyond Connections, and in the last places players in no match
-	AddressCap      *limit.Cap // refuses beyond PerAddress, and beyond the address's share players in no match
-	PendingHelloCap *limit.Cap // evicts a session without a hello for a new one
-	IdleCap         *limit.Cap // evicts an idle session while places are low
-	MessageCap      *limit.Cap // refuses a message that the session's bucket does not hold
+	TotalCap        *limit.Cap // of MaxConnections, and of the last places, which players in no match do not get
+	AddressCap      *limit.Cap // of PerAddress, and of maxNotPlayingPerAddress
+	PendingHelloCap *limit.Cap // of sessions without a hello: at the limit a new session evicts an older one
+	IdleCap         *limit.Cap // of idle sessions while the node is nearly full: they are evicted
+	MessageCap      *limit.Cap // of messages per session and second, and of long replays
 
-	CodeAttempts *limit.FailureLimiter // of arenas; nil for any number
-	Hellos       *limit.Rule           // of an address; nil for any number
-	HellosInAll  *limit.Rule           // of the node; nil for any number
-	Replays      *limit.Rule           // KiB of long replays of an address, counted by this node alone; nil for any number
+	CodeAttempts *limit.FailureLimiter // of arenas' join codes; nil for no limit
+	Hellos       *limit.Rule           // per address; nil for no limit
+	HellosInAll  *limit.Rule           // of all clients of this node; nil for no limit
+	Replays      *limit.Rule           // KiB of long replays per address, counted by this node alone; nil for no limit
 
-	EarlyForfeits *limit.ActionLimit // duels that a player leaves before a question was closed; nil for any number
-	Matches       *limit.ActionLimit // duels and arenas that a player has joined; nil for any number
+	EarlyForfeits *limit.ActionLimit // duels that a player leaves before the first question closes; nil for no limit
+	Matches       *limit.ActionLimit // duels and arenas that a player has joined; nil for no limit
 }
 
-// checkJoin refuses a player who may join no more matches for now.
+// checkJoin returns an error if the player or the address may not join another match yet.
 func (l *Limits) checkJoin(player, from limit.Key) error {
 	return l.Matches.Check(player, from)
 }
 
-// checkDuelJoin is checkJoin for a duel.
+// checkDuelJoin is checkJoin for a duel: it also checks EarlyForfeits.
 func (l *Limits) checkDuelJoin(player, from limit.Key) error {
 	if err := l.EarlyForfeits.Check(player, from); err != nil {
 		return err
@@ -40,9 +41,9 @@ func (l *Limits) checkDuelJoin(player, from limit.Key) error {
 	return l.checkJoin(player, from)
 }
 
-// countMatchThen returns a function that counts a match that the player has joined, and
-// then runs then. The match counts when it is joined and not when it begins, so that it
-// also counts for players who disconnect before.
+// countMatch returns a function that counts a match that the player has joined, and then
+// runs afterReply. The match counts when the player joins it and not when it starts. So it
+// also counts if the player disconnects before the start.
 func (se *session) countMatchThen(then func()) func() {
 	return func() {
 		se.countAction(se.server.Limits.Matches)
@@ -50,23 +51,24 @@ func (se *session) countMatchThen(then func()) func() {
 	}
 }
 
-// countAction counts an action of the session's player.
+// countAction counts one action of the session's player against a limit.
 func (se *session) countAction(d *limit.ActionLimit) {
 	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
 	defer cancel()
 	d.Count(ctx, limit.Named(se.game, se.player), se.addressKey())
 }
 
-// Hellos of players in a match have their own bucket: a flood of other hellos cannot
-// lock them out.
+// The keys of the two buckets of HellosPerNode. Players in a match have their own bucket,
+// so that a flood of other hellos cannot lock them out.
 var (
 	newHelloKey     = limit.Named("", "new")
 	resumedHelloKey = limit.Named("", "resume")
 )
 
-// checkHello takes a hello from the address's bucket before the token is read, or
-// returns a *protocol.Error. A new hello is also taken from the node's bucket. A resume
-// is not: whether the player is in a match is not known yet.
+// checkHello takes a token for a hello from the address's bucket, or returns a
+// *protocol.Error. It runs before the player's token is verified. For a hello without
+// resume it also takes a token from the node's bucket. For a resume checkResume does that
+// later, when the server knows whether the player is in a match.
 func (l *Limits) checkHello(ctx context.Context, from limit.Key, resumes bool) error {
 	if err := l.Hellos.Take(ctx, from, 1); err != nil || resumes {
 		return err
@@ -74,7 +76,8 @@ func (l *Limits) checkHello(ctx context.Context, from limit.Key, resumes bool) e
 	return l.HellosInAll.Take(ctx, newHelloKey, 1)
 }
 
-// checkResume takes a resume from the node's bucket, after the token was read.
+// checkResume takes a token for a resume from one of the node's buckets. It runs after
+// the player's token was verified.
 func (l *Limits) checkResume(ctx context.Context, playing bool) error {
 	if playing {
 		return l.HellosInAll.Take(ctx, resumedHelloKey, 1)
@@ -82,8 +85,9 @@ func (l *Limits) checkResume(ctx context.Context, playing bool) error {
 	return l.HellosInAll.Take(ctx, newHelloKey, 1)
 }
 
-// chargeForgedResume charges a resume with an invalid token to new hellos. It never
-// leaves the bucket negative, so that a flood of them leaves room for new hellos.
+// chargeInvalidResume takes a token for a resume whose identification failed from the
+// bucket of new hellos, if one is available. It never makes the bucket negative, so that
+// a flood of such resumes does not lengthen the wait of new hellos.
 func (l *Limits) chargeForgedResume(ctx context.Context) {
 	l.HellosInAll.TakeIfAvailable(ctx, newHelloKey)
 }

@@ -17,7 +17,7 @@ func perSecond(rate float64) func(*Config, *lobby.Duel) {
 	return func(c *Config, _ *lobby.Duel) { c.PerSecond = rate }
 }
 
-// Messages beyond the bucket are refused, and the third refusal closes the session.
+// A message without a token in the bucket is refused, and the third refusal closes the session.
 // Faulty messages take tokens too.
 func TestTooFast(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestConnections(t *testing.T) {
 	n.enter("eve").expectPong()
 }
 
-// A rejected connection keeps no request in memory. Beyond the limit of rejections the
+// A rejected connection keeps no request in memory. Above the limit of rejections the
 // connection is closed without a frame.
 func TestRejectedConnections(t *testing.T) {
 	t.Parallel()

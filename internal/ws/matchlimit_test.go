@@ -21,7 +21,7 @@ func matchesADay(each, from int) func(*Config, *lobby.Duel) {
 	}
 }
 
-// A duel counts for both players, even if one has disconnected before it begins.
+// A duel counts for both players, even if one of them disconnects before it starts.
 func TestDuelsCountForDisconnectedPlayers(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, shortDuels, matchesADay(1, 100))

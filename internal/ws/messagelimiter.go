@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// started is the zero of this package's monotonic times. They are durations since then,
-// 8 bytes each, since a session has several.
+// processStart is the time 0 of this package's monotonic times. The package stores them
+// as durations since processStart, since a time.Time has 24 bytes instead of 8.
 var started = time.Now()
 
+// sinceStart returns the time since processStart.
 func sinceStart() time.Duration { return time.Since(started) }
 
-// messageLimiter bounds how many messages a session may send. It is a token bucket with
-// a whole number of tokens, at least one, that starts full. It is not safe for
-// concurrent use.
+// messageLimiter limits how many messages a session may send. It is a token bucket that
+// starts full. Its size is a whole number of tokens, at least one. It is not safe for
+// concurrent use. Times are durations since processStart.
 type messageLimiter struct {
 	tokens     float64
-	updated    time.Duration    // when tokens was computed, since started
-	violations [2]time.Duration // the last two refusals, older one first, since started
+	updated    time.Duration    // when tokens was computed
+	violations [2]time.Duration // times of the last two refusals, older one first
 }
 
 func newMessageLimiter(now time.Duration, perSecond float64) messageLimiter {
@@ -25,10 +26,10 @@ func newMessageLimiter(now time.Duration, perSecond float64) messageLimiter {
 	return messageLimiter{tokens: burst(perSecond), updated: now, violations: [2]time.Duration{longAgo, longAgo}}
 }
 
-// burst returns how many tokens a full bucket holds.
+// bucketSize returns how many tokens a full bucket has.
 func burst(perSecond float64) float64 { return max(math.Trunc(perSecond), 1) }
 
-// allow takes cost tokens, or returns false if the bucket has fewer.
+// tryTake takes cost tokens, or returns false if the bucket has fewer.
 func (l *messageLimiter) allow(now time.Duration, perSecond float64, cost int) bool {
 	left := min(l.tokens+perSecond*(now-l.updated).Seconds(), burst(perSecond))
 	if left < float64(cost) {
@@ -38,16 +39,17 @@ func (l *messageLimiter) allow(now time.Duration, perSecond float64, cost int) b
 	return true
 }
 
-// charge takes a cost that is known only afterwards. It leaves a quarter of the bucket,
-// so that the next few messages pass.
+// charge takes a cost that is known only after the message was allowed. It leaves at
+// least a quarter of the bucket, or what was available if that is less, so that the next
+// few messages are allowed.
 func (l *messageLimiter) charge(now time.Duration, perSecond, cost float64) {
 	full := burst(perSecond)
 	left := min(l.tokens+perSecond*(now-l.updated).Seconds(), full)
 	l.tokens, l.updated = max(left-cost, min(left, full/4)), now
 }
 
-// recordViolation notes a refusal. It returns true for the third within
-// violationWindow.
+// recordRefusal notes a refused message. It returns true for the third refusal within
+// refusalWindow.
 func (l *messageLimiter) recordViolation(now time.Duration) (third bool) {
 	third = now-l.violations[0] < violationWindow
 	l.violations[0], l.violations[1] = l.violations[1], now

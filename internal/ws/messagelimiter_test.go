@@ -15,7 +15,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// messageLimiter allows what the library's bucket allows.
+// messageLimiter allows the same messages as golang.org/x/time/rate.
 func TestMessageLimiter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -46,7 +46,7 @@ func TestMessageLimiterIsCharged(t *testing.T) {
 	}
 }
 
-// A player gets one long replay per replayEvery, over all connections, and short ones
+// A player gets one long replay per longReplayInterval, over all connections, and short ones
 // at any time.
 func TestLongReplaysAreLimited(t *testing.T) {
 	t.Parallel()

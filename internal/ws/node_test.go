@@ -24,7 +24,7 @@ import (
 	"laststand/internal/ws/redissession"
 )
 
-// cluster is what nodes share: the embedded Redis and the fakes.
+// cluster contains what its nodes share: the embedded Redis and the fakes.
 type cluster struct {
 	*testing.T
 	identity     *fakeIdentity
@@ -123,7 +123,7 @@ func (w *cluster) nodeNamed(name string) *node {
 	return w.nodes[name]
 }
 
-// notifyReplaced calls Replaced at another node.
+// notifyReplaced calls CloseReplaced at another node.
 func (w *cluster) notifyReplaced(_ context.Context, node, game, player string, number int64) {
 	if n := w.nodeNamed(node); n != nil && !w.dropReplaced.Load() {
 		n.Replaced(game, player, number)

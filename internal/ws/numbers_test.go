@@ -11,8 +11,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A player reconnects at two nodes in turn through a whole match. Each connection
-// closes the one before, no push is missing and none comes twice.
+// During a whole match a player reconnects alternately at two nodes. Each connection
+// closes the one before. No push is missing and none is repeated.
 func TestReplacedAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -107,7 +107,7 @@ func (l *delayedNumbers) Next(ctx context.Context, game, player string) (int64, 
 	return number, former, err
 }
 
-// Of two hellos at once, the session with the higher number stays, even if the other
+// Of two hellos at the same time, the session with the higher number stays, even if the other
 // finishes last.
 func TestOlderComesLast(t *testing.T) {
 	t.Parallel()

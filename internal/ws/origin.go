@@ -2,8 +2,8 @@ package ws
 
 import "net/http"
 
-// isOriginAllowed accepts requests without an Origin header (not from a browser), from
-// the same host, and from a configured origin.
+// isOriginAllowed returns true if a request has no Origin header, so that it does not come
+// from a browser, or has the origin of this host or a configured one.
 func (s *Server) isOriginAllowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	return origin == "" || s.origins.Allows(origin, r.Host, s.IsTLS(r))

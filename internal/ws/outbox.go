@@ -3,35 +3,36 @@ package ws
 import "sync"
 
 const (
-	// outboxFrames and outboxBytes bound what waits for one slow reader.
+	// The limits of the frames that wait for one slow client.
 	outboxFrames = 512
 	outboxBytes  = 1 << 20
 )
 
 // outbox is the bounded queue of encoded frames of a session. It starts a writer when
-// there are frames and no writer runs, so that an idle session has no writing
-// goroutine.
+// there are frames and no writer runs. So an idle session has no writing goroutine. It is
+// safe for concurrent use.
 //
-// Between hold and release, pushes wait and replies pass, so that a reply precedes the
-// pushes that it caused. The goroutine that called hold may itself be the writer. After
-// close the outbox accepts and returns nothing.
+// Between hold and release, pushes wait and replies are queued, so that the client gets a
+// reply before the pushes that its request caused. The goroutine that called hold may
+// itself be the writer. After close the outbox drops new frames and returns none.
 //
 // Example: hold; push A; reply B; release. The client gets B, then A.
 type outbox struct {
 	startWriter func() // starts a writer; called without the lock
-	onFull      func() // called once, without the lock, when a bound is exceeded
+	onFull      func() // called once, without the lock, when a limit is exceeded; the outbox is closed then
 
 	mu         sync.Mutex
-	changed    sync.Cond // signalled when holding ends, when writing ends and on close
+	changed    sync.Cond // signalled on release, on close and when a writer ends
 	queue      [][]byte
-	bytes      int // of queue and held together
-	held       []heldPush
-	holding    bool
-	writerHeld bool // the goroutine that called hold is the writer
-	writing    bool // a writer runs or is about to; always true while queue has frames
+	bytes      int        // size of the frames in queue and held
+	held       []heldPush // pushes that wait for release
+	holding    bool       // between hold and release
+	writerHeld bool       // the goroutine that called hold is the writer
+	writing    bool       // a writer runs or is being started; always true while queue has frames
 	closed     bool
 }
 
+// heldPush is a push that waits for release. tag names its source, see dropHeld.
 type heldPush struct {
 	tag   string
 	frame []byte
@@ -43,8 +44,8 @@ func (o *outbox) init(startWriter, onFull func()) {
 	o.changed.L = &o.mu
 }
 
-// push queues pushes that belong together, so that they are written together. While the
-// outbox is held, it holds them back.
+// push queues pushes that are written together. Between hold and release it holds them
+// back instead. tag names the source of the pushes, see dropHeld.
 func (o *outbox) push(tag string, frames ...[]byte) {
 	o.mu.Lock()
 	if !o.holding || o.closed {
@@ -58,14 +59,14 @@ func (o *outbox) push(tag string, frames ...[]byte) {
 	o.unlockAndWake(false)
 }
 
-// reply queues a reply before all pushes that are held back.
+// reply queues a reply, also between hold and release.
 func (o *outbox) reply(frame []byte) {
 	o.mu.Lock()
 	o.unlockAndWake(o.queueLocked(frame))
 }
 
-// hold holds pushes back until release. If no writer runs, the caller becomes the
-// writer: a reply then need not start a goroutine.
+// hold holds pushes back until release. If no writer runs, the caller becomes the writer,
+// so that a reply starts no goroutine.
 func (o *outbox) hold() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,8 +76,8 @@ func (o *outbox) hold() {
 	}
 }
 
-// release queues the pushes that were held back, and lets pushes pass again. It returns
-// true if the caller is the writer, and must write what is queued.
+// release queues the pushes that were held back, and ends hold. It returns true if the
+// caller is the writer and must write the queued frames.
 func (o *outbox) release() (writes bool) {
 	o.mu.Lock()
 	writes, o.holding, o.writerHeld = o.writerHeld, false, false
@@ -107,7 +108,8 @@ func (o *outbox) dropHeld(tag string) {
 	o.held = kept
 }
 
-// takeBatch returns all queued frames to the writer. After nil the writer must end.
+// takeBatch removes all queued frames and returns them to the writer. After nil the
+// writer must end.
 func (o *outbox) takeBatch() [][]byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,15 +126,15 @@ func (o *outbox) takeBatch() [][]byte {
 	return batch
 }
 
-// close drops what is queued and held.
+// close drops all frames, queued and held. Frames that come later are dropped too.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closeLocked()
 }
 
-// flush waits until all that was queued and held is written, then closes the outbox. It
-// returns at once if the outbox is closed in the meantime.
+// flush waits until all queued and held frames are written, then closes the outbox. If
+// the outbox is closed in the meantime, it returns immediately.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -142,7 +144,7 @@ func (o *outbox) flush() {
 	o.closeLocked()
 }
 
-// waitWriter waits until the writer of a closed outbox has ended.
+// waitForWriterEnd waits until no writer runs. The caller has closed the outbox.
 func (o *outbox) waitWriter() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -151,8 +153,8 @@ func (o *outbox) waitWriter() {
 	}
 }
 
-// waitWrite waits until no frame of a closed outbox is being written by a writer
-// goroutine.
+// waitForWriteEnd waits until no other goroutine writes frames. The caller has closed the
+// outbox. It does not wait for a writer that called hold, since that may be the caller.
 func (o *outbox) waitWrite() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,8 +170,8 @@ func (o *outbox) isClosed() bool {
 	return o.closed
 }
 
-// queueLocked queues frames and returns true if a writer must be started. The caller
-// holds mu.
+// queueLocked queues frames, and returns true if the caller must start a writer. The
+// caller holds mu.
 func (o *outbox) queueLocked(frames ...[]byte) bool {
 	if o.closed {
 		return false
@@ -185,8 +187,8 @@ func (o *outbox) queueLocked(frames ...[]byte) bool {
 	return true
 }
 
-// unlockAndWake is the last call of each method that adds frames: it checks the bounds
-// and starts a writer.
+// unlockAndStartWriter is the last call of each method that adds frames. It checks the
+// limits of the outbox, unlocks mu and, if startWriter is true, starts a writer.
 func (o *outbox) unlockAndWake(wake bool) {
 	full := !o.closed && (len(o.queue)+len(o.held) > outboxFrames || o.bytes > outboxBytes)
 	if full {

@@ -32,7 +32,7 @@ func (m *outboxModel) put(p heldPush) {
 	}
 }
 
-// bytes returns the size of what is queued and held.
+// bytes returns the size of the queued and held frames.
 func (m *outboxModel) bytes() (size int) {
 	for _, p := range slices.Concat(m.queue, m.held) {
 		size += len(p.frame)
@@ -245,7 +245,7 @@ func TestOutboxFlush(t *testing.T) {
 	})
 }
 
-// Closing drops what waits and ends a flush at once; waitWriter waits for the writer.
+// Closing drops all frames and ends a flush immediately. waitForWriterEnd waits for the writer.
 func TestOutboxClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,24 +12,27 @@ import (
 	"laststand/internal/protocol"
 )
 
-// LoadShedder says which work the node refuses while it is overloaded; *loadshed.Gauge
-// implements it. Presses returns true if Refuse would return an error.
+// LoadShedder decides which work the node refuses while it is overloaded;
+// *loadshed.Shedder implements it. ShouldShed returns true if the node refuses work of a
+// kind now. Check returns the refusal, or nil if the work is allowed.
 type LoadShedder interface {
 	ShouldShed(w loadshed.Kind) bool
 	Check(w loadshed.Kind) error
 }
 
-// DuelLimit bounds the players at this node who play a duel or wait for one;
-// *loadshed.Room implements it. Each successful Enter and each Return is followed by
-// one Leave. Await is for new hellos.
+// DuelLimit limits the players at this node who play a duel or wait for one;
+// *loadshed.DuelLimit implements it. The caller calls Release once for each successful
+// Acquire and each Add. AwaitHello makes a new hello wait until the node has capacity, or
+// returns the refusal.
 type DuelLimit interface {
 	AwaitHello(ctx context.Context) error
 	Acquire() error
-	Add() // for a player who is already in a duel
+	Add() // like Acquire, but always succeeds: for a player who is already in a duel
 	Release()
 }
 
-// unlimited is the LoadShedder and the DuelLimit of a node without them.
+// unlimitedLoad is the LoadShedder and the DuelLimit if the Config has none: it refuses
+// nothing.
 type unlimited struct{}
 
 func (unlimited) ShouldShed(loadshed.Kind) bool    { return false }
@@ -39,9 +42,9 @@ func (unlimited) Acquire() error                   { return nil }
 func (unlimited) Add()                             {}
 func (unlimited) Release()                         {}
 
-// awaitAdmission makes a new player wait for admission, or returns the refusal. A
-// player in a match is never refused. No hello waits any more after a drain has closed
-// all sessions.
+// awaitAdmission waits until DuelLimit admits a new player, or returns the refusal. It
+// never refuses a player in a match. The wait ends early when ctx ends, or when a drain
+// has closed all sessions.
 func (se *session) awaitAdmission(ctx context.Context, c identity.Claims) error {
 	waitCtx, stop := context.WithCancel(ctx)
 	defer context.AfterFunc(se.server.awaiting, stop)()
@@ -57,8 +60,8 @@ func (se *session) awaitAdmission(ctx context.Context, c identity.Claims) error 
 	return nil
 }
 
-// acquireDuel counts the player for a duel, or returns the refusal. acquired is false
-// if the player was counted before.
+// acquireDuelPlace counts the player in DuelLimit, or returns the refusal. acquired is
+// false if the player was counted before.
 func (se *session) acquireDuel() (acquired bool, err error) {
 	if se.inDuelLimit.Load() {
 		return false, nil
@@ -66,28 +69,30 @@ func (se *session) acquireDuel() (acquired bool, err error) {
 	if err := se.server.DuelLimit.Acquire(); err != nil {
 		return false, err
 	}
-	if se.inDuelLimit.Swap(true) { // a duel has begun in the meantime, see trackDuel
+	if se.inDuelLimit.Swap(true) { // a duel has started in the meantime, see trackDuelPlace
 		se.server.DuelLimit.Release()
 		return false, nil
 	}
 	return true, nil
 }
 
-// addDuel counts a player who was in a duel before this session.
+// addDuelPlace counts a player in DuelLimit who is in a duel already. A player who is
+// counted stays counted once.
 func (se *session) addDuel() {
 	if !se.inDuelLimit.Swap(true) {
 		se.server.DuelLimit.Add()
 	}
 }
 
-// releaseDuel stops counting the player, if it was counted.
+// releaseDuelPlace stops counting the player in DuelLimit, if the player was counted.
 func (se *session) releaseDuel() {
 	if se.inDuelLimit.Swap(false) {
 		se.server.DuelLimit.Release()
 	}
 }
 
-// The beginnings of the pushes that start and end a duel, and of their data.
+// The first bytes of the pushes that start and end a match, and of their data. They avoid
+// decoding each push.
 var (
 	matchFoundPrefix = []byte(`{"type":"` + protocol.TypeMatchFound + `",`)
 	matchOverPrefix  = []byte(`{"type":"` + protocol.TypeMatchOver + `",`)
@@ -95,8 +100,9 @@ var (
 	duelModePrefix   = []byte(`{"mode":"` + match.Duel + `",`)
 )
 
-// trackDuel counts the player from the beginning of a duel to its end. Pushes decide:
-// the ticket may come from another session, or be paired while it is withdrawn.
+// trackDuelPlace counts the player in DuelLimit from the start of a duel to its end. It
+// learns both from the pushes to the session: requests do not tell, since another session
+// may have joined, or the lobby may pair a ticket while the player withdraws it.
 func (se *session) trackDuel(push []byte) {
 	switch {
 	case bytes.HasPrefix(push, matchOverPrefix):
@@ -108,8 +114,9 @@ func (se *session) trackDuel(push []byte) {
 	}
 }
 
-// rejectHello closes a session whose hello is refused for now, and sends when to retry.
-// The delay is random and at least retryMS, since many clients may be waiting.
+// rejectHello closes a session whose hello is refused for now, and sends the client a
+// time to retry. The time is random and at least retryMS, so that many rejected clients
+// do not retry at the same time.
 func (se *session) rejectHello(err error) {
 	wait := retryMS + rand.Int64N(retryMS) //nolint:gosec // a delay is no secret
 	if refused, ok := errors.AsType[*protocol.Error](err); ok {

@@ -9,25 +9,24 @@ import (
 	"laststand/internal/timer"
 )
 
-// quietAfter is how long a session must be quiet before it is parked. noRoomRetryAfter
-// is the pause after the system had no resources to park a session.
 const (
-	quietAfter       = 2 * time.Second
-	tickEvery        = time.Second
-	noRoomRetryAfter = time.Minute
+	quietAfter       = 2 * time.Second // a session is parked after this time without a frame
+	tickEvery        = time.Second     // time between two calls of interruptQuiet
+	noRoomRetryAfter = time.Minute     // no parking for this time after the system had no resources for it
 )
 
 // parker parks quiet sessions. A parked session has no goroutine: a poller watches its
 // socket. Its read loop continues in a new goroutine when bytes arrive, when the client
-// disconnects, or when the server closes the session. Every tickEvery the timing wheel
+// disconnects, or when the server closes the session. Each tickInterval the timing wheel
 // interrupts the read loops of quiet sessions, so that they park. While there is no
-// session, there is no poller. The zero value parks nothing: call init.
+// session, there is no poller. Call init before use.
 //
-// A session is either parked, or its read loop runs. mu guards the change. The
-// goroutine that unparks a session must start its read loop.
+// A session is either parked, or its read loop runs. mu guards the change between the two
+// states. The goroutine that unparks a session must start its read loop.
 //
-// An event carries the slot and the generation of one parking. A late event, for a
-// closed socket or a session that already runs, has an old generation and is ignored.
+// Each parking of a session has a new number, its generation. An event contains the slot
+// and the generation. A late event, for a closed socket or a session that already runs,
+// has an old generation and is ignored.
 // Example: slot 7 is parked as generation 41, runs, and is parked as 42; an event (7,
 // 41) that arrives now does nothing.
 type parker struct {
@@ -38,17 +37,18 @@ type parker struct {
 	mu             sync.Mutex
 	slots          []parkSlot // by slot number, from 0
 	freeSlots      []uint32   // slot numbers
-	lastGeneration uint32     // of the last parking; counts all
+	lastGeneration uint32     // generation of the last parking of any session
 	parkedCount    int
 	poller         *poller // nil until the first session is parked
 	newPoller      func() (*poller, error)
 
 	quietAfter, tickEvery time.Duration
-	noRoomUntil           time.Duration // no session is interrupted before this time, since started
+	noRoomUntil           time.Duration // interruptQuiet does nothing before this time, since processStart
 	tickSet               bool          // tickTimer is set
 	tickTimer             timer.Timer
 }
 
+// parkSlot is a session's entry in the parker.
 type parkSlot struct {
 	*session   // nil if the slot is free
 	generation uint32
@@ -60,8 +60,8 @@ func (pk *parker) init(s *Server) {
 	pk.quietAfter, pk.tickEvery, pk.newPoller = quietAfter, tickEvery, newPoller
 }
 
-// addSlot gives a session a slot, if its connection can be parked. It must be called
-// before other goroutines know the session.
+// assignSlot gives a session a slot, if its connection can be parked. The caller must
+// call it before other goroutines know the session.
 func (pk *parker) addSlot(se *session) {
 	if se.conn.raw == nil || !canPoll {
 		return
@@ -79,8 +79,8 @@ func (pk *parker) addSlot(se *session) {
 	pk.scheduleTick()
 }
 
-// removeSlot frees the slot of a session that ends. With the last one it closes the
-// poller and waits for it.
+// freeSlot frees the slot of a session that ends. When all slots are free, it closes the
+// poller and waits until the poller has ended.
 func (pk *parker) removeSlot(se *session) {
 	if se.parkSlot == 0 {
 		return
@@ -99,9 +99,9 @@ func (pk *parker) removeSlot(se *session) {
 	}
 }
 
-// park parks the session of the calling read loop. If it returns true, the loop must
-// end at once: another goroutine may own the session. If it returns false, the loop
-// goes on.
+// park parks the session of the calling read loop. If it returns true, the loop must end
+// immediately: another goroutine may own the session. If it returns false, the loop
+// continues.
 func (pk *parker) park(se *session) bool {
 	if se.parkSlot == 0 || se.conn.reader.isMidMessage() {
 		return false
@@ -121,9 +121,11 @@ func (pk *parker) park(se *session) bool {
 	return pk.confirmParked(se, generation, err)
 }
 
-// confirmParked returns whether the session is parked, or was unparked in the meantime
-// and belongs to another goroutine. If it is parked again by then, arming this parking
-// may have replaced the newer arming: the session is unparked.
+// confirmParked finishes a parking after its event was requested; err is the error of
+// that request. It returns true if the session is parked, or was unparked in the meantime
+// and belongs to another goroutine. If the session is parked with a newer generation by
+// now, this request may have replaced the newer request: confirmParked unparks the
+// session.
 func (pk *parker) confirmParked(se *session, generation uint32, err error) bool {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
@@ -141,13 +143,14 @@ func (pk *parker) confirmParked(se *session, generation uint32, err error) bool 
 	return true
 }
 
-// isParked returns true if a session is parked and has not ended. The caller holds mu.
+// isParked returns true if a session is parked. The caller holds mu.
 func (pk *parker) isParked(se *session) bool {
 	return int(se.parkSlot) <= len(pk.slots) && pk.slots[se.parkSlot-1].session == se && pk.slots[se.parkSlot-1].parked
 }
 
-// unpark starts the read loop of a parked session. A caller that ends a session calls
-// it after setting session.closing; confirmParked checks closing afterwards.
+// unpark starts the read loop of a parked session; it does nothing if the session is not
+// parked. A caller that closes a session sets session.closing first: confirmParked then
+// sees it if the parking is not complete yet.
 func (pk *parker) unpark(se *session) {
 	if se.parkSlot == 0 {
 		return
@@ -159,7 +162,8 @@ func (pk *parker) unpark(se *session) {
 	}
 }
 
-// handleEvents unparks the sessions of events.
+// handleEvents unparks the sessions that the poller has reported. An event has the slot
+// in its low 32 bits and the generation in its high 32 bits.
 func (pk *parker) handleEvents(events []uint64) {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
@@ -192,7 +196,7 @@ func (pk *parker) unparkLocked(slot uint32) {
 	go pk.slots[slot].run() // Server.running waits for it
 }
 
-// setParked notes whether a session is parked. The caller holds mu.
+// setParked sets whether a session is parked, and counts it. The caller holds mu.
 func (pk *parker) setParked(slot uint32, parked bool) {
 	pk.slots[slot].parked = parked
 	if parked {
@@ -205,8 +209,8 @@ func (pk *parker) setParked(slot uint32, parked bool) {
 	pk.metrics.parked.Set(float64(pk.parkedCount))
 }
 
-// ensurePoller returns the poller, nil if the system cannot give one. The caller holds
-// mu.
+// ensurePoller returns the poller and creates it if there is none. It returns nil if the
+// system has no resources for one. The caller holds mu.
 func (pk *parker) ensurePoller() *poller {
 	if pk.poller == nil {
 		p, err := pk.newPoller()
@@ -220,7 +224,7 @@ func (pk *parker) ensurePoller() *poller {
 	return pk.poller
 }
 
-// scheduleTick sets the timer of interruptQuiet. The caller holds mu.
+// scheduleTick sets the timer of interruptQuiet, if it is not set. The caller holds mu.
 func (pk *parker) scheduleTick() {
 	if !pk.tickSet {
 		pk.tickSet = true
@@ -229,14 +233,16 @@ func (pk *parker) scheduleTick() {
 }
 
 // interruptQuiet makes quiet sessions park, and runs again until all are parked. While
-// the system has no resources for more parked sessions, it interrupts none: that costs
-// more than their goroutines.
+// the system has no resources for more parked sessions, it interrupts no session: each
+// interruption would cost more than the session's goroutine.
 func (pk *parker) interruptQuiet() {
 	for _, se := range pk.quietSessions() {
 		se.conn.interrupt()
 	}
 }
 
+// quietSessions returns the sessions that are not parked and have received no frame for
+// quietAfter. While any session is not parked, it schedules the next tick.
 func (pk *parker) quietSessions() (quiet []*session) {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()

@@ -84,7 +84,7 @@ func TestParkedSessionsHaveNoGoroutine(t *testing.T) {
 	}
 }
 
-// A parked session ends as any other does, once, from whichever side.
+// A parked session ends once, like any other, if the client or the server ends it.
 func TestParkedSessionsEnd(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -118,7 +118,7 @@ func TestParkedSessionsEnd(t *testing.T) {
 	n.eventually("all have ended", func() bool { return len(n.all()) == 0 && n.parkedCount() == 0 })
 }
 
-// A drain wakes all parked sessions and sends them the draining push.
+// A drain unparks all parked sessions and sends them the draining push.
 func TestParkedSessionsDrain(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -167,8 +167,8 @@ func TestSessionIsNotParkedMidMessage(t *testing.T) {
 	c.expectClose(4408)
 }
 
-// An event of an earlier parking wakes no session: not the same one when it is parked
-// again, and not the next one in the slot.
+// An event of an earlier parking unparks no session: neither the same session, parked
+// again, nor the next session in the slot.
 func TestStaleEventsAreIgnored(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -276,8 +276,8 @@ func TestNoRoomToPark(t *testing.T) {
 	}
 }
 
-// A client that sends pongs without pings does not wake its session each time: it stays
-// unparked until it is quiet.
+// A client that sends pongs without pings does not unpark its session each time. The
+// session stays unparked until the client is quiet.
 func TestPongsInARow(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -330,7 +330,7 @@ func TestTLSSessionsAreNotParked(t *testing.T) {
 }
 
 // Requests to sessions that are parked and unparked all the time, in pieces of any
-// size, are answered once and in order. Each session ends once, from whichever side.
+// size, are answered once and in order. Each session ends once, if the client or the server ends it.
 func TestParkingRaces(t *testing.T) {
 	t.Parallel()
 	const players, rounds, each = 24, 3, 25

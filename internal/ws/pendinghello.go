@@ -7,8 +7,9 @@ import (
 	"laststand/internal/limit"
 )
 
-// pendingHellos are the sessions that have sent no hello yet, by address. The zero
-// value is ready for use. Each change takes O(log n) for n addresses.
+// pendingHellos holds the sessions that have sent no hello yet, by client address. A
+// change takes O(log n) time for n addresses. The zero value is ready for use. It is not
+// safe for concurrent use.
 type pendingHellos struct {
 	count        int64
 	lastNumber   uint64 // number of the newest session
@@ -16,15 +17,16 @@ type pendingHellos struct {
 	largestFirst addressHeap
 }
 
-// addressQueue holds the sessions of one address, oldest first.
+// addressQueue holds the pending sessions of one client address, oldest first.
 type addressQueue struct {
 	list.List // of pendingSession
 
 	address limit.Key
-	index   int // index in the addressHeap
+	index   int // position in the addressHeap
 }
 
-// pendingSession is a session without a hello. An older one has a lower number.
+// pendingSession is a session without a hello. number is its order of arrival at this
+// node.
 type pendingSession struct {
 	*session
 	number uint64
@@ -32,7 +34,7 @@ type pendingSession struct {
 
 func (q *addressQueue) oldest() pendingSession { return q.Front().Value.(pendingSession) }
 
-// add adds a session.
+// add adds a session that has sent no hello.
 func (p *pendingHellos) add(se *session) {
 	if p.byAddress == nil {
 		p.byAddress = make(map[limit.Key]*addressQueue)
@@ -49,7 +51,7 @@ func (p *pendingHellos) add(se *session) {
 	heap.Fix(&p.largestFirst, q.index)
 }
 
-// remove removes a session, if it is pending.
+// remove removes a session; it does nothing if the session is not pending.
 func (p *pendingHellos) remove(se *session) {
 	if se.pendingHello == nil {
 		return
@@ -66,7 +68,7 @@ func (p *pendingHellos) remove(se *session) {
 	delete(p.byAddress, q.address)
 }
 
-// countOf returns how many sessions of an address are pending.
+// countForAddress returns how many sessions of an address are pending.
 func (p *pendingHellos) countOf(from limit.Key) int {
 	if q := p.byAddress[from]; q != nil {
 		return q.Len()
@@ -74,9 +76,10 @@ func (p *pendingHellos) countOf(from limit.Key) int {
 	return 0
 }
 
-// evictionCandidate returns the session to evict first, and how many pending sessions
-// its address has. It is the oldest session of the address with most; among equal
-// addresses, the oldest session. It returns nil if no session is pending.
+// evictionCandidate returns the session to evict first, and how many pending sessions its
+// address has. The session is the oldest of the address with the most pending sessions.
+// If several addresses have the most, it is the oldest session among these. It returns
+// nil if no session is pending.
 func (p *pendingHellos) evictionCandidate() (*session, int) {
 	if len(p.largestFirst) == 0 {
 		return nil, 0
@@ -84,7 +87,8 @@ func (p *pendingHellos) evictionCandidate() (*session, int) {
 	return p.largestFirst[0].oldest().session, p.largestFirst[0].Len()
 }
 
-// addressHeap is a heap.Interface of queues that are not empty, the longest first.
+// addressHeap is a heap.Interface of queues, the longest first. A queue is empty only
+// inside add and remove.
 type addressHeap []*addressQueue
 
 func (h addressHeap) Len() int { return len(h) }

@@ -33,8 +33,8 @@ func (n *node) connectSilent(address string, many int) []*client {
 	return clients
 }
 
-// Sessions without a hello are limited. Beyond the limit the oldest one of the address
-// with most is evicted, so that others can send a hello.
+// Sessions without a hello are limited. Above the limit the server evicts the oldest one of
+// the address with the most, so that other clients can send a hello.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// player plays a duel to its end: it answers every question at once and keeps the
+// player plays a duel to its end: it answers each question immediately and stores the
 // numbered frames.
 type player struct {
 	*client
@@ -78,7 +78,7 @@ func (p *player) handle(f frame) {
 	p.handlePush(f)
 }
 
-// handlePush does what a numbered push asks for.
+// handlePush handles a numbered push: it answers a question, and checks the other pushes.
 func (p *player) handlePush(f frame) {
 	p.Helper()
 	switch f.Type {
@@ -154,7 +154,7 @@ func extensionCount(log [][]byte) (count int) {
 	return count
 }
 
-// together runs all functions at once and waits for them.
+// runConcurrently runs all functions at the same time and waits for them.
 func together(run ...func()) {
 	var running sync.WaitGroup
 	for _, f := range run {

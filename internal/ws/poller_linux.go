@@ -10,15 +10,16 @@ import (
 
 const canPoll = true
 
-// maxEvents is how many events a poller reads at once.
+// maxEvents is how many events a poller reads per system call.
 const maxEvents = 128
 
-// poller is an epoll instance of its own (epoll(7)). The runtime's poller polls it, so
-// that waiting for events takes a goroutine and no thread.
+// poller waits for events of many sockets with its own epoll instance (epoll(7)). The Go
+// runtime's poller watches the epoll instance. So waiting for events takes a goroutine
+// and no thread.
 type poller struct {
 	file  *os.File
 	raw   syscall.RawConn // of file
-	ended chan struct{}
+	ended chan struct{}   // closed when run has ended
 }
 
 func newPoller() (*poller, error) {
@@ -42,9 +43,9 @@ func newPoller() (*poller, error) {
 	return &poller{file, raw, make(chan struct{})}, nil
 }
 
-// arm requests one event, for when the connection has bytes to read or has ended; at
-// once if that is so already. It replaces an earlier arm. Closing the connection
-// cancels it.
+// requestEvent requests one event for a connection. The event comes when the connection
+// has bytes to read or has ended, immediately if that is already so. The request replaces
+// an earlier request for the connection. Closing the connection cancels it.
 func (p *poller) arm(conn syscall.RawConn, event uint64) error {
 	e := syscall.EpollEvent{
 		Events: syscall.EPOLLIN | syscall.EPOLLRDHUP | syscall.EPOLLONESHOT,
@@ -62,7 +63,8 @@ func (p *poller) arm(conn syscall.RawConn, event uint64) error {
 	return cmp.Or(epollErr, connErr, ctlErr)
 }
 
-// run passes events to handle until close or a failure, and then calls failed.
+// run passes events to handle until close or a failure, and then calls onFailure. The
+// caller waits for it with close.
 func (p *poller) run(handle func([]uint64), failed func(*poller)) {
 	defer close(p.ended)
 	defer p.file.Close()

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// canPoll is false where each session keeps a goroutine that waits.
+// canPoll is false: on this system no session can be parked, and each keeps a goroutine.
 const canPoll = false
 
 type poller struct{}
 
 func newPoller() (*poller, error) { return nil, errors.ErrUnsupported }
 
-func (*poller) arm(syscall.RawConn, uint64) error { return errors.ErrUnsupported }
-func (*poller) run(func([]uint64), func(*poller)) {}
-func (*poller) close()                            {}
+func (*poller) requestEvent(syscall.RawConn, uint64) error { return errors.ErrUnsupported }
+func (*poller) run(func([]uint64), func(*poller))          {}
+func (*poller) close()                                     {}

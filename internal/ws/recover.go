@@ -6,8 +6,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// runRecovered runs a part of handling a frame, and returns false if it panicked. It
-// counts and logs the panic.
+// runRecovered runs a function that handles a message, and returns false if it panicked.
+// It counts and logs the panic.
 func (se *session) runRecovered(part func(), kind string) (done bool) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -7,23 +7,23 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Shares of a node's connections, as divisors of Config.Connections.
+// Shares of a node's places, as divisors of Config.MaxConnections.
 const (
-	reservedShare     = 20 // the last twentieth is for players in a match
-	pendingHelloShare = 10 // at most a tenth may have sent no hello,
-	minPendingHello   = 64 // or this many, if that is more
+	reservedShare     = 20 // the last twentieth of the places is for players in a match
+	pendingHelloShare = 10 // at most a tenth of the places may have sessions without a hello
+	minPendingHello   = 64 // the limit of sessions without a hello is at least this
 )
 
 // registration is the outcome of registering a connection.
 type registration struct {
-	code        int // close code, 0 if the session is registered
+	code        int // close code if the connection is rejected, 0 if the session is registered
 	reason      string
 	evict       *session // the session to evict for this one, nil for none
-	abrupt      bool     // evict without a close frame: too many are being evicted
-	onlyAddress bool     // the address has used PerAddress, and no other address is connected
+	abrupt      bool     // evict without a close frame, because too many sessions are being evicted
+	onlyAddress bool     // the address has PerAddress sessions, and no other address is connected
 }
 
-// register adds a session, or returns the code to close it with.
+// register adds a session to the server, or returns the close code to reject it with.
 func (s *Server) register(se *session) registration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,13 +40,13 @@ func (s *Server) register(se *session) registration {
 	return e
 }
 
-// findPlace returns whether a session has a place, and which session to evict for it.
-// The caller holds mu.
+// findPlace decides whether a new session gets a place, and which session to evict for
+// it. The caller holds mu.
 //
-// A new connection always gets a place among those without a hello: if these are at
-// their limit, the oldest one of the address with most is evicted. If the node is full,
-// one of these is evicted too, but only if its address has more of them than the new
-// session's address would have.
+// If the sessions without a hello are at their limit, the new session evicts one of them:
+// the oldest one of the address with the most. If the node is full, the new session
+// evicts that session too, but only if its address has more sessions without a hello than
+// the new session's address would have. Otherwise a full node rejects the new session.
 func (s *Server) findPlace(se *session) registration {
 	victim, held := s.pendingHello.evictionCandidate()
 	full := int64(len(s.sessions))-min(s.evicted, maxRejecting) >= s.Connections
@@ -63,7 +63,8 @@ func (s *Server) findPlace(se *session) registration {
 	return e
 }
 
-// admit adds a session. The caller holds mu.
+// addSession adds a session that has a place, and schedules evictIdle if the node is
+// nearly full. The caller holds mu.
 func (s *Server) admit(se *session) {
 	open := int64(len(s.sessions))
 	se.class = s.classify(se.addressKey(), open)
@@ -79,8 +80,8 @@ func (s *Server) admit(se *session) {
 	}
 }
 
-// markEvictedLocked makes a session that is being closed count as gone. The caller
-// holds mu.
+// markEvictedLocked counts a session as evicted: it is still closing, but its place is
+// free. The caller holds mu.
 func (s *Server) markEvictedLocked(se *session) {
 	if _, registered := s.sessions[se]; registered && !se.evicted {
 		se.evicted = true
@@ -88,7 +89,8 @@ func (s *Server) markEvictedLocked(se *session) {
 	}
 }
 
-// evict closes a session in favour of another, without a close frame if abrupt.
+// evict closes a session so that another gets its place. If abort is true, it sends no
+// close frame.
 func (se *session) evict(abrupt bool) {
 	if abrupt {
 		se.abort()
@@ -97,13 +99,14 @@ func (se *session) evict(abrupt bool) {
 	se.close(protocol.CloseOverloaded, retryReason)
 }
 
-// helloReceived notes that a session has sent a hello.
+// removePendingHello is called when a session has sent its hello.
 func (s *Server) helloReceived(se *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pendingHello.remove(se)
 }
 
+// removeSession removes a session that has ended.
 func (s *Server) unregister(se *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +121,7 @@ func (s *Server) unregister(se *session) {
 	s.metrics.sessions.Set(float64(len(s.sessions)))
 }
 
-// remoteAddress returns the address at the other end of a request's connection.
+// remoteAddress returns the peer's address of a request's connection.
 func remoteAddress(r *http.Request) netip.Addr {
 	addrPort, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid without an IP address, as on a Unix socket
 	return addrPort.Addr()

@@ -89,8 +89,8 @@ func (se *session) onAnswer(ctx context.Context, r request) (func(), error) {
 	return then, nil
 }
 
-// answerDecodeError returns the refusal of an answer that cannot be decoded. If the
-// match is not the player's, that error comes first.
+// answerDecodeError returns the error reply to an answer that cannot be decoded. If the
+// player has no seat in the match, it returns that error instead.
 func (se *session) answerDecodeError(ctx context.Context, r request, decodeErr error) error {
 	var named struct {
 		Match string `json:"match"`
@@ -112,7 +112,8 @@ func (se *session) onMatchSync(ctx context.Context, r request) (func(), error) {
 	return noop, se.syncMatch(ctx, r, s)
 }
 
-// syncMatch replies with a match's state, and pushes what the client has missed.
+// syncMatch replies with a match's state, and sends the pushes after resume.Seq, which
+// the client has missed.
 func (se *session) syncMatch(ctx context.Context, r request, s protocol.Resume) error {
 	if s.Seq < 0 {
 		return protocol.Errorf(protocol.CodeBadRequest, "seq must not be negative; send the number of the last push seen, 0 for none")
@@ -140,12 +141,12 @@ func (se *session) onMatchLeave(ctx context.Context, r request) (func(), error) 
 	return noop, nil
 }
 
-// countEarlyForfeit counts a duel that the player has left before a question was
-// closed: the player has lost nothing by it.
+// countEarlyForfeit counts a duel that the player has left before the first question
+// closed. Such a forfeit costs the player no points, so a limit must stop repetitions.
 func (se *session) countEarlyForfeit() { se.countAction(se.server.Limits.EarlyForfeits) }
 
-// leaveMatch forfeits a match; an arena's match goes on without the player. early is
-// true if this has ended a duel before a question was closed.
+// leaveMatch forfeits a match; an arena's match continues without the player. early is
+// true if the forfeit ended a duel before its first question closed.
 func (se *session) leaveMatch(ctx context.Context, id string) (early bool, err error) {
 	if err := se.server.Engine.CheckSeat(ctx, id, se.player); err != nil {
 		return false, err
@@ -163,11 +164,12 @@ func (se *session) leaveMatch(ctx context.Context, id string) (early bool, err e
 	return m.Running && se.server.Engine.ForfeitedEarly(id, se.player), nil
 }
 
-// drainingError refuses a request that would keep a player at a draining node.
+// drainingError returns the error reply to a join at a node that is draining.
 func drainingError() error {
 	return protocol.RetryAfter(protocol.CodeUnavailable, retryMS, "this node is draining; reconnect to another node")
 }
 
+// isNumberOrText returns true if a JSON value is a number or a string.
 func isNumberOrText(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }

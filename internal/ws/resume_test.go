@@ -140,7 +140,7 @@ func TestDisconnectAnywhere(t *testing.T) {
 	}
 }
 
-// Resuming a match of others is refused and changes nothing. The player's own match
+// A resume of a match without a seat is refused and changes nothing. The player's own match
 // continues.
 func TestResumeWithoutASeat(t *testing.T) {
 	t.Parallel()

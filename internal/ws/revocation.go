@@ -8,10 +8,10 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Recheck closes the sessions whose player or token is no longer allowed. The code is
-// 4410 for a banned player. It is 4401 for a revoked token, a retired key and an erased
-// player. Recheck does not block. It skips sessions without a hello: their welcome
-// checks.
+// Recheck closes the sessions whose player or token is no longer allowed. The close code
+// is 4410 for a banned player. It is 4401 for a revoked token, a retired key and an
+// erased player. Recheck does not block. It skips sessions without a hello: the server
+// checks these before it sends the welcome.
 func (s *Server) Recheck() {
 	for _, se := range s.all() {
 		if se.greeted.Load() {
@@ -20,8 +20,8 @@ func (s *Server) Recheck() {
 	}
 }
 
-// closeIfRevoked closes the session and returns true if its player or token is no
-// longer allowed.
+// closeUnlessAllowed closes the session if its player or token is no longer allowed. It
+// returns true if the session is still allowed.
 func (se *session) closeIfRevoked() bool {
 	return !se.closeRevoked(se.server.Identity.CheckActive(se.claims, se.player))
 }
@@ -39,7 +39,8 @@ func (se *session) closeRevoked(err error) bool {
 	return true
 }
 
-// maxCloseReason is the room for the reason in a close frame, in bytes (RFC 6455, 5.5).
+// maxCloseReason is the maximum size of the reason in a close frame, in bytes (RFC 6455,
+// 5.5).
 const maxCloseReason = 123
 
 // closeReason cuts a text to maxCloseReason bytes, between characters.

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A revoked session is closed at once, with the code of the reason; other sessions
+// A revoked session is closed immediately, with the code of the reason; other sessions
 // stay.
 func TestRevokedSessionsEnd(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,10 @@ import (
 	"laststand/internal/timer"
 )
 
-// Identity checks tokens; *identity.Registry implements it. Stands uses no store.
+// Identity checks tokens and players; *identity.Registry implements it. Verify checks a
+// token. Ensure returns the player of a token and registers a new one. CheckHost refuses
+// a host who is no longer allowed. CheckActive refuses a banned player and a revoked
+// token; it uses no store.
 type Identity interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
 	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
@@ -32,13 +35,13 @@ type Identity interface {
 
 // Visits reports when players are connected to this node.
 type Visits interface {
-	// Enter begins a visit of a player; pi is "" if the player is not verified. The
-	// caller calls the returned function once, to end the visit. Neither blocks.
+	// Enter starts a visit of a player; pi is "" if the player is not verified. The caller
+	// calls leave once, to end the visit. Neither function blocks.
 	Enter(game, player, pi string) (leave func())
 }
 
-// Config configures a server. All fields are required but Visits, Registry, Origins and
-// those that say what nil means.
+// Config configures a server. All fields are required except Registry, Origins and the
+// fields whose comment says what nil means.
 type Config struct {
 	Identity Identity
 	Engine   *match.Engine
@@ -52,41 +55,41 @@ type Config struct {
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
 
-	// Numbers orders the sessions of a player. NotifyReplaced asks another node to call
-	// its Replaced, because a newer session has begun here. It returns soon and may
-	// fail.
+	// SessionNumbers orders the sessions of a player. NotifyReplaced asks another node to
+	// call its Server.CloseReplaced, because a newer session has started here. It returns
+	// soon. The notification may get lost.
 	Numbers        Numbers
 	NotifyReplaced func(ctx context.Context, node, game, player string, number int64)
 
-	Origins     []string // allowed besides the same host, as "https://example.com"
-	Connections int64    // maximum at this node
-	PerSecond   float64  // messages of one session: size of its bucket, and tokens per second
-	PingEvery   time.Duration
+	Origins     []string      // allowed origins besides the same host, such as "https://example.com"
+	Connections int64         // maximum of connections at this node
+	PerSecond   float64       // messages per second and session: the rate of its token bucket, and the bucket's size
+	PingEvery   time.Duration // time between two pings to a client
 
 	Limits          Limits
 	LoadShedder     LoadShedder                      // nil: the node is never overloaded
 	DuelLimit       DuelLimit                        // nil: any number of duels
 	ClientAddress   func(r *http.Request) netip.Addr // the client's address for the limits; nil: the connection's
-	OnSingleAddress func(from netip.Addr)            // called if one address has used PerAddress and no other address is connected; nil: not called
+	OnSingleAddress func(from netip.Addr)            // called if an address has PerAddress sessions and no other address is connected; nil: not called
 	IsTLS           func(r *http.Request) bool       // whether the client's own connection uses TLS; nil: whether the request's does
 }
 
 const (
-	helloWithin = 5 * time.Second
-	writeWithin = 10 * time.Second
-	closeWithin = 2 * time.Second // each: for queued frames, for the close frame, for the client's close frame
-	callWithin  = 5 * time.Second
-	frameWithin = 10 * time.Second // for a message that has begun
-	slowDivisor = 5                // divides callWithin for a request that follows a slow failure
-	retryMS     = 2000             // clients retry after this time
+	helloWithin = 5 * time.Second  // from the connection to the hello
+	writeWithin = 10 * time.Second // for a client to accept frames
+	closeWithin = 2 * time.Second  // each: for queued frames, for the close frame, for the client's close frame
+	callWithin  = 5 * time.Second  // for handling one request
+	frameWithin = 10 * time.Second // from the first byte of a message to its last
+	slowDivisor = 5                // divides callTimeout for a request that follows a slow failure
+	retryMS     = 2000             // rejected clients retry after at least this time
 
-	maxRejecting = 512 // connections that are being rejected
-	maxLookups   = 64  // lookups of a newer session
+	maxRejecting = 512 // connections that are being rejected at the same time
+	maxLookups   = 64  // lookups of newer sessions that run at the same time
 
 	violationWindow = 10 * time.Second // the third refused message within this time closes the session
 )
 
-// retryReason is the reason in the close frame of an overloaded server.
+// retryReason is the reason in the close frames of an overloaded server.
 var retryReason = retryReasonAfter(retryMS)
 
 func retryReasonAfter(ms int64) string { return fmt.Sprintf(`{"retry_after_ms":%d}`, ms) }
@@ -98,9 +101,9 @@ type Server struct {
 	origins        origin.List
 	upgrader       websocket.Upgrader
 	draining       atomic.Bool
-	running        sync.WaitGroup  // counts sessions; only register adds, under mu
-	awaiting       context.Context //nolint:containedctx // ends when a drain has closed all sessions that wait for admission
-	cancelAwaiting func()          // ends awaiting
+	running        sync.WaitGroup  // counts sessions; only addSession adds, under mu
+	awaiting       context.Context //nolint:containedctx // parent of the waits for admission; ends when a drain has closed all sessions
+	cancelAwaiting func()          // ends the context
 
 	rejecting, lookups              boundedGroup
 	callDeadline, shortCallDeadline sharedDeadline
@@ -114,15 +117,15 @@ type Server struct {
 
 	mu           sync.Mutex
 	sessions     map[*session]struct{}
-	perAddress   map[limit.Key]int64 // sessions by address; only values above 0
+	perAddress   map[limit.Key]int64 // number of sessions by address; only values above 0
 	pendingHello pendingHellos       // sessions that have sent no hello
-	evicted      int64               // sessions that are being closed in favour of others
+	evicted      int64               // number of sessions that are being closed so that others get their places
 
 	evictSet   bool // evictTimer is set
 	evictTimer timer.Timer
 }
 
-// New makes a server.
+// New makes a server. The caller serves it as an http.Handler and calls Drain at the end.
 func New(c Config) *Server {
 	s := &Server{
 		Config: c, metrics: newMetrics(c.Registry), origins: origin.NewList(c.Origins),
@@ -155,9 +158,9 @@ func New(c Config) *Server {
 	return s
 }
 
-// ServeHTTP upgrades a request and returns. The session runs in a goroutine of its own,
-// so that nothing of the request stays in memory. A full or draining server accepts the
-// websocket and closes it, since browsers cannot read a refused upgrade.
+// ServeHTTP upgrades a request to a websocket and returns. The session runs in its own
+// goroutine, so that the request is removed from memory. A full or draining server
+// accepts the websocket and then closes it, since browsers cannot read a refused upgrade.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
@@ -180,6 +183,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	go se.start() // s.running waits for it
 }
 
+// openSessions returns all registered sessions.
 func (s *Server) all() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,12 +32,12 @@ type session struct {
 	stackGrown  bool        // requests have grown the stack of the read loop
 	limiter     messageLimiter
 	storeFailed bool // the request under way could not reach a store
-	lastSlow    bool // the last request could not reach a store, and took long
+	lastSlow    bool // the last request failed at a store after more than a third of its time limit
 
 	game        string
 	player      string
 	claims      identity.Claims // of its token; the role is player or host
-	number      int64           // orders the player's sessions over all nodes; the four fields do not change after the hello
+	number      int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
 	endVisit    func()          // nil if no visit is reported
 	watches     boardWatches
 	greeted     atomic.Bool // the hello is accepted
@@ -48,13 +48,13 @@ type session struct {
 	previousMatch atomic.Pointer[string]
 
 	address      netip.Addr     // the client's address
-	class        admissionClass // which players its place is open to
-	evicted      bool           // it is being closed in favour of another; Server.mu guards it and pendingHello
+	class        admissionClass // which players may have its place
+	evicted      bool           // it is being closed so that another gets its place; Server.mu guards evicted and pendingHello
 	pendingHello *list.Element  // its element in Server.pendingHello; nil after the hello
 
-	lastReceived atomic.Int64 // when the last frame arrived, cluster time in ms
-	lastRequest  atomic.Int64 // when the last request other than a ping arrived, or the connection itself
-	timer        timer.Timer
+	lastReceived atomic.Int64                 // when the last frame arrived, cluster time in ms
+	lastRequest  atomic.Int64                 // when the last request other than a ping arrived, or the connection itself
+	timer        timer.Timer                  // the time limit of the hello, then the next heartbeat
 	closing      atomic.Pointer[closeRequest] // set once: the session is ending
 	unbindMu     sync.Mutex                   // held while unbindPlayer runs
 }
@@ -70,7 +70,8 @@ func newSession(s *Server, w *clientConn, address netip.Addr) *session {
 // addressKey returns the client's address as a key of the limits.
 func (se *session) addressKey() limit.Key { return limit.Address(se.address) }
 
-// Push implements match.Subscriber.
+// Push queues pushes of a match for the client, and tracks duels that start and end. It
+// does not block.
 func (se *session) Push(match string, frames ...[]byte) {
 	for _, frame := range frames {
 		se.trackDuel(frame)
@@ -78,11 +79,12 @@ func (se *session) Push(match string, frames ...[]byte) {
 	se.out.push(match, frames...)
 }
 
-// DiscardHeld implements match.Subscriber.
+// DiscardHeld drops the pushes of a match that the outbox holds back.
 func (se *session) DiscardHeld(match string) { se.out.dropHeld(match) }
 
-// CanAttach implements match.Subscriber. Before the hello knows the previous match, no
-// match is expected: the hello looks for it afterwards.
+// CanAttach returns true if the engine may attach this session to a match that starts. It
+// returns false for the match that the player was in before this session: welcome
+// attaches the session to that. It also returns false until the previous match is known.
 func (se *session) CanAttach(match string) bool {
 	before := se.previousMatch.Load()
 	return before != nil && *before != match
@@ -100,9 +102,9 @@ func (se *session) start() {
 
 // run is the read loop: it reads and handles frames until the connection ends or the
 // session is parked. The session parks after the hello, and when the client is quiet. A
-// client is quiet if it has sent nothing for quietAfter, or has answered a ping after
-// such a time and sent no request. So no client can unpark its session more than twice
-// in quietAfter.
+// client is quiet if it has sent nothing for quietAfter. It is also quiet if, after such a
+// time, it has sent only a pong and no request. So a client can unpark its session at most
+// twice in quietAfter.
 func (se *session) run() {
 	for {
 		greeted, lastReceived, requested, interrupted := se.greeted.Load(), se.lastReceived.Load(), false, false
@@ -125,9 +127,9 @@ func (se *session) run() {
 	}
 }
 
-// parkOrRestart returns true if the read loop must end. A session that cannot park, or
-// is not quiet, waits in a goroutine with a small stack: if requests have grown the
-// stack, a new goroutine continues.
+// parkOrRestart parks the session if quiet is true. It returns true if the calling read
+// loop must end. If the session is not parked and requests have grown the stack of the
+// read loop, a new goroutine with a small stack continues it.
 func (se *session) parkOrRestart(quiet bool) bool {
 	stackGrown := se.stackGrown
 	se.stackGrown = false
@@ -140,8 +142,8 @@ func (se *session) parkOrRestart(quiet bool) bool {
 	return stackGrown
 }
 
-// handleMessages handles all complete messages, and returns true if one was a request.
-// After the session is closing it drops them.
+// handleMessages handles all complete messages, and returns true if one of them was a
+// request. If the session is closing, it drops all messages except a close frame.
 func (se *session) handleMessages() (requested bool, err error) {
 	for {
 		kind, payload, err := se.conn.next()
@@ -165,9 +167,9 @@ func (se *session) handleMessages() (requested bool, err error) {
 	}
 }
 
-// handleReadError handles the end of reading. A client that sends an invalid frame, or
-// does not finish a message in time, gets a close frame. Any other error is the end of
-// the connection.
+// handleReadError handles the error that ends the read loop. A client that has sent an
+// invalid frame, or has not finished a message in time, gets a close frame. Any other
+// error means that the connection has ended.
 func (se *session) handleReadError(err error) {
 	if errors.Is(err, errFrame) {
 		se.close(websocket.CloseProtocolError, "")
@@ -178,10 +180,11 @@ func (se *session) handleReadError(err error) {
 	}
 	se.close(protocol.CloseSilent, "a message took too long to arrive; reconnect")
 	<-se.closing.Load().sent
-	_, _ = io.Copy(io.Discard, se.conn.Conn) // at most closeWithin, see sendClose
+	_, _ = io.Copy(io.Discard, se.conn.Conn) // at most closeTimeout, see sendClose
 }
 
-// receive handles a message. It keeps no reference to the frame.
+// handleMessage handles a text or binary message; only text is allowed. It keeps no
+// reference to the frame.
 func (se *session) receive(kind byte, frame []byte) {
 	receivedAt := se.server.Now()
 	se.markReceived(receivedAt)
@@ -192,8 +195,8 @@ func (se *session) receive(kind byte, frame []byte) {
 	se.handle(frame, receivedAt)
 }
 
-// handle handles one request. Pushes wait until its reply is queued. This goroutine
-// usually writes the reply itself, since starting another one takes longer.
+// handleRequest handles one request. Pushes wait until its reply is queued. This
+// goroutine usually writes the reply itself, since starting another one takes longer.
 func (se *session) handle(frame []byte, receivedAt int64) {
 	began := time.Now()
 	ctx, limit := se.requestContext()
@@ -211,8 +214,9 @@ func (se *session) handle(frame []byte, receivedAt int64) {
 	se.lastSlow = se.storeFailed && time.Since(began) > limit/3
 }
 
-// requestContext returns the context of a request. After a request that waited for a
-// store in vain the time limit is shorter, so that a queue of requests is refused soon.
+// requestContext returns the context of a request and its time limit. If the last request
+// waited for a store and failed, the time limit is shorter, so that a queue of requests
+// fails soon.
 func (se *session) requestContext() (context.Context, time.Duration) {
 	within, deadline := se.server.callWithin, &se.server.callDeadline
 	if se.lastSlow {
@@ -245,6 +249,7 @@ func (se *session) end() {
 	se.server.running.Done()
 }
 
+// inMatch returns true if the hello is accepted and the player is in a match at this node.
 func (se *session) inMatch() bool {
 	return se.greeted.Load() && se.server.Engine.IsInMatch(se.game, se.player)
 }

@@ -6,18 +6,20 @@ import (
 	"time"
 )
 
-// sharedDeadline makes contexts that many requests share, since a context costs a
-// request as much as reading its frame. A context ends after at most the given time and
-// at least nine tenths of it. The zero value is ready for use.
+// sharedDeadline returns contexts that many requests share, since making a context costs
+// as much as reading a request's frame. A context ends between nine tenths of the
+// requested time and the requested time. The zero value is ready for use. It is safe for
+// concurrent use.
 //
-// Example with 10 s: a call at 0 s makes a context that ends at 10 s; calls until 1 s
-// get the same one.
+// Example with 10 s: a call at 0 s makes a context that ends at 10 s; calls until 1 s get
+// the same context.
 type sharedDeadline struct {
 	mu   sync.Mutex
 	ctx  context.Context //nolint:containedctx // the newest context
 	ends time.Time       // when ctx ends
 }
 
+// context returns a context that ends after at most timeout.
 func (d *sharedDeadline) context(within time.Duration) context.Context {
 	now := time.Now()
 	d.mu.Lock()

@@ -39,7 +39,8 @@ func TestSlowReader(t *testing.T) {
 	c.expectFrames(quick.log)
 }
 
-// A slow client that reads on gets what was being written, and then the close code.
+// A slow client that continues to read gets the frames that were being written, and then
+// the close code.
 func TestSlowReaderIsNotified(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -72,8 +73,8 @@ func TestReaderThatStopped(t *testing.T) {
 	c.disconnect()
 }
 
-// An idle session costs one goroutine. The test is not parallel: it counts goroutines
-// of the process.
+// An idle session has one goroutine. The test is not parallel, because it counts all
+// goroutines of the process.
 func TestIdleSessions(t *testing.T) {
 	n := startNode(t)
 	const sessions = 30

@@ -70,7 +70,7 @@ func (n *node) expectVisits(g *visitLog, want ...string) {
 	n.eventually(fmt.Sprintf("%q; it is %q", want, g.entries()), func() bool { return slices.Equal(g.entries(), want) })
 }
 
-// A visit ends with its session, whatever ends it.
+// A visit ends when its session ends, for any reason.
 func TestVisit(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(n *node, c *client){
@@ -161,7 +161,7 @@ func TestVisitsOfReplacedSessions(t *testing.T) {
 	n.eventually("all have ended", g.hasEnded)
 }
 
-// With many short sessions, every visit that begins also ends.
+// With many short sessions, every visit that starts also ends.
 func TestVisitsOfShortSessions(t *testing.T) {
 	t.Parallel()
 	n, g := startWithVisitLog(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 50 * time.Millisecond })

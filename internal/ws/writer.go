@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// finalBit marks the last or only fragment of a message (RFC 6455, 5.2). No text
-	// frame of ours begins with a byte that has this bit: an entry in an outbox that
-	// does is an encoded control frame.
+	// finalBit marks the last or only fragment of a message (RFC 6455, 5.2). An entry of
+	// an outbox whose first byte has this bit is an encoded control frame. Any other entry
+	// is the payload of a text message: it is JSON and never starts with such a byte.
 	finalBit = 0x80
-	// maxWriteStart bounds the bytes that a write has before its last frame.
+	// minFullWrite is the size in bytes from which a write gets no further frame.
 	maxWriteStart = 16 << 10
 )
 
@@ -29,12 +29,13 @@ func controlFrame(kind byte, payload string) []byte {
 	return append([]byte{finalBit | kind, byte(len(payload))}, payload...)
 }
 
-// startWriter starts a goroutine that writes what is queued and then ends.
+// startWriter starts a goroutine that writes the queued frames and then ends.
 func (se *session) startWriter() {
 	go se.writeQueued() // end waits for it
 }
 
-// writeQueued writes until nothing is queued. Only one goroutine runs it, see outbox.
+// writeQueued writes frames until the outbox has none. The outbox makes sure that only
+// one goroutine per session runs it at a time.
 func (se *session) writeQueued() {
 	for batch := se.out.takeBatch(); batch != nil; batch = se.out.takeBatch() {
 		if err := se.writeBatch(batch); err != nil {
@@ -47,7 +48,7 @@ func (se *session) writeQueued() {
 // writeBuffers are the buffers in which frames are joined, of type *[]byte.
 var writeBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
 
-// writeBatch writes frames that were queued together, several in one write.
+// writeBatch writes a batch of frames, several in one write.
 func (se *session) writeBatch(batch [][]byte) error {
 	buffer := writeBuffers.Get().(*[]byte)
 	defer writeBuffers.Put(buffer)
@@ -67,8 +68,8 @@ func (se *session) writeBatch(batch [][]byte) error {
 	return nil
 }
 
-// writeFrames writes whole frames to the connection, usually without waiting. A client
-// that accepts no more bytes has writeWithin for the rest.
+// writeFrames writes whole frames to the connection, usually without waiting. If the
+// kernel accepts no more bytes, the client has writeTimeout to receive the rest.
 func (se *session) writeFrames(frames []byte) error {
 	if se.out.isClosed() {
 		return net.ErrClosed
@@ -87,8 +88,8 @@ func (se *session) writeFrames(frames []byte) error {
 	return se.conn.SetWriteDeadline(time.Time{})
 }
 
-// appendFrame appends an entry of an outbox in its wire form. A server's frames are not
-// masked.
+// appendFrame appends an entry of an outbox, encoded as a websocket frame. A server's
+// frames are not masked (RFC 6455, 5.1).
 func appendFrame(out, frame []byte) []byte {
 	if len(frame) > 0 && frame[0]&finalBit != 0 {
 		return append(out, frame...)
@@ -105,8 +106,8 @@ func appendFrame(out, frame []byte) []byte {
 	return append(out, frame...)
 }
 
-// handleWriteError closes a session whose client accepts no bytes for too long. On any
-// other write error the read loop ends by itself.
+// handleWriteError closes a session whose client accepted no bytes for writeTimeout. On
+// any other write error the connection has ended, and the read loop ends by itself.
 func (se *session) handleWriteError(err error) {
 	defer se.server.parker.unpark(se)
 	var netErr net.Error

@@ -14,11 +14,12 @@ import (
 const (
 	suffix     = ".names"
 	unfinished = ".unfinished-" // part of the name of a file that is being written
-	// leftAfter is the age from which on an unfinished file counts as abandoned.
+	// abandonedAfter is the age at which Save removes an unfinished file.
 	leftAfter = time.Hour
 )
 
-// Folder implements identity.Snapshots. It is safe for concurrent use.
+// Folder is a folder with one snapshot file per game. It implements identity.Snapshots. It
+// is safe for concurrent use.
 type Folder struct{ path string }
 
 // New returns the folder with that path. The first Save creates it.
@@ -27,14 +28,15 @@ func New(path string) *Folder { return &Folder{path} }
 // Open returns the snapshot of a game, fs.ErrNotExist if there is none.
 func (f *Folder) Open(game string) (io.ReadCloser, error) { return os.Open(f.file(game)) }
 
-// file returns the path of a game's file; characters that file names cannot have are
-// escaped.
+// file returns the path of a game's file. It escapes characters that file names cannot
+// have.
 func (f *Folder) file(game string) string {
 	return filepath.Join(f.path, url.PathEscape(game)+suffix)
 }
 
-// Save stores what write writes once it is on disk, and nothing if anything fails. It
-// removes files that killed processes have left.
+// Save replaces the snapshot of a game by what write writes, once that is on disk. After an
+// error the former snapshot stays. Save also removes unfinished files of processes that
+// were killed.
 func (f *Folder) Save(game string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(f.path, 0o700); err != nil {
 		return fmt.Errorf("namefile: %w", err)
@@ -71,7 +73,7 @@ func (f *Folder) sync() error {
 	return nil
 }
 
-// clear removes older unfinished files, as far as it can.
+// clear removes unfinished files that were last changed before a time. It ignores errors.
 func (f *Folder) clear(than time.Time) {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {

@@ -135,20 +135,20 @@ func TestAKillWhileWritingKeepsTheFormerOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Errorf("the writer says %q, %v", line, err)
+		t.Errorf("the writer prints %q, %v", line, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)
 	}
 	if err := cmd.Wait(); err == nil {
-		t.Error("the writer ended in order")
+		t.Error("the writer ended without an error")
 	}
 	if got := files(t, f.path); got != 2 {
 		t.Errorf("%d files, want the former one and a rest", got)
 	}
 	expect(t, f, "demo", "former")
 	if err := f.Save("other", says("x")); err != nil || files(t, f.path) != 3 {
-		t.Errorf("%d files: a file that may still be written is gone, or: %v", files(t, f.path), err)
+		t.Errorf("%d files: a file that may still be written was removed, or: %v", files(t, f.path), err)
 	}
 	rests, err := filepath.Glob(filepath.Join(f.path, "*"+unfinished+"*"))
 	if err != nil || len(rests) != 1 {

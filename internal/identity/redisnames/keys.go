@@ -1,15 +1,15 @@
 package redisnames
 
-// All keys of a game are in one slot, since one script writes those of a requester and
-// of names.
-
+// tag returns the prefix of all keys of a game. It puts them in one cluster slot, because
+// one script writes the keys of a requester and of names.
 func tag(game string) string { return "names:{" + game + "}" }
 
-// reservedPrefix begins the key of a reserved name; the skeleton follows. The value is
-// the requester.
+// reservedPrefix is the start of the key of a reserved name; the skeleton follows. The
+// value of the key is the requester.
 func reservedPrefix(game string) string { return tag(game) + ":reserved:" }
 
 func reservedKey(game, skeleton string) string { return reservedPrefix(game) + skeleton }
 
-// requesterKey holds the names reserved for a requester, the oldest first.
+// requesterKey returns the key of the list of names reserved for a requester, oldest
+// first.
 func requesterKey(game, requester string) string { return tag(game) + ":requester:" + requester }

@@ -19,11 +19,11 @@ var (
 	reserveScript = redis.NewScript(reserveSource)
 )
 
-// Store is safe for concurrent use. It holds the reservations of the last seconds, at
-// most identity.MaxReserved names per requester, or MaxReservedShared.
+// Store reserves nicknames in Redis. A requester has at most identity.MaxReserved names, a
+// shared requester MaxReservedShared. Store is safe for concurrent use.
 type Store struct {
 	client redis.UniversalClient
-	keep   time.Duration
+	keep   time.Duration // how long a name is reserved
 }
 
 // New makes a store that reserves names for identity.ReservationTTL.
@@ -31,8 +31,9 @@ func New(client redis.UniversalClient) *Store {
 	return &Store{client: client, keep: identity.ReservationTTL}
 }
 
-// Reserve implements identity.NameReservations. A call that is repeated after a lost
-// reply returns the same, except for a shared requester, who then gets other names.
+// Reserve reserves names for a requester; see identity.NameReservations. If a reply was
+// lost, a repeated call returns the same result. For a shared requester it returns false
+// for the names that the first call has reserved.
 func (s *Store) Reserve(ctx context.Context, o identity.Reservation) ([]bool, error) {
 	keys, most := []string{requesterKey(o.Game, o.Requester)}, identity.MaxReserved
 	if o.Shared {
@@ -53,7 +54,7 @@ func (s *Store) Reserve(ctx context.Context, o identity.Reservation) ([]bool, er
 	return reply, nil
 }
 
-// ReservedFor implements identity.NameReservations.
+// ReservedFor returns the requester for whom a skeleton is reserved, or "".
 func (s *Store) ReservedFor(ctx context.Context, game, skeleton string) (string, error) {
 	requester, err := s.client.Get(ctx, reservedKey(game, skeleton)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {

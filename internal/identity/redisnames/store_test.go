@@ -57,34 +57,34 @@ func (s *fixture) offered(skeleton string) string {
 func TestOffersAreKeptForOne(t *testing.T) {
 	each(t, func(s *fixture) {
 		if got := s.offer("p:ada", "x", "y y"); !slices.Equal(got, []bool{true, true}) {
-			s.Errorf("nobody's names: %v", got)
+			s.Errorf("free names: %v", got)
 		}
 		if got := s.offer("p:bob", "y y", "z"); !slices.Equal(got, []bool{false, true}) {
-			s.Errorf("one of another's and a free one: %v", got)
+			s.Errorf("a reserved name and a free one: %v", got)
 		}
 		if got := s.offer("p:ada", "x"); !slices.Equal(got, []bool{true}) {
-			s.Errorf("one's own again: %v", got)
+			s.Errorf("the same name again: %v", got)
 		}
 		for skeleton, want := range map[string]string{"x": "p:ada", "y y": "p:ada", "z": "p:bob", "free": ""} {
 			if got := s.offered(skeleton); got != want {
-				s.Errorf("%q is kept for %q, want %q", skeleton, got, want)
+				s.Errorf("%q is reserved for %q, want %q", skeleton, got, want)
 			}
 			ttl, err := s.client.PTTL(s.Context(), reservedKey(s.game, skeleton)).Result()
 			if err != nil || want != "" && (ttl <= 0 || ttl > identity.ReservationTTL) {
-				s.Errorf("%q is kept for %v, %v", skeleton, ttl, err)
+				s.Errorf("%q is reserved for %v, %v", skeleton, ttl, err)
 			}
 		}
 		if ttl, err := s.client.PTTL(s.Context(), requesterKey(s.game, "p:ada")).Result(); err != nil || ttl <= 0 || ttl > identity.ReservationTTL {
-			s.Errorf("what was offered is known for %v, %v", ttl, err)
+			s.Errorf("the list of the requester expires in %v, %v", ttl, err)
 		}
 		if other, err := s.ReservedFor(s.Context(), s.game+".other", "x"); err != nil || other != "" {
-			s.Errorf("in another game it is kept for %q, %v", other, err)
+			s.Errorf("in another game it is reserved for %q, %v", other, err)
 		}
 	})
 }
 
-// A requester that asks again and again keeps only its newest names. It releases
-// no names of others.
+// Of a requester with too many reservations, the oldest names are released. Names that
+// others have reserved since stay reserved.
 func TestOffersAreBounded(t *testing.T) {
 	each(t, func(s *fixture) {
 		for i := range identity.MaxReserved + 2 {
@@ -98,7 +98,7 @@ func TestOffersAreBounded(t *testing.T) {
 		}
 		for i, want := range map[int]string{0: "a:2", 1: "", 2: "a:1", identity.MaxReserved + 1: "a:1"} {
 			if got := s.offered(fmt.Sprint("n", i)); got != want {
-				s.Errorf("name %d is kept for %q, want %q", i, got, want)
+				s.Errorf("name %d is reserved for %q, want %q", i, got, want)
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func TestOffersOfASharedAsker(t *testing.T) {
 	each(t, func(s *fixture) {
 		school := identity.Reservation{Requester: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
 		if got := s.offering(school); !slices.Equal(got, []bool{true, true}) {
-			s.Errorf("nobody's names: %v", got)
+			s.Errorf("free names: %v", got)
 		}
 		school.Skeletons = []string{"y", "z"}
 		if got := s.offering(school); !slices.Equal(got, []bool{false, true}) {
@@ -122,7 +122,7 @@ func TestOffersOfASharedAsker(t *testing.T) {
 		s.offering(school)
 		for name, want := range map[string]string{"x": "", "z": "", "n0": "a:1", school.Skeletons[identity.MaxReservedShared-1]: "a:1"} {
 			if got := s.offered(name); got != want {
-				s.Errorf("%q is kept for %q, want %q", name, got, want)
+				s.Errorf("%q is reserved for %q, want %q", name, got, want)
 			}
 		}
 	})
@@ -137,7 +137,7 @@ func TestOffersEnd(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if got := s.offer("p:bob", "x"); !slices.Equal(got, []bool{true}) {
-			s.Errorf("a name whose time is over: %v", got)
+			s.Errorf("a name whose reservation has ended: %v", got)
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestOneOfManyIsOfferedAName(t *testing.T) {
 		}
 		all.Wait()
 		if i := slices.Index(won, true); i < 0 || slices.Contains(won[i+1:], true) || s.offered("x") != fmt.Sprint("p:", i) {
-			s.Errorf("kept for %v, says %q", won, s.offered("x"))
+			s.Errorf("reserved for %v, and the store returns %q", won, s.offered("x"))
 		}
 	})
 }
@@ -169,7 +169,7 @@ func TestOutOfReach(t *testing.T) {
 	defer client.Close()
 	s := New(client)
 	if _, err := s.Reserve(t.Context(), identity.Reservation{Game: "demo", Requester: "p:ada", Skeletons: []string{"x"}}); err == nil {
-		t.Error("an offer without a Redis")
+		t.Error("a reservation without a Redis")
 	}
 	if _, err := s.ReservedFor(t.Context(), "demo", "x"); err == nil {
 		t.Error("an answer without a Redis")

@@ -34,11 +34,11 @@ type Config struct {
 type Answer struct {
 	JSON    []byte // shared; must not be changed
 	ETag    string // hash of the bytes, the same on every node
-	IsFinal bool   // about a past day: only corrections and renames change it
+	IsFinal bool   // true: about a past day, so only corrections and renames can change it
 }
 
-// Display encodes answers about the boards of a node. Safe for concurrent use. Its
-// errors come from the reader and from the lookup of names.
+// Display encodes leaderboards for clients. Safe for concurrent use. Its errors come from
+// the Reader and the Names of its Config.
 type Display struct {
 	reader  Reader
 	now     func() int64
@@ -48,7 +48,8 @@ type Display struct {
 	metrics *metrics
 }
 
-// New returns a Display. Run must be called for pushes.
+// New returns a Display. The caller must call Run, which sends the pushes after a watcher's
+// first one.
 func New(c Config) *Display {
 	d := &Display{reader: c.Reader, now: c.Now, names: newNameCache(c.Names), metrics: newMetrics(c.Registry)}
 	d.pages = newPageCache(d.metrics)
@@ -56,10 +57,10 @@ func New(c Config) *Display {
 	return d
 }
 
-// Run pushes watched boards until ctx ends.
+// Run reads the watched boards and pushes changes until ctx ends. Then it returns nil.
 func (d *Display) Run(ctx context.Context) error { return d.feeds.run(ctx) }
 
-// Listing returns which leaderboards a game has.
+// Listing returns the encoded list of a game's leaderboards.
 func (d *Display) Listing(ctx context.Context, game string) (Answer, error) {
 	l, err := d.reader.Listing(ctx, game)
 	if err != nil {
@@ -68,8 +69,8 @@ func (d *Display) Listing(ctx context.Context, game string) (Answer, error) {
 	return EncodeAnswer(l), nil
 }
 
-// Page answers a query. An answer may be up to 250 ms old, except for queries by player
-// or around a player.
+// Page returns the encoded page for a query. It may be up to 250 ms old, except for queries
+// that name players or an entry to read around.
 func (d *Display) Page(ctx context.Context, game string, q leaderboard.Query) (Answer, error) {
 	if q.Around != "" || q.Players != nil {
 		return d.page(ctx, game, q)
@@ -91,7 +92,7 @@ func (d *Display) page(ctx context.Context, game string, q leaderboard.Query) (A
 	return answer, nil
 }
 
-// Standing answers for one entry. It does not use the page cache.
+// Standing returns the encoded standing of one entry. It does not use the page cache.
 func (d *Display) Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (Answer, error) {
 	s, err := d.reader.Standing(ctx, game, q)
 	if err != nil {
@@ -105,13 +106,14 @@ func (d *Display) Standing(ctx context.Context, game string, q leaderboard.Stand
 	return EncodeAnswer(s), nil
 }
 
-// ForgetName makes all later answers of this node look up a player's name.
+// ForgetName makes this node look up a player's name again for all later answers. Call it
+// after a rename.
 func (d *Display) ForgetName(game, player string) {
 	d.names.forget(game, player)
 	d.pages.clear()
 }
 
-// EncodeAnswer encodes an answer. It panics if JSON cannot represent it.
+// EncodeAnswer encodes an answer as JSON. It panics if JSON cannot represent the answer.
 func EncodeAnswer(answer any) Answer {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -123,11 +125,12 @@ func EncodeAnswer(answer any) Answer {
 	return Answer{JSON: b.Bytes(), ETag: base64.RawURLEncoding.EncodeToString(sum[:12])}
 }
 
-// dayEndMargin is the time after the end of a day in UTC by which the day has ended in
+// dayEndMargin is added to the end of a day in UTC. After that time, the day has ended in
 // all time zones, and in the ledger.
 const dayEndMargin = 13 * time.Hour
 
-// isOver reports whether a civil date is past in all time zones. It is false for "".
+// isPastDay reports whether a civil date (YYYY-MM-DD) is past in all time zones. now is in
+// epoch ms. It returns false for an empty or invalid date.
 func isOver(date string, now int64) bool {
 	day, err := time.Parse(time.DateOnly, date)
 	return err == nil && day.AddDate(0, 0, 1).Add(dayEndMargin).UnixMilli() <= now

@@ -3,12 +3,13 @@
 // Words of this package:
 //
 //   - answer: the encoded JSON of a page, a standing or a listing, with nicknames.
-//   - feed: one watched board of this node. It is read once a second for all watchers.
+//   - feed: one board that sessions of this node watch. It is read once a second for all
+//     its watchers.
 //   - watcher: a session that gets pushes of a feed.
-//   - frame: an encoded push.
+//   - frame: the encoded bytes of a push.
 //
 // The main type is [Display]. Concurrent callers share reads and encoded bytes: see
-// pages.go for queries and feed.go for pushes. Start reading with display.go.
+// pagecache.go for queries and feed.go for pushes. Start reading with display.go.
 //
 // The package must not know how boards are stored, nor sessions and HTTP requests.
 package display

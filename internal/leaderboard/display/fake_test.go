@@ -17,20 +17,20 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-var errStore = errors.New("the store is out of reach")
+var errStore = errors.New("the store is unavailable")
 
-// fakeReader is the reader and the names behind a display. All its windows are equal.
+// fakeReader is a Reader and a NameSource. All its windows have the same entries.
 type fakeReader struct {
-	slow time.Duration // that each read takes
+	slow time.Duration // duration of each read
 
 	mu    sync.Mutex
-	total int64 // on the board
-	size  int   // entries that there are to show
-	last  int64 // value of the last of them
-	fail  error
-	reads int
-	asked [][]string // for names, each time
-	names map[string]string
+	total int64             // total number of entries that pages report
+	size  int               // number of entries that pages can have
+	last  int64             // value of the last entry
+	fail  error             // returned by each read; nil: none
+	reads int               // number of reads since readCount
+	asked [][]string        // ids of each call of Nicknames
+	names map[string]string // by player id
 }
 
 func newFakeReader() *fakeReader {
@@ -41,7 +41,7 @@ func (h *fakeReader) Show() *Display {
 	return New(Config{Reader: h, Names: h, Now: func() int64 { return time.Now().UnixMilli() }, Registry: prometheus.NewRegistry()})
 }
 
-// set changes the fake under its lock.
+// update calls change under the lock of the fake.
 func (h *fakeReader) set(f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

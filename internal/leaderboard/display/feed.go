@@ -9,7 +9,7 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// feed is one watched board. It is read with the largest limit of its watchers.
+// feed is one watched board. poll reads it with the largest limit of its watchers.
 type feed struct {
 	feeds      *feeds
 	key        pageKey // with limit 0
@@ -17,19 +17,20 @@ type feed struct {
 
 	mu       sync.Mutex
 	top      *top          // nil: the board has not been ready yet
-	frames   map[int]frame // by limit; at most leaderboard.MaxLimit of them
+	frames   map[int]frame // frames of top by limit; at most leaderboard.MaxLimit of them
 	watchers map[*watcher]struct{}
 }
 
 // watcher is one session that watches a feed. feed.mu guards its fields.
 type watcher struct {
-	push             func(frame []byte)
+	push             func(frame []byte) // must not block
 	limit            int
-	lastSum          uint64 // frame.sum of the last push; 0: none
-	pushedThisSecond bool   // the board was pushed since the last poll
+	lastSum          uint64 // hash of the last pushed frame; 0: none was pushed
+	pushedThisSecond bool   // true: a frame was pushed since the last poll
 }
 
-// frame is an encoded push. Equal sums mean equal bytes.
+// frame is an encoded push with the hash of its bytes. Frames with equal hashes count as
+// equal.
 type frame struct {
 	bytes []byte
 	sum   uint64
@@ -37,8 +38,8 @@ type frame struct {
 
 var frameSeed = maphash.MakeSeed()
 
-// ensureRead reads the board unless enough entries are known. A board that is not ready
-// is no error.
+// ensureRead reads the board unless top has enough entries for limit. If the board is not
+// ready, it returns nil and top stays as it is.
 func (f *feed) ensureRead(ctx context.Context, limit int) error {
 	f.mu.Lock()
 	isCovered := f.top.covers(limit)
@@ -61,7 +62,7 @@ func (f *feed) ensureRead(ctx context.Context, limit int) error {
 	return nil
 }
 
-// addWatcher adds a watcher and pushes the board to it.
+// addWatcher adds a watcher and pushes the board to it, if top has enough entries.
 func (f *feed) addWatcher(limit int, push func([]byte)) *watcher {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,8 +89,9 @@ func (f *feed) largestLimit() int {
 	return limit
 }
 
-// poll reads the board and pushes it to each watcher for which it has changed. After an
-// error the next poll tries again.
+// readAndPush reads the board and pushes it to each watcher whose frame has changed. It
+// skips a watcher that got a push since the last poll. It ignores errors of the read,
+// because the next poll tries again.
 func (f *feed) poll(ctx context.Context) {
 	limit := f.largestLimit()
 	if ctx.Err() != nil || limit == 0 {
@@ -112,13 +114,14 @@ func (f *feed) poll(ctx context.Context) {
 	}
 }
 
-// setTop replaces the entries to push. The caller holds mu.
+// setTop replaces the entries to push and removes the encoded frames. The caller holds mu.
 func (f *feed) setTop(t *top) {
 	f.top, f.frames = t, make(map[int]frame)
 }
 
-// pushTo pushes the board to a watcher if it has changed for that watcher. A watcher
-// with a larger limit than was read waits for the next poll. The caller holds mu.
+// pushIfChanged pushes the board to a watcher if its frame has changed. If top has too few
+// entries for the watcher's limit, the watcher waits for the next poll. The caller holds
+// mu.
 func (f *feed) pushTo(w *watcher) {
 	if !f.top.covers(w.limit) {
 		return
@@ -132,7 +135,8 @@ func (f *feed) pushTo(w *watcher) {
 	f.feeds.metrics.pushes.Inc()
 }
 
-// frameFor returns the push for a limit. The caller holds mu.
+// frameFor returns the frame for a limit that top covers. It encodes each frame once. The
+// caller holds mu.
 func (f *feed) frameFor(limit int) frame {
 	if cached, ok := f.frames[limit]; ok {
 		return cached

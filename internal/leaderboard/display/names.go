@@ -10,27 +10,30 @@ import (
 )
 
 const (
-	// maxNames is half the bound of cached names, which take about 50 MB in all.
+	// minCachedNames is the capacity of the name cache. It holds at most twice as many names,
+	// about 50 MB in all.
 	maxNames = 1 << 17
 	// nameTTL is how long a node may show an old name after a rename at another node.
 	nameTTL = 5 * time.Second
 )
 
-// nameCache caches the names of players and teams. It also caches that an id has no
-// name.
+// nameCache caches the names of players and teams. It also caches that an id has no name.
+// Safe for concurrent use.
 type nameCache struct {
 	source leaderboard.Names
 
 	mu          sync.Mutex
 	cache       recentCache[holderKey, name]
-	forgetCount int64 // number of forget calls: a lookup that began before one is not stored
+	forgetCount int64 // number of calls of remove; the result of a lookup is stored only if there was no call meanwhile
 }
 
+// holderKey identifies a player or team.
 type holderKey struct {
 	kind     leaderboard.Kind
 	game, id string
 }
 
+// name is a cached name; an empty text means that the id has no name.
 type name struct {
 	text      string
 	expiresAt time.Time
@@ -40,8 +43,8 @@ func newNameCache(source leaderboard.Names) *nameCache {
 	return &nameCache{source: source, cache: newRecentCache[holderKey, name](maxNames)}
 }
 
-// addNames fills in the names of entries. If the lookup fails, it uses expired names,
-// provided that all missing names are known.
+// setNames fills in the names of entries. If the lookup fails and every missing name has an
+// expired cache entry, it uses these and returns nil.
 func (n *nameCache) addNames(ctx context.Context, game string, kind leaderboard.Kind, entries []leaderboard.Entry) error {
 	key := holderKey{kind: cmp.Or(kind, leaderboard.Players), game: game}
 	missing, expired, forgetCount := n.addKnownNames(key, entries)
@@ -70,8 +73,8 @@ func (n *nameCache) addNames(ctx context.Context, game string, kind leaderboard.
 	return nil
 }
 
-// addKnownNames fills in cached names. It returns the entries that need a lookup, how
-// many of them have an expired name, and the forgetCount to pass to store.
+// setCachedNames fills in cached names, also expired ones. It returns the entries that need
+// a lookup, how many of these have an expired name, and the removals to pass to store.
 func (n *nameCache) addKnownNames(key holderKey, entries []leaderboard.Entry) (missing []*leaderboard.Entry, expired int, forgetCount int64) {
 	now := time.Now()
 	n.mu.Lock()
@@ -91,6 +94,7 @@ func (n *nameCache) addKnownNames(key holderKey, entries []leaderboard.Entry) (m
 	return missing, expired, n.forgetCount
 }
 
+// store caches names for nameTTL, unless a name was removed since removals was read.
 func (n *nameCache) store(key holderKey, entries []*leaderboard.Entry, forgetCount int64) {
 	expiresAt := time.Now().Add(nameTTL)
 	n.mu.Lock()
@@ -104,7 +108,7 @@ func (n *nameCache) store(key holderKey, entries []*leaderboard.Entry, forgetCou
 	}
 }
 
-// forget removes a player's name from the cache.
+// remove removes a player's name from the cache, so that it is looked up again.
 func (n *nameCache) forget(game, player string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

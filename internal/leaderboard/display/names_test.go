@@ -32,14 +32,14 @@ func TestNamesAreAskedForOnce(t *testing.T) {
 		of := func(id string) leaderboard.StandingQuery { return leaderboard.StandingQuery{Player: id} }
 		for range 3 {
 			if got := h.nickname(t, d, of("p_1")) + "," + h.nickname(t, d, of("p_9")); got != "Ada," {
-				t.Errorf("named %q", got)
+				t.Errorf("the names are %q", got)
 			}
 		}
 		if _, err := d.Page(t.Context(), "demo", leaderboard.Query{}); err != nil {
 			t.Fatal(err)
 		}
 		if want := [][]string{{"p_1"}, {"p_9"}, {"p_2"}}; !slices.EqualFunc(h.asked, want, slices.Equal) {
-			t.Errorf("asked for %q, want %q", h.asked, want)
+			t.Errorf("looked up %q, want %q", h.asked, want)
 		}
 		h.set(func() { h.names["p_1"] = "Eve" })
 		time.Sleep(nameTTL)
@@ -85,7 +85,7 @@ func TestARenameIsSeenAtOnce(t *testing.T) {
 	}
 }
 
-// interruptedNames calls a function after a name was read.
+// hookedNames calls afterRead after each lookup of names.
 type interruptedNames struct {
 	*fakeReader
 	meanwhile func()
@@ -153,12 +153,12 @@ func TestKnownNamesAreShownDuringAnOutage(t *testing.T) {
 			t.Errorf("%q, %v", named, err)
 		}
 		if _, err := fill("p_1", "p_2"); !errors.Is(err, errStore) {
-			t.Errorf("one that was never asked for: %v", err)
+			t.Errorf("a name that was never looked up: %v", err)
 		}
 		h.fail = nil
 		h.names["p_1"] = "Eve"
 		if named, err := fill("p_1"); err != nil || !slices.Equal(named, []string{"Eve"}) {
-			t.Errorf("once it is back: %q, %v", named, err)
+			t.Errorf("after the outage: %q, %v", named, err)
 		}
 	})
 }

@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// maxPages is half the bound of cached pages.
+	// minCachedPages is the capacity of the page cache. It holds at most twice as many pages.
 	maxPages = 256
 	// pageTTL is how long a page is valid, counted from the start of its read.
 	pageTTL = 250 * time.Millisecond
-	// readTimeout bounds a read for which several callers may wait.
+	// readTimeout is the maximum duration of a read for which several callers may wait.
 	readTimeout = 5 * time.Second
 )
 
-// pageCache shares reads: concurrent callers for the same page cause one read.
+// pageCache caches pages for pageTTL. Concurrent callers for the same page cause one read.
+// Safe for concurrent use.
 type pageCache struct {
 	metrics *metrics
 
@@ -26,7 +27,7 @@ type pageCache struct {
 	cache recentCache[pageKey, *pageRead]
 }
 
-// pageKey identifies a page.
+// pageKey identifies a page. For a feed, limit is 0.
 type pageKey struct {
 	game   string
 	window leaderboard.Window
@@ -37,7 +38,8 @@ type pageKey struct {
 	date   string
 }
 
-// newPageKey returns the key of a query that names no player.
+// newPageKey returns the key of a query without Around and Players. Queries with the same
+// meaning have the same key.
 func newPageKey(game string, q leaderboard.Query) pageKey {
 	return pageKey{
 		game: game, window: q.Window, order: cmp.Or(q.Order, leaderboard.ByValue), kind: cmp.Or(q.Kind, leaderboard.Players),
@@ -45,11 +47,11 @@ func newPageKey(game string, q leaderboard.Query) pageKey {
 	}
 }
 
-// pageRead is one read of a page. The caller that created it reads; others wait for
-// done.
+// pageRead is one read of a page. The caller that created it reads; other callers wait until
+// done is closed.
 type pageRead struct {
 	began  time.Time
-	done   chan struct{} // closed when answer and err are set
+	done   chan struct{} // closed after answer and err are set
 	answer Answer
 	err    error
 }
@@ -58,7 +60,8 @@ func newPageCache(m *metrics) *pageCache {
 	return &pageCache{metrics: m, cache: newRecentCache[pageKey, *pageRead](maxPages)}
 }
 
-// get returns a page that this call or another recent call has read.
+// get returns a page that this call reads, or that another call has read recently or is
+// reading.
 func (p *pageCache) get(ctx context.Context, key pageKey, read func(context.Context) (Answer, error)) (Answer, error) {
 	r, isNew := p.startOrJoin(key)
 	if isNew {
@@ -75,8 +78,8 @@ func (p *pageCache) get(ctx context.Context, key pageKey, read func(context.Cont
 	}
 }
 
-// startOrJoin returns a running or recent read of the page. If isNew, the caller must
-// run it.
+// startOrJoin returns a running or recent read of the page. If mustRun is true, the read is
+// new and the caller must run it.
 func (p *pageCache) startOrJoin(key pageKey) (r *pageRead, isNew bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,6 +91,7 @@ func (p *pageCache) startOrJoin(key pageKey) (r *pageRead, isNew bool) {
 	return r, true
 }
 
+// isUsable reports whether the read is running, or has succeeded within the last pageTTL.
 func (r *pageRead) isUsable() bool {
 	select {
 	case <-r.done:
@@ -97,16 +101,17 @@ func (r *pageRead) isUsable() bool {
 	}
 }
 
-// run reads the page. It goes on if the caller gives up, because others may wait.
+// runRead reads the page. It continues if the caller's context ends, because other callers
+// may wait for the page.
 func (r *pageRead) run(ctx context.Context, read func(context.Context) (Answer, error)) {
 	defer close(r.done)
-	r.err = context.Canceled // kept if read panics
+	r.err = context.Canceled // the result if read panics
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 	defer cancel()
 	r.answer, r.err = read(ctx)
 }
 
-// clear removes all pages, including those being read.
+// clear removes all pages from the cache, including those being read.
 func (p *pageCache) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,7 +22,7 @@ func TestAHotPageIsReadOncePerTTL(t *testing.T) {
 		for i := range 100 {
 			group.Go(func() {
 				q := leaderboard.Query{Window: leaderboard.All}
-				if i%2 == 0 { // the same, spelled out
+				if i%2 == 0 { // the same query with explicit defaults
 					q.Order, q.Kind, q.Limit = leaderboard.ByValue, leaderboard.Players, leaderboard.DefaultLimit
 				}
 				for range 10 {
@@ -92,7 +92,7 @@ func TestACallerThatGivesUpDisturbsNoOther(t *testing.T) {
 		var group sync.WaitGroup
 		for i, timeout := range []time.Duration{time.Millisecond, time.Minute, 10 * time.Millisecond} {
 			group.Go(func() {
-				time.Sleep(time.Duration(i)) // the first reads
+				time.Sleep(time.Duration(i)) // the first caller starts the read
 				ctx, cancel := context.WithTimeout(t.Context(), timeout)
 				defer cancel()
 				_, err := d.Page(ctx, "demo", leaderboard.Query{})

@@ -1,10 +1,10 @@
 package display
 
-// recentCache keeps the keys that were put or read most recently: at least capacity and
-// at most twice as many. It is not safe for concurrent use.
+// recentCache stores the keys that were put or read most recently: at least the last
+// capacity keys, and at most twice as many. It is not safe for concurrent use.
 type recentCache[K comparable, V any] struct {
 	capacity   int
-	young, old map[K]V
+	young, old map[K]V // when current is full, it replaces previous
 }
 
 func newRecentCache[K comparable, V any](capacity int) recentCache[K, V] {

@@ -11,17 +11,17 @@ func TestRecentlyReadKeysStay(t *testing.T) {
 			t.Fatalf("after %d others: %d, %v", key, value, ok)
 		}
 		if value, ok := r.get(key - 4); key >= 4 && (!ok || value != 4-key) {
-			t.Fatalf("of the last 5 before %d: %d, %v", key, value, ok)
+			t.Fatalf("a key of the last 5 before %d: %d, %v", key, value, ok)
 		}
 		if n := len(r.young) + len(r.old); n > 20 {
-			t.Fatalf("%d are kept", n)
+			t.Fatalf("%d keys are cached", n)
 		}
 	}
 	if _, ok := r.get(500); ok {
-		t.Error("the 500th is kept")
+		t.Error("key 500 is still cached")
 	}
 	r.remove(0)
 	if _, ok := r.get(0); ok {
-		t.Error("what was dropped is kept")
+		t.Error("a removed key is still cached")
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"laststand/internal/protocol"
 )
 
-// top holds the first entries of a board, each encoded once. Pushes for all limits are
-// cut from it. It does not change.
+// boardTop holds the first entries of a board, each encoded once. The frames for all limits
+// are assembled from it. It does not change.
 type top struct {
 	page    leaderboard.TopPage
-	limit   int    // limit of the read
-	entries []byte // JSON, separated by commas
-	ends    []int  // end of each entry in entries
+	limit   int    // limit with which page was read
+	entries []byte // the entries as JSON, separated by commas
+	ends    []int  // index in entries of the end of each entry
 }
 
 // readTop reads the first entries of a board, with their names.
@@ -52,16 +52,17 @@ func newTop(page leaderboard.TopPage, limit int) *top {
 	return &top{page: page, limit: limit, entries: b.Bytes(), ends: ends}
 }
 
-// covers reports whether t has all entries of a push with that limit.
+// covers reports whether t has all entries of a push with a limit. It returns false if t is
+// nil.
 func (t *top) covers(limit int) bool {
 	return t != nil && (limit <= t.limit || len(t.ends) < t.limit)
 }
 
-// noEntries marks the place of the entries in the encoding of an empty page. Earlier
-// fields hold no text of clients, so its first occurrence is the right one.
+// emptyEntries is the place of the entries in the JSON of an empty page. The fields before it
+// contain no text of clients, so its first occurrence is the right one.
 var noEntries = []byte(`"entries":[]`)
 
-// frameFor returns the push for a limit that t covers.
+// frameFor returns the encoded push for a limit that t covers.
 func (t *top) frameFor(limit int) []byte {
 	page := t.page.Cut(limit)
 	n := len(page.Entries)

@@ -90,20 +90,20 @@ func TestAChangeBehindTheLimitIsNotPushed(t *testing.T) {
 		time.Sleep(2 * pushInterval)
 		all, leave := watch(t, d, leaderboard.Query{Window: leaderboard.All, Limit: 3})
 		if got := all.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != 3 {
-			t.Errorf("who wants more than was read is pushed %q at once", got)
+			t.Errorf("a watcher with a larger limit than the others was first pushed %q", got)
 		}
 		time.Sleep(2 * pushInterval)
 		few.takeAll()
 		h.set(func() { h.last = 9 })
 		time.Sleep(pushInterval)
 		if one, other := few.takeAll(), all.takeAll(); len(one) != 0 || len(other) != 1 {
-			t.Errorf("a change of the third entry: pushed %q to a limit of 2, %q to one of 3", one, other)
+			t.Errorf("after a change of the third entry, %q was pushed for limit 2, %q for limit 3", one, other)
 		}
 		leave()
 		h.set(func() { h.total++ })
 		time.Sleep(pushInterval)
 		if got := few.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != 2 {
-			t.Errorf("once it is alone: %q", got)
+			t.Errorf("after the other watcher has left: %q", got)
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestEachLimitHasItsFrameMadeOnce(t *testing.T) {
 	for limit := 1; limit <= leaderboard.MaxLimit; limit++ {
 		one, other := f.frameFor(limit), f.frameFor(limit)
 		if &one.bytes[0] != &other.bytes[0] {
-			t.Fatalf("the frame of limit %d is made twice", limit)
+			t.Fatalf("the frame of limit %d is encoded twice", limit)
 		}
 	}
 }

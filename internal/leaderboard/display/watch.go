@@ -13,14 +13,15 @@ import (
 const (
 	// pushInterval is the time between two reads of a watched board.
 	pushInterval = time.Second
-	// maxConcurrentReads bounds the concurrent reads of watched boards.
+	// maxConcurrentReads is the maximum number of watched boards that are read at the same
+	// time.
 	maxConcurrentReads = 16
 )
 
-// Watch pushes the top of a board as a `board` frame: at once, and then at most once a
-// second when it has changed. A board that is not ready is pushed when it is ready. push
-// must not block. After leave has returned, push is not called any more. leave may be
-// called several times.
+// Watch pushes the top of a board as a `board` frame: immediately, and then at most once a
+// second after changes. A board that is not ready is pushed as soon as it is ready. push
+// must not block. The caller must call the returned function to end the pushes. After that
+// function has returned, push is not called any more. It may be called several times.
 func (d *Display) Watch(ctx context.Context, game string, q leaderboard.Query, push func(frame []byte)) (leave func(), err error) {
 	key := newPageKey(game, leaderboard.Query{Window: q.Window, Order: q.Order, Kind: q.Kind, Limit: q.Limit})
 	limit := key.limit
@@ -39,8 +40,8 @@ func (d *Display) Watch(ctx context.Context, game string, q leaderboard.Query, p
 	}), nil
 }
 
-// feeds holds the boards that sessions of this node watch: one feed per window, order
-// and kind of a game, for watchers with any limit.
+// feedRegistry holds the feeds of the boards that sessions of this node watch: one feed per
+// game, window, order and kind, for watchers with any limit. Safe for concurrent use.
 type feeds struct {
 	read    func(ctx context.Context, of pageKey, limit int) (*top, error)
 	metrics *metrics
@@ -53,7 +54,8 @@ func newFeeds(read func(context.Context, pageKey, int) (*top, error), m *metrics
 	return &feeds{read: read, metrics: m, byKey: make(map[pageKey]*feed)}
 }
 
-// acquire returns the feed of a board. The caller must release it.
+// acquire returns the feed of a board, and adds it if there is none. The caller must call
+// release later.
 func (fs *feeds) acquire(key pageKey) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -66,6 +68,7 @@ func (fs *feeds) acquire(key pageKey) *feed {
 	return f
 }
 
+// release removes a feed after its last release.
 func (fs *feeds) release(f *feed) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -74,7 +77,7 @@ func (fs *feeds) release(f *feed) {
 	}
 }
 
-// run polls every open feed once a second until ctx ends.
+// run polls every feed once a second until ctx ends.
 func (fs *feeds) run(ctx context.Context) error {
 	tick := time.NewTicker(pushInterval)
 	defer tick.Stop()

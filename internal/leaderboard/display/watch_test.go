@@ -36,14 +36,14 @@ func (b *pushRecorder) takeAll() []string {
 	return frames
 }
 
-// startDisplay runs a display in the test's bubble until the test ends.
+// startDisplay runs a display in the test's synctest bubble until the test ends.
 func startDisplay(t *testing.T, h *fakeReader) *Display {
 	t.Helper()
 	d := h.Show()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
-	time.Sleep(pushInterval / 2) // the looks lie between the instants of the test
+	time.Sleep(pushInterval / 2) // the polls happen between the actions of the test
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -77,7 +77,7 @@ func TestAThousandWatchers(t *testing.T) {
 		}
 		time.Sleep(2 * pushInterval)
 		if n := h.readCount(); n > 4 {
-			t.Errorf("%d reads while they came", n)
+			t.Errorf("%d reads while watchers were added", n)
 		}
 		for i, in := range all {
 			if got := in.takeAll(); len(got) != 1 || !strings.HasPrefix(got[0], `{"type":"board","data":{"game":"demo",`) {
@@ -142,13 +142,13 @@ func TestARemovedWatcherIsPushedNothing(t *testing.T) {
 		h.set(func() { h.total++ })
 		time.Sleep(3 * pushInterval)
 		if one, other := len(stays.takeAll()), len(leaves.takeAll()); one != 2 || other != 1 {
-			t.Errorf("who stays was pushed %d times, who left %d times", one, other)
+			t.Errorf("the remaining watcher got %d pushes, the removed one %d", one, other)
 		}
 		leaveLast()
 		h.readCount()
 		time.Sleep(3 * pushInterval)
 		if n := h.readCount(); n != 0 || len(d.feeds.byKey) != 0 {
-			t.Errorf("with nobody watching: %d reads, %d feeds", n, len(d.feeds.byKey))
+			t.Errorf("without watchers: %d reads, %d feeds", n, len(d.feeds.byKey))
 		}
 	})
 }

@@ -1,9 +1,10 @@
--- Begins to build a generation that replaces another one.
--- KEYS  1 served, 2 building (hashes: config hash → generation).
---       3 retired (set), 4 state of the new generation (hash).
--- ARGV  1 config hash, 2 new generation, 3 replaced generation or empty.
+-- Adds an empty board set as the one being built.
+-- KEYS  1 served, 2 building (hashes: config hash → id of a board set).
+--       3 retired (set of ids), 4 state of the new board set (hash).
+-- ARGV  1 config hash, 2 id of the new board set, 3 id of the replaced board set or empty.
 --       4.. fields and values of the new state, alternately.
--- Returns 1. Returns 0 and writes nothing if a generation other than ARGV 3 is being built or served.
+-- Returns 1. Returns 0 and writes nothing if the board set being built is not ARGV 3.
+--         It also returns 0 if none is being built and the served one is not ARGV 3.
 local building = redis.call('HGET', KEYS[2], ARGV[1])
 if building and building ~= ARGV[3] then
   return 0

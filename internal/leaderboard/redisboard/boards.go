@@ -17,8 +17,9 @@ var membersLua string
 
 var membersScript = script(membersLua)
 
-// ReadEntries implements leaderboard.Boards. It reads the boards one after the other. A
-// caller that writes afterwards notices by the version if a board changed in between.
+// ReadEntries implements leaderboard.EntryStore. It reads the boards one after the other,
+// not at one moment. If a board changes between the reads, a later Commit that expects the old
+// version returns ErrStale.
 func (s *Store) ReadEntries(ctx context.Context, g leaderboard.Generation, wants []leaderboard.EntryRequest) ([]leaderboard.EntryAnswer, error) {
 	pipe := s.rdb.Pipeline()
 	parts := make([]*redis.SliceCmd, len(wants))
@@ -47,7 +48,7 @@ func (s *Store) ReadEntries(ctx context.Context, g leaderboard.Generation, wants
 	return contents, nil
 }
 
-// ReadMembers implements leaderboard.Boards.
+// ReadMembers implements leaderboard.EntryStore.
 func (s *Store) ReadMembers(ctx context.Context, g leaderboard.Generation, v leaderboard.View, from int64, limit int) ([]leaderboard.BoardEntry, error) {
 	keys := keysOf(g, v.Board)
 	values, err := membersScript.Run(ctx, s.rdb, []string{keys.by(v.Ranking), keys.parts()}, from, from+int64(limit)-1).Slice()
@@ -63,7 +64,7 @@ func (s *Store) ReadMembers(ctx context.Context, g leaderboard.Generation, v lea
 	return unpackAll(ids, parts)
 }
 
-// ReadSealedDay implements leaderboard.Boards. A day is sealed if the sizes of all kinds
+// ReadDaySizes implements leaderboard.EntryStore. ok is true only if the sizes of all kinds
 // are stored.
 func (s *Store) ReadSealedDay(ctx context.Context, g leaderboard.Generation, day string) (sealed leaderboard.SealedDay, ok bool, err error) {
 	var fields []string
@@ -72,7 +73,7 @@ func (s *Store) ReadSealedDay(ctx context.Context, g leaderboard.Generation, day
 	}
 	values, err := s.rdb.HMGet(ctx, sealedKey(g), fields...).Result()
 	if err != nil {
-		return leaderboard.SealedDay{}, false, fmt.Errorf("read what the leaderboards of %s had: %w", day, err)
+		return leaderboard.SealedDay{}, false, fmt.Errorf("read leaderboard sizes of the day %s: %w", day, err)
 	}
 	if slices.Contains(values, nil) {
 		return leaderboard.SealedDay{}, false, nil

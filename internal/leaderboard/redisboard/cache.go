@@ -9,16 +9,18 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// maxPages bounds a cache. A cache that is full of valid pages is emptied.
+// maxCachedPages is the maximum number of slices in a cache. A cache that is full of valid
+// slices is emptied.
 const maxPages = 1024
 
+// pageKey identifies a slice.
 type pageKey struct {
 	view leaderboard.View
 	cut  leaderboard.Cut
 }
 
-// cache keeps slices for ttl, counted from the start of their read. Concurrent callers
-// share one read. It does not keep errors.
+// sliceCache caches slices for ttl, counted from the start of their read. Concurrent callers
+// share one read. It does not cache errors.
 type cache struct {
 	ttl time.Duration
 
@@ -26,7 +28,8 @@ type cache struct {
 	pages map[pageKey]*cachedPage
 }
 
-// cachedPage is being read until done is closed. It does not change after that.
+// cachedSlice is a slice with the error of its read. They are set before done is closed, and
+// do not change after that.
 type cachedPage struct {
 	began time.Time
 	done  chan struct{}
@@ -38,7 +41,7 @@ func newCache(ttl time.Duration) *cache {
 	return &cache{ttl: ttl, pages: map[pageKey]*cachedPage{}}
 }
 
-// get returns the cached page, the result of another caller's read, or the result of
+// get returns the cached slice, the result of another caller's read, or the result of
 // read.
 func (c *cache) get(ctx context.Context, key pageKey, read func() (leaderboard.Slice, error)) (leaderboard.Slice, error) {
 	for {
@@ -53,15 +56,15 @@ func (c *cache) get(ctx context.Context, key pageKey, read func() (leaderboard.S
 		case <-ctx.Done():
 			return leaderboard.Slice{}, ctx.Err()
 		}
-		// The other caller gave up, which says nothing about the page.
+		// The context of the other caller ended, so try again.
 		if !errors.Is(p.err, context.Canceled) && !errors.Is(p.err, context.DeadlineExceeded) {
 			return p.slice, p.err
 		}
 	}
 }
 
-// claim returns the page that is cached or being read. If isNew, the caller must read
-// it.
+// findOrAdd returns the slice that is cached or being read. If mustRead is true, the caller
+// must read it and then call finishRead.
 func (c *cache) claim(key pageKey) (p *cachedPage, isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// blockingRead counts reads that each take a while.
+// slowRead counts its reads, each of which takes 10 ms.
 type blockingRead struct {
 	times int64
 	err   error
@@ -77,7 +77,7 @@ func TestAReaderThatGivesUpDoesNotFailOthers(t *testing.T) {
 		go func() { _, _ = c.get(t.Context(), other, r.read) }()
 		synctest.Wait()
 		if _, err := c.get(ctx, other, r.read); !errors.Is(err, context.Canceled) {
-			t.Errorf("a caller who gave up waited: %v", err)
+			t.Errorf("a cancelled caller got %v", err)
 		}
 		time.Sleep(time.Second) // the other reader ends
 	})

@@ -12,8 +12,8 @@ import (
 )
 
 // checkAll compares every board and order of players and teams, as node reads
-// it in pages of limit, with the oracle. Of the boards a third, and of their
-// entries a third, are looked at entry by entry; limit chooses which.
+// it in pages of limit, with the oracle. It also reads a third of the boards, and a third
+// of their entries, entry by entry; limit decides which ones.
 func (w *testCluster) checkAll(t failingTest, node, limit int) {
 	t.Helper()
 	o := newOracle(t, w.cfg, w.ledger.allRows())
@@ -51,7 +51,7 @@ func (w *testCluster) span(t failingTest, q lb.Query, p lb.Page) days {
 	case q.Window == lb.All && d == days{rows[0].Day, today}:
 	case q.Window == lb.Day && q.Date == "" && d == days{today, today}:
 	case q.Window == lb.Day && q.Date != "" && d == days{q.Date, q.Date}:
-	case q.Window.Rolling() && d.to == today && d.from <= before(today, q.Window.Days()-1): // what leaves is still there
+	case q.Window.Rolling() && d.to == today && d.from <= before(today, q.Window.Days()-1): // the evicted days may still be there
 	default:
 		t.Fatalf("%+v: holds %+v on %s", q, d, today)
 	}
@@ -232,7 +232,7 @@ func checkToNext(t failingTest, s lb.Standing, order lb.Order, b board, i int) {
 	}
 }
 
-// better is the quantity of which more is better.
+// better returns the quantity by which an order ranks; more is better.
 func better(order lb.Order, e lb.Entry) *big.Rat {
 	switch order {
 	case lb.ByScore:
@@ -251,7 +251,7 @@ func (w *testCluster) checkPlaces(t failingTest, o *oracle, node int, ids []stri
 	t.Helper()
 	got, position, err := w.nodes[node].reader.WindowStandings(t.Context(), w.cfg.Game, ids)
 	if want := int64(len(w.ledger.allRows())); err != nil || position != want {
-		t.Fatalf("places at %d: %v, want %d", position, err, want)
+		t.Fatalf("window standings at %d: %v, want %d", position, err, want)
 	}
 	want := map[string]map[lb.Window]lb.WindowStanding{}
 	for _, window := range w.cfg.Windows {
@@ -267,6 +267,6 @@ func (w *testCluster) checkPlaces(t failingTest, o *oracle, node int, ids []stri
 		}
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("places %s, want %s", fmt.Sprint(got), fmt.Sprint(want))
+		t.Fatalf("window standings %s, want %s", fmt.Sprint(got), fmt.Sprint(want))
 	}
 }

@@ -61,7 +61,7 @@ func applier(cfg lb.Config, ledger lb.Ledger, store lb.Store) *lb.Applier {
 	})
 }
 
-// fixedNow is noon of the ledger's first day.
+// fixedNow returns noon of the ledger's first day, in epoch ms.
 func fixedNow() int64 { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixMilli() }
 
 func (w *testCluster) apply(t failingTest, node int) {
@@ -71,7 +71,7 @@ func (w *testCluster) apply(t failingTest, node int) {
 	}
 }
 
-// applyAtOnce calls Apply twice on every node at the same time.
+// applyConcurrently calls Apply twice on every node, all at the same time.
 func (w *testCluster) applyAtOnce(t failingTest) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -84,7 +84,7 @@ func (w *testCluster) applyAtOnce(t failingTest) {
 	all.Wait()
 	for _, err := range errs {
 		if err != nil {
-			t.Fatalf("apply at once: %v", err)
+			t.Fatalf("concurrent apply: %v", err)
 		}
 	}
 }

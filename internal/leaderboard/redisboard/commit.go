@@ -15,8 +15,8 @@ var commitLua string
 
 var commitScript = script(commitLua)
 
-// Commit implements leaderboard.Boards. A step blocks Redis for a few microseconds per
-// entry and ranking member.
+// Commit implements leaderboard.EntryStore. A transaction blocks Redis for a few
+// microseconds per entry and member.
 func (s *Store) Commit(ctx context.Context, g leaderboard.Generation, steps []leaderboard.Step) error {
 	if err := s.commit(ctx, g, steps); err != nil {
 		return fmt.Errorf("commit leaderboards: %w", err)
@@ -67,7 +67,7 @@ func stepCall(g leaderboard.Generation, step leaderboard.Step) (call, error) {
 	return w.call, err
 }
 
-// scriptWrites collects the writes for commit.lua.
+// writeList collects the writes of a transaction as arguments for commit.lua.
 type scriptWrites struct {
 	call    call
 	indexes map[string]int // index of a key in KEYS, from 1
@@ -86,11 +86,12 @@ func (w *scriptWrites) add(command, key string, args ...any) {
 	w.call.args = append(w.call.args, args...)
 }
 
-// maxArgs is how many arguments commit.lua accepts for one write. It is even, so that
-// pairs are not split.
+// maxWriteArgs is the number of arguments that commit.lua accepts for one write. It is even,
+// so that addInChunks does not split pairs.
 const maxArgs = 1000
 
-// addAll adds as many writes as the arguments need.
+// addInChunks adds writes with at most maxWriteArgs arguments each. It adds none without
+// arguments.
 func (w *scriptWrites) addAll(command, key string, args []any) {
 	for chunk := range slices.Chunk(args, maxArgs) {
 		w.add(command, key, chunk...)

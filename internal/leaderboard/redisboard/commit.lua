@@ -1,10 +1,10 @@
--- Applies one step to a generation: its writes and the state after them.
--- KEYS  1 state (hash), 2.. keys of the writes.
--- ARGV  1 expected version, 2 version after the step.
+-- Applies one transaction to a board set: its writes, and then the new version.
+-- KEYS  1 state (hash), 2.. keys to which the writes apply.
+-- ARGV  1 expected version, 2 version after the transaction.
 --       Then for each write: command, index of its key in KEYS, count n of arguments (at most 1000), n arguments.
--- Returns 1 if this run or an earlier run has applied the step.
--- Returns 0 and writes nothing if the version is another one.
--- A run that an error cuts short leaves the version "torn"; no later step applies to it.
+-- Returns 1 if this run or an earlier run has applied the transaction.
+-- Returns 0 and writes nothing if the board set has another version.
+-- If a write fails, the version stays "torn", to which no later transaction applies.
 local version = redis.call('HGET', KEYS[1], 'stamp')
 if version == ARGV[2] then
   return 1

@@ -9,7 +9,7 @@ import (
 	lb "laststand/internal/leaderboard"
 )
 
-// readEntries reads what a board has of ids, and its size.
+// readEntries reads the entries of ids on a board, and the board's size.
 func (s *storeFixture) readEntries(t *testing.T, board lb.Board, ids ...string) lb.EntryAnswer {
 	t.Helper()
 	got, err := s.ReadEntries(t.Context(), s.last.Generation, []lb.EntryRequest{{Board: lb.Board{Kind: lb.Teams, Span: "none"}}, {Board: board, IDs: ids}})
@@ -34,7 +34,7 @@ func TestAStepWritesEntriesAndProgress(t *testing.T) {
 		if err != nil || state.Version != first.Version || state.Loading || !reflect.DeepEqual(state.Progress, first.Progress) {
 			t.Fatalf("state %+v, %v, want %+v", state, err, first)
 		}
-		// One moves, one goes, one stays; a team of the same id is another.
+		// One entry changes, one is removed, one stays. A team with the same id is another entry.
 		moved := lb.BoardEntry{ID: "p0000", Newest: 11, Aggregates: newAggregates(9)}
 		change := s.removeEntries(all, old[0], old[1])
 		change.Removed = []string{"p0001"}
@@ -61,7 +61,7 @@ func TestStepsBuildOnEachOtherOrDoNothing(t *testing.T) {
 		two := s.step(11, s.removeEntries(players("all"), manyEntries(1)...))
 		s.commit(t, two)
 		if err := s.Commit(t.Context(), g, []lb.Step{two}); err != nil {
-			t.Fatalf("a repeated step: %v", err)
+			t.Fatalf("a repeated transaction: %v", err)
 		}
 		stray := s.step(12, s.removeEntries(players("all"), manyEntries(3)...))
 		stray.ExpectedVersion = "elsewhere"
@@ -69,13 +69,13 @@ func TestStepsBuildOnEachOtherOrDoNothing(t *testing.T) {
 		after.ExpectedVersion = stray.Version
 		for _, steps := range [][]lb.Step{{one}, {stray}, {stray, after}} {
 			if err := s.Commit(t.Context(), g, steps); !errors.Is(err, lb.ErrStale) {
-				t.Fatalf("a step on another stamp: %v", err)
+				t.Fatalf("a transaction on another version: %v", err)
 			}
 		}
 		nowhere := g
 		nowhere.ID = "lost"
 		if err := s.Commit(t.Context(), nowhere, []lb.Step{two}); !errors.Is(err, lb.ErrStale) {
-			t.Fatalf("a step on a lost copy: %v", err)
+			t.Fatalf("a transaction on a lost board set: %v", err)
 		}
 		if got := s.readEntries(t, players("all")).Size; got != 2 {
 			t.Fatalf("%d entries", got)
@@ -121,34 +121,34 @@ func TestADayIsSealedAndDropped(t *testing.T) {
 			return got, ok
 		}
 		if got, ok := sealed("2026-11-20"); ok {
-			t.Fatalf("an open day is sealed with %+v", got)
+			t.Fatalf("the open day has the stored sizes %+v", got)
 		}
 		want := lb.SealedDay{Day: "2026-11-20", Sizes: map[lb.Kind]int64{lb.Players: 3, lb.Teams: 2}}
 		step := s.step(10, s.addEntries(players("2026-11-20"), manyEntries(3)...), s.addEntries(lb.Board{Kind: lb.Teams, Span: "2026-11-20"}, manyEntries(2)...))
 		step.SealedDays = []lb.SealedDay{{Day: "2026-11-19", Sizes: map[lb.Kind]int64{lb.Players: 0, lb.Teams: 0}}, want}
 		s.commit(t, step)
 		if got, ok := sealed("2026-11-20"); !ok || !reflect.DeepEqual(got, want) {
-			t.Fatalf("sealed %+v, want %+v", got, want)
+			t.Fatalf("stored sizes %+v, want %+v", got, want)
 		}
 		if got, ok := sealed("2026-11-19"); !ok || got.Sizes[lb.Players] != 0 {
-			t.Fatalf("sealed %+v, want nothing", got)
+			t.Fatalf("stored sizes %+v, want 0", got)
 		}
-		want.Sizes[lb.Players] = 2 // said anew, and nothing of teams
+		want.Sizes[lb.Players] = 2 // the next transaction stores the size of players only
 		step = s.step(11, s.removeEntries(players("2026-11-20"), manyEntries(1)...))
 		step.SealedDays = []lb.SealedDay{{Day: "2026-11-20", Sizes: map[lb.Kind]int64{lb.Players: 2}}}
 		step.DroppedDays = []string{"2026-11-19"}
 		s.commit(t, step)
 		if got, ok := sealed("2026-11-20"); !ok || !reflect.DeepEqual(got, want) {
-			t.Fatalf("sealed %+v, want %+v", got, want)
+			t.Fatalf("stored sizes %+v, want %+v", got, want)
 		}
 		if got, ok := sealed("2026-11-19"); ok {
-			t.Fatalf("a day that left is sealed with %+v", got)
+			t.Fatalf("a deleted day has the stored sizes %+v", got)
 		}
 		step = s.step(12)
 		step.DroppedDays = []string{"2026-11-20"}
 		s.commit(t, step)
 		if keys := s.allKeys(t); len(keys) != kept {
-			t.Fatalf("%v are left over", keys)
+			t.Fatalf("the keys %v were not deleted", keys)
 		}
 	})
 }
@@ -166,19 +166,19 @@ func TestACorruptCopyIsNotRead(t *testing.T) {
 		}
 		step := s.step(11, s.addEntries(players("all"), lb.BoardEntry{ID: "p0001", Newest: 11, Aggregates: newAggregates(5)}))
 		if err := s.Commit(t.Context(), g, []lb.Step{step}); err == nil || errors.Is(err, lb.ErrStale) {
-			t.Fatalf("the step was not cut short: %v", err)
+			t.Fatalf("the transaction did not fail: %v", err)
 		}
 		if err := s.Commit(t.Context(), g, []lb.Step{step}); !errors.Is(err, lb.ErrStale) {
-			t.Fatalf("a step on a torn copy: %v", err)
+			t.Fatalf("a transaction on a corrupt board set: %v", err)
 		}
 		if _, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top, Limit: 9}); !errors.Is(err, lb.ErrNotReady) {
-			t.Fatalf("reading a torn copy: %v", err)
+			t.Fatalf("reading a corrupt board set: %v", err)
 		}
 		if state, err := s.ServedState(t.Context(), s.cfg.Game, s.cfg.Hash()); err != nil || state.ID != g.ID || state.Version != "" {
 			t.Fatalf("state %+v, %v", state, err)
 		}
 		if _, err := s.Inspect(t.Context(), g, s.cfg.Rankings(), nil); !errors.Is(err, lb.ErrStale) {
-			t.Fatalf("inspecting a torn copy: %v", err)
+			t.Fatalf("inspecting a corrupt board set: %v", err)
 		}
 	})
 }

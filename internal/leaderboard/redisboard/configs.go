@@ -45,7 +45,7 @@ func unpackConfig(packed string) (leaderboard.Config, error) {
 	}, nil
 }
 
-// ServedConfigs implements leaderboard.Generations.
+// ServedConfigs implements leaderboard.BoardSetStore.
 func (s *Store) ServedConfigs(ctx context.Context, game string) ([]leaderboard.Config, error) {
 	var published *redis.StringSliceCmd
 	var packed *redis.MapStringStringCmd
@@ -55,13 +55,13 @@ func (s *Store) ServedConfigs(ctx context.Context, game string) ([]leaderboard.C
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the forms of leaderboards: %w", err)
+		return nil, fmt.Errorf("read leaderboard configurations: %w", err)
 	}
 	var configs []leaderboard.Config
 	for _, name := range published.Val() {
 		c, err := unpackConfig(packed.Val()[name])
 		if err != nil {
-			return nil, fmt.Errorf("form %s of leaderboards: %w", name, err)
+			return nil, fmt.Errorf("leaderboard configuration %s: %w", name, err)
 		}
 		configs = append(configs, c)
 	}

@@ -2,16 +2,20 @@
 // embedded server.
 //
 // Go code computes entries and keys. Scripts compare a version and write the given
-// values, or read several keys at one moment. So a script never does more work than
-// its arguments say, and the ranking rules exist once.
+// values, or read several Redis keys at one moment. So the cost of a script follows from
+// its arguments, and the ranking rules exist only in Go.
 //
 // Words of this package:
 //
-//   - generation: one copy of all boards of a game for one configuration.
-//   - version: the field "stamp" of a generation's state. Every step replaces it. The
-//     value "torn" marks a generation in which a step was cut short.
-//   - parts: the hash of a board that holds the packed entries by id.
-//   - member: an entry in a sorted set: its newest ledger position and its id.
+//   - board set: one complete set of a game's boards for one configuration.
+//   - transaction: one atomic write to a board set, by commit.lua.
+//   - version: the field "stamp" of a board set's state. Each transaction replaces it. The
+//     value "torn" marks a corrupt board set: a script failed in the middle of a
+//     transaction.
+//   - entries: the hash of a board that stores its packed entries by id. Its Redis key
+//     ends in "parts".
+//   - ranking: a sorted set of a board: members by key.
+//   - member: an entry in a ranking: its newest ledger position and its id.
 //
 // The main type is [Store]. Start reading with keys.go, then commit.go with
 // commit.lua (writes) and read.go with ready.lua (reads).

@@ -65,7 +65,7 @@ func (d repeatingStore) Commit(ctx context.Context, g lb.Generation, steps []lb.
 	err := d.Store.Commit(ctx, g, steps)
 	again := d.Store.Commit(ctx, g, steps)
 	if err == nil && len(steps) == 1 && again != nil {
-		return fmt.Errorf("a repeated step: %w", again)
+		return fmt.Errorf("a repeated transaction: %w", again)
 	}
 	if again != nil && !errors.Is(again, lb.ErrStale) {
 		return again
@@ -107,7 +107,7 @@ func TestACorruptCopyIsNotContinued(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := w.nodes[0].store.Commit(t.Context(), served.Generation, []lb.Step{torn}); err == nil {
-			t.Fatal("the step was not cut short")
+			t.Fatal("the transaction did not fail")
 		}
 		w.ledger.result("p1", newAggregates(1))
 		w.apply(t, 0)
@@ -150,7 +150,8 @@ func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
 	})
 }
 
-// checkMoment reads a day and a rolling window once, whatever else goes on.
+// checkOneRead reads the open day and a rolling window once and compares them with the
+// oracle. Other goroutines may change the boards at the same time.
 func (w *testCluster) checkMoment(t *testing.T, node int) {
 	for _, span := range []string{lb.OpenDay, "2d"} {
 		view := lb.View{Game: w.cfg.Game, ConfigHash: w.cfg.Hash(), Board: players(span), Ranking: lb.ByTime}

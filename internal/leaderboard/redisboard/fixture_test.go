@@ -31,12 +31,12 @@ func newAggregates(n int64) lb.Aggregates {
 	return lb.Aggregates{Score: 100 * n, Matches: 1, Asked: 5, Answered: 5, Correct: n, LimitMS: 5000, TimeMS: 5000 - 300*n}
 }
 
-// storeFixture is a game whose boards a test writes step by step.
+// storeFixture is a game whose boards a test writes with single transactions.
 type storeFixture struct {
 	*redisboard.Store
 	rdb  redis.UniversalClient
 	cfg  lb.Config
-	last lb.State // that was begun
+	last lb.State // state of the board set that was begun last
 }
 
 func eachStore(t *testing.T, f func(t *testing.T, s *storeFixture)) {
@@ -46,7 +46,7 @@ func eachStore(t *testing.T, f func(t *testing.T, s *storeFixture)) {
 	})
 }
 
-// begin begins a copy for the fixture's current configuration.
+// begin begins a board set for the fixture's current configuration.
 func (s *storeFixture) begin(t *testing.T, id, instead string) lb.Generation {
 	t.Helper()
 	s.last = lb.State{
@@ -60,7 +60,7 @@ func (s *storeFixture) begin(t *testing.T, id, instead string) lb.Generation {
 	return s.last.Generation
 }
 
-// step returns the next step, at a position.
+// transaction returns the next transaction, with its watermark at a position.
 func (s *storeFixture) step(pos int64, changes ...lb.Change) lb.Step {
 	step := lb.Step{
 		ExpectedVersion: s.last.Version, Version: fmt.Sprintf("%s-%d", s.last.ID, pos), PlannedAt: 2000,
@@ -91,7 +91,7 @@ func (s *storeFixture) publish(t *testing.T) {
 	}
 }
 
-// publishWith publishes a copy with entries on a board.
+// publishWith publishes a board set with entries on one board.
 func (s *storeFixture) publishWith(t *testing.T, board lb.Board, held ...lb.BoardEntry) lb.Generation {
 	t.Helper()
 	g := s.begin(t, "first", "")

@@ -23,10 +23,11 @@ var (
 	publishScript = script(publishLua)
 )
 
-// corruptVersion is the version of a generation in which a step was cut short.
+// corruptVersion is the version of a board set in which a transaction was interrupted by an
+// error.
 const corruptVersion = "torn"
 
-// ServedState implements leaderboard.Generations.
+// ServedState implements leaderboard.BoardSetStore.
 func (s *Store) ServedState(ctx context.Context, game, configHash string) (leaderboard.State, error) {
 	state := leaderboard.State{Generation: leaderboard.Generation{Game: game, ConfigHash: configHash}}
 	served, err := s.rdb.HGet(ctx, servedKey(game), configHash).Result()
@@ -34,20 +35,20 @@ func (s *Store) ServedState(ctx context.Context, game, configHash string) (leade
 		return state, nil
 	}
 	if err != nil {
-		return state, fmt.Errorf("find leaderboards: %w", err)
+		return state, fmt.Errorf("look up leaderboards: %w", err)
 	}
 	state.ID, state.Served = served, true
 	return s.load(ctx, state)
 }
 
-// BuildingState implements leaderboard.Generations.
+// BuildingState implements leaderboard.BoardSetStore.
 func (s *Store) BuildingState(ctx context.Context, game, configHash string) (leaderboard.State, error) {
 	state := leaderboard.State{Generation: leaderboard.Generation{Game: game, ConfigHash: configHash}}
 	pipe := s.rdb.Pipeline()
 	served := pipe.HGet(ctx, servedKey(game), configHash)
 	building := pipe.HGet(ctx, buildingKey(game), configHash)
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return state, fmt.Errorf("find leaderboards: %w", err)
+		return state, fmt.Errorf("look up leaderboards: %w", err)
 	}
 	if building.Val() == "" {
 		return state, nil
@@ -56,8 +57,8 @@ func (s *Store) BuildingState(ctx context.Context, game, configHash string) (lea
 	return s.load(ctx, state)
 }
 
-// load fills in the progress of a generation. It leaves Version empty if a step was cut
-// short or the generation does not exist.
+// loadState fills in the version and progress of a board set. It leaves Version empty if
+// the board set is corrupt or does not exist.
 func (s *Store) load(ctx context.Context, state leaderboard.State) (leaderboard.State, error) {
 	fields := append([]string{"ready", "stamp", "loading"}, progressFields...)
 	values, err := s.rdb.HMGet(ctx, stateKey(state.Generation), fields...).Result()
@@ -73,7 +74,7 @@ func (s *Store) load(ctx context.Context, state leaderboard.State) (leaderboard.
 	return state, r.err()
 }
 
-// Begin implements leaderboard.Generations.
+// Begin implements leaderboard.BoardSetStore.
 func (s *Store) Begin(ctx context.Context, cfg leaderboard.Config, fresh leaderboard.State, replaced string) error {
 	config, err := packConfig(cfg)
 	if err != nil {
@@ -92,8 +93,8 @@ func (s *Store) Begin(ctx context.Context, cfg leaderboard.Config, fresh leaderb
 	return nil
 }
 
-// Publish implements leaderboard.Generations. It does not publish a copy that is
-// loading, lost or corrupt.
+// Publish implements leaderboard.BoardSetStore. It does nothing if the board set is being
+// loaded, lost or corrupt.
 func (s *Store) Publish(ctx context.Context, state leaderboard.State) error {
 	game, before := state.Game, state.Generation
 	if state.ReplacedID != "" {

@@ -42,11 +42,11 @@ func TestACopyIsBuiltWhileAnotherIsServed(t *testing.T) {
 		}
 		s.commit(t, s.step(12, s.addEntries(players("all"), manyEntries(5)...)))
 		if slice, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 3 {
-			t.Fatalf("read %d, %v, before the copy is published", slice.Total, err)
+			t.Fatalf("read %d, %v, before the board set is published", slice.Total, err)
 		}
 		s.publish(t)
 		if slice, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 5 {
-			t.Fatalf("read %d, %v, after the copy is published", slice.Total, err)
+			t.Fatalf("read %d, %v, after the board set is published", slice.Total, err)
 		}
 		served, building = s.states(t)
 		if served.ID != "second" || building.ID != "" {
@@ -71,7 +71,7 @@ func TestOnlyOneCopyIsBuilt(t *testing.T) {
 		}
 		s.commit(t, s.step(10))
 		s.publish(t)
-		s.begin(t, "three", "one") // instead of what is not served
+		s.begin(t, "three", "one") // the replaced board set is not served
 		if served, building := s.states(t); served.ID != "two" || building.ID != "" {
 			t.Fatalf("served %+v, building %+v", served, building)
 		}
@@ -130,31 +130,31 @@ func TestServedConfigsListsTheNewestFirst(t *testing.T) {
 		changed.Weights.Accuracy++
 		changed.Location = zone
 		if forms := s.servedConfigs(t); forms != nil {
-			t.Fatalf("forms %+v of nothing", forms)
+			t.Fatalf("configs %+v without boards", forms)
 		}
 		s.publishWith(t, players("all"), manyEntries(3)...)
 		s.cfg = changed
 		s.begin(t, "changed", "")
 		if forms := s.servedConfigs(t); !reflect.DeepEqual(forms, []lb.Config{old}) {
-			t.Fatalf("forms %+v, want %+v", forms, old)
+			t.Fatalf("configs %+v, want %+v", forms, old)
 		}
 		s.commit(t, s.step(10))
 		s.publish(t)
 		if forms := s.servedConfigs(t); !reflect.DeepEqual(forms, []lb.Config{changed, old}) {
-			t.Fatalf("forms %+v, want %+v and %+v", forms, changed, old)
+			t.Fatalf("configs %+v, want %+v and %+v", forms, changed, old)
 		}
 		s.cfg = old
 		s.begin(t, "again", "first")
 		s.commit(t, s.step(10))
 		s.publish(t)
 		if forms := s.servedConfigs(t); !reflect.DeepEqual(forms, []lb.Config{old, changed}) {
-			t.Fatalf("forms %+v, want %+v and %+v", forms, old, changed)
+			t.Fatalf("configs %+v, want %+v and %+v", forms, old, changed)
 		}
 		if err := s.Sweep(t.Context(), old.Game, old.Hash(), 2001); err != nil {
 			t.Fatal(err)
 		}
 		if forms := s.servedConfigs(t); !reflect.DeepEqual(forms, []lb.Config{old}) {
-			t.Fatalf("forms %+v after the sweep, want %+v", forms, old)
+			t.Fatalf("configs %+v after the sweep, want %+v", forms, old)
 		}
 	})
 }
@@ -164,7 +164,7 @@ func TestSweepKeepsOnlyServedCopies(t *testing.T) {
 		s.publishWith(t, players("all"), manyEntries(3)...)
 		kept := s.allKeys(t)
 		old := s.cfg
-		s.begin(t, "given up", "first") // while it was being loaded: no progress says what it has
+		s.begin(t, "given up", "first") // replaced while it is being loaded, so its progress does not list its boards
 		step := s.step(12, s.addEntries(players("2026-10-01"), manyEntries(3)...), s.addEntries(lb.Board{Kind: lb.Teams, Span: "7d.1"}, manyEntries(3)...))
 		step.Loading, step.Progress = true, lb.Progress{}
 		step.SealedDays = []lb.SealedDay{{Day: "2026-10-01", Sizes: map[lb.Kind]int64{lb.Players: 3}}}
@@ -180,11 +180,11 @@ func TestSweepKeepsOnlyServedCopies(t *testing.T) {
 		}
 		sweep(2000)
 		if slice, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); err != nil || slice.Total != 7 {
-			t.Fatalf("a form that was just written to was swept: %d, %v", slice.Total, err)
+			t.Fatalf("Sweep removed boards that were just written: %d, %v", slice.Total, err)
 		}
 		sweep(2001)
 		if _, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
-			t.Fatalf("the other form: %v", err)
+			t.Fatalf("the boards of the other configuration: %v", err)
 		}
 		s.cfg = old
 		s.begin(t, "third", "given up too")
@@ -211,7 +211,7 @@ func TestALostPointerIsNotReady(t *testing.T) {
 			t.Fatalf("served %+v", served)
 		}
 		if _, err := s.ReadSlice(t.Context(), s.view("all"), lb.Cut{From: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
-			t.Fatalf("a lost copy: %v", err)
+			t.Fatalf("a lost board set: %v", err)
 		}
 		s.begin(t, "second", g.ID)
 		s.commit(t, s.step(10))

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// drawParts draws a result small enough that sums often meet.
+// drawAggregates draws a result with small numbers, so that sums are often equal.
 func drawParts(t *rapid.T) lb.Aggregates {
 	asked := rapid.Int64Range(0, 3).Draw(t, "asked")
 	answered := rapid.Int64Range(0, asked).Draw(t, "answered")
@@ -60,8 +60,8 @@ func (w *testCluster) playHistory(t *rapid.T, events int) {
 	node := rapid.IntRange(0, 2)
 	for range events {
 		switch rapid.SampledFrom([]string{
-			"result", "results", "results", "correction", "correction", "turn", "turn", "apply", "apply", "apply at once",
-			"upkeep", "kill", "flush", "save", "restore", "roll back", "replace",
+			"result", "results", "results", "correction", "correction", "start days", "start days", "apply", "apply", "apply concurrently",
+			"maintain", "kill", "flush", "save", "restore", "roll back", "replace",
 		}).Draw(t, "event") {
 		case "result":
 			drawResult(t, w)
@@ -73,15 +73,15 @@ func (w *testCluster) playHistory(t *rapid.T, events int) {
 			if rows := len(w.ledger.allRows()); rows > 0 {
 				w.ledger.correct(rapid.Int64Range(1, int64(rows)).Draw(t, "wrong"))
 			}
-		case "turn":
+		case "start days":
 			for range rapid.SampledFrom([]int{1, 1, 1, 2, 6, 7, 45}).Draw(t, "days") {
 				w.ledger.startDay()
 			}
 		case "apply":
 			w.apply(t, node.Draw(t, "node"))
-		case "apply at once":
+		case "apply concurrently":
 			w.applyAtOnce(t)
-		case "upkeep":
+		case "maintain":
 			w.maintainAll(t, node.Draw(t, "node"))
 		case "kill":
 			w.applyWithCrash(t, rapid.Int64Range(0, 4).Draw(t, "commits"), rapid.Bool().Draw(t, "written"))

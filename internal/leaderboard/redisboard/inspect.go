@@ -16,7 +16,7 @@ var inspectLua string
 
 var inspectScript = script(inspectLua)
 
-// Inspect implements leaderboard.Boards, for at most 1000 ids per board. It blocks Redis
+// Inspect implements leaderboard.EntryStore, for at most 1000 ids per board. It blocks Redis
 // for a few microseconds per id and ranking.
 func (s *Store) Inspect(
 	ctx context.Context, g leaderboard.Generation, rankings []leaderboard.Order, wants []leaderboard.EntryRequest,
@@ -47,7 +47,7 @@ func (s *Store) Inspect(
 	return inspection, r.err()
 }
 
-// board reads what inspect.lua returned for one board.
+// board parses what inspect.lua returned for one board.
 func (r *reply) board(rankings []leaderboard.Order, ids []string) leaderboard.Inspected {
 	board := leaderboard.Inspected{Ranked: map[leaderboard.Order]int64{}}
 	board.Size = r.number()

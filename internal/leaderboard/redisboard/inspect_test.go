@@ -12,7 +12,7 @@ func TestInspectSeesEntriesAndTheirKeys(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *storeFixture) {
 		g := s.begin(t, "a", "")
 		if _, err := s.Inspect(t.Context(), g, s.cfg.Rankings(), nil); !errors.Is(err, lb.ErrStale) {
-			t.Fatalf("inspecting a copy that is being loaded: %v", err)
+			t.Fatalf("inspecting a board set that is being loaded: %v", err)
 		}
 		held := manyEntries(3)
 		held[2].Aggregates = lb.Aggregates{Score: 7, Matches: 1, Asked: 3} // too few for accuracy and time

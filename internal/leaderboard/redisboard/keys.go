@@ -2,21 +2,21 @@ package redisboard
 
 import "laststand/internal/leaderboard"
 
-// The keys of one game share the hash tag {b:GAME}, so that one script can change
-// all its boards. CONFIG is the hash of a configuration, GEN the id of a generation.
+// The Redis keys of one game share the hash tag {b:GAME}, so that one script can change
+// all its boards. CONFIG is the hash of a configuration, GEN the id of a board set.
 //
-//	{b:GAME}:served                        hash: CONFIG → served generation.
-//	{b:GAME}:building                      hash: CONFIG → generation being built.
-//	{b:GAME}:retired                       set: generations to remove.
+//	{b:GAME}:served                        hash: CONFIG → id of the served board set.
+//	{b:GAME}:building                      hash: CONFIG → id of the board set being built.
+//	{b:GAME}:retired                       set: ids of board sets to remove.
 //	{b:GAME}:forms                         hash: served CONFIG → its Config as JSON.
 //	{b:GAME}:published                     sorted set: served CONFIG, by the order of publishing.
-//	{b:GAME}:lease:CONFIG:DUTY             text: holder of the lease; it expires.
+//	{b:GAME}:lease:CONFIG:WORK             text: holder of the lease; it expires.
 //	{b:GAME}:GEN:state                     hash: ready, stamp (the version), loading, touched, config and progressFields.
 //	{b:GAME}:GEN:boards                    set: KIND:SPAN of each existing board.
 //	{b:GAME}:GEN:sealed                    hash: KIND:DAY of a past day → number of entries.
-//	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry.
+//	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry (packed.go).
 //	{b:GAME}:GEN:KIND:SPAN:meta            hash: as_of.
-//	{b:GAME}:GEN:KIND:SPAN:by:ORDER        sorted set: member by key.
+//	{b:GAME}:GEN:KIND:SPAN:by:ORDER        sorted set (ranking): member by key.
 
 func keyPrefix(game string) string { return "{b:" + game + "}:" }
 
@@ -34,14 +34,14 @@ func stateKey(g leaderboard.Generation) string  { return keyPrefix(g.Game) + g.I
 func boardsKey(g leaderboard.Generation) string { return keyPrefix(g.Game) + g.ID + ":boards" }
 func sealedKey(g leaderboard.Generation) string { return keyPrefix(g.Game) + g.ID + ":sealed" }
 
-// boardKeys is the prefix of one board's keys.
+// boardKeyPrefix is the prefix of one board's Redis keys. Its methods return the keys.
 type boardKeys string
 
 func keysOf(g leaderboard.Generation, b leaderboard.Board) boardKeys {
 	return keysOfBoardName(g, boardName(b))
 }
 
-// boardName is a board's name in the set of boards.
+// boardName returns a board's name in the Redis set of boards. Example: "player:7d.1".
 func boardName(b leaderboard.Board) string { return string(b.Kind) + ":" + b.Span }
 
 func sealedField(kind leaderboard.Kind, day string) string {
@@ -56,7 +56,7 @@ func (k boardKeys) parts() string                 { return string(k) + ":parts" 
 func (k boardKeys) meta() string                  { return string(k) + ":meta" }
 func (k boardKeys) by(o leaderboard.Order) string { return string(k) + ":by:" + string(o) }
 
-// all lists the keys that the board can have under any configuration.
+// allKeys lists the Redis keys that the board can have under any configuration.
 func (k boardKeys) all() []string {
 	keys := []string{k.parts(), k.meta()}
 	for _, o := range leaderboard.Orders() {

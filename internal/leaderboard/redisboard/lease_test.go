@@ -28,29 +28,29 @@ func TestOneHolderHasALeaseAtATime(t *testing.T) {
 		other.Name = "build"
 		for range 2 {
 			if !lease(duty, "a", time.Hour) {
-				t.Fatal("a free duty was not taken, or not kept")
+				t.Fatal("a free lease was not acquired, or not renewed")
 			}
 		}
 		if lease(duty, "b", time.Hour) || !lease(other, "b", time.Hour) {
-			t.Fatal("a duty was taken from another, or for another")
+			t.Fatal("a held lease was acquired by another holder, or a free one was not acquired")
 		}
 		release("b")
 		if lease(duty, "b", time.Hour) {
-			t.Fatal("a duty was given back by another")
+			t.Fatal("another holder released the lease")
 		}
 		release("a")
 		release("a")
 		if !lease(duty, "b", 20*time.Millisecond) {
-			t.Fatal("a duty that was given back was not taken")
+			t.Fatal("a released lease was not acquired")
 		}
 		deadline := time.Now().Add(10 * time.Second)
 		for !lease(duty, "a", time.Hour) {
 			if time.Now().After(deadline) {
-				t.Fatal("a duty outlives its lease")
+				t.Fatal("the lease does not expire")
 			}
 		}
 		if lease(duty, "b", time.Hour) {
-			t.Fatal("a duty was kept by who lost it")
+			t.Fatal("a holder renewed a lease that it had lost")
 		}
 	})
 }

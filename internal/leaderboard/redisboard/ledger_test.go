@@ -159,7 +159,7 @@ func before(date string, days int) string {
 	return d.AddDate(0, 0, -days).Format(time.DateOnly)
 }
 
-// The rest is what the boards ask of a ledger.
+// The following methods implement leaderboard.Ledger and leaderboard.DaySumSource.
 
 func (l *ledger) Epoch() string {
 	l.mu.Lock()

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("rapid.checks", "8") // each of them walks every board, on three kinds of Redis; the command line may say more
+	_ = flag.Set("rapid.checks", "8") // each check pages through every board, on three kinds of Redis; a command-line flag can set more
 	testenv.Main(m)
 }

@@ -26,7 +26,7 @@ func (w *testCluster) run(t failingTest, applier *lb.Applier, done func() bool) 
 	}
 	cancel()
 	if err := <-ended; err != nil || !finished {
-		t.Fatalf("upkeep ended with %v; finished: %v", err, finished)
+		t.Fatalf("Run returned %v; finished: %v", err, finished)
 	}
 }
 
@@ -106,9 +106,9 @@ func TestADayIsEvictedAlthoughNodesDie(t *testing.T) {
 		w.apply(t, 0)
 		for kills := int64(0); !w.isMaintained(t); kills++ {
 			if kills == 100 {
-				t.Fatal("a hundred nodes did not get it done")
+				t.Fatal("the eviction is not finished after 100 nodes")
 			}
-			w.ledger.correct(1 + 13*kills) // also inside the day that is being taken out
+			w.ledger.correct(1 + 13*kills) // also on the day that is being evicted
 			w.ledger.result("p3", newAggregates(kills))
 			w.apply(t, 0)
 			w.applyWithCrash(t, kills%3, kills%2 == 0)
@@ -118,7 +118,7 @@ func TestADayIsEvictedAlthoughNodesDie(t *testing.T) {
 		w.checkAll(t, 0, 50)
 		served, err := w.nodes[0].store.ServedState(t.Context(), w.cfg.Game, w.cfg.Hash())
 		if err != nil || served.Oldest != firstDay {
-			t.Fatalf("%+v, %v: a day left that the longest window holds", served, err)
+			t.Fatalf("%+v, %v: the boards of a day that the longest window holds were deleted", served, err)
 		}
 	})
 }

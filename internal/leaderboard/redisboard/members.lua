@@ -1,12 +1,12 @@
 -- Reads entries of a ranking by index, at one moment.
--- KEYS  1 ranking (sorted set), 2 parts (hash).
+-- KEYS  1 ranking (sorted set), 2 entries (hash).
 -- ARGV  1 first and 2 last index, from 0, of at most 1000 entries.
--- Returns a list of ids, and a list of the parts of these entries (nil: none).
-local ids, parts = {}, {}
+-- Returns a list of ids, and a list of their packed entries (nil: no entry).
+local ids, entries = {}, {}
 for i, member in ipairs(redis.call('ZRANGE', KEYS[1], ARGV[1], ARGV[2])) do
   ids[i] = string.sub(member, 18)
 end
 if #ids > 0 then
-  parts = redis.call('HMGET', KEYS[2], unpack(ids))
+  entries = redis.call('HMGET', KEYS[2], unpack(ids))
 end
-return { ids, parts }
+return { ids, entries }

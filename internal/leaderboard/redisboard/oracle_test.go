@@ -20,7 +20,7 @@ type oracle struct {
 const oracleSchema = `CREATE TABLE results (
 	pos INTEGER PRIMARY KEY, at INTEGER, day TEXT, whose TEXT, holder TEXT, score INTEGER, time_ms INTEGER,
 	limit_ms INTEGER, matches INTEGER, asked INTEGER, answered INTEGER, correct INTEGER,
-	corrected INTEGER NOT NULL DEFAULT 0)` // when it was taken back; 0: it counts
+	corrected INTEGER NOT NULL DEFAULT 0)` // commit time of its correction; 0: not corrected
 
 // The arguments of oracleRanking are the weights of accuracy, speed, score and
 // matches, kind, first and last day, the condition for a rank, and the order twice.
@@ -89,15 +89,15 @@ func (o *oracle) close(t failingTest) {
 	}
 }
 
-// days are those that a board sums over.
+// daySpan is the range of days that a board holds, both included.
 type days struct{ from, to string }
 
 // board is a whole board in page order.
 type board struct {
 	ranking   []lb.Entry
 	held      map[string]lb.BoardEntry
-	asOf      int64 // of the newest result that counts
-	corrected int64 // when the last one was taken back, 0 for never
+	asOf      int64 // commit time of the newest uncorrected result
+	corrected int64 // commit time of the last correction; 0: none
 }
 
 func (o *oracle) board(t failingTest, kind lb.Kind, order lb.Order, d days) board {
@@ -112,7 +112,7 @@ func (o *oracle) board(t failingTest, kind lb.Kind, order lb.Order, d days) boar
 	if err != nil {
 		t.Fatalf("oracle: %v", err)
 	}
-	defer func() { _ = rows.Close() }() // it says by Err whether all were read
+	defer func() { _ = rows.Close() }() // rows.Err reports read errors
 	b := board{ranking: []lb.Entry{}, held: map[string]lb.BoardEntry{}}
 	for rows.Next() {
 		var e lb.Entry

@@ -9,9 +9,9 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// pack formats an entry for the parts hash: the newest position, zero-padded to 16
-// digits, and the sums. A script cuts the first 16 characters to get the member.
-// Example: "0000000000000042 900 3100 8000 1 5 5 4".
+// packEntry formats an entry for the hash of entries: the newest position, zero-padded to 16
+// digits, and the aggregates. Scripts build the member from the first 16 characters and
+// the id. Example: "0000000000000042 900 3100 8000 1 5 5 4".
 func pack(h leaderboard.BoardEntry) string {
 	p := h.Aggregates
 	text := leaderboard.AppendPosition(make([]byte, 0, packedLength), h.Newest)
@@ -21,7 +21,8 @@ func pack(h leaderboard.BoardEntry) string {
 	return string(text)
 }
 
-// packedLength is enough for most entries.
+// packedCapacity is the initial buffer size of packEntry, in bytes; enough for most
+// entries.
 const packedLength = 80
 
 func unpack(id, text string) (leaderboard.BoardEntry, error) {
@@ -29,7 +30,7 @@ func unpack(id, text string) (leaderboard.BoardEntry, error) {
 	p := &h.Aggregates
 	targets := [...]*int64{&h.Newest, &p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
 	if fields := 1 + strings.Count(text, " "); fields != len(targets) {
-		return h, fmt.Errorf("leaderboard entry of %s: %d fields, not %d", id, fields, len(targets))
+		return h, fmt.Errorf("leaderboard entry of %s has %d fields instead of %d", id, fields, len(targets))
 	}
 	for _, to := range targets {
 		field, rest, _ := strings.Cut(text, " ")
@@ -42,7 +43,7 @@ func unpack(id, text string) (leaderboard.BoardEntry, error) {
 	return h, nil
 }
 
-// unpackAll reads the reply of HMGET for ids. It skips missing entries.
+// unpackEntries parses the reply of HMGET for ids. It skips missing entries.
 func unpackAll(ids []string, values []any) ([]leaderboard.BoardEntry, error) {
 	var held []leaderboard.BoardEntry
 	for i, v := range values {
@@ -59,7 +60,7 @@ func unpackAll(ids []string, values []any) ([]leaderboard.BoardEntry, error) {
 	return held, nil
 }
 
-// appendTexts appends texts to a script's arguments.
+// appendTexts appends texts to arguments of a script or command.
 func appendTexts(args []any, texts []string) []any {
 	args = slices.Grow(args, len(texts))
 	for _, t := range texts {
@@ -68,5 +69,5 @@ func appendTexts(args []any, texts []string) []any {
 	return args
 }
 
-// formatKey formats the score of a sorted set without loss.
+// formatKey formats a key as the score of a sorted set, without loss of precision.
 func formatKey(k float64) string { return strconv.FormatFloat(k, 'g', -1, 64) }

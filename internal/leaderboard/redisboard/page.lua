@@ -1,9 +1,9 @@
--- Reads the entries from start to stop, at one moment. It runs after ready.lua and one of top.lua, edge.lua, around.lua.
--- KEYS  as ready.lua.
--- ARGV  none of its own.
--- Returns what ready.lua read, then start (entries before the first) and better (of those, entries with a better key).
---         Then a list of member and key, alternately, and a list of the parts of these entries.
-local found, ids, parts = {}, {}, {}
+-- Reads the entries with the indexes start to stop, at one moment. It runs after ready.lua and one of top.lua, edge.lua, around.lua.
+-- KEYS  those of ready.lua.
+-- ARGV  not used.
+-- Returns the state that ready.lua read, then start and better (number of entries with a better key than the first).
+--         Then a list of members and keys, alternately, and a list of the packed entries.
+local found, ids, entries = {}, {}, {}
 local better = 0
 if stop >= start then
   found = redis.call('ZRANGE', ranking, start, stop, 'WITHSCORES')
@@ -13,6 +13,6 @@ for i = 1, #found, 2 do
 end
 if #ids > 0 then
   better = redis.call('ZCOUNT', ranking, '-inf', '(' .. found[2])
-  parts = redis.call('HMGET', KEYS[3], unpack(ids))
+  entries = redis.call('HMGET', KEYS[3], unpack(ids))
 end
-return { read, start, better, found, parts }
+return { board_state, start, better, found, entries }

@@ -32,7 +32,7 @@ func TestPagingSkipsAndRepeatsNoUnmovedEntry(t *testing.T) {
 			for i := range 20 {
 				id := fmt.Sprintf("p%d", i)
 				if !moved[id] && (there[id] != 1 || back[id] != 1) {
-					t.Fatalf("%s stood and was seen %d times there, %d back", id, there[id], back[id])
+					t.Fatalf("%s did not change and was seen %d times forward, %d times backward", id, there[id], back[id])
 				}
 			}
 		})

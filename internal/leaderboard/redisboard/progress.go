@@ -7,12 +7,12 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// progressFields are the fields of the state hash that hold a Progress, in the order in
-// which scripts return them.
+// progressFields are the fields of the state hash that store a Progress, in the order in
+// which scripts return their values.
 var progressFields = []string{"epoch", "pos", "row", "day", "first", "oldest", "rolls"}
 
-// stateFields returns fields and values of the state hash alternately, without ready,
-// stamp and config.
+// stateFields returns fields of the state hash and their values, alternately. It leaves out
+// ready, stamp and config. touchedAt is in epoch ms.
 func stateFields(p leaderboard.Progress, loading bool, touchedAt int64) ([]any, error) {
 	rolling, err := packRolling(p.Rolling)
 	if err != nil {
@@ -26,7 +26,7 @@ func stateFields(p leaderboard.Progress, loading bool, touchedAt int64) ([]any, 
 	return fields, nil
 }
 
-// progress reads the values of progressFields.
+// progress parses the values of progressFields.
 func (r *reply) progress() leaderboard.Progress {
 	p := leaderboard.Progress{Mark: r.mark(), First: r.text(), Oldest: r.text()}
 	rolling, err := unpackRolling(r.text())
@@ -41,8 +41,8 @@ func (r *reply) mark() leaderboard.Watermark {
 	return leaderboard.Watermark{Epoch: r.text(), Pos: r.number(), RowID: r.text(), Day: r.text()}
 }
 
-// packRolling returns equal texts for equal values. It returns an empty text if there
-// are no rolling windows.
+// packRolling formats rolling windows as JSON. Equal values have equal texts. Without
+// rolling windows the text is empty.
 func packRolling(rolling map[leaderboard.Window]leaderboard.RollingBoards) (string, error) {
 	if len(rolling) == 0 {
 		return "", nil

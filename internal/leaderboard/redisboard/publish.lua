@@ -1,10 +1,10 @@
--- Makes a generation that was being built the served one.
--- KEYS  1 served, 2 building (hashes: config hash → generation).
---       3 retired (set), 4 forms (hash), 5 published (sorted set), 6 state of the generation (hash).
---       7 state of the generation served before (KEYS 6 again if none).
--- ARGV  1 config hash, 2 generation, 3 the generation served before, or empty.
--- Returns 1. Returns 0 and writes nothing if the generation is incomplete or not being built.
---         It also returns 0 if another generation than ARGV 3 is served.
+-- Makes the board set that is being built the served one.
+-- KEYS  1 served, 2 building (hashes: config hash → id of a board set).
+--       3 retired (set of ids), 4 forms (hash: config hash → configuration), 5 published (sorted set of config hashes).
+--       6 state of the board set (hash), 7 state of the board set served before (KEYS 6 again if none was served).
+-- ARGV  1 config hash, 2 id of the board set, 3 id of the board set served before, or empty.
+-- Returns 1. Returns 0 and writes nothing if the board set is incomplete, corrupt or not being built.
+--         It also returns 0 if another board set than ARGV 3 is served.
 local served = redis.call('HGET', KEYS[1], ARGV[1]) or ''
 if redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] or served ~= ARGV[3] then
   return 0

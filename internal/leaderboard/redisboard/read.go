@@ -37,16 +37,17 @@ var (
 	standingsScript = script(readyLua, standingsLua)
 )
 
-// readTries bounds the tries of a read. A read is repeated if the served generation,
-// the open day or the served board of a rolling window has changed.
+// maxReadTries is the maximum number of tries of a read. A read is repeated if the served
+// board set, the open day or the served board of a rolling window has changed since this
+// node last saw it.
 const readTries = 4
 
-// errMoved means that another generation, day or board is served now. The caller reads
-// again.
-var errMoved = errors.New("another generation, day or board is served")
+// errServedChanged means that another board set or board is served than expected, or that a
+// new day is open. The caller must read again.
+var errMoved = errors.New("another board set, day or board is served")
 
-// ReadSlice implements leaderboard.Source. With CachePages, callers share the slices and
-// must not change them.
+// ReadSlice implements leaderboard.RankingSource. With CachePages, callers share the slices
+// and must not change them.
 func (s *Store) ReadSlice(ctx context.Context, v leaderboard.View, c leaderboard.Cut) (leaderboard.Slice, error) {
 	if s.pages == nil {
 		return s.readSlice(ctx, v, c)
@@ -91,7 +92,7 @@ func cutScript(c leaderboard.Cut) (*redis.Script, []any) {
 	return topScript, []any{c.Limit}
 }
 
-// ReadStandings implements leaderboard.Source.
+// ReadStandings implements leaderboard.RankingSource.
 func (s *Store) ReadStandings(ctx context.Context, requests []leaderboard.StandingsRequest) (results []leaderboard.StandingsResult, err error) {
 	err = s.retryWhileMoved(func() error {
 		results, err = s.readStandings(ctx, requests)
@@ -134,7 +135,8 @@ func standingsArgs(request leaderboard.StandingsRequest) []any {
 	return appendTexts([]any{request.WithNext, request.WithTie}, request.IDs)
 }
 
-// retryWhileMoved repeats a read while it returns errMoved.
+// retryWhileChanged repeats a read while it returns errServedChanged, at most maxReadTries
+// times. Then it returns ErrNotReady.
 func (s *Store) retryWhileMoved(read func() error) error {
 	for range readTries {
 		if err := read(); !errors.Is(err, errMoved) {

@@ -117,7 +117,7 @@ func TestCachedPagesAreStillRight(t *testing.T) {
 		}
 		_, position, err := w.nodes[1].reader.WindowStandings(t.Context(), w.cfg.Game, []string{"p0"})
 		if want := int64(len(w.ledger.allRows())); err != nil || position != want {
-			t.Fatalf("places at %d: %v, want %d", position, err, want)
+			t.Fatalf("window standings at %d: %v, want %d", position, err, want)
 		}
 	})
 }

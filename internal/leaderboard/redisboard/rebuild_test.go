@@ -11,7 +11,7 @@ import (
 	"laststand/internal/leaderboard/redisboard"
 )
 
-// publishHookStore calls its hook before and after a generation is published.
+// publishHookStore calls its hook before and after a board set is published.
 type publishHookStore struct {
 	*redisboard.Store
 	hook func(published bool)
@@ -43,14 +43,14 @@ func TestARebuildShowsOldOrNewAndLeavesNothing(t *testing.T) {
 		}
 		w.checkAll(t, 0, 2)
 		if len(seen) != 2 || !reflect.DeepEqual(seen[0], old) || reflect.DeepEqual(seen[1], old) {
-			t.Fatalf("readers saw %+v, first of all %+v", seen, old)
+			t.Fatalf("readers saw %+v, before the rebuild %+v", seen, old)
 		}
 		w.checkNothingLeft(t)
 		w.checkAll(t, 0, 2)
 	})
 }
 
-// checkNothingLeft sweeps, and checks that only the served copy is left.
+// checkOnlyServedBoardsAreLeft sweeps, and checks that only the served board set is left.
 func (w *testCluster) checkNothingLeft(t failingTest) {
 	t.Helper()
 	store := w.nodes[0].store
@@ -59,13 +59,13 @@ func (w *testCluster) checkNothingLeft(t failingTest) {
 	}
 	served, err := store.ServedState(t.Context(), w.cfg.Game, w.cfg.Hash())
 	if err != nil {
-		t.Fatalf("tidy: %v", err)
+		t.Fatalf("served state: %v", err)
 	}
 	tag := "{b:" + w.cfg.Game + "}:"
 	kept := []string{tag + "served", tag + "forms", tag + "published"}
 	for _, key := range w.keys(t) {
 		if !strings.HasPrefix(key, tag+served.ID+":") && !strings.HasPrefix(key, tag+"lease:") && !slices.Contains(kept, key) {
-			t.Fatalf("%s is left over beside %s", key, served.ID)
+			t.Fatalf("%s was not removed; the served board set is %s", key, served.ID)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestBoardsOfTwoConfigsExistUntilOneIsAbandoned(t *testing.T) {
 		changed.Weights.Accuracy++
 		w.nodes = append(w.nodes, w.node(changed))
 		w.ledger.result("p4", newAggregates(4))
-		w.apply(t, 1) // those of the old form, which stand in
+		w.apply(t, 1) // applies to the boards of the old configuration, the fallback
 		w.checkAll(t, 1, 3)
 		w.cfg = changed
 		w.maintainAll(t, 1)
@@ -93,7 +93,7 @@ func TestBoardsOfTwoConfigsExistUntilOneIsAbandoned(t *testing.T) {
 				t.Fatal(err)
 			}
 			if forms, err := w.nodes[1].store.ServedConfigs(t.Context(), changed.Game); err != nil || len(forms) != 2 {
-				t.Fatalf("forms %+v, %v: one that was just written to was swept", forms, err)
+				t.Fatalf("configs %+v, %v: Sweep removed boards that were just written", forms, err)
 			}
 		}
 		w.apply(t, 1)

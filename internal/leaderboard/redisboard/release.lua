@@ -1,4 +1,4 @@
--- Releases a lease.
+-- Releases a lease if the holder has it.
 -- KEYS  1 lease (text).
 -- ARGV  1 holder.
 -- Returns 1. Returns 0 and writes nothing if the holder does not have the lease.

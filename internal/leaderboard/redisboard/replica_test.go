@@ -9,8 +9,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A promoted replica may lack acknowledged steps, also evictions and the start of a
-// day. Its boards continue from its own watermark.
+// A promoted replica may lack acknowledged transactions, also evictions and the start of a
+// day. Its boards continue from their own watermark.
 func TestALaggingReplicaIsPromoted(t *testing.T) {
 	t.Parallel()
 	master := testenv.Redis(t)

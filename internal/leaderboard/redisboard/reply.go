@@ -8,18 +8,18 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// reply parses a reply of Redis value by value. It remembers the first value of an
-// unexpected type; all later values are zero.
+// reply parses a reply of Redis value by value. Each method parses the next value. A value
+// with an unexpected type is returned as zero, and err returns the first such error.
 type reply struct {
 	values   []any
-	firstErr *error // shared with nested lists
+	firstErr *error // shared with the replies that subReply returns
 }
 
 func newReply(values []any) *reply { return &reply{values: values, firstErr: new(error)} }
 
 func (r *reply) err() error { return *r.firstErr }
 
-// subReply parses the next value, which must be a list.
+// subReply returns the next value, which must be a list, as a reply.
 func (r *reply) subReply() *reply { return &reply{values: r.list(), firstErr: r.firstErr} }
 
 func (r *reply) next() any {
@@ -34,11 +34,11 @@ func (r *reply) next() any {
 
 func (r *reply) fail(problem string) {
 	if *r.firstErr == nil {
-		*r.firstErr = fmt.Errorf("reply about leaderboards: %s", problem)
+		*r.firstErr = fmt.Errorf("leaderboard reply of Redis: %s", problem)
 	}
 }
 
-// text returns "" for nil.
+// text returns the next value, which must be a text or nil. It returns "" for nil.
 func (r *reply) text() string {
 	switch v := r.next().(type) {
 	case string:
@@ -46,7 +46,7 @@ func (r *reply) text() string {
 	case nil:
 		return ""
 	default:
-		r.fail(fmt.Sprintf("%v is no text", v))
+		r.fail(fmt.Sprintf("%v is not a text", v))
 		return ""
 	}
 }
@@ -55,17 +55,17 @@ func (r *reply) list() []any {
 	v := r.next()
 	l, ok := v.([]any)
 	if !ok {
-		r.fail(fmt.Sprintf("%v is no list", v))
+		r.fail(fmt.Sprintf("%v is not a list", v))
 	}
 	return l
 }
 
-// listOf returns the next list, which must have n values. If it has not, all returned
-// values are nil.
+// listWithLength returns the next list, which must have n values. On error it returns n nil
+// values.
 func (r *reply) listOf(n int) []any {
 	l := r.list()
 	if len(l) != n {
-		r.fail(fmt.Sprintf("%d values, not %d", len(l), n))
+		r.fail(fmt.Sprintf("a list has %d values instead of %d", len(l), n))
 		return make([]any, n)
 	}
 	return l
@@ -80,7 +80,8 @@ func (r *reply) texts() []string {
 	return texts
 }
 
-// number returns the next integer, which may be a text. An empty text is 0.
+// number returns the next value as an integer. The value may be a text. An empty text or
+// nil is 0.
 func (r *reply) number() int64 {
 	if len(r.values) > 0 {
 		if n, ok := r.values[0].(int64); ok {
@@ -99,7 +100,7 @@ func (r *reply) number() int64 {
 	return n
 }
 
-// key returns the next score of a sorted set. An empty text is 0.
+// key returns the next value as a key of a ranking. An empty text or nil is 0.
 func (r *reply) key() float64 {
 	text := r.text()
 	if text == "" {
@@ -124,7 +125,7 @@ func (r *reply) entry(id, packed string) leaderboard.BoardEntry {
 	return h
 }
 
-// parseSlice parses the reply of page.lua without its head.
+// parseSlice parses the reply of page.lua, without its first value.
 func parseSlice(values []any) (leaderboard.Slice, error) {
 	r := newReply(values)
 	s := leaderboard.Slice{Start: r.number(), Better: r.number()}
@@ -137,7 +138,7 @@ func parseSlice(values []any) (leaderboard.Slice, error) {
 	return s, r.err()
 }
 
-// parseStandings parses the reply of standings.lua without its head.
+// parseStandings parses the reply of standings.lua, without its first value.
 func parseStandings(values []any) ([]leaderboard.StandingRow, error) {
 	r := newReply(values)
 	var rows []leaderboard.StandingRow

@@ -1,9 +1,9 @@
--- Gives up an abandoned generation of another configuration.
--- KEYS  1 served or building (hash: config hash → generation).
---       2 retired (set), 3 state of the generation (hash).
---       For a served generation also 4 forms (hash), 5 published (sorted set).
--- ARGV  1 config hash, 2 generation, 3 instant (epoch ms) of the last write that counts as abandoned.
--- Returns 1. Returns 0 and writes nothing if a write came later, or the configuration has another generation.
+-- Retires an abandoned board set of another configuration, so that it is removed later.
+-- KEYS  1 served or building (hash: config hash → id of a board set).
+--       2 retired (set of ids), 3 state of the board set (hash).
+--       For a served board set also 4 forms (hash), 5 published (sorted set).
+-- ARGV  1 config hash, 2 id of the board set, 3 time (epoch ms): a board set whose last transaction is older is abandoned.
+-- Returns 1. Returns 0 and writes nothing if the last transaction is not older, or the configuration has another board set.
 local touched = tonumber(redis.call('HGET', KEYS[3], 'touched') or '0')
 if touched >= tonumber(ARGV[3]) or redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then
   return 0

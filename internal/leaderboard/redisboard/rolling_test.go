@@ -26,7 +26,7 @@ func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 			}
 			places, err := store.ReadStandings(t.Context(), []lb.StandingsRequest{{View: v, IDs: []string{"p0000"}}, {View: s.view("all"), IDs: []string{"p0000"}}})
 			if err != nil || places[0].BoardState != slice.BoardState || places[1].Total != 0 || places[1].From != "" {
-				t.Fatalf("%s: places %+v, %v, want %+v", span, places, err, slice.BoardState)
+				t.Fatalf("%s: standings %+v, %v, want %+v", span, places, err, slice.BoardState)
 			}
 		}
 		check(other, 0, "", "7d")
@@ -54,7 +54,7 @@ func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 		check(s.Store, 1, "2026-11-16", "7d")
 		slot, err := s.ReadSlice(t.Context(), s.view(lb.RollingSpan("7d", 1)), lb.Cut{From: lb.Top})
 		if err != nil || slot.Total != 2 || slot.Span != "7d.1" {
-			t.Fatalf("the board in work: %+v, %v", slot, err)
+			t.Fatalf("the unserved board: %+v, %v", slot, err)
 		}
 	})
 }

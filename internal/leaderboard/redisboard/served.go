@@ -10,16 +10,16 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// servedBoards is what this node last saw as served. It may be outdated, so every read
-// checks it.
+// servedState is the board set, open day and rolling boards that this node last saw as
+// served, for one configuration. It may be outdated, so every read checks it.
 type servedBoards struct {
 	generation, day string
-	packedRolling   string // rolling windows as stored in Redis
+	packedRolling   string // JSON of rolling, as stored in Redis
 	rolling         map[leaderboard.Window]leaderboard.RollingBoards
 }
 
-// lookUpServed returns what this node last saw as served for a view. It asks Redis if
-// the node has not seen any.
+// lookUpServed returns the stored servedState for a configuration. If this node has none
+// yet, it reads the served board set from Redis.
 func (s *Store) lookUpServed(ctx context.Context, v leaderboard.View) (servedBoards, error) {
 	key := configKey{v.Game, v.ConfigHash}
 	s.mu.Lock()
@@ -33,7 +33,7 @@ func (s *Store) lookUpServed(ctx context.Context, v leaderboard.View) (servedBoa
 		return servedBoards{}, leaderboard.ErrNotReady
 	}
 	if err != nil {
-		return servedBoards{}, fmt.Errorf("find leaderboards: %w", err)
+		return servedBoards{}, fmt.Errorf("look up leaderboards: %w", err)
 	}
 	served = servedBoards{generation: gen}
 	s.remember(v, served)
@@ -46,8 +46,8 @@ func (s *Store) remember(v leaderboard.View, served servedBoards) {
 	s.served[configKey{v.Game, v.ConfigHash}] = served
 }
 
-// readError converts the error of a read script. If the generation is not served any
-// more, it forgets what it saw and returns errMoved.
+// convertReadError converts the error of a read script. If the board set is no longer
+// served, it removes the stored servedState and returns errServedChanged.
 func (s *Store) readError(v leaderboard.View, err error) error {
 	if !redis.HasErrorPrefix(err, "NOTREADY") {
 		return fmt.Errorf("read leaderboard: %w", err)
@@ -58,8 +58,9 @@ func (s *Store) readError(v leaderboard.View, err error) error {
 	return errMoved
 }
 
-// checkServed parses the head of a read script's reply, which says what is served now.
-// It returns errMoved if that is another board than expected.
+// checkServed parses the first value of a read script's reply: the state of the served
+// boards. If another board than expected is served, it returns errServedChanged, and the
+// next read uses the new state.
 func (s *Store) checkServed(v leaderboard.View, expected servedBoards, head any) (leaderboard.BoardState, error) {
 	r := newReply([]any{head}).subReply()
 	read := leaderboard.BoardState{Mark: r.mark(), First: r.text(), Oldest: r.text()}
@@ -87,8 +88,8 @@ func (s *Store) checkServed(v leaderboard.View, expected servedBoards, head any)
 	return read, r.err()
 }
 
-// span returns the span of the board to read. Before the first row, the open day and
-// rolling windows have no board, and the span names a board that does not exist.
+// span returns the span of the board to read. Before the ledger's first row, the open day
+// and rolling windows have no board. Then the returned span belongs to no board.
 func (n servedBoards) span(v leaderboard.View) string {
 	if v.Board.Span == leaderboard.OpenDay {
 		return n.day
@@ -104,7 +105,7 @@ func (n servedBoards) rollingBoards(v leaderboard.View) (leaderboard.RollingBoar
 	return boards, isRolling
 }
 
-// keys returns the KEYS of ready.lua.
+// keys returns the KEYS arguments of ready.lua.
 func (n servedBoards) keys(v leaderboard.View) []string {
 	g := leaderboard.Generation{Game: v.Game, ConfigHash: v.ConfigHash, ID: n.generation}
 	k := keysOf(g, leaderboard.Board{Kind: v.Board.Kind, Span: n.span(v)})

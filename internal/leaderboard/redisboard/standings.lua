@@ -1,16 +1,17 @@
 -- Reads the standings of a few entries, at one moment. It runs after ready.lua.
--- KEYS  as ready.lua.
--- ARGV  1 next: 1 reads the key of the next better entry; 2 tie: 1 reads the place among equal entries; 3.. ids, at most 200.
--- Returns what ready.lua read, then one list for each ranked entry, in the order of ARGV.
---         A list has id, key, parts, better (entries with better keys), index (in the ranking, from 0),
---         equal (entries with the same key) and the key of the next better entry (empty: none).
+-- KEYS  those of ready.lua.
+-- ARGV  1 with_next: 1 also reads the key of the next better rank; 2 with_tie: 1 also reads the place among equal entries.
+--       3.. ids, at most 200.
+-- Returns the state that ready.lua read, then one list per ranked entry, in the order of ARGV.
+--         A list has id, key, packed entry, better (number of entries with better keys), index (in the ranking, from 0),
+--         equal (number of entries with the same key) and the key of the next better rank (empty: none).
 --         The last three are 0, 0 and empty unless requested.
 local with_next, with_tie = ARGV[1] == '1', ARGV[2] == '1'
-local reply = { read }
-local parts, members, keys = {}, {}, {}
+local reply = { board_state }
+local entries, members, keys = {}, {}, {}
 if #ARGV > 2 then
-  parts = redis.call('HMGET', KEYS[3], unpack(ARGV, 3))
-  for i, packed in ipairs(parts) do
+  entries = redis.call('HMGET', KEYS[3], unpack(ARGV, 3))
+  for i, packed in ipairs(entries) do
     members[i] = (packed and string.sub(packed, 1, 16) or '') .. ':' .. ARGV[i + 2]
   end
   keys = redis.call('ZMSCORE', ranking, unpack(members))
@@ -26,7 +27,7 @@ for i, key in ipairs(keys) do
     if with_next and better > 0 then
       next_key = redis.call('ZRANGE', ranking, better - 1, better - 1, 'WITHSCORES')[2]
     end
-    reply[#reply + 1] = { ARGV[i + 2], key, parts[i], better, index, equal, next_key }
+    reply[#reply + 1] = { ARGV[i + 2], key, entries[i], better, index, equal, next_key }
   end
 end
 return reply

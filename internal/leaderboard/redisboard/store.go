@@ -25,15 +25,15 @@ type configKey struct{ game, configHash string }
 // Option configures a Store.
 type Option func(*Store)
 
-// CachePages makes ReadSlice answer from a cache for ttl, and lets concurrent callers
-// share one read. It is meant for the embedded Redis, which sorts the whole ranking at
-// every read: 18 ms at 100,000 entries, during which all other commands wait. A good ttl
-// is 250 ms. ReadStandings never uses the cache.
+// CachePages makes ReadSlice cache slices for ttl, and lets concurrent callers share one
+// read. Use it for the embedded Redis, which sorts the whole ranking at every read. That
+// takes 18 ms at 100,000 entries, during which all other commands wait. A good ttl is
+// 250 ms. ReadStandings never uses the cache.
 func CachePages(ttl time.Duration) Option {
 	return func(s *Store) { s.pages = newCache(ttl) }
 }
 
-// New returns a store on rdb.
+// New returns a store that uses rdb. The caller closes rdb.
 func New(rdb redis.UniversalClient, options ...Option) *Store {
 	s := &Store{rdb: rdb, served: map[configKey]servedBoards{}}
 	for _, o := range options {
@@ -42,20 +42,20 @@ func New(rdb redis.UniversalClient, options ...Option) *Store {
 	return s
 }
 
-// script joins the parts of a script.
+// newScript returns a script that consists of several sources, one after the other.
 func script(chunks ...string) *redis.Script {
 	return redis.NewScript(strings.Join(chunks, "\n"))
 }
 
-// call is one run of a script.
+// scriptCall holds the KEYS and ARGV of one run of a script.
 type call struct {
 	keys []string
 	args []any
 }
 
-// runAll runs a script once per call, in order, in one round trip. If the server does
-// not know the script, runAll loads it and runs all calls again; the scripts allow
-// repetition. The returned error is about the connection. Each reply has its own error.
+// runCalls runs a script once per call, in order, in one round trip. If the server does not
+// know the script, runCalls loads it and runs all calls again; the scripts may be
+// repeated. It returns an error only if the load fails. Each reply has its own error.
 func (s *Store) runAll(ctx context.Context, sc *redis.Script, calls []call) ([]*redis.Cmd, error) {
 	replies := s.evalAll(ctx, sc, calls)
 	for _, r := range replies {
@@ -72,7 +72,7 @@ func (s *Store) runAll(ctx context.Context, sc *redis.Script, calls []call) ([]*
 
 func (s *Store) evalAll(ctx context.Context, sc *redis.Script, calls []call) []*redis.Cmd {
 	replies := make([]*redis.Cmd, len(calls))
-	// Each reply has its own error. Pipelined returns the first of them.
+	// Pipelined returns the first error of the replies, so it can be ignored here.
 	_, _ = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, c := range calls {
 			replies[i] = p.EvalSha(ctx, sc.Hash(), c.keys, c.args...)

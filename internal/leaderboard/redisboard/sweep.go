@@ -16,7 +16,7 @@ var retireLua string
 
 var retireScript = script(retireLua)
 
-// Sweep implements leaderboard.Generations.
+// Sweep implements leaderboard.BoardSetStore.
 func (s *Store) Sweep(ctx context.Context, game, kept string, before int64) error {
 	if err := s.sweep(ctx, game, kept, before); err != nil {
 		return fmt.Errorf("sweep leaderboards: %w", err)
@@ -43,8 +43,9 @@ func (s *Store) sweep(ctx context.Context, game, kept string, before int64) erro
 	return nil
 }
 
-// retire gives up abandoned generations of other configurations than kept. otherKeys
-// hold more data of those configurations.
+// retireAbandoned marks the abandoned board sets of all configurations except keptHash for
+// removal. pointersKey is the key of the served or the building hash. otherKeys are further
+// KEYS of retire.lua, for the served hash.
 func (s *Store) retire(ctx context.Context, game, kept string, before int64, pointers string, otherKeys ...string) error {
 	ids, err := s.rdb.HGetAll(ctx, pointers).Result()
 	if err != nil {
@@ -61,9 +62,9 @@ func (s *Store) retire(ctx context.Context, game, kept string, before int64, poi
 	return nil
 }
 
-// remove deletes a retired generation. It deletes the version first, so that no step
-// applies any more, then the boards, then the set that lists them. It deletes the
-// generation's own name last, so that an interrupted removal is repeated.
+// removeBoardSet deletes a retired board set. It deletes the version first, so that no
+// transaction applies any more, then the boards, then the Redis set that lists them. It
+// removes the id from the retired set last, so that an interrupted removal is repeated.
 func (s *Store) remove(ctx context.Context, g leaderboard.Generation) error {
 	if err := s.rdb.HDel(ctx, stateKey(g), "stamp", "ready").Err(); err != nil {
 		return err

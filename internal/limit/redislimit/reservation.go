@@ -22,18 +22,20 @@ var (
 )
 
 const (
-	// reservationTTL is after what time without another reservation a reserved token
-	// counts as spent: its node has died.
+	// reservationTTL is how long the number of reserved tokens is stored after the last
+	// reservation. After it reserved tokens count as spent, because their node has
+	// stopped.
 	reservationTTL = 10 * time.Second
-	// secretTTL is how long secrets are kept after the last one was used.
+	// secretTTL is how long a key's secrets are stored after the last one was added.
 	secretTTL = 24 * time.Hour
 )
 
-// reservedKey and secretsKey are in the hash slot of the bucket's key.
+// reservedKey and secretsKey return keys in the same hash slot as bucketKey.
 func reservedKey(rule, name string) string { return key(rule, name) + ":reserved" }
 func secretsKey(rule, name string) string  { return key(rule, name) + ":known" }
 
-// Reserve implements limit.Store.
+// Reserve takes one token that may be returned. It returns 0, how long until a token is
+// available, or limit.RetrySoon if all tokens are reserved.
 func (s *Store) Reserve(ctx context.Context, d limit.Demand) (time.Duration, error) {
 	wait, err := s.reserve(ctx, d, "reserve")
 	if wait < 0 {
@@ -42,7 +44,7 @@ func (s *Store) Reserve(ctx context.Context, d limit.Demand) (time.Duration, err
 	return time.Duration(wait) * time.Microsecond, err
 }
 
-// FinishReservation implements limit.Store.
+// FinishReservation ends a reservation. If spent is false, it returns the token.
 func (s *Store) FinishReservation(ctx context.Context, d limit.Demand, spent bool) error {
 	action := "return"
 	if spent {
@@ -52,16 +54,18 @@ func (s *Store) FinishReservation(ctx context.Context, d limit.Demand, spent boo
 	return err
 }
 
+// reserve runs reserve.lua with an action: reserve, spend or return. It returns the wait
+// in microseconds, -1 if all tokens are reserved.
 func (s *Store) reserve(ctx context.Context, d limit.Demand, action string) (int64, error) {
 	wait, err := reserveScript.Run(ctx, s.client, []string{key(d.Rule, d.Key), reservedKey(d.Rule, d.Key)},
 		s.now()*1000, d.Interval.Microseconds(), d.Burst, action, reservationTTL.Milliseconds()).Int64()
 	if err != nil {
-		return 0, fmt.Errorf("redislimit: %s: %w", action, err)
+		return 0, fmt.Errorf("redislimit: %s token: %w", action, err)
 	}
 	return wait, nil
 }
 
-// AddSecret implements limit.Store.
+// AddSecret adds a right secret of a key. Only the newest limit.MaxSecretsPerKey stay.
 func (s *Store) AddSecret(ctx context.Context, rule, key, secret string) error {
 	err := addSecretScript.Run(ctx, s.client, []string{secretsKey(rule, key)},
 		s.now(), secret, limit.MaxSecrets, secretTTL.Milliseconds()).Err()
@@ -71,7 +75,7 @@ func (s *Store) AddSecret(ctx context.Context, rule, key, secret string) error {
 	return nil
 }
 
-// ListSecrets implements limit.Store.
+// ListSecrets returns the right secrets of a key, oldest first.
 func (s *Store) ListSecrets(ctx context.Context, rule, key string) ([]string, error) {
 	secrets, err := s.client.ZRange(ctx, secretsKey(rule, key), 0, -1).Result()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Any sequence of reservations equals one on a model of a bucket. Returning a token
+// Any sequence of reservations has the same results as on a model of a bucket. Returning a token
 // restores the bucket exactly, and a reserved token does not refill.
 func TestReserve(t *testing.T) {
 	t.Parallel()
@@ -65,8 +65,8 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// A reservation of a node that died expires: its token counts as spent, and others do
-// not wait for it any more.
+// A reservation of a node that has stopped expires: its token counts as spent, and other
+// attempts do not wait for it any more.
 func TestReservationExpires(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
@@ -87,9 +87,8 @@ func TestReservationExpires(t *testing.T) {
 	})
 }
 
-// With attempts at three nodes at once, exactly as many wrong ones are made as allowed.
-// A school with the right code is let in at all nodes, after one player has used it at
-// one.
+// Of wrong attempts at three nodes at the same time, exactly the limit is allowed. After one
+// player has used the right code at one node, a school may use it at all nodes.
 func TestAttemptsOverNodes(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {

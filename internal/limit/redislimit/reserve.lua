@@ -1,9 +1,10 @@
--- Reserves a token of a bucket (see take.lua) until it is known whether it is spent.
--- KEYS  1 bucket: when it will be full, 2 number of its reserved tokens
+-- Reserves a token of a bucket (see take.lua). A later call returns or spends the token.
+-- KEYS  1 bucket: time when it will be full, 2 number of its reserved tokens
 -- ARGV  1 now, 2 time per token, 3 tokens of a full bucket, 4 action: reserve, return
---       or spend, 5 ms after which reserved tokens count as spent
--- Returns the time until a token is there, 0 if it was reserved, -1 if all tokens are
--- reserved and may come back at any time. Times are whole microseconds.
+--       or spend, 5 time in ms after which reserved tokens count as spent
+-- Returns 0 if it has reserved, returned or spent a token; otherwise the time until a
+-- token is available, or -1 if all tokens are reserved and may be returned at any time.
+-- Times are whole microseconds, except ARGV 5.
 -- A reserved token does not refill, so that returning it restores the bucket exactly.
 -- Example: 2 tokens, 1 per hour. Reserve twice: 0, 0. Reserve again: -1. Spend both:
 -- the next reserve returns one hour.

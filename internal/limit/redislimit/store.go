@@ -1,6 +1,6 @@
-// Package redislimit keeps the buckets of cluster-wide limits in Redis. It implements
-// limit.Store. Each operation is one Lua script, so that it is atomic. Start reading at
-// Store.Take and take.lua. The package must not know which rules exist.
+// Package redislimit stores the buckets of cluster-wide limits in Redis. [Store]
+// implements limit.Store. Each change is one Lua script, so that it is atomic. Start
+// reading at Store.Take and take.lua. The package must not know which rules exist.
 package redislimit
 
 import (
@@ -21,27 +21,29 @@ var (
 	takeScript = redis.NewScript(takeSource)
 )
 
-// Store is safe for concurrent use.
+// Store stores buckets, reservations and known secrets in Redis. It is safe for concurrent
+// use.
 type Store struct {
 	client redis.UniversalClient
 	now    func() int64
 }
 
-// New makes a store; now is cluster time, epoch ms.
+// New returns a store; now returns the cluster time in epoch ms.
 func New(client redis.UniversalClient, now func() int64) *Store {
 	return &Store{client: client, now: now}
 }
 
-// key returns the key of a bucket. All of it is the hash tag, so that buckets spread
-// over a cluster.
+// bucketKey returns the Redis key of a bucket. The braces make rule and name the hash tag,
+// so that the buckets are spread over a Redis cluster.
 func key(rule, name string) string { return "limit:{" + rule + "/" + name + "}" }
 
-// Take implements limit.Store. A bucket leaves Redis when it is full again.
+// Take applies a demand. It returns 0, or how long until the tokens are available; for
+// limit.Charge, how long until the next token. Redis deletes a bucket when it is full.
 func (s *Store) Take(ctx context.Context, d limit.Demand) (time.Duration, error) {
 	wait, err := takeScript.Run(ctx, s.client, []string{key(d.Rule, d.Key)},
 		s.now()*1000, d.Interval.Microseconds(), d.Burst, d.Cost, string(d.Mode)).Int64()
 	if err != nil {
-		return 0, fmt.Errorf("redislimit: take: %w", err)
+		return 0, fmt.Errorf("redislimit: take tokens: %w", err)
 	}
 	return time.Duration(wait) * time.Microsecond, nil
 }

@@ -20,7 +20,7 @@ import (
 
 const epoch = 1_795_212_345_678
 
-// Any sequence of demands, at any node, equals one on a model of a bucket.
+// Any sequence of demands, at any node, has the same results as on a model of a bucket.
 func TestStoreIsABucket(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {

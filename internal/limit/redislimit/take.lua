@@ -1,11 +1,11 @@
--- Takes tokens of a bucket that all nodes share, by the generic cell rate algorithm:
--- the key holds the time when the bucket will be full.
+-- Takes tokens of a bucket that all nodes share, with the generic cell rate algorithm:
+-- the key stores the time when the bucket will be full.
 -- KEYS  1 bucket
 -- ARGV  1 now, 2 time per token, 3 tokens of a full bucket, 4 tokens to take (at most ARGV 3),
---       5 mode: take, check (takes nothing) or charge (takes also missing tokens)
--- Returns the time until the tokens are there, 0 if they are. For a charge: the time
--- until the next token is there. Times are whole microseconds. A charge leaves a debt
--- of at most a full bucket.
+--       5 mode: take, check (takes nothing) or charge (takes tokens even if they are missing)
+-- Returns the time until the tokens are available, 0 if they are. For a charge: the time
+-- until the next token is available. Times are whole microseconds. After a charge the
+-- bucket has a debt of at most a full bucket.
 -- Example: 3 tokens, 1 per second. Take 2: 0. Take 2: one second. Take 1: 0.
 local now, interval, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
 local capacity = interval * tonumber(ARGV[3])

@@ -44,6 +44,7 @@ func (s *Store) Free(ctx context.Context, game, player, match string) error {
 	return nil
 }
 
+// activityText returns the value of the key busy for an activity.
 func activityText(b lobby.Activity) string {
 	switch {
 	case b.Ticket != "":
@@ -54,6 +55,8 @@ func activityText(b lobby.Activity) string {
 	return ""
 }
 
+// parseActivity returns the activity of a value of the key busy, without Forming and
+// Duel.
 func parseActivity(text string) lobby.Activity {
 	if id, ok := strings.CutPrefix(text, "ticket:"); ok {
 		return lobby.Activity{Ticket: id}

@@ -1,12 +1,12 @@
-// Package redislobby keeps tickets and pairings in Redis. It implements
+// Package redislobby stores tickets and pairings in Redis. It implements
 // lobby.Store.
 //
-// All keys of a game's lobby share one hash tag, so that every change is one
-// Lua script. A ticket is in three keys: its JSON in tickets, its rating in
-// waiting, and its expiry in alive. The key busy of each player holds what the
-// player is in. docs/STORAGE.md lists the keys.
+// All keys of a game's lobby have one hash tag, so that every change can be one
+// Lua script. A waiting ticket is in three keys: its JSON in tickets, its rating in
+// waiting, and its expiry (epoch ms) in alive. The key busy of each player has the
+// player's activity: ticket:ID or match:ID. docs/STORAGE.md lists the keys.
 //
-// The main type is Store. Start reading in store.go and keys.go. Each script is
-// a .lua file of the same name as its method. This package must not decide who
-// plays whom.
+// The main type is Store. Start reading in store.go and keys.go. Each script is in
+// a .lua file, named after what it does. This package must not decide which players
+// play each other.
 package redislobby

@@ -1,6 +1,6 @@
 package redislobby
 
-// keys names every key of a game's lobby.
+// keys returns the Redis keys of a game's lobby.
 type keys struct{ game string }
 
 func (k keys) tag() string               { return "{lobby:" + k.game + "}" }

@@ -1,12 +1,14 @@
--- Lists a slice of the tickets with the nearest ratings, and keeps the ticket
--- itself alive, also in a pairing. If the ticket has expired and its player has
--- no other, it comes back. Other expired tickets are removed, and the search
--- repeats, at most eight times, so that they hide no live ticket.
+-- Lists a slice of the tickets with the ratings nearest to a given ticket. It also
+-- extends the life of the given ticket, also in a pairing. If the given ticket has
+-- expired and its player has no other activity, it is added again. Other expired
+-- tickets in the slice are removed. Then the search repeats, so that they take no place
+-- of live tickets. It runs at most eight times.
 -- KEYS  1 tickets (hash), 2 waiting (zset), 3 alive (zset), 4 busy (string)
 -- ARGV  1 ticket id, 2 rating, 3 now (ms), 4 alive until (ms), 5 number
 --       of tickets per side, 6 number to skip per side, 7 ticket (JSON),
 --       8 time to live of busy (ms)
--- Returns the tickets (JSON); nil if the ticket itself does not wait any more.
+-- Returns the tickets (JSON) without the given one; nil if the given one does not wait
+-- any more.
 if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
   if redis.call('GET', KEYS[4]) ~= 'ticket:' .. ARGV[1] then
     redis.call('ZADD', KEYS[3], 'XX', ARGV[4], ARGV[1])

@@ -9,13 +9,13 @@ if redis.call('HDEL', KEYS[4], ARGV[1]) == 0 then
   return 0
 end
 for i = 5, #KEYS do
-  local at = 4 + 3 * (i - 5)
-  local id = ARGV[at]
+  local first_arg = 4 + 3 * (i - 5) -- index of the ticket's id in ARGV
+  local id = ARGV[first_arg]
   local paired = redis.call('GET', KEYS[i]) == 'match:' .. ARGV[1]
   local alive = redis.call('ZSCORE', KEYS[3], id)
   if paired and alive and tonumber(alive) >= tonumber(ARGV[2]) then
-    redis.call('HSET', KEYS[1], id, ARGV[at + 2])
-    redis.call('ZADD', KEYS[2], ARGV[at + 1], id)
+    redis.call('HSET', KEYS[1], id, ARGV[first_arg + 2])
+    redis.call('ZADD', KEYS[2], ARGV[first_arg + 1], id)
     redis.call('SET', KEYS[i], 'ticket:' .. id, 'PX', ARGV[3])
   else
     redis.call('ZREM', KEYS[3], id)

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// aliveMS is how long a ticket lives without being renewed by its node.
+	// aliveMS is how long a ticket lives after its node has renewed it, in ms.
 	aliveMS = 5000
-	// busyTTL is longer than the waiting time plus the playing time of any
-	// arena. Each pairing attempt of a ticket renews it.
+	// busyTTL is the time to live of the key busy. It is longer than the waiting
+	// time plus the playing time of any arena. Each try to pair a ticket renews it.
 	busyTTL = 48 * time.Hour
 )
 
@@ -55,7 +55,7 @@ var (
 // Store implements lobby.Store. It is safe for concurrent use.
 type Store struct{ client redis.UniversalClient }
 
-// New makes a store.
+// New returns a store that uses client.
 func New(client redis.UniversalClient) *Store { return &Store{client: client} }
 
 // AddTicket implements lobby.Store.

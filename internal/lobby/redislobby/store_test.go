@@ -84,7 +84,7 @@ func (h *testLobby) checkActivity(player string, want lobby.Activity) {
 	h.Helper()
 	got, err := h.ReadActivity(h.Context(), h.game, player)
 	if want.Duel == "" {
-		got.Duel = "" // TestTheLastDuelIsKept checks it
+		got.Duel = "" // TestTheLastDuelIsStoredUntilItIsSettled checks it
 	}
 	if err != nil || got != want {
 		h.Errorf("%s is busy with %+v, %v, want %+v", player, got, err, want)

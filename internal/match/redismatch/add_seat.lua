@@ -1,10 +1,10 @@
 -- Gives a player a seat in an arena that is in its lobby. A player who has a
--- seat keeps it. That also holds after the end, while the match can be read.
+-- seat keeps it. This also applies after the end, while the match can be read.
 -- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
 --       5 totals (hash), 6 teams (hash), 7 rank (zset), 8 top (zset),
 --       9 nodes (set), 10 due:{p} (zset), 11 seq:{p} (hash)
 -- ARGV  1 match id, 2 player, 3 seat (JSON, without its team), 4 team, '' for
---       the one with the fewest players, 5 how many seats there are, 6… teams
+--       the one with the fewest players, 5 how many seats the arena may have, 6… teams
 -- Returns {verdict, team, role, phase, nodes}.
 local m = redis.call('HMGET', KEYS[1], 'phase', 'locked', 'players', 'mode', 'seq')
 local function reply(verdict, team)

@@ -1,5 +1,5 @@
 -- Lets a person without a seat watch an arena that is not over. A person who
--- has a place keeps it. That also holds after the end, while the match can be
+-- has a place keeps it. This also applies after the end, while the match can be
 -- read.
 -- KEYS  as of add_seat.lua
 -- ARGV  1 match id, 2 person, 3 role

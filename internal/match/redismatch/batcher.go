@@ -12,7 +12,7 @@ const (
 	// maxBatch limits the attempts of one script, which needs about 10 µs for
 	// each.
 	maxBatch = 64
-	// batchTimeout limits a script of attempts that have waited.
+	// batchTimeout limits the duration of a script that drain sends.
 	batchTimeout = 5 * time.Second
 )
 
@@ -24,7 +24,7 @@ const (
 // Example: answers A, B and C arrive within 1 ms. A is sent at once. B and C
 // wait until the reply to A and are then sent in one script.
 type batcher struct {
-	send func(context.Context, []*pendingAttempt) error // sets out of each attempt
+	send func(context.Context, []*pendingAttempt) error // runs one script and sets the outcome of each attempt
 
 	mu      sync.Mutex
 	pending map[string][]*pendingAttempt // by match; the entry exists while a script of the match runs
@@ -33,7 +33,7 @@ type batcher struct {
 // pendingAttempt is an attempt that waits for its outcome.
 type pendingAttempt struct {
 	*match.Attempt
-	ctx  context.Context //nolint:containedctx // of the one who waits; nobody else's
+	ctx  context.Context //nolint:containedctx // of the caller that waits for this attempt
 	done chan error      // receives nil when out is set, or an error; nil for the first attempt
 	out  match.Outcome
 }

@@ -2,12 +2,12 @@
 -- follow.
 -- KEYS  1 match (hash), 2 log (list), 3 due:{p} (zset), 4 seq:{p} (hash),
 --       5 nodes (set), 6 first:Q (string), 7 result:{p} (hash),
---       8 tomb (string), 9… keys that get a new time to live
+--       8 tombstone (string), 9… keys that get a new time to live
 -- ARGV  1 match id, 2 attempt id, 3 phase, 4 question and 5 version that the
 --       match must have (0: any version), 6 highest version seen, 7 lowest base
 --       of the new version, 8 due at (ms, 0 for never), 9 new value of first:Q
 --       ('': unchanged) and 10 its time to live (ms), 11 result (JSON, '': none),
---       12 new time to live (ms, 0: unchanged), 13 time to live of the tomb (ms),
+--       12 new time to live (ms, 0: unchanged), 13 time to live of the tombstone (ms),
 --       14 how many of KEYS 9… stay until the match is settled,
 --       15 number of pushes, 16… head, tail of each around its number, then
 --       field, value, …

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/match"
 )
 
-// Commit implements match.Store. Concurrent answers to one match at this node
+// Commit accepts or refuses an answer, see match.Store. Concurrent answers to one match at this node
 // share a script, see batcher.
 func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, error) {
 	out, err := s.batcher.commit(ctx, &a)
@@ -99,7 +99,8 @@ func lockoutMS(a *match.Attempt) int64 {
 	return a.LockoutMS
 }
 
-// setOutcomes reads the reply of judge_answers.lua to attempts.
+// setOutcomes decodes the reply of judge_answers.lua and sets the outcome of each
+// attempt.
 func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 	switch reply.Text(0) {
 	case abandoned:

@@ -1,7 +1,7 @@
 -- Writes a new match with its deadline and, if there is one, its first push.
 -- Does nothing if the id exists or existed before.
 -- KEYS  1 match (hash), 2 plan (string), 3 log (list), 4 due:{p} (zset),
---       5 seq:{p} (hash), 6 tomb (string)
+--       5 seq:{p} (hash), 6 tombstone (string)
 -- ARGV  1 match id, 2 attempt id, 3 plan (JSON), 4 due at (ms, 0 for never),
 --       5 time to live (ms), 6 the frame of push 1, '' for none,
 --       7… field, value, … of the match

@@ -1,4 +1,4 @@
-// Package redismatch keeps matches in Redis. It implements match.Store,
+// Package redismatch stores matches in Redis. It implements match.Store,
 // match.Index, arena.Seats, arena.Codes and the list of pending results that
 // settlement reads.
 //
@@ -11,9 +11,11 @@
 // Words:
 //
 //   - Partition: one of 256 hash tags over which matches are spread.
-//   - First: the key that decides who answered a buzzer question right first.
+//   - First: the first right answer to a buzzer question. The key first:QUESTION
+//     decides it.
 //   - Lock: the key that allows one accepted answer per player and question.
-//   - Tombstone: the key that prevents a match from being created (again).
+//   - Tombstone: the key that prevents a match id from being used again, or at
+//     all. Its suffix in Redis is ":tomb".
 //   - Batch: the answers to one match that share a script.
 //
 // The main type is Store. Start reading in store.go and keys.go. scripts.go

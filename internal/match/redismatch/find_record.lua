@@ -1,6 +1,7 @@
 -- Returns a player's accepted answer. It is a script because scripts share
--- round trips: of a hundred right answers, ninety-nine look for theirs at once.
+-- round trips: of a hundred right answers that arrive at the same time,
+-- ninety-nine make this call.
 -- KEYS  1 answers (hash)
 -- ARGV  1 question|player
--- Returns the record (JSON), nil if there is none.
+-- Returns the record (JSON); nil if there is none.
 return redis.call('HGET', KEYS[1], ARGV[1])

@@ -11,10 +11,11 @@ import (
 	"laststand/internal/match"
 )
 
-// dueLimit is how many matches of one partition a sweep handles.
+// maxDuePerPartition is how many matches of one partition a sweep handles.
 const dueLimit = 64
 
-// ListDue implements match.Index, with one command per partition.
+// ListDue lists matches whose deadline is before a cluster time (ms), at most
+// maxDuePerPartition per partition. It sends one command per partition.
 func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
 	until := redis.ZRangeBy{Min: "-inf", Max: "(" + strconv.FormatInt(before, 10), Count: dueLimit}
 	cmds := make([]*redis.StringSliceCmd, Partitions)
@@ -34,7 +35,8 @@ func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
 	return ids, nil
 }
 
-// RemoveIndex implements match.Index.
+// RemoveIndexEntries removes a match from the indexes of its partition, see
+// match.Index.
 func (s *Store) RemoveIndex(ctx context.Context, id string) error {
 	k := newKeys(id)
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -48,8 +50,8 @@ func (s *Store) RemoveIndex(ctx context.Context, id string) error {
 	return nil
 }
 
-// RemoveOrphan implements match.Index. The keys of single answers expire by
-// themselves.
+// RemoveOrphan removes a match that no node can read, see match.Index. The keys of
+// single answers expire by themselves.
 func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
 	k := newKeys(id)
 	names := append([]string{k.match(), k.due(), k.seq(), k.tomb()}, k.rankingKeys()[1:]...)
@@ -60,8 +62,8 @@ func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (b
 	return removed, nil
 }
 
-// ReadProgress implements match.Index, with one command per partition that has
-// matches.
+// ReadProgress returns the progress of matches, see match.Index. It sends one
+// command per partition that has any of them.
 func (s *Store) ReadProgress(ctx context.Context, matches []string) (map[string]match.Progress, error) {
 	byKey, names := make(map[string][]string), make(map[string][]string)
 	for _, id := range matches {

@@ -26,7 +26,7 @@ func (k keys) log() string     { return k.match() + ":log" }     // list: the nu
 func (k keys) answers() string { return k.match() + ":answers" } // hash: QUESTION|PLAYER to the record
 func (k keys) totals() string  { return k.match() + ":totals" }  // hash: PLAYER to sums, left|PLAYER; |wide only sets the encoding
 func (k keys) nodes() string   { return k.match() + ":nodes" }   // set: nodes that hold sessions
-func (k keys) tomb() string    { return k.match() + ":tomb" }    // string: "over" or "void", the reason why the match cannot be created
+func (k keys) tomb() string    { return k.match() + ":tomb" }    // string: "over" (the match existed) or "void" (it never existed); it cannot be created
 
 // Keys of an arena only.
 func (k keys) seats() string  { return k.match() + ":seats" }  // hash: PLAYER to team, newline, seat (JSON)
@@ -40,11 +40,12 @@ func (k keys) lock(question int, player string) string {
 	return k.match() + ":lock:" + strconv.Itoa(question) + ":" + player
 }
 
-// first is 1 while the first of a buzzer question is still open, and 0 from
-// then on.
+// first is 1 while nobody has answered an open buzzer question right, and 0 after
+// the question closed.
 func (k keys) first(question int) string { return k.match() + ":first:" + strconv.Itoa(question) }
 
-// exit is written when a player leaves a buzzer match. Races watch it.
+// exit is written when a player leaves a buzzer match. A race watches it, and fails
+// if its player leaves.
 func (k keys) exit(player string) string { return k.match() + ":exit:" + player }
 
 // lockout exists while a wrong answer locks a team out of a question.

@@ -1,4 +1,4 @@
--- Locks the team of a wrong answer in a buzzer match out for a while. The
+-- Locks out the team of a wrong answer in a buzzer match for the lockout time. The
 -- answer's lock already stops the player. The first of the question stays
 -- unchanged. Runs between judge_answers.lua and accept_answers.lua.
 -- KEYS  as of judge_answers.lua

@@ -217,7 +217,7 @@ func TestRaceWatchedKeys(t *testing.T) {
 	}
 }
 
-// A race whose keys keep changing ends without effect.
+// A race whose watched keys change during every attempt ends without effect.
 func TestARaceThatKeepsMoving(t *testing.T) {
 	eachArena(t, match.Buzzer, func(p *testMatch) {
 		p.seat("p_ada")

@@ -1,8 +1,8 @@
--- Marks a match as settled: its result is in the ledger. Keys that waited for
--- that get an expiry.
--- KEYS  1 match (hash), 2 seq:{p} (hash), 3 result:{p} (hash), 4 tomb (string),
+-- Marks a match as settled: its result is in the ledger. Keys that were
+-- stored without an expiry until then get one.
+-- KEYS  1 match (hash), 2 seq:{p} (hash), 3 result:{p} (hash), 4 tombstone (string),
 --       5… keys that may have no expiry
--- ARGV  1 match id, 2 time to live from now on (ms), 3 of the tomb (ms)
+-- ARGV  1 match id, 2 time to live from now on (ms), 3 of the tombstone (ms)
 -- Returns 1 if its result was waiting, else 0.
 redis.call('HDEL', KEYS[2], ARGV[1], ARGV[1] .. '|v')
 if redis.call('EXISTS', KEYS[1]) == 1 then

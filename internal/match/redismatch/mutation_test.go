@@ -37,7 +37,7 @@ const (
 // Each of these mutants makes the races for a question not linearizable.
 var firstMutants = map[string]mutant{
 	"an answer takes no lock":        {script: acceptWrongScript, fragments: wrongFragments, old: setsLock},
-	"an answer run again is another": {script: acceptWrongScript, fragments: wrongFragments, old: "holders[i] == a[1]", new: "false"},
+	"a repeated answer counts again": {script: acceptWrongScript, fragments: wrongFragments, old: "holders[i] == a[1]", new: "false"},
 	"a race watches nothing":         {droppedCommand: "watch"},
 	"a race takes no lock":           {droppedCommand: "set"},
 	"a seal leaves the first":        {script: stepScript, fragments: stepFragments, old: "ARGV[9] ~= ''", new: "ARGV[9] == '1'"},
@@ -46,11 +46,11 @@ var firstMutants = map[string]mutant{
 
 // Each of these mutants makes the steps of a match not linearizable.
 var stepMutants = map[string]mutant{
-	"a step compares nothing":     {script: stepScript, fragments: stepFragments, old: compares, new: "false"},
-	"a step compares no question": {script: stepScript, fragments: stepFragments, old: "or m[2] ~= ARGV[4]"},
-	"a step run again is another": {script: stepScript, fragments: stepFragments, old: "m[3] == ARGV[2]", new: "false"},
-	"a step keeps no number":      {script: stepScript, fragments: stepFragments, old: "'seq', seq, "},
-	"an answer takes no lock":     {script: acceptDuelScript, fragments: duelFragments, old: setsLock},
+	"a step compares nothing":      {script: stepScript, fragments: stepFragments, old: compares, new: "false"},
+	"a step compares no question":  {script: stepScript, fragments: stepFragments, old: "or m[2] ~= ARGV[4]"},
+	"a repeated step counts again": {script: stepScript, fragments: stepFragments, old: "m[3] == ARGV[2]", new: "false"},
+	"a step keeps no number":       {script: stepScript, fragments: stepFragments, old: "'seq', seq, "},
+	"an answer takes no lock":      {script: acceptDuelScript, fragments: duelFragments, old: setsLock},
 }
 
 // maxRounds is how many rounds a mutant has to be detected: many times what it

@@ -1,4 +1,4 @@
--- Pushes that an answer was accepted in a duel. Runs between judge_answers.lua
+-- Appends the push that an answer was accepted in a duel to the log. Runs between judge_answers.lua
 -- and accept_answers.lua.
 -- KEYS  as of judge_answers.lua, 8 log (list)
 -- ARGV  as of judge_answers.lua, per attempt 10 head and 11 tail of the push around

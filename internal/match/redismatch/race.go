@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// raceTries limits how often a race restarts because a watched key changed.
-	// The first, the lock and the exit change only once. Only the team's
+	// maxRaceTries limits how often a race runs because a watched key changed. The
+	// keys first, lock and exit change only once. Only the team's
 	// lockout can cause more restarts.
 	raceTries = 8
 	// retryTimeout limits the search for the outcome of an EXEC without a
 	// reply.
 	retryTimeout = 2 * time.Second
-	// replicaTimeout is how long a first waits for a replica.
+	// replicaTimeout is how long a first right answer waits for a replica.
 	replicaTimeout = 100 * time.Millisecond
 )
 
 var errRaceContended = errors.New("the watched keys kept changing")
 
-// Race implements match.Store. After an error it runs once more, as the client
+// CommitIfFirst accepts a right answer if it is the first one, see match.Store.
+// After an error it runs the race once more, as the client
 // library does with scripts. A transaction without a reply may have been
 // executed, or may be executed later. The second run finds its result, or
 // changes a key that the first run watches.
@@ -47,7 +48,7 @@ func (s *Store) Race(ctx context.Context, a match.Attempt) (match.Outcome, error
 	return out, err
 }
 
-// race is one attempt to be the first.
+// race is one attempt to be the first right answer.
 type race struct {
 	match.Attempt
 	store         *Store
@@ -97,8 +98,9 @@ func (r *race) tryOnce(ctx context.Context, tx *redis.Tx) (match.Outcome, error)
 	return r.commitFirst(ctx, tx, l)
 }
 
-// commitFirst takes the question in one transaction: lock, first, record,
-// totals, rank, team, and the match sealed and due.
+// commitFirst accepts the first right answer in one transaction. It writes the
+// lock, first, record, totals, rank and team score, and seals the match, which is
+// due then.
 func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, l snapshot) (match.Outcome, error) {
 	k, rec := r.keys, r.Record
 	var answered, version *redis.IntCmd
@@ -134,7 +136,7 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, l snapshot) (match
 }
 
 // addTotals adds the record to the sums of its player and team. No other write
-// changes these sums in between: an answer takes the lock, leaving writes the
+// changes these sums in between: an answer writes the lock, leaving writes the
 // exit key, and both are watched.
 func (r *race) addTotals(ctx context.Context, p redis.Pipeliner, sums match.Totals) {
 	k, rec := r.keys, r.Record

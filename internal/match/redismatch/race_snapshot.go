@@ -11,7 +11,7 @@ import (
 	"laststand/internal/match"
 )
 
-// snapshot is what a race needs to know of its match. It is read in one round
+// raceSnapshot is the part of a match that decides a race. It is read in one round
 // trip under WATCH.
 type snapshot struct {
 	state       match.State
@@ -62,8 +62,8 @@ func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (snapshot, error)
 var snapshotFields = []string{"phase", "question", "opens_at", "closes_at", "answered", "alive", "version"}
 
 // decide returns the outcome of a race. The checks have the same order as in
-// judge_answers.lua. Accepted means that the attempt may take the question, or
-// that this very attempt has already taken it.
+// judge_answers.lua. VerdictAccepted means that the attempt may be
+// committed as first, or that this attempt is already committed.
 func (r *race) decide(l snapshot) (match.Outcome, error) {
 	s, rec := l.state, r.Record
 	switch {

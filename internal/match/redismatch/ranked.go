@@ -10,8 +10,8 @@ import (
 	"laststand/internal/match"
 )
 
-// RankedPlayers implements match.Store. A page has at most 500 players,
-// whatever the limit.
+// RankedPlayers returns players of an arena by rank, see match.Store. A page has at
+// most 500 players, even if the limit is higher.
 func (s *Store) RankedPlayers(ctx context.Context, id string, from, limit int) ([]match.RankedPlayer, error) {
 	limit = min(limit, maxPlayers)
 	if limit <= 0 {

@@ -14,12 +14,13 @@ import (
 	"laststand/internal/quiz"
 )
 
-// maxPlayers limits the players of one read, and so its duration.
+// maxPlayersPerRead limits the players of one read, and therefore its duration.
 const maxPlayers = 500
 
-var errTooManyPlayers = fmt.Errorf("at most %d players can be asked for at once", maxPlayers)
+var errTooManyPlayers = fmt.Errorf("at most %d players are possible in one read", maxPlayers)
 
-// Read implements match.Store. It accepts at most 500 players.
+// Read reads a match, see match.Store. It returns an error for more than 500
+// players.
 func (s *Store) Read(ctx context.Context, q match.ReadQuery) (match.View, error) {
 	if len(q.Players) > maxPlayers {
 		return match.View{}, fmt.Errorf("redismatch: read %s: %w", q.Match, errTooManyPlayers)
@@ -127,7 +128,7 @@ func viewOf(reply lua.Reply, q match.ReadQuery) (v match.View, err error) {
 
 var errNoPlan = errors.New("it has no plan")
 
-// unreadable marks the error of data that exists but cannot be decoded.
+// asUnreadable wraps the error of data that exists but cannot be decoded.
 func unreadable(err error) error {
 	if errors.Is(err, match.ErrUnreadable) {
 		return err
@@ -135,8 +136,9 @@ func unreadable(err error) error {
 	return &match.UnreadableError{Reason: match.Corrupt, Err: err}
 }
 
-// planOf decodes a plan; nil if none was requested. A plan of the previous form
-// would be converted here. No release has written one.
+// decodePlan decodes a plan. It returns nil for "", when no plan was requested. For a
+// plan of another form it returns an UnreadableError. A conversion of the previous
+// form would belong here, but no release has written that form.
 func planOf(raw string) (*match.Plan, error) {
 	if raw == "" {
 		return nil, nil
@@ -164,8 +166,9 @@ func planOf(raw string) (*match.Plan, error) {
 	return p, nil
 }
 
-// clip returns a list without unused capacity. A decoded list may have capacity
-// for four or for twice its elements, as long as the match is in memory.
+// clipCapacity returns a list without unused capacity. A decoded list may have
+// capacity for four elements or for twice its elements. The memory would be in use
+// as long as the match.
 func clip[T any](list []T) []T {
 	if len(list) == cap(list) {
 		return list

@@ -1,10 +1,11 @@
--- Reads a match at one instant. A node may join those that hold sessions of it.
+-- Reads a match at one instant. It can also add the caller's node to the nodes that
+-- hold sessions of the match.
 -- KEYS  1 match (hash), 2 plan (string), 3 log (list), 4 answers (hash),
 --       5 totals (hash), 6 nodes (set), 7 seats (hash), 8 teams (hash),
 --       9 rank (zset), 10 top (zset)
 -- ARGV  1 1 if the plan is wanted, else 0, 2 number after which frames are
 --       wanted (about 64 KiB of them, the caller reads the rest), -1 for none,
---       3 highest version seen, 4 node that joins, '' for none, 5 1 if ranks are
+--       3 highest version seen, 4 node to add, '' for none, 5 1 if ranks are
 --       wanted, else 0, 6 largest match with all players listed, 0 for no
 --       list, 7 number of listed players of a larger one, 8 1 if the records of
 --       the requested players are wanted, else 0, 9… requested players
@@ -31,17 +32,17 @@ if ARGV[6] ~= '0' then
   seats = #shown > 0 and redis.call('HMGET', KEYS[7], unpack(shown)) or {}
   teams = redis.call('HGETALL', KEYS[8])
 end
-local players, rankOf = {unpack(shown)}, {}
+local players, rank_by_score = {unpack(shown)}, {}
 local scores = ARGV[5] == '1' and #ARGV > 8 and redis.call('ZMSCORE', KEYS[9], unpack(ARGV, 9)) or {}
 for i = 9, #ARGV do
   players[#players + 1] = ARGV[i]
   local score = scores[i - 8]
-  if score and not rankOf[score] then
-    rankOf[score] = redis.call('ZCOUNT', KEYS[9], '(' .. score, '+inf') + 1
+  if score and not rank_by_score[score] then
+    rank_by_score[score] = redis.call('ZCOUNT', KEYS[9], '(' .. score, '+inf') + 1
   end
-  ranks[#ranks + 1] = score and rankOf[score] or 0
+  ranks[#ranks + 1] = score and rank_by_score[score] or 0
 end
-local function of(key, prefix, count)
+local function read_fields(key, prefix, count)
   local fields = {}
   for i = 1, count do fields[i] = prefix .. players[i] end
   return #fields > 0 and redis.call('HMGET', key, unpack(fields)) or {}
@@ -55,5 +56,5 @@ while at >= 0 and size < 65536 do
   at = #frames == at + 8 - ARGV[2] and at + 8 or -1
 end
 return {redis.call('HGETALL', KEYS[1]), plan, frames, redis.call('SMEMBERS', KEYS[6]), teams,
-  shown, seats, of(KEYS[4], m[2] .. '|', ARGV[8] == '1' and #players or #shown), of(KEYS[5], '', #players),
-  m[7] == '0' and {} or of(KEYS[5], 'left|', #players), ranks}
+  shown, seats, read_fields(KEYS[4], m[2] .. '|', ARGV[8] == '1' and #players or #shown), read_fields(KEYS[5], '', #players),
+  m[7] == '0' and {} or read_fields(KEYS[5], 'left|', #players), ranks}

@@ -13,7 +13,7 @@ import (
 // encodes and decodes them without reflection, because every answer writes a
 // record and most are read once.
 
-// recordText encodes a record.
+// encodeRecord encodes a record.
 func recordText(r match.Record) []byte {
 	b := make([]byte, 0, 256+len(r.Normal)+len(r.Given))
 	b = protocol.AppendText(append(b, `{"player":`...), r.Player)
@@ -55,7 +55,7 @@ func recordOf(raw string) (r match.Record, err error) {
 }
 
 // recordReader reads the members of a record one after the other, in the order
-// of recordText.
+// of encodeRecord.
 type recordReader struct {
 	rest      string
 	malformed bool // true: the text has another form; decode it as general JSON

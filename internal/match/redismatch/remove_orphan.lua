@@ -1,8 +1,9 @@
--- Removes a match that no node can read, unless it is over or was advanced.
--- KEYS  1 match (hash), 2 due:{p} (zset), 3 seq:{p} (hash), 4 tomb (string),
+-- Removes a match that no node can read, unless it is over, or its
+-- deadline has moved because another node advanced it.
+-- KEYS  1 match (hash), 2 due:{p} (zset), 3 seq:{p} (hash), 4 tombstone (string),
 --       5… the other keys of the match
 -- ARGV  1 match id, 2 time before which its deadline must be (ms),
---       3 time to live of the tomb (ms)
+--       3 time to live of the tombstone (ms)
 -- Returns 1 if it was removed, else 0.
 local due = redis.call('ZSCORE', KEYS[2], ARGV[1])
 if not due or tonumber(due) >= tonumber(ARGV[2]) then

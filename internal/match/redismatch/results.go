@@ -13,7 +13,7 @@ import (
 	"laststand/internal/match"
 )
 
-// IsPending implements match.Index.
+// IsPending reports whether the result of a match waits for the ledger.
 func (s *Store) IsPending(ctx context.Context, id string) (bool, error) {
 	pending, err := s.client.HExists(ctx, newKeys(id).result(), id).Result()
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Store) IsPending(ctx context.Context, id string) (bool, error) {
 	return pending, nil
 }
 
-// CountUnsettled implements match.Index.
+// CountUnsettled counts the results that wait for the ledger, in all partitions.
 func (s *Store) CountUnsettled(ctx context.Context) (int64, error) {
 	counts, err := s.countPending(ctx)
 	var n int64
@@ -32,15 +32,16 @@ func (s *Store) CountUnsettled(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// maxStandings limits the standings that one call of Results returns. It returns
-// the last result whole, even if that exceeds the limit.
+// maxStandingsPerRead limits the standings that one call of ReadResults returns. The call
+// returns the last result whole, even if that exceeds the limit.
 const maxStandings = 20_000
 
-// Results reads up to limit results that wait for the ledger. It starts at a
+// ReadResults reads up to limit results that wait for the ledger. It starts at a
 // random partition and continues in the order of partitions. A result
 // without standings means that they no longer exist, or that this node cannot
-// read them. The error reports these results, and those that Results left out
-// because it cannot read them now. It returns all others in any case.
+// read them. The error describes these results, and those that ReadResults left
+// out because it cannot read them now. ReadResults returns all others even with an
+// error.
 func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) {
 	counts, err := s.countPending(ctx)
 	if err != nil {
@@ -112,9 +113,9 @@ func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, 
 	return results, errors.Join(errs...)
 }
 
-// SetSettledNotified records that players may be notified of the settled match,
-// with the final ratings of a rated one. It lists the nodes that hold sessions
-// of the match.
+// SetSettledNotified records that the result of a match is settled and on the
+// leaderboards, so that players may be notified. It stores the final ratings of a
+// rated match. It returns the nodes that hold sessions of the match.
 func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
 	k, final := newKeys(id), []byte(nil)
 	if ratings != nil {
@@ -131,7 +132,8 @@ func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[s
 // Redis they share round trips.
 const settledConcurrency = 64
 
-// Settled marks matches whose results are in the ledger.
+// MarkSettled marks matches whose results are in the ledger as settled, and sets
+// their keys to expire. Callers may repeat it.
 func (s *Store) Settled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
 	group.SetLimit(settledConcurrency)

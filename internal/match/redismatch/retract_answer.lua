@@ -1,6 +1,6 @@
 -- Retracts the unrevealed answer of a player who leaves a survival match. The
--- question is for those who stay. The lock and the record stay, so that there
--- is no second answer. Runs after forfeit_place.lua.
+-- question counts only for the players who stay. The lock and the record are not
+-- deleted, so that the player cannot answer again. Runs after forfeit_place.lua.
 -- KEYS  as of remove_place.lua
 -- ARGV  as of remove_place.lua
 -- Returns as add_seat.lua.

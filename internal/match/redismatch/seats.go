@@ -21,7 +21,7 @@ func (k keys) placeKeys() []string {
 	}
 }
 
-// AddSeat implements arena.Seats.
+// AddSeat gives a player a seat in an arena, see arena.Seats.
 func (s *Store) AddSeat(ctx context.Context, r arena.SeatRequest) (arena.PlaceReply, error) {
 	team := r.Seat.Team
 	r.Seat.Team = "" // the script may choose the team, and stores it next to the seat
@@ -36,13 +36,14 @@ func (s *Store) AddSeat(ctx context.Context, r arena.SeatRequest) (arena.PlaceRe
 	return s.runPlaceScript(ctx, addSeatScript, newKeys(r.Match).placeKeys(), args...)
 }
 
-// AddWatcher implements arena.Seats. A player with a seat keeps it, as the role
-// of the reply shows.
+// AddWatcher gives a person a place without a seat, see arena.Seats. A player with a
+// seat keeps it; the role of the reply is then player.
 func (s *Store) AddWatcher(ctx context.Context, id, player string, role match.Role) (arena.PlaceReply, error) {
 	return s.runPlaceScript(ctx, addWatcherScript, newKeys(id).placeKeys(), id, player, string(role))
 }
 
-// RemovePlace implements arena.Seats.
+// RemovePlace ends a place in an arena, see arena.Seats. If maxBans is above 0, it
+// also bans the person, unless the arena has that many bans already.
 func (s *Store) RemovePlace(ctx context.Context, id, player string, bans int) (arena.PlaceReply, error) {
 	k := newKeys(id)
 	return s.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player)), id, player, bans, closedFirstMS)
@@ -62,7 +63,8 @@ func (s *Store) runPlaceScript(ctx context.Context, script *redis.Script, names 
 	}, nil
 }
 
-// LockLobby implements arena.Seats; match.ErrNotFound.
+// LockLobby ends the joining of players, see arena.Seats. It returns
+// match.ErrNotFound if there is no such match.
 func (s *Store) LockLobby(ctx context.Context, id string) error {
 	err := lockLobbyScript.Run(ctx, s.scripts, newKeys(id).placeKeys(), id).Err()
 	if errors.Is(err, redis.Nil) {
@@ -74,7 +76,7 @@ func (s *Store) LockLobby(ctx context.Context, id string) error {
 	return nil
 }
 
-// Member implements match.Store. A player who left a running match has no place
+// Member returns a person's place in an arena, see match.Store. A player who left a running match has no place
 // in it.
 func (s *Store) Member(ctx context.Context, id, player string) (match.Member, error) {
 	k := newKeys(id)
@@ -101,7 +103,8 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 	return match.Member{Seat: found, Role: match.AsPlayer}, nil
 }
 
-// WithoutPlace implements match.Store.
+// PlayersWithoutPlace lists those of the given people who have no place in an
+// arena, see match.Store.
 func (s *Store) WithoutPlace(ctx context.Context, id string, players []string) (withoutPlace []string, err error) {
 	k := newKeys(id)
 	var seats, roles, left *redis.SliceCmd

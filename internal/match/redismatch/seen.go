@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxSeen is how many seen questions are kept per player.
+	// maxSeenQuestions is how many seen questions are stored per player: the newest.
 	maxSeen = 300
 	seenTTL = 7 * 24 * time.Hour
 )

@@ -37,7 +37,7 @@ func createFields(p *match.Plan, s match.State) []any {
 	return fields
 }
 
-// forceHashTable is a field that is never read. Redis searches a small hash
+// hashTablePadding is a field that is never read. Redis searches a small hash
 // from end to end for every field of a command. It stops doing so when the hash
 // has 512 fields or one value of over 64 bytes. Without this field an answer in
 // a large match costs twice as much. Duels stay small.

@@ -9,11 +9,11 @@ import (
 	"laststand/internal/match"
 )
 
-// closedFirstMS is how long the first of a question is kept after the question
-// closed. The phase then contains the same information.
+// closedFirstMS is how long the key first of a question is stored after the
+// question closed. The phase then contains the same information.
 const closedFirstMS = 60 * 1000
 
-// Step implements match.Store. A step that abandons the match ignores the
+// Step applies a step to a match, see match.Store. A step that abandons the match ignores the
 // store's version and moves it above the highest seen one.
 func (s *Store) Step(ctx context.Context, st match.Step) (match.StepResult, error) {
 	args, err := stepArgs(st)
@@ -80,9 +80,10 @@ func stepArgs(st match.Step) ([]any, error) {
 // opensQuestion reports whether a step opens a question. An extension does not.
 func opensQuestion(st match.Step) bool { return st.To.Phase == match.Open && st.From != match.Open }
 
-// firstChange is what a step does to the first of a buzzer question. Opening
-// sets it to 1, and every end of the question sets it to 0. So either that end
-// or one race closes the question, never both.
+// firstFlagChange returns how a step changes the key first of a buzzer question: the
+// new value ("": unchanged) and its time to live. Opening the question sets 1, and
+// every step that closes it sets 0. So either such a step or one race closes the
+// question, never both.
 func firstChange(st match.Step) (question int, offer string, ms int64) {
 	switch {
 	case st.Buzzer && opensQuestion(st):

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// maxLifeMS is how long a match lives if it never ends: half a day in the
-	// lobby, and a match that its host prolongs.
+	// matchTTLMS is how long Redis stores a match that never ends. It covers half
+	// a day in the lobby and a match that its host prolongs.
 	maxLifeMS = 48 * 60 * 60 * 1000
-	// readableMS is how long the match of an arena can be read after its result
+	// settledTTLMS is how long the match of an arena can be read after its result
 	// is settled.
 	readableMS = 6 * 60 * 1000
-	// tombMS is how long the store remembers the id of a match that is over or
+	// tombstoneTTLMS is how long the store remembers the id of a match that is over or
 	// tombstoned.
 	tombMS = 60 * 60 * 1000
 )
@@ -42,8 +42,8 @@ type Store struct {
 // Option configures a Store.
 type Option func(*Store)
 
-// ConfirmByReplica announces a first right answer only after a replica has it,
-// while replicas returns true. If no replica confirms in time, the answer is
+// ConfirmByReplica makes the store announce a first right answer only after a
+// replica has it, while replicas returns true. If no replica confirms in time, the answer is
 // announced anyway and unconfirmed is called. Without this option the store
 // does not wait for replicas.
 func ConfirmByReplica(replicas func() bool, unconfirmed func()) Option {
@@ -61,9 +61,9 @@ func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option
 	return s
 }
 
-// scripter returns what a script runs on. A script that many players wait for
-// gets its own connection. It does not queue behind the answers of other
-// matches.
+// scripterForSize returns what a script runs on. A script of a large match runs on
+// the client, because many players wait for it. It does not wait behind the answers
+// of other matches.
 func (s *Store) scripter(large bool) redis.Scripter {
 	if large {
 		return s.client
@@ -71,7 +71,7 @@ func (s *Store) scripter(large bool) redis.Scripter {
 	return s.scripts
 }
 
-// Create implements match.Store.
+// Create writes a new match, see match.Store.
 func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, found *protocol.Numbered) (bool, error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, fo
 	return created, nil
 }
 
-// Tombstone implements match.Store.
+// Tombstone prevents a match from ever being created, see match.Store.
 func (s *Store) Tombstone(ctx context.Context, id string) (exists bool, err error) {
 	k := newKeys(id)
 	exists, err = tombstoneScript.Run(ctx, s.scripts, []string{k.match(), k.tomb()}, tombMS).Bool()
@@ -101,7 +101,7 @@ func (s *Store) Tombstone(ctx context.Context, id string) (exists bool, err erro
 	return exists, nil
 }
 
-// Record implements match.Store.
+// Record returns a player's accepted answer to a question, see match.Store.
 func (s *Store) Record(ctx context.Context, id, player string, question int) (match.Record, bool, error) {
 	raw, err := recordScript.Run(ctx, s.scripts, []string{newKeys(id).answers()}, answerField(question, player)).Text()
 	if errors.Is(err, redis.Nil) {
@@ -119,7 +119,7 @@ func (s *Store) Record(ctx context.Context, id, player string, question int) (ma
 
 func answerField(question int, player string) string { return strconv.Itoa(question) + "|" + player }
 
-// Nodes implements match.Store.
+// Nodes lists the nodes that hold sessions of a match, see match.Store.
 func (s *Store) Nodes(ctx context.Context, id string) ([]string, error) {
 	nodes, err := s.client.SMembers(ctx, newKeys(id).nodes()).Result()
 	if err != nil {
@@ -128,7 +128,8 @@ func (s *Store) Nodes(ctx context.Context, id string) ([]string, error) {
 	return nodes, nil
 }
 
-// PostponeHostDeadline implements match.Store.
+// PostponeHostDeadline moves the deadline of an arena that waits for its host to a
+// later time (cluster time, ms), see match.Store.
 func (s *Store) PostponeHostDeadline(ctx context.Context, id string, dueAt int64) error {
 	k := newKeys(id)
 	if err := hostDeadlineScript.Run(ctx, s.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {

@@ -23,9 +23,9 @@ const BuiltinName = "builtin"
 //go:embed builtin/*.json
 var builtin embed.FS
 
-// Builtin reads the bank that comes with the server, ordered by id. Every call
-// returns a new bank. An error is a fault of the build: a file that is not a
-// bank, or an invalid question.
+// Builtin reads the bank that comes with the server. Its questions are ordered by
+// id. Every call returns a new bank. An error means that the program was built
+// with a wrong file: one that is not a bank, or has an invalid question.
 func Builtin() (*Bank, error) {
 	files, err := fs.Glob(builtin, "builtin/*.json")
 	if err != nil {

@@ -125,7 +125,7 @@ func TestCheck(t *testing.T) {
 	want := []bank.Finding{
 		{QuestionID: "b", Severity: bank.SeverityError, Text: "it is the same question as a"},
 		{QuestionID: "c", Severity: bank.SeverityWarning, Text: "a has the same text with another answer"},
-		{QuestionID: "a", Severity: bank.SeverityError, Text: "its id is that of an earlier question too"},
+		{QuestionID: "a", Severity: bank.SeverityError, Text: "an earlier question has the same id"},
 		{QuestionID: "broken", Severity: bank.SeverityError, Text: "right index 5 points at no choice"},
 		{QuestionID: "broken", Severity: bank.SeverityWarning, Text: "it has no explanation"},
 	}

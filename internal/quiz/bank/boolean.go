@@ -2,8 +2,8 @@ package bank
 
 import "golang.org/x/text/language"
 
-// booleanChoices are the two choices of a boolean question whose input has no
-// words for them, by language.
+// booleanChoices has by language the two choices of boolean questions, for inputs
+// that do not name the choices. The first choice means true.
 var booleanChoices = map[string][2]string{
 	"de": {"Richtig", "Falsch"},
 	"en": {"True", "False"},
@@ -17,8 +17,8 @@ var booleanChoices = map[string][2]string{
 	"zh": {"对", "错"},
 }
 
-// trueAndFalse returns the choices true and false, in English if the language
-// is unknown.
+// trueAndFalse returns the choices for true and false in a language. It uses
+// English if the language is unknown.
 func trueAndFalse(lang string) []string {
 	tag, err := language.Parse(lang)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// The severities of a Finding: a question with an error must not be asked.
+// The severities of a Finding. A question with an error must not be asked.
 const (
 	SeverityError   = "error"
 	SeverityWarning = "warning"
@@ -19,9 +19,9 @@ type Finding struct {
 	Text       string `json:"text"`
 }
 
-// Check returns all problems of a bank in its order. Errors are faults of
-// questions, duplicate ids and duplicate questions. Warnings are missing
-// fields, and equal texts with different answers.
+// Check returns all problems of a bank, in the order of its questions. Errors are
+// invalid questions, repeated ids and repeated questions. Warnings are missing
+// optional fields, and equal texts with different answers.
 func Check(b *Bank) []Finding {
 	var findings []Finding
 	add := func(q *quiz.Question, severity string, texts ...string) {
@@ -36,7 +36,7 @@ func Check(b *Bank) []Finding {
 		add(q, SeverityError, q.Faults()...)
 		add(q, SeverityWarning, q.Warnings()...)
 		if _, twice := ids[q.ID]; twice {
-			add(q, SeverityError, "its id is that of an earlier question too")
+			add(q, SeverityError, "an earlier question has the same id")
 		}
 		ids[q.ID] = struct{}{}
 		if twin, found := texts.find(q); found && twin.conflict {

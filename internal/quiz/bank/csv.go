@@ -27,9 +27,9 @@ func choiceColumns() []string {
 	return names
 }
 
-// ReadCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without
-// byte order mark. A header row names the columns in any order. Only text and
-// kind are required. A column with another name makes the input unreadable.
+// ReadCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without a
+// byte order mark. A header row names the columns, in any order. Only text and kind
+// are required. An unknown column makes the whole input unreadable. The columns:
 //
 //	kind                single, boolean, multiple, number, text
 //	choice1 … choice8   the choices, without gaps; none for boolean: true and false
@@ -89,6 +89,8 @@ func csvHeader(reader *csv.Reader) ([]string, error) {
 	return columns, nil
 }
 
+// addCSVRow adds the question of a row. It skips a row that is not a valid
+// question. err is the error of reading the row.
 func (in *importer) addCSV(reader *csv.Reader, columns, row []string, err error) error {
 	var broken *csv.ParseError
 	if errors.As(err, &broken) {

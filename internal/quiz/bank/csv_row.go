@@ -9,7 +9,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// csvRow holds the non-empty cells of a row by column.
+// csvRow has the non-empty cells of a row, by the name of the column.
 type csvRow map[string]string
 
 func (row csvRow) question(defaultLang string) (quiz.Question, error) {

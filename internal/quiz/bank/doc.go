@@ -1,13 +1,13 @@
-// Package bank loads, imports, checks and exports question banks, and draws the
-// questions of a match from them. It reads what it is given and stores nothing;
-// other packages store imported banks.
+// Package bank reads, checks and exports question banks, and draws the questions of
+// a match from them. It stores nothing; other packages store imported banks.
 //
 // Words:
 //
 //   - Bank: a named set of questions with distinct ids.
 //   - Import: the outcome of reading a file: questions and skipped items.
 //   - Pool: an index of banks, from which matches draw questions.
-//   - Spec: the questions that a match asks for.
+//   - DrawSpec: how many questions of which category, language and difficulty a
+//     match needs.
 //   - Conflict: two questions with the same text and different answers.
 //
 // The main types are Bank and Pool. Start reading in bank.go, format.go for

@@ -8,9 +8,10 @@ import (
 	"laststand/internal/quiz"
 )
 
-// Duplicate reports that a question exists already.
+// Duplicate means that an incoming question equals an earlier one, or conflicts
+// with it.
 type Duplicate struct {
-	Index    int    // index of the question in incoming
+	Index    int    // index of the question in the list incoming
 	Of       string // id of the earlier question
 	Conflict bool   // same text with another answer: one of the two may be wrong
 }
@@ -18,8 +19,9 @@ type Duplicate struct {
 // Duplicates compares incoming questions with existing ones and with earlier
 // incoming ones. Two questions are the same if they share the language, the
 // folded text and an answer. They conflict if they share only language and
-// text. A conflict may be correct ("Which of these is a prime?") and needs a
-// review. Both lists stay unchanged. The result is in the order of incoming.
+// text. The questions of a conflict may both be correct ("Which of these is a
+// prime?"), so a person must review it. Both lists stay unchanged. The result is
+// in the order of incoming.
 func Duplicates(existing, incoming []quiz.Question) []Duplicate {
 	known := make(textIndex, len(existing)+len(incoming))
 	for i := range existing {
@@ -41,9 +43,10 @@ type textIndex map[string][]indexEntry
 
 type indexEntry struct {
 	id      string
-	answers []string
+	answers []string // as answerKeys returns them
 }
 
+// earlierQuestion is an earlier question with the same language and text.
 type duplicate struct {
 	id       string
 	conflict bool
@@ -54,7 +57,8 @@ func (b textIndex) add(q *quiz.Question) {
 	b[key] = append(b[key], indexEntry{q.ID, answerKeys(q)})
 }
 
-// find prefers a question with the same answer to a conflicting one.
+// find returns an earlier question with the same language and text, if there is
+// one. It prefers a question with the same answer to a conflicting one.
 func (b textIndex) find(q *quiz.Question) (duplicate, bool) {
 	entries := b[textKey(q)]
 	if len(entries) == 0 {
@@ -73,9 +77,9 @@ func textKey(q *quiz.Question) string {
 	return strings.ToLower(q.Lang) + "\n" + quiz.Fold(q.Text)
 }
 
-// answerKeys returns the folded texts each of which is the complete right
-// answer, for any kind. "1969" may be a choice in one question and a number in
-// another.
+// answerKeys returns folded texts, each of which is a complete right answer. Two
+// questions of different kinds can have the same key: "1969" may be a choice in
+// one question and a number in another.
 func answerKeys(q *quiz.Question) []string {
 	switch {
 	case q.Kind == quiz.Number && q.Target != nil:

@@ -84,7 +84,7 @@ Last?,single,a,b,1,
 	newID := in.Questions[0].ID
 	if want := []string{
 		"line 2: it is the same question as known: Known?",
-		"line 6: it contradicts same, which is there already: Corrected?",
+		"line 6: it has another answer than same, which exists already: Corrected?",
 		"line 7: it is the same question as " + newID + ": New?",
 	}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)

@@ -26,9 +26,9 @@ func Formats() []Format {
 	return []Format{FormatJSON, FormatOpenTrivia, FormatGIFT, FormatCSV}
 }
 
-// Read imports questions in format f. If f is empty, Read detects the format
-// from the extension of the file name and the contents (see Detect). Errors
-// wrap ErrFormat or ErrTooLarge, or come from r.
+// Read imports questions in a format. If the format is "", Read detects it from the
+// extension of the file name and the contents (see DetectFormat). Errors wrap
+// ErrFormat or ErrTooLarge, or come from r.
 func Read(r io.Reader, name string, f Format, o Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -73,8 +73,8 @@ func Detect(name string, data []byte) (Format, error) {
 	return "", fmt.Errorf("%w: the format of %q is not clear, name it: one of %v", ErrFormat, name, Formats())
 }
 
-// looksLikeJSON distinguishes {"… and [{… from GIFT, which may begin with
-// [html] or with answers in braces.
+// looksLikeJSON returns true if the input starts like a JSON object or list of
+// objects. GIFT may also start with a bracket ([html]) or a brace (an answer).
 func looksLikeJSON(data []byte) bool {
 	start := strings.Join(strings.Fields(string(data[:min(len(data), 200)])), "")
 	for _, opening := range []string{`{"`, `[{"`, `[]`, `{}`} {

@@ -18,11 +18,11 @@ import (
 //
 // General feedback (####) becomes the explanation. Titles, comments and other
 // feedback are dropped. HTML becomes plain text. The last part of a $CATEGORY
-// path is the category and overrides the one of o.
+// path is the category and overrides the one of the options.
 //
-// It skips matching, essays, descriptions and pictures. It also skips questions
-// with several right answers of which one would be enough, and choices that are
-// partly right.
+// It skips questions that ask to match pairs, essays, descriptions, and questions
+// with pictures. It also skips single choice questions with several right choices
+// or with choices that are partly right.
 func ReadGIFT(r io.Reader, o Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -45,13 +45,13 @@ func ReadGIFT(r io.Reader, o Options) (Import, error) {
 // much smaller.
 const maxGIFTBlock = 64 << 10
 
-// giftReader collects lines into blocks. A blank line always ends a question.
-// Comment lines are ignored.
+// giftReader collects the lines of each question into a block. A blank line always
+// ends a question. Comment lines are ignored.
 type giftReader struct {
 	in       *importer
-	category string
-	line     int
-	start    int // first line of the block
+	category string // of the next questions; "": the one of the options
+	line     int    // number of the current line, from 1
+	start    int    // number of the first line of the block
 	block    []string
 }
 
@@ -72,6 +72,7 @@ func (g *giftReader) read(line string) error {
 	return nil
 }
 
+// endBlock adds the question of the block, or skips it, and starts a new block.
 func (g *giftReader) endBlock() error {
 	if len(g.block) == 0 {
 		return nil
@@ -90,8 +91,9 @@ func (g *giftReader) endBlock() error {
 	return g.in.add(g.start, q)
 }
 
-// giftCategory returns the last part of a path such as
-// $course$/top/Science/Rivers//Lakes, in which // is a slash in a name.
+// giftCategory returns the last name in a path such as
+// $course$/top/Science/Rivers//Lakes, here "Rivers/Lakes": // is a slash in a name.
+// It ignores "top" and parts between dollar signs.
 func giftCategory(path string) string {
 	const slash = "\x00"
 	parts := strings.Split(strings.ReplaceAll(path, "//", slash), "/")

@@ -13,8 +13,8 @@ import (
 
 // giftAnswer is one of the answers between braces, without its feedback.
 type giftAnswer struct {
-	mark   byte // '=', '~', or 0 for text before the first mark
-	weight float64
+	mark   byte    // '=', '~', or 0 for text before the first marker
+	weight float64 // in percent: 100 is completely right, 0 or less is wrong
 	text   string
 }
 
@@ -25,6 +25,7 @@ func (a *giftAnswer) isPart() bool { return a.weight > 0 && a.weight < 100 }
 
 var giftWeight = regexp.MustCompile(`^%(-?[0-9]+(?:\.[0-9]*)?)%`)
 
+// splitGIFTAnswers splits the text between braces at = and ~.
 func splitGIFTAnswers(answers string) []giftAnswer {
 	var split []giftAnswer
 	var mark byte
@@ -57,14 +58,14 @@ func newGIFTAnswer(mark byte, piece string) giftAnswer {
 	return a
 }
 
-// readChoices reads one right choice marked = as kind single, and weights
-// without any = as kind multiple.
+// readChoices parses choices. If one is marked with =, the kind is single. Without
+// any =, the choices have weights, and the kind is multiple.
 func (b *giftBody) readChoices() error {
 	b.q.Kind = quiz.Multiple
 	parts := 0
 	for i, a := range splitGIFTAnswers(b.answers) {
 		if a.mark == 0 {
-			return fmt.Errorf("%q stands before the first = or ~", excerpt(a.text))
+			return fmt.Errorf("%q is before the first = or ~", excerpt(a.text))
 		}
 		if a.mark == '=' {
 			b.q.Kind = quiz.Single

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// giftQuestion reads one block: [::title::][[format]]text{answers}[text].
+// giftQuestion parses one block: [::title::][[format]]text{answers}[text].
 func giftQuestion(block, lang string) (quiz.Question, error) {
 	format, text := cutGIFTFormat(cutGIFTTitle(block), giftMoodle)
 	stem, answers, tail, err := cutGIFTAnswers(text)
@@ -39,6 +39,7 @@ func cutGIFTTitle(block string) string {
 	return block
 }
 
+// cutGIFTAnswers splits a text into the parts before, in and after the braces.
 func cutGIFTAnswers(text string) (stem, answers, tail string, err error) {
 	stem, rest, found := giftCut(text, "{")
 	if !found {
@@ -54,7 +55,8 @@ func cutGIFTAnswers(text string) (stem, answers, tail string, err error) {
 	return stem, answers, tail, nil
 }
 
-// joinGIFTText shows a missing word as a gap, except for true and false.
+// joinGIFTText joins the texts before and after the answers. It puts a gap (_____)
+// between them, except for true or false.
 func joinGIFTText(stem, tail string, kind quiz.Kind) string {
 	if strings.TrimSpace(tail) == "" {
 		return stem
@@ -65,26 +67,27 @@ func joinGIFTText(stem, tail string, kind quiz.Kind) string {
 	return stem + "_____" + tail
 }
 
-// giftBody determines the kind of a question and its right answers from the
-// text between the braces.
+// giftBody parses the text between the braces: the kind of a question and its
+// answers.
 type giftBody struct {
-	answers string
+	answers string     // the text between the braces
 	format  giftFormat // default format of the answers
 	lang    string
-	q       quiz.Question
+	q       quiz.Question // the result; has no text yet
 }
 
-// read distinguishes the kinds in Moodle's own order.
+// read finds the kind of the question by the same rules as Moodle, in the same
+// order, and parses the answers.
 func (b *giftBody) read() error {
 	switch {
 	case b.answers == "":
-		return errors.New("it is an essay, which cannot be judged")
+		return errors.New("it is an essay, which the server cannot check")
 	case b.answers[0] == '#':
 		return b.readNumber()
 	case giftIndex(b.answers, "~") >= 0:
 		return b.readChoices()
 	case giftIndex(b.answers, "=") >= 0 && strings.Contains(b.answers, "->"):
-		return errors.New("matching pairs cannot be taken")
+		return errors.New("it asks to match pairs, which is not supported")
 	}
 	word, _, _ := giftCut(b.answers, "#")
 	switch strings.ToUpper(strings.TrimSpace(word)) {

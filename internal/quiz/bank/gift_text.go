@@ -20,8 +20,8 @@ const (
 
 var giftFormatTag = regexp.MustCompile(`^\s*\[(?i:(html|moodle|plain|markdown))\]`)
 
-// cutGIFTFormat removes a format tag from a text. Without a tag the format is
-// inherited.
+// cutGIFTFormat removes a format tag such as [html] from the start of a text.
+// Without a tag, it returns the inherited format.
 func cutGIFTFormat(text string, inherited giftFormat) (giftFormat, string) {
 	m := giftFormatTag.FindStringSubmatch(text)
 	if m == nil {
@@ -58,7 +58,7 @@ func giftIndex(s, mark string) int {
 	}
 }
 
-// giftCut is strings.Cut that respects backslashes.
+// giftCut is like strings.Cut, but ignores marks that are escaped by a backslash.
 func giftCut(s, mark string) (before, after string, found bool) {
 	if i := giftIndex(s, mark); i >= 0 {
 		return s[:i], s[i+len(mark):], true
@@ -87,7 +87,7 @@ var (
 func giftText(raw string, format giftFormat) (string, error) {
 	text := giftUnescape(raw)
 	if giftPicture.MatchString(text) {
-		return "", errors.New("it needs a picture or a file, which cannot be taken")
+		return "", errors.New("it needs a picture or a file, which is not supported")
 	}
 	if format == giftHTML {
 		text = strings.ReplaceAll(text, "\n", " ")
@@ -106,7 +106,8 @@ var (
 	ordinals = []string{"", "st", "nd", "rd", "th", "er", "re", "e", "o", "a"}
 )
 
-// plainPower prevents that 10<sup>2</sup> becomes 102.
+// plainPower converts an element <sup>…</sup> to plain text: 10<sup>2</sup> becomes
+// 10², not 102.
 func plainPower(element string) string {
 	power := htmlPower.FindStringSubmatch(element)[1]
 	switch {

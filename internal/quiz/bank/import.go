@@ -10,15 +10,14 @@ import (
 // Limits of one import.
 const (
 	MaxBytes     = 64 << 20
-	MaxQuestions = 200_000 // imported and skipped items
+	MaxQuestions = 200_000 // imported and skipped ones together
 )
 
 var (
-	// ErrFormat is wrapped by the error of an input that is unreadable as a
-	// whole. Nothing is imported.
+	// ErrFormat means that the whole input is unreadable. Nothing is imported.
 	ErrFormat = errors.New("bank: unreadable input")
-	// ErrTooLarge is wrapped by the error of an input beyond MaxBytes or
-	// MaxQuestions. Nothing is imported.
+	// ErrTooLarge means that the input is larger than MaxImportBytes or has more
+	// than MaxImportItems. Nothing is imported.
 	ErrTooLarge = errors.New("bank: input too large")
 )
 
@@ -33,20 +32,20 @@ type Options struct {
 	Licence    string
 }
 
-// Import is the outcome of an import: every item of the input is in Questions
-// or Skipped.
+// Import is the outcome of an import. Every item of the input is either in
+// Questions or in Skipped.
 type Import struct {
-	Bank      string // name in the input, if any
+	Bank      string // name of the bank in the input; "": none
 	Questions []quiz.Question
-	Lines     []int // first line of each question, from 1
+	Lines     []int // for each of Questions, the number of its first line in the input, from 1
 	Skipped   []Skip
 }
 
 // Skip is an item that was not imported.
 type Skip struct {
 	Line   int    // first line, from 1
-	Item   string // its first characters, on one line
-	Reason string // tells the author what is wrong and what to do
+	Item   string // first characters of the item, on one line
+	Reason string // what is wrong and what to do, for the author
 }
 
 // String returns "line 12: reason: item".
@@ -73,7 +72,7 @@ func (in *Import) SkipDuplicates(existing []quiz.Question) []Duplicate {
 		case !twin.Conflict:
 			in.Skipped = append(in.Skipped, Skip{lines[i], excerpt(q.Text), "it is the same question as " + twin.Of})
 		case twin.Of == q.ID:
-			in.Skipped = append(in.Skipped, Skip{lines[i], excerpt(q.Text), "it contradicts " + twin.Of + ", which is there already"})
+			in.Skipped = append(in.Skipped, Skip{lines[i], excerpt(q.Text), "it has another answer than " + twin.Of + ", which exists already"})
 		default:
 			twin.Index = len(in.Questions)
 			conflicts = append(conflicts, twin)

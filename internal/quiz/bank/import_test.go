@@ -101,7 +101,7 @@ func TestReadOpenTrivia(t *testing.T) {
 			`18: "!" cannot be decoded`,
 			"19: it has the id of the question on line 3",
 			`20: field "question" cannot be a JSON number`,
-			"21: it is no question but a JSON string",
+			"21: it is not a question but a JSON string",
 		},
 	}.check(t, in)
 	for _, q := range in.Questions {
@@ -161,9 +161,9 @@ func TestReadNative(t *testing.T) {
 		},
 		skipped: []string{
 			"10: it has the id of the question on line 5 (de-1)",
-			`11: it is no question: json: unknown field "choises"`,
+			`11: it is not a question: json: unknown field "choises"`,
 			"12: it has 0 accepted texts",
-			"13: it is no question but a JSON array",
+			"13: it is not a question but a JSON array",
 		},
 	}.check(t, in)
 	if in.Bank != "mine" || in.Questions[0].Source != "selbst" || in.Questions[0].Licence != "CC0-1.0" {

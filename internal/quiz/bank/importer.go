@@ -9,18 +9,19 @@ import (
 	"laststand/internal/quiz"
 )
 
-// importer collects the questions that a reader finds.
+// importer collects the outcome of an import. The reader of each format uses it.
 type importer struct {
 	Import
 	options Options
-	ids     map[string]int // line of each id
+	ids     map[string]int // by question id, the number of its first line
 }
 
 func newImporter(o Options) *importer {
 	return &importer{options: o, ids: make(map[string]int)}
 }
 
-// add completes a question and adds it, or skips it with all its faults.
+// add applies the defaults to a question and adds it. If the question is invalid or
+// its id is used, add skips it. The error wraps ErrTooLarge.
 func (in *importer) add(line int, q quiz.Question) error {
 	in.complete(&q)
 	if faults := q.Faults(); len(faults) > 0 {
@@ -38,11 +39,12 @@ func (in *importer) add(line int, q quiz.Question) error {
 	return nil
 }
 
+// skip records an item that is not imported. The error wraps ErrTooLarge.
 func (in *importer) skip(line int, item, reason string) error {
 	if err := in.count(); err != nil {
 		return err
 	}
-	reason = strings.ReplaceAll(reason, "\n", "; ") // errors.Join puts each on a line
+	reason = strings.ReplaceAll(reason, "\n", "; ") // errors.Join separates errors by line ends
 	in.Skipped = append(in.Skipped, Skip{Line: line, Item: excerpt(item), Reason: reason})
 	return nil
 }

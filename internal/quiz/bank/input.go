@@ -24,6 +24,7 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
+// firstInvalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func firstInvalid(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
@@ -37,8 +38,7 @@ func firstInvalid(data []byte) int {
 	}
 }
 
-// lineAt returns the number of the line that contains the byte at offset, from
-// 1.
+// lineAt returns the number, from 1, of the line that contains the byte at offset.
 func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:offset], []byte("\n"))
 }

@@ -10,13 +10,14 @@ import (
 
 // jsonItem is one element of the list in a JSON input.
 type jsonItem struct {
-	line int
+	line int // number of its first line, from 1
 	raw  json.RawMessage
 }
 
-// jsonItems returns the elements of a list with their first lines. The list is
-// either the whole document or under a key of the top object. The other fields
-// of the object are passed to field, which refuses unknown ones.
+// jsonItems returns the elements of a list with their first lines. The document
+// is either the list, or an object with the list under the key listKey. It passes
+// the other fields of the object to onField, whose error makes the document
+// unreadable.
 func jsonItems(data []byte, list string, field func(key string, raw json.RawMessage) error) ([]jsonItem, error) {
 	d := &jsonDocument{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
 	items, err := d.read(list, field)
@@ -29,7 +30,7 @@ func jsonItems(data []byte, list string, field func(key string, raw json.RawMess
 type jsonDocument struct {
 	data    []byte
 	decoder *json.Decoder
-	offset  int // offset up to which line was counted
+	offset  int // line is the number of the line at this offset
 	line    int
 }
 
@@ -51,7 +52,7 @@ func (d *jsonDocument) read(list string, field func(string, json.RawMessage) err
 		return nil, err
 	}
 	if _, err := d.decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("there is something after its end")
+		return nil, errors.New("there is text after its end")
 	}
 	return items, nil
 }
@@ -112,6 +113,8 @@ func (d *jsonDocument) elements() ([]jsonItem, error) {
 	return items, err
 }
 
+// lineNumber returns the number of the line at offset, which must not decrease from
+// call to call.
 func (d *jsonDocument) lineAt(offset int) int {
 	d.line += bytes.Count(d.data[d.offset:offset], []byte("\n"))
 	d.offset = offset
@@ -134,14 +137,15 @@ func (d *jsonDocument) locate(err error) error {
 	return fmt.Errorf("%w: JSON, line %d: %w", ErrFormat, lineAt(d.data, min(offset, len(d.data))), err)
 }
 
-// jsonFault explains why an item is not a question, without Go terms.
+// jsonFault converts an error of decoding a question to one for the author of the
+// bank, without Go terms.
 func jsonFault(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {
-		return fmt.Errorf("it is no question: %w", err)
+		return fmt.Errorf("it is not a question: %w", err)
 	}
 	if mismatch.Field == "" {
-		return fmt.Errorf("it is no question but a JSON %s", mismatch.Value)
+		return fmt.Errorf("it is not a question but a JSON %s", mismatch.Value)
 	}
 	return fmt.Errorf("field %q cannot be a JSON %s", mismatch.Field, mismatch.Value)
 }

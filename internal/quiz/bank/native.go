@@ -10,8 +10,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// document is the native format of a bank: one JSON object. Lang to Licence are
-// defaults of its questions.
+// bankDocument is a bank in the native format: one JSON object. Lang to Licence are
+// defaults for its questions.
 type document struct {
 	Bank       string          `json:"bank"`
 	Lang       string          `json:"lang,omitempty"`
@@ -45,10 +45,10 @@ func Export(w io.Writer, b *Bank) error {
 //	  {"id":"q_1","kind":"single","difficulty":"easy","text":"…","choices":["…","…"],"right":[0],"explanation":"…"},
 //	  {"kind":"number","difficulty":"hard","text":"…","target":{"value":1969,"tolerance":0}}]}
 //
-// A question's own fields override the document's, which override those of o. A
-// list of questions without the object around it is accepted too. An unknown
-// field in a question skips it; an unknown field in the document makes it
-// unreadable.
+// A question's own fields override the document's, which override the options. A
+// list of questions without the object around it is accepted too. A question with
+// an unknown field is skipped. An unknown field of the document makes the whole
+// input unreadable.
 func ReadJSON(r io.Reader, o Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {
@@ -77,6 +77,7 @@ func (in *importer) addJSON(item jsonItem) error {
 	return in.add(item.line, q)
 }
 
+// setField sets one field of the document other than questions.
 func (d *document) setField(key string, raw json.RawMessage) error {
 	targets := map[string]any{
 		"bank": &d.Bank, "lang": &d.Lang, "category": &d.Category, "difficulty": &d.Difficulty,
@@ -92,6 +93,7 @@ func (d *document) setField(key string, raw json.RawMessage) error {
 	return nil
 }
 
+// mergeOptions returns the document's defaults, completed by the options.
 func (d *document) mergeOptions(o Options) Options {
 	merged := Options{d.Lang, d.Category, d.Difficulty, d.Source, d.Licence}
 	setDefault(&merged.Lang, o.Lang)

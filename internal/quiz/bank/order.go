@@ -7,11 +7,11 @@ import (
 
 // randomOrder yields the elements of a list in a random order. Each order is
 // equally likely. Time and memory are proportional to the number of yielded
-// elements. It is Fisher and Yates's shuffle with the swapped places in a map
-// instead of a copy.
+// elements. It is the shuffle of Fisher and Yates. Instead of changing a copy of
+// the list, it remembers the swapped places in a map.
 func randomOrder(list []int32, rng *rand.Rand) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
-		swapped := make(map[int]int32)
+		swapped := make(map[int]int32) // by place, the element that was swapped to it
 		at := func(i int) int32 {
 			if v, moved := swapped[i]; moved {
 				return v

@@ -10,19 +10,19 @@ import (
 	"laststand/internal/quiz"
 )
 
-// Pool is an immutable index of the questions of some banks, safe for
-// concurrent use. It shares the questions with the banks, which must not be
-// changed any more.
+// Pool is an index of the questions of some banks, from which matches draw. It
+// never changes and is safe for concurrent use. It uses the questions of the
+// banks, so the caller must not change the banks any more.
 type Pool struct {
 	questions  []*quiz.Question
 	byID       map[string]int32    // indexes into questions
 	lists      map[poolKey][]int32 // indexes into questions
 	languages  []string
-	categories map[string][]string // by lower-case language range
+	categories map[string][]string // sorted, by lower-case language range; "" for all languages
 }
 
-// NewPool indexes banks. The first of several questions with the same id
-// counts. Invalid questions are left out.
+// NewPool makes a pool of banks. It leaves out invalid questions. Of several
+// questions with the same id, it uses the first.
 func NewPool(banks ...*Bank) *Pool {
 	p := &Pool{byID: make(map[string]int32), lists: make(map[poolKey][]int32)}
 	for _, b := range banks {
@@ -71,15 +71,16 @@ func (p *Pool) indexLists() {
 // Languages returns the language tags of the questions, sorted.
 func (p *Pool) Languages() []string { return slices.Clone(p.languages) }
 
-// Categories returns the sorted categories of the questions that lang matches
-// (all if it is empty), each in its first spelling.
+// Categories returns the sorted categories of the questions in a language range,
+// or of all questions if lang is "". If the spellings of a category differ only in
+// their unfolded form, it returns the first.
 func (p *Pool) Categories(lang string) []string {
 	return slices.Clone(p.categories[strings.ToLower(lang)])
 }
 
-// Count returns how many questions a match with this spec can draw from;
-// spec.Count is ignored. Without a language it is the number in the largest
-// language, because a match uses only one.
+// Count returns how many questions match the spec; it ignores spec.Count. If the
+// spec has no language, it counts only the language with the most questions,
+// because a match uses only one language.
 func (p *Pool) Count(spec Spec) int {
 	key := spec.key()
 	if key.lang != "" {
@@ -96,18 +97,18 @@ func (p *Pool) Count(spec Spec) int {
 // HasEnough reports whether Draw can return spec.Count questions.
 func (p *Pool) HasEnough(spec Spec) bool { return p.Count(spec) >= spec.Count }
 
-// Draw returns spec.Count different random questions that match, with their
-// choices shuffled. The questions are the pool's own.
+// Draw returns spec.Count different random questions that match the spec, with
+// their choices shuffled. The result shares the questions with the pool.
 //
-// Questions whose ids are in seen are used only if there are too few others,
-// and then as few as possible, at random. seen may be nil and stays unchanged.
-// Without a language, Draw first draws one among those with enough questions,
-// in proportion to their number of questions.
+// Draw uses questions whose ids are in seen only if there are too few others, and
+// then as few as possible, at random. seen may be nil and stays unchanged. If the
+// spec has no language, Draw first draws a language that has enough questions. The
+// probability of a language is proportional to its number of questions.
 //
 // If there are fewer than spec.Count questions, including seen ones, the error
-// wraps ErrTooFew. No other goroutine may use rng at the same time. The time is
-// proportional to spec.Count plus the seen questions encountered, at most to
-// the number of matches.
+// wraps ErrTooFewQuestions. No other goroutine may use rng at the same time. The
+// time is proportional to spec.Count plus the number of seen questions that Draw
+// encounters.
 func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.Drawn, error) {
 	if spec.Count < 1 {
 		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
@@ -127,9 +128,10 @@ func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz
 	return drawn, nil
 }
 
-// Pick returns the questions of these ids in this order, with their choices
-// shuffled. The questions are the pool's own. The error of an unknown id names
-// it and wraps ErrUnknown. No other goroutine may use rng at the same time.
+// Pick returns the questions with these ids in this order, with their choices
+// shuffled. The result shares the questions with the pool. The error about an
+// unknown id names the id and wraps ErrUnknownID. No other goroutine may use rng at
+// the same time.
 func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.Drawn, error) {
 	picked := make([]quiz.Drawn, 0, len(ids))
 	for _, id := range ids {
@@ -161,9 +163,9 @@ func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 	return drawn
 }
 
-// drawIndexes goes through the list in a random order until it has count unseen
-// questions. It fills up with the seen ones that it encountered. len(list) must
-// be at least count.
+// drawIndexes reads the list in a random order until it has count questions that
+// are not in seen. If there are too few, it adds seen ones. The list must have at
+// least count elements.
 func (p *Pool) drawIndexes(list []int32, count int, seen map[string]struct{}, rng *rand.Rand) []int32 {
 	var drawn, seenIndexes []int32
 	for index := range randomOrder(list, rng) {

@@ -7,22 +7,21 @@ import (
 	"laststand/internal/quiz"
 )
 
-// ErrTooFew is wrapped by the error of a draw that asks for more questions than
-// match.
+// ErrTooFew means that fewer questions match than a draw asked for.
 var ErrTooFew = errors.New("bank: too few questions")
 
-// ErrUnknown is wrapped by the error of a pick with an unknown id.
-var ErrUnknown = errors.New("bank: no question of this id")
+// ErrUnknown means that the pool has no question with an id.
+var ErrUnknown = errors.New("bank: no question with this id")
 
-// Spec describes the questions of a match. An empty field matches any.
+// Spec says which questions a match needs. An empty text field matches any value.
 type Spec struct {
 	Category   string // compared folded, see quiz.Fold
 	Lang       string // "en" matches en and en-GB: basic filtering, RFC 4647, 3.3.1
 	Difficulty string
-	Count      int
+	Count      int // how many questions to draw
 }
 
-// poolKey identifies a list of questions of a Pool; "" stands for any.
+// poolKey identifies a list of questions in a Pool. A field "" means any value.
 type poolKey struct {
 	category   string // folded
 	lang       string // lower case

@@ -21,6 +21,7 @@ const (
 	triviaLicence = "CC-BY-SA-4.0"
 )
 
+// triviaItem is one question of the Open Trivia Database.
 type triviaItem struct {
 	Type       string   `json:"type"`
 	Difficulty string   `json:"difficulty"`
@@ -35,9 +36,10 @@ type triviaItem struct {
 //	{"response_code":0,"results":[{"type":"multiple","difficulty":"easy","category":"…",
 //	  "question":"…","correct_answer":"…","incorrect_answers":["…","…","…"]}]}
 //
-// or only the list of results. It accepts each of its encodings: HTML entities
-// (the default), base64 and both URL encodings, detected per item. Its type
-// "multiple" is our kind single. The default language is English.
+// or only the list of results. It accepts each encoding of this database: HTML
+// entities (the default), base64 and both URL encodings. It detects the encoding
+// of each item. The type "multiple" becomes our kind single. The default language
+// is English.
 func ReadOpenTrivia(r io.Reader, o Options) (Import, error) {
 	setDefault(&o.Lang, "en")
 	setDefault(&o.Source, triviaSource)
@@ -65,13 +67,13 @@ func ReadOpenTrivia(r io.Reader, o Options) (Import, error) {
 	return in.Import, nil
 }
 
-// triviaCodes explains the response codes of replies without results.
+// triviaErrors explains the response codes of replies without results.
 var triviaCodes = map[int]string{
-	1: "it has not that many questions of this sort, ask for fewer",
+	1: "it has fewer questions of this sort, ask for fewer",
 	2: "it did not understand the request",
 	3: "it does not know the session token",
 	4: "the session token has seen all questions, reset it",
-	5: "it was asked too often, wait 5 seconds",
+	5: "too many requests, wait 5 seconds",
 }
 
 func checkTriviaField(key string, raw json.RawMessage) error {
@@ -117,7 +119,7 @@ func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
 	return q, nil
 }
 
-// decode decodes all fields with the encoding of the item.
+// decode decodes all text fields of the item, which have the same encoding.
 func (item *triviaItem) decode() error {
 	decode := item.decoder()
 	fields := []*string{&item.Type, &item.Difficulty, &item.Category, &item.Question, &item.Correct}
@@ -136,8 +138,9 @@ func (item *triviaItem) decode() error {
 
 var percentEncoded = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// decoder detects the encoding: base64 by the type, URL encoding by a question
-// without spaces.
+// decoder detects the encoding of the item and returns a function that decodes one
+// text. It recognises base64 by the field type, and URL encoding by a question
+// with %XX and without spaces.
 func (item *triviaItem) decoder() func(string) (string, error) {
 	switch {
 	case item.Type == "bXVsdGlwbGU=" || item.Type == "Ym9vbGVhbg==":

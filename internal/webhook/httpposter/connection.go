@@ -9,15 +9,15 @@ import (
 	"net/url"
 )
 
-// These are the reasons of an attempt without an answer. The message may have
-// arrived. Then the endpoint recognizes the retry by the id of the message.
+// The errors of an attempt without a reply. The message may have arrived all the
+// same. Then the endpoint recognizes the retry by the id of the message.
 var (
 	errTime     = errors.New("the endpoint did not answer in time")
 	errExchange = errors.New("the exchange with the endpoint broke off")
 )
 
-// describeError returns the error in words for operators: without the URL, which
-// may contain a secret, and without the data that was read.
+// describeError returns an error that operators may see: without the URL, which may
+// contain a secret, and without the data that was read.
 func describeError(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -44,7 +44,7 @@ func isDialError(err error) bool {
 	return ok && operation.Op == "dial"
 }
 
-// isTLS reports whether TLS failed. A TLS alert is an OpError too.
+// isTLSError returns true if TLS failed. A TLS alert is a net.OpError too.
 func isTLS(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	return ok && (operation.Op == "remote error" || operation.Op == "local error") ||

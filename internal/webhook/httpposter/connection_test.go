@@ -90,7 +90,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// Of an endless answer only the status and a bounded part are read.
+// The poster reads only the status and a limited part of an endless response.
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPoster(t, Target{Keys: keysOf(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {

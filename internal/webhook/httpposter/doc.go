@@ -5,10 +5,10 @@
 // one request; it lasts at most 15 s.
 //
 // The main type is [Poster]. Start reading at Poster.Post in poster.go.
-// connection.go describes attempts without an answer.
+// connection.go describes attempts without a reply.
 //
-// Errors show of a URL only the host, and never a key or the body of an answer,
-// because operators see them.
+// Operators see the errors. So an error contains only the host of a URL, and never a key
+// or the body of a reply.
 //
 // The package must not know retries, pauses or the task queue; package webhook
 // decides these. The caller supplies an HTTP client that guards the addresses.

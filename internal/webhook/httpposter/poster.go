@@ -17,20 +17,21 @@ import (
 
 var _ webhook.Poster = (*Poster)(nil)
 
-// Target is where the messages of an endpoint go.
+// Target is how to reach an endpoint: its URL, keys and HTTP client.
 type Target struct {
 	Game, Name string // of the endpoint
 	URL        string
-	// Keys is called before every attempt, so the keys may change at any time.
+	// Keys returns the signing keys. It is called before each attempt, so the keys may
+	// change at any time.
 	Keys func() ([]signature.Key, error)
 	// Client must not follow redirects, and must check the addresses that it
-	// connects to. If an error has a method Blocked that returns true, the URL
+	// connects to. An error with a method Blocked that returns true means that the URL
 	// leads to a forbidden address.
 	Client *http.Client
 }
 
-// Poster posts to the targets. Its errors show of a URL only the host, and never a
-// key or the body of an answer.
+// Poster posts messages to endpoints over HTTP. Its errors contain only the host of a
+// URL, and never a key or the body of a reply. It is safe for concurrent use.
 type Poster struct {
 	targets map[endpointKey]Target
 	hosts   map[endpointKey]string
@@ -40,16 +41,17 @@ type endpointKey struct{ game, name string }
 
 const (
 	attemptTimeout = 15 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
-	maxReply       = 64 << 10         // bytes that are read, so that the connection can be used again
+	maxReply       = 64 << 10         // bytes of a response that are read, so that the connection can be reused
 )
 
-// New checks the targets. It does not connect.
+// New returns a poster, or an error if the URL of a target is invalid. It does not
+// connect.
 func New(targets []Target) (*Poster, error) {
 	p := &Poster{targets: map[endpointKey]Target{}, hosts: map[endpointKey]string{}}
 	for _, t := range targets {
 		u, err := url.Parse(t.URL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("webhook %q of game %q: its URL is not of the form https://host/path", t.Name, t.Game) // it may hold a secret
+			return nil, fmt.Errorf("webhook %q of game %q: its URL is not of the form https://host/path", t.Name, t.Game) // without the URL, which may contain a secret
 		}
 		at := endpointKey{t.Game, t.Name}
 		p.targets[at], p.hosts[at] = t, u.Scheme+"://"+u.Host
@@ -57,10 +59,10 @@ func New(targets []Target) (*Poster, error) {
 	return p, nil
 }
 
-// Host is the scheme and host of an endpoint's URL.
+// Host returns the scheme and host of an endpoint's URL.
 func (p *Poster) Host(e webhook.Endpoint) string { return p.hosts[endpointKey{e.Game, e.Name}] }
 
-// Post makes one attempt, of at most 15 s.
+// Post makes one attempt to send a message, of at most attemptTimeout.
 func (p *Poster) Post(ctx context.Context, e webhook.Endpoint, m webhook.Message) webhook.Reply {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -81,7 +83,7 @@ func (p *Poster) Post(ctx context.Context, e webhook.Endpoint, m webhook.Message
 	return readReply(reply)
 }
 
-// request returns a signed request.
+// newRequest returns the signed HTTP request for a message.
 func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request, error) {
 	keys, err := t.Keys()
 	if err != nil {
@@ -98,9 +100,9 @@ func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request,
 	request.Header = http.Header{
 		"Content-Type": {"application/json"},
 		"User-Agent":   {"laststand"},
-		// This header is not sent, because it is empty. It lets the client repeat
-		// the request if the receiver closes a kept connection at that moment. The
-		// message id shows that it is the same.
+		// This header is not sent, because it has no value. It lets the client repeat
+		// the request if the receiver closes an idle connection at that moment. The
+		// receiver recognizes the repeated request by the message id.
 		"Idempotency-Key": {},
 	}
 	request.Header.Set(signature.HeaderID, stamp.ID)
@@ -109,8 +111,8 @@ func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request,
 	return request, nil
 }
 
-// readReply reads an answer. Only 2xx accepts the message; a redirect is not
-// followed.
+// newReply converts a response. Only a status 2xx means that the endpoint accepted the
+// message; a redirect is an error.
 func readReply(reply *http.Response) webhook.Reply {
 	status := reply.StatusCode
 	if status/100 == 2 {

@@ -10,33 +10,33 @@ import (
 
 // Options configure a client. The zero value is ready for use.
 type Options struct {
-	AllowPrivate bool          // for receivers in the operator's own network
-	Resolver     *net.Resolver // nil: the system's
+	AllowPrivate bool          // allow private addresses, for receivers in the operator's own network
+	Resolver     *net.Resolver // nil: the system's resolver
 
-	perHost  int   // in place of perHost, for tests
-	maxReply int64 // in place of maxReply, for tests
+	perHost  int   // for tests: replaces the constant; 0: the constant
+	maxReply int64 // for tests: replaces the constant; 0: the constant
 }
 
 const (
-	perHost   = 64      // connections; a request without one waits until its context ends
-	maxReply  = 1 << 20 // bytes of a body
-	maxHeader = 64 << 10
+	perHost   = 64       // maximum of connections per host; further requests wait for one until their context ends
+	maxReply  = 1 << 20  // maximum size of a response body, in bytes
+	maxHeader = 64 << 10 // maximum size of a response's headers, in bytes
 
 	dialTimeout   = 5 * time.Second
 	tlsTimeout    = 5 * time.Second
 	headerTimeout = 20 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
 	totalTimeout  = 30 * time.Second
 
-	// idleTimeout is less than the usual timeout of proxies and balancers. The
-	// side that closes first does not lose a request.
+	// idleTimeout is less than the usual idle timeout of proxies and load balancers.
+	// So this side closes idle connections first, and loses no request.
 	idleTimeout = 90 * time.Second
 )
 
-// New returns a client for untrusted addresses. It does not follow redirects but
-// returns them. It refuses to connect to an address that is not public, with a
-// BlockedError, whatever name led there. It uses no proxy, and bounds times and
-// replies. If the caller reads more than 1 MiB of a reply, the error is an
-// *http.MaxBytesError.
+// New returns a client for untrusted addresses. It returns redirects instead of
+// following them. It refuses to connect to an address that is not public, with a
+// BlockedError, even if a public name resolves to it. It uses no proxy. It limits the
+// times of a request and the size of its response. If the caller reads more than 1 MiB
+// of a response, the error is an *http.MaxBytesError.
 func New(o Options) *http.Client {
 	return &http.Client{
 		Transport:     &limitedTransport{base: newTransport(o), maxBytes: cmp.Or(o.maxReply, maxReply)},
@@ -66,22 +66,21 @@ func newTransport(o Options) *http.Transport {
 	}
 }
 
-// httpVersions leaves out HTTP/2. With it, all attempts to a host would share one
-// connection. When that connection died, they would time out together until the
-// client notices.
+// onlyHTTP1 excludes HTTP/2. With HTTP/2 all attempts to a host would share one
+// connection. If that connection failed, all would time out until the client notices.
 func httpVersions() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
 	return p
 }
 
-// limitedTransport cuts off replies that are too long.
+// limitedTransport limits the size of response bodies.
 type limitedTransport struct {
 	base     *http.Transport
 	maxBytes int64
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip sends a request. Reading too much of the response body returns an error.
 func (b *limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	reply, err := b.base.RoundTrip(request)
 	if err != nil {

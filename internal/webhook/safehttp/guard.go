@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// BlockedError says that the client refused to connect to an address that is not
-// public.
+// BlockedError means that the client refused to connect to an address, because the
+// address is not public.
 type BlockedError struct{ Address string }
 
 func (e *BlockedError) Error() string {
@@ -19,8 +19,9 @@ func (e *BlockedError) Error() string {
 // Blocked identifies the error for packages that cannot import this one.
 func (e *BlockedError) Blocked() bool { return true }
 
-// refusePrivate checks the address just before the connection, after the name was
-// resolved. So a name that resolves differently the next time gains nothing.
+// refusePrivate checks the address immediately before the connection, after the name
+// was resolved. So an attacker cannot pass the check with a name that resolves to
+// another address the next time.
 func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) error {
 	host, err := netip.ParseAddrPort(address)
 	if err != nil || !isPublic(host.Addr()) {
@@ -29,9 +30,9 @@ func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) erro
 	return nil
 }
 
-// isPublic reports whether an address is globally reachable, by the
-// special-purpose registries of IANA. It excludes addresses that contain or lead
-// to others.
+// isPublic returns true if an address is globally reachable, by the special-purpose
+// registries of IANA. It returns false for an address that has another address
+// embedded in it.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap().WithZone("") // a prefix contains no address with a zone
 	if !a.IsValid() || a.Is6() && !globalUnicast6.Contains(a) {
@@ -45,6 +46,7 @@ func isPublic(a netip.Addr) bool {
 // those with an IPv4 address inside, and NAT64 (64:ff9b::/96, 64:ff9b:1::/48).
 var globalUnicast6 = netip.MustParsePrefix("2000::/3")
 
+// specialPurpose lists the ranges that are not public.
 var specialPurpose = prefixes(
 	"0.0.0.0/8",        // this host
 	"10.0.0.0/8",       // private

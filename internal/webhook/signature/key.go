@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// ErrKey is wrapped by every error about keys. No error shows a key.
+// ErrInvalidKey is wrapped by each error about keys. No error contains a key.
 var ErrKey = errors.New("invalid webhook key")
 
 const (
 	keyPrefix = "whsec_"
-	minKey    = 24 // bytes
-	maxKey    = 64
+	minKey    = 24 // in bytes, without Base64
+	maxKey    = 64 // in bytes, without Base64
 )
 
 // Key is a secret shared with a receiver. The zero Key cannot sign.
 type Key struct{ secret []byte }
 
-// Generate returns the text of a new key, for ParseKey.
+// GenerateKey returns the text of a new random key, as ParseKey reads it.
 func Generate() string {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
 	return keyPrefix + base64.StdEncoding.EncodeToString(secret)
 }
 
-// ParseKey reads a key of the form whsec_ and 24 to 64 bytes in Base64.
+// ParseKey parses a key: the prefix whsec_ and 24 to 64 bytes in Base64.
 func ParseKey(text string) (Key, error) {
 	encoded, ok := strings.CutPrefix(text, keyPrefix)
 	if !ok {
@@ -38,7 +38,7 @@ func ParseKey(text string) (Key, error) {
 	}
 	secret, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil {
-		return Key{}, fmt.Errorf("%w: what follows %s is no Base64 with padding", ErrKey, keyPrefix)
+		return Key{}, fmt.Errorf("%w: the text after %s is not Base64 with padding", ErrKey, keyPrefix)
 	}
 	if len(secret) < minKey || len(secret) > maxKey {
 		return Key{}, fmt.Errorf("%w: it has %d bytes, not %d to %d", ErrKey, len(secret), minKey, maxKey)
@@ -46,8 +46,8 @@ func ParseKey(text string) (Key, error) {
 	return Key{secret}, nil
 }
 
-// ParseKeys reads the keys of a secret file: at least one, separated by white
-// space. During a change of keys the file has the new key and the old one.
+// ParseKeys parses the keys of a secret file: at least one, separated by white
+// space. During a change of keys the file contains the new key and the old one.
 func ParseKeys(text string) ([]Key, error) {
 	var keys []Key
 	for i, field := range strings.Fields(text) {
@@ -65,10 +65,10 @@ func ParseKeys(text string) ([]Key, error) {
 
 var errNoKey = fmt.Errorf("%w: there is none", ErrKey)
 
-// Format never shows the key, whatever the verb.
+// Format writes a text without the key, for all verbs.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, keyPrefix+"…") }
 
-// mac returns the MAC of the signed content: id.timestamp.body.
+// sign returns the MAC of the signed content, which is id.timestamp.body.
 func (k Key) mac(h Headers, body []byte) []byte {
 	mac := hmac.New(sha256.New, k.secret)
 	_, _ = io.WriteString(mac, h.ID+"."+h.Timestamp+".")
@@ -76,7 +76,7 @@ func (k Key) mac(h Headers, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// checkKeys returns an error if a key has no secret.
+// checkKeys returns an error if there is no key, or if a key is the zero Key.
 func checkKeys(keys []Key) error {
 	for _, key := range keys {
 		if len(key.secret) == 0 {

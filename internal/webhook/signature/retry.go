@@ -11,9 +11,9 @@ const (
 	maxRetry = time.Hour
 )
 
-// RetryAfter reads the header of that name, seconds or an HTTP date (RFC 9110,
-// 10.2.3). It returns how long the receiver asks for a pause, limited to 1 s to 1
-// h. It returns 0 if the header is absent or unreadable.
+// ParseRetryAfter parses the header Retry-After: seconds or an HTTP date (RFC 9110,
+// 10.2.3). It returns the pause that the receiver asks for, at least 1 s and at most
+// 1 h. It returns 0 if the header is absent or invalid.
 func RetryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if isDigits(header) {
@@ -31,7 +31,7 @@ func RetryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// dateForms are the three date forms of RFC 9110, 5.6.7, all in GMT.
+// dateLayouts are the three date formats of RFC 9110, 5.6.7, all in GMT.
 var dateForms = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
 
 func isDigits(text string) bool {

@@ -10,36 +10,37 @@ import (
 	"time"
 )
 
-// These are the names of the headers.
+// The names of the HTTP headers.
 const (
 	HeaderID        = "webhook-id"
 	HeaderTimestamp = "webhook-timestamp"
 	HeaderSignature = "webhook-signature"
 )
 
-// Tolerance is how far a timestamp may differ from now, either way. It limits
-// replays.
+// Tolerance is how much a timestamp may differ from the receiver's time, in both
+// directions. It limits replays.
 const Tolerance = 5 * time.Minute
 
 var (
-	// ErrID says that an id is empty, too long, or contains a full stop, white
-	// space or a character that is not ASCII.
+	// ErrInvalidID means that an id is empty, too long, or contains a full stop,
+	// white space or a character that is not ASCII.
 	ErrID = errors.New("invalid webhook id")
-	// ErrTimestamp says that a timestamp is invalid, or not within Tolerance.
+	// ErrInvalidTimestamp means that a timestamp is malformed or not within Tolerance.
 	ErrTimestamp = errors.New("invalid webhook timestamp")
-	// ErrSignature says that no signature was made with any of the keys.
+	// ErrInvalidSignature means that none of the signatures was made with one of the
+	// keys.
 	ErrSignature = errors.New("no valid webhook signature")
 )
 
-// Headers are the values of a message's headers.
+// Headers are the values of a message's HTTP headers.
 type Headers struct {
 	ID        string // of the message, the same for all retries: a receiver drops repeats
 	Timestamp string // of the attempt, in Unix seconds
-	Signature string // one or more, spaces between them
+	Signature string // one or more signatures, separated by spaces
 }
 
-// Sign signs a message with every key. A receiver that knows any of them accepts
-// it. It returns ErrKey if there is no key, or ErrID.
+// Sign signs a message with all keys. A receiver that knows one of them accepts the
+// message. It returns ErrInvalidKey if there is no key, or ErrInvalidID.
 func Sign(keys []Key, id string, at time.Time, body []byte) (Headers, error) {
 	if err := checkKeys(keys); err != nil {
 		return Headers{}, err
@@ -60,8 +61,9 @@ func Sign(keys []Key, id string, at time.Time, body []byte) (Headers, error) {
 	return h, nil
 }
 
-// Verify checks that a message is genuine and recent. It returns ErrKey if there
-// is no key, or ErrID, ErrTimestamp or ErrSignature.
+// Verify checks that a message is genuine and recent; now is the receiver's time. It
+// returns ErrInvalidKey if there is no key, or ErrInvalidID, ErrInvalidTimestamp or
+// ErrInvalidSignature.
 func Verify(keys []Key, h Headers, body []byte, now time.Time) error {
 	if err := checkKeys(keys); err != nil {
 		return err
@@ -84,8 +86,8 @@ func Verify(keys []Key, h Headers, body []byte, now time.Time) error {
 // signatures.
 const schemePrefix = "v1,"
 
-// hasValidSignature looks for a MAC among signatures, in constant time: the
-// duration does not show how much of a guess was right.
+// hasValidSignature returns true if one of the signatures is the MAC. It compares in
+// constant time, so that the duration does not reveal how much of a guess was right.
 func hasValidSignature(signatures string, mac []byte) bool {
 	for signature := range strings.SplitSeq(signatures, " ") {
 		encoded, ok := strings.CutPrefix(signature, schemePrefix)
@@ -100,7 +102,7 @@ func hasValidSignature(signatures string, mac []byte) bool {
 	return false
 }
 
-// maxID bounds an id, in bytes.
+// maxIDLength is the maximum length of an id, in bytes.
 const maxID = 256
 
 // isValidID rejects a full stop, because two messages could then have the same
@@ -120,11 +122,11 @@ func isValidID(id string) bool {
 func checkTimestamp(text string, now time.Time) error {
 	at, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return fmt.Errorf("%w: it is no number of seconds", ErrTimestamp)
+		return fmt.Errorf("%w: it is not a number of seconds", ErrTimestamp)
 	}
 	off := int64(at) - now.Unix()
 	if max(off, -off) > int64(Tolerance/time.Second) {
-		return fmt.Errorf("%w: it is %d s off", ErrTimestamp, off)
+		return fmt.Errorf("%w: it differs by %d s from the receiver's time", ErrTimestamp, off)
 	}
 	return nil
 }

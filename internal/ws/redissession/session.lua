@@ -1,10 +1,11 @@
--- Gives a session of a player a number that is higher than all before.
--- KEYS  1 session key of the player (hash: number, node, attempt, former)
--- ARGV  1 id of this attempt, 2 node of the session, 3 lowest number to give
---       (epoch ms; keeps numbers rising when the key has expired or was lost),
+-- Assigns a number to a new session of a player, higher than all earlier numbers.
+-- KEYS  1 session key of the player (hash: number and node of the newest session, id of
+--       the attempt that assigned it, former: node of the session before)
+-- ARGV  1 id of this attempt, 2 node of the new session, 3 lowest number to assign
+--       (epoch ms; so numbers rise even if the key has expired or was lost),
 --       4 time to live in ms
 -- Returns {number as text, node of the session before, or '' if none is known}.
--- A repeated attempt gets the reply of the first one.
+-- A call with the same attempt id as the last call gets the same reply.
 local session = redis.call('HMGET', KEYS[1], 'number', 'node', 'attempt', 'former')
 local last_number, last_node, last_attempt, last_former = session[1], session[2], session[3], session[4]
 if last_attempt == ARGV[1] then

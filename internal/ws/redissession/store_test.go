@@ -30,7 +30,7 @@ func each(t *testing.T, f func(p *fixture)) {
 	})
 }
 
-// next begins a session.
+// assign starts a session.
 func (p *fixture) next(at *Store, player string) (int64, string) {
 	p.Helper()
 	number, former, err := at.Next(p.Context(), p.game, player)
@@ -107,7 +107,7 @@ func TestNextAfterALoss(t *testing.T) {
 	})
 }
 
-// Sessions that begin at once get different numbers, and the newest is the highest.
+// Sessions that start at the same time get different numbers. Newest returns the highest.
 func TestNextAtOnce(t *testing.T) {
 	each(t, func(p *fixture) {
 		numbers := make([]int64, 40)
