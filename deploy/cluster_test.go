@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 
 // The script starts the servers that it prints, and stops all of them when it is
 // interrupted.
-func TestCluster(t *testing.T) {
+func TestClusterScriptStartsAndStopsServers(t *testing.T) {
 	t.Parallel()
 	testenv.Redis(t).Stop() // skips the test if redis-server is not installed
 	cmd := exec.CommandContext(t.Context(), "bash", "cluster.sh", "-m", "2", "-r", "1", "-p", "17000", "-d", t.TempDir())
@@ -29,7 +29,7 @@ func TestCluster(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	addrs, url := printed(bufio.NewScanner(out))
+	addrs, url := readPrintedServers(bufio.NewScanner(out))
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
@@ -59,9 +59,9 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// printed reads the output of the script: the addresses of the servers, and then the
+// readPrintedServers reads the output of the script: the addresses of the servers, and then the
 // value of --redis.
-func printed(lines *bufio.Scanner) (addrs []string, url string) {
+func readPrintedServers(lines *bufio.Scanner) (addrs []string, url string) {
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) == 1 {

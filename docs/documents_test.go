@@ -40,17 +40,17 @@ func documents(t *testing.T) map[string]string {
 }
 
 var (
-	fence   = regexp.MustCompile("(?s)```.*?```")
+	codeBlock   = regexp.MustCompile("(?s)```.*?```")
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	anchorPunctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 // anchors returns the names by which GitHub links to the headings of a document.
 func anchors(text string) map[string]bool {
 	found := map[string]bool{}
-	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
-		found[strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+	for _, match := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+		found[strings.ReplaceAll(anchorPunctuation.ReplaceAllString(strings.ToLower(match[1]), ""), " ", "-")] = true
 	}
 	return found
 }
@@ -58,8 +58,8 @@ func anchors(text string) map[string]bool {
 // brokenLinks lists the links of a document whose file or heading does not exist. name
 // is the path of the document, and all has the texts of all documents by path.
 func brokenLinks(name, text string, all map[string]string) (broken []string) {
-	for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
-		target, anchor, _ := strings.Cut(m[1], "#")
+	for _, match := range link.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
+		target, anchor, _ := strings.Cut(match[1], "#")
 		if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 			continue
 		}
@@ -68,17 +68,17 @@ func brokenLinks(name, text string, all map[string]string) (broken []string) {
 			path = filepath.ToSlash(filepath.Join(filepath.Dir(name), target))
 		}
 		if _, err := os.Stat(filepath.Join("..", path)); err != nil {
-			broken = append(broken, m[1])
+			broken = append(broken, match[1])
 			continue
 		}
 		if other, ok := all[path]; anchor != "" && ok && !anchors(other)[anchor] {
-			broken = append(broken, m[1])
+			broken = append(broken, match[1])
 		}
 	}
 	return broken
 }
 
-func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
+func TestLinksInDocumentsLeadToFilesAndHeadings(t *testing.T) {
 	t.Parallel()
 	all := documents(t)
 	for name, text := range all {
@@ -86,15 +86,15 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 			t.Errorf("%s links to %s, which does not exist", name, target)
 		}
 	}
-	planted := map[string]string{"docs/README.md": "# One thing\n[a](#one-thing) [b](#other) [c](none.md) [d](STORAGE.md) [e](https://example.com)"}
-	if got := strings.Join(brokenLinks("docs/README.md", planted["docs/README.md"], planted), " "); got != "#other none.md" {
+	samples := map[string]string{"docs/README.md": "# One thing\n[a](#one-thing) [b](#other) [c](none.md) [d](STORAGE.md) [e](https://example.com)"}
+	if got := strings.Join(brokenLinks("docs/README.md", samples["docs/README.md"], samples), " "); got != "#other none.md" {
 		t.Errorf("of the sample links, %q are broken, want #other and none.md", got)
 	}
 }
 
 // The documents stay short enough that people read them. Files in docs/reference are
 // generated, and the test does not count them.
-func TestDocumentsAreShort(t *testing.T) {
+func TestDocumentsStayWithinWordLimits(t *testing.T) {
 	t.Parallel()
 	const (
 		maxWords         = 20_000

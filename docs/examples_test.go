@@ -50,9 +50,9 @@ type delivery struct {
 // signedAt is when the deliveries were signed, in Unix seconds.
 const signedAt = 1_795_212_345
 
-// deliveries returns requests that the server's own code has signed. Some of them were
+// signedDeliveries returns requests that the server's own code has signed. Some of them were
 // changed afterwards, so that receivers must refuse them.
-func deliveries(t *testing.T) []delivery {
+func signedDeliveries(t *testing.T) []delivery {
 	t.Helper()
 	other := "whsec_" + strings.Repeat("QUJD", 8)
 	body := `{"type":"match.settled","timestamp":"2026-11-20T22:05:45Z","data":{"game":"demo"}}`
@@ -61,11 +61,11 @@ func deliveries(t *testing.T) []delivery {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := signature.Sign(keys, "msg_1", time.Unix(at, 0), []byte(body))
+		signed, err := signature.Sign(keys, "msg_1", time.Unix(at, 0), []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		headers := map[string]string{"webhook-id": h.ID, "webhook-timestamp": h.Timestamp, "webhook-signature": h.Signature}
+		headers := map[string]string{"webhook-id": signed.ID, "webhook-timestamp": signed.Timestamp, "webhook-signature": signed.Signature}
 		return delivery{name, headers, body, valid}
 	}
 	forged := sign("changed body", false, signedAt, body, webhookKey)
@@ -83,8 +83,8 @@ func deliveries(t *testing.T) []delivery {
 	}
 }
 
-// example returns the only block of a language in docs/integrate/webhooks.md.
-func example(t *testing.T, language string) string {
+// exampleBlock returns the only block of a language in docs/integrate/webhooks.md.
+func exampleBlock(t *testing.T, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("integrate/webhooks.md")
 	if err != nil {
@@ -100,20 +100,20 @@ func example(t *testing.T, language string) string {
 
 func TestWebhookExampleInGoVerifies(t *testing.T) {
 	t.Parallel()
-	here, err := os.ReadFile("examples_test.go")
+	source, err := os.ReadFile("examples_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(here), "\n"+example(t, "go")) {
+	if !strings.Contains(string(source), "\n"+exampleBlock(t, "go")) {
 		t.Error("integrate/webhooks.md has another example in Go than this test runs")
 	}
-	for _, d := range deliveries(t) {
+	for _, delivery := range signedDeliveries(t) {
 		header := http.Header{}
-		for name, value := range d.Headers {
+		for name, value := range delivery.Headers {
 			header.Set(name, value)
 		}
-		if got := verify(webhookKey, header, []byte(d.Body), time.Unix(signedAt, 0)); got != d.Valid {
-			t.Errorf("%s: verify = %v, want %v", d.Name, got, d.Valid)
+		if got := verify(webhookKey, header, []byte(delivery.Body), time.Unix(signedAt, 0)); got != delivery.Valid {
+			t.Errorf("%s: verify = %v, want %v", delivery.Name, got, delivery.Valid)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestWebhookExampleInGoVerifies(t *testing.T) {
 // verdicts as a JSON list.
 func TestWebhookExamplesInOtherLanguagesVerify(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ language, interpreter, file, call string }{
+	for _, program := range []struct{ language, interpreter, file, call string }{
 		{"js", "node", "verify.mjs", `
 import { readFileSync } from 'node:fs';
 const list = JSON.parse(readFileSync(0, 'utf8'));
@@ -133,13 +133,13 @@ import json, sys
 print(json.dumps([verify("%s", d["headers"], d["body"].encode(), %d) for d in json.load(sys.stdin)]))
 `},
 	} {
-		t.Run(c.language, func(t *testing.T) {
+		t.Run(program.language, func(t *testing.T) {
 			t.Parallel()
-			interpreter, ok := testenv.Interpreter(t, c.interpreter)
+			interpreter, ok := testenv.Interpreter(t, program.interpreter)
 			if !ok {
 				return
 			}
-			checkVerdicts(t, interpreter, c.file, example(t, c.language)+fmt.Sprintf(c.call, webhookKey, signedAt))
+			checkVerdicts(t, interpreter, program.file, exampleBlock(t, program.language)+fmt.Sprintf(program.call, webhookKey, signedAt))
 		})
 	}
 }
@@ -150,8 +150,8 @@ func checkVerdicts(t *testing.T, interpreter, file, program string) {
 	if err := os.WriteFile(path, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sent := deliveries(t)
-	input, err := json.Marshal(sent)
+	deliveries := signedDeliveries(t)
+	input, err := json.Marshal(deliveries)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,12 +163,12 @@ func checkVerdicts(t *testing.T, interpreter, file, program string) {
 		t.Fatal(err)
 	}
 	var verdicts []bool
-	if err := json.Unmarshal(output, &verdicts); err != nil || len(verdicts) != len(sent) {
+	if err := json.Unmarshal(output, &verdicts); err != nil || len(verdicts) != len(deliveries) {
 		t.Fatalf("printed %s: %v", output, err)
 	}
-	for i, d := range sent {
-		if verdicts[i] != d.Valid {
-			t.Errorf("%s: verify = %v, want %v", d.Name, verdicts[i], d.Valid)
+	for i, delivery := range deliveries {
+		if verdicts[i] != delivery.Valid {
+			t.Errorf("%s: verify = %v, want %v", delivery.Name, verdicts[i], delivery.Valid)
 		}
 	}
 }

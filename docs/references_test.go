@@ -25,8 +25,8 @@ var (
 // The check columns of the runbook name metrics without the prefix laststand_.
 func unknownMetrics(text, reference string) (unknown []string) {
 	labels := map[string]string{}
-	for _, m := range metricRow.FindAllStringSubmatch(reference, -1) {
-		labels[m[1]] = m[2]
+	for _, match := range metricRow.FindAllStringSubmatch(reference, -1) {
+		labels[match[1]] = match[2]
 	}
 	mentions := metricName.FindAllStringSubmatch(text, -1)
 	for _, table := range checkTable.FindAllString(text+"\n\n", -1) {
@@ -34,15 +34,15 @@ func unknownMetrics(text, reference string) (unknown []string) {
 			mentions = append(mentions, shortMetric.FindAllStringSubmatch(row[2], -1)...)
 		}
 	}
-	for _, m := range mentions {
-		metric, selector, _ := strings.Cut(strings.TrimSuffix(m[1], "}"), "{")
+	for _, match := range mentions {
+		metric, selector, _ := strings.Cut(strings.TrimSuffix(match[1], "}"), "{")
 		known, ok := labels[metric]
 		for _, label := range strings.Split(selector, ",") {
 			label, _, _ = strings.Cut(label, "=")
 			ok = ok && (label == "" || slices.Contains(strings.Split(strings.Trim(known, "`"), ", "), label))
 		}
 		if !ok {
-			unknown = append(unknown, m[1])
+			unknown = append(unknown, match[1])
 		}
 	}
 	return unknown
@@ -52,16 +52,16 @@ func unknownMetrics(text, reference string) (unknown []string) {
 // A noun without a verb, such as "server tasks", means all its commands.
 func unknownCommands(text, reference string) (unknown []string) {
 	known := map[string]bool{}
-	for _, m := range commandHead.FindAllStringSubmatch(reference, -1) {
-		noun, _, _ := strings.Cut(m[1], " ")
-		known[m[1]], known[noun+" "] = true, true
+	for _, match := range commandHead.FindAllStringSubmatch(reference, -1) {
+		noun, _, _ := strings.Cut(match[1], " ")
+		known[match[1]], known[noun+" "] = true, true
 	}
 	calls := inlineCall.FindAllStringSubmatch(text, -1)
-	for _, block := range fence.FindAllString(text, -1) {
+	for _, block := range codeBlock.FindAllString(text, -1) {
 		calls = append(calls, shellCall.FindAllStringSubmatch(block, -1)...)
 	}
-	for _, m := range calls {
-		if noun, verb := m[1], m[2]; !known[noun] && !known[noun+" "+verb] {
+	for _, match := range calls {
+		if noun, verb := match[1], match[2]; !known[noun] && !known[noun+" "+verb] {
 			unknown = append(unknown, strings.TrimSpace(noun+" "+verb))
 		}
 	}
@@ -112,9 +112,9 @@ func TestArchitectureNamesExistingPackages(t *testing.T) {
 	if len(names) < 20 {
 		t.Errorf("the table names %d packages, want at least 20", len(names))
 	}
-	for _, m := range names {
-		if info, err := os.Stat(filepath.Join("../internal", filepath.FromSlash(m[1]))); err != nil || !info.IsDir() {
-			t.Errorf("ARCHITECTURE.md names the package %s, which does not exist", m[1])
+	for _, match := range names {
+		if info, err := os.Stat(filepath.Join("../internal", filepath.FromSlash(match[1]))); err != nil || !info.IsDir() {
+			t.Errorf("ARCHITECTURE.md names the package %s, which does not exist", match[1])
 		}
 	}
 }

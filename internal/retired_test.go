@@ -12,13 +12,13 @@ import (
 )
 
 // retiredWordsFile lists the words that names must not contain.
-const retiredList = "testdata/retired_words.txt"
+const retiredWordsFile = "testdata/retired_words.txt"
 
 // A retiredWord is a former name of something that has another name now.
-type retired struct {
-	words     []string // the word and its other forms; underscores join two or three words
-	instead   string   // what to use
-	isRefused bool     // false: pending, which means that the code still contains it
+type retiredWord struct {
+	words       []string // the word and its other forms; underscores join two or three words
+	replacement string   // what to use
+	isRefused   bool     // false: pending, which means that the code still contains it
 }
 
 // foreignScripts are scripts of other projects, which are not checked.
@@ -28,15 +28,15 @@ var foreignScripts = []string{"web/static/preact.js"}
 // pending words, and which pending words can be refused now.
 func TestNoRetiredWords(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(retiredList)
+	content, err := os.ReadFile(retiredWordsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := parseRetired(string(content))
+	list, err := parseRetiredWords(string(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	places, err := retiredPlaces(os.DirFS(".."), list)
+	places, err := findRetiredWords(os.DirFS(".."), list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,19 +48,19 @@ func TestNoRetiredWords(t *testing.T) {
 		switch {
 		case entry.isRefused:
 			for _, place := range found {
-				t.Errorf("%s has the retired word %q; use %s", place, entry.words[0], entry.instead)
+				t.Errorf("%s has the retired word %q; use %s", place, entry.words[0], entry.replacement)
 			}
 		case len(found) == 0:
-			t.Logf("%q occurs nowhere: mark it refused in internal/%s", entry.words, retiredList)
+			t.Logf("%q occurs nowhere: mark it refused in internal/%s", entry.words, retiredWordsFile)
 		default:
-			t.Logf("%q occurs %d times, for example in %s; use %s", entry.words, len(found), found[0], entry.instead)
+			t.Logf("%q occurs %d times, for example in %s; use %s", entry.words, len(found), found[0], entry.replacement)
 		}
 	}
 }
 
-// parseRetired reads lines "refused|pending: word [form ...] = replacement". It ignores
+// parseRetiredWords reads lines "refused|pending: word [form ...] = replacement". It ignores
 // empty lines and lines that start with #.
-func parseRetired(content string) (list []retired, err error) {
+func parseRetiredWords(content string) (list []retiredWord, err error) {
 	listed := map[string]bool{}
 	for line := range strings.Lines(content) {
 		line = strings.TrimSpace(line)
@@ -68,9 +68,9 @@ func parseRetired(content string) (list []retired, err error) {
 			continue
 		}
 		state, rest, _ := strings.Cut(line, ":")
-		forms, instead, _ := strings.Cut(rest, "=")
-		words, instead := strings.Fields(forms), strings.TrimSpace(instead)
-		if state != "refused" && state != "pending" || len(words) == 0 || instead == "" {
+		forms, replacement, _ := strings.Cut(rest, "=")
+		words, replacement := strings.Fields(forms), strings.TrimSpace(replacement)
+		if state != "refused" && state != "pending" || len(words) == 0 || replacement == "" {
 			return nil, fmt.Errorf("line %q is not of the form \"refused: word form = replacement\"", line)
 		}
 		for _, word := range words {
@@ -79,14 +79,14 @@ func parseRetired(content string) (list []retired, err error) {
 			}
 			listed[word] = true
 		}
-		list = append(list, retired{words, instead, state == "refused"})
+		list = append(list, retiredWord{words, replacement, state == "refused"})
 	}
 	return list, nil
 }
 
-// retiredPlaces returns by word in which names the words of the list occur, with their
+// findRetiredWords returns by word in which names the words of the list occur, with their
 // places.
-func retiredPlaces(tree fs.FS, list []retired) (map[string][]string, error) {
+func findRetiredWords(tree fs.FS, list []retiredWord) (map[string][]string, error) {
 	places := map[string][]string{}
 	for _, entry := range list {
 		for _, word := range entry.words {
@@ -97,14 +97,14 @@ func retiredPlaces(tree fs.FS, list []retired) (map[string][]string, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && file != "." && foreign(entry.Name()):
+		case entry.IsDir() && file != "." && isForeignFolder(entry.Name()):
 			return fs.SkipDir
 		case entry.IsDir(), slices.Contains(foreignScripts, file):
 			return nil
 		}
-		names, err := namesIn(tree, file)
+		names, err := chosenNames(tree, file)
 		for _, n := range names {
-			for _, word := range phrasesOf(n.name) {
+			for _, word := range phrasesIn(n.name) {
 				if found, ok := places[word]; ok {
 					places[word] = append(found, n.place+" "+n.name)
 				}
@@ -116,10 +116,10 @@ func retiredPlaces(tree fs.FS, list []retired) (map[string][]string, error) {
 	return places, err
 }
 
-// phrasesOf returns the words of a name, and each two and three successive words joined
+// phrasesIn returns the words of a name, and each two and three successive words joined
 // by underscores.
-func phrasesOf(name string) []string {
-	words := wordsOf(name)
+func phrasesIn(name string) []string {
+	words := splitWords(name)
 	phrases := slices.Clone(words)
 	for i := range words {
 		for _, end := range []int{i + 2, i + 3} {
@@ -132,13 +132,13 @@ func phrasesOf(name string) []string {
 }
 
 // Each sample has a retired word in another kind of name.
-func TestRetiredWordsAreFound(t *testing.T) {
+func TestRetiredWordsAreFoundInEveryKindOfName(t *testing.T) {
 	t.Parallel()
-	list, err := parseRetired("refused: lull lulls idle_for_long = idleTick\n")
+	list, err := parseRetiredWords("refused: lull lulls idle_for_long = idleTick\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, planted := range map[string]struct{ file, text string }{
+	for kind, sample := range map[string]struct{ file, text string }{
 		"file name":         {"internal/ws/lull.go", "package ws\n"},
 		"file name in two":  {"internal/ws/idle_lull_test.go", "package ws\n"},
 		"folder":            {"internal/lull/a.go", "package p\n"},
@@ -168,16 +168,16 @@ func TestRetiredWordsAreFound(t *testing.T) {
 		"words in a row":    {"a.go", "package p\nvar isIdleForLong = 1\n"},
 		"JavaScript":        {"web/static/a.js", "// no\nexport const lullTime = `text`\n"},
 	} {
-		places, err := retiredPlaces(fstest.MapFS{planted.file: {Data: []byte(planted.text)}}, list)
+		places, err := findRetiredWords(fstest.MapFS{sample.file: {Data: []byte(sample.text)}}, list)
 		if err != nil || len(places) != 1 {
 			t.Errorf("%s: found %q, %v; want one word", kind, places, err)
 		}
 	}
 }
 
-func TestRetiredWordsAreOnlyNames(t *testing.T) {
+func TestRetiredWordsAreAllowedInTextsAndComments(t *testing.T) {
 	t.Parallel()
-	list, err := parseRetired("refused: lull = idleTick\npending: bed beds = idleSlot\n")
+	list, err := parseRetiredWords("refused: lull = idleTick\npending: bed beds = idleSlot\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,16 +188,16 @@ func TestRetiredWordsAreOnlyNames(t *testing.T) {
 		"web/static/a.js": {Data: []byte("/* a lull\n of lull */ const a = 'lull', b = \"lull\" // a lull\n")},
 		"testdata/lull":   {},
 	}
-	places, err := retiredPlaces(tree, list)
+	places, err := findRetiredWords(tree, list)
 	if err != nil || len(places) > 0 {
 		t.Errorf("found %q, %v; want nothing", places, err)
 	}
 }
 
-func TestRetiredListIsChecked(t *testing.T) {
+func TestMalformedRetiredWordsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"lull = idleTick", "refused: lull", "refused: lull =", "retired: lull = a", "refused: a b = c\npending: b = d"} {
-		if list, err := parseRetired(content); err == nil {
+		if list, err := parseRetiredWords(content); err == nil {
 			t.Errorf("%q is read as %v, want an error", content, list)
 		}
 	}

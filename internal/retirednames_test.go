@@ -15,14 +15,14 @@ import (
 )
 
 // A placedName is an identifier, a key or a file name, and its file and line.
-type placed struct{ name, place string }
+type placedName struct{ name, place string }
 
-// namesIn returns the names that this project has chosen in a file. They are the names
+// chosenNames returns the names that this project has chosen in a file. They are the names
 // that Go code declares, and the keys, metrics, paths and commands in its strings. They
 // are also the names in Lua, SQL and JavaScript, and the path of the file.
-func namesIn(tree fs.FS, file string) ([]placed, error) {
-	names := []placed{{strings.TrimSuffix(file, path.Ext(file)), file}}
-	var found []placed
+func chosenNames(tree fs.FS, file string) ([]placedName, error) {
+	names := []placedName{{strings.TrimSuffix(file, path.Ext(file)), file}}
+	var found []placedName
 	text, err := fs.ReadFile(tree, file)
 	if err != nil {
 		return nil, err
@@ -38,22 +38,22 @@ func namesIn(tree fs.FS, file string) ([]placed, error) {
 	return append(names, found...), err
 }
 
-func goNames(file string, text []byte) ([]placed, error) {
+func goNames(file string, text []byte) ([]placedName, error) {
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
-	var names []placed
-	add := func(name string, at ast.Node) {
-		names = append(names, placed{name, fmt.Sprintf("%s:%d", file, set.Position(at.Pos()).Line)})
+	var names []placedName
+	add := func(name string, node ast.Node) {
+		names = append(names, placedName{name, fmt.Sprintf("%s:%d", file, set.Position(node.Pos()).Line)})
 	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
-		for _, identifier := range declared(n) {
+		for _, identifier := range declaredIdentifiers(n) {
 			add(identifier.Name, identifier)
 		}
 		if literal, ok := n.(*ast.BasicLit); ok && !strings.HasSuffix(file, "_test.go") {
-			for _, key := range keysIn(literal) {
+			for _, key := range keysInLiteral(literal) {
 				add(key, literal)
 			}
 		}
@@ -62,8 +62,8 @@ func goNames(file string, text []byte) ([]placed, error) {
 	return names, nil
 }
 
-// declared returns the identifiers that a node declares.
-func declared(n ast.Node) []*ast.Ident {
+// declaredIdentifiers returns the identifiers that a node declares.
+func declaredIdentifiers(n ast.Node) []*ast.Ident {
 	switch n := n.(type) {
 	case *ast.File:
 		return []*ast.Ident{n.Name}
@@ -104,10 +104,10 @@ func identifiers(expressions []ast.Expr) (found []*ast.Ident) {
 
 // keyPattern matches a string that is a key, a metric, a path or a command. It does not
 // match a text for people.
-var nameLike = regexp.MustCompile(`^/?[A-Za-z][A-Za-z0-9_./{}:-]*$`)
+var keyPattern = regexp.MustCompile(`^/?[A-Za-z][A-Za-z0-9_./{}:-]*$`)
 
-// keysIn returns the names in a string literal or a struct tag.
-func keysIn(literal *ast.BasicLit) []string {
+// keysInLiteral returns the names in a string literal or a struct tag.
+func keysInLiteral(literal *ast.BasicLit) []string {
 	if literal.Kind != token.STRING {
 		return nil
 	}
@@ -115,7 +115,7 @@ func keysIn(literal *ast.BasicLit) []string {
 	if err != nil {
 		return nil
 	}
-	if nameLike.MatchString(value) {
+	if keyPattern.MatchString(value) {
 		return []string{value}
 	}
 	var keys []string
@@ -130,32 +130,32 @@ func keysIn(literal *ast.BasicLit) []string {
 var (
 	dashComment  = regexp.MustCompile(`--[^\n]*`)
 	slashComment = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:(?:^|[\s;{}(),])//[^\n]*)`)
-	javaString   = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
+	jsString     = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
 	scriptName   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 
 // scriptNames returns the words of a script outside its comments. In JavaScript it also
 // ignores strings, because they have texts for people.
-func scriptNames(file, text string, comment *regexp.Regexp) []placed {
+func scriptNames(file, text string, comment *regexp.Regexp) []placedName {
 	blank := func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) }
 	text = comment.ReplaceAllStringFunc(text, blank)
 	if comment == slashComment {
-		text = javaString.ReplaceAllStringFunc(text, blank)
+		text = jsString.ReplaceAllStringFunc(text, blank)
 	}
-	var names []placed
+	var names []placedName
 	line := 0
 	for row := range strings.Lines(text) {
 		line++
 		for _, name := range scriptName.FindAllString(row, -1) {
-			names = append(names, placed{name, fmt.Sprintf("%s:%d", file, line)})
+			names = append(names, placedName{name, fmt.Sprintf("%s:%d", file, line)})
 		}
 	}
 	return names
 }
 
-// wordsOf splits a name at every character that is not a letter, and where an upper case
+// splitWords splits a name at every character that is not a letter, and where an upper case
 // letter starts a word: "HTTPServer_open2" has the words http, server and open.
-func wordsOf(name string) []string {
+func splitWords(name string) []string {
 	var words []string
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		runes, start := []rune(part), 0

@@ -10,7 +10,7 @@ import (
 )
 
 // abandonDuels are duels that stop in the phase that their game is named after.
-var abandonDuels = map[string]duel{
+var abandonDuels = map[string]duelConfig{
 	"demo":      {Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50},
 	"countdown": {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 60_000, RevealMS: 50},
 	"reveal":    {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 60_000},
@@ -19,7 +19,7 @@ var abandonDuels = map[string]duel{
 // Redis loses all its data during matches in every phase, and while players are in an arena's
 // lobby. All matches end as abandoned with the next number. The server settles none of them,
 // and their players may play again immediately.
-func TestRedisIsEmptied(t *testing.T) {
+func TestMatchesAreAbandonedWhenRedisLosesItsData(t *testing.T) {
 	t.Parallel()
 	for failure, empty := range map[string]func(*testing.T, *testenv.Server){
 		"flushed": func(t *testing.T, s *testenv.Server) { redisCommand(t, s, "FLUSHALL") },
@@ -31,7 +31,7 @@ func TestRedisIsEmptied(t *testing.T) {
 		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
 			server := testenv.Redis(t)
-			h := newTestCluster(t, server.URL, duelsOf(abandonDuels))
+			h := newTestCluster(t, server.URL, duelsConfig(abandonDuels))
 			first, second := h.node(t), h.node(t)
 			duels := duelsInEveryPhase(t, first.url, second.url)
 			host, waiting := openLobby(t, first.url, second.url)
@@ -43,7 +43,7 @@ func TestRedisIsEmptied(t *testing.T) {
 			host.waitForAbandonedLobby(t)
 			waiting.waitForAbandonedLobby(t)
 			for _, n := range []*testNode{first, second} {
-				if counted := sumMetric(t, n.ops, "laststand_match_ends_total", `reason="abandoned"`); counted != len(duels)+1 {
+				if counted := sumMetric(t, n.opsURL, "laststand_match_ends_total", `reason="abandoned"`); counted != len(duels)+1 {
 					t.Errorf("%d abandoned matches are counted, want %d", counted, len(duels)+1)
 				}
 			}

@@ -27,14 +27,14 @@ const kindRevocations = "revocations"
 // ops.Revocations, ops.Players, ops.Keys and httpapi.Accounts.
 type accessControl struct {
 	*ledger.Ledger
-	identity     *identity.Registry
-	engine       *match.Engine
-	lobby        *lobby.Lobby
-	arenas       *arena.Service
-	forgetPlayer func(ctx context.Context, game, player string) error // deletes what Redis stores about a player for days
-	inbox        *redisx.Inbox
-	aliveNodes   func() []string // ids of the nodes that are alive
-	log          *slog.Logger
+	identity      *identity.Registry
+	engine        *match.Engine
+	lobby         *lobby.Lobby
+	arenas        *arena.Service
+	forgetInRedis func(ctx context.Context, game, player string) error // deletes what Redis stores about a player for days
+	inbox         *redisx.Inbox
+	aliveNodes    func() []string // ids of the nodes that are alive
+	log           *slog.Logger
 }
 
 func (n *node) accessControl() accessControl {
@@ -49,21 +49,21 @@ func (n *node) accessControl() accessControl {
 
 // applyRevocations makes this node apply changes of bans and revocations to its sessions and its
 // cached names.
-func (n *node) wireRevocations() {
+func (n *node) applyRevocations() {
 	n.identity.Revocations.OnChange(func(revocations []identity.Revocation) {
-		for _, b := range revocations {
-			if b.Kind == identity.KindErased {
-				n.display.ForgetName(b.Game, b.ID)
+		for _, revocation := range revocations {
+			if revocation.Kind == identity.KindErased {
+				n.display.ForgetName(revocation.Game, revocation.ID)
 			}
 		}
-		n.recheck()
+		n.closeRevoked()
 	})
 	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
 }
 
 // closeRevoked closes the websockets and the waiting HTTP calls of players and services whose
 // access has been revoked.
-func (n *node) recheck() {
+func (n *node) closeRevoked() {
 	n.sessions.Recheck()
 	n.revocableCalls.CancelRevoked()
 }
@@ -73,14 +73,14 @@ const followUpTimeout = 5 * time.Second
 
 // followUpContext returns the context of the work after a committed change. It does not end when
 // the client disconnects.
-func followUp(ctx context.Context) (context.Context, context.CancelFunc) {
+func followUpContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), followUpTimeout)
 }
 
 // publishChange applies a stored change at this node and notifies the other nodes. If this node
 // cannot read the ledger now, its next periodic read applies the change.
-func (a accessControl) publish(ctx context.Context) {
-	ctx, cancel := followUp(ctx)
+func (a accessControl) publishChange(ctx context.Context) {
+	ctx, cancel := followUpContext(ctx)
 	defer cancel()
 	_ = a.identity.Revocations.Refresh(ctx) // Refresh logs its errors
 	a.inbox.Send(ctx, a.aliveNodes(), kindRevocations, nil)
@@ -88,23 +88,23 @@ func (a accessControl) publish(ctx context.Context) {
 
 // SetRevocation stores a ban or revocation. It implements ops.Revocations. A banned player
 // forfeits the current match.
-func (a accessControl) SetBar(ctx context.Context, bar identity.Revocation) (identity.Revocation, error) {
-	set, err := a.Ledger.SetBar(ctx, bar)
+func (a accessControl) SetRevocation(ctx context.Context, revocation identity.Revocation) (identity.Revocation, error) {
+	stored, err := a.Ledger.SetRevocation(ctx, revocation)
 	if err != nil {
-		return set, err
+		return stored, err
 	}
-	a.publish(ctx)
-	if set.Kind == identity.KindBan {
-		a.forfeit(ctx, set.Game, set.ID)
+	a.publishChange(ctx)
+	if stored.Kind == identity.KindBan {
+		a.forfeit(ctx, stored.Game, stored.ID)
 	}
-	return set, nil
+	return stored, nil
 }
 
 // LiftRevocation removes a ban or revocation. It implements ops.Revocations.
-func (a accessControl) LiftBar(ctx context.Context, bar identity.Revocation) error {
-	err := a.Ledger.LiftBar(ctx, bar)
+func (a accessControl) LiftRevocation(ctx context.Context, revocation identity.Revocation) error {
+	err := a.Ledger.LiftRevocation(ctx, revocation)
 	if err == nil {
-		a.publish(ctx)
+		a.publishChange(ctx)
 	}
 	return err
 }
@@ -116,11 +116,11 @@ func (a accessControl) Erase(ctx context.Context, game, player string) error {
 	if err := a.Ledger.Erase(ctx, game, player); err != nil {
 		return err
 	}
-	a.publish(ctx)
+	a.publishChange(ctx)
 	a.forfeit(ctx, game, player)
-	ctx, cancel := followUp(ctx)
+	ctx, cancel := followUpContext(ctx)
 	defer cancel()
-	if err := errors.Join(a.forgetPlayer(ctx, game, player), a.lobby.Release(ctx, game, player)); err != nil {
+	if err := errors.Join(a.forgetInRedis(ctx, game, player), a.lobby.ReleaseErasedPlayer(ctx, game, player)); err != nil {
 		a.log.WarnContext(ctx, "Redis cleanup of an erased player failed; the keys stay until they expire", "game", game, "error", err)
 	}
 	return nil
@@ -139,7 +139,7 @@ func (a accessControl) ResetDevice(ctx context.Context, game, id string) (player
 // UnlinkAccount removes the link between a guest and its account. It implements ops.Players.
 func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
 	if account, err = a.Ledger.UnlinkAccount(ctx, game, id); err == nil {
-		a.publish(ctx)
+		a.publishChange(ctx)
 	}
 	return account, err
 }
@@ -157,19 +157,19 @@ func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (iden
 // forfeit makes a player leave the lobby, arena or match. If that fails, it logs a warning, and
 // the match continues without the player.
 func (a accessControl) forfeit(ctx context.Context, game, player string) {
-	ctx, cancel := followUp(ctx)
+	ctx, cancel := followUpContext(ctx)
 	defer cancel()
-	if err := a.leave(ctx, game, player); err != nil {
+	if err := a.leaveActivity(ctx, game, player); err != nil {
 		a.log.WarnContext(ctx, "forfeit of a banned or erased player failed; the match continues without the player", "game", game, "player", player, "error", err)
 	}
 }
 
 // leaveActivity makes a player leave the lobby, and the arena or match that the player is in.
-func (a accessControl) leave(ctx context.Context, game, player string) error {
+func (a accessControl) leaveActivity(ctx context.Context, game, player string) error {
 	if err := a.lobby.Leave(ctx, game, player); err != nil {
 		return err
 	}
-	playing, err := a.lobby.Playing(ctx, game, player)
+	playing, err := a.lobby.RunningMatch(ctx, game, player)
 	switch {
 	case err != nil || playing == nil:
 		return err
@@ -182,19 +182,19 @@ func (a accessControl) leave(ctx context.Context, game, player string) error {
 // LinkAccount links a guest to an account and returns the account. It implements
 // httpapi.Accounts. If the account already has a player of its own, that player is deleted. So
 // the link is refused while that player is in a match, whose result would have no owner.
-func (a accessControl) LinkAccount(ctx context.Context, t identity.LinkRequest) (string, error) {
-	account, err := a.identity.VerifyAccount(ctx, t)
+func (a accessControl) LinkAccount(ctx context.Context, request identity.LinkRequest) (string, error) {
+	account, err := a.identity.VerifyAccount(ctx, request)
 	if err != nil {
 		return "", err
 	}
-	game, guest := t.Guest.Game, t.Guest.Subject
+	game, guest := request.Guest.Game, request.Guest.Subject
 	if account != guest {
-		playing, err := a.lobby.Playing(ctx, game, account)
+		playing, err := a.lobby.RunningMatch(ctx, game, account)
 		if err == nil && playing != nil {
 			err = fmt.Errorf("%w: the player of the account is in a match; retry when the match is over", identity.ErrAccountTaken)
 		}
 		if err == nil {
-			err = a.allSettled(ctx, game, account)
+			err = a.checkSettled(ctx, game, account)
 		}
 		if err != nil {
 			return "", err
@@ -203,7 +203,7 @@ func (a accessControl) LinkAccount(ctx context.Context, t identity.LinkRequest) 
 	if err := a.Ledger.LinkAccount(ctx, game, guest, account); err != nil {
 		return "", err
 	}
-	a.publish(ctx)
+	a.publishChange(ctx)
 	if account != guest {
 		a.forfeit(ctx, game, account) // removes the ticket of the deleted player
 	}
@@ -212,9 +212,9 @@ func (a accessControl) LinkAccount(ctx context.Context, t identity.LinkRequest) 
 
 // checkSettled returns an error that asks for a retry if the last result of the player is not in
 // the ledger yet.
-func (a accessControl) allSettled(ctx context.Context, game, player string) error {
-	checkUnsettled, err := a.lobby.IsUnsettled(ctx, game, player)
-	if err == nil && checkUnsettled {
+func (a accessControl) checkSettled(ctx context.Context, game, player string) error {
+	isUnsettled, err := a.lobby.IsUnsettled(ctx, game, player)
+	if err == nil && isUnsettled {
 		err = protocol.RetryAfter(protocol.CodeUnavailable, 1000, "the last match of the account is not settled yet; retry after 1 s")
 	}
 	return err
@@ -226,18 +226,18 @@ func (a accessControl) ListKeys(game string) []identity.KeyInfo { return a.ident
 
 // RotateKey creates a signing key. It implements ops.Keys.
 func (a accessControl) RotateKey(ctx context.Context, game string) (identity.KeyInfo, error) {
-	made, err := a.identity.RotateKey(ctx, game)
+	created, err := a.identity.RotateKey(ctx, game)
 	if err == nil {
-		a.publish(ctx)
+		a.publishChange(ctx)
 	}
-	return made, err
+	return created, err
 }
 
 // RetireKey makes all nodes refuse the tokens of a key. It implements ops.Keys.
 func (a accessControl) RetireKey(ctx context.Context, game, id string) error {
 	err := a.identity.RetireKey(ctx, game, id)
 	if err == nil {
-		a.publish(ctx)
+		a.publishChange(ctx)
 	}
 	return err
 }

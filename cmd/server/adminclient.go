@@ -30,15 +30,15 @@ const opsHelp = "The command calls the admin API of the running server at --ops-
 
 // withAdmin runs a command with a client of the running server. It needs the configuration and
 // the database of that server.
-func withAdmin(flags *cli, f func(context.Context, adminClient) error) error {
-	var a adminClient
+func withAdmin(flags *cli, command func(context.Context, adminClient) error) error {
+	var admin adminClient
 	err := withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		tokens, err := openTokens(ctx, c, l, nil, nil)
 		if err != nil {
 			return err
 		}
-		a.address = reachable(c.OpsListen)
-		a.token, _, err = tokens.Mint(identity.Claims{Subject: "command", Role: identity.RoleAdmin}, adminTTL)
+		admin.address = dialAddress(c.OpsListen)
+		admin.token, _, err = tokens.Mint(identity.Claims{Subject: "command", Role: identity.RoleAdmin}, adminTTL)
 		return err
 	})
 	if err != nil {
@@ -46,12 +46,12 @@ func withAdmin(flags *cli, f func(context.Context, adminClient) error) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), adminTTL)
 	defer cancel()
-	return f(ctx, a)
+	return command(ctx, admin)
 }
 
 // dialAddress returns the address at which to connect to a listener. For a listener on all
 // addresses that is localhost.
-func reachable(listen string) string {
+func dialAddress(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
 		return net.JoinHostPort("localhost", port)
@@ -61,13 +61,13 @@ func reachable(listen string) string {
 
 // call sends a request for a path below /admin/v1 and decodes the response into result. The
 // body of the request is content: JSON as []byte, a value to encode, or nil for no body.
-func (a adminClient) call(ctx context.Context, method, path string, in, out any) error {
-	body, err := a.open(ctx, method, path, in)
+func (a adminClient) call(ctx context.Context, method, path string, content, result any) error {
+	body, err := a.open(ctx, method, path, content)
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	if err := json.NewDecoder(body).Decode(out); err != nil {
+	if err := json.NewDecoder(body).Decode(result); err != nil {
 		return fmt.Errorf("decode the response of the server at %s: %w", a.address, err)
 	}
 	return nil
@@ -75,55 +75,55 @@ func (a adminClient) call(ctx context.Context, method, path string, in, out any)
 
 // open sends a request like call and returns the body of the response, which the caller must
 // close. It returns an error for a status of 400 or more.
-func (a adminClient) open(ctx context.Context, method, path string, in any) (io.ReadCloser, error) {
-	raw, ok := in.([]byte)
-	if !ok && in != nil {
+func (a adminClient) open(ctx context.Context, method, path string, content any) (io.ReadCloser, error) {
+	encoded, ok := content.([]byte)
+	if !ok && content != nil {
 		var err error
-		if raw, err = json.Marshal(in); err != nil {
+		if encoded, err = json.Marshal(content); err != nil {
 			return nil, err
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+a.address+"/admin/v1"+path, bytes.NewReader(raw))
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+a.address+"/admin/v1"+path, bytes.NewReader(encoded))
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+a.token)
-	if raw != nil {
-		r.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+a.token)
+	if encoded != nil {
+		request.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-		return nil, fmt.Errorf("no server answers at %s (%w); start it, or set --ops-listen to the operations address that it printed", a.address, op.Err)
+	response, err := http.DefaultClient.Do(request)
+	if opError, ok := errors.AsType[*net.OpError](err); ok && opError.Op == "dial" {
+		return nil, fmt.Errorf("no server answers at %s (%w); start it, or set --ops-listen to the operations address that it printed", a.address, opError.Err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode < http.StatusBadRequest {
-		return answer.Body, nil
+	if response.StatusCode < http.StatusBadRequest {
+		return response.Body, nil
 	}
-	defer answer.Body.Close()
-	return nil, a.refusal(answer)
+	defer response.Body.Close()
+	return nil, a.responseError(response)
 }
 
 // deleteResource deletes the resource at a path of the admin API and prints a message.
-func remove(flags *cli, to console, path, done string) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		body, err := a.open(ctx, http.MethodDelete, path, nil)
+func deleteResource(flags *cli, output commandOutput, path, message string) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		body, err := admin.open(ctx, http.MethodDelete, path, nil)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(to.out, done)
+		fmt.Fprintln(output.stdout, message)
 		return body.Close()
 	})
 }
 
 // responseError converts an error response to an error. It does not close the response.
-func (a adminClient) refusal(answer *http.Response) error {
+func (a adminClient) responseError(response *http.Response) error {
 	var problem struct{ Detail string }
-	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil || problem.Detail == "" {
-		return fmt.Errorf("%s is not the operations address of a server of this version (%s)", a.address, answer.Status)
+	if err := json.NewDecoder(response.Body).Decode(&problem); err != nil || problem.Detail == "" {
+		return fmt.Errorf("%s is not the operations address of a server of this version (%s)", a.address, response.Status)
 	}
-	if answer.StatusCode == http.StatusUnauthorized {
+	if response.StatusCode == http.StatusUnauthorized {
 		return fmt.Errorf("the server at %s has another key; use the same --data, --database or --config as the server", a.address)
 	}
 	return errors.New(problem.Detail)

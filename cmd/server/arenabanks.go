@@ -13,17 +13,17 @@ import (
 // implements arena.Bank.
 type arenaBanks struct{ *banks }
 
-func (b arenaBanks) Count(game string, w arena.Filter) int {
-	return b.pool(game, w.Bank, w.Host).Count(specOf(w, 0))
+func (b arenaBanks) Count(game string, filter arena.Filter) int {
+	return b.pool(game, filter.Bank, filter.IncludeHostBanks).Count(arenaBankSpec(filter, 0))
 }
 
-func (b arenaBanks) Draw(game string, w arena.Filter, count int) ([]quiz.Drawn, error) {
-	return b.pool(game, w.Bank, w.Host).Draw(specOf(w, count), nil, newRand())
+func (b arenaBanks) Draw(game string, filter arena.Filter, count int) ([]quiz.DrawnQuestion, error) {
+	return b.pool(game, filter.Bank, filter.IncludeHostBanks).Draw(arenaBankSpec(filter, count), nil, newRand())
 }
 
-func (b arenaBanks) Pick(game, name string, ids []string, host bool) ([]quiz.Drawn, error) {
+func (b arenaBanks) Pick(game, name string, ids []string, host bool) ([]quiz.DrawnQuestion, error) {
 	questions, err := b.pool(game, name, host).Pick(ids, newRand())
-	if errors.Is(err, bank.ErrUnknown) {
+	if errors.Is(err, bank.ErrUnknownID) {
 		return nil, errors.Join(arena.ErrUnknownQuestion, err)
 	}
 	return questions, err
@@ -32,19 +32,19 @@ func (b arenaBanks) Pick(game, name string, ids []string, host bool) ([]quiz.Dra
 // pool returns the questions of one bank of a game, or of all its banks if name is "". Banks of
 // host_banks are included only if host is set. An unknown game or bank has an empty pool.
 func (b arenaBanks) pool(game, name string, host bool) *bank.Pool {
-	p, known := (*b.pools.Load())[game]
+	p, isConfigured := (*b.pools.Load())[game]
 	switch {
-	case !known:
+	case !isConfigured:
 	case name == "" && host:
-		return p.hosts
+		return p.withHostBanks
 	case name == "":
-		return p.all
-	case p.byBank[name] != nil && (host || !p.ofHosts[name]):
+		return p.public
+	case p.byBank[name] != nil && (host || !p.isHostBank[name]):
 		return p.byBank[name]
 	}
 	return bank.NewPool() // an empty pool, because the game does not have this bank
 }
 
-func specOf(w arena.Filter, count int) bank.Spec {
-	return spec(lobby.Filter{Category: w.Category, Lang: w.Lang, Difficulty: w.Difficulty}, count)
+func arenaBankSpec(filter arena.Filter, count int) bank.DrawSpec {
+	return bankSpec(lobby.Filter{Category: filter.Category, Lang: filter.Lang, Difficulty: filter.Difficulty}, count)
 }

@@ -10,7 +10,7 @@ import (
 
 // A host, two companies and a big screen are in a buzzer arena. A wrong answer locks its
 // company out, the first right answer wins the question, and one question has no winner.
-func TestAnArenaIsHostedAndPlayed(t *testing.T) {
+func TestATeamBuzzerArenaIsPlayedInTheBrowser(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
 	if !ok {
@@ -58,7 +58,7 @@ func TestAnArenaIsHostedAndPlayed(t *testing.T) {
 
 // Three players are in a survival arena. One is eliminated and keeps watching, then another,
 // and the third remains.
-func TestSurvivalOnThePage(t *testing.T) {
+func TestASurvivalArenaIsPlayedInTheBrowser(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
 	if !ok {
@@ -105,7 +105,7 @@ func TestSurvivalOnThePage(t *testing.T) {
 
 // Tabs that are reloaded continue, in the lobby and in every phase of a match. So do tabs that
 // go to another page and back, and tabs that their user leaves for a second tab.
-func TestAReloadedTabGoesOn(t *testing.T) {
+func TestAReloadedTabContinuesItsMatch(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
 	if !ok {

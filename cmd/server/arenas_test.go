@@ -30,7 +30,7 @@ func onEachCluster(t *testing.T, f func(t *testing.T, urls []string, token func(
 		flags := cli{Config: configFile(t, fastArenas), Data: &db.Dir, Database: &db.URL}
 		nodes := 1
 		if db.URL != "" {
-			cluster := testenv.ClusterOf(t, 3, 0).URL
+			cluster := testenv.StartCluster(t, 3, 0).URL
 			flags.Redis, nodes = &cluster, 3
 		}
 		var urls []string
@@ -46,9 +46,9 @@ func mintToken(t *testing.T, flags cli, role, sub string) string {
 	t.Helper()
 	args := []string{"token", "--config=" + flags.Config, "--data=" + *flags.Data, "--database=" + *flags.Database,
 		"--game=demo", "--role=" + role, "--sub=" + sub}
-	code, out, errs := command(args...)
+	code, out, stderr := command(args...)
 	if code != 0 {
-		t.Fatalf("server token: %s", errs)
+		t.Fatalf("server token: %s", stderr)
 	}
 	return strings.TrimSpace(out)
 }
@@ -67,9 +67,9 @@ func newGuests(t *testing.T, urls []string, n int) []player.Guest {
 	return guests
 }
 
-// TestBuzzerOverNodes lets two teams on several nodes race. Every question has at most one
+// TestABuzzerQuestionHasOneWinnerAcrossNodes lets two teams on several nodes race. Every question has at most one
 // winner, and the server sends all players the same result, which is also in the ledger.
-func TestBuzzerOverNodes(t *testing.T) {
+func TestABuzzerQuestionHasOneWinnerAcrossNodes(t *testing.T) {
 	t.Parallel()
 	onEachCluster(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
 		const questions, players = 6, 12
@@ -175,9 +175,9 @@ func checkBuzzerKept(t *testing.T, urls []string, all []*matchClient) {
 	}
 }
 
-// TestSurvivalOfMany has more players than a push lists. The server sends each player their own
+// TestEachPlayerOfALargeSurvivalArenaGetsTheirResult has more players than a push lists. The server sends each player their own
 // result, and the expected player survives last.
-func TestSurvivalOfMany(t *testing.T) {
+func TestEachPlayerOfALargeSurvivalArenaGetsTheirResult(t *testing.T) {
 	t.Parallel()
 	onEachCluster(t, func(t *testing.T, urls []string, token func(role, sub string) string) {
 		const players = 60

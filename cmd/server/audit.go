@@ -35,14 +35,14 @@ func (*auditList) Help() string {
 }
 
 // Run prints a table of audit entries.
-func (c *auditList) Run(flags *cli, to console) error {
+func (c *auditList) Run(flags *cli, output commandOutput) error {
 	if c.Limit < 1 {
 		return fmt.Errorf("--limit %d is out of range; use 1 or more", c.Limit)
 	}
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "TIME (UTC)\tACTOR\tACTION\tGAME\tTARGET\tSTATUS\tID")
-		if err := c.print(ctx, a, table); err != nil {
+		if err := c.print(ctx, admin, table); err != nil {
 			return err
 		}
 		return table.Flush()
@@ -50,7 +50,7 @@ func (c *auditList) Run(flags *cli, to console) error {
 }
 
 // print adds a row to the table for each entry, up to the limit. It fetches pages of at most 200.
-func (c *auditList) print(ctx context.Context, a adminClient, table *tabwriter.Writer) error {
+func (c *auditList) print(ctx context.Context, admin adminClient, table *tabwriter.Writer) error {
 	query := url.Values{}
 	for name, value := range map[string]string{"game": c.Game, "actor": c.Actor} {
 		if value != "" {
@@ -63,11 +63,11 @@ func (c *auditList) print(ctx context.Context, a adminClient, table *tabwriter.W
 			Entries    []audit.Entry
 			NextCursor string `json:"next_cursor"`
 		}
-		if err := a.call(ctx, http.MethodGet, "/audit-log?"+query.Encode(), nil, &page); err != nil {
+		if err := admin.call(ctx, http.MethodGet, "/audit-log?"+query.Encode(), nil, &page); err != nil {
 			return err
 		}
 		for _, e := range page.Entries {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(e.At).UTC().Format(time.DateTime), e.Actor, e.Action, e.Game, e.Target, statusText(e), e.ID)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(e.StartedAt).UTC().Format(time.DateTime), e.Actor, e.Action, e.Game, e.Target, statusText(e), e.ID)
 		}
 		remaining -= len(page.Entries)
 		if page.NextCursor == "" {

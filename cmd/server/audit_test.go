@@ -19,15 +19,15 @@ func TestAuditLogOfAdminRequests(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, fastDuels)})
-	here := []string{"--data=" + dir, "--ops-listen=" + strings.TrimPrefix(n.ops, "http://")}
-	if code, _, errs := command(append(here, "boards", "rebuild", "--game=demo")...); code != 0 {
-		t.Fatal(errs)
+	here := []string{"--data=" + dir, "--ops-listen=" + strings.TrimPrefix(n.opsURL, "http://")}
+	if code, _, stderr := command(append(here, "boards", "rebuild", "--game=demo")...); code != 0 {
+		t.Fatal(stderr)
 	}
 	if code, _, _ := command(append(here, "boards", "disqualify", "--game=demo", "--match=m_none", "--reason=s3cret")...); code != 1 {
 		t.Error("what never was is taken back")
 	}
 	_, token, _ := command(append(here, "token", "--role=admin", "--sub=eve")...)
-	r, err := http.NewRequest(http.MethodPost, n.ops+"/admin/v1/games/demo/queue/resume", nil)
+	r, err := http.NewRequest(http.MethodPost, n.opsURL+"/admin/v1/games/demo/queue/resume", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +37,10 @@ func TestAuditLogOfAdminRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = answer.Body.Close()
-	_, listed, errs := command(append(here, "audit", "list", "--game=demo")...)
+	_, listed, stderr := command(append(here, "audit", "list", "--game=demo")...)
 	lines := strings.Split(strings.TrimSpace(listed), "\n")
 	if len(lines) != 4 {
-		t.Fatalf("%s%s", listed, errs)
+		t.Fatalf("%s%s", listed, stderr)
 	}
 	for i, want := range [][]string{
 		{"eve ", "POST /admin/v1/games/{game}/queue/resume ", " 200 ", answer.Header.Get("X-Request-Id")},
@@ -88,12 +88,12 @@ func (f *fakeAuditEntries) remaining() (old int64, asked []time.Duration) {
 func TestOldAuditEntriesAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := &fakeAuditEntries{failures: 1, old: 2*auditRetentionBatch + 1}
+		f := &fakeAuditEntries{failures: 1, old: 2*auditCleanupBatch + 1}
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { _ = auditRetention{f, auditConfig{400}.keep(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
-		time.Sleep(auditRetentionEvery - time.Nanosecond)
+		go func() { _ = auditCleaner{f, auditConfig{400}.retention(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
+		time.Sleep(auditCleanupInterval - time.Nanosecond)
 		synctest.Wait()
-		if old, _ := f.remaining(); old != 2*auditRetentionBatch+1 {
+		if old, _ := f.remaining(); old != 2*auditCleanupBatch+1 {
 			t.Error("it did not wait")
 		}
 		time.Sleep(2 * time.Nanosecond)

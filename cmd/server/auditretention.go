@@ -8,27 +8,27 @@ import (
 
 const (
 	// auditCleanupInterval is how often the server deletes old audit entries.
-	auditRetentionEvery = time.Hour
+	auditCleanupInterval = time.Hour
 	// auditCleanupBatch is the maximum number of entries that one statement deletes.
-	auditRetentionBatch = 1000
+	auditCleanupBatch = 1000
 )
 
 // auditCleaner deletes audit entries that are older than retention.
-type auditRetention struct {
+type auditCleaner struct {
 	ledger interface {
 		ForgetAuditEntries(ctx context.Context, older time.Duration, limit int) (int64, error)
 	}
-	keep time.Duration
-	log  *slog.Logger
+	retention time.Duration
+	log       *slog.Logger
 }
 
 // Run deletes old entries now and then every hour, until ctx ends.
-func (a auditRetention) Run(ctx context.Context) error {
-	tick := time.NewTicker(auditRetentionEvery)
+func (a auditCleaner) Run(ctx context.Context) error {
+	tick := time.NewTicker(auditCleanupInterval)
 	defer tick.Stop()
 	for {
 		if err := a.deleteOld(ctx); err != nil && ctx.Err() == nil {
-			a.log.Warn("audit log cleanup failed", "error", err, "retry_in", auditRetentionEvery)
+			a.log.Warn("audit log cleanup failed", "error", err, "retry_in", auditCleanupInterval)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,10 +39,10 @@ func (a auditRetention) Run(ctx context.Context) error {
 }
 
 // deleteOld deletes all old entries, batch by batch.
-func (a auditRetention) deleteOld(ctx context.Context) error {
+func (a auditCleaner) deleteOld(ctx context.Context) error {
 	for {
-		n, err := a.ledger.ForgetAuditEntries(ctx, a.keep, auditRetentionBatch)
-		if err != nil || n < auditRetentionBatch {
+		deleted, err := a.ledger.ForgetAuditEntries(ctx, a.retention, auditCleanupBatch)
+		if err != nil || deleted < auditCleanupBatch {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func (*bankCmd) Help() string { return "Example: server bank check builtin" }
 
 // questionFlags are the flags that say how to read a file of questions, and the defaults for
 // questions that lack a field.
-type source struct {
+type questionFlags struct {
 	Format     string `enum:"auto,json,opentdb,gift,csv" default:"auto" placeholder:"auto" help:"The format: json, opentdb, gift or csv (default: detected)."`
 	Lang       string `placeholder:"TAG" help:"The language of questions without one, such as en or zh-CN."`
 	Category   string `placeholder:"NAME" help:"The category of questions without one."`
@@ -36,27 +36,27 @@ type source struct {
 const stdin = "-"
 
 // read reads the questions of a file, or of standard input.
-func (s source) read(path string) (bank.Import, error) {
-	var from io.Reader = os.Stdin
+func (s questionFlags) read(path string) (bank.Import, error) {
+	var input io.Reader = os.Stdin
 	if path != stdin {
 		f, err := os.Open(path)
 		if err != nil {
 			return bank.Import{}, fmt.Errorf("read the questions: %w", err)
 		}
 		defer f.Close()
-		from = f
+		input = f
 	}
 	format := bank.Format(s.Format)
 	if s.Format == "auto" {
 		format = ""
 	}
-	in, err := bank.Read(from, path, format, bank.Options{
+	imported, err := bank.Read(input, path, format, bank.Options{
 		Lang: s.Lang, Category: s.Category, Difficulty: quiz.Difficulty(s.Difficulty), Source: s.Source, Licence: s.Licence,
 	})
 	if err != nil {
-		return in, fmt.Errorf("%s: %w", path, err)
+		return imported, fmt.Errorf("%s: %w", path, err)
 	}
-	return in, nil
+	return imported, nil
 }
 
 type bankExport struct {
@@ -70,14 +70,14 @@ func (*bankExport) Help() string {
 }
 
 // Run writes a bank as JSON that `server bank import` can read.
-func (b *bankExport) Run(flags *cli, to console) error {
+func (b *bankExport) Run(flags *cli, output commandOutput) error {
 	return withLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) (err error) {
 		exported, err := loadBank(ctx, l, b.Name)
 		if err != nil {
 			return err
 		}
 		if b.Out == "" {
-			return bank.Export(to.out, exported)
+			return bank.Export(output.stdout, exported)
 		}
 		f, err := os.Create(b.Out)
 		if err != nil {
@@ -90,7 +90,7 @@ func (b *bankExport) Run(flags *cli, to console) error {
 
 // withLedger loads the configuration and opens the ledger, runs one command with them, and
 // closes the ledger.
-func withLedger(flags *cli, f func(context.Context, *config, *ledger.Ledger) error) error {
+func withLedger(flags *cli, command func(context.Context, *config, *ledger.Ledger) error) error {
 	c, err := flags.loadWithoutKeys()
 	if err != nil {
 		return err
@@ -100,5 +100,5 @@ func withLedger(flags *cli, f func(context.Context, *config, *ledger.Ledger) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(ctx, &c, l), l.Close())
+	return errors.Join(command(ctx, &c, l), l.Close())
 }

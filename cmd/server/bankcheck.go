@@ -11,7 +11,7 @@ import (
 )
 
 type bankCheck struct {
-	source
+	questionFlags
 	Name string `arg:"" help:"The name of a bank, or a file; - means standard input."`
 }
 
@@ -22,45 +22,45 @@ func (*bankCheck) Help() string {
 
 // Run checks a file if there is one with this name, else the bank with this name. It fails if
 // there are errors.
-func (b *bankCheck) Run(flags *cli, to console) error {
+func (b *bankCheck) Run(flags *cli, output commandOutput) error {
 	if _, err := os.Stat(b.Name); err == nil || b.Name == stdin {
-		return b.file(to)
+		return b.checkFile(output)
 	}
 	return withLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) error {
 		checked, err := loadBank(ctx, l, b.Name)
 		if err != nil {
 			return err
 		}
-		return report(checked, 0, to)
+		return printBankReport(checked, 0, output)
 	})
 }
 
 // checkFile checks a file of questions. A question that cannot be read is an error.
-func (b *bankCheck) file(to console) error {
-	in, err := b.read(b.Name)
+func (b *bankCheck) checkFile(output commandOutput) error {
+	imported, err := b.read(b.Name)
 	if err != nil {
 		return err
 	}
-	for _, s := range in.Skipped {
-		fmt.Fprintln(to.out, "error:", s)
+	for _, s := range imported.Skipped {
+		fmt.Fprintln(output.stdout, "error:", s)
 	}
-	return report(&bank.Bank{Name: b.Name, Questions: in.Questions}, len(in.Skipped), to)
+	return printBankReport(&bank.Bank{Name: b.Name, Questions: imported.Questions}, len(imported.Skipped), output)
 }
 
 // printBankReport prints the errors and warnings of a bank. errorCount is the number of errors
 // that are printed already. It fails if there are errors.
-func report(b *bank.Bank, errs int, to console) error {
-	warnings := 0
-	for _, f := range bank.Check(b) {
-		fmt.Fprintf(to.out, "%s: %s: %s\n", f.Severity, f.QuestionID, f.Text)
-		if f.Severity == bank.SeverityError {
-			errs++
+func printBankReport(b *bank.Bank, errorCount int, output commandOutput) error {
+	warningCount := 0
+	for _, finding := range bank.Check(b) {
+		fmt.Fprintf(output.stdout, "%s: %s: %s\n", finding.Severity, finding.QuestionID, finding.Text)
+		if finding.Severity == bank.SeverityError {
+			errorCount++
 		} else {
-			warnings++
+			warningCount++
 		}
 	}
-	fmt.Fprintf(to.out, "%s: %d questions, %d errors, %d warnings\n", b.Name, len(b.Questions), errs, warnings)
-	if errs > 0 {
+	fmt.Fprintf(output.stdout, "%s: %d questions, %d errors, %d warnings\n", b.Name, len(b.Questions), errorCount, warningCount)
+	if errorCount > 0 {
 		return errors.New("the bank has errors; fix them in the file and import it again")
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 type bankImport struct {
-	source
+	questionFlags
 	Bank   string `required:"" placeholder:"NAME" help:"The name of the bank; the command creates it if it does not exist."`
 	DryRun bool   `name:"dry-run" help:"Print what the import would do, without importing."`
 	File   string `arg:"" help:"The file; - means standard input."`
@@ -23,11 +23,11 @@ func (*bankImport) Help() string {
 }
 
 // Run imports the questions of a file. It lists the skipped questions with line and reason.
-func (b *bankImport) Run(flags *cli, to console) error {
+func (b *bankImport) Run(flags *cli, output commandOutput) error {
 	if b.Bank == bank.BuiltinName || !bankName.MatchString(b.Bank) {
 		return fmt.Errorf("--bank %q is not a valid name; use 1 to 64 of A-Z a-z 0-9 _ . : - and not builtin", b.Bank)
 	}
-	in, err := b.read(b.File)
+	imported, err := b.read(b.File)
 	if err != nil {
 		return err
 	}
@@ -36,28 +36,28 @@ func (b *bankImport) Run(flags *cli, to console) error {
 		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
-		for _, d := range in.SkipDuplicates(existing) {
-			fmt.Fprintf(to.out, "conflict: %s has the same text as %s but another answer; check both questions\n", in.Questions[d.Index].ID, d.Of)
+		for _, d := range imported.SkipDuplicates(existing) {
+			fmt.Fprintf(output.stdout, "conflict: %s has the same text as %s but another answer; check both questions\n", imported.Questions[d.Index].ID, d.EarlierID)
 		}
-		for _, s := range in.Skipped {
-			fmt.Fprintln(to.out, "skipped:", s)
+		for _, s := range imported.Skipped {
+			fmt.Fprintln(output.stdout, "skipped:", s)
 		}
-		return b.save(ctx, l, in, to)
+		return b.save(ctx, l, imported, output)
 	})
 }
 
 // save stores the questions unless this is a dry run, and prints their number.
-func (b *bankImport) save(ctx context.Context, l *ledger.Ledger, in bank.Import, to console) error {
-	imported, skipped := len(in.Questions), len(in.Skipped)
+func (b *bankImport) save(ctx context.Context, l *ledger.Ledger, content bank.Import, output commandOutput) error {
+	imported, skipped := len(content.Questions), len(content.Skipped)
 	if b.DryRun {
-		fmt.Fprintf(to.out, "dry run: %d questions would be imported into bank %s, %d skipped\n", imported, b.Bank, skipped)
+		fmt.Fprintf(output.stdout, "dry run: %d questions would be imported into bank %s, %d skipped\n", imported, b.Bank, skipped)
 		return nil
 	}
 	if imported > 0 {
-		if err := l.SaveBank(ctx, b.Bank, in.Questions); err != nil {
+		if err := l.SaveBank(ctx, b.Bank, content.Questions); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(to.out, "%d questions imported into bank %s, %d skipped\n", imported, b.Bank, skipped)
+	fmt.Fprintf(output.stdout, "%d questions imported into bank %s, %d skipped\n", imported, b.Bank, skipped)
 	return nil
 }

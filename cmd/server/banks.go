@@ -18,7 +18,7 @@ import (
 )
 
 // bankCheckInterval is how often a node checks whether a bank was imported.
-const banksEvery = 5 * time.Second
+const bankCheckInterval = 5 * time.Second
 
 // banks has the questions of each game in memory: from the built-in bank, and from banks that
 // operators imported into the ledger. It is safe for concurrent use.
@@ -32,9 +32,9 @@ type banks struct {
 
 // pools has the questions of one game, ready to draw from.
 type pools struct {
-	all, hosts *bank.Pool            // the banks of the key banks; these and the banks of host_banks
-	byBank     map[string]*bank.Pool // each bank, by name
-	ofHosts    map[string]bool       // by bank: whether only arenas of hosts may use it
+	public, withHostBanks *bank.Pool            // the banks of the key banks; these and the banks of host_banks
+	byBank                map[string]*bank.Pool // each bank, by name
+	isHostBank            map[string]bool       // by bank: whether only arenas of hosts may use it
 }
 
 // openBanks loads the banks of all games. It fails if a bank does not exist, or if a game has
@@ -50,7 +50,7 @@ func openBanks(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logge
 
 // Run reloads the banks after an import, until ctx ends.
 func (b *banks) Run(ctx context.Context) error {
-	tick := time.NewTicker(banksEvery)
+	tick := time.NewTicker(bankCheckInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -58,14 +58,14 @@ func (b *banks) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if err := b.refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		if err := b.reloadIfChanged(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			b.log.Warn("question bank reload failed; keeping the loaded banks", "error", err)
 		}
 	}
 }
 
 // reloadIfChanged loads all banks again if their revision in the ledger has changed.
-func (b *banks) refresh(ctx context.Context) error {
+func (b *banks) reloadIfChanged(ctx context.Context) error {
 	revision, err := b.ledger.BankRevision(ctx)
 	if err != nil || revision == b.revision {
 		return err
@@ -80,31 +80,31 @@ func (b *banks) refresh(ctx context.Context) error {
 
 // load loads the banks of all games. After an error the loaded banks stay in use.
 func (b *banks) load(ctx context.Context) error {
-	var faults faults
+	var errs validationErrors
 	byGame := make(map[string]pools)
-	for _, name := range b.config.gameNames() {
-		g := b.config.Games[name]
+	for _, game := range b.config.gameNames() {
+		settings := b.config.Games[game]
 		var loaded []*bank.Bank
-		byBank, ofHosts := make(map[string]*bank.Pool), make(map[string]bool)
-		for _, from := range slices.Concat(g.Banks, g.HostBanks) {
-			one, err := loadBank(ctx, b.ledger, from)
+		byBank, isHostBank := make(map[string]*bank.Pool), make(map[string]bool)
+		for _, name := range slices.Concat(settings.Banks, settings.HostBanks) {
+			loadedBank, err := loadBank(ctx, b.ledger, name)
 			if err != nil {
-				faults.addf("games.%s.%s: %w", name, bankList(g, from), err)
+				errs.addf("games.%s.%s: %w", game, bankListKey(settings, name), err)
 				continue
 			}
-			loaded = append(loaded, one)
-			byBank[from] = bank.NewPool(one)
-			ofHosts[from] = slices.Contains(g.HostBanks, from)
+			loaded = append(loaded, loadedBank)
+			byBank[name] = bank.NewPool(loadedBank)
+			isHostBank[name] = slices.Contains(settings.HostBanks, name)
 		}
-		public := slices.DeleteFunc(slices.Clone(loaded), func(one *bank.Bank) bool { return ofHosts[one.Name] })
-		all, hosts := bank.NewPool(public...), bank.NewPool(loaded...)
-		byGame[name] = pools{all, hosts, byBank, ofHosts}
-		if need := g.Duel.Questions; len(public) == len(g.Banks) && !all.HasEnough(bank.Spec{Count: need}) {
-			faults.addf("games.%s.banks: a duel needs %d questions in one language, but the banks have %d questions in all languages",
-				name, need, all.Count(bank.Spec{}))
+		publicBanks := slices.DeleteFunc(slices.Clone(loaded), func(loadedBank *bank.Bank) bool { return isHostBank[loadedBank.Name] })
+		public, withHostBanks := bank.NewPool(publicBanks...), bank.NewPool(loaded...)
+		byGame[game] = pools{public, withHostBanks, byBank, isHostBank}
+		if needed := settings.Duel.Questions; len(publicBanks) == len(settings.Banks) && !public.HasEnough(bank.DrawSpec{Count: needed}) {
+			errs.addf("games.%s.banks: a duel needs %d questions in one language, but the banks have %d questions in all languages",
+				game, needed, public.Count(bank.DrawSpec{}))
 		}
 	}
-	if err := faults.join(); err != nil {
+	if err := errs.join(); err != nil {
 		return err
 	}
 	b.pools.Store(&byGame)
@@ -112,7 +112,7 @@ func (b *banks) load(ctx context.Context) error {
 }
 
 // bankListKey returns the configuration key whose list has the bank: banks or host_banks.
-func bankList(g game, name string) string {
+func bankListKey(g gameConfig, name string) string {
 	if slices.Contains(g.HostBanks, name) {
 		return "host_banks"
 	}
@@ -135,14 +135,14 @@ func loadBank(ctx context.Context, l *ledger.Ledger, name string) (*bank.Bank, e
 }
 
 // Count returns how many questions of a game match a filter. It implements lobby.Bank.
-func (b *banks) Count(game string, w lobby.Filter) int {
-	return b.pool(game).Count(spec(w, 0))
+func (b *banks) Count(game string, filter lobby.Filter) int {
+	return b.pool(game).Count(bankSpec(filter, 0))
 }
 
 // Draw returns count random questions of a game that match a filter, preferably none in seen. It
 // implements lobby.Bank.
-func (b *banks) Draw(game string, w lobby.Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
-	return b.pool(game).Draw(spec(w, count), seen, newRand())
+func (b *banks) Draw(game string, filter lobby.Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error) {
+	return b.pool(game).Draw(bankSpec(filter, count), seen, newRand())
 }
 
 func newRand() *rand.Rand {
@@ -150,12 +150,12 @@ func newRand() *rand.Rand {
 }
 
 func (b *banks) pool(game string) *bank.Pool {
-	if p := (*b.pools.Load())[game]; p.all != nil {
-		return p.all
+	if p := (*b.pools.Load())[game]; p.public != nil {
+		return p.public
 	}
 	return bank.NewPool() // an empty pool, because the game is not configured
 }
 
-func spec(w lobby.Filter, count int) bank.Spec {
-	return bank.Spec{Category: w.Category, Lang: w.Lang, Difficulty: strings.ToLower(w.Difficulty), Count: count}
+func bankSpec(filter lobby.Filter, count int) bank.DrawSpec {
+	return bank.DrawSpec{Category: filter.Category, Lang: filter.Lang, Difficulty: strings.ToLower(filter.Difficulty), Count: count}
 }

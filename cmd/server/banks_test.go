@@ -22,24 +22,24 @@ var samples = []struct {
 
 func sample(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
 
-// ledgerOf returns the flags that name a database.
-func ledgerOf(db testenv.SQL) []string {
+// ledgerFlags returns the flags that name a database.
+func ledgerFlags(db testenv.SQL) []string {
 	return []string{"--data=" + db.Dir, "--database=" + db.URL}
 }
 
 // bankCommand runs a command of `server bank` that must succeed.
 func bankCommand(t *testing.T, db testenv.SQL, args ...string) string {
 	t.Helper()
-	code, out, errs := command(append(append([]string{"bank"}, args...), ledgerOf(db)...)...)
-	if code != 0 || errs != "" {
-		t.Fatalf("bank %v ended with %d: %s\n%s", args, code, errs, out)
+	code, out, stderr := command(append(append([]string{"bank"}, args...), ledgerFlags(db)...)...)
+	if code != 0 || stderr != "" {
+		t.Fatalf("bank %v ended with %d: %s\n%s", args, code, stderr, out)
 	}
 	return out
 }
 
 // The command imports each format, detected or named, first as a dry run. A second import adds
 // nothing. The output lists skipped items by line and reason.
-func TestImport(t *testing.T) {
+func TestBankImportReadsEachFormat(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -53,8 +53,8 @@ func TestImport(t *testing.T) {
 					t.Errorf("%v said\n%s", args, out)
 				}
 			}
-			if code, _, errs := command(append(ledgerOf(db), "bank", "export", "b."+s.format)...); code != 1 || !strings.Contains(errs, "bank import") {
-				t.Errorf("after a dry run the bank's export ended with %d: %s", code, errs)
+			if code, _, stderr := command(append(ledgerFlags(db), "bank", "export", "b."+s.format)...); code != 1 || !strings.Contains(stderr, "bank import") {
+				t.Errorf("after a dry run the bank's export ended with %d: %s", code, stderr)
 			}
 			if out := bankCommand(t, db, fill...); !strings.HasSuffix(out, fmt.Sprintf("\n%d questions imported into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)) {
 				t.Errorf("%s: %s", s.file, out)
@@ -72,7 +72,7 @@ func TestImport(t *testing.T) {
 }
 
 // An exported bank can be imported again without a loss, and its second export is identical.
-func TestExportAndImport(t *testing.T) {
+func TestAnExportedBankCanBeImportedAgain(t *testing.T) {
 	t.Parallel()
 	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=mixed", "--lang=en", "--category=General", sample("spreadsheet.csv"))
@@ -98,7 +98,7 @@ func TestExportAndImport(t *testing.T) {
 	}
 }
 
-func TestBankCommandsThatCannotBe(t *testing.T) {
+func TestInvalidBankCommandsFail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	torn := filepath.Join(dir, "torn.json")
@@ -115,15 +115,15 @@ func TestBankCommandsThatCannotBe(t *testing.T) {
 		"export builtin --out=" + filepath.Join(dir, "a", "b"): "write the bank",
 		"check " + sample("spreadsheet.csv"):                   "has errors",
 	} {
-		code, _, errs := command(append([]string{"bank", "--data=" + filepath.Join(dir, "data")}, strings.Fields(line)...)...)
-		if code != 1 || !strings.Contains(errs, want) || strings.Contains(errs, "panic") {
-			t.Errorf("bank %s ended with %d and said %q, want %q", line, code, errs, want)
+		code, _, stderr := command(append([]string{"bank", "--data=" + filepath.Join(dir, "data")}, strings.Fields(line)...)...)
+		if code != 1 || !strings.Contains(stderr, want) || strings.Contains(stderr, "panic") {
+			t.Errorf("bank %s ended with %d and said %q, want %q", line, code, stderr, want)
 		}
 	}
 }
 
 // A running server asks the questions of a bank within seconds of its import.
-func TestARunningServerReadsAnImportedBank(t *testing.T) {
+func TestARunningServerUsesAnImportedBank(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()

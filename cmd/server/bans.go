@@ -22,7 +22,7 @@ func (*bansCmd) Help() string {
 }
 
 // banView is a ban as the admin API returns it. Times are epoch ms; ExpiresAt 0 means never.
-type shownBan struct {
+type banView struct {
 	Player, Reason string
 	CreatedBy      string `json:"created_by"`
 	CreatedAt      int64  `json:"created_at"`
@@ -30,15 +30,15 @@ type shownBan struct {
 }
 
 // banFlags are the flags that name the player of a ban.
-type bannedPlayer struct {
-	ofGame
+type banFlags struct {
+	gameFlag
 	Player string `required:"" placeholder:"ID" help:"The id of the player, or of an account of your login service."`
 }
 
-func (b bannedPlayer) path() string { return b.ofGame.path("/bans/" + url.PathEscape(b.Player)) }
+func (b banFlags) path() string { return b.gameFlag.path("/bans/" + url.PathEscape(b.Player)) }
 
 type bansAdd struct {
-	bannedPlayer
+	banFlags
 	Reason string        `required:"" placeholder:"TEXT" help:"The reason; the player sees it."`
 	For    time.Duration `placeholder:"TIME" help:"How long the ban lasts, such as 72h (default: forever)."`
 }
@@ -50,19 +50,19 @@ func (*bansAdd) Help() string {
 }
 
 // Run bans a player.
-func (b *bansAdd) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var set shownBan
-		body := map[string]any{"reason": b.Reason, "expires_at": expiresIn(b.For)}
-		if err := a.call(ctx, http.MethodPut, b.path(), body, &set); err != nil {
+func (b *bansAdd) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		var ban banView
+		body := map[string]any{"reason": b.Reason, "expires_at": expiryAfter(b.For)}
+		if err := admin.call(ctx, http.MethodPut, b.path(), body, &ban); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s is banned %s\n", set.Player, expiryText(set.ExpiresAt))
+		fmt.Fprintf(output.stdout, "%s is banned %s\n", ban.Player, formatExpiry(ban.ExpiresAt))
 		return nil
 	})
 }
 
-type bansRemove struct{ bannedPlayer }
+type bansRemove struct{ banFlags }
 
 // Help implements kong's help provider.
 func (*bansRemove) Help() string {
@@ -70,31 +70,31 @@ func (*bansRemove) Help() string {
 }
 
 // Run removes a ban.
-func (b *bansRemove) Run(flags *cli, to console) error {
-	return remove(flags, to, b.path(), "the ban of "+b.Player+" is removed")
+func (b *bansRemove) Run(flags *cli, output commandOutput) error {
+	return deleteResource(flags, output, b.path(), "the ban of "+b.Player+" is removed")
 }
 
-type bansList struct{ ofGame }
+type bansList struct{ gameFlag }
 
 // Help implements kong's help provider.
 func (*bansList) Help() string { return "Example: server bans list --game demo" }
 
 // Run prints a table of bans.
-func (l *bansList) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+func (l *bansList) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "PLAYER\tSINCE (UTC)\tUNTIL (UTC)\tCREATED BY\tREASON")
 		query := url.Values{"limit": {"200"}}
 		for {
 			var page struct {
-				Bans       []shownBan
+				Bans       []banView
 				NextCursor string `json:"next_cursor"`
 			}
-			if err := a.call(ctx, http.MethodGet, l.path("/bans?"+query.Encode()), nil, &page); err != nil {
+			if err := admin.call(ctx, http.MethodGet, l.path("/bans?"+query.Encode()), nil, &page); err != nil {
 				return err
 			}
 			for _, b := range page.Bans {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", b.Player, instant(b.CreatedAt), instant(b.ExpiresAt), b.CreatedBy, b.Reason)
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", b.Player, formatTime(b.CreatedAt), formatTime(b.ExpiresAt), b.CreatedBy, b.Reason)
 			}
 			if page.NextCursor == "" {
 				return table.Flush()

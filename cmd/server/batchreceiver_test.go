@@ -44,7 +44,7 @@ func newBatchReceiver(t *testing.T) *batchReceiver {
 }
 
 func (r *batchReceiver) handle(w http.ResponseWriter, q *http.Request) {
-	p, err := testenv.ReadPosted(q)
+	p, err := testenv.ReadRequest(q)
 	if err != nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (r *batchReceiver) handle(w http.ResponseWriter, q *http.Request) {
 }
 
 // record records a try. A try without a message is not genuine.
-func (r *batchReceiver) record(game string, p testenv.Posted) (m *receivedBatch, release chan struct{}, retryHeader string) {
+func (r *batchReceiver) record(game string, p testenv.ReceivedRequest) (m *receivedBatch, release chan struct{}, retryHeader string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending++

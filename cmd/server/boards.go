@@ -23,13 +23,13 @@ func (*boardsCmd) Help() string {
 }
 
 // gameFlag is the flag --game of commands that act on one game.
-type ofGame struct {
+type gameFlag struct {
 	Game string `required:"" placeholder:"NAME" help:"The game."`
 }
 
-func (g ofGame) path(rest string) string { return "/games/" + url.PathEscape(g.Game) + rest }
+func (g gameFlag) path(suffix string) string { return "/games/" + url.PathEscape(g.Game) + suffix }
 
-type boardsVerify struct{ ofGame }
+type boardsVerify struct{ gameFlag }
 
 // Help implements kong's help provider.
 func (*boardsVerify) Help() string {
@@ -46,19 +46,19 @@ type verifyLine struct {
 }
 
 // Run prints each difference between the leaderboards and the ledger. It fails if there is one.
-func (b *boardsVerify) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		body, err := a.open(ctx, http.MethodGet, b.path("/leaderboards/verify"), nil)
+func (b *boardsVerify) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		body, err := admin.open(ctx, http.MethodGet, b.path("/leaderboards/verify"), nil)
 		if err != nil {
 			return err
 		}
 		defer body.Close()
-		return b.print(json.NewDecoder(body), to)
+		return b.print(json.NewDecoder(body), output)
 	})
 }
 
 // print prints lines until the final summary.
-func (b *boardsVerify) print(lines *json.Decoder, to console) error {
+func (b *boardsVerify) print(lines *json.Decoder, output commandOutput) error {
 	for {
 		var line verifyLine
 		switch err := lines.Decode(&line); {
@@ -69,11 +69,11 @@ func (b *boardsVerify) print(lines *json.Decoder, to console) error {
 		case line.Error != nil:
 			return fmt.Errorf("verification failed: %s", line.Error.Detail)
 		case line.Verified == nil:
-			fmt.Fprintf(to.out, "%s %s %s: %s: ledger %s, leaderboard %s\n", line.Kind, line.Window, line.ID, line.Field, line.Ledger, line.Leaderboard)
+			fmt.Fprintf(output.stdout, "%s %s %s: %s: ledger %s, leaderboard %s\n", line.Kind, line.Window, line.ID, line.Field, line.Ledger, line.Leaderboard)
 			continue
 		}
 		v := line.Verified
-		fmt.Fprintf(to.out, "%s: %d leaderboards with %d entries compared at position %d: %d differences\n", b.Game, v.Leaderboards, v.Entries, v.Position, v.Differences)
+		fmt.Fprintf(output.stdout, "%s: %d leaderboards with %d entries compared at position %d: %d differences\n", b.Game, v.Leaderboards, v.Entries, v.Position, v.Differences)
 		if v.Differences > 0 {
 			return fmt.Errorf("leaderboards differ from the ledger; run `server boards rebuild --game %s`", b.Game)
 		}
@@ -82,7 +82,7 @@ func (b *boardsVerify) print(lines *json.Decoder, to console) error {
 }
 
 type boardsRebuild struct {
-	ofGame
+	gameFlag
 	Wait bool `help:"Wait until the new leaderboards are served."`
 }
 
@@ -95,14 +95,14 @@ func (*boardsRebuild) Help() string {
 const rebuildPoll = 200 * time.Millisecond
 
 // Run starts a rebuild of the leaderboards of a game.
-func (b *boardsRebuild) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func (b *boardsRebuild) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var state struct{ Building bool }
-		if err := a.call(ctx, http.MethodPost, b.path("/leaderboards/rebuild"), nil, &state); err != nil {
+		if err := admin.call(ctx, http.MethodPost, b.path("/leaderboards/rebuild"), nil, &state); err != nil {
 			return err
 		}
 		if !b.Wait {
-			fmt.Fprintf(to.out, "%s: rebuild started\n", b.Game)
+			fmt.Fprintf(output.stdout, "%s: rebuild started\n", b.Game)
 			return nil
 		}
 		for state.Building {
@@ -111,17 +111,17 @@ func (b *boardsRebuild) Run(flags *cli, to console) error {
 				return ctx.Err()
 			case <-time.After(rebuildPoll):
 			}
-			if err := a.call(ctx, http.MethodGet, b.path("/leaderboards/rebuild"), nil, &state); err != nil {
+			if err := admin.call(ctx, http.MethodGet, b.path("/leaderboards/rebuild"), nil, &state); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintf(to.out, "%s: new leaderboards are served\n", b.Game)
+		fmt.Fprintf(output.stdout, "%s: new leaderboards are served\n", b.Game)
 		return nil
 	})
 }
 
 type boardsDisqualify struct {
-	ofGame
+	gameFlag
 	Match  string `required:"" placeholder:"ID" help:"The match."`
 	Player string `placeholder:"ID" help:"The player (default: all players of the match and their teams)."`
 	Reason string `required:"" placeholder:"TEXT" help:"The reason; the server keeps it."`
@@ -134,14 +134,14 @@ func (*boardsDisqualify) Help() string {
 }
 
 // Run disqualifies the results of a match, or of one player in it.
-func (b *boardsDisqualify) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var done struct{ Rows int }
+func (b *boardsDisqualify) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		var disqualified struct{ Rows int }
 		body := map[string]string{"match": b.Match, "player": b.Player, "reason": b.Reason}
-		if err := a.call(ctx, http.MethodPost, b.path("/corrections"), body, &done); err != nil {
+		if err := admin.call(ctx, http.MethodPost, b.path("/corrections"), body, &disqualified); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s: %d rows of the ledger cancelled\n", b.Match, done.Rows)
+		fmt.Fprintf(output.stdout, "%s: %d rows of the ledger cancelled\n", b.Match, disqualified.Rows)
 		return nil
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 // While the server runs, commands compare leaderboards with the ledger and rebuild them beside the
 // leaderboards that are read. A correction repairs them.
-func TestLeaderboardCommands(t *testing.T) {
+func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -21,9 +21,9 @@ func TestLeaderboardCommands(t *testing.T) {
 		n := startNode(t, cli{Config: configFile(t, fastDuels), Data: &db.Dir, Database: &db.URL, Redis: &cache})
 		run := func(want int, output string, words ...string) {
 			t.Helper()
-			code, out, errs := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))...)
+			code, out, stderr := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))...)
 			if code != want || !strings.Contains(out, output) {
-				t.Fatalf("%v ended with %d, want %d and %q: %s%s", words, code, want, output, out, errs)
+				t.Fatalf("%v ended with %d, want %d and %q: %s%s", words, code, want, output, out, stderr)
 			}
 		}
 		games := playDuels(t, n.url, 3)
@@ -45,7 +45,7 @@ func TestLeaderboardCommands(t *testing.T) {
 				t.Errorf("who was disqualified is still on %s: %d", window, status)
 			}
 		}
-		if p := profileOf(t, n.url, "demo", loser); p != (profile{}) {
+		if p := getProfile(t, n.url, "demo", loser); p != (profile{}) {
 			t.Errorf("the profile of who was disqualified says %+v", p)
 		}
 		run(0, ": 0 differences", "boards", "verify")

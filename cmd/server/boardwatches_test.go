@@ -10,7 +10,7 @@ import (
 
 // Many connections watch as many leaderboards and limits as they may. A player who watches one leaderboard
 // loses nothing by that.
-func TestWatchesOfOthersDoNotEvictAWatch(t *testing.T) {
+func TestLeaderboardWatchesOfOtherClientsDoNotEvictAWatch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, unlimited)})
 	windows, orders := []string{"all", "day", "7d", "30d"}, []string{"value", "score"}

@@ -88,7 +88,7 @@ func (p *tab) waitForEnd(outcome, headline string) {
 // countSessions returns how many websockets a node reports.
 func (r *testNode) countSessions(t *testing.T) string {
 	t.Helper()
-	answer, err := http.Get(r.ops + "/metrics")
+	answer, err := http.Get(r.opsURL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

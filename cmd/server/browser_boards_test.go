@@ -33,7 +33,7 @@ func (p *tab) comeOnline(nickname string) {
 
 // A person turns the pages of a leaderboard, looks at every window and at past days, and sees the
 // leaderboards change without any action.
-func TestTheBoardsOnThePage(t *testing.T) {
+func TestThePageShowsCurrentAndPastLeaderboards(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
 	if !ok {

@@ -110,7 +110,7 @@ func kindsNode(t *testing.T, config string) *testNode {
 
 // A newcomer opens the page, takes a name and plays a duel against the bot,
 // which counts for no board.
-func TestAPersonPlaysTheBot(t *testing.T) {
+func TestANewcomerPlaysTheBotInTheBrowser(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
 	if !ok {
@@ -131,7 +131,7 @@ func TestAPersonPlaysTheBot(t *testing.T) {
 
 // Two tabs play each other. Then both are on the page's leaderboard, in their profiles and in their
 // histories.
-func TestTwoTabsPlayEachOther(t *testing.T) {
+func TestTwoBrowserTabsPlayADuel(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
 	if !ok {
@@ -154,12 +154,12 @@ func TestTwoTabsPlayEachOther(t *testing.T) {
 	for _, p := range tabs {
 		p.click("around")
 		p.waitForVisible(withName("top"))
-		p.checkOwn(n.url)
+		p.checkOwnProfile(n.url)
 	}
 }
 
-// checkOwn checks the player's own row of the leaderboard on the page, the profile and the history.
-func (p *tab) checkOwn(url string) {
+// checkOwnProfile checks the player's own row of the leaderboard on the page, the profile and the history.
+func (p *tab) checkOwnProfile(url string) {
 	p.Helper()
 	id := p.waitForAttribute(`tr.me[data-test="entry-row"]`, "data-player")
 	var profile struct{ Score, Matches, Correct int }

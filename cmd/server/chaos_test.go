@@ -26,8 +26,8 @@ func TestManyNodesLoseNothing(t *testing.T) {
 	}
 	report, err := chaos.Run(t.Context(), chaos.Config{
 		Binary:   os.Args[0],
-		Env:      []string{actAs + "=server"},
-		Redis:    testenv.ClusterOf(t, 3, 0).URL,
+		Env:      []string{actAsVariable + "=server"},
+		Redis:    testenv.StartCluster(t, 3, 0).URL,
 		Database: testenv.Postgres(t).URL,
 		Nodes:    3, Players: 40, Arenas: 6,
 		Kills: 4, Stalls: 3, Drains: 2,

@@ -23,10 +23,10 @@ const wallClockOffset = 37 * time.Minute
 // The wall clock of a node has no effect on matches. If it differs far from the time of Redis,
 // players still get all instants in cluster time. Questions open, close and accept answers as
 // always.
-func TestAWallClockIsWrong(t *testing.T) {
+func TestAWrongWallClockDoesNotAffectMatches(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	h := newTestCluster(t, redisWithOffset(t, server.Addr, wallClockOffset), duelsOf(map[string]duel{
+	h := newTestCluster(t, redisWithOffset(t, server.Addr, wallClockOffset), duelsConfig(map[string]duelConfig{
 		"demo": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 200, RevealMS: 100},
 	}))
 	urls := []string{h.node(t).url, h.node(t).url}
@@ -82,7 +82,7 @@ func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 	before := timeAt(t, first)
 	offset.Store(int64(24 * time.Hour))
 	waitUntil(t, "the leap is held at both nodes", func() bool {
-		return sumMetric(t, first.ops, "laststand_clock_unconfirmed_step_seconds", "") > 80_000 && sumMetric(t, second.ops, "laststand_clock_unconfirmed_step_seconds", "") > 80_000
+		return sumMetric(t, first.opsURL, "laststand_clock_unconfirmed_step_seconds", "") > 80_000 && sumMetric(t, second.opsURL, "laststand_clock_unconfirmed_step_seconds", "") > 80_000
 	})
 	agree("while Redis is a day ahead")
 	if leapt := timeAt(t, first) - before; leapt > time.Minute {

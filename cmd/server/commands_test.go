@@ -14,28 +14,28 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// commandsOf lists the words of a command and of the commands below it.
-func commandsOf(n *kong.Node) [][]string {
+// commandPaths lists the words of a command and of the commands below it.
+func commandPaths(n *kong.Node) [][]string {
 	all := [][]string{strings.Fields(n.Path())}
 	for _, child := range n.Children {
-		all = append(all, commandsOf(child)...)
+		all = append(all, commandPaths(child)...)
 	}
 	return all
 }
 
 func TestEveryCommandPrintsItsHelp(t *testing.T) {
 	t.Parallel()
-	for _, words := range commandsOf(model(t)) {
-		code, out, errs := command(append(words, "--help")...)
-		if code != 0 || errs != "" || !strings.Contains(out, "Example: ") || !strings.Contains(out, "Usage: server") {
-			t.Errorf("%v --help ended with %d: %s\n%s", words, code, errs, out)
+	for _, words := range commandPaths(commandTree(t)) {
+		code, out, stderr := command(append(words, "--help")...)
+		if code != 0 || stderr != "" || !strings.Contains(out, "Example: ") || !strings.Contains(out, "Usage: server") {
+			t.Errorf("%v --help ended with %d: %s\n%s", words, code, stderr, out)
 		}
 	}
 }
 
 // An empty command line ends with 2 and one line on standard error, which names the help to
 // read.
-func TestWrongCommandLines(t *testing.T) {
+func TestInvalidCommandLinesNameTheHelpToRead(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"--nope":                                 "`server --help`",
@@ -83,9 +83,9 @@ func TestWrongCommandLines(t *testing.T) {
 		"webhooks disable --game demo rewards":    "`server webhooks disable --help`",
 		"webhooks show-key":                       "`server webhooks show-key --help`",
 	} {
-		code, out, errs := command(strings.Fields(line)...)
-		if code != 2 || out != "" || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {
-			t.Errorf("%q ended with %d, printed %q and said %q; want 2 and one line that names %s", line, code, out, errs, want)
+		code, out, stderr := command(strings.Fields(line)...)
+		if code != 2 || out != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q ended with %d, printed %q and said %q; want 2 and one line that names %s", line, code, out, stderr, want)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestWrongCommandLines(t *testing.T) {
 // pi is an id of the NPPA's test system.
 const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
-func TestTokensThatCannotBe(t *testing.T) {
+func TestInvalidTokenCommandsFail(t *testing.T) {
 	t.Parallel()
 	data := "--data=" + t.TempDir()
 	for line, want := range map[string]string{
@@ -102,28 +102,28 @@ func TestTokensThatCannotBe(t *testing.T) {
 		"--role=admin --sub=x --game=demo":           "an admin is in no game",
 		"--role=player --sub=a/b --game=demo":        "sub must be",
 		"--role=player --sub=x --game=demo --ttl=-1": "duration",
-		"--role=player --sub=x --game=demo --ttl=0s": "a second or more",
+		"--role=player --sub=x --game=demo --ttl=0s": "use 1 s or more",
 		"--role=player --sub=x --game=demo --pi=x":   "38 of a-z 0-9",
 		"--role=host --sub=x --game=demo --pi=" + pi: "only a player has one",
 	} {
-		code, out, errs := command(append([]string{"token", data}, strings.Fields(line)...)...)
-		if code == 0 || out != "" || !strings.Contains(errs, want) {
-			t.Errorf("token %s ended with %d, printed %q and said %q, want %q", line, code, out, errs, want)
+		code, out, stderr := command(append([]string{"token", data}, strings.Fields(line)...)...)
+		if code == 0 || out != "" || !strings.Contains(stderr, want) {
+			t.Errorf("token %s ended with %d, printed %q and said %q, want %q", line, code, out, stderr, want)
 		}
 	}
 }
 
 // A command prints a token alone on a line while a server runs, and the server accepts it.
-func TestTokensBesideARunningServer(t *testing.T) {
+func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
 		token := func(args ...string) string {
 			t.Helper()
-			code, out, errs := command(append([]string{"token", "--data=" + db.Dir, "--database=" + db.URL}, args...)...)
-			if code != 0 || errs != "" || strings.Count(out, "\n") != 1 || strings.Count(out, ".") != 2 {
-				t.Fatalf("token %v ended with %d, printed %q and said %q", args, code, out, errs)
+			code, out, stderr := command(append([]string{"token", "--data=" + db.Dir, "--database=" + db.URL}, args...)...)
+			if code != 0 || stderr != "" || strings.Count(out, "\n") != 1 || strings.Count(out, ".") != 2 {
+				t.Fatalf("token %v ended with %d, printed %q and said %q", args, code, out, stderr)
 			}
 			return strings.TrimSpace(out)
 		}
@@ -137,35 +137,35 @@ func TestTokensBesideARunningServer(t *testing.T) {
 			t.Errorf("welcome: %+v", p.Welcome)
 		}
 		verified := token("--game=demo", "--role=player", "--sub=p_44", "--pi="+pi)
-		if claims := claimsOf(t, verified); claims.PI != pi || claimsOf(t, of42).PI != "" {
+		if claims := decodeClaims(t, verified); claims.PI != pi || decodeClaims(t, of42).PI != "" {
 			t.Errorf("a token of a verified player claims %+v", claims)
 		}
 		short := token("--game=demo", "--role=player", "--sub=p_43", "--ttl=1h30m")
-		if lasts := lifetime(t, short); lasts != 90*time.Minute {
+		if lasts := tokenLifetime(t, short); lasts != 90*time.Minute {
 			t.Errorf("a token of 1h30m lasts %v", lasts)
 		}
 		for bearer, want := range map[string]int{
 			"": http.StatusUnauthorized, of42: http.StatusUnauthorized, token("--role=admin", "--sub=ops"): http.StatusOK,
 			token("--game=demo", "--role=service", "--sub=ops"): http.StatusUnauthorized,
 		} {
-			if status := getAs(t, n.ops+"/debug/pprof/goroutine", bearer); status != want {
+			if status := getAs(t, n.opsURL+"/debug/pprof/goroutine", bearer); status != want {
 				t.Errorf("a profile was answered with %d, want %d", status, want)
 			}
 		}
 	})
 }
 
-// commandsTo runs commands that call a node, with the flags of its ledger. Each must end with
+// commandRunner runs commands that call a node, with the flags of its ledger. Each must end with
 // the expected code.
-func commandsTo(t *testing.T, n *testNode, flags ...string) func(want int, words ...string) (out, errs string) {
-	flags = append(flags, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
-	return func(want int, words ...string) (out, errs string) {
+func commandRunner(t *testing.T, n *testNode, flags ...string) func(want int, words ...string) (out, stderr string) {
+	flags = append(flags, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
+	return func(want int, words ...string) (out, stderr string) {
 		t.Helper()
-		code, out, errs := command(append(words, flags...)...)
+		code, out, stderr := command(append(words, flags...)...)
 		if code != want {
-			t.Fatalf("%v ended with %d, want %d: %s%s", words, code, want, out, errs)
+			t.Fatalf("%v ended with %d, want %d: %s%s", words, code, want, out, stderr)
 		}
-		return out, errs
+		return out, stderr
 	}
 }
 
@@ -179,17 +179,17 @@ func getAs(t *testing.T, url, bearer string) int {
 	if bearer != "" {
 		r.Header.Set("Authorization", "Bearer "+bearer)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer.Body.Close()
-	return answer.StatusCode
+	response.Body.Close()
+	return response.StatusCode
 }
 
-func lifetime(t *testing.T, token string) time.Duration {
+func tokenLifetime(t *testing.T, token string) time.Duration {
 	t.Helper()
-	said := claimsOf(t, token)
+	said := decodeClaims(t, token)
 	return time.Duration(said.Exp-said.Iat) * time.Second
 }
 
@@ -199,7 +199,7 @@ type claims struct {
 	PI       string
 }
 
-func claimsOf(t *testing.T, token string) (said claims) {
+func decodeClaims(t *testing.T, token string) (said claims) {
 	t.Helper()
 	encoded, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
 	if err != nil {

@@ -25,9 +25,9 @@ type config struct {
 	TLSKey string `yaml:"tls_key" allowed:"a path"`
 
 	// Games (tenants) by package name. A game has its own players, question banks, leaderboards and behaviour queue.
-	Games map[string]game `yaml:"games" allowed:"at least one"`
+	Games map[string]gameConfig `yaml:"games" allowed:"at least one"`
 	// Limits on connections, requests, matches and load, per node or for all nodes together.
-	Limits limits `yaml:"limits"`
+	Limits limitsConfig `yaml:"limits"`
 	// Origins whose web pages may call this server. Pages that this server itself serves always may.
 	Origins []string `yaml:"origins" allowed:"https://host"`
 	// Proxies whose X-Forwarded-For and PROXY headers the server trusts. All players behind a proxy that is not listed count as one address.
@@ -37,14 +37,14 @@ type config struct {
 	// Whether connections from trusted proxies start with a PROXY protocol header, version 1 or 2. With required, the server closes every connection without the header.
 	ProxyProtocol string `yaml:"proxy_protocol" allowed:"off, optional, required"`
 
-	file     string         // path of the configuration file; "": none
-	dir      string         // folder of the configuration file; relative paths in secret_file and blocklist_files start here
-	fileKeys map[string]any // the keys that the file sets, without the defaults
+	filePath   string         // path of the configuration file; "": none
+	fileFolder string         // folder of the configuration file; relative paths in secret_file and blocklist_files start here
+	fileKeys   map[string]any // the keys that the file sets, without the defaults
 }
 
-// limits configures all limits of a node. 0 means no limit, except in connections and
+// limitsConfig configures all limits of a node. 0 means no limit, except in connections and
 // messages_per_second.
-type limits struct {
+type limitsConfig struct {
 	// Maximum number of websockets per node. The last 5% are reserved for players in a match. Connections of all kinds together may be 10% and 1,000 more.
 	// Above the limit the node closes new websockets with 1013. Higher: more players and more memory.
 	Connections int64 `yaml:"connections" range:"1..10000000"`
@@ -60,8 +60,8 @@ type limits struct {
 func defaults() config {
 	return config{
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
-		Games:         map[string]game{"demo": defaultGame()},
-		Limits:        limits{Connections: 100_000, MessagesPerSecond: 20, requestLimits: defaultRequestLimits(), connectionLimits: defaultConnectionLimits(), matchLimits: defaultMatchLimits()},
+		Games:         map[string]gameConfig{"demo": defaultGame()},
+		Limits:        limitsConfig{Connections: 100_000, MessagesPerSecond: 20, requestLimits: defaultRequestLimits(), connectionLimits: defaultConnectionLimits(), matchLimits: defaultMatchLimits()},
 		ProxyProtocol: string(proxies.Off),
 		Audit:         auditConfig{RetentionDays: 400},
 	}

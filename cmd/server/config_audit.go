@@ -9,4 +9,6 @@ type auditConfig struct {
 }
 
 // retention returns RetentionDays as a duration.
-func (a auditConfig) keep() time.Duration { return time.Duration(a.RetentionDays) * 24 * time.Hour }
+func (a auditConfig) retention() time.Duration {
+	return time.Duration(a.RetentionDays) * 24 * time.Hour
+}

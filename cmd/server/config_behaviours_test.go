@@ -20,7 +20,7 @@ func readTestConfig(t *testing.T, text string) *config {
 	return &c
 }
 
-func TestTerms(t *testing.T) {
+func TestQueuePolicyHasDefaultsAndSettings(t *testing.T) {
 	t.Parallel()
 	every := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
 	usual := eventq.Policy{MaxLen: 10_000, Overflow: eventq.DropOldest, BatchSize: 128, FlushMS: 1000, MaxAgeMS: 170_000, PerSecond: 8, Burst: 8}
@@ -50,24 +50,24 @@ func TestTerms(t *testing.T) {
 		want := usual
 		change(&want)
 		want.Game = name
-		if got := c.queueTerms(name); !reflect.DeepEqual(got, want) {
+		if got := c.queuePolicy(name); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v\nwant %+v", name, got, want)
 		}
 	}
 }
 
 // A section that games share is read for each.
-func TestBehavioursByAlias(t *testing.T) {
+func TestGamesCanShareBehavioursByAYAMLAlias(t *testing.T) {
 	t.Parallel()
 	c := readTestConfig(t, "games:\n  a: {behaviours: &b {max_len: 7}}\n  b: {behaviours: *b}\n  c: {behaviours: {<<: *b, hot: true}}\n")
 	for _, name := range c.gameNames() {
-		if got := c.queueTerms(name); got.MaxLen != 7 || len(got.Report) != 4 || got.Hot != (name == "c") {
+		if got := c.queuePolicy(name); got.MaxLen != 7 || len(got.Report) != 4 || got.Hot != (name == "c") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-func TestSinkOptions(t *testing.T) {
+func TestSinkOptionsHaveDefaultsAndSettings(t *testing.T) {
 	t.Parallel()
 	c := readTestConfig(t, `data: here
 games:
@@ -77,7 +77,7 @@ games:
   nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, test_code: C, secret_file: n.key}}}
 `)
 	keysOf := &receiverKeys{watched: map[string]*watchedKeys{}}
-	for name, want := range map[string]sink{
+	for name, want := range map[string]sinkConfig{
 		"plain": {Type: "file", Path: "here/behaviours/plain.ndjson", MaxFileMiB: 64, MaxFiles: 8},
 		"file":  {Type: "file", Path: "/var/log/x.ndjson", MaxFileMiB: 3, MaxFiles: 2},
 		"hook":  {Type: "webhook", URL: "https://x/y", Format: "cloudevents-batch", AllowPrivate: true},
@@ -86,9 +86,9 @@ games:
 		place := c.sinkKeySource(name)
 		keysOf.watched[place.setting] = new(watchedKeys)
 		keysOf.watched[place.setting].keys.Store(&[]string{"of " + name})
-		got := c.sinkOptions(name, keysOf)
-		if got.sink != want {
-			t.Errorf("%s: %+v\nwant %+v", name, got.sink, want)
+		got := c.gameSinkOptions(name, keysOf)
+		if got.sinkConfig != want {
+			t.Errorf("%s: %+v\nwant %+v", name, got.sinkConfig, want)
 		}
 		if got.OpenLater != (name == "plain") {
 			t.Errorf("%s: later: %t", name, got.OpenLater)
@@ -100,7 +100,7 @@ games:
 }
 
 // A server without settings of behaviours starts even if it cannot write to its data folder.
-func TestSinksThatNobodyAskedFor(t *testing.T) {
+func TestTheDefaultSinkDoesNotStopAStart(t *testing.T) {
 	t.Parallel()
 	for text, fails := range map[string]bool{"games: {demo: }": false, "games: {demo: {behaviours: {sink: {type: file}}}}": true} {
 		c := readTestConfig(t, text)
@@ -112,6 +112,6 @@ func TestSinksThatNobodyAskedFor(t *testing.T) {
 		if err := r.openSinks(c, nil, newClients()); (err != nil) != fails {
 			t.Errorf("%s: %v", text, err)
 		}
-		_ = r.close()
+		_ = r.closeSinks()
 	}
 }

@@ -2,8 +2,8 @@ package main
 
 import "laststand/internal/leaderboard"
 
-// game configures one game. defaultGame has the defaults.
-type game struct {
+// gameConfig configures one game. defaultGame has the defaults.
+type gameConfig struct {
 	// Time zone of the game's days: the days of leaderboards and of pair_limit_per_day start at midnight in this zone.
 	TimeZone string `yaml:"time_zone" allowed:"a zone of the time zone database, such as Europe/Berlin"`
 	// Whether players may create arenas. False: only clients whose token has the role host may.
@@ -13,24 +13,24 @@ type game struct {
 	// Names of the question banks that are reserved for arenas of hosts (tokens of the role host). Duels and arenas of players never use these banks.
 	HostBanks []string `yaml:"host_banks" allowed:"names that are not in banks"`
 	// Keys that sign the game's tokens, the current key first. Empty: the server generates a key and stores it in the database.
-	Keys       []gameKey `yaml:"keys"`
+	Keys       []gameKeyConfig `yaml:"keys"`
 	tokenRules `yaml:",inline"`
 	// Rules of duels.
-	Duel duel `yaml:"duel"`
+	Duel duelConfig `yaml:"duel"`
 	// Rules of arenas.
-	Arena arenaRules `yaml:"arena"`
+	Arena arenaConfig `yaml:"arena"`
 	// Leaderboards of the game. A change rebuilds the leaderboards from the ledger.
-	Leaderboards boards `yaml:"leaderboards"`
+	Leaderboards leaderboardsConfig `yaml:"leaderboards"`
 	// Queue of behaviours (events to report), and the sink that they are sent to.
-	Behaviours behaviours `yaml:"behaviours"`
+	Behaviours behavioursConfig `yaml:"behaviours"`
 	// Words that nicknames, arena names and team names must not contain.
-	Names gameNames `yaml:"names"`
+	Names nameConfig `yaml:"names"`
 	// Webhooks: endpoints that receive events of the game, such as settled matches.
 	Webhooks []webhookConfig `yaml:"webhooks,omitempty"`
 }
 
-// gameKey configures a key that signs tokens of a game.
-type gameKey struct {
+// gameKeyConfig configures a key that signs tokens of a game.
+type gameKeyConfig struct {
 	// Identifier of the key, unique in the game: the kid header of tokens.
 	ID string `yaml:"id" allowed:"a unique name"`
 	// Signature algorithm of the key.
@@ -39,8 +39,8 @@ type gameKey struct {
 	SecretFile string `yaml:"secret_file" allowed:"a path"`
 }
 
-// duel configures the duels of a game. Keys with the suffix _ms are in milliseconds.
-type duel struct {
+// duelConfig configures the duels of a game. Keys with the suffix _ms are in milliseconds.
+type duelConfig struct {
 	// Number of questions in a duel.
 	Questions int `yaml:"questions" range:"1..100"`
 	// Time to answer a question, in ms.
@@ -59,8 +59,8 @@ type duel struct {
 	CountSameAddress bool `yaml:"count_same_address"`
 }
 
-// arenaRules configures the arenas of a game. Keys with the suffix _ms are in milliseconds.
-type arenaRules struct {
+// arenaConfig configures the arenas of a game. Keys with the suffix _ms are in milliseconds.
+type arenaConfig struct {
 	// Time to answer a question if the arena sets no time limit, in ms.
 	TimeLimitMS int64 `yaml:"time_limit_ms" range:"500..600000"`
 	// Time from the start of the match to the first question, in ms.
@@ -73,21 +73,21 @@ type arenaRules struct {
 	TeamLockoutMS int64 `yaml:"team_lockout_ms" range:"0..600000"`
 }
 
-// boards configures the leaderboards of a game.
-type boards struct {
+// leaderboardsConfig configures the leaderboards of a game.
+type leaderboardsConfig struct {
 	// Windows of the leaderboards: one leaderboard for each span of days.
 	Windows []leaderboard.Window `yaml:"windows,flow" allowed:"all, day, and Nd for N days"`
 	// Orders (sort keys) in which clients can read a leaderboard.
 	Orders []leaderboard.Order `yaml:"orders,flow" allowed:"value (required), score, accuracy, time, matches"`
 	// Weights of the parts that make up the value of an entry. At least one weight must be above 0.
-	Weights weights `yaml:"weights"`
+	Weights weightsConfig `yaml:"weights"`
 	// Minimum number of questions that an entry must have been asked to rank by accuracy or time. Higher: fewer entries rank by luck. 0: one question is enough.
 	MinAnswers int64 `yaml:"min_answers" range:"0..1000000"`
 }
 
-// weights configures the value of an entry: the sum of each part times its weight. 0 means that
+// weightsConfig configures the value of an entry: the sum of each part times its weight. 0 means that
 // the part does not count.
-type weights struct {
+type weightsConfig struct {
 	// Weight of the score (sum of points).
 	Score int64 `yaml:"score" range:"0..1000000"`
 	// Weight of the accuracy, a number from 0 to 10,000.
@@ -98,17 +98,17 @@ type weights struct {
 	Matches int64 `yaml:"matches" range:"0..1000000"`
 }
 
-func defaultGame() game {
-	g := game{
+func defaultGame() gameConfig {
+	g := gameConfig{
 		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{},
-		Duel:  duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5, CountSameAddress: true},
-		Arena: arenaRules{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
-		Leaderboards: boards{
+		Duel:  duelConfig{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5, CountSameAddress: true},
+		Arena: arenaConfig{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
+		Leaderboards: leaderboardsConfig{
 			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
-			Weights: weights{Score: 1}, MinAnswers: 20,
+			Weights: weightsConfig{Score: 1}, MinAnswers: 20,
 		},
 		Names: defaultNames(),
 	}
-	g.Behaviours.fill(false)
+	g.Behaviours.applyDefaults(false)
 	return g
 }

@@ -52,7 +52,7 @@ type requestLimits struct {
 func defaultRequestLimits() requestLimits {
 	return requestLimits{
 		GuestsPerMinutePerAddress: 60, ArenaGuestsPerMinutePerAddress: 300, GuestsPerMinutePerArena: 3000,
-		GuestsPerDayPerAddress: unset, GuestRequestsPerMinutePerAddress: unset,
+		GuestsPerDayPerAddress: unsetLimit, GuestRequestsPerMinutePerAddress: unsetLimit,
 		CodeAttemptsPerHourPerAddress: 100, NicknameLookupsPerMinutePerAddress: 600, ReadsPerSecondPerAddress: 100,
 		ArenasPerHourPerHost: 120, ArenasPerHourPerAddress: 120, AccountChangesPerHourPerPlayer: 60, ErasuresPerMinutePerAddress: 10,
 		BehavioursPerSecondPerService: 20_000, TaskRequestsPerSecondPerService: 1000,
@@ -60,42 +60,42 @@ func defaultRequestLimits() requestLimits {
 }
 
 // unsetLimit marks a limit whose default depends on other limits, until applyDefaults sets it.
-const unset = math.MinInt
+const unsetLimit = math.MinInt
 
 // The defaults of the limits that depend on other limits: see applyDefaults.
 const (
-	guestsPerDay         = 5000
-	guestRequests        = 600
-	minutesOfDailyGuests = 80 // the default limit per day allows this many minutes of guests at the limit per minute
-	requestsPerGuest     = 10 // registrations per minute, for each new guest per minute
+	minDefaultGuestsPerDay           = 5000
+	minDefaultGuestRequestsPerMinute = 600
+	guestMinutesPerDay               = 80 // the default limit per day allows this many minutes of guests at the limit per minute
+	requestsPerNewGuest              = 10 // registrations per minute, for each new guest per minute
 )
 
 // applyDefaults sets GuestsPerDayPerAddress and GuestRequestsPerMinutePerAddress if they are
 // unset. Both grow with the limits on new guests per address and minute. If one of those is 0
 // (no limit), both are 0 too.
-func (l *requestLimits) fill() {
-	day, requests := 0, 0
+func (l *requestLimits) applyDefaults() {
+	defaultPerDay, defaultRequests := 0, 0
 	if withoutCode, withCode := l.GuestsPerMinutePerAddress, l.ArenaGuestsPerMinutePerAddress; withoutCode > 0 && withCode > 0 {
-		day = min(max(guestsPerDay, minutesOfDailyGuests*min(withoutCode, maxLimit), withCode), maxLimit)
-		requests = min(max(guestRequests, requestsPerGuest*min(withoutCode, maxLimit), withCode), maxLimit)
+		defaultPerDay = min(max(minDefaultGuestsPerDay, guestMinutesPerDay*min(withoutCode, maxRequestLimit), withCode), maxRequestLimit)
+		defaultRequests = min(max(minDefaultGuestRequestsPerMinute, requestsPerNewGuest*min(withoutCode, maxRequestLimit), withCode), maxRequestLimit)
 	}
-	if l.GuestsPerDayPerAddress == unset {
-		l.GuestsPerDayPerAddress = day
+	if l.GuestsPerDayPerAddress == unsetLimit {
+		l.GuestsPerDayPerAddress = defaultPerDay
 	}
-	if l.GuestRequestsPerMinutePerAddress == unset {
-		l.GuestRequestsPerMinutePerAddress = requests
+	if l.GuestRequestsPerMinutePerAddress == unsetLimit {
+		l.GuestRequestsPerMinutePerAddress = defaultRequests
 	}
 }
 
 // maxRequestLimit is the largest value of every request limit. The limiter adds at most one
 // token per microsecond to a bucket.
-const maxLimit = 1_000_000
+const maxRequestLimit = 1_000_000
 
 // ruleNames returns the keys of a limits section whose fields have a range tag. Each key is
 // also the name of its rule.
 func ruleNames(section any) (names []string) {
 	for field := range reflect.TypeOf(section).Fields() {
-		if _, ok := rangeOf(field); ok {
+		if _, ok := parseRangeTag(field); ok {
 			key, _ := yamlKey(field)
 			names = append(names, key)
 		}
@@ -104,19 +104,19 @@ func ruleNames(section any) (names []string) {
 }
 
 // dryRunRuleNames returns the names of all rules that dry_run accepts, sorted.
-func limitNames() []string {
+func dryRunRuleNames() []string {
 	names := append(ruleNames(requestLimits{}), ruleNames(matchLimits{})...)
-	names = append(names, codeAttemptsByPlayers, codeAttemptsPerPlayer, codeAttemptsRefused, longReplays,
+	names = append(names, codeAttemptsByPlayersRule, codeAttemptsPerPlayerRule, codeAttemptsRefusedRule, longReplayRule,
 		"websockets", "websockets_per_address", "unauthenticated_websockets", "idle_websockets",
-		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", loadShedding)
-	names = append(names, proxies.RuleFull, proxies.RuleCrowded) // the other two rules of proxies ignore dry_run
+		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", loadSheddingRule)
+	names = append(names, proxies.RuleTotal, proxies.RulePerAddress) // the other two rules of proxies ignore dry_run
 	return slices.Sorted(slices.Values(names))
 }
 
-func (l *requestLimits) validate(f *faults) {
+func (l *requestLimits) validate(errs *validationErrors) {
 	for _, name := range l.DryRun.rules {
-		if known := limitNames(); !slices.Contains(known, name) {
-			f.addf("limits.dry_run: %q is not a rule; use one of %s", name, strings.Join(known, ", "))
+		if known := dryRunRuleNames(); !slices.Contains(known, name) {
+			errs.addf("limits.dry_run: %q is not a rule; use one of %s", name, strings.Join(known, ", "))
 		}
 	}
 }
@@ -131,25 +131,25 @@ type dryRun struct {
 var _ yaml.Marshaler = dryRun{}
 
 // includes reports whether a rule is in dry run. Two rules of proxies never are.
-func (t dryRun) includes(rule string) bool {
-	if t.all {
+func (d dryRun) includes(rule string) bool {
+	if d.all {
 		return rule != proxies.RuleHeader && rule != proxies.RuleStranger
 	}
-	return slices.Contains(t.rules, rule)
+	return slices.Contains(d.rules, rule)
 }
 
 // UnmarshalYAML decodes true, false or a list of rule names.
-func (t *dryRun) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		return n.Decode(&t.all)
+func (d *dryRun) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		return node.Decode(&d.all)
 	}
-	return n.Decode(&t.rules)
+	return node.Decode(&d.rules)
 }
 
 // MarshalYAML encodes the list of rule names, or true or false if there is no list.
-func (t dryRun) MarshalYAML() (any, error) {
-	if len(t.rules) == 0 {
-		return t.all, nil
+func (d dryRun) MarshalYAML() (any, error) {
+	if len(d.rules) == 0 {
+		return d.all, nil
 	}
-	return t.rules, nil
+	return d.rules, nil
 }

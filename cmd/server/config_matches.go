@@ -34,29 +34,29 @@ const freeMatchesDivisor = 20
 // earlyForfeitLimits returns the limits on duels that players leave before the first question
 // closes. Such forfeits are rare, so every node counts them in the store that all nodes share.
 func (n *node) earlyForfeitLimits() *limit.ActionLimit {
-	l := n.config.Limits.matchLimits
-	rule := func(name, owner string, quota int) *limit.Rule {
-		return n.limiter.Rule(limit.RuleConfig{
+	limits := n.config.Limits.matchLimits
+	clusterRule := func(name, owner string, quota int) *limit.Rule {
+		return n.limiter.NewRule(limit.RuleConfig{
 			Name: name, Subject: "duels left before their first question was closed, " + owner, Limit: quota, Per: time.Hour, ClusterWide: true,
 		})
 	}
 	return &limit.ActionLimit{
-		PerPlayer:  rule("early_forfeits_per_hour_per_player", "by this player", l.EarlyForfeitsPerHourPerPlayer),
-		PerAddress: rule("early_forfeits_per_hour_per_address", "from this address", l.EarlyForfeitsPerHourPerAddress),
+		PerPlayer:  clusterRule("early_forfeits_per_hour_per_player", "by this player", limits.EarlyForfeitsPerHourPerPlayer),
+		PerAddress: clusterRule("early_forfeits_per_hour_per_address", "from this address", limits.EarlyForfeitsPerHourPerAddress),
 	}
 }
 
 // matchesPerDayLimits returns the limits on duels and arenas that players join. The limit per
 // player is local to each node, so that joining costs one more round trip to Redis and not two.
 func (n *node) matchesPerDayLimits() *limit.ActionLimit {
-	l, day := n.config.Limits.matchLimits, 24*time.Hour
+	limits, day := n.config.Limits.matchLimits, 24*time.Hour
 	return &limit.ActionLimit{
-		PerPlayer: n.limiter.Rule(limit.RuleConfig{
-			Name: "matches_per_day_per_player", Subject: "matches of this player", Limit: l.MatchesPerDayPerPlayer, Per: day,
+		PerPlayer: n.limiter.NewRule(limit.RuleConfig{
+			Name: "matches_per_day_per_player", Subject: "matches of this player", Limit: limits.MatchesPerDayPerPlayer, Per: day,
 		}),
-		PerAddress: n.limiter.Rule(limit.RuleConfig{
-			Name: "matches_per_day_per_address", Subject: "matches from this address", Limit: l.MatchesPerDayPerAddress, Per: day, ClusterWide: true,
+		PerAddress: n.limiter.NewRule(limit.RuleConfig{
+			Name: "matches_per_day_per_address", Subject: "matches from this address", Limit: limits.MatchesPerDayPerAddress, Per: day, ClusterWide: true,
 		}),
-		Free: l.MatchesPerDayPerPlayer / freeMatchesDivisor,
+		AddressGrace: limits.MatchesPerDayPerPlayer / freeMatchesDivisor,
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// gameNames configures the words that nicknames, arena names and team names must not contain.
-type gameNames struct {
+// nameConfig configures the words that nicknames, arena names and team names must not contain.
+type nameConfig struct {
 	// Built-in lists of refused words: names that players could mistake for staff, and a sample of insults. An empty list: no built-in list.
 	Blocklists []string `yaml:"blocklists,flow" allowed:"staff_en, staff_zh, en, zh"`
 	// Files with refused words: one word per line, at most 20,000 words and 2 MiB per file. Relative paths start at the folder of the configuration file.
@@ -19,54 +19,54 @@ type gameNames struct {
 	AllowedWords []string `yaml:"allowed_words,flow,omitempty" allowed:"at most 1000 words of 2 letters or more"`
 }
 
-func defaultNames() gameNames { return gameNames{Blocklists: nickname.Lists()} }
+func defaultNames() nameConfig { return nameConfig{Blocklists: nickname.BuiltinLists()} }
 
 // maxWordFileBytes is the maximum size of a file in blocklist_files.
-const maxWordFile = 2 << 20
+const maxWordFileBytes = 2 << 20
 
 // readWordLists reads the word lists of a game. Its error lists every problem.
-func (c *config) words(game string) (*nickname.Words, error) {
+func (c *config) readWordLists(game string) (*nickname.Words, error) {
 	g := c.Games[game].Names
 	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
-	var faults []error
+	var errs []error
 	for _, file := range g.BlocklistFiles {
-		text, err := readWords(c.resolvePath(file))
+		text, err := readWordFile(c.resolvePath(file))
 		if err != nil {
-			faults = append(faults, fmt.Errorf("blocklist_files: %s: %w", file, err))
+			errs = append(errs, fmt.Errorf("blocklist_files: %s: %w", file, err))
 			continue
 		}
 		lists.Custom = append(lists.Custom, nickname.WordList{Name: "blocklist_files: " + file, Text: text})
 	}
-	w, err := nickname.NewWords(lists)
-	return w, errors.Join(append(faults, err)...)
+	words, err := nickname.NewWords(lists)
+	return words, errors.Join(append(errs, err)...)
 }
 
-func readWords(path string) (string, error) {
+func readWordFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("the file cannot be read: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxWordFile+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxWordFileBytes+1))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("the file cannot be read: %w", err)
-	case len(text) > maxWordFile:
-		return "", fmt.Errorf("the file is larger than %d MiB", maxWordFile>>20)
+	case len(text) > maxWordFileBytes:
+		return "", fmt.Errorf("the file is larger than %d MiB", maxWordFileBytes>>20)
 	}
 	return string(text), nil
 }
 
 // readAllWordLists returns the word lists of all games, by game. It fails only if a file has
 // changed since validate.
-func (c *config) allWords() (map[string]*nickname.Words, error) {
+func (c *config) readAllWordLists() (map[string]*nickname.Words, error) {
 	all := make(map[string]*nickname.Words, len(c.Games))
 	for name := range c.Games {
-		w, err := c.words(name)
+		words, err := c.readWordLists(name)
 		if err != nil {
 			return nil, fmt.Errorf("games.%s.names: %w", name, err)
 		}
-		all[name] = w
+		all[name] = words
 	}
 	return all, nil
 }

@@ -36,12 +36,12 @@ func defaultConnectionLimits() connectionLimits {
 	}
 }
 
-func (c *config) validateProxies(f *faults) {
-	_, err := proxies.Trust(c.TrustedProxies)
-	f.add("trusted_proxies", err)
-	f.add("proxy_protocol", proxies.Protocol(c.ProxyProtocol).Validate())
+func (c *config) validateProxies(errs *validationErrors) {
+	_, err := proxies.ParseTrusted(c.TrustedProxies)
+	errs.add("trusted_proxies", err)
+	errs.add("proxy_protocol", proxies.Protocol(c.ProxyProtocol).Validate())
 	if c.ProxyProtocol != string(proxies.Off) && len(c.TrustedProxies) == 0 {
-		f.addf("proxy_protocol: %s requires trusted_proxies, because the server ignores the headers of other peers", c.ProxyProtocol)
+		errs.addf("proxy_protocol: %s requires trusted_proxies, because the server ignores the headers of other peers", c.ProxyProtocol)
 	}
 }
 
@@ -53,7 +53,7 @@ const maxLoggedPeers = 8
 // and all its websockets come from one address. If that address is private and trusted_proxies
 // is empty, the address is probably a load balancer: the function counts the refusal and logs
 // one warning.
-func (n *node) warnOfSingleAddress() func(netip.Addr) {
+func (n *node) newSingleAddressWarning() func(netip.Addr) {
 	refusals := promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
 		Name: "laststand_ws_single_address_refusals_total", Help: "Websockets refused because all websockets come from one private address while trusted_proxies is empty.",
 	})
@@ -81,15 +81,15 @@ func isPrivate(a netip.Addr) bool {
 // forwarding headers from other peers, and logs the first maxLoggedPeers of these peers once
 // each. Such a peer may be a proxy that the operator has not listed; then all its players count
 // as one address.
-func (n *node) trustedProxies() *proxies.Trusted {
-	t, _ := proxies.Trust(n.config.TrustedProxies) // validate checked it
-	refusals := newUntrustedCounter(n.registry)
-	var named untrustedPeers
-	t.Doubted = func(peer netip.Addr) {
-		refusals.Inc()
-		if named.addNew(peer) {
+func (n *node) trustedProxies() *proxies.TrustedProxies {
+	trusted, _ := proxies.ParseTrusted(n.config.TrustedProxies) // validate checked it
+	ignored := newUntrustedHeadersCounter(n.registry)
+	var logged loggedPeers
+	trusted.OnUntrustedForward = func(peer netip.Addr) {
+		ignored.Inc()
+		if logged.addIfNew(peer) {
 			n.log.Warn("X-Forwarded-For from an untrusted address ignored; add the address to trusted_proxies if it is your proxy, because otherwise all its players count as one address", "peer", peer)
 		}
 	}
-	return t
+	return trusted
 }

@@ -18,7 +18,7 @@ type keyRange struct {
 
 // parseRangeTag parses the range tag of a field. ok is false if the field has no such tag. It
 // panics if the tag is malformed.
-func rangeOf(field reflect.StructField) (r keyRange, ok bool) {
+func parseRangeTag(field reflect.StructField) (r keyRange, ok bool) {
 	tag, ok := field.Tag.Lookup("range")
 	if !ok {
 		return r, false
@@ -44,43 +44,43 @@ func yamlKey(field reflect.StructField) (key, options string) {
 // checkRanges adds an error for every number in v, a struct or a map, that is outside the range
 // tag of its field. path is the configuration key of v. A number with the option omitempty may
 // also be 0, which means that it is not set.
-func (f *faults) checkRanges(where string, v reflect.Value) {
+func (e *validationErrors) checkRanges(path string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
-		f.checkFields(where, v)
+		e.checkStructRanges(path, v)
 	case reflect.Map:
 		names := make(map[string]reflect.Value)
 		for key, value := range v.Seq2() {
 			names[key.String()] = value
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			f.checkRanges(where+"."+name, names[name])
+			e.checkRanges(path+"."+name, names[name])
 		}
 	}
 }
 
 // checkStructRanges is checkRanges for a struct.
-func (f *faults) checkFields(where string, v reflect.Value) {
+func (e *validationErrors) checkStructRanges(parentPath string, v reflect.Value) {
 	for field, value := range v.Fields() {
 		key, options := yamlKey(field)
 		if key == "" && options != "inline" {
 			continue
 		}
-		path := strings.TrimPrefix(where+"."+key, ".")
+		path := strings.TrimPrefix(parentPath+"."+key, ".")
 		if options == "inline" {
-			path = where
+			path = parentPath
 		}
-		if r, ok := rangeOf(field); ok && (options != "omitempty" || !value.IsZero()) {
-			f.checkNumber(path, value, r)
+		if r, ok := parseRangeTag(field); ok && (options != "omitempty" || !value.IsZero()) {
+			e.checkNumber(path, value, r)
 			continue
 		}
-		f.checkRanges(path, value)
+		e.checkRanges(path, value)
 	}
 }
 
 // checkNumber adds an error if a number is outside its range, or if it is NaN. path is the
 // configuration key.
-func (f *faults) checkNumber(where string, v reflect.Value, r keyRange) {
+func (e *validationErrors) checkNumber(path string, v reflect.Value, r keyRange) {
 	var n float64
 	if v.CanFloat() {
 		n = v.Float()
@@ -88,6 +88,6 @@ func (f *faults) checkNumber(where string, v reflect.Value, r keyRange) {
 		n = float64(v.Int())
 	}
 	if !(n >= r.min && n <= r.max) {
-		f.addf("%s: %v is out of range; use %s", where, v, r.text)
+		e.addf("%s: %v is out of range; use %s", path, v, r.text)
 	}
 }

@@ -20,7 +20,7 @@ const (
 
 // sinkConfig configures the destination of a game's behaviours. Type decides which fields
 // apply. The other fields must have their zero value.
-type sink struct {
+type sinkConfig struct {
 	// Type of the sink: a file, a webhook, or China's anti-addiction interface (nppa). The type decides which other keys apply. The default is file.
 	Type string `yaml:"type" allowed:"file, webhook, nppa"`
 
@@ -49,7 +49,7 @@ type sink struct {
 }
 
 // applyDefaults sets the empty fields that have a default for this type of sink.
-func (s *sink) fill() {
+func (s *sinkConfig) applyDefaults() {
 	s.Type = cmp.Or(s.Type, sinkFile)
 	switch s.Type {
 	case sinkFile:
@@ -61,7 +61,7 @@ func (s *sink) fill() {
 
 // reportableTypes returns the types of behaviours that the server creates itself and the sink
 // accepts.
-func (s *sink) reportableTypes() []string {
+func (s *sinkConfig) reportableTypes() []string {
 	if s.Type == sinkNPPA {
 		return []string{eventq.Online, eventq.Offline}
 	}
@@ -70,34 +70,34 @@ func (s *sink) reportableTypes() []string {
 
 // sinkOptions is what openSink needs to open the sink of a game.
 type sinkOptions struct {
-	sink
+	sinkConfig
 	Keys      func() ([]string, error) // the keys that sign reports, the current key first; the sink calls it for each attempt to send
 	OpenLater bool                     // create the file when the first behaviour arrives; true if the game does not configure behaviours
 }
 
 // gameSinkOptions returns the options that open the sink of a game.
-func (c *config) sinkOptions(name string, keys *receiverKeys) sinkOptions {
+func (c *config) gameSinkOptions(name string, keys *receiverKeys) sinkOptions {
 	source := c.sinkKeySource(name)
-	return sinkOptions{c.sink(name), func() ([]string, error) { return keys.keysOf(source), nil }, !c.isSet("games", name, "behaviours")}
+	return sinkOptions{c.gameSink(name), func() ([]string, error) { return keys.currentKeys(source), nil }, !c.isSet("games", name, "behaviours")}
 }
 
 // sinkKeySource returns where the server reads the keys that sign the reports of a game.
 func (c *config) sinkKeySource(name string) keySource {
-	s, p := c.sink(name), keySource{setting: "games." + name + ".behaviours.sink.secret_file"}
+	s, source := c.gameSink(name), keySource{setting: "games." + name + ".behaviours.sink.secret_file"}
 	switch s.Type {
 	case sinkWebhook:
-		p.check, p.ledgerName = checkWebhookKey, "webhook/"+name // the slash keeps it apart from names of games
+		source.check, source.ledgerName = checkWebhookKey, "webhook/"+name // the slash keeps it apart from names of games
 	case sinkNPPA:
-		p.check = checkNPPAKey
+		source.check = checkNPPAKey
 	}
-	if p.check != nil && s.SecretFile != "" {
-		p.file = c.resolvePath(s.SecretFile)
+	if source.check != nil && s.SecretFile != "" {
+		source.file = c.resolvePath(s.SecretFile)
 	}
-	return p
+	return source
 }
 
 // gameSink returns the sink configuration of a game, with the default path of type file.
-func (c *config) sink(name string) sink {
+func (c *config) gameSink(name string) sinkConfig {
 	s := c.Games[name].Behaviours.Sink
 	if s.Type == sinkFile {
 		s.Path = cmp.Or(s.Path, filepath.Join(c.Data, "behaviours", name+".ndjson"))
@@ -106,8 +106,8 @@ func (c *config) sink(name string) sink {
 }
 
 // settings returns the keys that apply only to some types of sinks.
-func (s *sink) settings() []setting {
-	return []setting{
+func (s *sinkConfig) settings() []sinkSetting {
+	return []sinkSetting{
 		{"path", s.Path != "", []string{sinkFile}},
 		{"max_file_mib", s.MaxFileMiB != 0, []string{sinkFile}},
 		{"max_files", s.MaxFiles != 0, []string{sinkFile}},
@@ -122,76 +122,76 @@ func (s *sink) settings() []setting {
 }
 
 // sinkSetting is a key of a sink, without its value.
-type setting struct {
-	name  string
-	set   bool     // the configuration sets the key
-	types []string // types of sinks that have the key
+type sinkSetting struct {
+	name      string
+	isSet     bool     // the configuration sets the key
+	sinkTypes []string // types of sinks that have the key
 }
 
-func (s *sink) validate(prefix string, f *faults) {
+func (s *sinkConfig) validate(prefix string, errs *validationErrors) {
 	types := []string{sinkFile, sinkWebhook, sinkNPPA}
-	f.validateOneOf(prefix+"type", s.Type, types...)
-	for _, one := range s.settings() {
-		if one.set && slices.Contains(types, s.Type) && !slices.Contains(one.types, s.Type) {
-			f.addf("%s%s: a sink of type %s does not have this key; remove it", prefix, one.name, s.Type)
+	errs.validateOneOf(prefix+"type", s.Type, types...)
+	for _, setting := range s.settings() {
+		if setting.isSet && slices.Contains(types, s.Type) && !slices.Contains(setting.sinkTypes, s.Type) {
+			errs.addf("%s%s: a sink of type %s does not have this key; remove it", prefix, setting.name, s.Type)
 		}
 	}
 	if s.URL != "" {
-		f.validateURL(prefix+"url", s.URL)
+		errs.validateURL(prefix+"url", s.URL)
 	}
 	if s.Format != "" {
-		f.validateOneOf(prefix+"format", s.Format, "standard-webhooks", "cloudevents-batch")
+		errs.validateOneOf(prefix+"format", s.Format, "standard-webhooks", "cloudevents-batch")
 	}
 	switch s.Type {
 	case sinkWebhook:
 		if s.URL == "" {
-			f.addf("%surl: a sink of type webhook needs a URL", prefix)
+			errs.addf("%surl: a sink of type webhook needs a URL", prefix)
 		}
 	case sinkNPPA:
-		s.validateNPPA(prefix, f)
+		s.validateNPPA(prefix, errs)
 	}
 }
 
 // validateURL adds an error if text is not an http or https URL with a host. The error does
 // not show the URL, because the URL may contain a secret. path is the configuration key.
-func (f *faults) validateURL(where, text string) {
+func (e *validationErrors) validateURL(path, text string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		f.addf("%s: the URL is not of the form https://host/path", where)
+		e.addf("%s: the URL is not of the form https://host/path", path)
 		return
 	}
 	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {
-		f.addf("%s: the port of the URL is out of range; use 1 to 65535", where)
+		e.addf("%s: the port of the URL is out of range; use 1 to 65535", path)
 	}
 }
 
 // nppaID matches the ids and test codes that the NPPA issues.
 var nppaID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-func (s *sink) validateNPPA(prefix string, f *faults) {
+func (s *sinkConfig) validateNPPA(prefix string, errs *validationErrors) {
 	if !nppaID.MatchString(s.AppID) {
-		f.addf("%sapp_id: %q is not an id; use the id that the NPPA issued to the company", prefix, s.AppID)
+		errs.addf("%sapp_id: %q is not an id; use the id that the NPPA issued to the company", prefix, s.AppID)
 	}
 	if !nppaID.MatchString(s.BizID) {
-		f.addf("%sbiz_id: %q is not an id; use the id that the NPPA issued to the game", prefix, s.BizID)
+		errs.addf("%sbiz_id: %q is not an id; use the id that the NPPA issued to the game", prefix, s.BizID)
 	}
 	if s.TestCode != "" && !nppaID.MatchString(s.TestCode) {
-		f.addf("%stest_code: %q is not a test code; use the code that the portal shows when a test starts", prefix, s.TestCode)
+		errs.addf("%stest_code: %q is not a test code; use the code that the portal shows when a test starts", prefix, s.TestCode)
 	}
 	if s.SecretFile == "" {
-		f.addf("%ssecret_file: a sink of type nppa needs a file with the key that the NPPA issued", prefix)
+		errs.addf("%ssecret_file: a sink of type nppa needs a file with the key that the NPPA issued", prefix)
 	}
 }
 
 // validateSinkPath adds an error if a game with an earlier name writes to the same file.
-func (c *config) validateSinkPath(name string, f *faults) {
-	own := c.sink(name)
+func (c *config) validateSinkPath(name string, errs *validationErrors) {
+	sink := c.gameSink(name)
 	for _, other := range c.gameNames() {
 		if other == name {
 			return
 		}
-		if own.Path != "" && filepath.Clean(own.Path) == filepath.Clean(c.sink(other).Path) {
-			f.addf("games.%s.behaviours.sink.path: %s is the file of game %s; use another path", name, own.Path, other)
+		if sink.Path != "" && filepath.Clean(sink.Path) == filepath.Clean(c.gameSink(other).Path) {
+			errs.addf("games.%s.behaviours.sink.path: %s is the file of game %s; use another path", name, sink.Path, other)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // The error lists all problems of a configuration, problems of a file with their lines.
-func TestAllFaultsAreReportedAtOnce(t *testing.T) {
+func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, file string
@@ -49,7 +49,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 				"games.demo.banks:", "games.demo.keys:", "games.demo.duel.questions:", "games.demo.duel.time_limit_ms:", "games.demo.duel.countdown_ms:",
 				"games.demo.token_audience:", "games.demo.max_token_ttl:", "games.demo.duel.reveal_ms:", "games.demo.duel.bot_after_ms:", "games.demo.duel.pair_limit_per_day:", "games.demo.arena.time_limit_ms:",
 				"games.demo.arena.countdown_ms:", "games.demo.arena.reveal_ms:", "games.demo.arena.max_players:", "games.demo.arena.team_lockout_ms:",
-				`"decade"`, `"all" twice`, `"luck"`, "weight score -1", "min_answers -1",
+				`"decade"`, `"all" is listed twice`, `"luck"`, "weight score -1", "min_answers -1",
 			},
 		},
 		{
@@ -112,7 +112,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 				"      - {name: other, url: \"https://x\", events: [webhook.ping]}\n      - {name: deaf, url: \"https://x\", events: []}\n" +
 				"      - {name: key, url: \"https://x\", secret_file: none.key}\n",
 			[]string{
-				`webhook "a" of game "many": the game has that name twice`, `webhook "a b" of game "demo": its name is`,
+				`webhook "a" of game "many": the game has that name twice`, `webhook "a b" of game "demo": its name must have`,
 				"webhooks.port.url: the port of the URL is out of range", "webhooks.none.url: the port of the URL is out of range", "webhooks.host.url: the URL is not of the form",
 				`webhook "twice" of game "demo": it has the event "day.sealed" twice`, `webhook "other" of game "demo": unknown event "webhook.ping"`, "webhooks.deaf.events: the list is empty",
 				"webhooks.key.secret_file: the file cannot be read",
@@ -127,7 +127,7 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 			"wrong words",
 			"games: {a: {names: {blocklists: [fr], blocklist_files: [none.txt, laststand.yaml], allowed_words: [x]}}, b: {names: {blocklists: [nl]}}}",
 			[]string{
-				"games.a.names: blocklist_files: none.txt: the file cannot be read", `blocklists: "fr" is none of [staff_en staff_zh en zh]`, "blocklist_files: laststand.yaml: line 1: it is too long",
+				"games.a.names: blocklist_files: none.txt: the file cannot be read", `blocklists: "fr" is unknown; use [staff_en staff_zh en zh]`, "blocklist_files: laststand.yaml: line 1: it is too long",
 				`allowed_words: "x": it needs at least 2 letters`, `games.b.names: blocklists: "nl"`,
 			},
 		},
@@ -141,17 +141,17 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			code, out, errs := command("config", "--config="+configFile(t, tt.file))
+			code, out, stderr := command("config", "--config="+configFile(t, tt.file))
 			if code != 1 || out != "" {
 				t.Errorf("ended with %d and printed %q", code, out)
 			}
 			for _, want := range tt.want {
-				if !strings.Contains(errs, want) {
+				if !strings.Contains(stderr, want) {
 					t.Errorf("it does not say %q", want)
 				}
 			}
-			if t.Failed() || strings.Contains(errs, "main.") {
-				t.Errorf("it says\n%s", errs)
+			if t.Failed() || strings.Contains(stderr, "main.") {
+				t.Errorf("it says\n%s", stderr)
 			}
 		})
 	}

@@ -27,12 +27,12 @@ const (
 
 // validate adds an error for each rule that is invalid. prefix is the path of the game, with a
 // dot at its end.
-func (r tokenRules) validate(prefix string, f *faults) {
+func (r tokenRules) validate(prefix string, errs *validationErrors) {
 	if r.TokenAudience != "" && !validAudience.MatchString(r.TokenAudience) {
-		f.addf("%stoken_audience: %q is not 1 to 255 ASCII characters without spaces", prefix, r.TokenAudience)
+		errs.addf("%stoken_audience: %q is not 1 to 255 ASCII characters without spaces", prefix, r.TokenAudience)
 	}
 	_, err := r.maxTTL()
-	f.add(prefix+"max_token_ttl", err)
+	errs.add(prefix+"max_token_ttl", err)
 }
 
 // maxTTL returns the maximum lifetime of a token. 0 means no limit.

@@ -25,38 +25,38 @@ type webhookConfig struct {
 }
 
 // applyDefaults selects all types of events if the configuration has no list.
-func (h *webhookConfig) fill() {
+func (h *webhookConfig) applyDefaults() {
 	if h.Events == nil {
-		h.Events = webhook.Events()
+		h.Events = webhook.EventTypes()
 	}
 }
 
 // webhookKeySource returns where the server reads the keys that sign the events of a webhook.
 func (c *config) webhookKeySource(game string, h webhookConfig) keySource {
-	p := keySource{
+	source := keySource{
 		setting: "games." + game + ".webhooks." + h.Name + ".secret_file", check: checkWebhookKey,
 		ledgerName: "hook/" + game + "/" + h.Name, // the slashes keep it apart from names of games
 	}
 	if h.SecretFile != "" {
-		p.file = c.resolvePath(h.SecretFile)
+		source.file = c.resolvePath(h.SecretFile)
 	}
-	return p
+	return source
 }
 
 // validateWebhooks adds an error for each invalid URL and each empty list of events. The webhook
 // registry checks the other keys.
-func (c *config) validateWebhooks(f *faults) {
+func (c *config) validateWebhooks(errs *validationErrors) {
 	for _, game := range c.gameNames() {
 		for _, h := range c.Games[game].Webhooks {
 			prefix := "games." + game + ".webhooks." + h.Name + "."
-			f.validateURL(prefix+"url", h.URL)
+			errs.validateURL(prefix+"url", h.URL)
 			if len(h.Events) == 0 {
-				f.addf("%sevents: the list is empty; name at least one event, or remove the key for all events: %v", prefix, webhook.Events())
+				errs.addf("%sevents: the list is empty; name at least one event, or remove the key for all events: %v", prefix, webhook.EventTypes())
 			}
 		}
 	}
 	if _, err := webhook.NewRegistry(c.endpoints(), nil); err != nil { // the error names the endpoints
-		*f = append(*f, err)
+		*errs = append(*errs, err)
 	}
 }
 
@@ -72,14 +72,14 @@ func (c *config) endpoints() (all []webhook.Endpoint) {
 
 // createWebhooks creates the dispatcher of webhooks, and the workers of the task queue that
 // deliver events.
-func (n *node) wireWebhooks() error {
+func (n *node) createWebhooks() error {
 	var targets []httpposter.Target
 	for _, game := range n.config.gameNames() {
 		for _, h := range n.config.Games[game].Webhooks {
 			source := n.config.webhookKeySource(game, h)
 			targets = append(targets, httpposter.Target{
 				Game: game, Name: h.Name, URL: h.URL, Client: n.clients[h.AllowPrivate],
-				Keys: func() ([]signature.Key, error) { return parsedKeys(n.keys.keysOf(source)) },
+				Keys: func() ([]signature.Key, error) { return parseWebhookKeys(n.keys.currentKeys(source)) },
 			})
 		}
 	}
@@ -88,11 +88,11 @@ func (n *node) wireWebhooks() error {
 		return err
 	}
 	n.dispatcher = webhook.NewDispatcher(webhook.Config{
-		Registry: n.webhookRegistry, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Poster: poster, Logger: n.log,
-		Lists: leaderboard.NewTopLists(n.boardConfigs(), n.ledger, n.ledger),
+		Registry: n.webhookRegistry, EndpointStates: n.ledger, TaskCounter: n.ledger, Queue: n.ledger, Poster: poster, Logger: n.log,
+		TopLists: leaderboard.NewTopLists(n.leaderboardConfigs(), n.ledger, n.ledger),
 	})
 	n.workers = taskqueue.NewWorkers(taskqueue.Config{
-		Claims: n.ledger, Notifier: &n.taskSignal, Services: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
+		Store: n.ledger, Notifier: &n.taskSignal, Kinds: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
 	})
 	return nil
 }

@@ -16,14 +16,14 @@ func (*configCmd) Help() string {
 
 // Run prints the configuration in force as YAML, in the form of the configuration file. Passwords
 // and query values in URLs are masked.
-func (*configCmd) Run(flags *cli, to console) error {
+func (*configCmd) Run(flags *cli, output commandOutput) error {
 	c, err := flags.load()
 	if err != nil {
 		return err
 	}
 	c.Redis, c.Database = maskPasswords(c.Redis), maskPasswords(c.Database)
 	for name, g := range c.Games {
-		g.Behaviours.Sink = c.sink(name)
+		g.Behaviours.Sink = c.gameSink(name)
 		g.Behaviours.Sink.URL = maskURL(g.Behaviours.Sink.URL)
 		g.Webhooks = slices.Clone(g.Webhooks)
 		for i := range g.Webhooks {
@@ -31,7 +31,7 @@ func (*configCmd) Run(flags *cli, to console) error {
 		}
 		c.Games[name] = g
 	}
-	e := yaml.NewEncoder(to.out)
+	e := yaml.NewEncoder(output.stdout)
 	e.SetIndent(2)
 	if err := e.Encode(c); err != nil {
 		return fmt.Errorf("print the configuration: %w", err)

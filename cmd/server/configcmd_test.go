@@ -12,7 +12,7 @@ import (
 )
 
 // What `config` prints hides every secret, and is a file that says the same.
-func TestConfigPrintsWhatIsInForce(t *testing.T) {
+func TestConfigPrintsAValidFileWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	sample, err := os.ReadFile("testdata/contract.yaml")
 	if err != nil {
@@ -21,32 +21,32 @@ func TestConfigPrintsWhatIsInForce(t *testing.T) {
 	path := configFile(t, string(sample))
 	writeBeside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
 	writeBeside(t, path, "hook.key", newWebhookKey)
-	code, first, errs := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
+	code, first, stderr := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
 	if code != 0 || strings.Contains(first, "s3cret") || strings.Contains(first, "k3y") || strings.Contains(first, webhookKey) {
-		t.Fatalf("ended with %d: %s\n%s", code, errs, first)
+		t.Fatalf("ended with %d: %s\n%s", code, stderr, first)
 	}
 	if err := os.WriteFile(path, []byte(first), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, second, errs := command("config", "--config="+path); second != first {
-		t.Errorf("%s\nread and printed again is\n%s%s", first, second, errs)
+	if _, second, stderr := command("config", "--config="+path); second != first {
+		t.Errorf("%s\nread and printed again is\n%s%s", first, second, stderr)
 	}
 }
 
 // What a sink does by default is printed too, and what may be secret of its
 // address is not.
-func TestConfigPrintsSinks(t *testing.T) {
+func TestConfigPrintsDefaultsOfSinksWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	path := configFile(t, "games:\n  plain:\n  hook: {behaviours: {sink: {type: webhook, url: 'https://u:s3cret@x.example/a?b=s3cret&token=s3cret'}}}\n")
-	code, out, errs := command("config", "--data=/srv/laststand", "--config="+path)
+	code, out, stderr := command("config", "--data=/srv/laststand", "--config="+path)
 	if code != 0 || strings.Contains(out, "s3cret") {
-		t.Fatalf("ended with %d: %s\n%s", code, errs, out)
+		t.Fatalf("ended with %d: %s\n%s", code, stderr, out)
 	}
 	checkMessage(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_file_mib: 64", "max_files: 8", "report: []", "max_age: 170s", "per_second: 8",
 		"url: https://u:xxxxx@x.example/a?b=xxxxx&token=xxxxx", "format: standard-webhooks", "report: [online, offline, match_start, match_end]", "count_same_address: true")
 }
 
-func TestMasked(t *testing.T) {
+func TestMaskPasswordsKeepsAddressesValid(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ address, want string }{
 		{"", ""},

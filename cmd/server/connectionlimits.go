@@ -20,43 +20,43 @@ import (
 // address. Both limits are higher than those of websockets: HTTP requests need connections too,
 // and the node must be able to answer a client whose websocket it refuses.
 func (n *node) limitConnections(l net.Listener) net.Listener {
-	c := n.config.Limits
+	limits := n.config.Limits
 	rules := make(map[string]*limit.Cap)
 	for _, rule := range proxies.Rules() {
-		rules[rule] = n.limiter.Cap(rule)
+		rules[rule] = n.limiter.NewCap(rule)
 	}
 	maxPerAddress := int64(0)
-	if c.ConnectionsPerAddress > 0 {
-		maxPerAddress = 2*c.ConnectionsPerAddress + 64
+	if limits.ConnectionsPerAddress > 0 {
+		maxPerAddress = 2*limits.ConnectionsPerAddress + 64
 	}
-	d := proxies.New(l, proxies.Config{
+	limited := proxies.New(l, proxies.Config{
 		Trusted: n.proxies, Protocol: proxies.Protocol(n.config.ProxyProtocol),
-		Most: maxConnections(c.Connections), MostEach: maxPerAddress,
-		Refuse: func(rule string) bool { return rules[rule].Refuse() },
+		MaxConnections: maxConnections(limits.Connections), MaxPerAddress: maxPerAddress,
+		OnRefusal: func(rule string) bool { return rules[rule].Refuse() },
 	})
 	promauto.With(n.registry).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_connections", Help: "Connections to --listen, websockets and others.",
-	}, func() float64 { return float64(d.Open()) })
-	return d
+	}, func() float64 { return float64(limited.OpenConnections()) })
+	return limited
 }
 
 // sessionLimits returns the limits of websockets. codes is the limit of arena code attempts, which
 // HTTP and websockets share.
-func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
-	c := n.config.Limits
+func (n *node) sessionLimits(codeAttempts *limit.FailureLimiter) ws.Limits {
+	limits := n.config.Limits
 	return ws.Limits{
-		PerAddress: c.ConnectionsPerAddress, CodeAttempts: codes,
-		TotalCap: n.limiter.Cap("websockets"), AddressCap: n.limiter.Cap("websockets_per_address"),
-		PendingHelloCap: n.limiter.Cap("unauthenticated_websockets"), IdleCap: n.limiter.Cap("idle_websockets"), MessageCap: n.limiter.Cap("messages_per_second"),
-		Hellos: n.limiter.Rule(limit.RuleConfig{
-			Name: "hellos_per_minute_per_address", Subject: "hellos from this address", Limit: c.HellosPerMinutePerAddress, Per: time.Minute,
+		PerAddress: limits.ConnectionsPerAddress, CodeAttempts: codeAttempts,
+		TotalCap: n.limiter.NewCap("websockets"), AddressCap: n.limiter.NewCap("websockets_per_address"),
+		PendingHelloCap: n.limiter.NewCap("unauthenticated_websockets"), IdleCap: n.limiter.NewCap("idle_websockets"), MessageCap: n.limiter.NewCap("messages_per_second"),
+		Hellos: n.limiter.NewRule(limit.RuleConfig{
+			Name: "hellos_per_minute_per_address", Subject: "hellos from this address", Limit: limits.HellosPerMinutePerAddress, Per: time.Minute,
 		}),
-		HellosInAll: n.limiter.Rule(limit.RuleConfig{
-			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: c.HellosPerMinute, Per: time.Minute,
-			Burst: (c.HellosPerMinute + 29) / 30, // the number of hellos in 2 s
+		HellosPerNode: n.limiter.NewRule(limit.RuleConfig{
+			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: limits.HellosPerMinute, Per: time.Minute,
+			Burst: (limits.HellosPerMinute + 29) / 30, // the number of hellos in 2 s
 		}),
-		Replays: n.limiter.Rule(limit.RuleConfig{
-			Name: longReplays, Subject: "KiB of long replays for this address", Limit: replayKiB, Per: time.Second, Burst: replaySeconds * replayKiB,
+		Replays: n.limiter.NewRule(limit.RuleConfig{
+			Name: longReplayRule, Subject: "KiB of long replays for this address", Limit: replayKiBPerSecond, Per: time.Second, Burst: replayBurstSeconds * replayKiBPerSecond,
 		}),
 		EarlyForfeits: n.earlyForfeitLimits(), Matches: n.matchesPerDayLimits(),
 	}
@@ -65,27 +65,27 @@ func (n *node) sessionLimits(codes *limit.FailureLimiter) ws.Limits {
 // The rule of long replays has no configuration key. If all players of a class resume a match at
 // the same time, they get their replays within seconds.
 const (
-	longReplays   = "long_replay_kib_per_second_per_address"
-	replayKiB     = 4096
-	replaySeconds = 16 // a burst may use the quota of this many seconds
+	longReplayRule     = "long_replay_kib_per_second_per_address"
+	replayKiBPerSecond = 4096
+	replayBurstSeconds = 16 // a burst may use the quota of this many seconds
 )
 
 // loadSheddingRule is the name in limits.dry_run for all refusals of an overloaded node.
-const loadShedding = "load_shedding"
+const loadSheddingRule = "load_shedding"
 
 // newShedder returns the load shedder of the node. Its signals are memory, scheduler lag and the
 // number of HTTP requests in progress.
 func (n *node) newShedder() *loadshed.Shedder {
-	c := n.config.Limits
+	limits := n.config.Limits
 	var signals []loadshed.Signal
-	if bytes := memoryLimit(c.MaxMemoryMiB); bytes > 0 {
+	if bytes := memoryLimit(limits.MaxMemoryMiB); bytes > 0 {
 		signals = append(signals, loadshed.MemorySignal(bytes))
 	}
-	if c.MaxSchedulerLagMS > 0 {
-		signals = append(signals, loadshed.LagSignal(time.Duration(c.MaxSchedulerLagMS)*time.Millisecond))
+	if limits.MaxSchedulerLagMS > 0 {
+		signals = append(signals, loadshed.LagSignal(time.Duration(limits.MaxSchedulerLagMS)*time.Millisecond))
 	}
 	return loadshed.New(loadshed.Config{
-		Signals: signals, MaxRequests: c.MaxConcurrentRequests, Registry: n.registry, DryRun: c.DryRun.includes(loadShedding),
+		Signals: signals, MaxRequests: limits.MaxConcurrentRequests, Registry: n.registry, DryRun: limits.DryRun.includes(loadSheddingRule),
 		CloseIdle: func() int { return n.sessions.CloseIdle() },
 	})
 }
@@ -112,7 +112,7 @@ func (n *node) newDuelLimit() *loadshed.DuelLimit {
 	return loadshed.NewDuelLimit(n.shedder, maxLag, newCPUUsage().sample)
 }
 
-func newUntrustedCounter(r prometheus.Registerer) prometheus.Counter {
+func newUntrustedHeadersCounter(r prometheus.Registerer) prometheus.Counter {
 	return promauto.With(r).NewCounter(prometheus.CounterOpts{
 		Name: "laststand_untrusted_forwarded_headers_total", Help: "Requests with X-Forwarded-For from a peer that is not a trusted proxy; the server ignores the header.",
 	})
@@ -120,19 +120,19 @@ func newUntrustedCounter(r prometheus.Registerer) prometheus.Counter {
 
 // loggedPeers is the set of untrusted peers with forwarding headers that the log has named. It is
 // safe for concurrent use.
-type untrustedPeers struct {
+type loggedPeers struct {
 	mu    sync.Mutex
-	named []netip.Addr
+	peers []netip.Addr
 }
 
 // addIfNew adds a peer and returns true, so that the caller logs it. It returns false for a peer
 // that it has, and for all others once it has maxLoggedPeers.
-func (d *untrustedPeers) addNew(peer netip.Addr) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.named) == maxLoggedPeers || slices.Contains(d.named, peer) {
+func (l *loggedPeers) addIfNew(peer netip.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.peers) == maxLoggedPeers || slices.Contains(l.peers, peer) {
 		return false
 	}
-	d.named = append(d.named, peer)
+	l.peers = append(l.peers, peer)
 	return true
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // The memory of a process is the least of all the limits that the machine reports.
-func TestMachineMemory(t *testing.T) {
+func TestMachineMemoryIsTheSmallestLimit(t *testing.T) {
 	t.Parallel()
 	const meminfo = "MemTotal:        2048 kB\nMemFree: 7 kB\n"
 	for name, test := range map[string]struct {
@@ -47,7 +47,7 @@ func machineWith(files map[string]string) fstest.MapFS {
 
 // The collector limits the heap to less than the memory of the process, unless GOMEMLIMIT is
 // set.
-func TestMemoryLimitIsSet(t *testing.T) { //nolint:paralleltest // it is the process's
+func TestGCMemoryLimitIsBelowTheProcessLimit(t *testing.T) { //nolint:paralleltest // it is the process's
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	const some = 20 << 30
@@ -70,13 +70,13 @@ func TestMemoryLimitIsSet(t *testing.T) { //nolint:paralleltest // it is the pro
 
 // A node that has less memory than it needs refuses clients that only read. It stays ready. In
 // a dry run it only counts.
-func TestOverloadedNode(t *testing.T) {
+func TestAnOverloadedNodeRefusesReadersAndStaysReady(t *testing.T) {
 	t.Parallel()
 	for _, isDryRun := range []string{"false", "[load_shedding]"} {
 		dir := t.TempDir()
 		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {max_memory_mib: 1, dry_run: "+isDryRun+"}\n")})
-		waitUntil(t, "it is hard-pressed", func() bool { return sumMetric(t, n.ops, "laststand_load_shed_level") == 5 })
-		if sumMetric(t, n.ops, "go_gc_heap_live_bytes") == 0 {
+		waitUntil(t, "it is hard-pressed", func() bool { return sumMetric(t, n.opsURL, "laststand_load_shed_level") == 5 })
+		if sumMetric(t, n.opsURL, "go_gc_heap_live_bytes") == 0 {
 			t.Error("it does not show what is alive")
 		}
 		want, counted := http.StatusServiceUnavailable, "laststand_load_shed_refusals_total"
@@ -86,7 +86,7 @@ func TestOverloadedNode(t *testing.T) {
 		if got := get(t, n.url+"/v1/games/demo/leaderboards", nil); got != want {
 			t.Errorf("on trial %s: a reader gets %d", isDryRun, got)
 		}
-		if sumMetric(t, n.ops, counted, `what="reading"`) != 1 {
+		if sumMetric(t, n.opsURL, counted, `what="reading"`) != 1 {
 			t.Errorf("on trial %s: not counted", isDryRun)
 		}
 		if got := get(t, n.url+"/readyz", nil); got != http.StatusOK {
@@ -97,7 +97,7 @@ func TestOverloadedNode(t *testing.T) {
 
 // All clients from one private address, while no proxy is trusted, are probably one load
 // balancer that the configuration does not name.
-func TestOneAddress(t *testing.T) {
+func TestASinglePrivateAddressIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		from    string
@@ -109,7 +109,7 @@ func TestOneAddress(t *testing.T) {
 	} {
 		r := prometheus.NewRegistry()
 		n := &node{config: config{TrustedProxies: test.trusted}, registry: r, log: slog.New(slog.DiscardHandler)}
-		logged := n.warnOfSingleAddress()
+		logged := n.newSingleAddressWarning()
 		logged(netip.MustParseAddr(test.from))
 		logged(netip.MustParseAddr(test.from))
 		families, err := r.Gather()

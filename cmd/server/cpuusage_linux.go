@@ -12,11 +12,11 @@ import (
 // cpuUsage measures the CPU usage between two samples, from the counters of the kernel. It is not
 // safe for concurrent use.
 type cpuUsage struct {
-	root    fs.FS
-	busy    time.Duration // CPU time that the machine has worked, all CPUs together
-	total   time.Duration // CPU time of the machine, worked and idle
-	process time.Duration // CPU time that this process has worked
-	at      time.Time
+	root         fs.FS
+	machineBusy  time.Duration // CPU time that the machine has worked, all CPUs together
+	machineTotal time.Duration // CPU time of the machine, worked and idle
+	processBusy  time.Duration // CPU time that this process has worked
+	sampledAt    time.Time
 }
 
 func newCPUUsage() *cpuUsage {
@@ -32,29 +32,29 @@ func (u *cpuUsage) sample() float64 {
 	busy, total, err := machineTimes(u.root)
 	process, processErr := processTime()
 	now := time.Now()
-	next := cpuUsage{root: u.root, busy: busy, total: total, process: process, at: now}
-	defer func() { *u = next }()
-	if err != nil || processErr != nil || u.at.IsZero() || total <= u.total {
+	latest := cpuUsage{root: u.root, machineBusy: busy, machineTotal: total, processBusy: process, sampledAt: now}
+	defer func() { *u = latest }()
+	if err != nil || processErr != nil || u.sampledAt.IsZero() || total <= u.machineTotal {
 		return assumedCPUUsage
 	}
-	share := float64(process-u.process) / float64(now.Sub(u.at)) / processors(u.root)
-	return min(max(share, float64(busy-u.busy)/float64(total-u.total)), 1)
+	processUsage := float64(process-u.processBusy) / float64(now.Sub(u.sampledAt)) / usableCPUs(u.root)
+	return min(max(processUsage, float64(busy-u.machineBusy)/float64(total-u.machineTotal)), 1)
 }
 
 // usableCPUs returns how many CPUs this process may use: the quota of its container (cgroups
 // version 2 or 1), but at most GOMAXPROCS. Go rounds the quota up, to at least two, so
 // GOMAXPROCS alone would make a fully used quota of one CPU look half idle.
-func processors(root fs.FS) float64 {
+func usableCPUs(root fs.FS) float64 {
 	var quota, period int64
 	text, _ := fs.ReadFile(root, "sys/fs/cgroup/cpu.max")
 	if n, _ := fmt.Sscan(string(text), &quota, &period); n < 2 { // "max" means no quota
-		quota, period = readNumber(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us"), readNumber(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us")
+		quota, period = readNumberFile(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us"), readNumberFile(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us")
 	}
-	usable := float64(runtime.GOMAXPROCS(0))
+	maxCPUs := float64(runtime.GOMAXPROCS(0))
 	if quota <= 0 || period <= 0 {
-		return usable
+		return maxCPUs
 	}
-	return min(usable, float64(quota)/float64(period))
+	return min(maxCPUs, float64(quota)/float64(period))
 }
 
 // kernelTick is the unit of the counters in /proc/stat.

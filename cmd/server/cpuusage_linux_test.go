@@ -8,7 +8,7 @@ import (
 )
 
 // A process may use the quota of its container, which may be less than one CPU.
-func TestProcessors(t *testing.T) {
+func TestUsableCPUsFollowTheContainerQuota(t *testing.T) {
 	t.Parallel()
 	const two, one = "sys/fs/cgroup/cpu.max", "sys/fs/cgroup/cpu/cpu.cfs_"
 	go1 := float64(runtime.GOMAXPROCS(0))
@@ -23,14 +23,14 @@ func TestProcessors(t *testing.T) {
 		"of the first version":       {map[string]string{one + "quota_us": "25000\n", one + "period_us": "100000\n"}, .25},
 		"of it, without a bound":     {map[string]string{one + "quota_us": "-1\n", one + "period_us": "100000\n"}, go1},
 	} {
-		if got := processors(machineWith(test.files)); math.Abs(got-test.want) > 1e-9 {
+		if got := usableCPUs(machineWith(test.files)); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
 }
 
 // The usage of the machine is computed from the ticks since the last sample.
-func TestUseOfMachine(t *testing.T) {
+func TestMachineUsageIsComputedSinceTheLastSample(t *testing.T) {
 	t.Parallel()
 	files := fstest.MapFS{}
 	u := &cpuUsage{root: files}

@@ -3,7 +3,7 @@ package main
 import "testing"
 
 // The usage is between 0 and 1, also for two samples without time in between.
-func TestUse(t *testing.T) {
+func TestCPUUsageIsBetween0And1(t *testing.T) {
 	t.Parallel()
 	u := newCPUUsage()
 	for range 3 {

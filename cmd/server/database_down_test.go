@@ -16,7 +16,7 @@ const maxPending = 100_000
 // PostgreSQL fails during a duel. The players finish the duel, and its result waits. While too
 // many results wait, no player may start another match. When PostgreSQL is back, the server
 // settles the result and notifies both players.
-func TestADatabaseThatIsDownForAWhile(t *testing.T) {
+func TestResultsWaitWhileTheDatabaseIsDown(t *testing.T) {
 	t.Parallel()
 	database, store := testenv.Postgres(t), testenv.Redis(t)
 	h := testCluster{config: configFile(t, fastDuels), redis: store.URL, db: testenv.SQL{URL: database.URL, Dir: t.TempDir()}}
@@ -28,10 +28,10 @@ func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	database.Kill()
 	d.each(func(c *matchClient) { c.submitAndRead(t, true) })
 	playToEnd(t, d[:]...)
-	waitUntil(t, "the result waits", func() bool { return sumMetric(t, first.ops, "laststand_match_unsettled_results") == 1 })
+	waitUntil(t, "the result waits", func() bool { return sumMetric(t, first.opsURL, "laststand_match_unsettled_results") == 1 })
 	setPendingTasks(t, store.URL, true)
 	waitUntil(t, "both nodes see how many wait", func() bool {
-		return sumMetric(t, first.ops, "laststand_match_unsettled_results") > maxPending && sumMetric(t, isPresent.ops, "laststand_match_unsettled_results") > maxPending
+		return sumMetric(t, first.opsURL, "laststand_match_unsettled_results") > maxPending && sumMetric(t, isPresent.opsURL, "laststand_match_unsettled_results") > maxPending
 	})
 	if refused := decodeError(t, idle.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{})); refused.Code != protocol.CodeOverloaded || refused.RetryAfterMS <= 0 {
 		t.Errorf("while too much waits a player gets %+v", refused)
@@ -41,7 +41,7 @@ func TestADatabaseThatIsDownForAWhile(t *testing.T) {
 	database.Restart()
 	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeSettled) })
 	checkSettledOnce(t, first.url, "demo", d[0].over)
-	waitUntil(t, "nothing waits any more", func() bool { return sumMetric(t, isPresent.ops, "laststand_match_unsettled_results") == 0 })
+	waitUntil(t, "nothing waits any more", func() bool { return sumMetric(t, isPresent.opsURL, "laststand_match_unsettled_results") == 0 })
 }
 
 // setPendingTasks adds tasks that wait for the ledger and are no results, beside those that

@@ -17,7 +17,7 @@ func (*daysCmd) Help() string {
 }
 
 type daysConfirm struct {
-	ofGame
+	gameFlag
 	Day string `required:"" placeholder:"YYYY-MM-DD" help:"The last day that may start."`
 }
 
@@ -36,16 +36,16 @@ func (d *daysConfirm) Validate() error {
 }
 
 // Run confirms a day.
-func (d *daysConfirm) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		body, err := a.open(ctx, http.MethodPut, d.path("/days/"+d.Day+"/confirmation"), nil)
+func (d *daysConfirm) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		body, err := admin.open(ctx, http.MethodPut, d.path("/days/"+d.Day+"/confirmation"), nil)
 		if err != nil {
 			return err
 		}
 		if err := body.Close(); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(to.out, "%s: days up to %s may start\n", d.Game, d.Day)
+		_, err = fmt.Fprintf(output.stdout, "%s: days up to %s may start\n", d.Game, d.Day)
 		return err
 	})
 }

@@ -8,16 +8,16 @@ import (
 )
 
 // playerFlags are the flags of commands that act on one player of a game.
-type ofPlayer struct {
-	ofGame
+type playerFlags struct {
+	gameFlag
 	Player string `required:"" placeholder:"ID" help:"The id of the guest, or of its account."`
 }
 
-func (p ofPlayer) path(rest string) string {
-	return p.ofGame.path("/players/" + url.PathEscape(p.Player) + rest)
+func (p playerFlags) path(suffix string) string {
+	return p.gameFlag.path("/players/" + url.PathEscape(p.Player) + suffix)
 }
 
-type playersResetDevice struct{ ofPlayer }
+type playersResetDevice struct{ playerFlags }
 
 // Help implements kong's help provider.
 func (*playersResetDevice) Help() string {
@@ -27,18 +27,18 @@ func (*playersResetDevice) Help() string {
 }
 
 // Run resets the device secret of a guest.
-func (d *playersResetDevice) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var made struct{ Device string }
-		if err := a.call(ctx, http.MethodPost, d.path("/device"), nil, &made); err != nil {
+func (d *playersResetDevice) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		var created struct{ Device string }
+		if err := admin.call(ctx, http.MethodPost, d.path("/device"), nil, &created); err != nil {
 			return err
 		}
-		fmt.Fprintln(to.out, made.Device)
+		fmt.Fprintln(output.stdout, created.Device)
 		return nil
 	})
 }
 
-type playersUnlinkAccount struct{ ofPlayer }
+type playersUnlinkAccount struct{ playerFlags }
 
 // Help implements kong's help provider.
 func (*playersUnlinkAccount) Help() string {
@@ -47,13 +47,13 @@ func (*playersUnlinkAccount) Help() string {
 }
 
 // Run unlinks a guest from its account.
-func (u *playersUnlinkAccount) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var was struct{ Account string }
-		if err := a.call(ctx, http.MethodDelete, u.path("/account"), nil, &was); err != nil {
+func (u *playersUnlinkAccount) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		var unlinked struct{ Account string }
+		if err := admin.call(ctx, http.MethodDelete, u.path("/account"), nil, &unlinked); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s is unlinked\n", was.Account)
+		fmt.Fprintf(output.stdout, "%s is unlinked\n", unlinked.Account)
 		return nil
 	})
 }

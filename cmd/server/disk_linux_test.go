@@ -80,7 +80,7 @@ func limitedFiles(t *testing.T, dir string) testDisk {
 	}
 }
 
-func TestAFullDiskAtTheStart(t *testing.T) {
+func TestAStartOnAFullDiskFailsWithAMessage(t *testing.T) {
 	t.Parallel()
 	d := newTestDisk(t)
 	if d.starter == nil {
@@ -88,7 +88,7 @@ func TestAFullDiskAtTheStart(t *testing.T) {
 	}
 	args := slices.Concat(d.starter, []string{os.Args[0], "--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--data=" + d.dir})
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	cmd.Env = append(os.Environ(), actAs+"=command")
+	cmd.Env = append(os.Environ(), actAsVariable+"=command")
 	said, err := cmd.CombinedOutput()
 	if err == nil || cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("it ended with %v", err)
@@ -98,7 +98,7 @@ func TestAFullDiskAtTheStart(t *testing.T) {
 
 // A disk is full during a duel. The players finish the duel, and the server asks new players to
 // retry. When the disk has room again, the server settles the result.
-func TestADiskFillsUp(t *testing.T) {
+func TestResultsWaitWhileTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	d := newTestDisk(t)
 	flags := []string{"--data=" + d.dir, "--config=" + configFile(t, slowDuelsConfig)}

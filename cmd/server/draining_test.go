@@ -12,9 +12,9 @@ import (
 // A node gets SIGTERM. It disconnects idle players, players who wait for an opponent and players
 // in an arena's lobby at once. They find everything at another node. Players of a duel move
 // there later and finish. Then the node ends in order, long before its drain timeout.
-func TestANodeLeavesAndItsPlayersGoOn(t *testing.T) {
+func TestPlayersOfAStoppedNodeContinueAtAnotherNode(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, testenv.ClusterOf(t, 3, 0).URL, slowDuels("demo", "queue"))
+	h := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, slowDuels("demo", "queue"))
 	leaving, staying := h.process(t), h.node(t)
 	idle, waiting := newDuelClient(t, leaving.url, "demo"), newDuelClient(t, leaving.url, "queue")
 	d := pairUp(t, newDuelClient(t, leaving.url, "demo"), newDuelClient(t, staying.url, "demo")).waitForMatch(t)

@@ -20,9 +20,9 @@ const (
 	limitMS   = 60_000 // no test waits for it: a question closes when both have answered
 )
 
-// TestDuelsEndToEnd plays 50 duels at the same time over real sockets, embedded and on a real Redis and
+// TestFiftyDuelsFollowTheRulesEndToEnd plays 50 duels at the same time over real sockets, embedded and on a real Redis and
 // PostgreSQL. It checks all frames against the rules, and all stored data against the frames.
-func TestDuelsEndToEnd(t *testing.T) {
+func TestFiftyDuelsFollowTheRulesEndToEnd(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()

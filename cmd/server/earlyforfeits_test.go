@@ -11,7 +11,7 @@ import (
 
 // Duels that a player leaves before a question is closed are not stored. After ten of them in
 // an hour a player must wait. Others at the same address continue to play.
-func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
+func TestEarlyForfeitsAreNotStoredAndAreLimited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {messages_per_second: 1000, early_forfeits_per_hour_per_address: 12}")})
@@ -28,7 +28,7 @@ func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 	if get(t, n.url+"/v1/games/demo/players/"+guests[0].ID+"/matches", &history); len(history.Matches) != 0 {
 		t.Errorf("history %+v", history)
 	}
-	if stored := sumMetric(t, n.ops, "laststand_settle_results_total") + sumMetric(t, n.ops, "laststand_match_unsettled_results"); stored != 0 {
+	if stored := sumMetric(t, n.opsURL, "laststand_settle_results_total") + sumMetric(t, n.opsURL, "laststand_match_unsettled_results"); stored != 0 {
 		t.Errorf("%d results were kept", stored)
 	}
 	second := newMatchClient(t, n.url, guests[1])
@@ -39,7 +39,7 @@ func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 		t.Errorf("a player who has left nothing is refused: %s", f.Raw)
 	}
 	for rule, want := range map[string]int{"early_forfeits_per_hour_per_player": 1, "early_forfeits_per_hour_per_address": 1} {
-		if got := sumMetric(t, n.ops, "laststand_limit_refusals_total", rule); got != want {
+		if got := sumMetric(t, n.opsURL, "laststand_limit_refusals_total", rule); got != want {
 			t.Errorf("%s refused %d, want %d", rule, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestDuelsLeftAtOnceAreNotStoredAndAreLimited(t *testing.T) {
 
 // A player who has started as many matches as the daily limit allows may start no more, also not
 // in an arena. The player may still watch an arena.
-func TestMatchesADayAreLimited(t *testing.T) {
+func TestMatchesPerDayAreLimited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, "games: {demo: {duel: {countdown_ms: 0, time_limit_ms: 500}}}\nlimits: {matches_per_day_per_player: 2}")})

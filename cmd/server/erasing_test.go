@@ -35,7 +35,7 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 // during a duel. Then the test searches every table, every file of the data folder and every
 // key of Redis for their names, device and subject. Only keys of a match still have them, and
 // those expire.
-func TestErasedPlayersAreInNoStore(t *testing.T) {
+func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -46,7 +46,7 @@ func TestErasedPlayersAreInNoStore(t *testing.T) {
 		}
 		n := h.node(t)
 		at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config}
-		token := mintedFor(t, "player", personalData[0], at)
+		token := mintTokenAt(t, "player", personalData[0], at)
 		jane := newMatchClient(t, n.url, player.Guest{ID: personalData[0], Token: token})
 		jane.key = newAnswerKey(t)
 		named := func(token, name string) {
@@ -62,12 +62,12 @@ func TestErasedPlayersAreInNoStore(t *testing.T) {
 
 		first := pairUp(t, jane, guest).waitForMatch(t)
 		playToEnd(t, first[:]...)
-		waitUntil(t, "the duel is settled", func() bool { return profileOf(t, n.url, "demo", guest.id).Matches == 1 })
+		waitUntil(t, "the duel is settled", func() bool { return getProfile(t, n.url, "demo", guest.id).Matches == 1 })
 		early := pairUp(t, reconnectPlayer(t, n.url, jane), reconnectPlayer(t, n.url, guest)).waitForMatch(t)
 		early[1].request(t, protocol.TypeMatchLeave, protocol.MatchLeave{Match: early[1].match})
 		early[0].readUntilPush(t, protocol.TypeMatchOver) // it is not stored
-		playArena(t, n.url, mintedFor(t, "host", "quizmaster", at), jane, guest, other)
-		waitUntil(t, "the arena is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 1 })
+		playArena(t, n.url, mintTokenAt(t, "host", "quizmaster", at), jane, guest, other)
+		waitUntil(t, "the arena is settled", func() bool { return getProfile(t, n.url, "demo", other.id).Matches == 1 })
 		last := pairUp(t, reconnectPlayer(t, n.url, jane), reconnectPlayer(t, n.url, other)).waitForMatch(t)
 		for _, c := range last {
 			c.readUntilPush(t, protocol.TypeQuestion)
@@ -79,12 +79,12 @@ func TestErasedPlayersAreInNoStore(t *testing.T) {
 				t.Fatalf("erasure: %d", status)
 			}
 		}
-		if status, p := requestJSON(t, "POST", n.url+"/v1/games/demo/arenas", mintedFor(t, "host", personalData[0], at), quickArena); status != http.StatusUnauthorized {
+		if status, p := requestJSON(t, "POST", n.url+"/v1/games/demo/arenas", mintTokenAt(t, "host", personalData[0], at), quickArena); status != http.StatusUnauthorized {
 			t.Errorf("an arena of an erased host: %d %v", status, p)
 		}
 		last[1].readUntilPush(t, protocol.TypeMatchOver)
-		waitUntil(t, "the last duel is settled", func() bool { return profileOf(t, n.url, "demo", other.id).Matches == 2 })
-		if last := lastDuelOf(t, h.redis, guest.id); last != "" {
+		waitUntil(t, "the last duel is settled", func() bool { return getProfile(t, n.url, "demo", other.id).Matches == 2 })
+		if last := lastDuel(t, h.redis, guest.id); last != "" {
 			t.Errorf("Redis keeps the last duel of the guest, %s", last)
 		}
 		checkErasedEverywhere(t, n, h)
@@ -94,8 +94,8 @@ func TestErasedPlayersAreInNoStore(t *testing.T) {
 // quickArena are the settings of an arena for tests in which they do not matter.
 var quickArena = protocol.NewArena{Mode: "survival", Name: "Cup", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"}}
 
-// lastDuelOf returns what Redis has of a player's last duel, or "".
-func lastDuelOf(t *testing.T, url, player string) string {
+// lastDuel returns what Redis has of a player's last duel, or "".
+func lastDuel(t *testing.T, url, player string) string {
 	t.Helper()
 	options, err := redis.ParseURL(url)
 	if err != nil {
@@ -143,7 +143,7 @@ func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
 		if _, err := l.ForgetErased(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		left, err := l.Erasing(t.Context())
+		left, err := l.HasErasures(t.Context())
 		return err == nil && !left
 	})
 	if err := l.Close(); err != nil {
@@ -156,10 +156,10 @@ func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
 		get(t, n.url+"/v1/games/demo/leaderboards/all", &board)
 		return len(board.Entries) == 3 && !strings.Contains(fmt.Sprint(board.Entries), personalData[0])
 	})
-	operations := strings.TrimPrefix(n.ops, "http://")
-	code, out, errs := command("boards", "verify", "--game=demo", "--data="+h.db.Dir, "--database="+h.db.URL, "--config="+h.config, "--ops-listen="+operations)
+	operations := strings.TrimPrefix(n.opsURL, "http://")
+	code, out, stderr := command("boards", "verify", "--game=demo", "--data="+h.db.Dir, "--database="+h.db.URL, "--config="+h.config, "--ops-listen="+operations)
 	if code != 0 {
-		t.Errorf("the boards: %s %s", out, errs)
+		t.Errorf("the boards: %s %s", out, stderr)
 	}
 	waitUntil(t, "Redis has nothing that lasts", func() bool {
 		kept := personalKeys(t, h.redis)
@@ -205,7 +205,7 @@ func keysWith(t *testing.T, url string) map[string]time.Duration {
 	keys := client.Scan(t.Context(), 0, "*", 1000).Iterator()
 	for keys.Next(t.Context()) {
 		key := keys.Val()
-		whole := key + contentOf(t, client, key)
+		whole := key + keyContent(t, client, key)
 		for _, text := range personalData {
 			if strings.Contains(whole, text) {
 				found[key] = client.TTL(t.Context(), key).Val()
@@ -218,8 +218,8 @@ func keysWith(t *testing.T, url string) map[string]time.Duration {
 	return found
 }
 
-// contentOf returns the whole content of a key.
-func contentOf(t *testing.T, client *redis.Client, key string) string {
+// keyContent returns the whole content of a key.
+func keyContent(t *testing.T, client *redis.Client, key string) string {
 	t.Helper()
 	ctx := t.Context()
 	switch kind := client.Type(ctx, key).Val(); kind {

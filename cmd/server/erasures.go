@@ -11,25 +11,25 @@ import (
 )
 
 // erasureInterval is how often the server checks for pending erasures.
-const erasuresEvery = 5 * time.Second
+const erasureInterval = 5 * time.Second
 
 // erasureWorker runs the steps of erasures. The settled results of an erased player get an
 // opaque id, first in the ledger and then on the leaderboards. Every node runs steps; a node
 // continues an erasure that another node started.
-type erasures struct {
-	ledger *ledger.Ledger
-	boards *leaderboard.Applier
-	kept   time.Duration // how long after the end of an erasure the ledger keeps its last data
-	log    *slog.Logger
+type erasureWorker struct {
+	ledger       *ledger.Ledger
+	leaderboards *leaderboard.Applier
+	retention    time.Duration // how long after the end of an erasure the ledger keeps its last data
+	log          *slog.Logger
 }
 
 // Run runs the pending steps every erasureInterval, until ctx ends.
-func (e erasures) Run(ctx context.Context) error {
-	tick := time.NewTicker(erasuresEvery)
+func (e erasureWorker) Run(ctx context.Context) error {
+	tick := time.NewTicker(erasureInterval)
 	defer tick.Stop()
 	for {
-		if err := e.runSteps(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			e.log.WarnContext(ctx, "erasure step failed", "error", err, "retry_in", erasuresEvery)
+		if err := e.runPendingSteps(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			e.log.WarnContext(ctx, "erasure step failed", "error", err, "retry_in", erasureInterval)
 		}
 		select {
 		case <-ctx.Done():
@@ -41,24 +41,24 @@ func (e erasures) Run(ctx context.Context) error {
 
 // runPendingSteps runs all pending steps. After each step it waits for as long as the step took,
 // so that settlement can use the database half of the time.
-func (e erasures) runSteps(ctx context.Context) error {
+func (e erasureWorker) runPendingSteps(ctx context.Context) error {
 	for {
-		began := time.Now()
-		more, err := e.step(ctx)
+		startedAt := time.Now()
+		more, err := e.runStep(ctx)
 		if err != nil || !more {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(time.Since(began)):
+		case <-time.After(time.Since(startedAt)):
 		}
 	}
 }
 
 // runStep runs one step, if one is pending. more reports whether to call it again.
-func (e erasures) step(ctx context.Context) (more bool, err error) {
-	pending, err := e.ledger.Erasing(ctx)
+func (e erasureWorker) runStep(ctx context.Context) (more bool, err error) {
+	pending, err := e.ledger.HasErasures(ctx)
 	if err != nil || !pending {
 		return false, err
 	}
@@ -67,10 +67,10 @@ func (e erasures) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	if game == "" {
-		return e.ledger.ForgetErased(ctx, e.kept)
+		return e.ledger.ForgetErased(ctx, e.retention)
 	}
 	if moved {
-		return true, e.boards.Apply(ctx, game)
+		return true, e.leaderboards.Apply(ctx, game)
 	}
 	return true, nil
 }

@@ -18,7 +18,7 @@ import (
 func readConfig(path string) (config, error) {
 	c := defaults()
 	if path == "" {
-		c.Limits.fill()
+		c.Limits.applyDefaults()
 		return c, nil
 	}
 	raw, err := os.ReadFile(path)
@@ -28,13 +28,13 @@ func readConfig(path string) (config, error) {
 	if err := c.read(raw); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)
 	}
-	c.file, c.dir = path, filepath.Dir(path)
+	c.filePath, c.fileFolder = path, filepath.Dir(path)
 	return c, nil
 }
 
 // read decodes the text of a configuration file into c, which has the defaults.
 func (c *config) read(raw []byte) error {
-	if err := checkFields(raw); err != nil {
+	if err := checkKeysAndTypes(raw); err != nil {
 		return err
 	}
 	if err := decode(raw, c, false); err != nil {
@@ -43,7 +43,7 @@ func (c *config) read(raw []byte) error {
 	if err := decode(raw, &c.fileKeys, false); err != nil {
 		return err
 	}
-	c.Limits.fill()
+	c.Limits.applyDefaults()
 	return c.readGames(raw)
 }
 
@@ -56,48 +56,48 @@ func (c *config) readGames(raw []byte) error {
 	if err := decode(raw, &file, false); err != nil || file.Games == nil {
 		return err
 	}
-	c.Games = make(map[string]game, len(file.Games))
+	c.Games = make(map[string]gameConfig, len(file.Games))
 	for name, node := range file.Games {
-		g, err := readGame(node)
+		game, err := readGame(node)
 		if err != nil {
 			return err
 		}
-		c.Games[name] = g
+		c.Games[name] = game
 	}
 	return nil
 }
 
 // readGame decodes a game over the defaults of a game. It applies the defaults of behaviours
 // afterwards, because they depend on the sink and on whether there is a section behaviours.
-func readGame(node yaml.Node) (game, error) {
-	g := defaultGame()
-	g.Behaviours = behaviours{}
+func readGame(node yaml.Node) (gameConfig, error) {
+	game := defaultGame()
+	game.Behaviours = behavioursConfig{}
 	var sections struct {
 		Behaviours yaml.Node `yaml:"behaviours"`
 	}
-	if err := errors.Join(node.Decode(&g), node.Decode(&sections)); err != nil {
-		return g, err
+	if err := errors.Join(node.Decode(&game), node.Decode(&sections)); err != nil {
+		return game, err
 	}
-	g.Behaviours.fill(!sections.Behaviours.IsZero())
-	for i := range g.Webhooks {
-		g.Webhooks[i].fill()
+	game.Behaviours.applyDefaults(!sections.Behaviours.IsZero())
+	for i := range game.Webhooks {
+		game.Webhooks[i].applyDefaults()
 	}
-	return g, nil
+	return game, nil
 }
 
 // decode decodes YAML into a value. If strict is set, unknown keys are errors. An empty text is
 // valid.
 func decode(raw []byte, into any, strict bool) error {
-	d := yaml.NewDecoder(bytes.NewReader(raw))
-	d.KnownFields(strict)
-	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+	decoder := yaml.NewDecoder(bytes.NewReader(raw))
+	decoder.KnownFields(strict)
+	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil
 }
 
 // checkKeysAndTypes returns an error that lists all unknown keys and wrong types.
-func checkFields(raw []byte) error {
+func checkKeysAndTypes(raw []byte) error {
 	var strict config
 	var tree yaml.Node
 	err := decode(raw, &strict, true)
@@ -115,12 +115,12 @@ func checkFields(raw []byte) error {
 // checkWholeNumbers returns an error that lists all fractions in keys of whole numbers. The
 // YAML library would silently remove the digits after the point. Only keys that end in
 // per_second may have fractions.
-func checkWholeNumbers(n *yaml.Node) error {
+func checkWholeNumbers(node *yaml.Node) error {
 	var errs []error
-	for i, part := range n.Content {
-		errs = append(errs, checkWholeNumbers(part))
-		if n.Kind == yaml.MappingNode && i%2 == 1 && part.Tag == "!!float" && !strings.HasSuffix(n.Content[i-1].Value, "per_second") {
-			errs = append(errs, fmt.Errorf("line %d: %s: the number `%s` is not a whole number", part.Line, n.Content[i-1].Value, part.Value))
+	for i, child := range node.Content {
+		errs = append(errs, checkWholeNumbers(child))
+		if node.Kind == yaml.MappingNode && i%2 == 1 && child.Tag == "!!float" && !strings.HasSuffix(node.Content[i-1].Value, "per_second") {
+			errs = append(errs, fmt.Errorf("line %d: %s: the number `%s` is not a whole number", child.Line, node.Content[i-1].Value, child.Value))
 		}
 	}
 	return errors.Join(errs...)
@@ -137,8 +137,8 @@ func translateTypeErrors(typeErrors *yaml.TypeError) error {
 	var lines []string
 	for _, line := range typeErrors.Errors {
 		line = unknownField.ReplaceAllString(line, "unknown field $1")
-		if m := wrongType.FindStringSubmatch(line); m != nil {
-			line = strings.Replace(line, m[0], fmt.Sprintf("%s%s is not %s", yamlKinds[m[1]], m[2], expectedKind(m[3])), 1)
+		if match := wrongType.FindStringSubmatch(line); match != nil {
+			line = strings.Replace(line, match[0], fmt.Sprintf("%s%s is not %s", yamlKinds[match[1]], match[2], expectedKind(match[3])), 1)
 		}
 		lines = append(lines, line)
 	}
@@ -152,17 +152,17 @@ var yamlKinds = map[string]string{
 }
 
 // expectedKind describes the value that a configuration file must have for a Go type.
-func expectedKind(kind string) string {
+func expectedKind(goType string) string {
 	switch {
-	case strings.HasPrefix(kind, "int"):
+	case strings.HasPrefix(goType, "int"):
 		return "a whole number"
-	case strings.HasPrefix(kind, "float"):
+	case strings.HasPrefix(goType, "float"):
 		return "a number"
-	case kind == "bool":
+	case goType == "bool":
 		return "true or false"
-	case strings.HasPrefix(kind, "[]"):
+	case strings.HasPrefix(goType, "[]"):
 		return "a list"
-	case strings.HasSuffix(kind, "string"), strings.HasSuffix(kind, "Order"), strings.HasSuffix(kind, "Window"):
+	case strings.HasSuffix(goType, "string"), strings.HasSuffix(goType, "Order"), strings.HasSuffix(goType, "Window"):
 		return "a text"
 	}
 	return "a section of fields"
@@ -174,12 +174,12 @@ func (c *config) isSet(path ...string) bool {
 	last := len(path) - 1
 	path = append(path[:last:last], strings.Split(path[last], ".")...)
 	var value any = c.fileKeys
-	for _, step := range path {
+	for _, key := range path {
 		section, ok := value.(map[string]any)
 		if !ok {
 			return false
 		}
-		if value, ok = section[step]; !ok {
+		if value, ok = section[key]; !ok {
 			return false
 		}
 	}
@@ -192,5 +192,5 @@ func (c *config) resolvePath(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(c.dir, path)
+	return filepath.Join(c.fileFolder, path)
 }

@@ -40,7 +40,7 @@ type cli struct {
 }
 
 // commandOutput is where a command writes: its standard output and standard error.
-type console struct{ out, err io.Writer }
+type commandOutput struct{ stdout, stderr io.Writer }
 
 // load reads and validates the configuration, key files and word lists included.
 func (f *cli) load() (config, error) {
@@ -56,7 +56,7 @@ func (f *cli) load() (config, error) {
 func (f *cli) loadWithoutKeys() (config, error) {
 	c, err := f.read()
 	if err == nil {
-		err = c.faults().join()
+		err = c.validateWithoutKeys().join()
 	}
 	return c, err
 }
@@ -68,15 +68,15 @@ func (f *cli) read() (config, error) {
 	if err != nil {
 		return c, err
 	}
-	for _, o := range []struct {
-		given *string
-		into  *string
+	for _, override := range []struct {
+		flag    *string
+		setting *string
 	}{
 		{f.Listen, &c.Listen}, {f.OpsListen, &c.OpsListen}, {f.Data, &c.Data}, {f.Redis, &c.Redis},
 		{f.Database, &c.Database}, {f.Drain, &c.Drain}, {f.TLSCert, &c.TLSCert}, {f.TLSKey, &c.TLSKey},
 	} {
-		if o.given != nil {
-			*o.into = *o.given
+		if override.flag != nil {
+			*override.setting = *override.flag
 		}
 	}
 	return c, nil
@@ -88,31 +88,31 @@ const about = "Laststand is a backend for live quiz matches. Without flags it ne
 
 // newParser returns the parser of the command line. The parser stores the parsed flags in
 // flags. It calls exit after it has printed help.
-func newParser(flags *cli, to console, exit func(int)) (*kong.Kong, error) {
-	return kong.New(flags, kong.Name("server"), kong.Writers(to.out, to.err),
-		kong.Description(about), kong.Exit(exit), kong.BindTo(to, (*console)(nil)), kong.Bind(to))
+func newParser(flags *cli, output commandOutput, exit func(int)) (*kong.Kong, error) {
+	return kong.New(flags, kong.Name("server"), kong.Writers(output.stdout, output.stderr),
+		kong.Description(about), kong.Exit(exit), kong.BindTo(output, (*commandOutput)(nil)), kong.Bind(output))
 }
 
 // run parses a command line and runs its command. It returns the exit code: 0 for success, 1 if
 // the command failed, 2 if the command line is invalid.
-func run(args []string, to console) int {
+func run(args []string, output commandOutput) int {
 	var flags cli
-	code := -1
-	parser, err := newParser(&flags, to, func(c int) { code = c })
+	exitCode := -1
+	parser, err := newParser(&flags, output, func(c int) { exitCode = c })
 	if err != nil {
-		fmt.Fprintln(to.err, "server:", err)
+		fmt.Fprintln(output.stderr, "server:", err)
 		return 1
 	}
 	command, err := parser.Parse(args)
-	if code >= 0 { // the parser has printed help
-		return code
+	if exitCode >= 0 { // the parser has printed help
+		return exitCode
 	}
 	if err != nil {
-		fmt.Fprintf(to.err, "server: %v; see `%s --help`\n", err, commandOf(err))
+		fmt.Fprintf(output.stderr, "server: %v; see `%s --help`\n", err, failedCommand(err))
 		return 2
 	}
-	if err := command.Run(&flags, to); err != nil {
-		fmt.Fprintln(to.err, "server:", err)
+	if err := command.Run(&flags, output); err != nil {
+		fmt.Fprintln(output.stderr, "server:", err)
 		return 1
 	}
 	return 0
@@ -120,10 +120,10 @@ func run(args []string, to console) int {
 
 // failedCommand returns the words of the command whose command line could not be parsed, such
 // as "server bank import".
-func commandOf(err error) string {
+func failedCommand(err error) string {
 	command := "server"
-	if faulty, ok := errors.AsType[*kong.ParseError](err); ok {
-		for _, step := range faulty.Context.Path {
+	if parseError, ok := errors.AsType[*kong.ParseError](err); ok {
+		for _, step := range parseError.Context.Path {
 			if step.Command != nil && step.Command.Tag.Default == "" {
 				command += " " + step.Command.Name
 			}

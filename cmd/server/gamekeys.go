@@ -14,33 +14,33 @@ import (
 // gameKeysInterval is how often the server reads the configured keys of games again. It applies
 // changed keys only after two readings in a row have returned the same keys: a half-written file
 // may also be a valid key, which would end every session.
-const gameKeysEvery = 5 * time.Second
+const gameKeysInterval = 5 * time.Second
 
 // gameKeys reloads the signing keys of games while the server runs: the lists of keys in the
 // configuration file, and the key files. All other settings need a restart. Only Run may use it.
 type gameKeys struct {
-	file    string // path of the configuration file; "": none, so there is nothing to reload
-	games   []string
-	tokens  *identity.Tokens
-	log     *slog.Logger
-	changed func() // Run calls it after it has applied keys
+	file      string // path of the configuration file; "": none, so there is nothing to reload
+	games     []string
+	tokens    *identity.Tokens
+	log       *slog.Logger
+	onApplied func() // Run calls it after it has applied keys
 
-	inForce   map[string][]identity.Key // applied keys, by game
+	applied   map[string][]identity.Key // applied keys, by game
 	lastRead  map[string][]identity.Key // from the last reading, by game
 	lastError map[string]string         // from the last reading, by game
 }
 
-func newGameKeys(c *config, tokens *identity.Tokens, log *slog.Logger, changed func()) (*gameKeys, error) {
+func newGameKeys(c *config, tokens *identity.Tokens, log *slog.Logger, onApplied func()) (*gameKeys, error) {
 	k := &gameKeys{
-		file: c.file, games: c.gameNames(), tokens: tokens, log: log, changed: changed,
-		inForce: make(map[string][]identity.Key), lastRead: make(map[string][]identity.Key), lastError: make(map[string]string),
+		file: c.filePath, games: c.gameNames(), tokens: tokens, log: log, onApplied: onApplied,
+		applied: make(map[string][]identity.Key), lastRead: make(map[string][]identity.Key), lastError: make(map[string]string),
 	}
 	for _, game := range k.games {
 		keys, err := c.readKeys(game)
 		if err != nil {
 			return nil, err
 		}
-		k.inForce[game] = keys
+		k.applied[game] = keys
 	}
 	return k, nil
 }
@@ -50,7 +50,7 @@ func (k *gameKeys) Run(ctx context.Context) error {
 	if k.file == "" {
 		return nil
 	}
-	tick := time.NewTicker(gameKeysEvery)
+	tick := time.NewTicker(gameKeysInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -66,29 +66,29 @@ func (k *gameKeys) Run(ctx context.Context) error {
 // earlier keys.
 func (k *gameKeys) reload(ctx context.Context) {
 	c, readErr := readConfig(k.file)
-	isChanged := false
+	anyApplied := false
 	for _, game := range k.games {
-		changed, err := false, readErr
+		isApplied, err := false, readErr
 		if err == nil {
-			changed, err = k.reloadGame(ctx, &c, game)
+			isApplied, err = k.reloadGame(ctx, &c, game)
 		}
-		isChanged = isChanged || changed
+		anyApplied = anyApplied || isApplied
 		k.logError(game, err)
 	}
-	if isChanged {
-		k.changed()
+	if anyApplied {
+		k.onApplied()
 	}
 }
 
 // reloadGame reads the keys of one game. It reports whether it has applied changed keys.
-func (k *gameKeys) reloadGame(ctx context.Context, c *config, game string) (changed bool, err error) {
-	if _, declared := c.Games[game]; !declared {
+func (k *gameKeys) reloadGame(ctx context.Context, c *config, game string) (isApplied bool, err error) {
+	if _, isDeclared := c.Games[game]; !isDeclared {
 		return false, fmt.Errorf("the configuration file no longer has this game; that takes effect at the next start")
 	}
 	keys, err := c.readKeys(game)
 	unchanged := slices.EqualFunc(keys, k.lastRead[game], sameKey)
 	k.lastRead[game] = keys
-	if err != nil || slices.EqualFunc(keys, k.inForce[game], sameKey) {
+	if err != nil || slices.EqualFunc(keys, k.applied[game], sameKey) {
 		return false, err
 	}
 	if len(keys) == 0 { // a half-written file may have no key, which would end every session
@@ -100,7 +100,7 @@ func (k *gameKeys) reloadGame(ctx context.Context, c *config, game string) (chan
 	if err := k.tokens.Configure(ctx, game, keys); err != nil {
 		return false, err
 	}
-	k.inForce[game] = keys
+	k.applied[game] = keys
 	k.log.InfoContext(ctx, "game keys reloaded", "game", game, "keys", len(keys))
 	return true, nil
 }

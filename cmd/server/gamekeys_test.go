@@ -13,7 +13,7 @@ import (
 
 // Changed keys take effect while the server runs: keys that are added, reordered, removed or
 // changed in their files. The server logs a fault once and keeps the earlier keys.
-func TestGameKeysAreReadAgain(t *testing.T) {
+func TestChangedGameKeysAreReloaded(t *testing.T) {
 	t.Parallel()
 	const one, two = "{id: k1, alg: HS256, secret_file: one.key}", "{id: k2, alg: HS256, secret_file: two.key}"
 	write := func(keys ...string) string { return "games: {demo: {keys: [" + strings.Join(keys, ", ") + "]}}\n" }
@@ -48,7 +48,7 @@ func TestGameKeysAreReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return token, claims.Key
+		return token, claims.KeyID
 	}
 	first, _ := mint()
 	for _, step := range []struct {

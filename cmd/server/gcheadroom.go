@@ -17,21 +17,21 @@ import (
 // processors, and responses must wait for it. With 1/16 of 24 GiB the collector runs every 25 s at 5,000 players
 // of whom 1,500 play duels.
 func gcHeadroom(mib, memory int64) int64 {
-	const share, unknown = 16, 256 << 20
+	const memoryDivisor, defaultBytes = 16, 256 << 20
 	switch {
 	case os.Getenv("GOGC") != "":
 		return 0
 	case mib > 0:
 		return mib << 20
 	case memory > 0:
-		return memory / share
+		return memory / memoryDivisor
 	}
-	return unknown
+	return defaultBytes
 }
 
 // heapLiveMetric selects the metric go_gc_heap_live_bytes: the live heap at the last collection.
 // The heap in use would be no measure of it, because most of that is garbage.
-var aliveMetric = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
+var heapLiveMetric = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 
 // gcTuner sets the GC percentage so that the collector runs after the headroom at the
 // earliest. Without it, a node with few players has a small live heap and collects many times a
@@ -44,8 +44,8 @@ type gcTuner struct {
 	stopped bool
 }
 
-// defaultPercent is the default of GOGC.
-const defaultPercent = 100
+// defaultGCPercent is the default of GOGC.
+const defaultGCPercent = 100
 
 // startGCTuner starts a tuner with a headroom in bytes. It does nothing for 0 bytes. The returned
 // function stops the tuner and restores the default percentage.
@@ -59,7 +59,7 @@ func startGCTuner(bytes int64) (stop func()) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.stopped = true
-		debug.SetGCPercent(defaultPercent)
+		debug.SetGCPercent(defaultGCPercent)
 	}
 }
 
@@ -71,30 +71,30 @@ func (t *gcTuner) tune() {
 	if t.stopped {
 		return
 	}
-	if percent := t.percentFor(readLiveMemory()); t.percent == 0 || differ(percent, t.percent) {
+	if percent := t.percentFor(readLiveMemory()); t.percent == 0 || differByTenth(percent, t.percent) {
 		t.percent = percent // each change stops the world for some µs
 		debug.SetGCPercent(percent)
 	}
-	next := new(struct{ _ *gcTuner }) // with a pointer, because the allocator batches small objects without one
-	runtime.AddCleanup(next, (*gcTuner).tune, t)
+	tracer := new(struct{ _ *gcTuner }) // with a pointer, because the allocator batches small objects without one
+	runtime.AddCleanup(tracer, (*gcTuner).tune, t)
 }
 
 // liveMemory is what the last collection found, in bytes: the live heap and the roots.
 type liveMemory struct{ heap, roots float64 }
 
 func readLiveMemory() liveMemory {
-	seen := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
-	metrics.Read(seen)
-	return liveMemory{float64(seen[0].Value.Uint64()), float64(seen[1].Value.Uint64() + seen[2].Value.Uint64())}
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(samples)
+	return liveMemory{float64(samples[0].Value.Uint64()), float64(samples[1].Value.Uint64() + samples[2].Value.Uint64())}
 }
 
 // percentFor returns the GC percentage that leaves the headroom, but at least the default. The
 // collector runs when the heap has grown to the live heap plus that percentage of the live heap
 // and the roots, or of 4 MiB if that is more.
 func (t *gcTuner) percentFor(live liveMemory) int {
-	const leastGoal = 4 << 20
-	return max(defaultPercent, int(100*t.headroom/max(live.heap+live.roots, leastGoal)))
+	const minGoal = 4 << 20
+	return max(defaultGCPercent, int(100*t.headroom/max(live.heap+live.roots, minGoal)))
 }
 
 // differByTenth reports whether two percentages differ by more than a tenth.
-func differ(a, b int) bool { return 10*a > 11*b || 10*b > 11*a }
+func differByTenth(a, b int) bool { return 10*a > 11*b || 10*b > 11*a }

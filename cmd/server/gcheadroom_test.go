@@ -7,7 +7,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestGCHeadroom(t *testing.T) { //nolint:paralleltest // the environment is the process's
+func TestGCHeadroomComesFromConfigurationOrMemory(t *testing.T) { //nolint:paralleltest // the environment is the process's
 	for _, test := range []struct {
 		gogc        string
 		mib, memory int64
@@ -24,7 +24,7 @@ func TestGCHeadroom(t *testing.T) { //nolint:paralleltest // the environment is 
 
 // The next collection is due after the configured headroom, or when the heap has doubled,
 // whichever is later.
-func TestShareOfTheHeap(t *testing.T) {
+func TestGCPercentageLeavesTheHeadroom(t *testing.T) {
 	t.Parallel()
 	c := gcTuner{headroom: 64 << 20}
 	for name, test := range map[string]struct {
@@ -42,7 +42,7 @@ func TestShareOfTheHeap(t *testing.T) {
 
 // The collector waits longer while the heap is small. With a large live heap the percentage is
 // the default again, and also after the end.
-func TestCollectionRunsNoSooner(t *testing.T) { //nolint:paralleltest // the heap is the process's
+func TestGCTunerSetsThePercentageAndRestoresIt(t *testing.T) { //nolint:paralleltest // the heap is the process's
 	stop := startGCTuner(1 << 30)
 	if percent := sharedPercent(); percent < 1000 {
 		t.Errorf("at first %d%%", percent)
@@ -58,14 +58,14 @@ func TestCollectionRunsNoSooner(t *testing.T) { //nolint:paralleltest // the hea
 	})
 	runtime.KeepAlive(held)
 	stop()
-	if percent := sharedPercent(); percent != defaultPercent {
+	if percent := sharedPercent(); percent != defaultGCPercent {
 		t.Errorf("in the end %d%%", percent)
 	}
 	startGCTuner(0)()
-	if percent := sharedPercent(); percent != defaultPercent {
+	if percent := sharedPercent(); percent != defaultGCPercent {
 		t.Errorf("where nothing is wanted %d%%", percent)
 	}
 }
 
 // sharedPercent returns the GC percentage in force.
-func sharedPercent() int { return int(testenv.Runtime("/gc/gogc:percent")) }
+func sharedPercent() int { return int(testenv.RuntimeMetric("/gc/gogc:percent")) }

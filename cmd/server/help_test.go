@@ -29,18 +29,18 @@ var singularNouns = []string{"bank", "queue", "audit"}
 // retiredCommandWords occur in no command, flag, help text or path.
 var retiredCommandWords = regexp.MustCompile(`(?i)\b(acts?|bar|bars|barred|lift|lifted|lines|bound|bounded|mend|mended|untie|untied|tied|told|why|whom|whose|anew|board)\b`)
 
-// model is the command line as kong knows it.
-func model(t *testing.T) *kong.Node {
+// commandTree is the command line as kong knows it.
+func commandTree(t *testing.T) *kong.Node {
 	t.Helper()
-	parser, err := newParser(new(cli), console{io.Discard, io.Discard}, func(int) {})
+	parser, err := newParser(new(cli), commandOutput{io.Discard, io.Discard}, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return parser.Model.Node
 }
 
-// faultsOf lists what is wrong with a command and the commands below it.
-func faultsOf(n *kong.Node) (faults []string) {
+// commandFaults lists what is wrong with a command and the commands below it.
+func commandFaults(n *kong.Node) (faults []string) {
 	words := strings.Fields(n.Path())
 	name := strings.Join(words, " ")
 	fault := func(text string) { faults = append(faults, "server "+name+": "+text) }
@@ -75,7 +75,7 @@ func faultsOf(n *kong.Node) (faults []string) {
 		fault("it has the retired word " + word)
 	}
 	for _, child := range n.Children {
-		faults = append(faults, faultsOf(child)...)
+		faults = append(faults, commandFaults(child)...)
 	}
 	return faults
 }
@@ -87,11 +87,11 @@ func startsWithVerb(text, separator string) bool {
 
 func TestCommandsAreNounVerbWithHelpAndExample(t *testing.T) {
 	t.Parallel()
-	root := model(t)
+	root := commandTree(t)
 	if leaves := len(root.Leaves(false)); leaves < 35 {
 		t.Fatalf("there are %d commands", leaves)
 	}
-	for _, fault := range faultsOf(root) {
+	for _, fault := range commandFaults(root) {
 		t.Error(fault)
 	}
 }
@@ -101,7 +101,7 @@ func TestCommandCheckFindsFaults(t *testing.T) {
 	t.Parallel()
 	for name, planted := range map[string]any{
 		"a command is NOUN VERB": &struct {
-			Acts struct{} `cmd:"" help:"List what operators did."`
+			Audit struct{} `cmd:"" help:"List what operators did."`
 		}{},
 		"the noun is not plural": &struct {
 			Key struct {
@@ -134,7 +134,7 @@ func TestCommandCheckFindsFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := strings.Join(faultsOf(parser.Model.Node), "\n"); !strings.Contains(found, name) {
+		if found := strings.Join(commandFaults(parser.Model.Node), "\n"); !strings.Contains(found, name) {
 			t.Errorf("%s: found only %s", name, found)
 		}
 	}

@@ -14,18 +14,18 @@ import (
 
 // Questions that are reserved for hosts are neither in duels nor in players' arenas. A player
 // cannot get them by the bank's name, by an id or by a filter.
-func TestOnlyHostsDrawFromTheirBanks(t *testing.T) {
+func TestOnlyHostsUseHostBanks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db := testenv.SQL{Dir: dir}
 	bankCommand(t, db, "import", "--bank=mine", questionFile(t, "fr", 3))
 	bankCommand(t, db, "import", "--bank=final", questionFile(t, "de", 3))
 	var final struct{ Questions []quiz.Question }
-	code, out, errs := command("bank", "--data="+dir, "export", "final")
+	code, out, stderr := command("bank", "--data="+dir, "export", "final")
 	if err := json.Unmarshal([]byte(out), &final); code != 0 || err != nil || len(final.Questions) != 3 {
-		t.Fatalf("bank export: %d, %v, %s", code, err, errs)
+		t.Fatalf("bank export: %d, %v, %s", code, err, stderr)
 	}
-	all := banksOf(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
+	all := openConfiguredBanks(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
 	if all.Count("demo", lobby.Filter{Lang: "de"}) != 0 || all.Count("demo", lobby.Filter{}) != 3 {
 		t.Error("duels draw from the hosts' bank")
 	}
@@ -35,7 +35,7 @@ func TestOnlyHostsDrawFromTheirBanks(t *testing.T) {
 		if host {
 			want = 3
 		}
-		for _, w := range []arena.Filter{{Bank: "final", Host: host}, {Lang: "de", Host: host}} {
+		for _, w := range []arena.Filter{{Bank: "final", IncludeHostBanks: host}, {Lang: "de", IncludeHostBanks: host}} {
 			if got := b.Count("demo", w); got != want {
 				t.Errorf("%+v: %d questions, want %d", w, got, want)
 			}
@@ -51,8 +51,8 @@ func TestOnlyHostsDrawFromTheirBanks(t *testing.T) {
 	}
 }
 
-// banksOf opens the banks of a configuration.
-func banksOf(t *testing.T, dir, text string) *banks {
+// openConfiguredBanks opens the banks of a configuration.
+func openConfiguredBanks(t *testing.T, dir, text string) *banks {
 	t.Helper()
 	c, err := readConfig(configFile(t, text))
 	if err != nil {
@@ -72,10 +72,10 @@ func banksOf(t *testing.T, dir, text string) *banks {
 }
 
 // A bank is public or reserved for hosts, not both.
-func TestABankIsInOneList(t *testing.T) {
+func TestABankMustNotBeInBothLists(t *testing.T) {
 	t.Parallel()
-	code, _, errs := command("config", "--config="+configFile(t, "games: {demo: {banks: [builtin], host_banks: [builtin]}}"))
-	if code == 0 || !strings.Contains(errs, "games.demo.host_banks") {
-		t.Errorf("ended with %d: %s", code, errs)
+	code, _, stderr := command("config", "--config="+configFile(t, "games: {demo: {banks: [builtin], host_banks: [builtin]}}"))
+	if code == 0 || !strings.Contains(stderr, "games.demo.host_banks") {
+		t.Errorf("ended with %d: %s", code, stderr)
 	}
 }

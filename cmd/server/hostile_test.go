@@ -14,13 +14,13 @@ import (
 // tight are small limits for a server that may lag, because tests share the machine.
 const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_per_address: 20, code_attempts_per_hour_per_address: 10, max_scheduler_lag_ms: 0}"
 
-// TestHostileClients attacks a server with all kinds of hostile clients while honest players
+// TestHostileClientsDoNotDisturbPlayers attacks a server with all kinds of hostile clients while honest players
 // play. It checks all frames against the contract. It logs delays, which fail nothing.
 // loadtest/hostile is the long version.
-func TestHostileClients(t *testing.T) {
+func TestHostileClientsDoNotDisturbPlayers(t *testing.T) {
 	t.Parallel()
 	server, err := testenv.StartNode(context.Background(), testenv.NodeOptions{ // Stop ends it
-		Binary: os.Args[0], Env: []string{actAs + "=server"},
+		Binary: os.Args[0], Env: []string{actAsVariable + "=server"},
 		Redis: listedRedis(t), Settings: attack.Settings(tight), Files: attack.Files(),
 	})
 	if err != nil {

@@ -30,7 +30,7 @@ func requestGuest(t *testing.T, url string, i int) (status int, again string) {
 
 // The limits of an address's new guests per day and of its calls follow its limits per minute.
 // An operator who raises or removes a limit per minute need not change the others.
-func TestGuestLimitsFollow(t *testing.T) {
+func TestDefaultGuestLimitsGrowWithTheLimitsPerMinute(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]int{
 		"": {5000, 600},
@@ -55,7 +55,7 @@ func TestGuestLimitsFollow(t *testing.T) {
 
 // Configured limits refuse requests; limits in a dry run only count them. A dry run can have
 // every rule, by its name in the metrics, except two rules that always refuse.
-func TestRequestLimits(t *testing.T) {
+func TestRequestLimitsRefuseUnlessInDryRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, `
@@ -72,7 +72,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 			t.Errorf("a read on trial: %d", status)
 		}
 	}
-	answer, err := http.Get(n.ops + "/metrics")
+	answer, err := http.Get(n.opsURL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,14 +92,14 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	for _, rule := range rules {
 		name := string(rule[1])
 		isRefused := name == proxies.RuleHeader || name == proxies.RuleStranger
-		if slices.Contains(limitNames(), name) == isRefused || (dryRun{all: true}).includes(name) == isRefused {
+		if slices.Contains(dryRunRuleNames(), name) == isRefused || (dryRun{all: true}).includes(name) == isRefused {
 			t.Errorf("the rule %s can be put on trial: %t", name, isRefused)
 		}
 	}
 }
 
 // The shared Redis counts for the limits that hold over all nodes.
-func TestRequestLimitsOverNodes(t *testing.T) {
+func TestNodesShareRequestLimits(t *testing.T) {
 	t.Parallel()
 	shared := listedRedis(t)
 	var nodes []*testNode
@@ -120,7 +120,7 @@ func TestRequestLimitsOverNodes(t *testing.T) {
 
 // One address makes a bounded number of guests, through any number of arenas. Known devices are
 // still accepted.
-func TestGuestsOverArenas(t *testing.T) {
+func TestGuestsPerAddressAreLimitedAcrossArenas(t *testing.T) {
 	t.Parallel()
 	redis := listedRedis(t)
 	for name, flags := range map[string]cli{"embedded": {}, "redis": {Redis: &redis}} {
@@ -129,14 +129,14 @@ func TestGuestsOverArenas(t *testing.T) {
 			flags.Data = new(t.TempDir())
 			flags.Config = configFile(t, "limits: {arena_guests_per_minute_per_address: 20, guests_per_minute_per_address: 5}")
 			n := startNode(t, flags)
-			host := guestWith(t, n.url, "the-host-of-three-arenas", "")
+			host := createGuest(t, n.url, "the-host-of-three-arenas", "")
 			if host.status != http.StatusCreated {
 				t.Fatalf("the host: %+v", host)
 			}
 			made := 0
 			for i := range 3 {
-				code := arenaOf(t, n.url, host.Token, 30)
-				for j := 0; guestWith(t, n.url, fmt.Sprintf("a-guest-of-three-arenas-%d-%d", i, j), code).status == http.StatusCreated; j++ {
+				code := createArenaWithPlaces(t, n.url, host.Token, 30)
+				for j := 0; createGuest(t, n.url, fmt.Sprintf("a-guest-of-three-arenas-%d-%d", i, j), code).status == http.StatusCreated; j++ {
 					made++
 				}
 			}
@@ -144,7 +144,7 @@ func TestGuestsOverArenas(t *testing.T) {
 				t.Errorf("%d new guests, want the 30 of an arena and 4 of the address", made)
 			}
 			for range 50 {
-				if again := guestWith(t, n.url, "a-guest-of-three-arenas-0-0", ""); again.status != http.StatusOK {
+				if again := createGuest(t, n.url, "a-guest-of-three-arenas-0-0", ""); again.status != http.StatusOK {
 					t.Fatalf("a known device: %+v", again)
 				}
 			}
@@ -158,8 +158,8 @@ type guestMade struct {
 	status int
 }
 
-// guestWith requests the guest of a device, with the code of an arena.
-func guestWith(t *testing.T, url, device, arena string) (g guestMade) {
+// createGuest requests the guest of a device, with the code of an arena.
+func createGuest(t *testing.T, url, device, arena string) (g guestMade) {
 	t.Helper()
 	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, device, arena)
 	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(body))
@@ -174,8 +174,8 @@ func guestWith(t *testing.T, url, device, arena string) (g guestMade) {
 	return g
 }
 
-// arenaOf makes an arena with this many places and returns its code.
-func arenaOf(t *testing.T, url, token string, places int) string {
+// createArenaWithPlaces makes an arena with this many places and returns its code.
+func createArenaWithPlaces(t *testing.T, url, token string, places int) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"mode":"survival","name":"Cup","questions":{"count":3},"pace":"auto","max_players":%d}`, places)
 	r, err := http.NewRequest(http.MethodPost, url+"/v1/games/demo/arenas", strings.NewReader(body))

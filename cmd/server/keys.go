@@ -9,25 +9,25 @@ import (
 
 // readKeys reads the configured keys of a game from their files. Its error lists every problem.
 func (c *config) readKeys(name string) ([]identity.Key, error) {
-	var f faults
+	var errs validationErrors
 	var keys []identity.Key
 	seen := make(map[string]bool)
 	for _, k := range c.Games[name].Keys {
 		key, err := c.readKey(k)
 		switch {
 		case err != nil:
-			f = append(f, err)
+			errs = append(errs, err)
 		case seen[k.ID]:
-			f.addf("key %q is listed twice", k.ID)
+			errs.addf("key %q is listed twice", k.ID)
 		}
 		seen[k.ID] = true
 		keys = append(keys, key)
 	}
-	return keys, f.join()
+	return keys, errs.join()
 }
 
 // readKey reads one configured key from its file.
-func (c *config) readKey(k gameKey) (identity.Key, error) {
+func (c *config) readKey(k gameKeyConfig) (identity.Key, error) {
 	if k.SecretFile == "" {
 		return identity.Key{}, fmt.Errorf("key %q: it needs a secret_file", k.ID)
 	}

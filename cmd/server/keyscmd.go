@@ -23,43 +23,43 @@ func (*keysCmd) Help() string {
 }
 
 // keyOwnerFlag is the flag that selects the owner of keys: a game, or without it the server.
-type keysOf struct {
+type keyOwnerFlag struct {
 	Game string `placeholder:"NAME" help:"The game of the keys (default: the server's own keys, which sign admin tokens)."`
 }
 
-func (k keysOf) path(rest string) string { return pathOf(k.Game, "/keys"+rest) }
+func (k keyOwnerFlag) path(suffix string) string { return adminPath(k.Game, "/keys"+suffix) }
 
 // adminPath returns the path of a game's resource in the admin API. For game "" it returns the
 // path of the same resource of the server itself.
-func pathOf(game, rest string) string {
+func adminPath(game, suffix string) string {
 	if game == "" {
-		return rest
+		return suffix
 	}
-	return ofGame{game}.path(rest)
+	return gameFlag{game}.path(suffix)
 }
 
-type keysList struct{ keysOf }
+type keysList struct{ keyOwnerFlag }
 
 // Help implements kong's help provider.
 func (*keysList) Help() string { return "Example: server keys list --game demo" }
 
 // Run lists keys.
-func (k *keysList) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func (k *keysList) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var list struct{ Keys []identity.KeyInfo }
-		if err := a.call(ctx, http.MethodGet, k.path(""), nil, &list); err != nil {
+		if err := admin.call(ctx, http.MethodGet, k.path(""), nil, &list); err != nil {
 			return err
 		}
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+		table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tALG\tSIGNS\tSINCE")
 		for _, key := range list.Keys {
-			fmt.Fprintf(table, "%s\t%s\t%t\t%s\n", key.ID, key.Alg, key.Signs, instant(key.CreatedAt))
+			fmt.Fprintf(table, "%s\t%s\t%t\t%s\n", key.ID, key.Alg, key.Signs, formatTime(key.CreatedAt))
 		}
 		return table.Flush()
 	})
 }
 
-type keysRotate struct{ keysOf }
+type keysRotate struct{ keyOwnerFlag }
 
 // Help implements kong's help provider.
 func (*keysRotate) Help() string {
@@ -67,19 +67,19 @@ func (*keysRotate) Help() string {
 }
 
 // Run creates a key.
-func (k *keysRotate) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var made identity.KeyInfo
-		if err := a.call(ctx, http.MethodPost, k.path("/rotate"), nil, &made); err != nil {
+func (k *keysRotate) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		var created identity.KeyInfo
+		if err := admin.call(ctx, http.MethodPost, k.path("/rotate"), nil, &created); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s signs in %v\n", made.ID, identity.SigningDelay)
+		fmt.Fprintf(output.stdout, "%s signs in %v\n", created.ID, identity.SigningDelay)
 		return nil
 	})
 }
 
 type keysRetire struct {
-	keysOf
+	keyOwnerFlag
 	ID string `arg:"" help:"The id of the key."`
 }
 
@@ -89,6 +89,6 @@ func (*keysRetire) Help() string {
 }
 
 // Run retires a key.
-func (k *keysRetire) Run(flags *cli, to console) error {
-	return remove(flags, to, k.path("/"+url.PathEscape(k.ID)), k.ID+" is retired")
+func (k *keysRetire) Run(flags *cli, output commandOutput) error {
+	return deleteResource(flags, output, k.path("/"+url.PathEscape(k.ID)), k.ID+" is retired")
 }

@@ -7,5 +7,5 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], console{out: os.Stdout, err: os.Stderr}))
+	os.Exit(run(os.Args[1:], commandOutput{stdout: os.Stdout, stderr: os.Stderr}))
 }

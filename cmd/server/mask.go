@@ -7,15 +7,15 @@ import (
 
 var (
 	// The userinfo ends at the last @ before the path, as in redisx and net/url.
-	passwordOfUser  = regexp.MustCompile(`(://[^:@/?]*):[^/?]*@`)
-	passwordOfQuery = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]*`)
+	userPassword  = regexp.MustCompile(`(://[^:@/?]*):[^/?]*@`)
+	queryPassword = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]*`)
 )
 
 // maskPasswords replaces the passwords in a valid URL by xxxxx. The URL may name several
 // servers. The result is a valid URL.
 func maskPasswords(address string) string {
-	address = passwordOfUser.ReplaceAllString(address, "$1:xxxxx@")
-	return passwordOfQuery.ReplaceAllString(address, "${1}xxxxx")
+	address = userPassword.ReplaceAllString(address, "$1:xxxxx@")
+	return queryPassword.ReplaceAllString(address, "${1}xxxxx")
 }
 
 // maskURL is maskPasswords and also replaces the values of the query, because the URLs of

@@ -43,19 +43,19 @@ func (s answerKey) answer(q protocol.Question, right bool) protocol.Given {
 	known := s[q.Text]
 	switch known.Kind {
 	case quiz.Single, quiz.Boolean:
-		choice := slices.Index(q.Choices, known.Choices[known.Right[0]])
+		choice := slices.Index(q.Choices, known.Choices[known.RightIndexes[0]])
 		if !right {
 			choice = (choice + 1) % len(q.Choices)
 		}
 		return protocol.Given{Choice: &choice}
 	case quiz.Multiple:
 		var set []int
-		for _, i := range known.Right {
+		for _, i := range known.RightIndexes {
 			set = append(set, slices.Index(q.Choices, known.Choices[i]))
 		}
 		if !right {
 			set = []int{(set[0] + 1) % len(q.Choices)}
-			if len(known.Right) == 1 && slices.Contains(known.Right, set[0]) {
+			if len(known.RightIndexes) == 1 && slices.Contains(known.RightIndexes, set[0]) {
 				set[0] = (set[0] + 1) % len(q.Choices)
 			}
 		}
@@ -84,7 +84,7 @@ type matchClient struct {
 	key             answerKey
 	joined          protocol.ArenaJoined
 	seq             int64
-	numbered        bytes.Buffer
+	numberedPushes  bytes.Buffer
 	found           protocol.MatchFound
 	asked           []protocol.Question
 	closed          []protocol.QuestionClosed
@@ -137,7 +137,7 @@ func (c *matchClient) handleFrame(f player.Frame) error {
 		if c.seq++; f.Seq != c.seq {
 			return fmt.Errorf("push %d came where %d was due: %s", f.Seq, c.seq, f.Raw)
 		}
-		c.numbered.Write(f.Raw)
+		c.numberedPushes.Write(f.Raw)
 		c.match = f.Match
 	}
 	switch f.Type {
@@ -209,7 +209,7 @@ func playAll(t *testing.T, all []*matchClient) {
 		t.FailNow()
 	}
 	for _, c := range all {
-		if !bytes.Equal(c.numbered.Bytes(), all[0].numbered.Bytes()) {
+		if !bytes.Equal(c.numberedPushes.Bytes(), all[0].numberedPushes.Bytes()) {
 			t.Fatalf("%s and %s were pushed different things", c.id, all[0].id)
 		}
 	}

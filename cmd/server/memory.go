@@ -36,7 +36,7 @@ func setMemoryLimit(bytes int64) {
 func machineMemory(root fs.FS) int64 {
 	limit := int64(0)
 	for _, bytes := range []int64{
-		readNumber(root, "sys/fs/cgroup/memory.max"), readNumber(root, "sys/fs/cgroup/memory/memory.limit_in_bytes"), totalMemory(root),
+		readNumberFile(root, "sys/fs/cgroup/memory.max"), readNumberFile(root, "sys/fs/cgroup/memory/memory.limit_in_bytes"), totalMemory(root),
 	} {
 		if bytes > 0 && (limit == 0 || bytes < limit) {
 			limit = bytes
@@ -47,7 +47,7 @@ func machineMemory(root fs.FS) int64 {
 
 // readNumberFile returns the number that a file consists of, or 0 if there is no such file or no
 // number.
-func readNumber(root fs.FS, path string) int64 {
+func readNumberFile(root fs.FS, path string) int64 {
 	text, _ := fs.ReadFile(root, path)
 	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	return n

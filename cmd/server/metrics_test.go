@@ -8,7 +8,7 @@ import (
 )
 
 // The operations address shows metrics of every package, and of the process.
-func TestMetrics(t *testing.T) {
+func TestMetricsOfEveryPackageAreServed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels)})
 	playDuels(t, n.url, 1)
@@ -49,7 +49,7 @@ func (n *testNode) warnings() (lines []string) {
 // metrics returns the metrics that the operations address shows.
 func (n *testNode) metrics(t *testing.T) string {
 	t.Helper()
-	answer, err := http.Get(n.ops + "/metrics")
+	answer, err := http.Get(n.opsURL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,15 +11,15 @@ import (
 
 // A node that stops stores its nicknames in its data folder. The next start reads only newer
 // changes from the ledger.
-func TestAStartUsesTheSnapshotOfNames(t *testing.T) {
+func TestAStartReadsTheNameSnapshot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir})
 	if _, err := player.CreateGuest(t.Context(), n.url, "demo", ""); err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, "the view has the name", func() bool { return sumMetric(t, n.ops, "laststand_name_filter_names", `game="demo"`) == 1 })
-	if got := sumMetric(t, n.ops, "laststand_name_filter_builds_total", `reason="start"`); got != 1 {
+	waitUntil(t, "the view has the name", func() bool { return sumMetric(t, n.opsURL, "laststand_name_filter_names", `game="demo"`) == 1 })
+	if got := sumMetric(t, n.opsURL, "laststand_name_filter_builds_total", `reason="start"`); got != 1 {
 		t.Errorf("the first start built %d views", got)
 	}
 	n.stop()
@@ -27,14 +27,14 @@ func TestAStartUsesTheSnapshotOfNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	n = startNode(t, cli{Data: &dir})
-	waitUntil(t, "the view serves", func() bool { return sumMetric(t, n.ops, "laststand_name_filter_names", `game="demo"`) == 1 })
-	if loaded, built := sumMetric(t, n.ops, "laststand_name_filter_snapshots_total", `outcome="loaded"`), sumMetric(t, n.ops, "laststand_name_filter_builds_total"); loaded != 1 || built != 0 {
+	waitUntil(t, "the view serves", func() bool { return sumMetric(t, n.opsURL, "laststand_name_filter_names", `game="demo"`) == 1 })
+	if loaded, built := sumMetric(t, n.opsURL, "laststand_name_filter_snapshots_total", `outcome="loaded"`), sumMetric(t, n.opsURL, "laststand_name_filter_builds_total"); loaded != 1 || built != 0 {
 		t.Errorf("%d snapshots loaded, %d views built", loaded, built)
 	}
 	if got := get(t, n.url+"/v1/games/demo/nicknames/Nobody", nil); got != http.StatusOK {
 		t.Errorf("status %d", got)
 	}
-	if got := sumMetric(t, n.ops, "laststand_name_filter_lookups_total", `answer="absent"`); got != 1 {
+	if got := sumMetric(t, n.opsURL, "laststand_name_filter_lookups_total", `answer="absent"`); got != 1 {
 		t.Errorf("%d looks answered by the view alone", got)
 	}
 }

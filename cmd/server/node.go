@@ -52,29 +52,29 @@ type node struct {
 	taskSignal taskqueue.Notifier // wakes the task workers of this node when there are new tasks
 	clients    clients
 	keys       *receiverKeys
-	proxies    *proxies.Trusted
+	proxies    *proxies.TrustedProxies
 	limiter    *limit.Limiter
 	shedder    *loadshed.Shedder
 	duelLimit  *loadshed.DuelLimit
 
-	banks           *banks
-	identity        *identity.Registry
-	gameKeys        *gameKeys
-	engine          *match.Engine
-	matches         *redismatch.Store
-	lobby           *lobby.Lobby
-	arenas          *arena.Service
-	boards          *leaderboard.Applier
-	reader          *leaderboard.Reader
-	display         *display.Display
-	settler         *settle.Settler
-	maintainer      *taskqueue.Maintainer
-	taskNotifier    *taskNotifier
-	webhookRegistry *webhook.Registry // the webhooks of all games
-	dispatcher      *webhook.Dispatcher
-	workers         *taskqueue.Workers
-	sessions        *ws.Server
-	revocableCalls  *httpapi.RevocableCalls
+	banks             *banks
+	identity          *identity.Registry
+	gameKeys          *gameKeys
+	engine            *match.Engine
+	matches           *redismatch.Store
+	lobby             *lobby.Lobby
+	arenas            *arena.Service
+	leaderboards      *leaderboard.Applier
+	leaderboardReader *leaderboard.Reader
+	display           *display.Display
+	settler           *settle.Service
+	maintainer        *taskqueue.Maintainer
+	taskNotifier      *taskNotifier
+	webhookRegistry   *webhook.Registry // the webhooks of all games
+	dispatcher        *webhook.Dispatcher
+	workers           *taskqueue.Workers
+	sessions          *ws.Server
+	revocableCalls    *httpapi.RevocableCalls
 
 	reporting reporting
 
@@ -84,7 +84,7 @@ type node struct {
 }
 
 // pingInterval is how often the server pings a session.
-const pingEvery = 25 * time.Second
+const pingInterval = 25 * time.Second
 
 // open connects to the stores and creates all services. No background task starts before run.
 // The caller must call run, which closes the node.
@@ -100,16 +100,16 @@ type metricRegistry interface {
 
 func openWithMetrics(ctx context.Context, c config, log *slog.Logger, metrics metricRegistry) (*node, error) {
 	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: metrics, wheel: timer.New(timer.Config{}), clients: newClients()}
-	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(aliveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(heapLiveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry, currentBuild())
-	showTimers(n.registry, n.wheel)
+	registerTimerMetrics(n.registry, n.wheel)
 	n.taskNotifier = newTaskNotifier(&n.taskSignal, n.registry)
 	err := n.openCertificate()
 	if err == nil {
 		err = n.openStores(ctx)
 	}
 	if err == nil {
-		err = n.wire(ctx)
+		err = n.createServices(ctx)
 	}
 	if err != nil {
 		n.close()
@@ -131,9 +131,9 @@ func (n *node) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	ledgerConfig := n.config.ledgerConfig(n.log)
-	ledgerConfig.Wake, ledgerConfig.Events, ledgerConfig.Registry = n.taskNotifier.Notify, n.webhookRegistry, n.registry
+	ledgerConfig.NotifyTopic, ledgerConfig.Events, ledgerConfig.Registry = n.taskNotifier.Notify, n.webhookRegistry, n.registry
 	if n.redis.Kind != redisx.KindEmbedded { // with an embedded Redis the machine's clock is the cluster's clock
-		ledgerConfig.Cluster = n.now
+		ledgerConfig.ClusterTime = n.now
 	}
 	if n.ledger, err = ledger.Open(ctx, ledgerConfig); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (n *node) openStores(ctx context.Context) (err error) {
 // that open has created only in part.
 func (n *node) close() {
 	n.wheel.Close()
-	if err := errors.Join(n.reporting.close()...); err != nil {
+	if err := errors.Join(n.reporting.closeSinks()...); err != nil {
 		n.log.Warn("behaviour sink close failed", "error", err)
 	}
 	n.clients.close()
@@ -168,17 +168,17 @@ func (n *node) close() {
 // closes the node.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
-	days := dayChanges{n.config.gameNames(), n.ledger, n.boards, n.log}
-	ledgerLoops := startLoops(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.boards.Run, n.maintainer.Run, n.taskNotifier.Run)
-	webhookLoops := startLoops(n.log, n.dispatcher.Run, n.workers.Run)
-	reporting := startLoops(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
-	sessionLoops := startLoops(n.log, n.reporting.sessionEvents.Run)
-	matchLoops := startLoops(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, days.Run, days.Sum)
-	erasures := erasures{n.ledger, n.boards, ledger.ErasureKept, n.log}
-	maintenanceLoops := startLoops(n.log, append(n.followCertificate(), auditRetention{n.ledger, n.config.Audit.keep(), n.log}.Run, erasures.Run)...)
+	days := dayWorker{n.config.gameNames(), n.ledger, n.leaderboards, n.log}
+	ledgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
+	webhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
+	reportingTasks := startTasks(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
+	sessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
+	matchTasks := startTasks(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, days.Run, days.RunSummaries)
+	erasures := erasureWorker{n.ledger, n.leaderboards, ledger.ErasureRetention, n.log}
+	maintenanceTasks := startTasks(n.log, append(n.certificateTasks(), auditCleaner{n.ledger, n.config.Audit.retention(), n.log}.Run, erasures.Run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine
-	n.awaitBoards(ctx)
+	n.awaitLeaderboards(ctx)
 	announce()
 	go func() { failed <- n.servePlayers(players) }() // Shutdown in stopServingPlayers ends this goroutine
 	var err error
@@ -186,26 +186,26 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	n.leave()
-	matchLoops.end()
+	n.stopServingPlayers()
+	matchTasks.stopAndWait()
 	n.wheel.Close()
-	sessionLoops.end()
-	n.stopReporting(reporting)
-	webhookLoops.end()
-	ledgerLoops.end()
-	maintenanceLoops.end()
-	return errors.Join(ignoreClosed(err), n.operators.Close())
+	sessionTasks.stopAndWait()
+	n.stopReporting(reportingTasks)
+	webhookTasks.stopAndWait()
+	ledgerTasks.stopAndWait()
+	maintenanceTasks.stopAndWait()
+	return errors.Join(ignoreServerClosed(err), n.operators.Close())
 }
 
 // leaderboardsTimeout is the maximum time that a starting node waits for its leaderboards. An
 // empty or small ledger needs less. With a large ledger the node starts without leaderboards,
 // and /readyz fails until they are built.
-const boardsTimeout = 3 * time.Second
+const leaderboardsTimeout = 3 * time.Second
 
-func (n *node) awaitBoards(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, boardsTimeout)
+func (n *node) awaitLeaderboards(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, leaderboardsTimeout)
 	defer cancel()
-	if err := n.boards.Await(ctx); err != nil {
+	if err := n.leaderboards.Await(ctx); err != nil {
 		n.log.Info("server started before the leaderboards are built; /readyz fails until then", "error", err)
 	}
 }
@@ -213,21 +213,21 @@ func (n *node) awaitBoards(ctx context.Context) {
 // stopReporting stops the reporting of behaviours. An embedded Redis loses its queues when the
 // process ends, so the node sends the queued behaviours first. The queues in a shared Redis
 // remain for the other nodes.
-func (n *node) stopReporting(reporting *loops) {
+func (n *node) stopReporting(reportingTasks *backgroundTasks) {
 	if n.redis.Kind != redisx.KindEmbedded {
-		reporting.end()
+		reportingTasks.stopAndWait()
 		return
 	}
-	n.reporting.flush(n.config.gameNames())
-	reporting.end()
-	n.reporting.discard(n.config.gameNames(), n.log)
+	n.reporting.sendQueued(n.config.gameNames())
+	reportingTasks.stopAndWait()
+	n.reporting.discardQueued(n.config.gameNames(), n.log)
 }
 
 // stopServingPlayers announces the stop to the players and waits for their matches, for at most
 // the drain timeout. Then it waits up to 5 s for open HTTP requests and closes the listener.
-func (n *node) leave() {
+func (n *node) stopServingPlayers() {
 	n.draining.Store(true)
-	drain, _ := n.config.drain() // validate checked it
+	drain, _ := n.config.drainTimeout() // validate checked it
 	n.log.Info("server is stopping", "drain", drain)
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
@@ -240,35 +240,35 @@ func (n *node) leave() {
 }
 
 // backgroundTasks is a group of background tasks that run until stopAndWait is called.
-type loops struct {
+type backgroundTasks struct {
 	running sync.WaitGroup
-	stop    context.CancelFunc
+	cancel  context.CancelFunc
 }
 
 // backgroundTask runs until its context ends. It returns nil then.
-type loop = func(context.Context) error
+type backgroundTask = func(context.Context) error
 
 // startTasks starts each task in its own goroutine. It logs the error of a task that fails.
-func startLoops(log *slog.Logger, run ...loop) *loops {
+func startTasks(log *slog.Logger, tasks ...backgroundTask) *backgroundTasks {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &loops{stop: stop}
-	for _, f := range run {
-		l.running.Go(func() {
-			if err := f(ctx); err != nil {
+	started := &backgroundTasks{cancel: stop}
+	for _, task := range tasks {
+		started.running.Go(func() {
+			if err := task(ctx); err != nil {
 				log.Error("background task failed", "error", err)
 			}
 		})
 	}
-	return l
+	return started
 }
 
 // stopAndWait stops the tasks and waits until all have returned.
-func (l *loops) end() {
-	l.stop()
-	l.running.Wait()
+func (t *backgroundTasks) stopAndWait() {
+	t.cancel()
+	t.running.Wait()
 }
 
-func ignoreClosed(err error) error {
+func ignoreServerClosed(err error) error {
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

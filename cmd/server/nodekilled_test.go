@@ -18,7 +18,7 @@ const (
 
 // killDuels are the duels of the games of TestPlayersContinueAfterTheirNodeIsKilled. Each has the time that its players
 // need up to the kill, and little more.
-var killDuels = map[string]duel{
+var killDuels = map[string]duelConfig{
 	"countdown": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 2500, RevealMS: 300},
 	"open":      {Questions: 2, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 300},
 	"closing":   {Questions: 2, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 300},
@@ -29,9 +29,9 @@ var killDuels = map[string]duel{
 // A node is killed in each phase of the matches that it shares with another node. Players at
 // the other node get the next step in time and nothing twice. Disconnected players reconnect
 // there, and every match ends and counts.
-func TestANodeIsKilled(t *testing.T) {
+func TestPlayersContinueAfterTheirNodeIsKilled(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, testenv.ClusterOf(t, 3, 0).URL, duelsOf(killDuels))
+	h := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, duelsConfig(killDuels))
 	survivor := h.node(t)
 	for phase, advance := range map[string]func(*testing.T, duelPair) step{
 		"countdown": advanceToCountdown, "open": advanceToOpen, "closing": advanceToClosing, "reveal": advanceToReveal,

@@ -11,18 +11,18 @@ import (
 
 // slowDuels is a configuration of duels whose questions wait for both players.
 func slowDuels(games ...string) string {
-	duels := map[string]duel{}
+	duels := map[string]duelConfig{}
 	for _, name := range games {
-		duels[name] = duel{Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50}
+		duels[name] = duelConfig{Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50}
 	}
-	return duelsOf(duels)
+	return duelsConfig(duels)
 }
 
 // Tickets from two nodes are paired, in any order of arrival. The players at both nodes get the
 // same pushes to the end.
 func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, testenv.ClusterOf(t, 3, 0).URL, slowDuels("demo"))
+	h := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, slowDuels("demo"))
 	first, second := h.node(t), h.node(t)
 	var all []*matchClient
 	var duels []duelPair
@@ -42,7 +42,7 @@ func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 
 // A player is disconnected many times, before and after an answer, and always reconnects at the
 // other node. The player misses nothing and gets nothing twice, and accepted answers remain.
-func TestAPlayerComesBackAtAnotherNode(t *testing.T) {
+func TestAPlayerReconnectsAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
 	urls := []string{h.node(t).url, h.node(t).url}
@@ -73,7 +73,7 @@ func TestAPlayerComesBackAtAnotherNode(t *testing.T) {
 
 // A second connection of a player at another node closes the first with 4409. It gets all
 // pushes that the first did not get, with and without resume.
-func TestANewerConnectionAtAnotherNode(t *testing.T) {
+func TestANewerConnectionAtAnotherNodeReplacesASession(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
 	urls := []string{h.node(t).url, h.node(t).url}
@@ -114,7 +114,7 @@ func TestANewerConnectionAtAnotherNode(t *testing.T) {
 func checkReplaced(t *testing.T, p *player.Player) {
 	t.Helper()
 	from := time.Now()
-	if code := readClose(t, p); code != protocol.CloseReplaced || time.Since(from) > pingEvery/2 {
+	if code := readClose(t, p); code != protocol.CloseReplaced || time.Since(from) > pingInterval/2 {
 		t.Errorf("a connection that has a successor was closed with %d after %s", code, time.Since(from))
 	}
 }

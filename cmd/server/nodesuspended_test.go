@@ -11,10 +11,10 @@ import (
 // A node is suspended for longer than a question takes, and continues. While it is suspended,
 // another node advances its matches. Its late steps fail, and its players get all that they
 // missed. Over both nodes, every step of a match is taken once.
-func TestANodeIsStoppedForAWhile(t *testing.T) {
+func TestAnotherNodeAdvancesMatchesOfASuspendedNode(t *testing.T) {
 	t.Parallel()
 	const rounds, pairs = 4, 2
-	h := newTestCluster(t, listedRedis(t), duelsOf(map[string]duel{
+	h := newTestCluster(t, listedRedis(t), duelsConfig(map[string]duelConfig{
 		"demo": {Questions: rounds, TimeLimitMS: 1500, CountdownMS: 500, RevealMS: 300},
 	}))
 	stopped, other := h.process(t), h.node(t)
@@ -40,16 +40,16 @@ func TestANodeIsStoppedForAWhile(t *testing.T) {
 	for _, d := range duels {
 		checkSamePushes(t, d[:]...)
 		checkSettledOnce(t, other.url, "demo", d[0].over)
-		extended += bytes.Count(d[0].numbered.Bytes(), []byte(`"type":"question.extended"`))
+		extended += bytes.Count(d[0].numberedPushes.Bytes(), []byte(`"type":"question.extended"`))
 	}
 	taken := func(phase string) int {
 		labels := []string{`phase="` + phase + `"`, `outcome="taken"`}
-		return sumMetric(t, stopped.ops, "laststand_match_steps_total", labels...) + sumMetric(t, other.ops, "laststand_match_steps_total", labels...)
+		return sumMetric(t, stopped.opsURL, "laststand_match_steps_total", labels...) + sumMetric(t, other.opsURL, "laststand_match_steps_total", labels...)
 	}
 	for phase, want := range map[string]int{"open": pairs*rounds + extended, "sealed": pairs * rounds, "revealed": pairs * rounds, "over": pairs} {
 		if n := taken(phase); n != want {
 			t.Errorf("%d steps to %s were taken, want %d", n, phase, want)
 		}
 	}
-	t.Logf("the stopped node lost %d steps", sumMetric(t, stopped.ops, "laststand_match_steps_total", `outcome="lost"`))
+	t.Logf("the stopped node lost %d steps", sumMetric(t, stopped.opsURL, "laststand_match_steps_total", `outcome="lost"`))
 }

@@ -21,7 +21,7 @@ func checkOpenFiles(allowed uint64, websockets int64) (needed, possible int64, e
 
 // warnOfLowOpenFileLimit logs a warning if the process may open too few files for
 // limits.connections. When all files are open, the node cannot accept any connection.
-func (n *node) warnOfOpenFiles(allowed uint64, known bool) {
+func (n *node) warnOfLowOpenFileLimit(allowed uint64, known bool) {
 	needed, possible, enough := checkOpenFiles(allowed, n.config.Limits.Connections)
 	if !known || enough {
 		return

@@ -7,7 +7,7 @@ import (
 
 // The test checks how many files a node must be able to open, and how many websockets the
 // allowed files permit. With that many websockets the files are enough.
-func TestOpenFiles(t *testing.T) {
+func TestCheckOpenFilesReturnsThePossibleWebsockets(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		allowed    uint64

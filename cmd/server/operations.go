@@ -14,16 +14,16 @@ import (
 // operations returns the configuration of the HTTP handler at --ops-listen.
 func (n *node) operations() ops.Config {
 	return ops.Config{
-		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger, Admin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, Desk: n.taskAdmin(), Leaderboards: n.boards,
-		Queues: n.reporting.admin, Drain: n.reporting.Drain, Hooks: n.dispatcher, Revocations: n.accessControl(), Players: n.accessControl(), Keys: n.accessControl(),
-		Corrections: corrections{n.ledger, n.boards}, Days: n.ledger, Now: n.now, Down: unavailable, Logger: n.log,
+		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger, VerifyAdmin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, TaskActions: n.taskAdmin(), Leaderboards: n.leaderboards,
+		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: n.accessControl(), Players: n.accessControl(), Keys: n.accessControl(),
+		Corrections: corrections{n.ledger, n.leaderboards}, Days: n.ledger, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
 	}
 }
 
 // taskAdmin returns the service that changes tasks for operators. The settler handles tasks of
 // its own topic.
 func (n *node) taskAdmin() taskqueue.TaskActions {
-	return taskqueue.NewAdmin(n.ledger, map[string]taskqueue.TaskActions{taskqueue.Settle: n.settler})
+	return taskqueue.NewAdmin(n.ledger, map[string]taskqueue.TaskActions{taskqueue.SettleTopic: n.settler})
 }
 
 // admin verifies an admin token and returns its subject.
@@ -38,15 +38,15 @@ func (n *node) admin(ctx context.Context, token string) (string, error) {
 // corrections disqualifies results, first in the ledger and then on the leaderboards. It
 // implements ops.Corrections.
 type corrections struct {
-	ledger *ledger.Ledger
-	boards settle.Leaderboards
+	ledger       *ledger.Ledger
+	leaderboards settle.Leaderboards
 }
 
 // Correct disqualifies the results of a match, or of one player in it. It returns the number of
 // ledger rows that the correction cancels.
-func (c corrections) Correct(ctx context.Context, wrong ops.Correction) (int, error) {
-	done, err := c.ledger.Disqualify(ctx, ledger.Disqualification{
-		Game: wrong.Game, Match: wrong.Match, Player: wrong.Player, Reason: wrong.Reason, By: wrong.By,
+func (c corrections) Correct(ctx context.Context, correction ops.Correction) (int, error) {
+	disqualified, err := c.ledger.Disqualify(ctx, ledger.Disqualification{
+		Game: correction.Game, Match: correction.Match, Player: correction.Player, Reason: correction.Reason, By: correction.By,
 	})
 	if errors.Is(err, ledger.ErrNotFound) {
 		return 0, ops.ErrNoResult
@@ -57,5 +57,5 @@ func (c corrections) Correct(ctx context.Context, wrong ops.Correction) (int, er
 	if err != nil {
 		return 0, err
 	}
-	return done.Rows, c.boards.Apply(ctx, wrong.Game)
+	return disqualified.EntryCount, c.leaderboards.Apply(ctx, correction.Game)
 }

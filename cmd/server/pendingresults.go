@@ -17,27 +17,27 @@ type pendingResults struct {
 	tickets lobby.Store
 }
 
-// Results returns at most limit pending results.
-func (p pendingResults) Results(ctx context.Context, limit int) ([]match.Result, error) {
-	return p.matches.Results(ctx, limit)
+// ReadResults returns at most limit pending results.
+func (p pendingResults) ReadResults(ctx context.Context, limit int) ([]match.Result, error) {
+	return p.matches.ReadResults(ctx, limit)
 }
 
-// Complete adds the standings that a result lacks. It implements settle.Pending.
-func (p pendingResults) Complete(ctx context.Context, r *match.Result) error {
+// CompleteStandings adds the standings that a result lacks. It implements settle.Pending.
+func (p pendingResults) CompleteStandings(ctx context.Context, r *match.Result) error {
 	return match.CompleteStandings(ctx, p.matches, r)
 }
 
 // maxConcurrentReleases is the maximum number of concurrent requests that release players.
-const maxConcurrentFrees = 64
+const maxConcurrentReleases = 64
 
 // MarkSettled marks matches as settled and releases their players, so that they can join another
 // match.
 func (p pendingResults) MarkSettled(ctx context.Context, results []match.Result) error {
-	if err := p.matches.Settled(ctx, results); err != nil {
+	if err := p.matches.MarkSettled(ctx, results); err != nil {
 		return err // the next sweep tries again
 	}
 	var group errgroup.Group
-	group.SetLimit(maxConcurrentFrees)
+	group.SetLimit(maxConcurrentReleases)
 	for _, r := range results {
 		for _, player := range humanPlayers(r) {
 			group.Go(func() error { return p.tickets.Free(ctx, r.Game, player, r.Match) })

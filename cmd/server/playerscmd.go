@@ -19,7 +19,7 @@ func (*playersCmd) Help() string {
 }
 
 type playersErase struct {
-	ofGame
+	gameFlag
 	Player   string `placeholder:"ID" help:"The id of the player, as leaderboards show it."`
 	Nickname string `placeholder:"NAME" help:"The nickname of the player, exactly as leaderboards show it."`
 }
@@ -40,28 +40,28 @@ func (p *playersErase) Validate() error {
 }
 
 // Run erases a player.
-func (p *playersErase) Run(flags *cli, to console) error {
-	id, called := p.Player, p.Player
+func (p *playersErase) Run(flags *cli, output commandOutput) error {
+	id, description := p.Player, p.Player
 	if id == "" {
 		var err error
-		if id, err = p.find(flags); err != nil {
+		if id, err = p.findByNickname(flags); err != nil {
 			return err
 		}
-		called = fmt.Sprintf("%s, called %s,", id, p.Nickname)
+		description = fmt.Sprintf("%s, called %s,", id, p.Nickname)
 	}
-	return remove(flags, to, p.path("/players/"+url.PathEscape(id)), called+" is erased")
+	return deleteResource(flags, output, p.path("/players/"+url.PathEscape(id)), description+" is erased")
 }
 
 // findByNickname returns the id of the player with exactly this nickname. The server also finds
 // a nickname that only looks the same; findByNickname returns an error for it.
-func (p *playersErase) find(flags *cli) (id string, err error) {
-	err = withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func (p *playersErase) findByNickname(flags *cli) (id string, err error) {
+	err = withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var found struct {
 			PlayerID string `json:"player_id"`
 			Nickname string
 		}
 		query := url.Values{"nickname": {p.Nickname}}
-		if err := a.call(ctx, http.MethodGet, p.path("/players?"+query.Encode()), nil, &found); err != nil {
+		if err := admin.call(ctx, http.MethodGet, p.path("/players?"+query.Encode()), nil, &found); err != nil {
 			return err
 		}
 		if found.Nickname != p.Nickname {

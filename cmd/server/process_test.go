@@ -13,13 +13,13 @@ import (
 	"laststand/internal/testenv"
 )
 
-// actAs is the environment variable that makes this test binary the server's command line, in
+// actAsVariable is the environment variable that makes this test binary the server's command line, in
 // its own process. For "command" the binary only runs the command line. For "server" it also
 // ends when its standard input is closed, which happens when the test process ends.
-const actAs = "LASTSTAND_TEST_ACT_AS"
+const actAsVariable = "LASTSTAND_TEST_ACT_AS"
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(actAs) {
+	switch os.Getenv(actAsVariable) {
 	case "server":
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
@@ -33,42 +33,42 @@ func TestMain(m *testing.M) {
 }
 
 // command runs a command line in this process.
-func command(args ...string) (code int, out, errs string) {
-	var o, e bytes.Buffer
-	code = run(args, console{out: &o, err: &e})
-	return code, o.String(), e.String()
+func command(args ...string) (code int, out, stderr string) {
+	var stdoutBuffer, stderrBuffer bytes.Buffer
+	code = run(args, commandOutput{stdout: &stdoutBuffer, stderr: &stderrBuffer})
+	return code, stdoutBuffer.String(), stderrBuffer.String()
 }
 
 // commandIn runs a command line in a process with its own environment.
-func commandIn(t *testing.T, env []string, args ...string) (code int, out, errs string) {
+func commandIn(t *testing.T, env []string, args ...string) (code int, out, stderr string) {
 	t.Helper()
-	var o, e bytes.Buffer
+	var stdoutBuffer, stderrBuffer bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	cmd.Env = append(append(os.Environ(), actAs+"=command"), env...)
-	cmd.Stdout, cmd.Stderr = &o, &e
+	cmd.Env = append(append(os.Environ(), actAsVariable+"=command"), env...)
+	cmd.Stdout, cmd.Stderr = &stdoutBuffer, &stderrBuffer
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
-	return cmd.ProcessState.ExitCode(), o.String(), e.String()
+	return cmd.ProcessState.ExitCode(), stdoutBuffer.String(), stderrBuffer.String()
 }
 
 // process is a node in its own process, for signals and kills, which a test cannot send to
 // itself.
 type process struct {
-	url, ops string
-	log      *logBuffer
-	cmd      *exec.Cmd
-	ended    chan struct{}
+	url, opsURL string
+	log         *logBuffer
+	cmd         *exec.Cmd
+	exited      chan struct{}
 }
 
 // startProcess starts a node on free ports that ends with the test.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{log: new(logBuffer), ended: make(chan struct{})}
+	p := &process{log: new(logBuffer), exited: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], append([]string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}, args...)...)
-	p.cmd.Env = append(os.Environ(), actAs+"=server")
+	p.cmd.Env = append(os.Environ(), actAsVariable+"=server")
 	p.cmd.Stderr = p.log
-	held, err := p.cmd.StdinPipe()
+	stdin, err := p.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +82,12 @@ func startProcess(t *testing.T, args ...string) *process {
 	t.Cleanup(func() {
 		p.signal(syscall.SIGKILL)
 		p.wait(t)
-		_ = held.Close()
+		_ = stdin.Close()
 	})
-	p.url, p.ops = addresses(t, out, p.log)
+	p.url, p.opsURL = addresses(t, out, p.log)
 	go func() {
 		_ = p.cmd.Wait()
-		close(p.ended)
+		close(p.exited)
 	}()
 	return p
 }
@@ -103,7 +103,7 @@ func (p *process) signal(s os.Signal) {
 func (p *process) wait(t *testing.T) int {
 	t.Helper()
 	select {
-	case <-p.ended:
+	case <-p.exited:
 		return p.cmd.ProcessState.ExitCode()
 	case <-time.After(30 * time.Second):
 		t.Fatalf("the process did not end\n%s", p.log)

@@ -41,10 +41,10 @@ func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 	if !strings.Contains(n.log.String(), "untrusted address") {
 		t.Errorf("nothing is said of the doubted one:\n%s", n.log)
 	}
-	if refused := sumMetric(t, n.ops, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {
+	if refused := sumMetric(t, n.opsURL, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {
 		t.Errorf("%d refusals are told", refused)
 	}
-	if untrusted := sumMetric(t, n.ops, "laststand_untrusted_forwarded_headers_total"); untrusted != 1 {
+	if untrusted := sumMetric(t, n.opsURL, "laststand_untrusted_forwarded_headers_total"); untrusted != 1 {
 		t.Errorf("%d requests are told to be doubted", untrusted)
 	}
 }

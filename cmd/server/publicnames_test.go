@@ -49,7 +49,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	}
 }
 
-func TestMetricsThatBreakTheConventions(t *testing.T) {
+func TestMetricCheckFindsViolations(t *testing.T) {
 	t.Parallel()
 	const help = "Things that this node did."
 	retired := retiredWords(t)
@@ -123,10 +123,10 @@ func TestConfigurationKeysSayWhatTheyLimit(t *testing.T) {
 	}
 }
 
-func TestConfigurationKeysThatSayTooLittle(t *testing.T) {
+func TestConfigurationKeyCheckFindsViolations(t *testing.T) {
 	t.Parallel()
 	retired := retiredWords(t)
-	for _, bad := range []key{
+	for _, bad := range []configKey{
 		{path: "limits.lag", kind: "whole number", values: "0 to 5", meaning: "Longest lag."},
 		{path: "limits.lag_ms", kind: "whole number", meaning: "Longest lag."},
 		{path: "limits.lag_ms", kind: "whole number", values: "0 to 5"},
@@ -140,7 +140,7 @@ func TestConfigurationKeysThatSayTooLittle(t *testing.T) {
 
 var unitOfKey = regexp.MustCompile(`^(max|min)_|_(ms|mib|bytes|days)$|_per_(second|minute|hour|day|address)(_per_[a-z]+)?$`)
 
-func keyFaults(k key, retired []string) (faults []string) {
+func keyFaults(k configKey, retired []string) (faults []string) {
 	name := k.path[strings.LastIndexAny(k.path, ".")+1:]
 	number := strings.HasSuffix(k.kind, "number")
 	if number && !unitOfKey.MatchString(name) && !slices.Contains(contractKeys, name) {

@@ -37,7 +37,7 @@ type queueState struct {
 }
 
 type queuePeek struct {
-	ofGame
+	gameFlag
 	Limit int `default:"50" placeholder:"N" help:"Print at most N behaviours, up to 200 (default 50)."`
 }
 
@@ -48,22 +48,22 @@ func (*queuePeek) Help() string {
 }
 
 // Run prints behaviours.
-func (p *queuePeek) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func (p *queuePeek) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var peeked struct{ Items []json.RawMessage }
 		query := url.Values{"limit": {strconv.Itoa(p.Limit)}}
-		if err := a.call(ctx, http.MethodGet, p.path("/queue/items?"+query.Encode()), nil, &peeked); err != nil {
+		if err := admin.call(ctx, http.MethodGet, p.path("/queue/items?"+query.Encode()), nil, &peeked); err != nil {
 			return err
 		}
 		for _, item := range peeked.Items {
-			fmt.Fprintf(to.out, "%s\n", item)
+			fmt.Fprintf(output.stdout, "%s\n", item)
 		}
 		return nil
 	})
 }
 
 type queueDrain struct {
-	ofGame
+	gameFlag
 	Discard bool `help:"Discard the queued behaviours instead; they count as dropped with reason shutdown."`
 }
 
@@ -74,26 +74,26 @@ func (*queueDrain) Help() string {
 }
 
 // Run sends or discards the queued behaviours.
-func (d *queueDrain) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func (d *queueDrain) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var q queueState
-		if err := a.call(ctx, http.MethodPost, d.path("/queue/drain"), map[string]bool{"discard": d.Discard}, &q); err != nil {
+		if err := admin.call(ctx, http.MethodPost, d.path("/queue/drain"), map[string]bool{"discard": d.Discard}, &q); err != nil {
 			return err
 		}
 		if d.Discard {
-			fmt.Fprintf(to.out, "%s: %d behaviours discarded\n", d.Game, q.Discarded)
+			fmt.Fprintf(output.stdout, "%s: %d behaviours discarded\n", d.Game, q.Discarded)
 			return nil
 		}
 		if left := q.Counts.Queued + q.Counts.InFlight; left > 0 {
 			return fmt.Errorf("%s: %d behaviours are left (%d in flight); see `server queue list --game %s` for the last error", d.Game, left, q.Counts.InFlight, d.Game)
 		}
-		fmt.Fprintf(to.out, "%s: the queue is empty\n", d.Game)
+		fmt.Fprintf(output.stdout, "%s: the queue is empty\n", d.Game)
 		return nil
 	})
 }
 
 type queuePause struct {
-	ofGame
+	gameFlag
 	Reason string `required:"" placeholder:"TEXT" help:"The reason that the list of queues shows."`
 }
 
@@ -104,22 +104,22 @@ func (*queuePause) Help() string {
 }
 
 // Run pauses a queue.
-func (p *queuePause) Run(flags *cli, to console) error {
-	return askQueue(flags, to, http.MethodPost, p.path("/queue/pause"), map[string]string{"reason": p.Reason})
+func (p *queuePause) Run(flags *cli, output commandOutput) error {
+	return callAndPrintQueue(flags, output, http.MethodPost, p.path("/queue/pause"), map[string]string{"reason": p.Reason})
 }
 
-type queueResume struct{ ofGame }
+type queueResume struct{ gameFlag }
 
 // Help implements kong's help provider.
 func (*queueResume) Help() string { return "Example: server queue resume --game demo" }
 
 // Run resumes a queue.
-func (r *queueResume) Run(flags *cli, to console) error {
-	return askQueue(flags, to, http.MethodPost, r.path("/queue/resume"), nil)
+func (r *queueResume) Run(flags *cli, output commandOutput) error {
+	return callAndPrintQueue(flags, output, http.MethodPost, r.path("/queue/resume"), nil)
 }
 
 type queueSetMaxLen struct {
-	ofGame
+	gameFlag
 	MaxLen int `arg:"" help:"The maximum number of behaviours; 0 restores the configured length."`
 }
 
@@ -130,22 +130,22 @@ func (*queueSetMaxLen) Help() string {
 }
 
 // Run sets the maximum length of a queue.
-func (b *queueSetMaxLen) Run(flags *cli, to console) error {
-	return askQueue(flags, to, http.MethodPatch, b.path("/queue"), map[string]int{"max_len": b.MaxLen})
+func (b *queueSetMaxLen) Run(flags *cli, output commandOutput) error {
+	return callAndPrintQueue(flags, output, http.MethodPatch, b.path("/queue"), map[string]int{"max_len": b.MaxLen})
 }
 
 // callAndPrintQueue sends a request about a queue, and prints the queue from the response.
-func askQueue(flags *cli, to console, method, path string, body any) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func callAndPrintQueue(flags *cli, output commandOutput, method, path string, body any) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var q queueState
-		if err := a.call(ctx, method, path, body, &q); err != nil {
+		if err := admin.call(ctx, method, path, body, &q); err != nil {
 			return err
 		}
-		return printQueues(to, q)
+		return printQueues(output, q)
 	})
 }
 
-type queueShowKey struct{ ofGame }
+type queueShowKey struct{ gameFlag }
 
 // Help implements kong's help provider.
 func (*queueShowKey) Help() string {
@@ -154,14 +154,14 @@ func (*queueShowKey) Help() string {
 }
 
 // Run prints the keys that the server generated for the sink of a game, one per line.
-func (k *queueShowKey) Run(flags *cli, to console) error {
+func (k *queueShowKey) Run(flags *cli, output commandOutput) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		if _, known := c.Games[k.Game]; !known {
 			return fmt.Errorf("game %q is not in the configuration", k.Game)
 		}
-		if s := c.sink(k.Game); s.Type != sinkWebhook {
+		if s := c.gameSink(k.Game); s.Type != sinkWebhook {
 			return fmt.Errorf("the sink of game %s has type %s; the server generates keys only for type webhook", k.Game, s.Type)
 		}
-		return c.sinkKeySource(k.Game).print(ctx, l, to)
+		return c.sinkKeySource(k.Game).print(ctx, l, output)
 	})
 }

@@ -94,9 +94,9 @@ func (s *fakeQueueAdmin) FlushNow(context.Context, string, int64) error {
 func (s *fakeQueueAdmin) served(t *testing.T, games ...string) []string {
 	t.Helper()
 	server := httptest.NewServer(ops.New(ops.Config{
-		Gatherer: prometheus.NewRegistry(), Audit: discardAudit{}, Games: games, Queues: s, Drain: s.drain, Logger: discardLog(),
-		Admin: func(context.Context, string) (string, error) { return "ops", nil },
-		Now:   func() int64 { return queueClock }, Down: func(error) bool { return false },
+		Gatherer: prometheus.NewRegistry(), Audit: discardAudit{}, Games: games, Queues: s, SendQueued: s.drain, Logger: discardLog(),
+		VerifyAdmin: func(context.Context, string) (string, error) { return "ops", nil },
+		Now:         func() int64 { return queueClock }, IsStoreDown: func(error) bool { return false },
 	}))
 	t.Cleanup(server.Close)
 	return []string{"--data=" + t.TempDir(), "--ops-listen=" + server.Listener.Addr().String()}
@@ -111,7 +111,7 @@ func (discardAudit) BeginAudit(context.Context, audit.Entry) error { return nil 
 
 func (discardAudit) EndAudit(context.Context, string, int) error { return nil }
 
-func TestQueueCommands(t *testing.T) {
+func TestQueueCommandsChangeTheQueue(t *testing.T) {
 	t.Parallel()
 	s := &fakeQueueAdmin{games: map[string]*eventq.Status{
 		"demo": {
@@ -125,9 +125,9 @@ func TestQueueCommands(t *testing.T) {
 	flags := s.served(t, "demo", "held", "idle")
 	run := func(want int, output string, words ...string) {
 		t.Helper()
-		code, out, errs := command(append(words, flags...)...)
-		if text := strings.Join(strings.Fields(out+errs), " "); code != want || !strings.Contains(text, output) {
-			t.Errorf("%v ended with %d and said\n%s%s\nwant %d and %q", words, code, out, errs, want, output)
+		code, out, stderr := command(append(words, flags...)...)
+		if text := strings.Join(strings.Fields(out+stderr), " "); code != want || !strings.Contains(text, output) {
+			t.Errorf("%v ended with %d and said\n%s%s\nwant %d and %q", words, code, out, stderr, want, output)
 		}
 	}
 	const head = "GAME QUEUED IN FLIGHT OLDEST NEXT BATCH WORKER POOL SENT DROPPED PAUSED LAST ERROR "
@@ -157,32 +157,32 @@ func TestManyQueuesAreListed(t *testing.T) {
 	for i := range 401 {
 		games = append(games, fmt.Sprintf("game%03d", i))
 	}
-	code, out, errs := command(append([]string{"queue", "list"}, new(fakeQueueAdmin).served(t, games...)...)...)
+	code, out, stderr := command(append([]string{"queue", "list"}, new(fakeQueueAdmin).served(t, games...)...)...)
 	if n := strings.Count(out, "\n"); code != 0 || n != 402 {
-		t.Errorf("ended with %d and %d lines: %s", code, n, errs)
+		t.Errorf("ended with %d and %d lines: %s", code, n, stderr)
 	}
 }
 
 // The command prints the key for the receiver, unless the operator configured the key.
-func TestTheKeyOfAWebhookIsPrinted(t *testing.T) {
+func TestGeneratedSinkKeysArePrinted(t *testing.T) {
 	t.Parallel()
 	data := "--data=" + t.TempDir()
 	path := configFile(t, configWithKeys+"  made: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  plain:\n")
 	writeBeside(t, path, "hook.key", oldWebhookKey)
 	writeBeside(t, path, "nppa.key", nppaKey)
-	show := func(game string) (code int, out, errs string) {
+	show := func(game string) (code int, out, stderr string) {
 		return command("queue", "show-key", "--game="+game, data, "--config="+path)
 	}
-	code, key, errs := show("made")
+	code, key, stderr := show("made")
 	if code != 0 || checkWebhookKey(strings.TrimSuffix(key, "\n")) != nil {
-		t.Errorf("ended with %d: %s%s", code, key, errs)
+		t.Errorf("ended with %d: %s%s", code, key, stderr)
 	}
 	if _, again, _ := show("made"); again != key {
 		t.Errorf("printed %q and then %q", key, again)
 	}
 	for game, want := range map[string]string{"hook": "hook.key", "nppa": "type nppa", "plain": "type file", "nope": `game "nope" is not in`} {
-		if code, out, errs := show(game); code != 1 || out != "" || !strings.Contains(errs, want) {
-			t.Errorf("%s: ended with %d, printed %q, said %q", game, code, out, errs)
+		if code, out, stderr := show(game); code != 1 || out != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: ended with %d, printed %q, said %q", game, code, out, stderr)
 		}
 	}
 }

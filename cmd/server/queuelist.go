@@ -23,21 +23,21 @@ func (*queueList) Help() string {
 }
 
 // Run lists queues.
-func (l *queueList) Run(flags *cli, to console) error {
+func (l *queueList) Run(flags *cli, output commandOutput) error {
 	if l.Game != "" {
-		return askQueue(flags, to, http.MethodGet, ofGame{l.Game}.path("/queue"), nil)
+		return callAndPrintQueue(flags, output, http.MethodGet, gameFlag{l.Game}.path("/queue"), nil)
 	}
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		queues, err := allQueues(ctx, a)
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		queues, err := allQueues(ctx, admin)
 		if err != nil {
 			return err
 		}
-		return printQueues(to, queues...)
+		return printQueues(output, queues...)
 	})
 }
 
 // allQueues returns the queues of all games.
-func allQueues(ctx context.Context, a adminClient) ([]queueState, error) {
+func allQueues(ctx context.Context, admin adminClient) ([]queueState, error) {
 	var all []queueState
 	query := url.Values{"limit": {"200"}}
 	for {
@@ -45,7 +45,7 @@ func allQueues(ctx context.Context, a adminClient) ([]queueState, error) {
 			Queues     []queueState
 			NextCursor string `json:"next_cursor"`
 		}
-		if err := a.call(ctx, http.MethodGet, "/queues?"+query.Encode(), nil, &page); err != nil {
+		if err := admin.call(ctx, http.MethodGet, "/queues?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Queues...)
@@ -57,22 +57,22 @@ func allQueues(ctx context.Context, a adminClient) ([]queueState, error) {
 }
 
 // emptyCell is the text for an empty value in a table.
-const none = "-"
+const emptyCell = "-"
 
 // printQueues prints a table of queues.
-func printQueues(to console, queues ...queueState) error {
-	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+func printQueues(output commandOutput, queues ...queueState) error {
+	table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT BATCH\tWORKER POOL\tSENT\tDROPPED\tPAUSED\tLAST ERROR")
 	for _, q := range queues {
-		n := q.Counts
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", q.Game, q.length(), n.InFlight, q.oldest(), q.due(),
-			cmp.Or(q.Pool, none), n.Sent, dropped(n), cmp.Or(q.Paused, none), q.lastError())
+		counts := q.Counts
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", q.Game, q.lengthText(), counts.InFlight, q.oldestAge(), q.nextBatchText(),
+			cmp.Or(q.Pool, emptyCell), counts.Sent, formatDropped(counts), cmp.Or(q.Paused, emptyCell), q.lastErrorText())
 	}
 	return table.Flush()
 }
 
 // lengthText returns how many behaviours are queued, and the maximum if an operator has set one.
-func (q queueState) length() string {
+func (q queueState) lengthText() string {
 	if q.MaxLen == 0 {
 		return fmt.Sprint(q.Counts.Queued)
 	}
@@ -80,35 +80,35 @@ func (q queueState) length() string {
 }
 
 // oldestAge returns the age of the oldest behaviour, for a table.
-func (q queueState) oldest() string {
+func (q queueState) oldestAge() string {
 	if q.OldestAt == 0 {
-		return none
+		return emptyCell
 	}
-	return span(q.AsOf - q.OldestAt)
+	return formatDuration(q.AsOf - q.OldestAt)
 }
 
 // nextBatchText returns when the server sends the next batch, for a table.
-func (q queueState) due() string {
+func (q queueState) nextBatchText() string {
 	at := max(q.DueAt, q.CoolUntil)
 	switch {
 	case q.DueAt == 0:
-		return none
+		return emptyCell
 	case at <= q.AsOf:
 		return "now"
 	}
-	return "in " + span(at-q.AsOf)
+	return "in " + formatDuration(at-q.AsOf)
 }
 
 // lastErrorText returns the last error of the sink and its age, for a table.
-func (q queueState) lastError() string {
+func (q queueState) lastErrorText() string {
 	if q.Error == "" {
-		return none
+		return emptyCell
 	}
-	return span(q.AsOf-q.ErrorAt) + " ago: " + q.Error
+	return formatDuration(q.AsOf-q.ErrorAt) + " ago: " + q.Error
 }
 
 // formatDuration formats a duration in ms, rounded. A negative duration counts as 0.
-func span(ms int64) string {
+func formatDuration(ms int64) string {
 	d := time.Duration(max(0, ms)) * time.Millisecond
 	switch {
 	case d >= time.Minute:
@@ -120,11 +120,11 @@ func span(ms int64) string {
 }
 
 // formatDropped formats how many behaviours the queue dropped, with the reasons.
-func dropped(c eventq.Counts) string {
+func formatDropped(counts eventq.Counts) string {
 	var sum int64
 	var reasons []string
 	for _, reason := range eventq.Reasons() {
-		if n := c.Dropped[reason]; n > 0 {
+		if n := counts.Dropped[reason]; n > 0 {
 			sum += n
 			reasons = append(reasons, fmt.Sprintf("%s %d", reason, n))
 		}

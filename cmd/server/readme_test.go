@@ -41,7 +41,7 @@ func readmeExample(t *testing.T, url string) string {
 
 // The example of README.md runs in the browser's console. It plays a whole duel against the bot
 // and prints the standings.
-func TestTheExampleOfTheReadmePlaysADuel(t *testing.T) {
+func TestTheREADMEExamplePlaysADuel(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
 	if !ok {

@@ -22,10 +22,10 @@ var unlimited = strings.Replace(fastDuels, "limits: {", "limits: {reads_per_seco
 // readyStarts is how often the test starts a node on each set of stores.
 const readyStarts = 3
 
-// TestReadsWorkOnceANodeIsReady starts real processes many times. From the first request after
+// TestReadsAreCompleteOnceANodeIsReady starts real processes many times. From the first request after
 // /readyz returns 200, each read must give the same answer as later. The test covers an empty
 // and a full ledger, embedded and real stores, and an emptied Redis.
-func TestReadsWorkOnceANodeIsReady(t *testing.T) {
+func TestReadsAreCompleteOnceANodeIsReady(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, unlimited)
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -164,7 +164,7 @@ func bodyOf(t *testing.T, url string) (status int, body string) {
 
 // A rebuild refuses no reads. After Redis was emptied, only the leaderboards are unavailable until
 // they are rebuilt, and the node stays ready.
-func TestBuildsRefuseNoReads(t *testing.T) {
+func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -178,9 +178,9 @@ func TestBuildsRefuseNoReads(t *testing.T) {
 		guest := playDuels(t, n.url, 1)[0].guest.ID
 		stop := readOn(t, n.url, guest)
 		for range 10 {
-			code, _, errs := command("boards", "rebuild", "--wait", "--game=demo", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+			code, _, stderr := command("boards", "rebuild", "--wait", "--game=demo", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
 			if code != 0 {
-				t.Fatal(errs)
+				t.Fatal(stderr)
 			}
 		}
 		stop()

@@ -41,57 +41,57 @@ func (c *config) keySources() (all []keySource) {
 
 // read returns the keys in the file, or nil if the source has no file. Its errors never contain a
 // key.
-func (p keySource) read() ([]string, error) {
-	if p.file == "" {
+func (s keySource) read() ([]string, error) {
+	if s.file == "" {
 		return nil, nil
 	}
-	file, err := os.ReadFile(p.file)
+	file, err := os.ReadFile(s.file)
 	if err != nil {
 		return nil, fmt.Errorf("the file cannot be read: %w", err)
 	}
 	var keys []string
-	var f faults
-	number := 0
+	var errs validationErrors
+	lineNumber := 0
 	for line := range bytes.Lines(file) {
-		number++
+		lineNumber++
 		if key := string(bytes.TrimSpace(line)); key != "" {
 			keys = append(keys, key)
-			f.add(fmt.Sprintf("line %d", number), p.check(key))
+			errs.add(fmt.Sprintf("line %d", lineNumber), s.check(key))
 		}
 	}
 	if len(keys) == 0 {
-		f.addf("the file has no key")
+		errs.addf("the file has no key")
 	}
-	return keys, f.join()
+	return keys, errs.join()
 }
 
 // load returns the keys from the file, or else from the ledger.
-func (p keySource) open(ctx context.Context, l *ledger.Ledger) ([]string, error) {
-	keys, err := p.read()
-	if err == nil && keys == nil && p.ledgerName != "" {
-		keys, err = keysFromLedger(ctx, p.ledgerName, l)
+func (s keySource) load(ctx context.Context, l *ledger.Ledger) ([]string, error) {
+	keys, err := s.read()
+	if err == nil && keys == nil && s.ledgerName != "" {
+		keys, err = keysFromLedger(ctx, s.ledgerName, l)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.setting, err)
+		return nil, fmt.Errorf("%s: %w", s.setting, err)
 	}
 	return keys, nil
 }
 
 // print prints the generated keys in the ledger, one per line. It fails if the keys are in a
 // file.
-func (p keySource) print(ctx context.Context, l *ledger.Ledger, to console) error {
-	if p.file != "" {
-		return fmt.Errorf("%s: the server reads the keys from %s and generates no key", p.setting, p.file)
+func (s keySource) print(ctx context.Context, l *ledger.Ledger, output commandOutput) error {
+	if s.file != "" {
+		return fmt.Errorf("%s: the server reads the keys from %s and generates no key", s.setting, s.file)
 	}
-	keys, err := keysFromLedger(ctx, p.ledgerName, l)
+	keys, err := keysFromLedger(ctx, s.ledgerName, l)
 	for _, key := range keys {
-		fmt.Fprintln(to.out, key)
+		fmt.Fprintln(output.stdout, key)
 	}
 	return err
 }
 
 // receiverKeysInterval is how often the server reads key files again.
-const receiverKeysEvery = 10 * time.Second
+const receiverKeysInterval = 10 * time.Second
 
 // receiverKeys has the keys of all sources in memory and reloads key files while the server runs.
 // It is safe for concurrent use.
@@ -110,7 +110,7 @@ type watchedKeys struct {
 func openReceiverKeys(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*receiverKeys, error) {
 	k := &receiverKeys{log: log, watched: make(map[string]*watchedKeys)}
 	for _, source := range c.keySources() {
-		keys, err := source.open(ctx, l)
+		keys, err := source.load(ctx, l)
 		if err != nil {
 			return nil, err
 		}
@@ -121,11 +121,13 @@ func openReceiverKeys(ctx context.Context, c *config, l *ledger.Ledger, log *slo
 }
 
 // currentKeys returns the keys of a source that the last successful reading returned.
-func (k *receiverKeys) keysOf(p keySource) []string { return *k.watched[p.setting].keys.Load() }
+func (k *receiverKeys) currentKeys(source keySource) []string {
+	return *k.watched[source.setting].keys.Load()
+}
 
 // Run reloads key files every receiverKeysInterval, until ctx ends.
 func (k *receiverKeys) Run(ctx context.Context) error {
-	tick := time.NewTicker(receiverKeysEvery)
+	tick := time.NewTicker(receiverKeysInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -157,8 +159,8 @@ func (k *receiverKeys) reload(watched *watchedKeys) {
 }
 
 // parseWebhookKeys parses keys of webhooks, which then can sign.
-func parsedKeys(watched []string) ([]signature.Key, error) {
-	return signature.ParseKeys(strings.Join(watched, "\n"))
+func parseWebhookKeys(keys []string) ([]signature.Key, error) {
+	return signature.ParseKeys(strings.Join(keys, "\n"))
 }
 
 func checkWebhookKey(key string) error {
@@ -175,16 +177,16 @@ func checkNPPAKey(key string) error {
 
 // keysFromLedger returns the keys with a name in the ledger. The first call of any node generates
 // a key, and all nodes use it.
-func keysFromLedger(ctx context.Context, source string, l *ledger.Ledger) ([]string, error) {
-	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(signature.Generate())}
-	ledgerName, err := l.Keys(ctx, source)
-	if err == nil && len(ledgerName) == 0 {
-		if err = l.AddKeyIfNone(ctx, source, generated); err == nil {
-			ledgerName, err = l.Keys(ctx, source)
+func keysFromLedger(ctx context.Context, ledgerName string, l *ledger.Ledger) ([]string, error) {
+	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(signature.GenerateKey())}
+	stored, err := l.Keys(ctx, ledgerName)
+	if err == nil && len(stored) == 0 {
+		if err = l.AddKeyIfNone(ctx, ledgerName, generated); err == nil {
+			stored, err = l.Keys(ctx, ledgerName)
 		}
 	}
 	var keys []string
-	for _, k := range ledgerName {
+	for _, k := range stored {
 		keys = append(keys, string(k.Secret))
 	}
 	return keys, err

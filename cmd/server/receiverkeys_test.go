@@ -38,7 +38,7 @@ const configWithKeys = `games:
   nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, secret_file: nppa.key}}}
 `
 
-func TestKeysOfSinksAreRead(t *testing.T) {
+func TestSinkKeysAreReadFromFiles(t *testing.T) {
 	t.Parallel()
 	path := configFile(t, configWithKeys)
 	writeBeside(t, path, "hook.key", newWebhookKey+"\r\n\n  "+oldWebhookKey+"\n")
@@ -48,13 +48,13 @@ func TestKeysOfSinksAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	k, err := openReceiverKeys(t.Context(), &c, nil, discardLog())
-	if err != nil || !slices.Equal(k.keysOf(c.sinkKeySource("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(k.keysOf(c.sinkKeySource("nppa")), []string{nppaKey}) {
-		t.Errorf("%q, %q, %v", k.keysOf(c.sinkKeySource("hook")), k.keysOf(c.sinkKeySource("nppa")), err)
+	if err != nil || !slices.Equal(k.currentKeys(c.sinkKeySource("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(k.currentKeys(c.sinkKeySource("nppa")), []string{nppaKey}) {
+		t.Errorf("%q, %q, %v", k.currentKeys(c.sinkKeySource("hook")), k.currentKeys(c.sinkKeySource("nppa")), err)
 	}
 }
 
 // The error lists all problems of key files together, and shows no key.
-func TestKeysOfSinksThatAreInvalid(t *testing.T) {
+func TestInvalidSinkKeysAreReportedWithoutTheKeys(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ hook, nppa, wantHook, wantNPPA string }{
 		"no keys":     {"\n \n", "", "the file has no key", "the file has no key"},
@@ -80,7 +80,7 @@ func TestKeysOfSinksThatAreInvalid(t *testing.T) {
 }
 
 // After the key files of a running server were damaged, commands that need no key still work.
-func TestCommandsBesideInvalidKeys(t *testing.T) {
+func TestCommandsWorkWithInvalidKeyFiles(t *testing.T) {
 	t.Parallel()
 	path := configFile(t, configWithKeys+"  one: {keys: [{id: k1, alg: HS256, secret_file: one.key}]}\n")
 	for name, key := range map[string]string{"hook.key": oldWebhookKey, "nppa.key": nppaKey, "one.key": strings.Repeat("k", 32)} {
@@ -95,16 +95,16 @@ func TestCommandsBesideInvalidKeys(t *testing.T) {
 		"tasks list": 0, "queue list": 0, "webhooks list": 0, "bank check builtin": 0, "token --role=admin --sub=ops": 0,
 		"token --role=service --game=hook --sub=x": 0, "token --role=service --game=one --sub=x": 1, "config": 1,
 	} {
-		words := append(strings.Fields(line), "--config="+path, "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
-		if code, _, errs := command(words...); code != want {
-			t.Errorf("%s ended with %d, want %d: %s", line, code, want, errs)
+		words := append(strings.Fields(line), "--config="+path, "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
+		if code, _, stderr := command(words...); code != want {
+			t.Errorf("%s ended with %d, want %d: %s", line, code, want, stderr)
 		}
 	}
 }
 
 // A changed file takes effect within 10 s. The server logs a faulty file once and keeps the
 // earlier keys.
-func TestKeysOfSinksChange(t *testing.T) {
+func TestChangedSinkKeysAreReloaded(t *testing.T) {
 	t.Parallel()
 	path := configFile(t, configWithKeys)
 	writeBeside(t, path, "hook.key", oldWebhookKey)
@@ -137,10 +137,10 @@ func TestKeysOfSinksChange(t *testing.T) {
 			{oldWebhookKey, []string{oldWebhookKey}, 3},
 		} {
 			writeBeside(t, path, "hook.key", step.text)
-			time.Sleep(receiverKeysEvery)
+			time.Sleep(receiverKeysInterval)
 			synctest.Wait()
-			if got := k.keysOf(c.sinkKeySource("hook")); !slices.Equal(got, step.want) || !slices.Equal(k.keysOf(c.sinkKeySource("nppa")), []string{nppaKey}) {
-				t.Errorf("%q: %q, %q", step.text, got, k.keysOf(c.sinkKeySource("nppa")))
+			if got := k.currentKeys(c.sinkKeySource("hook")); !slices.Equal(got, step.want) || !slices.Equal(k.currentKeys(c.sinkKeySource("nppa")), []string{nppaKey}) {
+				t.Errorf("%q: %q, %q", step.text, got, k.currentKeys(c.sinkKeySource("nppa")))
 			}
 			if n := strings.Count(said.String(), "level=ERROR"); n != step.errors {
 				t.Errorf("%q: %d errors are logged, want %d", step.text, n, step.errors)
@@ -171,18 +171,18 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 			t.FailNow()
 		}
 		place := c.sinkKeySource
-		a, b := keys[0].keysOf(place("a")), keys[0].keysOf(place("b"))
-		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].keysOf(place("c")) != nil {
-			t.Fatalf("%q, %q, %q", a, b, keys[0].keysOf(place("c")))
+		a, b := keys[0].currentKeys(place("a")), keys[0].currentKeys(place("b"))
+		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].currentKeys(place("c")) != nil {
+			t.Fatalf("%q, %q, %q", a, b, keys[0].currentKeys(place("c")))
 		}
 		for _, other := range keys[1:] {
-			if !slices.Equal(other.keysOf(place("a")), a) || !slices.Equal(other.keysOf(place("b")), b) {
-				t.Errorf("%q and %q, another node has %q and %q", a, b, other.keysOf(place("a")), other.keysOf(place("b")))
+			if !slices.Equal(other.currentKeys(place("a")), a) || !slices.Equal(other.currentKeys(place("b")), b) {
+				t.Errorf("%q and %q, another node has %q and %q", a, b, other.currentKeys(place("a")), other.currentKeys(place("b")))
 			}
 		}
 		keys[0].reload(keys[0].watched[place("a").setting])
-		if !slices.Equal(keys[0].keysOf(place("a")), a) {
-			t.Errorf("read again: %q", keys[0].keysOf(place("a")))
+		if !slices.Equal(keys[0].currentKeys(place("a")), a) {
+			t.Errorf("read again: %q", keys[0].currentKeys(place("a")))
 		}
 	})
 }

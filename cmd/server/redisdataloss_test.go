@@ -12,7 +12,7 @@ import (
 // Redis dies and comes back with old data. A match that continued after that data is abandoned.
 // A match that ended and is in the ledger stays unchanged there. Both let their players play
 // again.
-func TestRedisComesBackWithOldData(t *testing.T) {
+func TestMatchesAreAbandonedWhenRedisReturnsWithOldData(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	h := newTestCluster(t, server.URL, slowDuels("demo", "ended"))
@@ -32,20 +32,20 @@ func TestRedisComesBackWithOldData(t *testing.T) {
 	server.Restart()
 	lost.abandoned(t, first, second)
 	for game, d := range map[string]duelPair{"demo": lost, "ended": ended} {
-		before := profileOf(t, first.url, game, d[0].id).Matches
+		before := getProfile(t, first.url, game, d[0].id).Matches
 		again := pairUp(t, d[0].withoutMatch(), d[1].withoutMatch()).waitForMatch(t)
 		playToEnd(t, again[:]...)
 		checkSamePushes(t, again[:]...)
-		waitUntil(t, "the next match is in the ledger", func() bool { return profileOf(t, first.url, game, d[0].id).Matches == before+1 })
+		waitUntil(t, "the next match is in the ledger", func() bool { return getProfile(t, first.url, game, d[0].id).Matches == before+1 })
 	}
 }
 
 // A master of a cluster dies after its replica stopped following. Matches that the replica does
 // not have are abandoned. The matches of other masters continue, and all players may play
 // again.
-func TestAReplicaIsPromotedThatWasBehind(t *testing.T) {
+func TestMatchesThatAPromotedReplicaLacksAreAbandoned(t *testing.T) {
 	t.Parallel()
-	cluster := testenv.ClusterOf(t, 3, 1)
+	cluster := testenv.StartCluster(t, 3, 1)
 	master, replica := cluster.Masters[0], cluster.Replicas[0]
 	h := newTestCluster(t, cluster.URL, slowDuels("demo"))
 	first, second := h.node(t), h.node(t)
@@ -119,7 +119,7 @@ func (d duelPair) abandoned(t *testing.T, nodes ...*testNode) {
 	checkUnsettled(t, nodes[0].url, d[0].Welcome.Game, d[:]...)
 	counted := 0
 	for _, n := range nodes {
-		counted += sumMetric(t, n.ops, "laststand_match_ends_total", `reason="abandoned"`)
+		counted += sumMetric(t, n.opsURL, "laststand_match_ends_total", `reason="abandoned"`)
 	}
 	if counted == 0 {
 		t.Error("no abandoned match is counted")

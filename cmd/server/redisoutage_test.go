@@ -10,18 +10,18 @@ import (
 )
 
 // outageDuels asks questions that are shorter than the outage of Redis.
-var outageDuels = duel{Questions: 3, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 500}
+var outageDuels = duelConfig{Questions: 3, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 500}
 
 // Redis stalls for 5 s, during an open question without an answer, or before a question opens.
 // The server asks players to retry. Then they still have time to answer, and the time of an
 // answer counts as at most the limit.
-func TestTimeLostToRedisIsGivenBack(t *testing.T) {
+func TestQuestionsAreExtendedByRedisStalls(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"open", "reveal"} {
 		t.Run(when, func(t *testing.T) {
 			t.Parallel()
 			server := testenv.Redis(t)
-			h := newTestCluster(t, server.URL, duelsOf(map[string]duel{"demo": outageDuels}))
+			h := newTestCluster(t, server.URL, duelsConfig(map[string]duelConfig{"demo": outageDuels}))
 			first, second := h.node(t), h.node(t)
 			d := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
 			d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })

@@ -11,7 +11,7 @@ import (
 
 // Redis stalls for 5 s during a duel. The server asks players to retry, and the node is not
 // ready. Then the duel continues with every answer that was acknowledged.
-func TestRedisStallsInMidDuel(t *testing.T) {
+func TestADuelContinuesAfterARedisStall(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Redis: &server.URL, Config: configFile(t, slowDuelsConfig)})

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// key is a key of the configuration file, as the reference shows it.
-type key struct{ path, kind, standard, values, meaning string }
+// configKey is a key of the configuration file, as the reference shows it.
+type configKey struct{ path, kind, defaultValue, values, meaning string }
 
 func configurationReference(t *testing.T) string {
 	t.Helper()
@@ -23,61 +23,61 @@ func configurationReference(t *testing.T) string {
 		"`GAME` stands for the name of a game, `[]` for each entry of a list. In a limit, 0 means no limit.\n\n")
 	b.WriteString(tableRow("key", "type", "default", "values", "meaning") + tableRow("---", "---", "---", "---", "---"))
 	for _, k := range configKeys(t) {
-		b.WriteString(tableRow(codeText(k.path), k.kind, codeText(k.standard), cmp.Or(k.values, "-"), k.meaning))
+		b.WriteString(tableRow(codeText(k.path), k.kind, codeText(k.defaultValue), cmp.Or(k.values, "-"), k.meaning))
 	}
 	return b.String()
 }
 
 // configKeys lists all keys with the texts of their fields.
-func configKeys(t *testing.T) []key {
+func configKeys(t *testing.T) []configKey {
 	t.Helper()
 	c := defaults()
-	c.Limits.fill()
-	w := keyWalk{comments: fieldComments(t)}
-	w.fields("", reflect.ValueOf(c))
+	c.Limits.applyDefaults()
+	w := configKeyCollector{comments: fieldComments(t)}
+	w.addFields("", reflect.ValueOf(c))
 	return w.keys
 }
 
-type keyWalk struct {
+type configKeyCollector struct {
 	comments map[string]string // by type and field: "duel.Questions"
-	keys     []key
+	keys     []configKey
 }
 
-func (w *keyWalk) fields(where string, v reflect.Value) {
+func (w *configKeyCollector) addFields(prefix string, v reflect.Value) {
 	for field, value := range v.Fields() {
 		name, options := yamlKey(field)
 		switch {
 		case strings.Contains(options, "inline"):
-			w.fields(where, value)
+			w.addFields(prefix, value)
 		case name != "":
-			w.key(where+name, v.Type().Name()+"."+field.Name, field, value)
+			w.addKey(prefix+name, v.Type().Name()+"."+field.Name, field, value)
 		}
 	}
 }
 
-func (w *keyWalk) key(path, named string, field reflect.StructField, v reflect.Value) {
-	k := key{path: path, kind: kindOf(v), meaning: w.comments[named], values: field.Tag.Get("allowed")}
-	if r, ok := rangeOf(field); ok {
+func (w *configKeyCollector) addKey(path, fieldName string, field reflect.StructField, v reflect.Value) {
+	k := configKey{path: path, kind: kindName(v), meaning: w.comments[fieldName], values: field.Tag.Get("allowed")}
+	if r, ok := parseRangeTag(field); ok {
 		k.values = r.text
 	}
 	if k.kind == "true or false" && k.values == "" {
 		k.values = k.kind
 	}
 	if k.kind != "section" && k.kind != "list of sections" {
-		k.standard = standardOf(v)
+		k.defaultValue = defaultText(v)
 	}
 	w.keys = append(w.keys, k)
 	switch {
 	case v.Kind() == reflect.Map:
-		w.fields(path+".GAME.", v.MapIndex(reflect.ValueOf("demo")))
+		w.addFields(path+".GAME.", v.MapIndex(reflect.ValueOf("demo")))
 	case k.kind == "section":
-		w.fields(path+".", v)
+		w.addFields(path+".", v)
 	case k.kind == "list of sections":
-		w.fields(path+"[].", reflect.Zero(v.Type().Elem()))
+		w.addFields(path+"[].", reflect.Zero(v.Type().Elem()))
 	}
 }
 
-func kindOf(v reflect.Value) string {
+func kindName(v reflect.Value) string {
 	switch kind := v.Kind(); {
 	case v.Type() == reflect.TypeFor[dryRun]():
 		return "true, false or list"
@@ -97,8 +97,8 @@ func kindOf(v reflect.Value) string {
 	return "text"
 }
 
-// standardOf returns the default of a key, or "" if it is empty or the server computes it.
-func standardOf(v reflect.Value) string {
+// defaultText returns the default of a key, or "" if it is empty or the server computes it.
+func defaultText(v reflect.Value) string {
 	if v.Type() == reflect.TypeFor[dryRun]() {
 		return "false"
 	}

@@ -80,7 +80,7 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	t.Helper()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	testenv.Certificate(t, cert, key, 1, time.Hour)
+	testenv.WriteCertificate(t, cert, key, 1, time.Hour)
 	redisURL := testenv.Redis(t).URL // an embedded Redis has no metrics of the clock
 	flags := cli{Data: &dir, Redis: &redisURL, TLSCert: &cert, TLSKey: &key, Config: configFile(t, "games: {demo: {webhooks: [{name: w, url: \"https://x.example\"}]}}\n")}
 	c, err := flags.load()

@@ -12,17 +12,17 @@ import (
 
 // A spectator requests a long match many times and gets all of it once. After that the same
 // player gets only short replays. Redis sends the log once.
-func TestReplaysOfALongMatchAreBounded(t *testing.T) {
+func TestReplaysOfALongMatchAreLimited(t *testing.T) {
 	t.Parallel()
 	const players, questions, syncs = 50, 30, 150
 	server := testenv.Redis(t)
 	h := newTestCluster(t, server.URL, fastArenas)
 	node := h.node(t)
-	watcher, host := drawnOut(t, node, players, questions)
+	watcher, host := playLongMatch(t, node, players, questions)
 	last := watcher.readUntilPush(t, protocol.TypeMatchOver).Seq
-	before := bytesOut(t, server)
+	before := sentBytes(t, server)
 
-	all := replayed(t, watcher.Player, watcher.match, 0, last)
+	all := requestReplay(t, watcher.Player, watcher.match, 0, last)
 	refused := 0
 	for range syncs {
 		f := request(t, watcher.Player, protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
@@ -32,23 +32,23 @@ func TestReplaysOfALongMatchAreBounded(t *testing.T) {
 		}
 		refused++
 	}
-	replayed(t, watcher.Player, watcher.match, last-3, last)
+	requestReplay(t, watcher.Player, watcher.match, last-3, last)
 	again := request(t, connect(t, node.url, watcher.Guest), protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
 	var e protocol.Error
 	if readData(t, again, &e); e.Code != protocol.CodeRateLimited {
 		t.Errorf("a new connection of the same player got another replay: %.200s", again.Raw)
 	}
-	if got := replayed(t, host.Player, watcher.match, 0, last); got != all {
+	if got := requestReplay(t, host.Player, watcher.match, 0, last); got != all {
 		t.Error("the replay of another player differs")
 	}
-	if sent := bytesOut(t, server) - before; len(all) < 64<<10 || sent > 2*len(all)+(syncs+10)*40<<10 {
+	if sent := sentBytes(t, server) - before; len(all) < 64<<10 || sent > 2*len(all)+(syncs+10)*40<<10 {
 		t.Errorf("redis sent %d bytes for a match of %d, and %d refusals", sent, len(all), refused)
 	}
 }
 
-// drawnOut plays a match that its host prolongs. It returns the host, and a spectator who has
+// playLongMatch plays a match that its host prolongs. It returns the host, and a spectator who has
 // not read any push.
-func drawnOut(t *testing.T, node *testNode, players, questions int) (watcher, host *matchClient) {
+func playLongMatch(t *testing.T, node *testNode, players, questions int) (watcher, host *matchClient) {
 	t.Helper()
 	guests := newGuests(t, []string{node.url}, players+2)
 	made := createArena(t, node.url, guests[0].Token, protocol.NewArena{
@@ -75,8 +75,8 @@ func drawnOut(t *testing.T, node *testNode, players, questions int) (watcher, ho
 	return watcher, host
 }
 
-// replayed requests a match from a number on and returns all frames up to the last number.
-func replayed(t *testing.T, p *player.Player, match string, from, last int64) string {
+// requestReplay requests a match from a number on and returns all frames up to the last number.
+func requestReplay(t *testing.T, p *player.Player, match string, from, last int64) string {
 	t.Helper()
 	var all strings.Builder
 	f := request(t, p, protocol.TypeMatchSync, protocol.Resume{Match: match, Seq: from})
@@ -93,8 +93,8 @@ func replayed(t *testing.T, p *player.Player, match string, from, last int64) st
 	return all.String()
 }
 
-// bytesOut returns how many bytes a Redis has sent.
-func bytesOut(t *testing.T, s *testenv.Server) int {
+// sentBytes returns how many bytes a Redis has sent.
+func sentBytes(t *testing.T, s *testenv.Server) int {
 	t.Helper()
 	info, _ := redisCommand(t, s, "INFO", "stats").(string)
 	_, rest, _ := strings.Cut(info, "total_net_output_bytes:")

@@ -25,23 +25,23 @@ type reporting struct {
 	sinks         map[string]eventq.Sink // by game
 }
 
-func (n *node) wireReporting() error {
+func (n *node) createReporting() error {
 	r := &n.reporting
 	if err := r.openSinks(&n.config, n.keys, n.clients); err != nil {
 		return err
 	}
-	var games []eventq.Policy
+	var policies []eventq.Policy
 	for _, name := range n.config.gameNames() {
-		games = append(games, n.config.queueTerms(name))
+		policies = append(policies, n.config.queuePolicy(name))
 	}
 	queue := redisqueue.New(n.redis.Bulk)
 	r.admin = queue
 	r.Service = eventq.New(eventq.Config{
-		Games: games, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
+		Games: policies, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	r.sessionEvents = playerevents.New(playerevents.Config{
-		Games: games, Offer: r.OfferUnique, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
+		Games: policies, Offer: r.OfferUnique, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	return nil
@@ -52,7 +52,7 @@ func (n *node) wireReporting() error {
 func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) error {
 	r.sinks = make(map[string]eventq.Sink)
 	for _, name := range c.gameNames() {
-		s, err := openSink(c.sinkOptions(name, keys), clients)
+		s, err := openSink(c.gameSinkOptions(name, keys), clients)
 		if err != nil {
 			return fmt.Errorf("games.%s.behaviours.sink: %w", name, err)
 		}
@@ -61,25 +61,25 @@ func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) er
 	return nil
 }
 
-func openSink(o sinkOptions, clients clients) (eventq.Sink, error) {
-	switch o.Type {
+func openSink(options sinkOptions, clients clients) (eventq.Sink, error) {
+	switch options.Type {
 	case sinkWebhook:
 		return webhooksink.New(webhooksink.Options{
-			URL: o.URL, Format: webhooksink.Format(o.Format), Client: clients[o.AllowPrivate],
+			URL: options.URL, Format: webhooksink.Format(options.Format), Client: clients[options.AllowPrivate],
 			Keys: func() ([]signature.Key, error) {
-				keys, err := o.Keys()
+				keys, err := options.Keys()
 				if err != nil {
 					return nil, err
 				}
-				return parsedKeys(keys)
+				return parseWebhookKeys(keys)
 			},
 		})
 	case sinkNPPA:
 		return nppa.New(nppa.Options{
-			HTTP: clients[o.AllowPrivate], URL: o.URL, AppID: o.AppID, BizID: o.BizID, Keys: o.Keys, TestCode: o.TestCode,
+			HTTP: clients[options.AllowPrivate], URL: options.URL, AppID: options.AppID, BizID: options.BizID, Keys: options.Keys, TestCode: options.TestCode,
 		})
 	}
-	return filesink.Open(filesink.Options{Path: o.Path, MaxBytes: int64(o.MaxFileMiB) << 20, Keep: o.MaxFiles, CreateLater: o.OpenLater})
+	return filesink.Open(filesink.Options{Path: options.Path, MaxBytes: int64(options.MaxFileMiB) << 20, Keep: options.MaxFiles, CreateLater: options.OpenLater})
 }
 
 // finalReportTimeout is the maximum time for sending the queued behaviours, and again for
@@ -87,30 +87,30 @@ func openSink(o sinkOptions, clients clients) (eventq.Sink, error) {
 const finalReportTimeout = 5 * time.Second
 
 // sendQueued sends the queued behaviours of all games, for at most finalReportTimeout.
-func (r *reporting) flush(games []string) {
+func (r *reporting) sendQueued(games []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
-	var all sync.WaitGroup
+	var group sync.WaitGroup
 	for _, game := range games {
-		all.Go(func() { _ = r.Drain(ctx, game) }) // discardQueued logs the behaviours that are left
+		group.Go(func() { _ = r.Drain(ctx, game) }) // discardQueued logs the behaviours that are left
 	}
-	all.Wait()
+	group.Wait()
 }
 
 // discardQueued discards the behaviours that are still queued, and logs their number per game.
-func (r *reporting) discard(games []string, log *slog.Logger) {
+func (r *reporting) discardQueued(games []string, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), finalReportTimeout)
 	defer cancel()
 	for _, game := range games {
-		n, err := r.admin.Discard(ctx, game, math.MaxInt32, eventq.Shutdown)
-		if n > 0 || err != nil {
-			log.Warn("behaviours lost with the embedded Redis", "game", game, "behaviours", n, "error", err)
+		discarded, err := r.admin.Discard(ctx, game, math.MaxInt32, eventq.Shutdown)
+		if discarded > 0 || err != nil {
+			log.Warn("behaviours lost with the embedded Redis", "game", game, "behaviours", discarded, "error", err)
 		}
 	}
 }
 
 // closeSinks closes the sinks. No reporter may be running.
-func (r *reporting) close() (errs []error) {
+func (r *reporting) closeSinks() (errs []error) {
 	for _, s := range r.sinks {
 		errs = append(errs, s.Close())
 	}

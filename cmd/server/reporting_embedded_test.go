@@ -14,7 +14,7 @@ import (
 
 // The queues of an embedded Redis end with the server. Before that, the server sends the queued
 // behaviours, including the last offline. It logs the number of behaviours that it cannot send.
-func TestAnEmbeddedServerReportsBeforeItEnds(t *testing.T) {
+func TestAnEmbeddedServerSendsBehavioursBeforeItStops(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	file := filepath.Join(t.TempDir(), "reports.ndjson")

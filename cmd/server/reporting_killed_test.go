@@ -17,11 +17,11 @@ import (
 // A node is killed just before it reports batches. Those batches count as lost with the node
 // when their leases end. All batches before and after are sent once and in order. Another node
 // reports the players of the dead node as offline.
-func TestANodeThatReportsIsKilled(t *testing.T) {
+func TestOnlyBatchesOfAKilledNodeAreLost(t *testing.T) {
 	t.Parallel()
 	for name, redisURL := range map[string]func(t *testing.T) string{
 		"single":  func(t *testing.T) string { t.Helper(); return testenv.Redis(t).URL },
-		"cluster": func(t *testing.T) string { t.Helper(); return testenv.ClusterOf(t, 3, 0).URL },
+		"cluster": func(t *testing.T) string { t.Helper(); return testenv.StartCluster(t, 3, 0).URL },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,21 +63,21 @@ func killedReporting(t *testing.T, redisURL string) {
 	victim.signal(syscall.SIGKILL)
 	died := time.Now().UnixMilli()
 	victim.wait(t)
-	waitUntil(t, "the receiver knows that the node is gone", func() bool { return r.countPending() == r.sending(first, second) })
+	waitUntil(t, "the receiver knows that the node is gone", func() bool { return r.countPending() == r.countSending(first, second) })
 	answer()
 	postAll()
 	r.checkLost()
 	r.checkLostOnce(g.ID, died)
 	for _, n := range []*testNode{first, second} {
-		waitUntil(t, "the metrics of a node tell the same", func() bool { return r.sumMetric(n.ops) })
+		waitUntil(t, "the metrics of a node tell the same", func() bool { return r.sumMetric(n.opsURL) })
 	}
 }
 
-// sending returns how many tries of these nodes are in progress.
-func (r *reportingTest) sending(nodes ...*testNode) (sum int) {
+// countSending returns how many tries of these nodes are in progress.
+func (r *reportingTest) countSending(nodes ...*testNode) (sum int) {
 	r.t.Helper()
 	for _, n := range nodes {
-		sum += sumMetric(r.t, n.ops, "laststand_behaviours_batch_size_count") - sumMetric(r.t, n.ops, "laststand_behaviours_send_duration_seconds_count")
+		sum += sumMetric(r.t, n.opsURL, "laststand_behaviours_batch_size_count") - sumMetric(r.t, n.opsURL, "laststand_behaviours_send_duration_seconds_count")
 	}
 	return sum
 }

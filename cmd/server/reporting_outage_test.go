@@ -13,7 +13,7 @@ import (
 // Redis loses its scripts many times, and then stalls, while behaviours are posted and
 // reported. All of them are sent, once. Then Redis comes back empty, and the counts start again
 // at 0.
-func TestReportingWhileRedisFails(t *testing.T) {
+func TestBehavioursAreSentOnceWhileRedisFails(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	r := newReportingTest(t, server.URL, map[string]string{"a": fastReporting, "b": fastReporting, "c": fastReporting + ", hot: true", "d": fastReporting + ", hot: true"})
@@ -57,13 +57,13 @@ func TestReportingWhileRedisFails(t *testing.T) {
 
 // A master of a cluster dies, and its replica takes over. All counts still add up, and the
 // nodes report all later posts.
-func TestReportingOverAFailOver(t *testing.T) {
+func TestReportingContinuesAfterARedisFailover(t *testing.T) {
 	t.Parallel()
 	settings := map[string]string{}
 	for i := range 8 { // some on each of the masters
 		settings[fmt.Sprint("g", i)] = fastReporting
 	}
-	cluster := testenv.ClusterOf(t, 3, 1)
+	cluster := testenv.StartCluster(t, 3, 1)
 	r := newReportingTest(t, cluster.URL, settings)
 	first, second := r.node(t), r.node(t)
 	defer r.watchCounts()()

@@ -15,7 +15,7 @@ import (
 
 // Players of two nodes connect, play a match and disconnect. A game reports the configured
 // kinds.
-func TestPlayersAreReported(t *testing.T) {
+func TestBehavioursOfPlayersAreReported(t *testing.T) {
 	t.Parallel()
 	r := newReportingTest(t, listedRedis(t), map[string]string{
 		"all": fastReporting, "ends": fastReporting + ", report: [match_end]", "silent": fastReporting + ", report: []",
@@ -83,7 +83,7 @@ func checkStay(t *testing.T, c *matchClient, kinds []string, all []eventq.Behavi
 }
 
 // A guest and a verified player connect and disconnect, and the NPPA's interface accepts both.
-func TestPlayersAreReportedToTheNPPA(t *testing.T) {
+func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 	t.Parallel()
 	fake := nppa.New(nppa.Options{AppID: "app", BizIDs: []string{"biz"}, Keys: []string{nppaKey}, PerSecond: 10})
 	fakeURL := httptest.NewServer(fake)
@@ -93,9 +93,9 @@ func TestPlayersAreReportedToTheNPPA(t *testing.T) {
 	writeBeside(t, path, "nppa.key", nppaKey)
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: path})
-	code, token, errs := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+pi)
+	code, token, stderr := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+pi)
 	if code != 0 {
-		t.Fatal(errs)
+		t.Fatal(stderr)
 	}
 	guest := newPlayer(t, n.url)
 	verified := connect(t, n.url, player.Guest{Token: strings.TrimSpace(token)})

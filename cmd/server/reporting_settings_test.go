@@ -14,7 +14,7 @@ import (
 
 // The settings of a game take effect in a running server, and so do changes that operators make
 // by commands. A new key of a webhook takes effect some seconds later.
-func TestSettingsOfReporting(t *testing.T) {
+func TestReportingSettingsTakeEffectInARunningServer(t *testing.T) {
 	t.Parallel()
 	const settings = fastReporting + ", max_len: 5, overflow: "
 	r := newReportingTest(t, testenv.Redis(t).URL, map[string]string{
@@ -51,7 +51,7 @@ func TestSettingsOfReporting(t *testing.T) {
 		"oldest": "34567", "newest": "01234", "reject": "01234", "batch": "456,7", "aged": "", "rate": "0,1,2,3,4,5,6,7", "hot": "01234567",
 	} {
 		c := r.waitUntilIdle(game)
-		if got := r.digits(game); got != want || c.Sent != int64(len(strings.ReplaceAll(want, ",", ""))) {
+		if got := r.lastIDDigits(game); got != want || c.Sent != int64(len(strings.ReplaceAll(want, ",", ""))) {
 			t.Errorf("%s: %q came, want %q; %+v", game, got, want, c)
 		}
 	}
@@ -69,7 +69,7 @@ func TestSettingsOfReporting(t *testing.T) {
 // queue runs a command on queues, which must print the text.
 func (r *reportingTest) queue(n *testNode, runQueueCommand string, args ...string) {
 	r.t.Helper()
-	flags := append(ledgerOf(r.db), "--config="+r.config, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+	flags := append(ledgerFlags(r.db), "--config="+r.config, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
 	code, out, errs := command(append(append([]string{"queue"}, args...), flags...)...)
 	if stderr := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(" "+stderr+" ", runQueueCommand) {
 		r.t.Errorf("queue %v ended with %d: %s%s", args, code, out, errs)
@@ -97,9 +97,9 @@ func (r *reportingTest) postLines(n *testNode, game string, count, accepted int)
 	}
 }
 
-// digits returns the last digits of the ids that the receiver got, with a comma between
+// lastIDDigits returns the last digits of the ids that the receiver got, with a comma between
 // batches.
-func (r *reportingTest) digits(game string) string {
+func (r *reportingTest) lastIDDigits(game string) string {
 	var batches []string
 	for _, m := range r.batchesOf(game) {
 		batch := ""

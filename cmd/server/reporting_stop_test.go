@@ -12,7 +12,7 @@ import (
 
 // A node gets SIGTERM while behaviours are posted to it, players are connected, and batches
 // wait for the end of a ban. The node returns the batches, and another node reports all.
-func TestANodeThatReportsLeaves(t *testing.T) {
+func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 	t.Parallel()
 	const ban, players = 2, 5
 	r := newReportingTest(t, testenv.Redis(t).URL, map[string]string{
@@ -39,7 +39,7 @@ func TestANodeThatReportsLeaves(t *testing.T) {
 	for !ended {
 		r.post("busy", 7, leaving.url, here.url)
 		select {
-		case <-leaving.ended:
+		case <-leaving.exited:
 			ended = true
 		case <-time.After(5 * time.Millisecond):
 		}

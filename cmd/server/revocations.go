@@ -24,7 +24,7 @@ func (*tokensCmd) Help() string {
 
 // revocationView is a revocation as the admin API returns it. Times are epoch ms; ExpiresAt 0
 // means never.
-type shownRevocation struct {
+type revocationView struct {
 	Kind, ID, Reason string
 	CreatedBy        string `json:"created_by"`
 	CreatedAt        int64  `json:"created_at"`
@@ -33,46 +33,46 @@ type shownRevocation struct {
 }
 
 // tokenOwnerFlags are the flags that select tokens of a game or of admins.
-type tokenOwner struct {
+type tokenOwnerFlags struct {
 	Game   string `placeholder:"NAME" help:"The game of the tokens."`
 	Admins bool   `help:"Admin tokens, which belong to no game."`
 }
 
 // Validate implements kong's validation.
-func (o tokenOwner) Validate() error {
+func (o tokenOwnerFlags) Validate() error {
 	if (o.Game != "") == o.Admins {
 		return errors.New("give either --game or --admins")
 	}
 	return nil
 }
 
-func (o tokenOwner) path(rest string) string { return pathOf(o.Game, "/revocations"+rest) }
+func (o tokenOwnerFlags) path(suffix string) string { return adminPath(o.Game, "/revocations"+suffix) }
 
 // revocationFlags are the flags that select what a revocation applies to: one token, or all
 // tokens of a subject.
-type revoked struct {
-	tokenOwner
+type revocationFlags struct {
+	tokenOwnerFlags
 	TokenID string `name:"token-id" placeholder:"JTI" help:"The jti of one token."`
 	Subject string `placeholder:"ID" help:"The sub of the tokens."`
 }
 
 // Validate implements kong's validation.
-func (r revoked) Validate() error {
+func (r revocationFlags) Validate() error {
 	if (r.TokenID == "") == (r.Subject == "") {
 		return errors.New("give either --token-id or --subject")
 	}
-	return r.tokenOwner.Validate()
+	return r.tokenOwnerFlags.Validate()
 }
 
-func (r revoked) path() string {
+func (r revocationFlags) path() string {
 	if r.Subject == "" {
-		return r.tokenOwner.path("/token/" + url.PathEscape(r.TokenID))
+		return r.tokenOwnerFlags.path("/token/" + url.PathEscape(r.TokenID))
 	}
-	return r.tokenOwner.path("/subject/" + url.PathEscape(r.Subject))
+	return r.tokenOwnerFlags.path("/subject/" + url.PathEscape(r.Subject))
 }
 
 type tokensRevoke struct {
-	revoked
+	revocationFlags
 	Before time.Time     `placeholder:"TIME" help:"With --subject: revoke only tokens issued before this time in RFC 3339 (default: 30 s from now, because clocks differ)."`
 	Reason string        `required:"" placeholder:"TEXT" help:"The reason; the server stores it."`
 	For    time.Duration `placeholder:"TIME" help:"How long the revocation lasts; the lifetime of the tokens is enough (default: forever)."`
@@ -87,22 +87,22 @@ func (*tokensRevoke) Help() string {
 }
 
 // Run revokes tokens.
-func (c *tokensRevoke) Run(flags *cli, to console) error {
-	body := map[string]any{"reason": c.Reason, "expires_at": expiresIn(c.For)}
+func (c *tokensRevoke) Run(flags *cli, output commandOutput) error {
+	body := map[string]any{"reason": c.Reason, "expires_at": expiryAfter(c.For)}
 	if c.Subject != "" && !c.Before.IsZero() {
 		body["issued_before"] = c.Before.UnixMilli()
 	}
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		var set shownRevocation
-		if err := a.call(ctx, http.MethodPut, c.path(), body, &set); err != nil {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		var revocation revocationView
+		if err := admin.call(ctx, http.MethodPut, c.path(), body, &revocation); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s %s is revoked %s\n", set.Kind, set.ID, expiryText(set.ExpiresAt))
+		fmt.Fprintf(output.stdout, "%s %s is revoked %s\n", revocation.Kind, revocation.ID, formatExpiry(revocation.ExpiresAt))
 		return nil
 	})
 }
 
-type tokensRestore struct{ revoked }
+type tokensRestore struct{ revocationFlags }
 
 // Help implements kong's help provider.
 func (*tokensRestore) Help() string {
@@ -110,12 +110,12 @@ func (*tokensRestore) Help() string {
 }
 
 // Run removes a revocation.
-func (c *tokensRestore) Run(flags *cli, to console) error {
-	return remove(flags, to, c.path(), "the revocation of "+c.TokenID+c.Subject+" is removed")
+func (c *tokensRestore) Run(flags *cli, output commandOutput) error {
+	return deleteResource(flags, output, c.path(), "the revocation of "+c.TokenID+c.Subject+" is removed")
 }
 
 type revokedList struct {
-	tokenOwner
+	tokenOwnerFlags
 	Kind string `enum:"token,subject,erased,linked,unlinked,all" default:"all" placeholder:"all" help:"List only one kind: token, subject, erased, linked or unlinked (default: all)."`
 }
 
@@ -126,9 +126,9 @@ func (*revokedList) Help() string {
 }
 
 // Run prints a table of revocations.
-func (c *revokedList) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+func (c *revokedList) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "KIND\tID\tSINCE (UTC)\tUNTIL (UTC)\tISSUED BEFORE (UTC)\tCREATED BY\tREASON")
 		query := url.Values{"limit": {"200"}}
 		if c.Kind != "all" {
@@ -136,14 +136,14 @@ func (c *revokedList) Run(flags *cli, to console) error {
 		}
 		for {
 			var page struct {
-				Revocations []shownRevocation
+				Revocations []revocationView
 				NextCursor  string `json:"next_cursor"`
 			}
-			if err := a.call(ctx, http.MethodGet, c.path("?"+query.Encode()), nil, &page); err != nil {
+			if err := admin.call(ctx, http.MethodGet, c.path("?"+query.Encode()), nil, &page); err != nil {
 				return err
 			}
 			for _, r := range page.Revocations {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Kind, r.ID, instant(r.CreatedAt), instant(r.ExpiresAt), instant(r.IssuedBefore), r.CreatedBy, r.Reason)
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Kind, r.ID, formatTime(r.CreatedAt), formatTime(r.ExpiresAt), formatTime(r.IssuedBefore), r.CreatedBy, r.Reason)
 			}
 			if page.NextCursor == "" {
 				return table.Flush()

@@ -60,12 +60,12 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
 	first, second := h.node(t), h.node(t)
-	at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config, "--ops-listen=" + strings.TrimPrefix(first.ops, "http://")}
+	at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config, "--ops-listen=" + strings.TrimPrefix(first.opsURL, "http://")}
 	operate := func(words ...string) string {
 		t.Helper()
-		code, out, errs := command(append(words, at...)...)
+		code, out, stderr := command(append(words, at...)...)
 		if code != 0 {
-			t.Fatalf("%v ended with %d: %s", words, code, errs)
+			t.Fatalf("%v ended with %d: %s", words, code, stderr)
 		}
 		return out
 	}
@@ -112,7 +112,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 
 	const another = device + "-2"
 	back = newDeviceGuest(t, second.url, another)
-	minted := func(sub string) string { return mintedFor(t, "player", sub, at[:3]) }
+	minted := func(sub string) string { return mintTokenAt(t, "player", sub, at[:3]) }
 	account := minted("user:1")
 	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK || linked["account"] != "user:1" {
 		t.Fatalf("tied: %d %v", status, linked)
@@ -194,35 +194,35 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	}
 
 	named := newDeviceGuest(t, second.url, device+"-3")
-	if code, _, errs := command(append([]string{"players", "erase", "--game=demo", "--nickname=" + strings.ToUpper(named.Nickname)}, at...)...); code != 1 || !strings.Contains(errs, named.ID) {
-		t.Errorf("by a name that looks like it: %d %s", code, errs)
+	if code, _, stderr := command(append([]string{"players", "erase", "--game=demo", "--nickname=" + strings.ToUpper(named.Nickname)}, at...)...); code != 1 || !strings.Contains(stderr, named.ID) {
+		t.Errorf("by a name that looks like it: %d %s", code, stderr)
 	}
 	operate("players", "erase", "--game=demo", "--nickname="+named.Nickname)
 	if code := readClose(t, named.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the erased was closed with %d", code)
 	}
-	checkRevoked(t, second, operate, func(role, sub string) string { return mintedFor(t, role, sub, at[:3]) })
+	checkRevoked(t, second, operate, func(role, sub string) string { return mintTokenAt(t, role, sub, at[:3]) })
 
 	made := strings.Fields(operate("keys", "rotate", "--game=demo"))[0]
 	if list := operate("keys", "list", "--game=demo"); !strings.Contains(list, made) || strings.Count(list, "true") != 1 {
 		t.Errorf("keys: %s", list)
 	}
-	if code, _, errs := command(append([]string{"keys", "retire", "--game=demo", "k_none"}, at...)...); code != 1 || !strings.Contains(errs, "no such key") {
-		t.Errorf("an unknown key was retired: %d %s", code, errs)
+	if code, _, stderr := command(append([]string{"keys", "retire", "--game=demo", "k_none"}, at...)...); code != 1 || !strings.Contains(stderr, "no such key") {
+		t.Errorf("an unknown key was retired: %d %s", code, stderr)
 	}
 	checkNoSecrets(t, first.log.String()+second.log.String(), device, account, back.Token)
 }
 
-// mintedFor returns a token that the command mints. The token of an admin has no game.
-func mintedFor(t *testing.T, role, sub string, at []string) string {
+// mintTokenAt returns a token that the command mints. The token of an admin has no game.
+func mintTokenAt(t *testing.T, role, sub string, at []string) string {
 	t.Helper()
 	words := []string{"token", "--role=" + role, "--sub=" + sub}
 	if role != "admin" {
 		words = append(words, "--game=demo")
 	}
-	code, token, errs := command(append(words, at...)...)
+	code, token, stderr := command(append(words, at...)...)
 	if code != 0 {
-		t.Fatal(errs)
+		t.Fatal(stderr)
 	}
 	return strings.TrimSpace(token)
 }
@@ -237,9 +237,9 @@ func checkRevoked(t *testing.T, second *testNode, operate func(...string) string
 		status, _ := requestJSON(t, "POST", second.url+"/v1/games/demo/tasks/claim", service, map[string]any{"kind": "mail", "wait_ms": 20_000})
 		polled <- status
 	}()
-	waitUntil(t, "the poll waits", func() bool { return sumMetric(t, second.ops, "laststand_game_tasks_polls") == 1 })
+	waitUntil(t, "the poll waits", func() bool { return sumMetric(t, second.opsURL, "laststand_game_tasks_polls") == 1 })
 	audited := func() int {
-		status, _ := requestJSON(t, "GET", second.ops+"/admin/v1/audit-log", admin, nil)
+		status, _ := requestJSON(t, "GET", second.opsURL+"/admin/v1/audit-log", admin, nil)
 		return status
 	}
 	if status := audited(); status != http.StatusOK {

@@ -22,7 +22,7 @@ games:
 
 // Duels between players of one address count unless the game disables that. Then they change no
 // leaderboard and no rating, while other duels still do.
-func TestDuelsOfOneAddressCountUnlessTheGameSaysOtherwise(t *testing.T) {
+func TestDuelsWithinOneAddressCountUnlessDisabled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, strictAndUsual)})
@@ -34,7 +34,7 @@ func TestDuelsOfOneAddressCountUnlessTheGameSaysOtherwise(t *testing.T) {
 		{"strict", "127.0.0.2", true}, // later, so that the board below is newer than the duel before
 		{"usual", "127.0.0.1", true},
 	} {
-		winner, loser := strangerFrom(t, n.url, c.game, "127.0.0.1"), strangerFrom(t, n.url, c.game, c.other)
+		winner, loser := newPlayerFromAddress(t, n.url, c.game, "127.0.0.1"), newPlayerFromAddress(t, n.url, c.game, c.other)
 		winner.plan = func(int) (right, silent bool) { return true, false }
 		loser.plan = func(int) (right, silent bool) { return false, false }
 		d := pairUp(t, winner, loser)
@@ -77,8 +77,8 @@ func checkCounts(t *testing.T, url, game string, d duelPair, counts bool) {
 	}
 }
 
-// strangerFrom connects a new guest of a game from a local address.
-func strangerFrom(t *testing.T, url, game, address string) *matchClient {
+// newPlayerFromAddress connects a new guest of a game from a local address.
+func newPlayerFromAddress(t *testing.T, url, game, address string) *matchClient {
 	t.Helper()
 	c := newDuelClient(t, url, game)
 	_ = c.Close()

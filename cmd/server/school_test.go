@@ -18,9 +18,9 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// duelConfigOf returns how many players TestASchoolBehindOneAddress has: LASTSTAND_SCHOOL, or
+// schoolSize returns how many players TestASchoolBehindOneAddress has: LASTSTAND_SCHOOL, or
 // 60. A tenth of them play duels with each other.
-func duelConfigOf(t *testing.T) int {
+func schoolSize(t *testing.T) int {
 	t.Helper()
 	text, set := os.LookupEnv("LASTSTAND_SCHOOL")
 	if !set {
@@ -44,7 +44,7 @@ games:
 // The default limits of an address let 2,000 pupils and 100 teachers connect and become guests
 // within a minute. Pupils use the code of an arena, which accepts as many at once as it has
 // places.
-func TestASchoolFitsTheDefaults(t *testing.T) {
+func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 	t.Parallel()
 	const people = 2100
 	c, err := readConfig("")
@@ -66,7 +66,7 @@ func TestASchoolFitsTheDefaults(t *testing.T) {
 
 // With the codes of many arenas an address cannot make more guests at once than its
 // connections. Each of the arenas has places for more.
-func TestManyArenasLetInNoMoreGuestsOfAnAddress(t *testing.T) {
+func TestManyArenasDoNotRaiseTheGuestBurstPerAddress(t *testing.T) {
 	t.Parallel()
 	redis := testenv.Redis(t).URL
 	node := startNode(t, cli{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, schoolConfig)})
@@ -96,7 +96,7 @@ limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_gu
 // and play. Some play duels. The default limits refuse none of them.
 func TestASchoolBehindOneAddress(t *testing.T) {
 	t.Parallel()
-	n := duelConfigOf(t)
+	n := schoolSize(t)
 	dir, redis := t.TempDir(), testenv.Redis(t).URL
 	node := startNode(t, cli{Data: &dir, Redis: &redis, Config: configFile(t, school)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
@@ -125,11 +125,11 @@ func TestASchoolBehindOneAddress(t *testing.T) {
 	if duels == 0 {
 		t.Error("no duel was played")
 	}
-	if refused := sumMetric(t, node.ops, "laststand_limit_refusals_total"); refused != 0 {
+	if refused := sumMetric(t, node.opsURL, "laststand_limit_refusals_total"); refused != 0 {
 		t.Errorf("limits refused %d times", refused)
 	}
 	t.Logf("%d pupils played, %d ends of duels were seen; the server was too busy for them %d times",
-		n, duels, sumMetric(t, node.ops, "laststand_load_shed_refusals_total"))
+		n, duels, sumMetric(t, node.opsURL, "laststand_load_shed_refusals_total"))
 }
 
 // awaitAll waits until all players have joined. The host sends a ping every 10 s, because the

@@ -10,16 +10,16 @@ import (
 
 // seatSource returns the seat that a player gets in a match, with the nickname and rating in the
 // ledger. It implements lobby.Players and arena.Players.
-type seats struct{ ledger *ledger.Ledger }
+type seatSource struct{ ledger *ledger.Ledger }
 
-func (s seats) Seat(ctx context.Context, game, player string) (match.Seat, error) {
+func (s seatSource) Seat(ctx context.Context, game, player string) (match.Seat, error) {
 	p, err := s.ledger.Player(ctx, game, player)
 	if err != nil {
 		return match.Seat{}, err
 	}
-	rated := p.Rating
-	if p.Rated == 0 {
-		rated = rating.Default()
+	playerRating := p.Rating
+	if p.RatedMatches == 0 {
+		playerRating = rating.Default()
 	}
-	return match.Seat{Player: p.ID, Nickname: p.Nickname, Rating: &rated}, nil
+	return match.Seat{Player: p.ID, Nickname: p.Nickname, Rating: &playerRating}, nil
 }

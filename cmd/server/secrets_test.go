@@ -17,7 +17,7 @@ const secret = "s3cret"
 
 // The server never shows a secret, whatever is wrong with it: tokens, devices, passwords and
 // queries of receivers' addresses.
-func TestSecretsAreNotShown(t *testing.T) {
+func TestErrorsNeverShowSecrets(t *testing.T) {
 	t.Parallel()
 	nobody := freeAddress(t)
 	dir := t.TempDir()
@@ -44,15 +44,15 @@ games:
 		{"GET", n.url + "/v1/games/demo/leaderboards/all?token=1", secret, ""},
 		{"GET", n.url + "/v1/none", secret, ""},
 		{"POST", n.url + "/v1/games/demo/behaviours", secret, `{"behaviours":[]}`},
-		{"GET", n.ops + "/admin/v1/webhooks", secret, ""},
-		{"GET", n.ops + "/debug/pprof/heap", secret, ""},
+		{"GET", n.opsURL + "/admin/v1/webhooks", secret, ""},
+		{"GET", n.opsURL + "/debug/pprof/heap", secret, ""},
 	} {
 		checkNoSecret(t, r.method+" "+r.url, call(t, r.method, r.url, r.bearer, r.body))
 	}
 	token := mintAdmin(t, dir)
 	for _, path := range []string{"GET /webhooks", "POST /games/demo/webhooks/hook/ping", "GET /webhooks", "GET /games/demo/queue", "GET /tasks", "GET /keys", "GET /games/demo/keys", "GET /audit-log"} {
 		method, rest, _ := strings.Cut(path, " ")
-		checkNoSecret(t, path, call(t, method, n.ops+"/admin/v1"+rest, token, ""))
+		checkNoSecret(t, path, call(t, method, n.opsURL+"/admin/v1"+rest, token, ""))
 	}
 	conn, answer, err := (&websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}}).Dial("ws"+strings.TrimPrefix(n.url, "http")+"/v1/ws?token="+secret, nil)
 	if err != nil {
@@ -72,9 +72,9 @@ games:
 
 func mintAdmin(t *testing.T, dir string) string {
 	t.Helper()
-	code, token, errs := command("--data="+dir, "token", "--role=admin", "--sub=ops")
+	code, token, stderr := command("--data="+dir, "token", "--role=admin", "--sub=ops")
 	if code != 0 {
-		t.Fatal(errs)
+		t.Fatal(stderr)
 	}
 	return strings.TrimSpace(token)
 }

@@ -18,7 +18,7 @@ func (*serveCmd) Help() string {
 }
 
 // Run serves until SIGTERM or SIGINT, then shuts down gracefully.
-func (*serveCmd) Run(flags *cli, to console) error {
+func (*serveCmd) Run(flags *cli, output commandOutput) error {
 	c, err := flags.load()
 	if err != nil {
 		return err
@@ -29,13 +29,13 @@ func (*serveCmd) Run(flags *cli, to console) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // after this, a second signal ends the process immediately
-	return serve(ctx, c, to)
+	return serve(ctx, c, output)
 }
 
 // serve opens the listeners and runs a node until ctx ends. It prints the addresses when the
 // node serves.
-func serve(ctx context.Context, c config, to console) error {
-	log := slog.New(slog.NewTextHandler(to.err, nil))
+func serve(ctx context.Context, c config, output commandOutput) error {
+	log := slog.New(slog.NewTextHandler(output.stderr, nil))
 	players, err := listen(ctx, "listen", c.Listen)
 	if err != nil {
 		return err
@@ -48,11 +48,11 @@ func serve(ctx context.Context, c config, to console) error {
 	if err != nil {
 		return errors.Join(err, players.Close(), operators.Close())
 	}
-	n.warnOfOpenOperations(operators.Addr())
-	n.warnOfOpenFiles(allowedFiles())
+	n.warnOfExposedOperations(operators.Addr())
+	n.warnOfLowOpenFileLimit(allowedFiles())
 	return n.run(ctx, n.limitConnections(players), operators, func() {
-		fmt.Fprintf(to.out, "listening on %s://%s\n", c.scheme(), players.Addr())
-		fmt.Fprintf(to.out, "operations on http://%s\n", operators.Addr())
+		fmt.Fprintf(output.stdout, "listening on %s://%s\n", c.scheme(), players.Addr())
+		fmt.Fprintf(output.stdout, "operations on http://%s\n", operators.Addr())
 	})
 }
 

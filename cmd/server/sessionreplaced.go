@@ -29,5 +29,5 @@ func (n *node) onSessionReplaced(payload []byte) {
 		n.log.Warn("message from another node ignored; it does not parse", "error", err)
 		return
 	}
-	n.sessions.Replaced(r.Game, r.Player, r.Number)
+	n.sessions.CloseReplaced(r.Game, r.Player, r.Number)
 }

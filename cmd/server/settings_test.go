@@ -21,9 +21,9 @@ var settings = map[string][3]string{ // by flag: file, environment, flag
 	"drain":      {"1s", "2s", "3s"},
 }
 
-func inFile(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+func fileKey(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
-func inEnv(flag string) string { return "LASTSTAND_" + strings.ToUpper(inFile(flag)) }
+func envName(flag string) string { return "LASTSTAND_" + strings.ToUpper(fileKey(flag)) }
 
 // A flag takes precedence over the environment, and the environment over the file.
 func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
@@ -31,8 +31,8 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 	var file strings.Builder
 	var env, flags []string
 	for flag, value := range settings {
-		file.WriteString(inFile(flag) + ": " + value[0] + "\n")
-		env = append(env, inEnv(flag)+"="+value[1])
+		file.WriteString(fileKey(flag) + ": " + value[0] + "\n")
+		env = append(env, envName(flag)+"="+value[1])
 		flags = append(flags, "--"+flag+"="+value[2])
 	}
 	path := configFile(t, file.String())
@@ -41,16 +41,16 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 		{env, []string{"config", "--config=" + path}},
 		{env, append(flags, "config", "--config="+path)},
 	} {
-		code, out, errs := commandIn(t, given.env, given.args...)
+		code, out, stderr := commandIn(t, given.env, given.args...)
 		if code != 0 {
-			t.Fatalf("ended with %d: %s", code, errs)
+			t.Fatalf("ended with %d: %s", code, stderr)
 		}
 		var printed map[string]any
 		if err := yaml.Unmarshal([]byte(out), &printed); err != nil {
 			t.Fatal(err)
 		}
 		for flag, value := range settings {
-			if got := printed[inFile(flag)]; got != value[from] {
+			if got := printed[fileKey(flag)]; got != value[from] {
 				t.Errorf("with %v in %v: %s is %v, want %s", given.args, given.env, flag, got, value[from])
 			}
 		}
@@ -79,7 +79,7 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	}
 	games := c.Games["demo"]
 	wanted := defaults().Limits
-	wanted.fill()
+	wanted.applyDefaults()
 	games.Keys, games.Behaviours.Report, games.Behaviours.Sink = nil, nil, defaultGame().Behaviours.Sink
 	if !reflect.DeepEqual(games, defaultGame()) || !reflect.DeepEqual(c.Limits, wanted) {
 		t.Errorf("the sample says %+v, %+v\nthe defaults   %+v, %+v", games, c.Limits, defaultGame(), wanted)
@@ -87,7 +87,7 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 }
 
 // A game that sets some fields has the defaults of the others.
-func TestDefaultsHold(t *testing.T) {
+func TestAGameHasDefaultsForMissingFields(t *testing.T) {
 	t.Parallel()
 	c, err := readConfig(configFile(t, "games:\n  bare:\n  empty: {}\n  some: {duel: {questions: 3}, leaderboards: {weights: {speed: 2}}}\nlimits: {connections: 7}\n"))
 	if err != nil {
@@ -98,12 +98,12 @@ func TestDefaultsHold(t *testing.T) {
 	}
 	some := defaultGame()
 	some.Duel.Questions, some.Leaderboards.Weights.Speed = 3, 2
-	want := map[string]game{"bare": defaultGame(), "empty": defaultGame(), "some": some}
-	if !maps.EqualFunc(c.Games, want, func(a, b game) bool { return reflect.DeepEqual(a, b) }) {
+	want := map[string]gameConfig{"bare": defaultGame(), "empty": defaultGame(), "some": some}
+	if !maps.EqualFunc(c.Games, want, func(a, b gameConfig) bool { return reflect.DeepEqual(a, b) }) {
 		t.Errorf("the games are %+v\nwant          %+v", c.Games, want)
 	}
 	limits := defaults().Limits
-	limits.fill()
+	limits.applyDefaults()
 	if limits.Connections = 7; !reflect.DeepEqual(c.Limits, limits) || c.Listen != defaults().Listen {
 		t.Errorf("limits %+v, listen %q", c.Limits, c.Listen)
 	}

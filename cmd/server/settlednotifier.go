@@ -20,13 +20,13 @@ import (
 // leaderboards. It pushes to sessions at this node directly. It sends messages to the other
 // nodes, which push to their sessions.
 type settledNotifier struct {
-	presence *match.Presence
-	engine   *match.Engine
-	boards   *leaderboard.Reader
-	matches  *redismatch.Store
-	inbox    *redisx.Inbox
-	wheel    *timer.Wheel
-	log      *slog.Logger
+	presence     *match.Presence
+	engine       *match.Engine
+	leaderboards *leaderboard.Reader
+	matches      *redismatch.Store
+	inbox        *redisx.Inbox
+	wheel        *timer.Wheel
+	log          *slog.Logger
 }
 
 const (
@@ -37,24 +37,24 @@ const (
 
 // notify implements settle.Config.Notify: it notifies the players of a settled match. It also
 // stores in Redis that the match is settled, because a node may miss the message.
-func (t settledNotifier) notify(ctx context.Context, r match.Result) {
-	here := make(map[string]match.Subscriber)
+func (n settledNotifier) notify(ctx context.Context, r match.Result) {
+	localSessions := make(map[string]match.Subscriber)
 	for _, player := range humanPlayers(r) {
-		if sub, ok := t.presence.Find(r.Game, player); ok {
-			here[player] = sub
+		if sub, ok := n.presence.Find(r.Game, player); ok {
+			localSessions[player] = sub
 		}
 	}
-	t.engine.MarkSettledNotified(r.Match)
+	n.engine.MarkSettledNotified(r.Match)
 	ratings := r.Ratings()
-	if err := t.push(ctx, match.Settlement{Game: r.Game, Match: r.Match, Ratings: ratings, Sessions: here}); err != nil {
-		t.log.Warn("settled push failed; the leaderboards are up to date", "match", r.Match, "error", err)
+	if err := n.push(ctx, match.Settlement{Game: r.Game, Match: r.Match, Ratings: ratings, Sessions: localSessions}); err != nil {
+		n.log.Warn("settled push failed; the leaderboards are up to date", "match", r.Match, "error", err)
 	}
-	nodes, err := t.matches.SetSettledNotified(ctx, r.Match, ratings)
+	nodes, err := n.matches.SetSettledNotified(ctx, r.Match, ratings)
 	if err != nil {
-		t.log.Warn("settled notification to other nodes failed; the leaderboards are up to date", "match", r.Match, "error", err)
+		n.log.Warn("settled notification to other nodes failed; the leaderboards are up to date", "match", r.Match, "error", err)
 		return
 	}
-	t.inbox.Send(ctx, nodes, kindSettled, settledMessage{r.Match, ratings}.encode())
+	n.inbox.Send(ctx, nodes, kindSettled, settledMessage{r.Match, ratings}.encode())
 }
 
 // settledMessage is the message to other nodes that a match is settled.
@@ -69,39 +69,39 @@ func (m settledMessage) encode() []byte {
 }
 
 // onMessage pushes to the players of this node after another node has settled a match.
-func (t settledNotifier) onMessage(payload []byte) {
-	var m settledMessage
-	if err := json.Unmarshal(payload, &m); err != nil {
-		t.log.Error("settled notification from another node ignored; it does not parse", "error", err)
+func (n settledNotifier) onMessage(payload []byte) {
+	var message settledMessage
+	if err := json.Unmarshal(payload, &message); err != nil {
+		n.log.Error("settled notification from another node ignored; it does not parse", "error", err)
 		return
 	}
-	t.wheel.After(0, func() {
+	n.wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), settledTimeout)
 		defer cancel()
-		if err := t.engine.NotifySettled(ctx, m.Match, m.Ratings); err != nil {
-			t.log.Warn("settled push failed; retrying", "match", m.Match, "error", err)
+		if err := n.engine.NotifySettled(ctx, message.Match, message.Ratings); err != nil {
+			n.log.Warn("settled push failed; retrying", "match", message.Match, "error", err)
 		}
 	})
 }
 
 // push implements match.Config.OnSettled. It sends the new standings and rating of each player to
 // the sessions of s, all at this node.
-func (t settledNotifier) push(ctx context.Context, s match.Settlement) error {
+func (n settledNotifier) push(ctx context.Context, s match.Settlement) error {
 	if len(s.Sessions) == 0 {
 		return nil
 	}
 	ids := slices.Collect(maps.Keys(s.Sessions))
-	places, _, err := t.boards.WindowStandings(ctx, s.Game, ids)
+	standings, _, err := n.leaderboards.WindowStandings(ctx, s.Game, ids)
 	if err != nil {
 		return err
 	}
 	for player, sub := range s.Sessions {
 		settled := protocol.Settled{Match: s.Match, Standings: make(map[string]protocol.SettledStanding)}
-		if final, rated := s.Ratings[player]; rated {
-			settled.Rating = &final
+		if rating, isRated := s.Ratings[player]; isRated {
+			settled.Rating = &rating
 		}
-		for window, place := range places[player] {
-			settled.Standings[string(window)] = protocol.SettledStanding(place)
+		for window, standing := range standings[player] {
+			settled.Standings[string(window)] = protocol.SettledStanding(standing)
 		}
 		sub.Push("", protocol.EncodePush(protocol.TypeSettled, settled))
 	}

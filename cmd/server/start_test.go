@@ -18,11 +18,11 @@ import (
 func runFailingStart(t *testing.T, args ...string) string {
 	t.Helper()
 	flags := []string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}
-	code, out, errs := command(append(flags, args...)...)
-	if code != 1 || out != "" || strings.Contains(errs, "panic") || strings.Contains(errs, "goroutine") {
-		t.Fatalf("%v ended with %d, printed %q and said\n%s", args, code, out, errs)
+	code, out, stderr := command(append(flags, args...)...)
+	if code != 1 || out != "" || strings.Contains(stderr, "panic") || strings.Contains(stderr, "goroutine") {
+		t.Fatalf("%v ended with %d, printed %q and said\n%s", args, code, out, stderr)
 	}
-	return errs
+	return stderr
 }
 
 func checkMessage(t *testing.T, output string, parts ...string) {
@@ -34,7 +34,7 @@ func checkMessage(t *testing.T, output string, parts ...string) {
 	}
 }
 
-func TestABusyAddress(t *testing.T) {
+func TestAStartFailsOnABusyAddress(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,12 +47,12 @@ func TestABusyAddress(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsNotOurs(t *testing.T) {
+func TestAStartFailsOnAForeignAddress(t *testing.T) {
 	t.Parallel()
 	checkMessage(t, runFailingStart(t, "--data="+t.TempDir(), "--listen=192.0.2.1:8080"), "--listen", "192.0.2.1:8080")
 }
 
-func TestStoresOutOfReach(t *testing.T) {
+func TestAStartFailsWithUnreachableStores(t *testing.T) {
 	t.Parallel()
 	nobody := freeAddress(t)
 	dir := "--data=" + t.TempDir()
@@ -76,7 +76,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func TestRedisThatRefuses(t *testing.T) {
+func TestAStartFailsIfRedisRefuses(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	c := redis.NewClient(&redis.Options{Addr: server.Addr})
@@ -93,12 +93,12 @@ func TestRedisThatRefuses(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatIsNotThere(t *testing.T) {
+func TestAStartFailsWithoutItsDatabase(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		if db.URL == "" {
-			checkMessage(t, runFailingStart(t, "--data="+afile(t)), "--data", "not a directory")
+			checkMessage(t, runFailingStart(t, "--data="+existingFile(t)), "--data", "not a directory")
 			return
 		}
 		at, _, _ := strings.Cut(db.URL, "/testenv_")
@@ -106,7 +106,7 @@ func TestADatabaseThatIsNotThere(t *testing.T) {
 	})
 }
 
-func afile(t *testing.T) string {
+func existingFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -115,7 +115,7 @@ func afile(t *testing.T) string {
 	return path
 }
 
-func TestADataFolderThatCannotBeWritten(t *testing.T) {
+func TestAStartFailsWithAReadOnlyDataFolder(t *testing.T) {
 	t.Parallel()
 	closed := filepath.Join(t.TempDir(), "closed")
 	if err := os.Mkdir(closed, 0o500); err != nil {
@@ -127,7 +127,7 @@ func TestADataFolderThatCannotBeWritten(t *testing.T) {
 	checkMessage(t, runFailingStart(t, "--data="+filepath.Join(closed, "data")), closed, "make it writable or name another with --data")
 }
 
-func TestADatabaseThatIsNone(t *testing.T) {
+func TestAStartFailsIfTheDatabaseFileIsInvalid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "laststand.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
@@ -136,7 +136,7 @@ func TestADatabaseThatIsNone(t *testing.T) {
 	checkMessage(t, runFailingStart(t, "--data="+dir), "laststand.db", "--data")
 }
 
-func TestBanksThatAreInvalid(t *testing.T) {
+func TestAStartFailsWithInvalidBanks(t *testing.T) {
 	t.Parallel()
 	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=small", questionFile(t, "en", 9))
@@ -145,7 +145,7 @@ func TestBanksThatAreInvalid(t *testing.T) {
 		`games.one.banks: bank "none" does not exist; import it with`, "games.two.banks: a duel needs 10 questions in one language, but the banks have 9 questions in all languages")
 }
 
-func TestKeysThatAreInvalid(t *testing.T) {
+func TestAStartFailsWithInvalidGameKeys(t *testing.T) {
 	t.Parallel()
 	file := configFile(t, "games:\n  one: {keys: [{id: k1, alg: HS256, secret_file: short.key}]}\n  two: {keys: [{id: k2, alg: EdDSA, secret_file: none.pem}]}\n")
 	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "short.key"), []byte("s3cret"), 0o600); err != nil {
@@ -158,7 +158,7 @@ func TestKeysThatAreInvalid(t *testing.T) {
 	}
 }
 
-func TestNoConfigurationFile(t *testing.T) {
+func TestAStartFailsWithoutTheConfigurationFile(t *testing.T) {
 	t.Parallel()
 	checkMessage(t, runFailingStart(t, "--config="+filepath.Join(t.TempDir(), "none.yaml")), "none.yaml", "no such file")
 }

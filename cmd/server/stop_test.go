@@ -94,7 +94,7 @@ func TestAStopWaitsForMatches(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := append(ledgerOf(db), "--config="+configFile(t, slowDuelsConfig))
+		flags := append(ledgerFlags(db), "--config="+configFile(t, slowDuelsConfig))
 		p := startProcess(t, flags...)
 		idle := newPlayer(t, p.url)
 		players, match := newPlayerPair(t, p.url)
@@ -141,7 +141,7 @@ func TestAStopWaitsNoLongerThanTheDrain(t *testing.T) {
 }
 
 // A second signal ends the process immediately, although the stop still waits for matches.
-func TestASecondSignalEndsAtOnce(t *testing.T) {
+func TestASecondSignalEndsTheProcessImmediately(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, "--data="+t.TempDir(), "--drain=1h", "--config="+configFile(t, slowDuelsConfig))
 	players, _ := newPlayerPair(t, p.url)
@@ -150,7 +150,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	waitUntil(t, "the process ends", func() bool {
 		p.signal(syscall.SIGINT) // again: the server may miss the first while it still announces the stop
 		select {
-		case <-p.ended:
+		case <-p.exited:
 			return true
 		default:
 			return false
@@ -166,7 +166,7 @@ func TestAKillLosesNothingSettled(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := append(ledgerOf(db), "--config="+configFile(t, fastDuels))
+		flags := append(ledgerFlags(db), "--config="+configFile(t, fastDuels))
 		p := startProcess(t, flags...)
 		games := playDuels(t, p.url, 5)
 		players, _ := newPlayerPair(t, p.url)

@@ -16,9 +16,9 @@ func (c *config) ledgerConfig(log *slog.Logger) ledger.Config {
 	zones := make(map[string]*time.Location, len(c.Games))
 	pairs := make(map[string]int64, len(c.Games))
 	for name, g := range c.Games {
-		zones[name], pairs[name] = c.zone(name), int64(g.Duel.PairLimitPerDay)
+		zones[name], pairs[name] = c.timeZone(name), int64(g.Duel.PairLimitPerDay)
 	}
-	return ledger.Config{URL: c.Database, Dir: c.Data, Zones: zones, Pairs: pairs, Logger: log}
+	return ledger.Config{URL: c.Database, Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Logger: log}
 }
 
 // discardLog returns a logger that discards all messages, for commands that print their own
@@ -27,12 +27,12 @@ func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // isStoreUnavailable reports whether the database or Redis cannot serve requests at the moment.
 // Then the request itself may be valid, and the client can retry it.
-func unavailable(err error) bool {
+func isStoreUnavailable(err error) bool {
 	if errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) {
 		return true
 	}
 	for _, condition := range []func(error) bool{
-		ledger.Unavailable, redis.IsLoadingError, redis.IsReadOnlyError, redis.IsClusterDownError, redis.IsTryAgainError,
+		ledger.IsUnavailable, redis.IsLoadingError, redis.IsReadOnlyError, redis.IsClusterDownError, redis.IsTryAgainError,
 		redis.IsMasterDownError, redis.IsMaxClientsError, redis.IsOOMError, redis.IsNoReplicasError,
 	} {
 		if condition(err) {

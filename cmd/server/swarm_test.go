@@ -8,9 +8,9 @@ import (
 	"laststand/loadtest/swarm"
 )
 
-// TestSwarm runs a small swarm that plays every mode on a node, checks it and reports.
+// TestASmallSwarmPassesItsChecks runs a small swarm that plays every mode on a node, checks it and reports.
 // loadtest/swarm is the long version.
-func TestSwarm(t *testing.T) {
+func TestASmallSwarmPassesItsChecks(t *testing.T) {
 	t.Parallel()
 	config := configFile(t, `
 games:
@@ -24,7 +24,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	c := swarm.Config{
 		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
 		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second, Files: 20_000,
-		Attach: []string{node.url}, Ops: []string{node.ops}, Log: t.Logf,
+		Attach: []string{node.url}, Ops: []string{node.opsURL}, Log: t.Logf,
 	}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)

@@ -23,17 +23,17 @@ func (*tasksEdit) Help() string {
 }
 
 // Run replaces the payload of a task.
-func (e *tasksEdit) Run(flags *cli, to console) error {
+func (e *tasksEdit) Run(flags *cli, output commandOutput) error {
 	payload, err := readPayload(e.File)
 	if err != nil {
 		return fmt.Errorf("read the payload: %w", err)
 	}
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var t taskqueue.Task
-		if err := a.call(ctx, http.MethodPut, taskPath(e.ID, "/payload"), payload, &t); err != nil {
+		if err := admin.call(ctx, http.MethodPut, taskPath(e.ID, "/payload"), payload, &t); err != nil {
 			return err
 		}
-		fmt.Fprintf(to.out, "%s: edited; run `server tasks requeue %s` to try the task again\n", t.ID, t.ID)
+		fmt.Fprintf(output.stdout, "%s: edited; run `server tasks requeue %s` to try the task again\n", t.ID, t.ID)
 		return nil
 	})
 }
@@ -54,11 +54,11 @@ func (*tasksRequeue) Help() string {
 }
 
 // Run requeues tasks.
-func (r *tasksRequeue) Run(flags *cli, to console) error {
+func (r *tasksRequeue) Run(flags *cli, output commandOutput) error {
 	dead := 0
-	err := r.ask(flags, "requeue", func(t taskqueue.Task) {
-		printState(t, to)
-		if t.State == taskqueue.Dead {
+	err := r.requestAction(flags, "requeue", func(t taskqueue.Task) {
+		printState(t, output)
+		if t.State == taskqueue.StateDead {
 			dead++
 		}
 	})
@@ -77,8 +77,8 @@ func (*tasksDiscard) Help() string {
 }
 
 // Run discards tasks.
-func (d *tasksDiscard) Run(flags *cli, to console) error {
-	return d.ask(flags, "discard", func(t taskqueue.Task) { printState(t, to) })
+func (d *tasksDiscard) Run(flags *cli, output commandOutput) error {
+	return d.requestAction(flags, "discard", func(t taskqueue.Task) { printState(t, output) })
 }
 
 // taskSelection is the arguments that select tasks: by their ids, or all dead tasks with --all.
@@ -90,43 +90,43 @@ type taskSelection struct {
 
 // requestAction requests an action for each selected task and calls onChanged with each changed
 // task.
-func (s *taskSelection) ask(flags *cli, action string, done func(taskqueue.Task)) error {
+func (s *taskSelection) requestAction(flags *cli, action string, onChanged func(taskqueue.Task)) error {
 	if s.All == (len(s.IDs) > 0) {
 		return fmt.Errorf("give either the ids of the tasks to %s, or --all", action)
 	}
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		if s.All {
-			return s.askForAll(ctx, a, action, done)
+			return s.requestForAll(ctx, admin, action, onChanged)
 		}
-		return s.askForEach(ctx, a, action, done)
+		return s.requestForEach(ctx, admin, action, onChanged)
 	})
 }
 
 // requestForEach requests the action for each id. It continues if the server refuses a task. Its
 // error lists all refused tasks.
-func (s *taskSelection) askForEach(ctx context.Context, a adminClient, action string, done func(taskqueue.Task)) error {
+func (s *taskSelection) requestForEach(ctx context.Context, admin adminClient, action string, onChanged func(taskqueue.Task)) error {
 	var errs []error
 	for _, id := range s.IDs {
 		var t taskqueue.Task
-		if err := a.call(ctx, http.MethodPost, taskPath(id, "/"+action), nil, &t); err != nil {
+		if err := admin.call(ctx, http.MethodPost, taskPath(id, "/"+action), nil, &t); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", id, err))
 			continue
 		}
-		done(t)
+		onChanged(t)
 	}
 	return errors.Join(errs...)
 }
 
 // requestForAll requests the action for all dead tasks that the filter selects, page by page.
-func (s *taskSelection) askForAll(ctx context.Context, a adminClient, action string, done func(taskqueue.Task)) error {
+func (s *taskSelection) requestForAll(ctx context.Context, admin adminClient, action string, onChanged func(taskqueue.Task)) error {
 	body := map[string]string{"game": s.Game, "topic": s.Topic}
 	for {
 		var page taskPage
-		if err := a.call(ctx, http.MethodPost, "/tasks/"+action, body, &page); err != nil {
+		if err := admin.call(ctx, http.MethodPost, "/tasks/"+action, body, &page); err != nil {
 			return err
 		}
 		for _, t := range page.Tasks {
-			done(t)
+			onChanged(t)
 		}
 		if body["cursor"] = page.NextCursor; page.NextCursor == "" {
 			return nil
@@ -135,10 +135,10 @@ func (s *taskSelection) askForAll(ctx context.Context, a adminClient, action str
 }
 
 // printState prints the state of a task, and the last error of a dead task.
-func printState(t taskqueue.Task, to console) {
-	if t.State == taskqueue.Dead {
-		fmt.Fprintf(to.out, "%s: dead: %s\n", t.ID, lastError(t))
+func printState(t taskqueue.Task, output commandOutput) {
+	if t.State == taskqueue.StateDead {
+		fmt.Fprintf(output.stdout, "%s: dead: %s\n", t.ID, lastTaskError(t))
 		return
 	}
-	fmt.Fprintf(to.out, "%s: %s\n", t.ID, t.State)
+	fmt.Fprintf(output.stdout, "%s: %s\n", t.ID, t.State)
 }

@@ -54,8 +54,8 @@ func (n *taskNotifier) useDatabase(l *ledger.Ledger) { n.send, n.listen = l.Noti
 
 // Run sends and receives notifications until ctx ends.
 func (n *taskNotifier) Run(ctx context.Context) error {
-	var both errgroup.Group
-	both.Go(func() error { return n.CrossNodeNotifier.Run(ctx) })
-	both.Go(func() error { return n.listen(ctx, n.Receive) })
-	return both.Wait()
+	var group errgroup.Group
+	group.Go(func() error { return n.CrossNodeNotifier.Run(ctx) })
+	group.Go(func() error { return n.listen(ctx, n.Receive) })
+	return group.Wait()
 }

@@ -44,8 +44,8 @@ func (w *notifiedNode) hasSignal() bool {
 func checkNotified(t *testing.T, nodes ...*notifiedNode) {
 	t.Helper()
 	for _, n := range nodes {
-		running := startLoops(discardLog(), n.runs...)
-		t.Cleanup(running.end)
+		running := startTasks(discardLog(), n.runs...)
+		t.Cleanup(running.stopAndWait)
 		waitUntil(t, "the node listens", n.listening)
 	}
 	for i, from := range nodes {
@@ -59,7 +59,7 @@ func checkNotified(t *testing.T, nodes ...*notifiedNode) {
 	}
 }
 
-func TestNotificationsByInboxes(t *testing.T) {
+func TestTaskNotificationsReachAllNodesThroughInboxes(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	ids := []string{ulid.Make().String(), ulid.Make().String()}
@@ -80,7 +80,7 @@ func TestNotificationsByInboxes(t *testing.T) {
 	checkNotified(t, nodes...)
 }
 
-func TestNotificationsByTheDatabase(t *testing.T) {
+func TestTaskNotificationsReachAllNodesThroughPostgreSQL(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	var nodes []*notifiedNode

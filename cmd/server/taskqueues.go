@@ -36,7 +36,7 @@ func (*taskQueuesList) Help() string {
 
 // taskQueueState is the state of a task queue as the admin API returns it. Positions count the
 // tasks of the queue.
-type taskQueue struct {
+type taskQueueState struct {
 	Topic     string
 	Priority  int64
 	Ordering  string
@@ -47,20 +47,20 @@ type taskQueue struct {
 }
 
 // Run prints a table of task queues.
-func (l *taskQueuesList) Run(flags *cli, to console) error {
+func (l *taskQueuesList) Run(flags *cli, output commandOutput) error {
 	if l.Limit < 1 {
 		return fmt.Errorf("--limit %d is out of range; use 1 or more", l.Limit)
 	}
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		queues, more, err := l.read(ctx, a)
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		queues, hasMore, err := l.readQueues(ctx, admin)
 		if err != nil {
 			return err
 		}
-		if err := printTaskQueues(queues, to); err != nil {
+		if err := printTaskQueues(queues, output); err != nil {
 			return err
 		}
-		if more {
-			fmt.Fprintf(to.err, "there are more than %d queues; select some with --kind, --topic or --busy, or raise --limit\n", l.Limit)
+		if hasMore {
+			fmt.Fprintf(output.stderr, "there are more than %d queues; select some with --kind, --topic or --busy, or raise --limit\n", l.Limit)
 		}
 		return nil
 	})
@@ -68,7 +68,7 @@ func (l *taskQueuesList) Run(flags *cli, to console) error {
 
 // readQueues returns the queues up to the limit, and whether there are more. It fetches pages of
 // at most 200.
-func (l *taskQueuesList) read(ctx context.Context, a adminClient) (queues []taskQueue, more bool, err error) {
+func (l *taskQueuesList) readQueues(ctx context.Context, admin adminClient) (queues []taskQueueState, hasMore bool, err error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"kind": l.Kind, "topic": l.Topic} {
 		if value != "" {
@@ -81,10 +81,10 @@ func (l *taskQueuesList) read(ctx context.Context, a adminClient) (queues []task
 	for {
 		query.Set("limit", strconv.Itoa(min(l.Limit-len(queues), 200)))
 		var page struct {
-			TaskQueues []taskQueue `json:"task_queues"`
-			NextCursor string      `json:"next_cursor"`
+			TaskQueues []taskQueueState `json:"task_queues"`
+			NextCursor string           `json:"next_cursor"`
 		}
-		if err := a.call(ctx, http.MethodGet, "/task-queues?"+query.Encode(), nil, &page); err != nil {
+		if err := admin.call(ctx, http.MethodGet, "/task-queues?"+query.Encode(), nil, &page); err != nil {
 			return nil, false, err
 		}
 		queues = append(queues, page.TaskQueues...)
@@ -95,12 +95,12 @@ func (l *taskQueuesList) read(ctx context.Context, a adminClient) (queues []task
 	}
 }
 
-func printTaskQueues(queues []taskQueue, to console) error {
-	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+func printTaskQueues(queues []taskQueueState, output commandOutput) error {
+	table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TOPIC\tPRIORITY\tORDERING\tLAST\tCLAIMED\tFINISHED\tWAITING\tIN PROGRESS\tBLOCKED BY")
 	for _, q := range queues {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", q.Topic, q.Priority, cmp.Or(q.Ordering, none),
-			q.Last, q.Claimed, q.Finished, q.Last-q.Claimed, q.Claimed-q.Finished, cmp.Or(q.BlockedBy, none))
+		fmt.Fprintf(table, "%s\t%d\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", q.Topic, q.Priority, cmp.Or(q.Ordering, emptyCell),
+			q.Last, q.Claimed, q.Finished, q.Last-q.Claimed, q.Claimed-q.Finished, cmp.Or(q.BlockedBy, emptyCell))
 	}
 	return table.Flush()
 }

@@ -48,9 +48,9 @@ type tasksList struct {
 func (*tasksList) Help() string { return "Example: server tasks list --game demo --state all" }
 
 // Run prints a table of tasks with the last error of each.
-func (l *tasksList) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
-		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+func (l *tasksList) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
+		table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tGAME\tTOPIC\tKEY\tSTATE\tTRIES\tCREATED (UTC)\tLAST ERROR")
 		query := url.Values{"limit": {"200"}}
 		for name, value := range map[string]string{"game": l.Game, "topic": l.Topic, "state": l.State} {
@@ -60,12 +60,12 @@ func (l *tasksList) Run(flags *cli, to console) error {
 		}
 		for {
 			var page taskPage
-			if err := a.call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil, &page); err != nil {
+			if err := admin.call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil, &page); err != nil {
 				return err
 			}
 			for _, t := range page.Tasks {
 				created := time.UnixMilli(t.CreatedAt).UTC().Format(time.DateTime)
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, created, lastError(t))
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, created, lastTaskError(t))
 			}
 			if page.NextCursor == "" {
 				return table.Flush()
@@ -76,14 +76,14 @@ func (l *tasksList) Run(flags *cli, to console) error {
 }
 
 // lastTaskError returns the error of the last failed try of a task, or "".
-func lastError(t taskqueue.Task) string {
+func lastTaskError(t taskqueue.Task) string {
 	if len(t.Errors) == 0 {
 		return ""
 	}
 	return t.Errors[len(t.Errors)-1].Error
 }
 
-func taskPath(id, rest string) string { return "/tasks/" + url.PathEscape(id) + rest }
+func taskPath(id, suffix string) string { return "/tasks/" + url.PathEscape(id) + suffix }
 
 type tasksShow struct {
 	ID string `arg:"" help:"The id of the task."`
@@ -93,13 +93,13 @@ type tasksShow struct {
 func (*tasksShow) Help() string { return "Example: server tasks show 5YTSVMLPDQIVPJ4EMMGBQXUCBD" }
 
 // Run prints a task as JSON.
-func (s *tasksShow) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func (s *tasksShow) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var t taskqueue.Task
-		if err := a.call(ctx, http.MethodGet, taskPath(s.ID, ""), nil, &t); err != nil {
+		if err := admin.call(ctx, http.MethodGet, taskPath(s.ID, ""), nil, &t); err != nil {
 			return err
 		}
-		e := json.NewEncoder(to.out)
+		e := json.NewEncoder(output.stdout)
 		e.SetIndent("", "  ")
 		return e.Encode(t)
 	})

@@ -19,13 +19,13 @@ type service struct {
 	url, token string
 }
 
-// servicesOf returns a service of each game.
-func servicesOf(t *testing.T, url string, db testenv.SQL, config string, games ...string) (all []service) {
+// newServices returns a service of each game.
+func newServices(t *testing.T, url string, db testenv.SQL, config string, games ...string) (all []service) {
 	t.Helper()
 	for _, game := range games {
-		code, out, errs := command("token", "--config="+config, "--data="+db.Dir, "--database="+db.URL, "--game="+game, "--role=service", "--sub=worker")
+		code, out, stderr := command("token", "--config="+config, "--data="+db.Dir, "--database="+db.URL, "--game="+game, "--role=service", "--sub=worker")
 		if code != 0 {
-			t.Fatalf("server token: %s", errs)
+			t.Fatalf("server token: %s", stderr)
 		}
 		all = append(all, service{t, url + "/v1/games/" + game + "/tasks", strings.TrimSpace(out)})
 	}
@@ -133,13 +133,13 @@ func (s service) state(h claimedTask) string {
 
 // The tasks of a game pass through all states over HTTP. After a lease ends, another worker of
 // the same game gets the task. Other games never do.
-func TestTasksOfAGamesOwn(t *testing.T) {
+func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		config := configFile(t, "games: {demo: , other: }\n")
 		n := startNode(t, cli{Config: config, Data: &db.Dir, Database: &db.URL})
-		services := servicesOf(t, n.url, db, config, "demo", "other")
+		services := newServices(t, n.url, db, config, "demo", "other")
 		demo, other := services[0], services[1]
 
 		if added := demo.enqueue("mail/eu", "a", "b", "a"); added != 2 {
@@ -181,23 +181,23 @@ func TestTasksOfAGamesOwn(t *testing.T) {
 		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, again.ID, again.Fence)) != 0 || demo.state(again) != "dead" {
 			t.Errorf("given up, the task is %s", demo.state(again))
 		}
-		out, _ := commandsTo(t, n, ledgerOf(db)...)(0, "tasks", "list")
+		out, _ := commandRunner(t, n, ledgerFlags(db)...)(0, "tasks", "list")
 		checkMessage(t, out, again.ID, "own:demo~mail/eu", "never")
 	})
 }
 
 // A claim that waits gets a task as soon as there is one. It gets an answer when its node
 // stops.
-func TestClaimsWait(t *testing.T) {
+func TestAWaitingClaimGetsANewTask(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
-		demo := servicesOf(t, n.url, db, "", "demo")[0]
+		demo := newServices(t, n.url, db, "", "demo")[0]
 		got := make(chan []claimedTask)
 		wait := func() {
 			go func() { got <- demo.claim("mail", time.Minute, 20*time.Second) }()
-			waitUntil(t, "a claim waits", func() bool { return sumMetric(t, n.ops, "laststand_game_tasks_polls") == 1 })
+			waitUntil(t, "a claim waits", func() bool { return sumMetric(t, n.opsURL, "laststand_game_tasks_polls") == 1 })
 		}
 		wait()
 		demo.enqueue("mail", "a")

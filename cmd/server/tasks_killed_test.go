@@ -114,7 +114,7 @@ func (o *taskLoad) complete(ctx context.Context, task claimedTask) {
 
 // Nodes and their database are killed many times under load. In the end each accepted task is
 // done, and it was completed once.
-func TestTasksOutliveNodesAndDatabase(t *testing.T) {
+func TestTasksSurviveKilledNodesAndDatabase(t *testing.T) {
 	t.Parallel()
 	const rounds = 6
 	database := testenv.Postgres(t)
@@ -122,7 +122,7 @@ func TestTasksOutliveNodesAndDatabase(t *testing.T) {
 	h := testCluster{config: configFile(t, "games: {demo: }\n"), redis: testenv.Redis(t).URL, db: db}
 	nodes := []*process{h.process(t), h.process(t)}
 	o := &taskLoad{
-		t: t, token: servicesOf(t, nodes[0].url, db, h.config, "demo")[0].token, urls: []string{nodes[0].url, nodes[1].url},
+		t: t, token: newServices(t, nodes[0].url, db, h.config, "demo")[0].token, urls: []string{nodes[0].url, nodes[1].url},
 		enqueued: map[string]string{}, completed: map[string]int{},
 	}
 	producing, stop := context.WithCancel(t.Context())

@@ -27,7 +27,7 @@ func addDeadLetter(t *testing.T, db testenv.SQL, id, player string) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	task := taskqueue.Task{Game: "demo", Topic: taskqueue.Settle, Key: id, Payload: deadLetterPayload(t, id, player, -1)}
+	task := taskqueue.Task{Game: "demo", Topic: taskqueue.SettleTopic, Key: id, Payload: deadLetterPayload(t, id, player, -1)}
 	if err := task.Fail(1795212345678, errors.New("a score below 0")); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func addDeadLetter(t *testing.T, db testenv.SQL, id, player string) {
 func deadLetterPayload(t *testing.T, id, player string, score int64) []byte {
 	t.Helper()
 	r := match.Result{
-		Match: id, Game: "demo", Mode: match.Duel, Reason: match.Finished, Questions: 1, Counts: true, StartedAt: 1, OverAt: 2,
+		Match: id, Game: "demo", Mode: match.Duel, Reason: match.ReasonFinished, Questions: 1, CountsForLeaderboards: true, StartedAt: 1, OverAt: 2,
 		Standings: []match.Standing{{Rank: 1, Player: player, Score: score, Asked: 1, Answered: 1, Correct: 1, TimeMS: 1, LimitMS: 2}},
 	}
 	text, err := json.Marshal(r)
@@ -49,8 +49,8 @@ func deadLetterPayload(t *testing.T, id, player string, score int64) []byte {
 	return text
 }
 
-// taskIDOf finds a task in the output of `tasks list`.
-func taskIDOf(t *testing.T, listed, key string) string {
+// findTaskID finds a task in the output of `tasks list`.
+func findTaskID(t *testing.T, listed, key string) string {
 	t.Helper()
 	for line := range strings.Lines(listed) {
 		if fields := strings.Fields(line); len(fields) > 3 && fields[3] == key {
@@ -63,43 +63,43 @@ func taskIDOf(t *testing.T, listed, key string) string {
 
 // An operator lists, shows, edits and requeues a dead letter. Then the server notifies its
 // player, and the result is on the boards.
-func TestADeadLetterIsEdited(t *testing.T) {
+func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
-		run := commandsTo(t, n, ledgerOf(db)...)
+		run := commandRunner(t, n, ledgerFlags(db)...)
 		c := newDuelClient(t, n.url, "demo")
 		addDeadLetter(t, db, "m_dead", c.id)
 		addDeadLetter(t, db, "m_worse", "p_nobody")
 		listed, _ := run(0, "tasks", "list", "--game=demo")
 		checkMessage(t, listed, "m_dead", "m_worse", "a score below 0")
-		id, worse := taskIDOf(t, listed, "m_dead"), taskIDOf(t, listed, "m_worse")
+		id, worse := findTaskID(t, listed, "m_dead"), findTaskID(t, listed, "m_worse")
 
 		shown, _ := run(0, "tasks", "show", id)
 		var task taskqueue.Task
 		if err := json.Unmarshal([]byte(shown), &task); err != nil || task.Key != "m_dead" || task.Tries != 1 || len(task.Payload) == 0 {
 			t.Errorf("%v: %s", err, shown)
 		}
-		out, errs := run(1, "tasks", "requeue", id)
-		checkMessage(t, out+errs, id+": dead: ", "negative", "still dead: 1")
+		out, stderr := run(1, "tasks", "requeue", id)
+		checkMessage(t, out+stderr, id+": dead: ", "negative", "still dead: 1")
 
 		file := filepath.Join(t.TempDir(), "mended.json")
 		if err := os.WriteFile(file, deadLetterPayload(t, "m_dead", c.id, 150), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, errs = run(1, "tasks", "edit", worse, file)
-		checkMessage(t, errs, "m_worse")
+		_, stderr = run(1, "tasks", "edit", worse, file)
+		checkMessage(t, stderr, "m_worse")
 		run(0, "tasks", "edit", id, file)
-		out, errs = run(1, "tasks", "requeue", "--all")
-		checkMessage(t, out+errs, id+": done", worse+": dead: ", "still dead: 1")
+		out, stderr = run(1, "tasks", "requeue", "--all")
+		checkMessage(t, out+stderr, id+": done", worse+": dead: ", "still dead: 1")
 		c.readUntilPush(t, protocol.TypeSettled)
-		if p := profileOf(t, n.url, "demo", c.id); p != (profile{Score: 150, Matches: 1, Asked: 1}) {
+		if p := getProfile(t, n.url, "demo", c.id); p != (profile{Score: 150, Matches: 1, Asked: 1}) {
 			t.Errorf("the profile says %+v", p)
 		}
 
-		out, errs = run(1, "tasks", "discard", "none", worse, id)
-		checkMessage(t, out+errs, "none: ", "no such task", worse+": discarded", id+": ", "is done")
+		out, stderr = run(1, "tasks", "discard", "none", worse, id)
+		checkMessage(t, out+stderr, "none: ", "no such task", worse+": discarded", id+": ", "is done")
 		if out, _ = run(0, "tasks", "list"); strings.Count(out, "\n") != 1 {
 			t.Errorf("still dead:\n%s", out)
 		}
@@ -112,21 +112,21 @@ func TestADeadLetterIsEdited(t *testing.T) {
 		listed, _ = run(0, "tasks", "list")
 		checkMessage(t, listed, "m_many", "m_more")
 		out, _ = run(0, "tasks", "discard", "--all", "--game=demo", "--topic=settle")
-		checkMessage(t, out, taskIDOf(t, listed, "m_many")+": discarded", taskIDOf(t, listed, "m_more")+": discarded")
+		checkMessage(t, out, findTaskID(t, listed, "m_many")+": discarded", findTaskID(t, listed, "m_more")+": discarded")
 	})
 }
 
 // Operators can handle tasks of any topic, and a command prints a line for each task queue.
-func TestTasksOfAnyTopic(t *testing.T) {
+func TestTaskCommandsHandleAnyTopic(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
-		request := commandsTo(t, n, ledgerOf(db)...)
+		request := commandRunner(t, n, ledgerFlags(db)...)
 		run := func(words ...string) string {
 			t.Helper()
-			out, errs := request(0, words...)
-			return out + errs
+			out, stderr := request(0, words...)
+			return out + stderr
 		}
 		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
 		if err != nil {
@@ -162,11 +162,11 @@ func TestTasksOfAnyTopic(t *testing.T) {
 }
 
 // Commands that cannot reach the server, or that it refuses, print what is wrong.
-func TestCommandsThatTheServerDoesNotTake(t *testing.T) {
+func TestRefusedCommandsPrintTheReason(t *testing.T) {
 	t.Parallel()
 	data, other := "--data="+t.TempDir(), "--data="+t.TempDir()
 	n := startNode(t, cli{Data: ptr(strings.TrimPrefix(data, "--data="))})
-	here := "--ops-listen=" + strings.TrimPrefix(n.ops, "http://")
+	here := "--ops-listen=" + strings.TrimPrefix(n.opsURL, "http://")
 	for line, want := range map[string]string{
 		"tasks list " + data + " --ops-listen=127.0.0.1:1":                               "no server answers at 127.0.0.1:1",
 		"tasks list " + other + " " + here:                                               "has another key",
@@ -181,15 +181,15 @@ func TestCommandsThatTheServerDoesNotTake(t *testing.T) {
 		"boards rebuild --game nope " + data + " " + here:                                "there are: demo",
 		"boards disqualify --game demo --match m_nope --reason why " + data + " " + here: "no such match",
 	} {
-		code, out, errs := command(strings.Fields(line)...)
-		if code != 1 || out != "" && !strings.HasPrefix(out, "ID") || !strings.Contains(errs, want) {
-			t.Errorf("%q ended with %d, printed %q and said %q, want %q", line, code, out, errs, want)
+		code, out, stderr := command(strings.Fields(line)...)
+		if code != 1 || out != "" && !strings.HasPrefix(out, "ID") || !strings.Contains(stderr, want) {
+			t.Errorf("%q ended with %d, printed %q and said %q, want %q", line, code, out, stderr, want)
 		}
 	}
 }
 
 // The admin API accepts only tokens of admins.
-func TestAdminAPIIsForAdmins(t *testing.T) {
+func TestAdminAPIAcceptsOnlyAdminTokens(t *testing.T) {
 	t.Parallel()
 	data := "--data=" + t.TempDir()
 	n := startNode(t, cli{Data: ptr(strings.TrimPrefix(data, "--data="))})
@@ -199,7 +199,7 @@ func TestAdminAPIIsForAdmins(t *testing.T) {
 			words = append(words, "--game=demo")
 		}
 		_, token, _ := command(words...)
-		if status := getAs(t, n.ops+"/admin/v1/tasks", strings.TrimSpace(token)); status != want {
+		if status := getAs(t, n.opsURL+"/admin/v1/tasks", strings.TrimSpace(token)); status != want {
 			t.Errorf("a token of role %s gets %d, want %d", role, status, want)
 		}
 	}

@@ -36,8 +36,8 @@ func (h testCluster) process(t *testing.T) *process {
 	return startProcess(t, "--config="+h.config, "--data="+h.db.Dir, "--database="+h.db.URL, "--redis="+h.redis)
 }
 
-// duelsOf is a configuration of games that differ in their duels.
-func duelsOf(games map[string]duel) string {
+// duelsConfig is a configuration of games that differ in their duels.
+func duelsConfig(games map[string]duelConfig) string {
 	text := "games:\n"
 	for name, d := range games {
 		text += fmt.Sprintf("  %s:\n    duel: {questions: %d, time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d, bot_after_ms: 0}\n",
@@ -49,12 +49,12 @@ func duelsOf(games map[string]duel) string {
 // sumMetric adds up the series of a node's metric whose labels contain all the words.
 func sumMetric(t *testing.T, ops, name string, labels ...string) (sum int) {
 	t.Helper()
-	answer, err := http.Get(ops + "/metrics")
+	response, err := http.Get(ops + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func containsAll(text string, words []string) bool {
 func checkSettledOnce(t *testing.T, url, game string, over *protocol.MatchOver) {
 	t.Helper()
 	for _, s := range over.Standings {
-		waitUntil(t, "a match is in the ledger", func() bool { return profileOf(t, url, game, s.Player).Matches > 0 })
-		if p := profileOf(t, url, game, s.Player); p.Matches != 1 || p.Score != s.Score || p.Asked != int64(s.Asked) {
+		waitUntil(t, "a match is in the ledger", func() bool { return getProfile(t, url, game, s.Player).Matches > 0 })
+		if p := getProfile(t, url, game, s.Player); p.Matches != 1 || p.Score != s.Score || p.Asked != int64(s.Asked) {
 			t.Errorf("the profile says %+v, the match said %+v", p, s)
 		}
 	}
@@ -97,7 +97,7 @@ func checkSettledOnce(t *testing.T, url, game string, over *protocol.MatchOver) 
 func checkUnsettled(t *testing.T, url, game string, clients ...*matchClient) {
 	t.Helper()
 	for _, c := range clients {
-		if p := profileOf(t, url, game, c.id); p != (profile{}) {
+		if p := getProfile(t, url, game, c.id); p != (profile{}) {
 			t.Errorf("%s: %+v", c.id, p)
 		}
 	}
@@ -105,7 +105,7 @@ func checkUnsettled(t *testing.T, url, game string, clients ...*matchClient) {
 
 type profile struct{ Score, Matches, Asked int64 }
 
-func profileOf(t *testing.T, url, game, id string) (p profile) {
+func getProfile(t *testing.T, url, game, id string) (p profile) {
 	t.Helper()
 	if status := get(t, url+"/v1/games/"+game+"/players/"+id, &p); status != http.StatusOK {
 		t.Errorf("the profile of %s: %d", id, status)
@@ -117,8 +117,8 @@ func profileOf(t *testing.T, url, game, id string) (p profile) {
 func checkSamePushes(t *testing.T, clients ...*matchClient) {
 	t.Helper()
 	for _, c := range clients[1:] {
-		if !bytes.Equal(c.numbered.Bytes(), clients[0].numbered.Bytes()) {
-			t.Errorf("%s was pushed\n%s\n%s was pushed\n%s", c.id, &c.numbered, clients[0].id, &clients[0].numbered)
+		if !bytes.Equal(c.numberedPushes.Bytes(), clients[0].numberedPushes.Bytes()) {
+			t.Errorf("%s was pushed\n%s\n%s was pushed\n%s", c.id, &c.numberedPushes, clients[0].id, &clients[0].numberedPushes)
 		}
 	}
 }

@@ -17,9 +17,9 @@ import (
 // testNode is a node that runs in the process of the test. Its fields are the base URLs
 // of the listeners for players and for operators, how to stop it, and its log.
 type testNode struct {
-	url, ops string
-	stop     func() // ends it, once; the test fails if it does not end in order
-	log      *logBuffer
+	url, opsURL string
+	stop        func() // ends it, once; the test fails if it does not end in order
+	log         *logBuffer
 }
 
 // logBuffer collects the output of a node, from several goroutines.
@@ -64,30 +64,30 @@ func startNode(t *testing.T, flags cli) *testNode {
 	t.Helper()
 	free := "127.0.0.1:0"
 	flags.Listen, flags.OpsListen = &free, &free
-	c, err := flags.load()
+	config, err := flags.load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, in := io.Pipe()
-	r := &testNode{log: new(logBuffer)}
+	outReader, outWriter := io.Pipe()
+	node := &testNode{log: new(logBuffer)}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, c, console{out: in, err: r.log})
-		_ = in.Close()
+		ended <- serve(ctx, config, commandOutput{stdout: outWriter, stderr: node.log})
+		_ = outWriter.Close()
 	}()
 	var once sync.Once
-	r.stop = func() {
+	node.stop = func() {
 		once.Do(func() {
 			cancel()
 			if err := <-ended; err != nil {
-				t.Errorf("the node ended with %v\n%s", err, r.log)
+				t.Errorf("the node ended with %v\n%s", err, node.log)
 			}
 		})
 	}
-	t.Cleanup(r.stop)
-	r.url, r.ops = addresses(t, out, r.log)
-	return r
+	t.Cleanup(node.stop)
+	node.url, node.opsURL = addresses(t, outReader, node.log)
+	return node
 }
 
 // addresses reads the addresses of a node from its output.
@@ -104,11 +104,11 @@ func addresses(t *testing.T, out io.Reader, log *logBuffer) (players, operators 
 	}
 	for line := range strings.Lines(text.String()) {
 		line = strings.TrimSpace(line)
-		if at, ok := strings.CutPrefix(line, "listening on "); ok {
-			players = at
+		if address, ok := strings.CutPrefix(line, "listening on "); ok {
+			players = address
 		}
-		if at, ok := strings.CutPrefix(line, "operations on "); ok {
-			operators = at
+		if address, ok := strings.CutPrefix(line, "operations on "); ok {
+			operators = address
 		}
 	}
 	return players, operators
@@ -117,21 +117,21 @@ func addresses(t *testing.T, out io.Reader, log *logBuffer) (players, operators 
 // get reads a JSON answer into v, and returns the status.
 func get(t *testing.T, url string, v any) int {
 	t.Helper()
-	answer, err := http.Get(url)
+	response, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v != nil && answer.StatusCode == http.StatusOK {
+	if v != nil && response.StatusCode == http.StatusOK {
 		if err := json.Unmarshal(raw, v); err != nil {
 			t.Fatalf("GET %s: %v: %s", url, err, raw)
 		}
 	}
-	return answer.StatusCode
+	return response.StatusCode
 }
 
 // waitUntil waits until isTrue returns true. After 20 s the test fails. condition is a clause for

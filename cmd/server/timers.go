@@ -7,7 +7,7 @@ import (
 )
 
 // registerTimerMetrics registers the metrics of the timing wheel.
-func showTimers(r prometheus.Registerer, w *timer.Wheel) {
+func registerTimerMetrics(r prometheus.Registerer, w *timer.Wheel) {
 	r.MustRegister(timerMetrics{w})
 }
 
@@ -20,33 +20,35 @@ func timerMetric(name, help string) *prometheus.Desc {
 }
 
 var (
-	timersPending = timerMetric("timers", "Timers that wait.")
-	timersWaiting = timerMetric("due_timers", "Timers that are due and wait for a worker.")
-	timerSlots    = timerMetric("occupied_slots", "Slots of the timing wheel that hold timers.")
-	timersRunning = timerMetric("busy_workers", "Workers that are calling the function of a timer.")
-	timersLate    = timerMetric("lateness_seconds", "Delay between the due time of a timer and its call.")
-	timerLatest   = timerMetric("max_lateness_seconds", "Largest delay between the due time of a timer and its call since the start.")
-	timersStopped = timerMetric("cancellations_total", "Timers stopped in time or reset.")
-	wheelsRebuilt = timerMetric("wheel_rebuilds_total", "Timing wheels replaced by a new one.")
+	timersPending      = timerMetric("timers", "Timers that wait.")
+	timersDue          = timerMetric("due_timers", "Timers that are due and wait for a worker.")
+	occupiedTimerSlots = timerMetric("occupied_slots", "Slots of the timing wheel that hold timers.")
+	busyTimerWorkers   = timerMetric("busy_workers", "Workers that are calling the function of a timer.")
+	timerLateness      = timerMetric("lateness_seconds", "Delay between the due time of a timer and its call.")
+	maxTimerLateness   = timerMetric("max_lateness_seconds", "Largest delay between the due time of a timer and its call since the start.")
+	timerCancellations = timerMetric("cancellations_total", "Timers stopped in time or reset.")
+	wheelRebuilds      = timerMetric("wheel_rebuilds_total", "Timing wheels replaced by a new one.")
 )
 
 // Describe implements prometheus.Collector.
-func (m timerMetrics) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, to) }
+func (m timerMetrics) Describe(descs chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, descs) }
 
 // Collect implements prometheus.Collector.
-func (m timerMetrics) Collect(to chan<- prometheus.Metric) {
+func (m timerMetrics) Collect(metrics chan<- prometheus.Metric) {
 	s := m.wheel.Stats()
-	within := make(map[float64]uint64, len(timer.Bounds))
-	for i, bound := range timer.Bounds {
-		within[bound.Seconds()] = s.Late.Within[i]
+	countsUpTo := make(map[float64]uint64, len(timer.LatenessBounds))
+	for i, bound := range timer.LatenessBounds {
+		countsUpTo[bound.Seconds()] = s.Late.Within[i]
 	}
-	to <- prometheus.MustNewConstHistogram(timersLate, s.Fired, s.Late.Sum.Seconds(), within)
-	gauge := func(d *prometheus.Desc, v float64) { to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
+	metrics <- prometheus.MustNewConstHistogram(timerLateness, s.Fired, s.Late.Sum.Seconds(), countsUpTo)
+	gauge := func(d *prometheus.Desc, v float64) {
+		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	}
 	gauge(timersPending, float64(s.Pending))
-	gauge(timersWaiting, float64(s.Waiting))
-	gauge(timerSlots, float64(s.Slots))
-	gauge(timersRunning, float64(s.Running))
-	gauge(timerLatest, s.Late.Max.Seconds())
-	to <- prometheus.MustNewConstMetric(timersStopped, prometheus.CounterValue, float64(s.Stopped))
-	to <- prometheus.MustNewConstMetric(wheelsRebuilt, prometheus.CounterValue, float64(s.Rebuilt))
+	gauge(timersDue, float64(s.Waiting))
+	gauge(occupiedTimerSlots, float64(s.Slots))
+	gauge(busyTimerWorkers, float64(s.Running))
+	gauge(maxTimerLateness, s.Late.Max.Seconds())
+	metrics <- prometheus.MustNewConstMetric(timerCancellations, prometheus.CounterValue, float64(s.Stopped))
+	metrics <- prometheus.MustNewConstMetric(wheelRebuilds, prometheus.CounterValue, float64(s.Rebuilt))
 }

@@ -8,15 +8,15 @@ import (
 )
 
 // validateTLS checks the certificate files, if any are configured.
-func (c *config) validateTLS(f *faults) {
+func (c *config) validateTLS(errs *validationErrors) {
 	switch {
 	case c.TLSCert == "" && c.TLSKey == "":
 	case c.TLSCert == "":
-		f.addf("tls_cert: tls_key is set, so tls_cert is required too")
+		errs.addf("tls_cert: tls_key is set, so tls_cert is required too")
 	case c.TLSKey == "":
-		f.addf("tls_key: tls_cert is set, so tls_key is required too")
+		errs.addf("tls_key: tls_cert is set, so tls_key is required too")
 	default:
-		f.add("tls_cert, tls_key", certificate.Check(c.TLSCert, c.TLSKey))
+		errs.add("tls_cert, tls_key", certificate.CheckFiles(c.TLSCert, c.TLSKey))
 	}
 }
 
@@ -36,11 +36,11 @@ func (n *node) openCertificate() (err error) {
 
 // certificateTasks returns the background task that reloads a changed certificate, if any is
 // configured.
-func (n *node) followCertificate() (loops []loop) {
+func (n *node) certificateTasks() (tasks []backgroundTask) {
 	if n.certificate != nil {
-		loops = append(loops, n.certificate.Run)
+		tasks = append(tasks, n.certificate.Run)
 	}
-	return loops
+	return tasks
 }
 
 // servePlayers serves HTTP until the server shuts down, with TLS if there is a certificate.
@@ -48,7 +48,7 @@ func (n *node) servePlayers(l net.Listener) error {
 	if n.certificate == nil {
 		return n.players.Serve(l)
 	}
-	n.players.TLSConfig = n.certificate.TLS()
+	n.players.TLSConfig = n.certificate.TLSConfig()
 	return n.players.ServeTLS(l, "", "")
 }
 
@@ -61,9 +61,9 @@ func (c *config) scheme() string {
 }
 
 // warnOfExposedOperations logs a warning if other machines can reach the operations address.
-func (n *node) warnOfOpenOperations(at net.Addr) {
-	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+func (n *node) warnOfExposedOperations(address net.Addr) {
+	if tcp, ok := address.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		n.log.Warn("operations address is reachable from other machines; keep it in a private network, because /metrics needs no token and admin tokens are sent without TLS",
-			"address", at.String())
+			"address", address.String())
 	}
 }

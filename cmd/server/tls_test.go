@@ -23,12 +23,12 @@ import (
 // A node with a certificate serves HTTPS, also over HTTP/2, and websockets over TLS. It tells
 // browsers to keep using TLS. It refuses websockets of other origins, also of its own host
 // without TLS.
-func TestTLS(t *testing.T) {
+func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	roots := x509.NewCertPool()
-	roots.AddCert(testenv.Certificate(t, cert, key, 1, time.Hour))
+	roots.AddCert(testenv.WriteCertificate(t, cert, key, 1, time.Hour))
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels), TLSCert: &cert, TLSKey: &key})
 	host, ok := strings.CutPrefix(n.url, "https://")
 	if !ok {
@@ -98,11 +98,11 @@ func checkSecurityHeaders(t *testing.T, h http.Header, transport string) {
 	}
 }
 
-func TestCertificatesThatAreInvalid(t *testing.T) {
+func TestInvalidCertificatesAreReported(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	testenv.Certificate(t, cert, key, 1, -time.Minute)
+	testenv.WriteCertificate(t, cert, key, 1, -time.Minute)
 	for name, tt := range map[string]struct {
 		args []string
 		want string
@@ -122,12 +122,12 @@ func TestCertificatesThatAreInvalid(t *testing.T) {
 }
 
 // The server logs a warning if other machines can reach the operations address.
-func TestOpenOperationsAddressIsLogged(t *testing.T) {
+func TestAnExposedOperationsAddressIsLogged(t *testing.T) {
 	t.Parallel()
 	for address, isWarned := range map[string]bool{"127.0.0.1:1": false, "[::1]:1": false, "0.0.0.0:1": true, "[::]:1": true, "192.0.2.1:1": true} {
 		var log bytes.Buffer
 		n := &node{log: slog.New(slog.NewTextHandler(&log, nil))}
-		n.warnOfOpenOperations(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)))
+		n.warnOfExposedOperations(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)))
 		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "private network"); got != isWarned {
 			t.Errorf("%s: %s", address, &log)
 		}

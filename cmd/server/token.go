@@ -27,7 +27,7 @@ func (*tokenCmd) Help() string {
 
 // Run prints a token that is signed with the key of the game, or with the server's own key for
 // role admin.
-func (t *tokenCmd) Run(flags *cli, to console) error {
+func (t *tokenCmd) Run(flags *cli, output commandOutput) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		var games []string
 		if _, known := c.Games[t.Game]; known {
@@ -41,7 +41,7 @@ func (t *tokenCmd) Run(flags *cli, to console) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(to.out, token)
+		_, err = fmt.Fprintln(output.stdout, token)
 		return err
 	})
 }

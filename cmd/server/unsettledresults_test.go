@@ -17,13 +17,13 @@ import (
 
 // An account whose player's last result is not in the ledger yet cannot be linked to a guest.
 // The link would delete the player, and the result would have no owner.
-func TestAnAccountWaitsForItsLastResult(t *testing.T) {
+func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 	t.Parallel()
 	store := testenv.Redis(t)
 	h := newTestCluster(t, store.URL, slowDuels("demo"))
 	n := h.node(t)
 	guest := newDeviceGuest(t, n.url, device)
-	account := mintedFor(t, "player", "user:9", []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config})
+	account := mintTokenAt(t, "player", "user:9", []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config})
 	tie := func() (int, map[string]any) {
 		return requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/account", guest.Token, map[string]string{"token": account})
 	}
@@ -58,18 +58,18 @@ func TestAnAccountWaitsForItsLastResult(t *testing.T) {
 }
 
 // The command confirms a day at the running server, which writes it to the ledger.
-func TestADayIsConfirmed(t *testing.T) {
+func TestTheDaysCommandConfirmsADay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, fastDuels)})
-	confirm := func(game string) (code int, out, errs string) {
-		return command("days", "confirm", "--game="+game, "--day=2026-11-22", "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.ops, "http://"))
+	confirm := func(game string) (code int, out, stderr string) {
+		return command("days", "confirm", "--game="+game, "--day=2026-11-22", "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
 	}
-	if code, out, errs := confirm("demo"); code != 0 || !strings.Contains(out, "demo: days up to 2026-11-22 may start") {
-		t.Errorf("%d %s %s", code, out, errs)
+	if code, out, stderr := confirm("demo"); code != 0 || !strings.Contains(out, "demo: days up to 2026-11-22 may start") {
+		t.Errorf("%d %s %s", code, out, stderr)
 	}
-	if code, _, errs := confirm("nothing"); code == 0 || errs == "" {
-		t.Errorf("a game that is not there: %d %s", code, errs)
+	if code, _, stderr := confirm("nothing"); code == 0 || stderr == "" {
+		t.Errorf("a game that is not there: %d %s", code, stderr)
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "laststand.db")+"?mode=ro")
 	if err != nil {

@@ -19,60 +19,60 @@ import (
 // validate returns one error with all problems of the configuration, key files and word lists
 // included. It returns nil if there is none.
 func (c *config) validate() error {
-	f := c.faults()
-	c.validateKeys(&f)
-	return f.join()
+	errs := c.validateWithoutKeys()
+	c.validateKeys(&errs)
+	return errs.join()
 }
 
 // validateKeys reads the key files, word lists and certificates, and adds an error for each
 // that is invalid.
-func (c *config) validateKeys(f *faults) {
+func (c *config) validateKeys(errs *validationErrors) {
 	for _, name := range c.gameNames() {
 		_, err := c.readKeys(name)
-		f.add("games."+name+".keys", err)
+		errs.add("games."+name+".keys", err)
 	}
 	for _, name := range c.gameNames() {
-		_, err := c.words(name)
-		f.add("games."+name+".names", err)
+		_, err := c.readWordLists(name)
+		errs.add("games."+name+".names", err)
 	}
-	for _, place := range c.keySources() {
-		_, err := place.read()
-		f.add(place.setting, err)
+	for _, source := range c.keySources() {
+		_, err := source.read()
+		errs.add(source.setting, err)
 	}
-	c.validateTLS(f)
+	c.validateTLS(errs)
 }
 
 // validateWithoutKeys returns all problems except those in key files, word lists and
 // certificates.
-func (c *config) faults() (f faults) {
-	f.checkRanges("", reflect.ValueOf(*c))
-	c.validateAddresses(&f)
-	c.validateLimits(&f)
+func (c *config) validateWithoutKeys() (errs validationErrors) {
+	errs.checkRanges("", reflect.ValueOf(*c))
+	c.validateAddresses(&errs)
+	c.validateLimits(&errs)
 	if len(c.Games) == 0 {
-		f.addf("games: the section has no game; declare at least one game")
+		errs.addf("games: the section has no game; declare at least one game")
 	}
 	for _, name := range c.gameNames() {
-		c.validateGame(name, &f)
+		c.validateGame(name, &errs)
 	}
-	c.validateWebhooks(&f)
-	return f
+	c.validateWebhooks(&errs)
+	return errs
 }
 
-func (c *config) validateAddresses(f *faults) {
-	f.add("listen", checkAddress(c.Listen))
-	f.add("ops_listen", checkAddress(c.OpsListen))
+func (c *config) validateAddresses(errs *validationErrors) {
+	errs.add("listen", checkAddress(c.Listen))
+	errs.add("ops_listen", checkAddress(c.OpsListen))
 	if _, port, _ := net.SplitHostPort(c.Listen); c.Listen == c.OpsListen && port != "0" {
-		f.addf("ops_listen: %q is also the address of listen; use two different addresses", c.OpsListen)
+		errs.addf("ops_listen: %q is also the address of listen; use two different addresses", c.OpsListen)
 	}
-	f.add("redis", redisx.Validate(c.Redis))
-	f.add("database", ledger.Validate(c.Database))
+	errs.add("redis", redisx.Validate(c.Redis))
+	errs.add("database", ledger.Validate(c.Database))
 	if c.Data == "" && c.Database == "" {
-		f.addf("data: the embedded database needs a folder; set data or database")
+		errs.addf("data: the embedded database needs a folder; set data or database")
 	}
-	c.validateProxies(f)
+	c.validateProxies(errs)
 	for _, o := range c.Origins {
 		_, err := origin.Parse(o)
-		f.add("origins", err)
+		errs.add("origins", err)
 	}
 }
 
@@ -87,15 +87,15 @@ func checkAddress(address string) error {
 	return nil
 }
 
-func (c *config) validateLimits(f *faults) {
-	if _, err := c.drain(); err != nil {
-		f.add("drain", err)
+func (c *config) validateLimits(errs *validationErrors) {
+	if _, err := c.drainTimeout(); err != nil {
+		errs.add("drain", err)
 	}
-	c.Limits.validate(f)
+	c.Limits.validate(errs)
 }
 
 // drainTimeout returns how long a stopping server waits for running matches.
-func (c *config) drain() (time.Duration, error) {
+func (c *config) drainTimeout() (time.Duration, error) {
 	d, err := time.ParseDuration(c.Drain)
 	if err != nil || d < 0 || d > time.Hour {
 		return 0, fmt.Errorf("%q is not a duration between 0s and 1h", c.Drain)
@@ -106,37 +106,37 @@ func (c *config) drain() (time.Duration, error) {
 // bankName matches the valid names of question banks.
 var bankName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
-func (c *config) validateGame(name string, f *faults) {
+func (c *config) validateGame(name string, errs *validationErrors) {
 	g, prefix := c.Games[name], "games."+name+"."
 	if _, err := time.LoadLocation(g.TimeZone); err != nil || g.TimeZone == "Local" {
-		f.addf("%stime_zone: %q is not in the time zone database; use a name such as Europe/Berlin", prefix, g.TimeZone)
+		errs.addf("%stime_zone: %q is not in the time zone database; use a name such as Europe/Berlin", prefix, g.TimeZone)
 	}
 	if len(g.Banks) == 0 {
-		f.addf("%sbanks: the list is empty; name at least one bank, such as builtin", prefix)
+		errs.addf("%sbanks: the list is empty; name at least one bank, such as builtin", prefix)
 	}
 	for _, name := range g.HostBanks {
 		if slices.Contains(g.Banks, name) {
-			f.addf("%shost_banks: %q is also in banks, which all players use; remove it from one of the two lists", prefix, name)
+			errs.addf("%shost_banks: %q is also in banks, which all players use; remove it from one of the two lists", prefix, name)
 		}
 	}
-	g.validate(prefix, f)
-	c.validateBehaviours(name, f)
-	if err := c.boardConfig(name).Validate(); err != nil { // the error names the game
-		*f = append(*f, err)
+	g.validate(prefix, errs)
+	c.validateBehaviours(name, errs)
+	if err := c.leaderboardConfig(name).Validate(); err != nil { // the error names the game
+		*errs = append(*errs, err)
 	}
 }
 
 // leaderboardConfig returns the configuration of the leaderboards of a game.
-func (c *config) boardConfig(name string) leaderboard.Config {
+func (c *config) leaderboardConfig(name string) leaderboard.Config {
 	b := c.Games[name].Leaderboards
 	return leaderboard.Config{
 		Game: name, Windows: b.Windows, Orders: b.Orders, MinAnswers: b.MinAnswers,
-		Weights: leaderboard.Weights(b.Weights), Location: c.zone(name),
+		Weights: leaderboard.Weights(b.Weights), Location: c.timeZone(name),
 	}
 }
 
 // timeZone returns the time zone of a game, or UTC if it is invalid.
-func (c *config) zone(name string) *time.Location {
+func (c *config) timeZone(name string) *time.Location {
 	zone, err := time.LoadLocation(c.Games[name].TimeZone)
 	if err != nil {
 		return time.UTC // validate reports it

@@ -21,14 +21,14 @@ type build struct {
 
 // currentBuild describes the running program.
 func currentBuild() build {
-	info, ok := debug.ReadBuildInfo()
+	buildInfo, ok := debug.ReadBuildInfo()
 	if !ok {
-		info = new(debug.BuildInfo)
+		buildInfo = new(debug.BuildInfo)
 	}
-	return build{version: version, goVersion: runtime.Version(), revision: revisionOf(info)}
+	return build{version: version, goVersion: runtime.Version(), revision: readRevision(buildInfo)}
 }
 
-func revisionOf(info *debug.BuildInfo) string {
+func readRevision(info *debug.BuildInfo) string {
 	revision, suffix := "unknown", ""
 	for _, setting := range info.Settings {
 		switch {
@@ -57,8 +57,8 @@ type versionCmd struct{}
 func (*versionCmd) Help() string { return "Example: server version" }
 
 // Run prints the build on one line.
-func (*versionCmd) Run(to console) error {
+func (*versionCmd) Run(output commandOutput) error {
 	b := currentBuild()
-	_, err := fmt.Fprintf(to.out, "laststand %s (%s, revision %s)\n", b.version, b.goVersion, b.revision)
+	_, err := fmt.Fprintf(output.stdout, "laststand %s (%s, revision %s)\n", b.version, b.goVersion, b.revision)
 	return err
 }

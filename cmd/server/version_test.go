@@ -27,14 +27,14 @@ func TestTheVersionIsTheNewestReleaseOfTheChangelog(t *testing.T) {
 
 func TestVersionCommand(t *testing.T) {
 	t.Parallel()
-	code, out, errs := command("version")
+	code, out, stderr := command("version")
 	want := fmt.Sprintf("laststand %s (%s, revision %s)\n", version, runtime.Version(), currentBuild().revision)
-	if code != 0 || errs != "" || out != want {
-		t.Errorf("server version ended with %d, printed %q and %q; want %q", code, out, errs, want)
+	if code != 0 || stderr != "" || out != want {
+		t.Errorf("server version ended with %d, printed %q and %q; want %q", code, out, stderr, want)
 	}
 }
 
-func TestRevisionOf(t *testing.T) {
+func TestRevisionMarksModifiedFiles(t *testing.T) {
 	t.Parallel()
 	commit := debug.BuildSetting{Key: "vcs.revision", Value: "43556dc"}
 	modified := func(value string) debug.BuildSetting { return debug.BuildSetting{Key: "vcs.modified", Value: value} }
@@ -43,7 +43,7 @@ func TestRevisionOf(t *testing.T) {
 		"43556dc":          {commit, modified("false")},
 		"43556dc-modified": {commit, modified("true")},
 	} {
-		if got := revisionOf(&debug.BuildInfo{Settings: settings}); got != want {
+		if got := readRevision(&debug.BuildInfo{Settings: settings}); got != want {
 			t.Errorf("revision %q, want %q", got, want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestHealthAndMetricsShowTheVersion(t *testing.T) {
 	labels := []string{
 		fmt.Sprintf("version=%q", b.version), fmt.Sprintf("go_version=%q", b.goVersion), fmt.Sprintf("revision=%q", b.revision),
 	}
-	if value := sumMetric(t, n.ops, "laststand_build_info", labels...); value != 1 {
+	if value := sumMetric(t, n.opsURL, "laststand_build_info", labels...); value != 1 {
 		t.Errorf("laststand_build_info with the labels %q is %d, want 1", labels, value)
 	}
 }

@@ -61,7 +61,7 @@ func newWebhookReceiver(t *testing.T) *webhookReceiver {
 }
 
 func (e *webhookReceiver) handle(w http.ResponseWriter, q *http.Request) {
-	p, err := testenv.ReadPosted(q)
+	p, err := testenv.ReadRequest(q)
 	if err != nil {
 		return
 	}

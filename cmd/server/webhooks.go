@@ -28,13 +28,13 @@ func (*webhooksCmd) Help() string {
 }
 
 // webhookFlags are the flag and the argument that name a webhook.
-type ofHook struct {
-	ofGame
+type webhookFlags struct {
+	gameFlag
 	Name string `arg:"" help:"The webhook's name in the configuration."`
 }
 
-func (o ofHook) path(rest string) string {
-	return o.ofGame.path("/webhooks/" + url.PathEscape(o.Name) + rest)
+func (w webhookFlags) path(suffix string) string {
+	return w.gameFlag.path("/webhooks/" + url.PathEscape(w.Name) + suffix)
 }
 
 type webhooksList struct{}
@@ -45,23 +45,23 @@ func (*webhooksList) Help() string {
 }
 
 // Run lists webhooks.
-func (*webhooksList) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func (*webhooksList) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var list struct{ Webhooks []webhook.Status }
-		if err := a.call(ctx, http.MethodGet, "/webhooks", nil, &list); err != nil {
+		if err := admin.call(ctx, http.MethodGet, "/webhooks", nil, &list); err != nil {
 			return err
 		}
-		return printHooks(to, list.Webhooks...)
+		return printWebhooks(output, list.Webhooks...)
 	})
 }
 
-// printHooks prints a table of webhooks.
-func printHooks(to console, all ...webhook.Status) error {
-	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+// printWebhooks prints a table of webhooks.
+func printWebhooks(output commandOutput, webhooks ...webhook.Status) error {
+	table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "GAME\tNAME\tURL\tEVENTS\tWAITING\tDEAD\tDISABLED\tLAST ERROR (THIS NODE)")
-	for _, h := range all {
+	for _, h := range webhooks {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n",
-			h.Game, h.Name, h.URL, strings.Join(h.Events, ","), h.Waiting, h.Dead, disabledSince(h), lastHookError(h))
+			h.Game, h.Name, h.URL, strings.Join(h.Events, ","), h.Waiting, h.Dead, disabledSince(h), lastWebhookError(h))
 	}
 	return table.Flush()
 }
@@ -69,20 +69,20 @@ func printHooks(to console, all ...webhook.Status) error {
 // disabledSince returns when and why a webhook was disabled, for a table.
 func disabledSince(h webhook.Status) string {
 	if h.Disabled == "" {
-		return none
+		return emptyCell
 	}
 	return time.UnixMilli(h.Since).UTC().Format(time.DateTime) + ": " + h.Disabled
 }
 
 // lastWebhookError returns the last error of a webhook with its time, for a table.
-func lastHookError(h webhook.Status) string {
+func lastWebhookError(h webhook.Status) string {
 	if h.Error == "" {
-		return none
+		return emptyCell
 	}
 	return time.UnixMilli(h.ErrorAt).UTC().Format(time.DateTime) + ": " + h.Error
 }
 
-type webhooksPing struct{ ofHook }
+type webhooksPing struct{ webhookFlags }
 
 // Help implements kong's help provider.
 func (*webhooksPing) Help() string {
@@ -91,21 +91,21 @@ func (*webhooksPing) Help() string {
 }
 
 // Run pings a webhook.
-func (p *webhooksPing) Run(flags *cli, to console) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func (p *webhooksPing) Run(flags *cli, output commandOutput) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var pinged webhook.PingResult
-		if err := a.call(ctx, http.MethodPost, p.path("/ping"), nil, &pinged); err != nil {
+		if err := admin.call(ctx, http.MethodPost, p.path("/ping"), nil, &pinged); err != nil {
 			return err
 		}
 		if pinged.Error != "" {
 			return fmt.Errorf("%s: after %d ms: %s", p.Name, pinged.TookMS, pinged.Error)
 		}
-		fmt.Fprintf(to.out, "%s: accepted with %d after %d ms\n", p.Name, pinged.Status, pinged.TookMS)
+		fmt.Fprintf(output.stdout, "%s: accepted with %d after %d ms\n", p.Name, pinged.Status, pinged.TookMS)
 		return nil
 	})
 }
 
-type webhooksEnable struct{ ofHook }
+type webhooksEnable struct{ webhookFlags }
 
 // Help implements kong's help provider.
 func (*webhooksEnable) Help() string {
@@ -114,12 +114,12 @@ func (*webhooksEnable) Help() string {
 }
 
 // Run enables a webhook.
-func (e *webhooksEnable) Run(flags *cli, to console) error {
-	return askHook(flags, to, e.path("/enable"), nil)
+func (e *webhooksEnable) Run(flags *cli, output commandOutput) error {
+	return callAndPrintWebhook(flags, output, e.path("/enable"), nil)
 }
 
 type webhooksDisable struct {
-	ofHook
+	webhookFlags
 	Reason string `required:"" placeholder:"TEXT" help:"The reason that the list of webhooks shows."`
 }
 
@@ -130,23 +130,23 @@ func (*webhooksDisable) Help() string {
 }
 
 // Run disables a webhook.
-func (d *webhooksDisable) Run(flags *cli, to console) error {
-	return askHook(flags, to, d.path("/disable"), map[string]string{"reason": d.Reason})
+func (d *webhooksDisable) Run(flags *cli, output commandOutput) error {
+	return callAndPrintWebhook(flags, output, d.path("/disable"), map[string]string{"reason": d.Reason})
 }
 
 // callAndPrintWebhook sends a request that changes a webhook, and prints the changed webhook from
 // the response.
-func askHook(flags *cli, to console, path string, body any) error {
-	return withAdmin(flags, func(ctx context.Context, a adminClient) error {
+func callAndPrintWebhook(flags *cli, output commandOutput, path string, body any) error {
+	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
 		var h webhook.Status
-		if err := a.call(ctx, http.MethodPost, path, body, &h); err != nil {
+		if err := admin.call(ctx, http.MethodPost, path, body, &h); err != nil {
 			return err
 		}
-		return printHooks(to, h)
+		return printWebhooks(output, h)
 	})
 }
 
-type webhooksShowKey struct{ ofHook }
+type webhooksShowKey struct{ webhookFlags }
 
 // Help implements kong's help provider.
 func (*webhooksShowKey) Help() string {
@@ -155,11 +155,11 @@ func (*webhooksShowKey) Help() string {
 }
 
 // Run prints the keys that the server generated for a webhook, one per line.
-func (k *webhooksShowKey) Run(flags *cli, to console) error {
+func (k *webhooksShowKey) Run(flags *cli, output commandOutput) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		for _, h := range c.Games[k.Game].Webhooks {
 			if h.Name == k.Name {
-				return c.webhookKeySource(k.Game, h).print(ctx, l, to)
+				return c.webhookKeySource(k.Game, h).print(ctx, l, output)
 			}
 		}
 		return fmt.Errorf("webhook %q of game %q is not in the configuration", k.Name, k.Game)

@@ -36,7 +36,7 @@ const (
 
 // Each settled match, ended arena and sealed day is sent to the subscribed endpoints. The id is
 // the same, whichever node sends it.
-func TestWebhooksAreSent(t *testing.T) {
+func TestEventsAreSentToSubscribedWebhooks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -48,9 +48,9 @@ func TestWebhooksAreSent(t *testing.T) {
 		flags := cli{Config: configFile(t, webhookGame(earlyZone, endpoints)), Data: &db.Dir, Database: &db.URL}
 		writeBeside(t, flags.Config, "hook.key", oldWebhookKey)
 		for _, name := range []string{"matches", "days"} {
-			code, key, errs := command("webhooks", "show-key", "--game=demo", name, "--config="+flags.Config, "--data="+db.Dir, "--database="+db.URL)
+			code, key, stderr := command("webhooks", "show-key", "--game=demo", name, "--config="+flags.Config, "--data="+db.Dir, "--database="+db.URL)
 			if code != 0 || checkWebhookKey(strings.TrimSpace(key)) != nil {
-				t.Fatalf("%d %q %s", code, key, errs)
+				t.Fatalf("%d %q %s", code, key, stderr)
 			}
 			e.keys += "\n" + key
 		}
@@ -92,7 +92,7 @@ func checkMatchesSent(t *testing.T, e *webhookReceiver, games []*duelTranscript)
 			t.Errorf("%s has the ids %s and %s", m.payload.Data.Match, ids[m.payload.Data.Match], m.id)
 		}
 		for i, s := range m.payload.Data.Standings {
-			over := overOf(games, m.payload.Data.Match)
+			over := findMatchOver(games, m.payload.Data.Match)
 			if over == nil || over.Standings[i].Player != s.Player || over.Standings[i].Score != s.Score {
 				t.Errorf("%s, the players were told %+v", m.body, over)
 			}
@@ -100,7 +100,7 @@ func checkMatchesSent(t *testing.T, e *webhookReceiver, games []*duelTranscript)
 	}
 }
 
-func overOf(games []*duelTranscript, match string) *protocol.MatchOver {
+func findMatchOver(games []*duelTranscript, match string) *protocol.MatchOver {
 	for _, g := range games {
 		if g.match == match {
 			return &g.over
@@ -172,7 +172,7 @@ func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 
 // A busy endpoint gets no events for a while, and all of them in the end. An endpoint that is
 // gone gets none until an operator enables it.
-func TestWebhooksThatRefuseMessages(t *testing.T) {
+func TestRefusedWebhookEventsAreRetriedOrStopped(t *testing.T) {
 	t.Parallel()
 	e := newWebhookReceiver(t)
 	e.respond("busy", func(try int) int {
@@ -187,7 +187,7 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
       {name: gone, url: "%[1]s/gone", secret_file: hook.key, events: [match.settled], allow_private: true}`, e.URL)))
 	writeBeside(t, h.config, "hook.key", oldWebhookKey)
 	n := h.node(t)
-	command := commandsTo(t, n, append(ledgerOf(h.db), "--config="+h.config)...)
+	command := commandRunner(t, n, append(ledgerFlags(h.db), "--config="+h.config)...)
 	playDuels(t, n.url, 3)
 	for _, m := range e.waitForAccepted("busy", webhook.MatchSettled, 3) {
 		if m.tries != 3 {
@@ -203,11 +203,11 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
 	e.waitForAccepted("busy", webhook.MatchSettled, 5)
 	listed, _ := command(0, "tasks", "list", "--topic=webhook/demo/gone")
 	dead := strings.Count(listed, "410 Gone") // the events that were enqueued before the endpoint was disabled
-	if dropped := sumMetric(t, n.ops, "laststand_webhooks_drops_total", `endpoint="gone"`, `reason="disabled"`); dropped < 2 || dropped+dead != 5 || len(e.received("gone", "")) != refused {
+	if dropped := sumMetric(t, n.opsURL, "laststand_webhooks_drops_total", `endpoint="gone"`, `reason="disabled"`); dropped < 2 || dropped+dead != 5 || len(e.received("gone", "")) != refused {
 		t.Errorf("of 5 events %d were counted as not told, %d are dead; %d came before and %d after\n%s", dropped, dead, refused, len(e.received("gone", "")), listed)
 	}
-	_, errs := command(1, "webhooks", "ping", "--game=demo", "gone")
-	checkMessage(t, errs, "410")
+	_, stderr := command(1, "webhooks", "ping", "--game=demo", "gone")
+	checkMessage(t, stderr, "410")
 	e.respond("gone", nil)
 	out, _ := command(0, "webhooks", "ping", "--game=demo", "gone")
 	checkMessage(t, out, "accepted with 204")
@@ -218,13 +218,13 @@ func TestWebhooksThatRefuseMessages(t *testing.T) {
 	command(0, "webhooks", "disable", "--game=demo", "--reason=it moves", "gone")
 	out, _ = command(0, "webhooks", "list")
 	checkMessage(t, out, "it moves")
-	_, errs = command(1, "webhooks", "enable", "--game=demo", "other")
-	checkMessage(t, errs, "other")
+	_, stderr = command(1, "webhooks", "enable", "--game=demo", "other")
+	checkMessage(t, stderr, "other")
 }
 
 // If a node dies or is suspended for longer than its leases, another node sends its events. A suspended
 // node that continues changes nothing.
-func TestWebhooksOfADeadNodeAreSent(t *testing.T) {
+func TestEventsOfADeadNodeAreSentByAnotherNode(t *testing.T) {
 	t.Parallel()
 	e := newWebhookReceiver(t)
 	e.respond("slow", func(int) int { return http.StatusServiceUnavailable })

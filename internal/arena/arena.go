@@ -30,10 +30,10 @@ type Seats interface {
 // SeatRequest asks for a seat. The team is one of Teams, or "" for the team
 // with the fewest players.
 type SeatRequest struct {
-	Match string
-	Seat  match.Seat
-	Teams []string
-	Max   int // maximum number of seats
+	Match    string
+	Seat     match.Seat
+	Teams    []string
+	MaxSeats int // maximum number of seats
 }
 
 // Verdict is the outcome of a request about a place.
@@ -41,14 +41,14 @@ type Verdict string
 
 // The verdicts of Seats.
 const (
-	In      Verdict = "in"      // the person has a place now
-	Out     Verdict = "out"     // the person has no place now
-	Left    Verdict = "left"    // the player left a running match
-	Full    Verdict = "full"    // the arena has its maximum of seats, or of bans
-	Started Verdict = "started" // the match has started without the player
-	Locked  Verdict = "locked"  // the host has locked the arena
-	Banned  Verdict = "banned"  // the host has banned the person
-	Gone    Verdict = "gone"    // no such arena, or it is over and the person had no place
+	VerdictIn      Verdict = "in"      // the person has a place now
+	VerdictOut     Verdict = "out"     // the person has no place now
+	VerdictLeft    Verdict = "left"    // the player left a running match
+	VerdictFull    Verdict = "full"    // the arena has its maximum of seats, or of bans
+	VerdictStarted Verdict = "started" // the match has started without the player
+	VerdictLocked  Verdict = "locked"  // the host has locked the arena
+	VerdictBanned  Verdict = "banned"  // the host has banned the person
+	VerdictGone    Verdict = "gone"    // no such arena, or it is over and the person had no place
 )
 
 // PlaceReply is the reply to a request about a place.

@@ -12,7 +12,7 @@ import (
 
 // Limits of the body of a request to create an arena.
 const (
-	maxName      = 64 // characters
+	maxNameRunes = 64 // characters
 	minTeams     = 2
 	maxTeams     = 64
 	maxQuestions = 100
@@ -29,49 +29,49 @@ const (
 
 // checkBody refuses an invalid body. It returns the body with the missing
 // values set to the game's defaults.
-func checkBody(b protocol.NewArena, g Game) (_ protocol.NewArena, err error) {
-	limit, players := b.TimeLimitMS, b.MaxPlayers
+func checkBody(body protocol.NewArena, settings GameSettings) (_ protocol.NewArena, err error) {
+	limit, players := body.TimeLimitMS, body.MaxPlayers
 	switch {
-	case b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival):
-		return b, badRequest("mode is invalid; use buzzer or survival")
-	case b.Pace != paceAuto && b.Pace != paceHost:
-		return b, badRequest("pace is invalid; use auto or host")
+	case body.Mode != string(match.Buzzer) && body.Mode != string(match.Survival):
+		return body, badRequestError("mode is invalid; use buzzer or survival")
+	case body.Pace != paceAuto && body.Pace != paceHost:
+		return body, badRequestError("pace is invalid; use auto or host")
 	case limit != nil && (*limit < minLimitMS || *limit > maxLimitMS):
-		return b, badRequest("time_limit_ms is out of range; use %d to %d, or leave it out for the game's default", minLimitMS, maxLimitMS)
-	case players != nil && (*players < minPlayers || *players > g.MaxPlayers):
-		return b, badRequest("max_players is out of range; use %d to %d, or leave it out for the maximum", minPlayers, g.MaxPlayers)
+		return body, badRequestError("time_limit_ms is out of range; use %d to %d, or leave it out for the game's default", minLimitMS, maxLimitMS)
+	case players != nil && (*players < minPlayers || *players > settings.MaxPlayers):
+		return body, badRequestError("max_players is out of range; use %d to %d, or leave it out for the maximum", minPlayers, settings.MaxPlayers)
 	}
 	if limit == nil {
-		b.TimeLimitMS = &g.LimitMS
+		body.TimeLimitMS = &settings.LimitMS
 	}
 	if players == nil {
-		b.MaxPlayers = &g.MaxPlayers
+		body.MaxPlayers = &settings.MaxPlayers
 	}
-	if b.Name, err = checkTitle("name", b.Name, g); err != nil {
-		return b, err
+	if body.Name, err = checkTitle("name", body.Name, settings); err != nil {
+		return body, err
 	}
-	if b.Teams, err = checkTeams(b.Teams, g); err != nil {
-		return b, err
+	if body.Teams, err = checkTeams(body.Teams, settings); err != nil {
+		return body, err
 	}
-	b.Questions, err = checkQuestions(b.Questions)
-	return b, err
+	body.Questions, err = checkQuestions(body.Questions)
+	return body, err
 }
 
-func checkTeams(teams []protocol.ArenaTeam, g Game) ([]protocol.ArenaTeam, error) {
+func checkTeams(teams []protocol.ArenaTeam, settings GameSettings) ([]protocol.ArenaTeam, error) {
 	if n := len(teams); n != 0 && (n < minTeams || n > maxTeams) {
-		return nil, badRequest("teams has a wrong length; use %d to %d teams, or leave it out", minTeams, maxTeams)
+		return nil, badRequestError("teams has a wrong length; use %d to %d teams, or leave it out", minTeams, maxTeams)
 	}
 	checked := make([]protocol.ArenaTeam, len(teams))
 	seen := make(map[string]bool, len(teams))
 	for i, t := range teams {
 		switch {
 		case !identity.ValidID(t.ID):
-			return nil, badRequest("teams[%d].id is invalid; use 1 to 64 characters of A-Z a-z 0-9 _ . : -", i)
+			return nil, badRequestError("teams[%d].id is invalid; use 1 to 64 characters of A-Z a-z 0-9 _ . : -", i)
 		case seen[t.ID]:
-			return nil, badRequest("teams[%d].id is used by another team; use a different id", i)
+			return nil, badRequestError("teams[%d].id is used by another team; use a different id", i)
 		}
 		var err error
-		if t.Name, err = checkTitle(fmt.Sprintf("teams[%d].name", i), t.Name, g); err != nil {
+		if t.Name, err = checkTitle(fmt.Sprintf("teams[%d].name", i), t.Name, settings); err != nil {
 			return nil, err
 		}
 		seen[t.ID], checked[i] = true, t
@@ -79,34 +79,34 @@ func checkTeams(teams []protocol.ArenaTeam, g Game) ([]protocol.ArenaTeam, error
 	return checked, nil
 }
 
-func checkQuestions(q protocol.ArenaQuestions) (protocol.ArenaQuestions, error) {
-	if q.Count == 0 {
-		q.Count = len(q.IDs)
+func checkQuestions(questions protocol.ArenaQuestions) (protocol.ArenaQuestions, error) {
+	if questions.Count == 0 {
+		questions.Count = len(questions.IDs)
 	}
-	named := slices.Sorted(slices.Values(q.IDs))
+	named := slices.Sorted(slices.Values(questions.IDs))
 	switch {
-	case q.Count < 1 || q.Count > maxQuestions:
-		return q, badRequest("questions.count is out of range; use 1 to %d", maxQuestions)
-	case len(q.IDs) == 0:
-		return q, nil
-	case q.Count != len(q.IDs):
-		return q, badRequest("questions.ids has %d ids and questions.count is %d; leave one of them out", len(q.IDs), q.Count)
-	case len(slices.Compact(named)) < q.Count:
-		return q, badRequest("questions.ids contains a question twice; remove the duplicate")
-	case q.Category != "" || q.Lang != "" || q.Difficulty != "":
-		return q, badRequest("questions.ids excludes category, lang and difficulty; leave out those or the ids")
+	case questions.Count < 1 || questions.Count > maxQuestions:
+		return questions, badRequestError("questions.count is out of range; use 1 to %d", maxQuestions)
+	case len(questions.IDs) == 0:
+		return questions, nil
+	case questions.Count != len(questions.IDs):
+		return questions, badRequestError("questions.ids has %d ids and questions.count is %d; leave one of them out", len(questions.IDs), questions.Count)
+	case len(slices.Compact(named)) < questions.Count:
+		return questions, badRequestError("questions.ids contains a question twice; remove the duplicate")
+	case questions.Category != "" || questions.Lang != "" || questions.Difficulty != "":
+		return questions, badRequestError("questions.ids excludes category, lang and difficulty; leave out those or the ids")
 	}
-	return q, nil
+	return questions, nil
 }
 
 // checkTitle checks a name that all players of the arena see.
-func checkTitle(field, raw string, g Game) (string, error) {
-	line, err := nickname.Line(raw, maxName)
+func checkTitle(field, raw string, settings GameSettings) (string, error) {
+	line, err := nickname.ParseTitle(raw, maxNameRunes)
 	if err != nil {
-		return "", &titleError{outcomeBadName, badRequest("%s is not one line of 1 to %d characters: %v", field, maxName, err)}
+		return "", &titleError{outcomeBadName, badRequestError("%s is not one line of 1 to %d characters: %v", field, maxNameRunes, err)}
 	}
-	if err := g.Words.RefuseLine(line); err != nil {
-		return "", &titleError{outcomeBadWord, badRequest("%s is refused, because all players see it: %v", field, err)}
+	if err := settings.Words.RefuseTitle(line); err != nil {
+		return "", &titleError{outcomeBadWord, badRequestError("%s is refused, because all players see it: %v", field, err)}
 	}
 	return line, nil
 }

@@ -18,22 +18,22 @@ const (
 	maxCodeTries = 32
 	// noCodeRetryMS is how long a client must wait, until codes may be free
 	// again.
-	noCodeRetryMS = 60_000
+	codesFullRetryMS = 60_000
 )
 
 // claimCode claims a random code for the match of an arena.
-func (s *Service) claimCode(ctx context.Context, p *match.Plan) (string, error) {
+func (s *Service) claimCode(ctx context.Context, plan *match.Plan) (string, error) {
 	for range maxCodeTries {
 		code, err := newCode()
 		if err != nil {
 			return "", err
 		}
-		free, err := s.Codes.ClaimCode(ctx, p.Game, code, p.ID)
+		free, err := s.Codes.ClaimCode(ctx, plan.Game, code, plan.ID)
 		if err != nil || free {
 			return code, err
 		}
 	}
-	return "", protocol.RetryAfter(protocol.CodeOverloaded, noCodeRetryMS, "nearly all codes are in use; retry in 60 s")
+	return "", protocol.RetryAfter(protocol.CodeOverloaded, codesFullRetryMS, "nearly all codes are in use; retry in 60 s")
 }
 
 // ReleaseCode frees the code of an arena after an hour. It is for arenas whose

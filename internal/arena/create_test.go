@@ -15,33 +15,33 @@ import (
 	"laststand/internal/quiz"
 )
 
-func TestCreate(t *testing.T) {
+func TestCreateStoresTheMatchAndTheCode(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made, m := h.createArena()
-	if made.JoinURL != "" || !isCode(made.Code) || h.hall.codes["demo/"+made.Code] != m.plan.ID {
-		t.Errorf("%+v, codes %v", made, h.hall.codes)
+	test := newFixture(t)
+	made, storedArena := test.createArena()
+	if made.JoinURL != "" || !isCode(made.Code) || test.backend.codes["demo/"+made.Code] != storedArena.plan.ID {
+		t.Errorf("%+v, codes %v", made, test.backend.codes)
 	}
 	want := &match.Plan{
-		Form: match.Form, ID: "m_" + made.ArenaID[2:], Game: "demo", Mode: match.Buzzer, Questions: []quiz.Drawn{{Question: &quiz.Question{ID: "q0"}}, {Question: &quiz.Question{ID: "q1"}}, {Question: &quiz.Question{ID: "q2"}}},
+		Form: match.CurrentForm, ID: "m_" + made.ArenaID[2:], Game: "demo", Mode: match.Buzzer, Questions: []quiz.DrawnQuestion{{Question: &quiz.Question{ID: "q0"}}, {Question: &quiz.Question{ID: "q1"}}, {Question: &quiz.Question{ID: "q2"}}},
 		LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500,
 		Arena: &match.Arena{
 			ID: made.ArenaID, Code: made.Code, Name: "Summer party", Host: "hana", MaxPlayers: 500, TeamLockoutMS: 700, HostPaced: true,
 			Teams: []match.Team{{ID: "acme", Name: "Acme"}, {ID: "b:2", Name: "Bravo"}},
 		},
 	}
-	if got := encoded(m.plan); got != encoded(want) {
-		t.Errorf("%s\nwant %s", got, encoded(want))
+	if got := toJSON(storedArena.plan); got != toJSON(want) {
+		t.Errorf("%s\nwant %s", got, toJSON(want))
 	}
-	if n := testutil.ToFloat64(h.metrics.creations.WithLabelValues("created")); n != 1 {
+	if n := testutil.ToFloat64(test.metrics.creations.WithLabelValues("created")); n != 1 {
 		t.Errorf("%g counted", n)
 	}
 }
 
-func TestCreateAsAsked(t *testing.T) {
+func TestCreateUsesTheRequestedValues(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made, err := h.Create(t.Context(), CreateRequest{Game: "closed", Creator: "login-service", Role: identity.RoleHost, NewArena: body(func(b *protocol.NewArena) {
+	test := newFixture(t)
+	made, err := test.Create(t.Context(), CreateRequest{Game: "closed", Creator: "login-service", Role: identity.RoleHost, NewArena: newArenaBody(func(b *protocol.NewArena) {
 		limit, fewest := int64(1000), 2
 		b.Mode, b.Pace, b.Teams, b.TimeLimitMS, b.MaxPlayers, b.Ranked = "survival", "auto", nil, &limit, &fewest, true
 		b.Questions = protocol.ArenaQuestions{Bank: "own", IDs: []string{"q7", "q3"}}
@@ -49,8 +49,8 @@ func TestCreateAsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := h.hall.matches["m_"+made.ArenaID[2:]].plan
-	if p.Mode != match.Survival || p.LimitMS != 1000 || !p.Counts || p.Rated || len(p.Questions) != 2 || p.Questions[0].ID != "q7" {
+	p := test.backend.matches["m_"+made.ArenaID[2:]].plan
+	if p.Mode != match.Survival || p.LimitMS != 1000 || !p.CountsForLeaderboards || p.Rated || len(p.Questions) != 2 || p.Questions[0].ID != "q7" {
 		t.Errorf("%+v", p)
 	}
 	if a := p.Arena; a.MaxPlayers != 2 || a.HostPaced || a.Host != "login-service" || a.Teams != nil || a.TeamLockoutMS != 0 {
@@ -114,8 +114,8 @@ func TestCreateRefusesBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newFixture(t)
-			_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body(c.tune)})
+			test := newFixture(t)
+			_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody(c.tune)})
 			if c.says == "" {
 				if err != nil {
 					t.Error(err)
@@ -126,17 +126,17 @@ func TestCreateRefusesBodies(t *testing.T) {
 			if name == "ranked by a player" {
 				want = protocol.CodeForbidden
 			}
-			if refused := h.checkRefused(err, want); !strings.Contains(refused.Message, c.says) {
+			if refused := test.checkRefused(err, want); !strings.Contains(refused.Message, c.says) {
 				t.Errorf("%q does not speak of %q", refused.Message, c.says)
 			}
-			if len(h.hall.matches)+len(h.hall.codes) != 0 {
-				t.Errorf("left over: %v, %v", h.hall.matches, h.hall.codes)
+			if len(test.backend.matches)+len(test.backend.codes) != 0 {
+				t.Errorf("left over: %v, %v", test.backend.matches, test.backend.codes)
 			}
 		})
 	}
 }
 
-func TestCreateRoles(t *testing.T) {
+func TestCreateChecksTheRoleOfTheToken(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		game    string
@@ -146,61 +146,61 @@ func TestCreateRoles(t *testing.T) {
 		{"demo", identity.RolePlayer, true}, {"closed", identity.RolePlayer, false}, {"closed", identity.RoleHost, true},
 		{"demo", identity.RoleService, false}, {"demo", identity.RoleAdmin, false},
 	} {
-		h := newFixture(t)
-		_, err := h.Create(t.Context(), CreateRequest{Game: c.game, Creator: "x", Role: c.role, NewArena: body()})
+		test := newFixture(t)
+		_, err := test.Create(t.Context(), CreateRequest{Game: c.game, Creator: "x", Role: c.role, NewArena: newArenaBody()})
 		if c.allowed && err != nil {
 			t.Errorf("%s in %s: %v", c.role, c.game, err)
 		}
 		if !c.allowed {
-			h.checkRefused(err, protocol.CodeForbidden)
+			test.checkRefused(err, protocol.CodeForbidden)
 		}
 	}
 }
 
-func TestCreateWhenOverloaded(t *testing.T) {
+func TestCreateIsRefusedDuringOverload(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.hall.full = true
-	_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body()})
-	if refused := h.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 {
+	test := newFixture(t)
+	test.backend.isOverloaded = true
+	_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})
+	if refused := test.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 {
 		t.Errorf("%+v", refused)
 	}
-	if n := testutil.ToFloat64(h.metrics.creations.WithLabelValues("overloaded")); n != 1 {
+	if n := testutil.ToFloat64(test.metrics.creations.WithLabelValues("overloaded")); n != 1 {
 		t.Errorf("%g counted", n)
 	}
 }
 
 // Create tries other codes if a code is taken, up to maxCodeTries.
-func TestCodes(t *testing.T) {
+func TestCreateTriesOtherCodes(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	h.hall.taken = maxCodeTries - 1
-	made, _ := h.createArena()
-	if h.hall.codes["demo/"+made.Code] == "" {
+	test := newFixture(t)
+	test.backend.claimsToRefuse = maxCodeTries - 1
+	made, _ := test.createArena()
+	if test.backend.codes["demo/"+made.Code] == "" {
 		t.Errorf("%+v", made)
 	}
-	h.hall.taken = maxCodeTries
-	_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body()})
-	if refused := h.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 || len(h.hall.matches) != 1 {
-		t.Errorf("%+v, %d matches", refused, len(h.hall.matches))
+	test.backend.claimsToRefuse = maxCodeTries
+	_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})
+	if refused := test.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 || len(test.backend.matches) != 1 {
+		t.Errorf("%+v, %d matches", refused, len(test.backend.matches))
 	}
-	h.ReleaseCode("demo", made.Code)
-	if !slices.Equal(h.hall.rested, []string{"demo/" + made.Code}) {
-		t.Errorf("rested %v", h.hall.rested)
+	test.ReleaseCode("demo", made.Code)
+	if !slices.Equal(test.backend.retiredCodes, []string{"demo/" + made.Code}) {
+		t.Errorf("rested %v", test.backend.retiredCodes)
 	}
 }
 
 // If the match cannot be created, the code is released.
-func TestCreateWhenTheStoreIsDown(t *testing.T) {
+func TestAFailedCreateReleasesTheCode(t *testing.T) {
 	t.Parallel()
 	for method, rested := range map[string]int{"ClaimCode": 0, "CreateArena": 1} {
-		h := newFixture(t)
-		h.hall.fails[method] = true
-		_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body()})
-		if !errors.Is(err, errDown) || len(h.hall.rested) != rested {
-			t.Errorf("%s: %v, rested %v", method, err, h.hall.rested)
+		test := newFixture(t)
+		test.backend.failingMethods[method] = true
+		_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})
+		if !errors.Is(err, errDown) || len(test.backend.retiredCodes) != rested {
+			t.Errorf("%s: %v, rested %v", method, err, test.backend.retiredCodes)
 		}
-		if n := testutil.ToFloat64(h.metrics.creations.WithLabelValues("failed")); n != 1 {
+		if n := testutil.ToFloat64(test.metrics.creations.WithLabelValues("failed")); n != 1 {
 			t.Errorf("%g counted", n)
 		}
 	}

@@ -25,11 +25,11 @@ func FuzzArenaBody(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists()})
+	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.BuiltinLists()})
 	if err != nil {
 		f.Fatal(err)
 	}
-	g := Game{LimitMS: 15_000, MaxPlayers: 500, Words: words}
+	g := GameSettings{LimitMS: 15_000, MaxPlayers: 500, Words: words}
 	f.Fuzz(func(t *testing.T, text string) {
 		var asked protocol.NewArena
 		err := protocol.Request{Type: "the body", Data: []byte(text)}.Decode(&asked)
@@ -52,7 +52,7 @@ func FuzzArenaBody(f *testing.F) {
 
 func checkAccepted(t *testing.T, b protocol.NewArena) {
 	t.Helper()
-	if b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival) || b.Name == "" || utf8.RuneCountInString(b.Name) > maxName ||
+	if b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival) || b.Name == "" || utf8.RuneCountInString(b.Name) > maxNameRunes ||
 		*b.TimeLimitMS < minLimitMS || *b.TimeLimitMS > maxLimitMS || *b.MaxPlayers < minPlayers || *b.MaxPlayers > 500 ||
 		b.Questions.Count < 1 || b.Questions.Count > maxQuestions || len(b.Teams) > maxTeams {
 		t.Fatalf("an invalid body was accepted: %+v", b)

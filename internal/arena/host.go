@@ -9,70 +9,70 @@ import (
 
 // readAsHost reads an arena for its host and refuses it to others.
 func (s *Service) readAsHost(ctx context.Context, game, host, arenaID string) (match.View, error) {
-	v, err := s.readByID(ctx, game, arenaID)
-	if err == nil && v.Plan.Arena.Host != host {
-		return match.View{}, notHost()
+	view, err := s.readByID(ctx, game, arenaID)
+	if err == nil && view.Plan.Arena.Host != host {
+		return match.View{}, notHostError()
 	}
-	return v, err
+	return view, err
 }
 
-func notHost() error {
+func notHostError() error {
 	return newRefusal(protocol.CodeForbidden, "only the creator of the arena is its host")
 }
 
 // Start starts the match of an arena on request of the host. It does nothing if
 // the match has started.
 func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
-	v, err := s.readAsHost(ctx, game, host, arenaID)
+	view, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
 		return err
 	}
-	if v.Phase == match.Lobby && v.Players == 0 {
-		return badRequest("the arena has no players; start it after players have joined")
+	if view.Phase == match.PhaseLobby && view.Players == 0 {
+		return badRequestError("the arena has no players; start it after players have joined")
 	}
-	return s.Matches.StartArena(ctx, v.Plan.ID)
+	return s.Matches.StartArena(ctx, view.Plan.ID)
 }
 
 // Lock refuses further players on request of the host. Spectators may still join.
 func (s *Service) Lock(ctx context.Context, game, host, arenaID string) error {
-	v, err := s.readAsHost(ctx, game, host, arenaID)
+	view, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
 		return err
 	}
-	return s.Seats.LockLobby(ctx, v.Plan.ID)
+	return s.Seats.LockLobby(ctx, view.Plan.ID)
 }
 
 // Next closes the open question or opens the next one, on request of the host of
 // an arena with pace host. It does nothing if the match has done that already.
 func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaNext) error {
-	v, err := s.readAsHost(ctx, game, host, n.ArenaID)
+	view, err := s.readAsHost(ctx, game, host, n.ArenaID)
 	if err != nil {
 		return err
 	}
-	if !v.Plan.Arena.HostPaced {
-		return badRequest("this arena has pace auto; arena.next requires pace host")
+	if !view.Plan.Arena.HostPaced {
+		return badRequestError("this arena has pace auto; arena.next requires pace host")
 	}
-	if n.After < -1 || n.After >= len(v.Plan.Questions) {
-		return badRequest("after is out of range; use the number of the last question, 0 to %d, or -1 before the first", len(v.Plan.Questions)-1)
+	if n.After < -1 || n.After >= len(view.Plan.Questions) {
+		return badRequestError("after is out of range; use the number of the last question, 0 to %d, or -1 before the first", len(view.Plan.Questions)-1)
 	}
-	return s.Matches.Proceed(ctx, v.Plan.ID, n.After)
+	return s.Matches.Proceed(ctx, view.Plan.ID, n.After)
 }
 
 // Close ends an arena on request of the host. All sessions get a notice. If the
 // arena is in its lobby, the match sends the notice, because a lobby may also end
 // without a host.
 func (s *Service) Close(ctx context.Context, game, host, arenaID string) error {
-	v, err := s.readAsHost(ctx, game, host, arenaID)
+	view, err := s.readAsHost(ctx, game, host, arenaID)
 	if err != nil {
 		return err
 	}
-	if err := s.Matches.CloseArena(ctx, v.Plan.ID); err != nil {
+	if err := s.Matches.CloseArena(ctx, view.Plan.ID); err != nil {
 		return err
 	}
-	if publicState(v.Phase) == statePlaying {
-		s.Matches.Broadcast(ctx, v.Plan.ID, protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{
-			ArenaID: arenaID, Reason: string(match.Closed),
+	if publicState(view.Phase) == statePlaying {
+		s.Matches.Broadcast(ctx, view.Plan.ID, protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{
+			ArenaID: arenaID, Reason: string(match.ReasonClosed),
 		}))
 	}
-	return s.Codes.RetireCode(ctx, game, v.Plan.Arena.Code)
+	return s.Codes.RetireCode(ctx, game, view.Plan.Arena.Code)
 }

@@ -10,125 +10,125 @@ import (
 	"laststand/internal/protocol"
 )
 
-// calls returns the requests of a host.
-func (h *fixture) calls() map[string]func(host, arenaID string) error {
-	ctx := h.Context()
+// hostRequests returns the requests of a host.
+func (f *fixture) hostRequests() map[string]func(host, arenaID string) error {
+	ctx := f.Context()
 	return map[string]func(host, arenaID string) error{
-		"start": func(host, id string) error { return h.Start(ctx, "demo", host, id) },
-		"lock":  func(host, id string) error { return h.Lock(ctx, "demo", host, id) },
-		"close": func(host, id string) error { return h.Close(ctx, "demo", host, id) },
+		"start": func(host, id string) error { return f.Start(ctx, "demo", host, id) },
+		"lock":  func(host, id string) error { return f.Lock(ctx, "demo", host, id) },
+		"close": func(host, id string) error { return f.Close(ctx, "demo", host, id) },
 		"next": func(host, id string) error {
-			return h.Next(ctx, "demo", host, protocol.ArenaNext{ArenaID: id, After: -1})
+			return f.Next(ctx, "demo", host, protocol.ArenaNext{ArenaID: id, After: -1})
 		},
 		"kick": func(host, id string) error {
-			return h.Kick(ctx, "demo", host, protocol.ArenaKick{ArenaID: id, Player: "ada"})
+			return f.Kick(ctx, "demo", host, protocol.ArenaKick{ArenaID: id, Player: "ada"})
 		},
 	}
 }
 
 // Only the host may control an arena, and only an existing one.
-func TestOnlyTheHost(t *testing.T) {
+func TestOnlyTheHostControlsAnArena(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made, m := h.createArena()
-	h.mustJoin(joinRequest("ada", made.Code))
-	for name, call := range h.calls() {
-		h.checkRefused(call("ada", made.ArenaID), protocol.CodeForbidden)
-		h.checkRefused(call("hana", "a_gone"), protocol.CodeNotFound)
-		h.hall.fails["ReadArena"] = true
+	test := newFixture(t)
+	made, storedArena := test.createArena()
+	test.mustJoin(joinRequest("ada", made.Code))
+	for name, call := range test.hostRequests() {
+		test.checkRefused(call("ada", made.ArenaID), protocol.CodeForbidden)
+		test.checkRefused(call("hana", "a_gone"), protocol.CodeNotFound)
+		test.backend.failingMethods["ReadArena"] = true
 		if err := call("hana", made.ArenaID); !errors.Is(err, errDown) {
 			t.Errorf("%s: %v", name, err)
 		}
-		h.hall.fails["ReadArena"] = false
+		test.backend.failingMethods["ReadArena"] = false
 	}
-	if m.phase != match.Lobby || m.locked || len(m.asked) != 0 || len(m.seats) != 1 || len(h.hall.rested) != 0 {
-		t.Errorf("%+v, rested %v", m, h.hall.rested)
+	if storedArena.phase != match.PhaseLobby || storedArena.locked || len(storedArena.proceedCalls) != 0 || len(storedArena.seats) != 1 || len(test.backend.retiredCodes) != 0 {
+		t.Errorf("%+v, rested %v", storedArena, test.backend.retiredCodes)
 	}
 }
 
-func TestStart(t *testing.T) {
+func TestStartStartsTheCountdown(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made, m := h.createArena()
-	h.checkRefused(h.Start(t.Context(), "demo", "hana", made.ArenaID), protocol.CodeBadRequest)
-	h.mustJoin(joinRequest("eve", made.Code, withRole("spectator")))
-	h.checkRefused(h.Start(t.Context(), "demo", "hana", made.ArenaID), protocol.CodeBadRequest)
-	h.mustJoin(joinRequest("ada", made.Code))
+	test := newFixture(t)
+	made, storedArena := test.createArena()
+	test.checkRefused(test.Start(t.Context(), "demo", "hana", made.ArenaID), protocol.CodeBadRequest)
+	test.mustJoin(joinRequest("eve", made.Code, withRole("spectator")))
+	test.checkRefused(test.Start(t.Context(), "demo", "hana", made.ArenaID), protocol.CodeBadRequest)
+	test.mustJoin(joinRequest("ada", made.Code))
 	for range 2 {
-		if err := h.Start(t.Context(), "demo", "hana", made.ArenaID); err != nil || m.phase != match.Countdown {
-			t.Fatalf("%s, %v", m.phase, err)
+		if err := test.Start(t.Context(), "demo", "hana", made.ArenaID); err != nil || storedArena.phase != match.PhaseCountdown {
+			t.Fatalf("%s, %v", storedArena.phase, err)
 		}
 	}
-	m.phase, m.seats = match.Over, nil
-	if err := h.Start(t.Context(), "demo", "hana", made.ArenaID); err != nil || m.phase != match.Over {
-		t.Errorf("%s, %v", m.phase, err)
+	storedArena.phase, storedArena.seats = match.PhaseOver, nil
+	if err := test.Start(t.Context(), "demo", "hana", made.ArenaID); err != nil || storedArena.phase != match.PhaseOver {
+		t.Errorf("%s, %v", storedArena.phase, err)
 	}
 }
 
-func TestLock(t *testing.T) {
+func TestLockRefusesFurtherPlayers(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made, m := h.createArena()
-	if err := h.Lock(t.Context(), "demo", "hana", made.ArenaID); err != nil || !m.locked {
-		t.Errorf("%v, %v", m.locked, err)
+	test := newFixture(t)
+	made, storedArena := test.createArena()
+	if err := test.Lock(t.Context(), "demo", "hana", made.ArenaID); err != nil || !storedArena.locked {
+		t.Errorf("%v, %v", storedArena.locked, err)
 	}
 }
 
-func TestNext(t *testing.T) {
+func TestNextProceedsWithPaceHost(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made, m := h.createArena()
+	test := newFixture(t)
+	made, storedArena := test.createArena()
 	for _, after := range []int{-2, 3, 100} {
-		h.checkRefused(h.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: made.ArenaID, After: after}), protocol.CodeBadRequest)
+		test.checkRefused(test.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: made.ArenaID, After: after}), protocol.CodeBadRequest)
 	}
 	for _, after := range []int{-1, 0, 2} {
-		if err := h.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: made.ArenaID, After: after}); err != nil {
+		if err := test.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: made.ArenaID, After: after}); err != nil {
 			t.Error(err)
 		}
 	}
-	if !slices.Equal(m.asked, []int{-1, 0, 2}) {
-		t.Errorf("asked %v", m.asked)
+	if !slices.Equal(storedArena.proceedCalls, []int{-1, 0, 2}) {
+		t.Errorf("asked %v", storedArena.proceedCalls)
 	}
-	auto, _ := h.createArena(func(b *protocol.NewArena) { b.Pace = "auto" })
-	h.checkRefused(h.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: auto.ArenaID, After: -1}), protocol.CodeBadRequest)
+	auto, _ := test.createArena(func(b *protocol.NewArena) { b.Pace = "auto" })
+	test.checkRefused(test.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: auto.ArenaID, After: -1}), protocol.CodeBadRequest)
 }
 
 // Every session in a match that is closed gets a notice; in the lobby the match
 // sends it. A second close sends nothing.
-func TestClose(t *testing.T) {
+func TestCloseNotifiesAllSessions(t *testing.T) {
 	t.Parallel()
-	for phase, notified := range map[match.Phase]bool{match.Lobby: false, match.Starting: false, match.Countdown: true, match.Revealed: true, match.Over: false} {
-		h := newFixture(t)
-		made, m := h.createArena()
-		m.phase = phase
+	for phase, notified := range map[match.Phase]bool{match.PhaseLobby: false, match.PhaseStarting: false, match.PhaseCountdown: true, match.PhaseRevealed: true, match.PhaseOver: false} {
+		test := newFixture(t)
+		made, storedArena := test.createArena()
+		storedArena.phase = phase
 		for range 2 {
-			if err := h.Close(t.Context(), "demo", "hana", made.ArenaID); err != nil || m.phase != match.Over {
-				t.Fatalf("%s: %s, %v", phase, m.phase, err)
+			if err := test.Close(t.Context(), "demo", "hana", made.ArenaID); err != nil || storedArena.phase != match.PhaseOver {
+				t.Fatalf("%s: %s, %v", phase, storedArena.phase, err)
 			}
 		}
 		var want []string
 		if notified {
-			want = []string{fmt.Sprintf(`%s/* {"type":"arena.closed","data":{"arena_id":%q,"reason":"closed"}}`, m.plan.ID, made.ArenaID)}
+			want = []string{fmt.Sprintf(`%s/* {"type":"arena.closed","data":{"arena_id":%q,"reason":"closed"}}`, storedArena.plan.ID, made.ArenaID)}
 		}
-		if !slices.Equal(h.hall.sent, want) || !slices.Contains(h.hall.rested, "demo/"+made.Code) {
-			t.Errorf("%s: sent %q, want %q, rested %v", phase, h.hall.sent, want, h.hall.rested)
+		if !slices.Equal(test.backend.sentFrames, want) || !slices.Contains(test.backend.retiredCodes, "demo/"+made.Code) {
+			t.Errorf("%s: sent %q, want %q, rested %v", phase, test.backend.sentFrames, want, test.backend.retiredCodes)
 		}
 	}
 }
 
 // A failed request can be repeated.
-func TestCloseWhenTheStoreIsDown(t *testing.T) {
+func TestAFailedCloseCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t)
-	made, m := h.createArena()
+	test := newFixture(t)
+	made, storedArena := test.createArena()
 	for _, method := range []string{"CloseArena", "RetireCode"} {
-		h.hall.fails = map[string]bool{method: true}
-		if err := h.Close(t.Context(), "demo", "hana", made.ArenaID); !errors.Is(err, errDown) {
+		test.backend.failingMethods = map[string]bool{method: true}
+		if err := test.Close(t.Context(), "demo", "hana", made.ArenaID); !errors.Is(err, errDown) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}
-	h.hall.fails = nil
-	if err := h.Close(t.Context(), "demo", "hana", made.ArenaID); err != nil || m.phase != match.Over {
-		t.Errorf("%s, %v", m.phase, err)
+	test.backend.failingMethods = nil
+	if err := test.Close(t.Context(), "demo", "hana", made.ArenaID); err != nil || storedArena.phase != match.PhaseOver {
+		t.Errorf("%s, %v", storedArena.phase, err)
 	}
 }

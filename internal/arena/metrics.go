@@ -32,18 +32,18 @@ const (
 	outcomeBadWord = "bad_word"
 )
 
-// outcome returns the metric label of a request: success, a refusal code, or
+// outcomeLabel returns the metric label of a request: success, a refusal code, or
 // failed.
-func outcome(err error, done string) string {
-	var refused *protocol.Error
+func outcomeLabel(err error, success string) string {
+	var refusal *protocol.Error
 	var title *titleError
 	switch {
 	case err == nil:
-		return done
+		return success
 	case errors.As(err, &title):
 		return title.outcome
-	case errors.As(err, &refused):
-		return string(refused.Code)
+	case errors.As(err, &refusal):
+		return string(refusal.Code)
 	}
 	return "failed"
 }

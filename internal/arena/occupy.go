@@ -13,22 +13,22 @@ import (
 // A match that does not exist yet counts, so if it is reported again, occupy
 // refuses.
 func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
-	for former := ""; ; {
-		with, ticket, err := s.Activities.Occupy(ctx, r.Game, r.Player, id, former)
-		if err != nil || with == "" {
+	for staleID := ""; ; {
+		otherID, isTicket, err := s.Activities.Occupy(ctx, r.Game, r.Player, id, staleID)
+		if err != nil || otherID == "" {
 			return err
 		}
-		if ticket {
+		if isTicket {
 			return newRefusal(protocol.CodeAlreadyQueued, "you wait for an opponent; send duel.leave to stop waiting")
 		}
-		stale, err := s.isStale(ctx, with, r.Player)
+		isStale, err := s.isStale(ctx, otherID, r.Player)
 		if err != nil {
 			return err
 		}
-		if !stale || with == former {
-			return alreadyPlaying(with)
+		if !isStale || otherID == staleID {
+			return alreadyPlayingError(otherID)
 		}
-		former = with
+		staleID = otherID
 	}
 }
 
@@ -36,17 +36,17 @@ func (s *Service) occupy(ctx context.Context, r JoinRequest, id string) error {
 // does not exist, or it has no seat for the player.
 func (s *Service) isStale(ctx context.Context, id, player string) (bool, error) {
 	err := s.Matches.CheckSeat(ctx, id, player)
-	v := match.View{}
+	view := match.View{}
 	if err == nil {
-		v, err = s.Matches.ReadArena(ctx, id)
+		view, err = s.Matches.ReadArena(ctx, id)
 	}
 	if errors.Is(err, match.ErrNotFound) {
 		return true, nil
 	}
-	return err == nil && publicState(v.Phase) == stateOver, err
+	return err == nil && publicState(view.Phase) == stateOver, err
 }
 
-func alreadyPlaying(id string) error {
+func alreadyPlayingError(id string) error {
 	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in another match; send match.leave to forfeit it, or arena.leave to leave an arena")
 	err.Match = id
 	return err

@@ -7,54 +7,56 @@ import (
 	"laststand/internal/match"
 )
 
-func (h *fakeArena) seat(player string) int {
-	return slices.IndexFunc(h.seats, func(s match.Seat) bool { return s.Player == player })
+func (f *fakeArena) seatIndex(player string) int {
+	return slices.IndexFunc(f.seats, func(s match.Seat) bool { return s.Player == player })
 }
 
-func (h *fakeArena) hasEnded() bool { return h.phase == match.Over || h.phase == match.Settled }
+func (f *fakeArena) hasEnded() bool {
+	return f.phase == match.PhaseOver || f.phase == match.PhaseSettled
+}
 
-func (h *fakeBackend) AddSeat(_ context.Context, r SeatRequest) (PlaceReply, error) {
-	unlock, err := h.call("AddSeat")
+func (f *fakeBackend) AddSeat(_ context.Context, r SeatRequest) (PlaceReply, error) {
+	unlock, err := f.call("AddSeat")
 	defer unlock()
-	m := h.matches[r.Match]
+	m := f.matches[r.Match]
 	at := -1
 	if m != nil {
-		at = m.seat(r.Seat.Player)
+		at = m.seatIndex(r.Seat.Player)
 	}
-	sat := PlaceReply{Role: match.AsPlayer}
+	sat := PlaceReply{Role: match.PlayerRole}
 	switch {
 	case err != nil:
-	case m == nil || m.hasEnded() && (at < 0 || m.left[r.Seat.Player]):
-		sat.Verdict = Gone
+	case m == nil || m.hasEnded() && (at < 0 || m.hasLeft[r.Seat.Player]):
+		sat.Verdict = VerdictGone
 	case m.banned[r.Seat.Player]:
-		sat.Verdict = Banned
-	case at >= 0 && !m.left[r.Seat.Player]:
-		sat.Verdict, sat.Team = In, m.seats[at].Team
-	case m.phase != match.Lobby:
-		sat.Verdict = Started
+		sat.Verdict = VerdictBanned
+	case at >= 0 && !m.hasLeft[r.Seat.Player]:
+		sat.Verdict, sat.Team = VerdictIn, m.seats[at].Team
+	case m.phase != match.PhaseLobby:
+		sat.Verdict = VerdictStarted
 	case m.locked:
-		sat.Verdict = Locked
-	case len(m.seats) >= r.Max:
-		sat.Verdict = Full
+		sat.Verdict = VerdictLocked
+	case len(m.seats) >= r.MaxSeats:
+		sat.Verdict = VerdictFull
 	default:
 		if r.Seat.Team == "" {
-			r.Seat.Team = m.smallest(r.Teams)
+			r.Seat.Team = m.smallestTeam(r.Teams)
 		}
 		m.seats = append(m.seats, r.Seat)
-		sat.Verdict, sat.Team = In, r.Seat.Team
+		sat.Verdict, sat.Team = VerdictIn, r.Seat.Team
 	}
 	return sat, err
 }
 
-func (h *fakeArena) smallest(teams []string) string {
+func (f *fakeArena) smallestTeam(teams []string) string {
 	if len(teams) == 0 {
 		return ""
 	}
-	return slices.MinFunc(teams, func(a, b string) int { return int(h.players(a) - h.players(b)) })
+	return slices.MinFunc(teams, func(a, b string) int { return int(f.countPlayers(a) - f.countPlayers(b)) })
 }
 
-func (h *fakeArena) players(team string) (n int64) {
-	for _, s := range h.seats {
+func (f *fakeArena) countPlayers(team string) (n int64) {
+	for _, s := range f.seats {
 		if s.Team == team {
 			n++
 		}
@@ -62,56 +64,56 @@ func (h *fakeArena) players(team string) (n int64) {
 	return n
 }
 
-func (h *fakeBackend) AddWatcher(_ context.Context, id, player string, as match.Role) (PlaceReply, error) {
-	unlock, err := h.call("AddWatcher")
+func (f *fakeBackend) AddWatcher(_ context.Context, id, player string, as match.Role) (PlaceReply, error) {
+	unlock, err := f.call("AddWatcher")
 	defer unlock()
-	m := h.matches[id]
-	if err != nil || m == nil || m.hasEnded() && m.roles[player] == "" && m.seat(player) < 0 {
-		return PlaceReply{Verdict: Gone}, err
+	m := f.matches[id]
+	if err != nil || m == nil || m.hasEnded() && m.roles[player] == "" && m.seatIndex(player) < 0 {
+		return PlaceReply{Verdict: VerdictGone}, err
 	}
 	if m.banned[player] {
-		return PlaceReply{Verdict: Banned}, nil
+		return PlaceReply{Verdict: VerdictBanned}, nil
 	}
-	if at := m.seat(player); at >= 0 {
-		return PlaceReply{Verdict: In, Role: match.AsPlayer, Team: m.seats[at].Team}, nil
+	if at := m.seatIndex(player); at >= 0 {
+		return PlaceReply{Verdict: VerdictIn, Role: match.PlayerRole, Team: m.seats[at].Team}, nil
 	}
 	m.roles[player] = as
-	return PlaceReply{Verdict: In, Role: as}, nil
+	return PlaceReply{Verdict: VerdictIn, Role: as}, nil
 }
 
-func (h *fakeBackend) RemovePlace(_ context.Context, id, player string, bans int) (PlaceReply, error) {
-	unlock, err := h.call("RemovePlace")
+func (f *fakeBackend) RemovePlace(_ context.Context, id, player string, bans int) (PlaceReply, error) {
+	unlock, err := f.call("RemovePlace")
 	defer unlock()
-	m := h.matches[id]
+	m := f.matches[id]
 	if err != nil || m == nil || m.hasEnded() {
-		return PlaceReply{Verdict: Gone}, err
+		return PlaceReply{Verdict: VerdictGone}, err
 	}
-	at, role := m.seat(player), m.roles[player]
+	at, role := m.seatIndex(player), m.roles[player]
 	switch {
 	case at < 0 && role == "" && m.banned[player]:
-		return PlaceReply{Verdict: Banned}, nil
+		return PlaceReply{Verdict: VerdictBanned}, nil
 	case at < 0 && role == "":
-		return PlaceReply{Verdict: Out}, nil
+		return PlaceReply{Verdict: VerdictOut}, nil
 	case bans > 0 && !m.banned[player] && len(m.banned) >= bans:
-		return PlaceReply{Verdict: Full, Role: role}, nil
+		return PlaceReply{Verdict: VerdictFull, Role: role}, nil
 	case bans > 0:
 		m.banned[player] = true
 	}
 	delete(m.roles, player)
 	switch {
 	case at < 0:
-		return PlaceReply{Verdict: Out, Role: role}, nil
-	case m.phase == match.Lobby:
+		return PlaceReply{Verdict: VerdictOut, Role: role}, nil
+	case m.phase == match.PhaseLobby:
 		m.seats = slices.Delete(m.seats, at, at+1)
-		return PlaceReply{Verdict: Out, Role: match.AsPlayer}, nil
+		return PlaceReply{Verdict: VerdictOut, Role: match.PlayerRole}, nil
 	}
-	m.left[player] = true
-	return PlaceReply{Verdict: Left, Role: match.AsPlayer}, nil
+	m.hasLeft[player] = true
+	return PlaceReply{Verdict: VerdictLeft, Role: match.PlayerRole}, nil
 }
 
-func (h *fakeBackend) LockLobby(_ context.Context, id string) error {
-	unlock, err := h.call("LockLobby")
+func (f *fakeBackend) LockLobby(_ context.Context, id string) error {
+	unlock, err := f.call("LockLobby")
 	defer unlock()
-	h.matches[id].locked = true
+	f.matches[id].locked = true
 	return err
 }

@@ -20,12 +20,12 @@ type Bank interface {
 	// Count returns how many questions match a filter.
 	Count(game string, w Filter) int
 	// Draw returns different random questions.
-	Draw(game string, w Filter, count int) ([]quiz.Drawn, error)
+	Draw(game string, w Filter, count int) ([]quiz.DrawnQuestion, error)
 	// Pick returns the questions with these ids in this order, from one bank,
 	// or from all banks of the game if bank is "". Errors wrap
 	// ErrUnknownQuestion. Banks reserved for hosts are used only if host is
 	// true.
-	Pick(game, bank string, ids []string, host bool) ([]quiz.Drawn, error)
+	Pick(game, bank string, ids []string, host bool) ([]quiz.DrawnQuestion, error)
 }
 
 // ErrUnknownQuestion reports an unknown bank, or an unknown question of a bank.
@@ -35,7 +35,7 @@ var ErrUnknownQuestion = errors.New("arena: unknown question")
 // bank that the game does not have contains no questions.
 type Filter struct {
 	Bank, Category, Lang, Difficulty string
-	Host                             bool // also select from banks that are reserved for hosts
+	IncludeHostBanks                 bool // also select from banks that are reserved for hosts
 }
 
 // Players returns a seat with the nickname of a player. Arenas ignore its rating.
@@ -43,9 +43,9 @@ type Players interface {
 	Seat(ctx context.Context, game, player string) (match.Seat, error)
 }
 
-// Game contains the settings of a game's arenas. LimitMS is the default time to
+// GameSettings contains the settings of a game's arenas. LimitMS is the default time to
 // answer a question. MaxPlayers is the default and also the maximum.
-type Game struct {
+type GameSettings struct {
 	PlayersMayHost                 bool // true: a token with role player may create an arena
 	LimitMS, CountdownMS, RevealMS int64
 	MaxPlayers                     int
@@ -55,7 +55,7 @@ type Game struct {
 
 // Config configures a Service. Every field except Registry is required.
 type Config struct {
-	Games      map[string]Game
+	Games      map[string]GameSettings
 	Seats      Seats
 	Codes      Codes
 	Activities Activities
@@ -82,35 +82,35 @@ func New(c Config) *Service { return &Service{Config: c, metrics: newMetrics(c.R
 
 // readByID reads an arena by its id, a_…. The id of its match is the same with m_.
 func (s *Service) readByID(ctx context.Context, game, arenaID string) (match.View, error) {
-	v, err := s.readArena(ctx, game, "m_"+strings.TrimPrefix(arenaID, "a_"))
-	if err == nil && v.Plan.Arena.ID != arenaID {
-		return match.View{}, notFound()
+	view, err := s.readArena(ctx, game, "m_"+strings.TrimPrefix(arenaID, "a_"))
+	if err == nil && view.Plan.Arena.ID != arenaID {
+		return match.View{}, notFoundError()
 	}
-	return v, err
+	return view, err
 }
 
 // readByCode reads an arena by its code.
 func (s *Service) readByCode(ctx context.Context, game, code string) (match.View, error) {
 	if !isCode(code) {
-		return match.View{}, notFound()
+		return match.View{}, notFoundError()
 	}
 	id, err := s.Codes.FindCode(ctx, game, code)
 	if err != nil {
 		return match.View{}, err
 	}
 	if id == "" {
-		return match.View{}, notFound()
+		return match.View{}, notFoundError()
 	}
 	return s.readArena(ctx, game, id)
 }
 
 // readArena reads an arena by the id of its match.
 func (s *Service) readArena(ctx context.Context, game, id string) (match.View, error) {
-	v, err := s.Matches.ReadArena(ctx, id)
-	if errors.Is(err, match.ErrNotFound) || err == nil && (v.Plan.Arena == nil || v.Plan.Game != game) {
-		return match.View{}, notFound()
+	view, err := s.Matches.ReadArena(ctx, id)
+	if errors.Is(err, match.ErrNotFound) || err == nil && (view.Plan.Arena == nil || view.Plan.Game != game) {
+		return match.View{}, notFoundError()
 	}
-	return v, err
+	return view, err
 }
 
 // The states of the wire contract.
@@ -123,9 +123,9 @@ const (
 // publicState returns the state that the wire contract has for a phase.
 func publicState(p match.Phase) string {
 	switch p {
-	case match.Lobby, match.Starting:
+	case match.PhaseLobby, match.PhaseStarting:
 		return stateLobby
-	case match.Over, match.Settled:
+	case match.PhaseOver, match.PhaseSettled:
 		return stateOver
 	}
 	return statePlaying
@@ -135,10 +135,10 @@ func newRefusal(c protocol.Code, format string, args ...any) error {
 	return protocol.Errorf(c, format, args...)
 }
 
-func badRequest(format string, args ...any) error {
+func badRequestError(format string, args ...any) error {
 	return newRefusal(protocol.CodeBadRequest, format, args...)
 }
 
-func notFound() error {
+func notFoundError() error {
 	return newRefusal(protocol.CodeNotFound, "the arena does not exist or is over; check the code")
 }

@@ -14,9 +14,9 @@ import (
 // All players see the names of arenas and teams. The names must be readable
 // lines without words that the game refuses. Words reserved for staff are
 // allowed.
-func TestTitles(t *testing.T) {
+func TestNamesOfArenasAndTeamsAreChecked(t *testing.T) {
 	t.Parallel()
-	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Custom: []nickname.WordList{{Name: "own", Text: "admin\n"}}})
+	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.BuiltinLists(), Custom: []nickname.WordList{{Name: "own", Text: "admin\n"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,22 +32,22 @@ func TestTitles(t *testing.T) {
 		"4dm1n": "does not allow", // the game's list of refused words also contains it
 	} {
 		for _, field := range []string{"name", "teams[1].name"} {
-			h := newFixture(t)
-			g := h.Games["demo"]
+			test := newFixture(t)
+			g := test.Games["demo"]
 			g.Words = words
-			h.Games["demo"] = g
-			b := body()
+			test.Games["demo"] = g
+			b := newArenaBody()
 			if b.Name = title; field != "name" {
 				b.Name, b.Teams[1].Name = "Cup", title
 			}
-			_, err := h.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: b})
+			_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: b})
 			if says == "" {
 				if err != nil {
 					t.Errorf("%q as %s: %v", title, field, err)
 				}
 				continue
 			}
-			refused := h.checkRefused(err, protocol.CodeBadRequest)
+			refused := test.checkRefused(err, protocol.CodeBadRequest)
 			if !strings.HasPrefix(refused.Message, field+" is ") || !strings.Contains(refused.Message, says) {
 				t.Errorf("%+q as %s: %q, want %q", title, field, refused.Message, says)
 			}
@@ -55,7 +55,7 @@ func TestTitles(t *testing.T) {
 			if says == "does not allow" {
 				outcome = outcomeBadWord
 			}
-			if n := testutil.ToFloat64(h.metrics.creations.WithLabelValues(outcome)); n != 1 {
+			if n := testutil.ToFloat64(test.metrics.creations.WithLabelValues(outcome)); n != 1 {
 				t.Errorf("%+q: counted %v times as %s", title, n, outcome)
 			}
 		}

@@ -12,14 +12,14 @@ import (
 
 // Entry is one line of the audit log.
 type Entry struct {
-	ID      string `json:"id"`                 // also the X-Request-Id of the response
-	At      int64  `json:"at"`                 // when the server received the request, epoch ms by the ledger's clock
-	Actor   string `json:"actor"`              // subject of the operator's token
-	Action  string `json:"action"`             // HTTP method and route
-	Game    string `json:"game,omitempty"`     // "" for a route without a game
-	Target  string `json:"target,omitempty"`   // what the request was about, as "match=m_1 player=p_2"
-	Status  int    `json:"status,omitempty"`   // HTTP status of the response; 0: not known (yet)
-	EndedAt int64  `json:"ended_at,omitempty"` // epoch ms; 0: not known (yet)
+	ID        string `json:"id"`                 // also the X-Request-Id of the response
+	StartedAt int64  `json:"at"`                 // when the server received the request, epoch ms by the ledger's clock
+	Actor     string `json:"actor"`              // subject of the operator's token
+	Action    string `json:"action"`             // HTTP method and route
+	Game      string `json:"game,omitempty"`     // "" for a route without a game
+	Target    string `json:"target,omitempty"`   // what the request was about, as "match=m_1 player=p_2"
+	Status    int    `json:"status,omitempty"`   // HTTP status of the response; 0: not known (yet)
+	EndedAt   int64  `json:"ended_at,omitempty"` // epoch ms; 0: not known (yet)
 }
 
 // Filter selects entries that match all fields. An empty field matches any entry.
@@ -28,21 +28,21 @@ type Filter struct{ Game, Actor string }
 // ErrBadCursor reports a cursor that did not come with a page of the audit log.
 var ErrBadCursor = errors.New("the cursor is not from a page of the audit log; start again without a cursor")
 
-// maxText limits a text of an entry, in characters.
-const maxText = 200
+// maxTextRunes limits a text of an entry, in characters.
+const maxTextRunes = 200
 
-// Text returns a text as an entry stores it. It replaces control and invalid characters
+// SanitizeText returns a text as an entry stores it. It replaces control and invalid characters
 // by '?', so the text is on one line and valid UTF-8. It cuts the text after 200
 // characters and appends "…".
-func Text(s string) string {
+func SanitizeText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {
 			return '?'
 		}
 		return r
 	}, s)
-	if runes := []rune(s); len(runes) > maxText {
-		return string(runes[:maxText]) + "…"
+	if runes := []rune(s); len(runes) > maxTextRunes {
+		return string(runes[:maxTextRunes]) + "…"
 	}
 	return s
 }

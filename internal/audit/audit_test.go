@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestText(t *testing.T) {
+func TestSanitizeTextReturnsShortValidLines(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"match=m_1":                "match=m_1",
@@ -15,7 +15,7 @@ func TestText(t *testing.T) {
 		"a\xff":                    "a?",
 		strings.Repeat("名", 201):   strings.Repeat("名", 200) + "…",
 	} {
-		if got := Text(in); got != want || !utf8.ValidString(got) {
+		if got := SanitizeText(in); got != want || !utf8.ValidString(got) {
 			t.Errorf("%q is %q, want %q", in, got, want)
 		}
 	}

@@ -19,9 +19,9 @@ import (
 
 const (
 	// reloadInterval is the time between two reads of the files.
-	lookEvery = 10 * time.Second
+	reloadInterval = 10 * time.Second
 	// maxFileSize is the maximum size of a file, in bytes.
-	maxFile = 1 << 20
+	maxFileSize = 1 << 20
 )
 
 // Config configures a Pair; all fields are required.
@@ -39,43 +39,43 @@ type Pair struct {
 	loads   *prometheus.CounterVec // by outcome: loaded or failed
 	current atomic.Pointer[tls.Certificate]
 
-	mu   sync.Mutex
-	seen sum // hash of both files at the last read, valid or not
+	mu       sync.Mutex
+	lastHash fileHash // hash of both files at the last read, valid or not
 }
 
-type sum = [sha256.Size]byte
+type fileHash = [sha256.Size]byte
 
 // CheckFiles returns an error if the files are not a valid certificate and its
 // key.
-func Check(cert, key string) error {
+func CheckFiles(cert, key string) error {
 	_, _, err := load(cert, key)
 	return err
 }
 
 // Open reads a pair from its files. It returns an error if the pair is not valid.
-func Open(c Config) (*Pair, error) {
-	on := promauto.With(c.Registry)
-	p := &Pair{
-		Config: c,
-		expiry: on.NewGauge(prometheus.GaugeOpts{
+func Open(config Config) (*Pair, error) {
+	factory := promauto.With(config.Registry)
+	pair := &Pair{
+		Config: config,
+		expiry: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "laststand_tls_certificate_expiry_timestamp_seconds", Help: "Unix time when the certificate in use expires.",
 		}),
-		loads: on.NewCounterVec(prometheus.CounterOpts{
+		loads: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_tls_certificate_loads_total", Help: "Loads of changed certificate files, by outcome; after a failed load the previous certificate stays in use.",
 		}, []string{"outcome"}),
 	}
-	found, seen, err := load(c.Cert, c.Key)
+	loaded, hash, err := load(config.Cert, config.Key)
 	if err != nil {
 		return nil, err
 	}
-	p.loads.WithLabelValues("failed")
-	p.use(found, seen)
-	return p, nil
+	pair.loads.WithLabelValues("failed")
+	pair.setCurrent(loaded, hash)
+	return pair, nil
 }
 
 // TLSConfig returns the TLS configuration of a server, with TLS 1.2 or newer. The
 // server always uses the current certificate.
-func (p *Pair) TLS() *tls.Config {
+func (p *Pair) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.current.Load(), nil },
@@ -84,14 +84,14 @@ func (p *Pair) TLS() *tls.Config {
 
 // Run reloads changed files until ctx ends. It returns nil.
 func (p *Pair) Run(ctx context.Context) error {
-	again := time.NewTicker(lookEvery)
-	defer again.Stop()
+	ticker := time.NewTicker(reloadInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-again.C:
-			p.Look()
+		case <-ticker.C:
+			p.ReloadIfChanged()
 		}
 	}
 }
@@ -100,61 +100,61 @@ func (p *Pair) Run(ctx context.Context) error {
 // not valid, the previous certificate stays in use. Examples: only one of the two
 // files is new yet, or the certificate has expired. It logs each invalid version
 // of the files once.
-func (p *Pair) Look() {
+func (p *Pair) ReloadIfChanged() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	found, seen, err := load(p.Cert, p.Key)
-	if seen == p.seen {
+	loaded, hash, err := load(p.Cert, p.Key)
+	if hash == p.lastHash {
 		return
 	}
 	if err == nil {
-		p.use(found, seen)
-		p.Logger.Info("certificate reloaded", "expires", found.Leaf.NotAfter)
+		p.setCurrent(loaded, hash)
+		p.Logger.Info("certificate reloaded", "expires", loaded.Leaf.NotAfter)
 		return
 	}
-	p.seen = seen
+	p.lastHash = hash
 	p.loads.WithLabelValues("failed").Inc()
 	p.Logger.Error("certificate reload failed; keeping the previous one", "error", err, "expires", p.current.Load().Leaf.NotAfter)
 }
 
 // setCurrent makes a certificate the current one. Except in Open, the caller
 // holds mu.
-func (p *Pair) use(found *tls.Certificate, seen sum) {
-	p.current.Store(found)
-	p.seen = seen
+func (p *Pair) setCurrent(loaded *tls.Certificate, hash fileHash) {
+	p.current.Store(loaded)
+	p.lastHash = hash
 	p.loads.WithLabelValues("loaded").Inc()
-	p.expiry.Set(float64(found.Leaf.NotAfter.Unix()))
+	p.expiry.Set(float64(loaded.Leaf.NotAfter.Unix()))
 }
 
 // load reads a pair from its files and checks it. It also returns the hash of both
 // files. If it cannot read them, it returns the hash of the error text.
-func load(certFile, keyFile string) (*tls.Certificate, sum, error) {
-	cert, err := read(certFile)
-	key, err2 := read(keyFile)
-	if err := errors.Join(err, err2); err != nil {
+func load(certFile, keyFile string) (*tls.Certificate, fileHash, error) {
+	cert, err := readFileLimited(certFile)
+	key, keyErr := readFileLimited(keyFile)
+	if err := errors.Join(err, keyErr); err != nil {
 		return nil, sha256.Sum256([]byte(err.Error())), err
 	}
-	seen := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(cert), cert, key))
+	hash := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(cert), cert, key))
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, seen, fmt.Errorf("%s and %s are not a certificate and its key: %w", certFile, keyFile, err)
+		return nil, hash, fmt.Errorf("%s and %s are not a certificate and its key: %w", certFile, keyFile, err)
 	}
-	if over := pair.Leaf.NotAfter; time.Now().After(over) {
-		return nil, seen, fmt.Errorf("the certificate of %s has expired at %s; get a new one", certFile, over.Format(time.RFC3339))
+	if expiry := pair.Leaf.NotAfter; time.Now().After(expiry) {
+		return nil, hash, fmt.Errorf("the certificate of %s has expired at %s; get a new one", certFile, expiry.Format(time.RFC3339))
 	}
-	return &pair, seen, nil
+	return &pair, hash, nil
 }
 
 // readFileLimited reads a file of at most maxFileSize bytes.
-func read(name string) ([]byte, error) {
-	f, err := os.Open(name)
+func readFileLimited(name string) ([]byte, error) {
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = fmt.Errorf("%s is larger than %d bytes", name, maxFile)
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
+	if err == nil && len(content) > maxFileSize {
+		err = fmt.Errorf("%s is larger than %d bytes", name, maxFileSize)
 	}
-	return text, err
+	return content, err
 }

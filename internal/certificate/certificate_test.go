@@ -22,31 +22,31 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // certificateFiles are the two files of a pair, and the log of the Pair that uses them.
-type files struct {
+type certificateFiles struct {
 	*testing.T
 	cert, key string
 	log       bytes.Buffer
 }
 
-func newFiles(t *testing.T) *files {
+func newCertificateFiles(t *testing.T) *certificateFiles {
 	dir := t.TempDir()
-	return &files{T: t, cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
+	return &certificateFiles{T: t, cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
 }
 
 // write writes a pair with a serial number and a lifetime.
-func (f *files) write(serial int64, lasts time.Duration) {
+func (f *certificateFiles) write(serial int64, lasts time.Duration) {
 	f.Helper()
-	testenv.Certificate(f.T, f.cert, f.key, serial, lasts)
+	testenv.WriteCertificate(f.T, f.cert, f.key, serial, lasts)
 }
 
-func (f *files) put(name string, text []byte) {
+func (f *certificateFiles) put(name string, text []byte) {
 	f.Helper()
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		f.Fatal(err)
 	}
 }
 
-func (f *files) open() *Pair {
+func (f *certificateFiles) open() *Pair {
 	f.Helper()
 	p, err := Open(Config{Cert: f.cert, Key: f.key, Logger: slog.New(slog.NewTextHandler(&f.log, nil)), Registry: prometheus.NewRegistry()})
 	if err != nil {
@@ -55,8 +55,8 @@ func (f *files) open() *Pair {
 	return p
 }
 
-// served returns the serial number that a client sees.
-func served(t *testing.T, p *Pair) int64 {
+// servedSerial returns the serial number that a client sees.
+func servedSerial(t *testing.T, p *Pair) int64 {
 	t.Helper()
 	c, err := handshake(p, tls.VersionTLS13)
 	if err != nil {
@@ -66,32 +66,32 @@ func served(t *testing.T, p *Pair) int64 {
 }
 
 func handshake(p *Pair, newest uint16) (tls.ConnectionState, error) {
-	near, far := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	ended := make(chan struct{})
-	server := tls.Server(far, p.TLS())
+	server := tls.Server(serverEnd, p.TLSConfig())
 	go func() {
 		defer close(ended)
 		_ = server.Handshake() // the client has the error
-		_ = far.Close()
+		_ = serverEnd.Close()
 	}()
-	client := tls.Client(near, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: newest})
+	client := tls.Client(clientEnd, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: newest})
 	err := client.Handshake()
-	_ = near.Close()
+	_ = clientEnd.Close()
 	<-ended
 	return client.ConnectionState(), err
 }
 
-func TestAChangedPairIsServed(t *testing.T) {
+func TestChangedFilesAreServed(t *testing.T) {
 	t.Parallel()
-	f := newFiles(t)
+	f := newCertificateFiles(t)
 	f.write(1, time.Hour)
 	p := f.open()
-	if serial := served(t, p); serial != 1 {
+	if serial := servedSerial(t, p); serial != 1 {
 		t.Errorf("certificate %d is served", serial)
 	}
 	f.write(2, 48*time.Hour)
-	p.Look()
-	if serial := served(t, p); serial != 2 {
+	p.ReloadIfChanged()
+	if serial := servedSerial(t, p); serial != 2 {
 		t.Errorf("after a change certificate %d is served", serial)
 	}
 	if at := testutil.ToFloat64(p.expiry); time.Until(time.Unix(int64(at), 0)) < 47*time.Hour {
@@ -102,29 +102,29 @@ func TestAChangedPairIsServed(t *testing.T) {
 	}
 }
 
-func TestAPairThatDoesNotDoLeavesTheOneBefore(t *testing.T) {
+func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*files){
-		"only the certificate is new": func(f *files) {
-			testenv.Certificate(f.T, f.cert, filepath.Join(f.TempDir(), "other.key"), 9, time.Hour)
+	for name, spoil := range map[string]func(*certificateFiles){
+		"only the certificate is new": func(f *certificateFiles) {
+			testenv.WriteCertificate(f.T, f.cert, filepath.Join(f.TempDir(), "other.key"), 9, time.Hour)
 		},
-		"the key is broken": func(f *files) {
+		"the key is broken": func(f *certificateFiles) {
 			f.put(f.key, []byte("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"))
 		},
-		"it is empty":     func(f *files) { f.put(f.cert, nil) },
-		"it is too large": func(f *files) { f.put(f.cert, make([]byte, maxFile+1)) },
-		"it has expired":  func(f *files) { f.write(9, -time.Minute) },
-		"it is gone":      func(f *files) { _ = os.Remove(f.key) },
+		"it is empty":     func(f *certificateFiles) { f.put(f.cert, nil) },
+		"it is too large": func(f *certificateFiles) { f.put(f.cert, make([]byte, maxFileSize+1)) },
+		"it has expired":  func(f *certificateFiles) { f.write(9, -time.Minute) },
+		"it is gone":      func(f *certificateFiles) { _ = os.Remove(f.key) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFiles(t)
+			f := newCertificateFiles(t)
 			f.write(1, time.Hour)
 			p := f.open()
 			spoil(f)
-			p.Look()
-			p.Look()
-			if serial := served(t, p); serial != 1 {
+			p.ReloadIfChanged()
+			p.ReloadIfChanged()
+			if serial := servedSerial(t, p); serial != 1 {
 				t.Errorf("certificate %d is served", serial)
 			}
 			if n := testutil.ToFloat64(p.loads.WithLabelValues("failed")); n != 1 {
@@ -134,22 +134,22 @@ func TestAPairThatDoesNotDoLeavesTheOneBefore(t *testing.T) {
 				t.Errorf("it is logged as %s", log)
 			}
 			f.write(2, time.Hour)
-			p.Look()
-			if serial := served(t, p); serial != 2 {
+			p.ReloadIfChanged()
+			if serial := servedSerial(t, p); serial != 2 {
 				t.Errorf("mended, certificate %d is served", serial)
 			}
 		})
 	}
 }
 
-func TestAPairThatDoesNotDoIsRefused(t *testing.T) {
+func TestInvalidFilesAreRefused(t *testing.T) {
 	t.Parallel()
-	f := newFiles(t)
-	if err := Check(f.cert, f.key); err == nil || !strings.Contains(err.Error(), f.cert) || !strings.Contains(err.Error(), f.key) {
+	f := newCertificateFiles(t)
+	if err := CheckFiles(f.cert, f.key); err == nil || !strings.Contains(err.Error(), f.cert) || !strings.Contains(err.Error(), f.key) {
 		t.Errorf("files that are not there: %v", err)
 	}
 	f.write(1, -time.Minute)
-	if err := Check(f.cert, f.key); err == nil || !strings.Contains(err.Error(), "expired") {
+	if err := CheckFiles(f.cert, f.key); err == nil || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("one that has expired: %v", err)
 	}
 	f.put(f.key, []byte("s3cret"))
@@ -158,9 +158,9 @@ func TestAPairThatDoesNotDoIsRefused(t *testing.T) {
 	}
 }
 
-func TestNothingOlderThanTLS12(t *testing.T) {
+func TestTLSOlderThan12IsRefused(t *testing.T) {
 	t.Parallel()
-	f := newFiles(t)
+	f := newCertificateFiles(t)
 	f.write(1, time.Hour)
 	p := f.open()
 	if c, err := handshake(p, tls.VersionTLS12); err != nil || c.Version != tls.VersionTLS12 {
@@ -171,18 +171,18 @@ func TestNothingOlderThanTLS12(t *testing.T) {
 	}
 }
 
-func TestRunLooks(t *testing.T) {
+func TestRunReloadsChangedFiles(t *testing.T) {
 	t.Parallel()
-	f := newFiles(t)
+	f := newCertificateFiles(t)
 	f.write(1, time.Hour)
 	p := f.open()
 	f.write(2, time.Hour)
 	synctest.Test(t, func(t *testing.T) {
 		go func() { _ = p.Run(t.Context()) }()
-		time.Sleep(lookEvery + 1)
+		time.Sleep(reloadInterval + 1)
 		synctest.Wait()
 		if serial := p.current.Load().Leaf.SerialNumber.Int64(); serial != 2 {
-			t.Errorf("after %v it is still certificate %d", lookEvery, serial)
+			t.Errorf("after %v it is still certificate %d", reloadInterval, serial)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func bodySize(b *Behaviour) int {
 }
 
 func appendMember(out []byte, name, value string) []byte {
-	return protocol.AppendText(append(out, name...), value)
+	return protocol.AppendJSONText(append(out, name...), value)
 }
 
 func appendOptional(out []byte, name, value string) []byte {

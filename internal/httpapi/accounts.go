@@ -26,7 +26,7 @@ type accountBody struct {
 	Token string `json:"token" need:"true"`
 }
 
-type accountAnswer struct {
+type accountResponse struct {
 	PlayerID string `json:"player_id"`
 	Account  string `json:"account"`
 }
@@ -46,7 +46,7 @@ func (a *api) putAccount(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, accountAnswer{claims.Subject, account})
+	return writeJSON(w, http.StatusOK, accountResponse{claims.Subject, account})
 }
 
 type deviceBody struct {
@@ -61,12 +61,12 @@ func (a *api) putDevice(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	var body deviceBody
-	if err := readBodyMax(maxGuestBody, w, r.Request, &body); err != nil {
+	if err := readBodyLimited(maxGuestBody, w, r.Request, &body); err != nil {
 		return err
 	}
-	change := identity.DeviceChange{Game: r.game, Player: claims.Subject, From: body.Device, To: body.NewDevice}
+	change := identity.DeviceChange{Game: r.game, Player: claims.Subject, OldSecret: body.Device, NewSecret: body.NewDevice}
 	if err := a.Accounts.RotateDevice(r.Context(), change); err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, map[string]string{"player_id": claims.Subject})
+	return writeJSON(w, http.StatusOK, map[string]string{"player_id": claims.Subject})
 }

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestErasure(t *testing.T) {
+func TestAPlayerErasesItself(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
 	h := New(configOf(w))
@@ -42,7 +42,7 @@ func TestErasure(t *testing.T) {
 	}
 }
 
-func TestLinkingAnAccount(t *testing.T) {
+func TestAGuestIsLinkedToAnAccount(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
 	tie := send("PUT", demo+"/players/me/account", `{"token":"theirs"}`, bearerGood)
@@ -73,14 +73,14 @@ func TestLinkingAnAccount(t *testing.T) {
 	}
 }
 
-func TestRotatingADevice(t *testing.T) {
+func TestADeviceSecretIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
 	rotate := send("PUT", demo+"/players/me/device", `{"device":"`+device+`","new_device":"`+device+`2"}`, "Authorization: Bearer account")
 	if rec := serve(t, New(configOf(w)), rotate); rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != `{"player_id":"p_1"}` {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if want := (identity.DeviceChange{Game: "demo", Player: "p_1", From: device, To: device + "2"}); w.device != want {
+	if want := (identity.DeviceChange{Game: "demo", Player: "p_1", OldSecret: device, NewSecret: device + "2"}); w.device != want {
 		t.Errorf("asked for %+v", w.device)
 	}
 	for fail, want := range map[error]protocol.Code{
@@ -102,16 +102,16 @@ func TestRotatingADevice(t *testing.T) {
 			t.Errorf("%.60s: %d", body, rec.Code)
 		}
 	}
-	e := newLimitedServer(t, Limits{Changes: twice("changes")})
+	e := newLimitedServer(t, Limits{Changes: twoPerHour("changes")})
 	e.wantStatus(rotate, 200)
 	e.wantStatus(rotate, 200)
 	e.wantLimited(rotate, "changes", half)
 }
 
 // The number of players who erase themselves is limited per address. A refused player is not erased.
-func TestErasuresOfAnAddress(t *testing.T) {
+func TestErasuresPerAddressAreLimited(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{Erasures: twice("players who erase themselves")})
+	e := newLimitedServer(t, Limits{Erasures: twoPerHour("players who erase themselves")})
 	erase := call{method: "DELETE", target: demo + "/players/me", headers: []string{bearerGood}}
 	for range 2 {
 		e.wantStatus(erase, 204)

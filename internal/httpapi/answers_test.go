@@ -15,7 +15,7 @@ import (
 
 const bearerGood = "Authorization: Bearer good"
 
-func TestAnswers(t *testing.T) {
+func TestSuccessfulResponses(t *testing.T) {
 	t.Parallel()
 	newGuest := `{"device":"` + device + `","nickname":"Ada","arena":"123456"}`
 	tests := []struct {
@@ -146,7 +146,7 @@ func TestStandingsOfAMatchArePaged(t *testing.T) {
 	}
 }
 
-func TestRatingsAreShownWhole(t *testing.T) {
+func TestRatingsAreRounded(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[int]rating.Rating{1500: {}, 1499: {R: 1499.4, RD: 90, Sigma: 0.06}, 1602: {R: 1601.5, RD: 90, Sigma: 0.06}} {
 		if got := r.Rounded(); got != want {
@@ -156,7 +156,7 @@ func TestRatingsAreShownWhole(t *testing.T) {
 }
 
 // A real server strips the bodies of HEAD; a recorder does not.
-func TestOverARealConnection(t *testing.T) {
+func TestResponsesOverARealConnection(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(New(configOf(&fakeBackend{})))
 	defer server.Close()
@@ -176,7 +176,7 @@ func TestOverARealConnection(t *testing.T) {
 	server.Client().CloseIdleConnections()
 }
 
-func TestHeaders(t *testing.T) {
+func TestResponsesHaveTheHeadersOfTheContract(t *testing.T) {
 	t.Parallel()
 	rec := serve(t, New(configOf(&fakeBackend{})), get(demo+"/players/p_1"))
 	for name, want := range map[string]string{

@@ -31,13 +31,13 @@ type Tokens interface {
 // Guests registers guests and manages nicknames. *identity.Registry implements
 // it.
 type Guests interface {
-	Guest(ctx context.Context, r identity.GuestRequest) (identity.Guest, error)
-	Available(ctx context.Context, game, nickname string, who identity.Requester) (identity.Availability, error)
-	Rename(ctx context.Context, c identity.Claims, nickname string, who identity.Requester) (string, error)
+	Guest(ctx context.Context, req identity.GuestRequest) (identity.Guest, error)
+	Available(ctx context.Context, game, nickname string, requester identity.Requester) (identity.Availability, error)
+	Rename(ctx context.Context, claims identity.Claims, nickname string, requester identity.Requester) (string, error)
 	// Ensure returns the player of a token of role player.
-	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
+	Ensure(ctx context.Context, claims identity.Claims) (identity.Player, error)
 	// CheckHost returns an error if the host has been erased.
-	CheckHost(ctx context.Context, c identity.Claims) error
+	CheckHost(ctx context.Context, claims identity.Claims) error
 }
 
 // Accounts erases players and links guests to accounts. player is the player id
@@ -45,8 +45,8 @@ type Guests interface {
 // of the identity package.
 type Accounts interface {
 	Erase(ctx context.Context, game, player string) error
-	LinkAccount(ctx context.Context, t identity.LinkRequest) (account string, err error)
-	RotateDevice(ctx context.Context, c identity.DeviceChange) error
+	LinkAccount(ctx context.Context, req identity.LinkRequest) (account string, err error)
+	RotateDevice(ctx context.Context, change identity.DeviceChange) error
 }
 
 // Players returns the public data of players. Player returns
@@ -74,7 +74,7 @@ type History interface {
 // is a *protocol.Error. Create leaves the join URL of the new arena empty: this
 // package sets it.
 type Arenas interface {
-	Create(ctx context.Context, c arena.CreateRequest) (protocol.ArenaMade, error)
+	Create(ctx context.Context, req arena.CreateRequest) (protocol.ArenaMade, error)
 	Show(ctx context.Context, game, code string) (protocol.ArenaLook, error)
 	FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error)
 }
@@ -92,7 +92,7 @@ type Behaviours interface {
 // package.
 type Tasks interface {
 	Enqueue(ctx context.Context, game string, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error)
-	Claim(ctx context.Context, game string, p taskqueue.Poll) ([]taskqueue.Task, error)
+	Claim(ctx context.Context, game string, poll taskqueue.Poll) ([]taskqueue.Task, error)
 	Renew(ctx context.Context, game string, leases []taskqueue.Lease, lease time.Duration) (lost []taskqueue.Lease, err error)
 	Complete(ctx context.Context, game string, leases []taskqueue.Lease) (lost []taskqueue.Lease, err error)
 	Fail(ctx context.Context, game string, failed []taskqueue.FailedAttempt) (lost []taskqueue.Lease, err error)
@@ -103,8 +103,8 @@ type Tasks interface {
 // a player's nickname from its cache, after the nickname has changed.
 type Boards interface {
 	Listing(ctx context.Context, game string) (display.Answer, error)
-	Page(ctx context.Context, game string, q leaderboard.Query) (display.Answer, error)
-	Standing(ctx context.Context, game string, q leaderboard.StandingQuery) (display.Answer, error)
+	Page(ctx context.Context, game string, query leaderboard.Query) (display.Answer, error)
+	Standing(ctx context.Context, game string, query leaderboard.StandingQuery) (display.Answer, error)
 	ForgetName(game, player string)
 }
 
@@ -150,25 +150,25 @@ type api struct {
 // and starts no goroutine. A request may take requestTimeout, including its body;
 // extraTimeByPath lists the paths that may take more. Websocket and Page have no
 // such limit.
-func New(c Config) http.Handler {
-	if c.IsDraining == nil {
-		c.IsDraining = func() bool { return false }
+func New(config Config) http.Handler {
+	if config.IsDraining == nil {
+		config.IsDraining = func() bool { return false }
 	}
-	if c.IsStoreDown == nil {
-		c.IsStoreDown = func(error) bool { return false }
+	if config.IsStoreDown == nil {
+		config.IsStoreDown = func(error) bool { return false }
 	}
-	if c.ClientAddress == nil {
-		c.ClientAddress = peerAddress
+	if config.ClientAddress == nil {
+		config.ClientAddress = peerAddress
 	}
-	if c.LoadShedder == nil {
-		c.LoadShedder = neverSheds{}
+	if config.LoadShedder == nil {
+		config.LoadShedder = noLoadShedding{}
 	}
-	if c.IsTLS == nil {
-		c.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
+	if config.IsTLS == nil {
+		config.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
 	}
-	a := &api{Config: c, games: map[string]bool{}, origins: origin.NewList(c.Origins), metrics: newMetrics(c.Registry)}
-	for _, g := range c.Games {
-		a.games[g] = true
+	a := &api{Config: config, games: map[string]bool{}, origins: origin.NewList(config.Origins), metrics: newMetrics(config.Registry)}
+	for _, game := range config.Games {
+		a.games[game] = true
 	}
 	return a.newMux()
 }

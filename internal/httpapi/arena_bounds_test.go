@@ -25,11 +25,11 @@ func (fakeArenaStore) ClaimCode(context.Context, string, string, string) (bool, 
 	return true, nil
 }
 func (fakeArenaStore) Count(string, arena.Filter) int { return 1000 }
-func (fakeArenaStore) Draw(_ string, _ arena.Filter, n int) ([]quiz.Drawn, error) {
-	return make([]quiz.Drawn, n), nil
+func (fakeArenaStore) Draw(_ string, _ arena.Filter, n int) ([]quiz.DrawnQuestion, error) {
+	return make([]quiz.DrawnQuestion, n), nil
 }
-func (fakeArenaStore) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.Drawn, error) {
-	return make([]quiz.Drawn, len(ids)), nil
+func (fakeArenaStore) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.DrawnQuestion, error) {
+	return make([]quiz.DrawnQuestion, len(ids)), nil
 }
 
 // body returns the body of an arena with some fields replaced. Fields that are
@@ -52,8 +52,8 @@ func body(t *testing.T, fields string) string {
 	return string(raw)
 }
 
-// listOf writes a list of n elements, in which # stands for the index.
-func listOf(n int, element string) string {
+// jsonList writes a list of n elements, in which # stands for the index.
+func jsonList(n int, element string) string {
 	all := make([]string, n)
 	for i := range all {
 		all[i] = strings.ReplaceAll(element, "#", fmt.Sprint(i))
@@ -68,7 +68,7 @@ func TestArenasAreAcceptedAsTheContractSays(t *testing.T) {
 	made := fakeArenaStore{}
 	c := configOf(&fakeBackend{})
 	c.Arenas = arena.New(arena.Config{
-		Games:   map[string]arena.Game{"demo": {PlayersMayHost: true, LimitMS: 15_000, MaxPlayers: 100_000}},
+		Games:   map[string]arena.GameSettings{"demo": {PlayersMayHost: true, LimitMS: 15_000, MaxPlayers: 100_000}},
 		Matches: made, Codes: made, Bank: made, Logger: slog.New(slog.DiscardHandler),
 	})
 	h := New(c)
@@ -80,19 +80,19 @@ func TestArenasAreAcceptedAsTheContractSays(t *testing.T) {
 		`{"name":"` + long + `"}`: true, `{"name":"` + long + `e"}`: false, `{"name":"  ` + long + `  "}`: true,
 		`{"name":"C"}`: true, `{"name":""}`: false, `{"name":" "}`: false, `{"name":"a b"}`: true, `{"name":"a\tb"}`: false,
 		`{"name":"\u0000"}`: false, `{"name":"\na\n"}`: true, `{"name":null}`: false,
-		`{"teams":[]}`: true, `{"teams":` + listOf(1, teams) + `}`: false, `{"teams":` + listOf(2, teams) + `}`: true,
-		`{"teams":` + listOf(64, teams) + `}`: true, `{"teams":` + listOf(65, teams) + `}`: false,
-		`{"teams":` + listOf(2, `{"id":"`+strings.Repeat("x", 63)+`#","name":"T"}`) + `}`: true,
-		`{"teams":` + listOf(2, `{"id":"`+strings.Repeat("x", 64)+`#","name":"T"}`) + `}`: false,
-		`{"teams":` + listOf(2, `{"id":"a b#","name":"T"}`) + `}`:                         false,
-		`{"teams":` + listOf(2, `{"id":"t#","name":""}`) + `}`:                            false,
+		`{"teams":[]}`: true, `{"teams":` + jsonList(1, teams) + `}`: false, `{"teams":` + jsonList(2, teams) + `}`: true,
+		`{"teams":` + jsonList(64, teams) + `}`: true, `{"teams":` + jsonList(65, teams) + `}`: false,
+		`{"teams":` + jsonList(2, `{"id":"`+strings.Repeat("x", 63)+`#","name":"T"}`) + `}`: true,
+		`{"teams":` + jsonList(2, `{"id":"`+strings.Repeat("x", 64)+`#","name":"T"}`) + `}`: false,
+		`{"teams":` + jsonList(2, `{"id":"a b#","name":"T"}`) + `}`:                         false,
+		`{"teams":` + jsonList(2, `{"id":"t#","name":""}`) + `}`:                            false,
 		`{"time_limit_ms":999}`: false, `{"time_limit_ms":1000}`: true, `{"time_limit_ms":600000}`: true, `{"time_limit_ms":600001}`: false,
 		`{"max_players":1}`: false, `{"max_players":2}`: true, `{"max_players":100000}`: true, `{"max_players":100001}`: false,
 		`{"questions":{}}`: false, `{"questions":null}`: false,
 		`{"questions":{"count":0}}`: false, `{"questions":{"count":100}}`: true, `{"questions":{"count":101}}`: false,
 		`{"questions":{"ids":[]}}`: false, `{"questions":{"ids":["a","b"]}}`: true, `{"questions":{"ids":["a","a"]}}`: false,
 		`{"questions":{"count":2,"ids":["a","b"]}}`: true, `{"questions":{"count":1,"ids":[]}}`: true,
-		`{"questions":{"ids":` + listOf(100, `"q#"`) + `}}`: true, `{"questions":{"ids":` + listOf(101, `"q#"`) + `}}`: false,
+		`{"questions":{"ids":` + jsonList(100, `"q#"`) + `}}`: true, `{"questions":{"ids":` + jsonList(101, `"q#"`) + `}}`: false,
 		`{"questions":{"ids":["a"],"lang":"en"}}`: false, `{"questions":{"ids":["a"],"category":"x"}}`: false,
 		`{"questions":{"ids":["a"],"difficulty":"easy"}}`: false, `{"questions":{"ids":["a"],"bank":"builtin"}}`: true,
 		`{"questions":{"count":1,"lang":"en","category":"x","difficulty":"easy"}}`: true,

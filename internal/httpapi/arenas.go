@@ -30,34 +30,34 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	from, err := a.pageURL(r.Request)
+	pageURL, err := a.pageURL(r.Request)
 	if err != nil {
 		return err
 	}
-	asked := arena.CreateRequest{Game: r.game, Creator: claims.Subject, Role: claims.Role}
-	if err := readBody(w, r.Request, &asked.NewArena); err != nil {
+	create := arena.CreateRequest{Game: r.game, Creator: claims.Subject, Role: claims.Role}
+	if err := readBody(w, r.Request, &create.NewArena); err != nil {
 		return err
 	}
-	if err := a.admitArena(r, claims); err != nil {
+	if err := a.checkNewArenaLimits(r, claims); err != nil {
 		return err
 	}
-	made, err := a.Arenas.Create(r.Context(), asked)
+	created, err := a.Arenas.Create(r.Context(), create)
 	if err != nil {
 		return err
 	}
-	a.Limits.ArenaCodes.AddSecret(r.Context(), a.codeAttempt(r, made.Code)) // players often share the address of their host
-	made.JoinURL = from.JoinPath("g", r.game, "join", made.Code).String()
-	return answer(w, http.StatusCreated, made)
+	a.Limits.ArenaCodes.AddSecret(r.Context(), a.newCodeAttempt(r, created.Code)) // players often share the address of their host
+	created.JoinURL = pageURL.JoinPath("g", r.game, "join", created.Code).String()
+	return writeJSON(w, http.StatusCreated, created)
 }
 
 // hostHeaderPattern matches the Host headers that can be part of a link: a name
 // or an IP address, with or without a port.
-var hostHeader = regexp.MustCompile(`^([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
+var hostHeaderPattern = regexp.MustCompile(`^([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?$`)
 
 // pageURL returns the URL of the start page, with the host name of the request.
 // The scheme is https if IsTLS returns true.
 func (a *api) pageURL(r *http.Request) (*url.URL, error) {
-	if !hostHeader.MatchString(r.Host) {
+	if !hostHeaderPattern.MatchString(r.Host) {
 		return nil, badRequest("the Host header %.100q is no name or address; send a valid Host header", r.Host)
 	}
 	page := &url.URL{Scheme: "http", Host: r.Host, Path: "/"}
@@ -67,23 +67,23 @@ func (a *api) pageURL(r *http.Request) (*url.URL, error) {
 	return page, nil
 }
 
-var arenaCode = regexp.MustCompile(`^[0-9]{6}$`)
+var arenaCodePattern = regexp.MustCompile(`^[0-9]{6}$`)
 
 // getArena shows an arena to a client that knows its join code. It refuses a
 // malformed code without a lookup; such a code does not count as a wrong code.
 func (a *api) getArena(w http.ResponseWriter, r *request) error {
 	code := r.PathValue("code")
-	if !arenaCode.MatchString(code) {
+	if !arenaCodePattern.MatchString(code) {
 		return clientErrorf(protocol.CodeNotFound, "there is no such arena; a code has 6 digits")
 	}
-	var look protocol.ArenaLook
-	err := a.tryCode(r, code, func() (err error) {
-		look, err = a.Arenas.Show(r.Context(), r.game, code)
+	var view protocol.ArenaLook
+	err := a.tryArenaCode(r, code, func() (err error) {
+		view, err = a.Arenas.Show(r.Context(), r.game, code)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	look.Teams = nonNil(look.Teams)
-	return answer(w, http.StatusOK, look)
+	view.Teams = nonNil(view.Teams)
+	return writeJSON(w, http.StatusOK, view)
 }

@@ -27,7 +27,7 @@ func TestArenaRequestsArePassedOnUnchanged(t *testing.T) {
 	}
 }
 
-func TestAnErasedHostMakesNoArena(t *testing.T) {
+func TestAnErasedHostCannotCreateAnArena(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{erased: map[string]bool{"p_1": true}}
 	rec := serve(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
@@ -37,7 +37,7 @@ func TestAnErasedHostMakesNoArena(t *testing.T) {
 }
 
 // The link leads to the host of the request and never anywhere else.
-func TestJoinURL(t *testing.T) {
+func TestTheJoinURLHasTheHostOfTheRequest(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
 		"quiz.example":         "http://quiz.example/g/demo/join/402951",
@@ -73,7 +73,7 @@ func joinURL(t *testing.T, host string, secure bool) string {
 	rec := httptest.NewRecorder()
 	w := &fakeBackend{}
 	New(configOf(w)).ServeHTTP(rec, r)
-	checkAnswer(t, r, rec)
+	checkResponse(t, r, rec)
 	if rec.Code != 201 {
 		if p := problemIn(t, rec.Body.Bytes()); p.Code != protocol.CodeBadRequest || w.arena.Game != "" {
 			t.Errorf("Host %q: %+v, asked for %+v", host, p, w.arena)

@@ -147,14 +147,14 @@ func TestMessagesHaveTheFieldsOfTheContract(t *testing.T) {
 			t.Errorf("%s is compared with nothing", name)
 			continue
 		}
-		for _, fault := range asyncAPI().fieldFaults("/components/messages/"+key+"/payload/properties/data", message) {
+		for _, fault := range asyncAPI().fieldErrors("/components/messages/"+key+"/payload/properties/data", message) {
 			t.Error(fault)
 		}
 	}
 }
 
 // Each example is valid, and the protocol decodes all of it.
-func TestMessageExamples(t *testing.T) {
+func TestExamplesOfMessagesAreValid(t *testing.T) {
 	t.Parallel()
 	for name, key := range messages(t) {
 		list, _ := asyncAPI().at("components", "messages", key, "examples")
@@ -197,7 +197,7 @@ func TestEncodedFramesConform(t *testing.T) {
 		"pong":     protocol.EncodeReply(&re, protocol.TypePong, protocol.Pong{At: json.RawMessage(`"x"`), ServerAt: 1}),
 		"error":    protocol.EncodeReply(nil, protocol.TypeError, protocol.Errorf(protocol.CodeBadRequest, "no")),
 		"draining": protocol.EncodePush(protocol.TypeDraining, protocol.Draining{ReconnectAfterMS: 5}),
-		"answer_seen": protocol.EncodeNumbered("m_1", protocol.TypeAnswerSeen,
+		"answer_seen": protocol.EncodeNumberedPush("m_1", protocol.TypeAnswerSeen,
 			protocol.AnswerSeen{Question: 2, Player: "p_1"}).Frame(3),
 		"arena_ok":    protocol.EncodeReply(&re, protocol.TypeArenaOK, protocol.Empty{}),
 		"arena_lobby": protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{ArenaID: "a_1", Teams: []protocol.TeamCount{}}),

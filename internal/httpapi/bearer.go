@@ -23,8 +23,8 @@ func (a *api) authenticatePlayer(r *request) (identity.Claims, error) {
 
 // resolvePlayer replaces the subject of a player token by the player id.
 func (a *api) resolvePlayer(r *request, claims identity.Claims) (identity.Claims, error) {
-	p, err := a.Guests.Ensure(r.Context(), claims)
-	claims.Subject = p.ID
+	player, err := a.Guests.Ensure(r.Context(), claims)
+	claims.Subject = player.ID
 	return claims, err
 }
 

@@ -40,7 +40,7 @@ func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Limits.Behaviours.Take(r.Context(), limit.Named(r.game, claims.Subject), len(bodies)); err != nil {
+	if err := a.Limits.Behaviours.Take(r.Context(), limit.ObjectKey(r.game, claims.Subject), len(bodies)); err != nil {
 		return err
 	}
 	posted, err := a.Behaviours.Post(r.Context(), r.game, bodies)
@@ -50,17 +50,17 @@ func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
 	if posted.Dropped == nil {
 		posted.Dropped = map[eventq.Reason]int{}
 	}
-	return answer(w, http.StatusAccepted, posted)
+	return writeJSON(w, http.StatusAccepted, posted)
 }
 
 // readBehaviours splits a body into behaviours. It does not validate them.
 func readBehaviours(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, error) {
-	var split func([]byte) ([]json.RawMessage, error)
+	var splitBody func([]byte) ([]json.RawMessage, error)
 	switch contentType(r) {
 	case jsonType:
-		split = splitJSON
+		splitBody = splitJSON
 	case ndjsonType:
-		split = splitLines
+		splitBody = splitLines
 	default:
 		return nil, unsupportedType("send JSON or NDJSON with Content-Type: application/json or application/x-ndjson")
 	}
@@ -68,7 +68,7 @@ func readBehaviours(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := split(body)
+	bodies, err := splitBody(body)
 	if err != nil {
 		return nil, err
 	}
@@ -80,28 +80,28 @@ func readBehaviours(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, 
 
 // splitJSON returns the behaviours of a JSON body.
 func splitJSON(body []byte) ([]json.RawMessage, error) {
-	var in behavioursBody
-	if err := decodeBody(body, &in); err != nil {
+	var decoded behavioursBody
+	if err := decodeBody(body, &decoded); err != nil {
 		return nil, err
 	}
 	n := 0
-	for n < len(in.Behaviours) && in.Behaviours[n] != nil {
+	for n < len(decoded.Behaviours) && decoded.Behaviours[n] != nil {
 		n++
 	}
-	return in.Behaviours[:n], nil
+	return decoded.Behaviours[:n], nil
 }
 
 // splitLines returns the lines of an NDJSON body that are not blank. It stops
 // one line after maxBehaviours.
 func splitLines(body []byte) ([]json.RawMessage, error) {
-	var found []json.RawMessage
+	var lines []json.RawMessage
 	for line := range bytes.Lines(body) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			found = append(found, line)
+			lines = append(lines, line)
 		}
-		if len(found) > maxBehaviours {
+		if len(lines) > maxBehaviours {
 			break
 		}
 	}
-	return found, nil
+	return lines, nil
 }

@@ -16,8 +16,8 @@ const (
 	online        = `{"id":"b_1","type":"online","at":1795212345678,"account":"guest"}`
 )
 
-// bodyOf returns a JSON body with n copies of an element.
-func bodyOf(n int, element string) string {
+// behavioursBodyOf returns a JSON body with n copies of an element.
+func behavioursBodyOf(n int, element string) string {
 	return `{"behaviours":[` + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + `]}`
 }
 
@@ -36,11 +36,11 @@ func TestBehavioursArePassedOnUnchanged(t *testing.T) {
 		want   []string
 		answer string
 	}{
-		"one":                       {post(bodyOf(1, online)), []string{online}, `{"accepted":1,"dropped":{}}`},
-		"charset":                   {call{"POST", behaviours, bodyOf(1, online), []string{bearerService, "Content-Type: application/json;charset=UTF-8"}}, []string{online}, `{"accepted":1,`},
+		"one":                       {post(behavioursBodyOf(1, online)), []string{online}, `{"accepted":1,"dropped":{}}`},
+		"charset":                   {call{"POST", behaviours, behavioursBodyOf(1, online), []string{bearerService, "Content-Type: application/json;charset=UTF-8"}}, []string{online}, `{"accepted":1,`},
 		"what is no object":         {post(`{"behaviours":[7,null,"x",[],` + online + `,true]}`), []string{"7", "null", `"x"`, "[]", online, "true"}, `{"accepted":1,"dropped":{"invalid":5}}`},
-		"an object of nothing":      {post(bodyOf(1, "{}")), []string{"{}"}, `{"accepted":1,`},
-		"1000":                      {post(bodyOf(1000, "{}")), slices.Repeat([]string{"{}"}, 1000), `{"accepted":1000,`},
+		"an object of nothing":      {post(behavioursBodyOf(1, "{}")), []string{"{}"}, `{"accepted":1,`},
+		"1000":                      {post(behavioursBodyOf(1000, "{}")), slices.Repeat([]string{"{}"}, 1000), `{"accepted":1000,`},
 		"one line":                  {lines(online), []string{online}, `{"accepted":1,"dropped":{}}`},
 		"lines":                     {lines("{\"a\":1}\n{\"b\":2}\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
 		"lines that end in CR LF":   {lines("{\"a\":1}\r\n{\"b\":2}\r\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
@@ -72,14 +72,14 @@ func TestADrainingNodeRefusesBehaviours(t *testing.T) {
 	w := &fakeBackend{}
 	c := configOf(w)
 	c.IsDraining = func() bool { return true }
-	rec := serve(t, New(c), send("POST", behaviours, bodyOf(1, online), bearerService))
+	rec := serve(t, New(c), send("POST", behaviours, behavioursBodyOf(1, online), bearerService))
 	if rec.Code != 503 || rec.Header().Get("Retry-After") == "" || len(w.posts) > 0 {
 		t.Errorf("%d %s, handed over %d", rec.Code, rec.Body, len(w.posts))
 	}
 }
 
 // The handler refuses a call as a whole and queues nothing of it.
-func TestRefusedBehaviours(t *testing.T) {
+func TestInvalidCallsOfBehavioursAreRefused(t *testing.T) {
 	t.Parallel()
 	post := func(body string) call { return send("POST", behaviours, body, bearerService) }
 	lines := func(body string) call { return ndjson(body, ndjsonType) }
@@ -90,19 +90,19 @@ func TestRefusedBehaviours(t *testing.T) {
 		code   protocol.Code
 		detail string
 	}{
-		"no token":                 {send("POST", behaviours, bodyOf(1, online)), 401, protocol.CodeUnauthorized, "Bearer"},
-		"token of a player":        {send("POST", behaviours, bodyOf(1, online), bearerGood), 403, protocol.CodeForbidden, "services"},
-		"token of a host":          {send("POST", behaviours, bodyOf(1, online), "Authorization: Bearer host"), 403, protocol.CodeForbidden, "services"},
-		"token of another game":    {send("POST", behaviours, bodyOf(1, online), "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
-		"unknown game":             {send("POST", "/v1/games/nowhere/behaviours", bodyOf(1, online), bearerService), 404, protocol.CodeNotFound, "no such game"},
-		"a parameter":              {send("POST", behaviours+"?wait=1", bodyOf(1, online), bearerService), 400, protocol.CodeBadRequest, `"wait"`},
+		"no token":                 {send("POST", behaviours, behavioursBodyOf(1, online)), 401, protocol.CodeUnauthorized, "Bearer"},
+		"token of a player":        {send("POST", behaviours, behavioursBodyOf(1, online), bearerGood), 403, protocol.CodeForbidden, "services"},
+		"token of a host":          {send("POST", behaviours, behavioursBodyOf(1, online), "Authorization: Bearer host"), 403, protocol.CodeForbidden, "services"},
+		"token of another game":    {send("POST", behaviours, behavioursBodyOf(1, online), "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
+		"unknown game":             {send("POST", "/v1/games/nowhere/behaviours", behavioursBodyOf(1, online), bearerService), 404, protocol.CodeNotFound, "no such game"},
+		"a parameter":              {send("POST", behaviours+"?wait=1", behavioursBodyOf(1, online), bearerService), 400, protocol.CodeBadRequest, `"wait"`},
 		"another method":           {get(behaviours), 405, protocol.CodeBadRequest, "POST"},
-		"no content type":          {call{"POST", behaviours, bodyOf(1, online), []string{bearerService}}, 415, protocol.CodeBadRequest, "application/x-ndjson"},
+		"no content type":          {call{"POST", behaviours, behavioursBodyOf(1, online), []string{bearerService}}, 415, protocol.CodeBadRequest, "application/x-ndjson"},
 		"text":                     {ndjson(online, "text/plain"), 415, protocol.CodeBadRequest, "application/json"},
 		"a malformed content type": {ndjson(online, "application/x-ndjson; ="), 415, protocol.CodeBadRequest, "application/json"},
-		"none":                     {post(bodyOf(0, "")), 400, protocol.CodeBadRequest, "1 to 1000"},
-		"1001":                     {post(bodyOf(1001, "{}")), 400, protocol.CodeBadRequest, "1 to 1000"},
-		"many more":                {post(bodyOf(100_000, "1")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"none":                     {post(behavioursBodyOf(0, "")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"1001":                     {post(behavioursBodyOf(1001, "{}")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"many more":                {post(behavioursBodyOf(100_000, "1")), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"no line":                  {lines("\n\r\n  \n"), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"an empty body of lines":   {lines(""), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"1001 lines":               {lines(strings.Repeat("{}\n", 1001)), 400, protocol.CodeBadRequest, "1 to 1000"},
@@ -130,7 +130,7 @@ func TestRefusedBehaviours(t *testing.T) {
 }
 
 // The handler reads a body of the maximal size completely.
-func TestALargeBodyOfBehaviours(t *testing.T) {
+func TestTheLargestBodyOfBehavioursIsRead(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
 	line := `{"data":"` + strings.Repeat("x", 4000) + `"}` + "\n"
@@ -141,10 +141,10 @@ func TestALargeBodyOfBehaviours(t *testing.T) {
 	}
 }
 
-func TestBehavioursThatCannotBeQueued(t *testing.T) {
+func TestAFullQueueOfBehavioursIsReported(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]protocol.Code{eventq.ErrFull: protocol.CodeOverloaded, errStore: protocol.CodeUnavailable} {
-		rec := serve(t, New(configOf(&fakeBackend{fail: err})), send("POST", behaviours, bodyOf(1, online), bearerService))
+		rec := serve(t, New(configOf(&fakeBackend{fail: err})), send("POST", behaviours, behavioursBodyOf(1, online), bearerService))
 		if p := problemIn(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != want || rec.Header().Get("Retry-After") != "2" {
 			t.Errorf("%v: %d %s, Retry-After %q", err, rec.Code, rec.Body, rec.Header().Get("Retry-After"))
 		}

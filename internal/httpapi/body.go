@@ -18,24 +18,24 @@ const maxBody = 1 << 20
 // readBody decodes a JSON object into target, a pointer to a struct. Like the
 // websocket it refuses unknown fields, fields whose names differ only in upper
 // and lower case, and values of a wrong type. The error names the field.
-func readBody(w http.ResponseWriter, r *http.Request, into any) error {
-	return readBodyMax(maxBody, w, r, into)
+func readBody(w http.ResponseWriter, r *http.Request, target any) error {
+	return readBodyLimited(maxBody, w, r, target)
 }
 
 // readBodyLimited is readBody with a maximum size in bytes.
-func readBodyMax(most int64, w http.ResponseWriter, r *http.Request, into any) error {
+func readBodyLimited(maxBytes int64, w http.ResponseWriter, r *http.Request, target any) error {
 	if contentType(r) != jsonType {
 		return unsupportedType("send JSON with Content-Type: application/json")
 	}
-	body, err := readUTF8(w, r, most)
+	body, err := readUTF8(w, r, maxBytes)
 	if err != nil {
 		return err
 	}
-	return decodeBody(body, into)
+	return decodeBody(body, target)
 }
 
-func decodeBody(body []byte, into any) error {
-	return protocol.Request{Type: "the body", Data: body}.Decode(into)
+func decodeBody(body []byte, target any) error {
+	return protocol.Request{Type: "the body", Data: body}.Decode(target)
 }
 
 const jsonType = "application/json"
@@ -55,14 +55,14 @@ func unsupportedType(detail string) error {
 }
 
 // readUTF8 reads a body and refuses text that is not UTF-8.
-func readUTF8(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	body, err := readBeforeDeadline(w, r, most)
-	switch tooLarge, slow, full := (*http.MaxBytesError)(nil), net.Error(nil), (*protocol.Error)(nil); {
-	case errors.As(err, &full): // see concurrencySlot
-		return nil, full
+func readUTF8(w http.ResponseWriter, r *http.Request, maxBytes int64) ([]byte, error) {
+	body, err := readBeforeDeadline(w, r, maxBytes)
+	switch tooLarge, netErr, refusal := (*http.MaxBytesError)(nil), net.Error(nil), (*protocol.Error)(nil); {
+	case errors.As(err, &refusal): // see concurrencySlot
+		return nil, refusal
 	case errors.As(err, &tooLarge):
-		return nil, clientErrorf(protocol.CodePayloadTooLarge, "the body is larger than %d bytes; send less per call", most)
-	case errors.As(err, &slow) && slow.Timeout():
+		return nil, clientErrorf(protocol.CodePayloadTooLarge, "the body is larger than %d bytes; send less per call", maxBytes)
+	case errors.As(err, &netErr) && netErr.Timeout():
 		return nil, &clientError{code: codeBadRequest, status: http.StatusRequestTimeout, detail: "the body arrived too slowly; retry with a faster connection"}
 	case err != nil:
 		return nil, badRequest("the body ended too soon; send Content-Length bytes")
@@ -75,15 +75,15 @@ func readUTF8(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 // readBeforeDeadline reads a body, at most until the deadline of the request's
 // context. After the body it removes the read deadline from the connection.
 // Otherwise that deadline would end a long poll, which waits after its body.
-func readBeforeDeadline(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	if r.ContentLength > most {
-		return nil, &http.MaxBytesError{Limit: most} // Content-Length is too large already: do not read the body
+func readBeforeDeadline(w http.ResponseWriter, r *http.Request, maxBytes int64) ([]byte, error) {
+	if r.ContentLength > maxBytes {
+		return nil, &http.MaxBytesError{Limit: maxBytes} // Content-Length is too large already: do not read the body
 	}
 	connection := http.NewResponseController(w)
-	if until, bounded := r.Context().Deadline(); bounded {
-		_ = connection.SetReadDeadline(until) // an error means a test recorder, which has no deadlines
+	if deadline, hasDeadline := r.Context().Deadline(); hasDeadline {
+		_ = connection.SetReadDeadline(deadline) // an error means a test recorder, which has no deadlines
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
 	if err == nil {
 		_ = connection.SetReadDeadline(time.Time{})
 	}

@@ -34,17 +34,17 @@ func (s *concurrencySlot) release() {
 // slotReleasingBody is the body of a request with a slot. Read releases the slot,
 // since it waits for the client, and acquires a slot again at the end of the
 // body. If no slot is free then, Read returns the refusal.
-type slottedBody struct {
+type slotReleasingBody struct {
 	io.ReadCloser
 	slot *concurrencySlot
 }
 
-func (b slottedBody) Read(p []byte) (int, error) {
+func (b slotReleasingBody) Read(buffer []byte) (int, error) {
 	b.slot.release()
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(buffer)
 	if errors.Is(err, io.EOF) {
-		if full := b.slot.acquire(); full != nil {
-			err = full
+		if refusal := b.slot.acquire(); refusal != nil {
+			err = refusal
 		}
 	}
 	return n, err

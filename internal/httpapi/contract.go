@@ -10,11 +10,11 @@ import (
 const yamlType = "application/yaml"
 
 func (a *api) getOpenAPI(w http.ResponseWriter, _ *request) error {
-	write(w, http.StatusOK, yamlType, docs.OpenAPI)
+	writeResponse(w, http.StatusOK, yamlType, docs.OpenAPI)
 	return nil
 }
 
 func (a *api) getAsyncAPI(w http.ResponseWriter, _ *request) error {
-	write(w, http.StatusOK, yamlType, docs.AsyncAPI)
+	writeResponse(w, http.StatusOK, yamlType, docs.AsyncAPI)
 	return nil
 }

@@ -108,42 +108,42 @@ const statusClientClosed = 499
 
 // writeError writes the problem for the error of a request. It logs the error if
 // the client did not cause it.
-func (a *api) fail(w *statusWriter, r *http.Request, rt route, err error) {
-	p, isExpected := a.problemFor(err)
+func (a *api) writeError(w *statusWriter, r *http.Request, route route, err error) {
+	problem, isExpected := a.problemFor(err)
 	switch {
-	case p.Status == http.StatusRequestTimeout: // the read timeout has already cancelled the context
+	case problem.Status == http.StatusRequestTimeout: // the read timeout has already cancelled the context
 	case errors.Is(r.Context().Err(), context.Canceled):
 		w.WriteHeader(statusClientClosed)
 		return
 	case isExpected:
-	case p.Status == http.StatusServiceUnavailable:
-		a.Logger.WarnContext(r.Context(), "store is out of reach", "method", r.Method, "route", rt.path, "error", err)
+	case problem.Status == http.StatusServiceUnavailable:
+		a.Logger.WarnContext(r.Context(), "store is out of reach", "method", r.Method, "route", route.path, "error", err)
 	default:
-		a.Logger.ErrorContext(r.Context(), "request failed", "method", r.Method, "route", rt.path, "error", err)
+		a.Logger.ErrorContext(r.Context(), "request failed", "method", r.Method, "route", route.path, "error", err)
 	}
-	writeProblem(w, p)
+	writeProblem(w, problem)
 }
 
 // problemFor returns the problem for an error. isExpected is false for a failure
 // of the server, which the caller must log.
 func (a *api) problemFor(err error) (p problem, isExpected bool) {
 	if e, ok := errors.AsType[*clientError](err); ok {
-		return problemOf(e), true
+		return newProblem(e), true
 	}
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
-		return problemOf(clientErrorf(e.Code, "%s", e.Message)).withRetryAfter(e.RetryAfterMS), true
+		return newProblem(clientErrorf(e.Code, "%s", e.Message)).withRetryAfter(e.RetryAfterMS), true
 	}
-	for _, o := range errorTable {
-		if !errors.Is(err, o.sentinel) {
+	for _, row := range errorTable {
+		if !errors.Is(err, row.sentinel) {
 			continue
 		}
-		if o.detail == "" {
-			o.detail = err.Error()
+		if row.detail == "" {
+			row.detail = err.Error()
 		}
-		return problemOf(clientErrorf(o.code, "%s", o.detail)).withSuggestions(err), true
+		return newProblem(clientErrorf(row.code, "%s", row.detail)).withSuggestions(err), true
 	}
 	if a.IsStoreDown(err) || errors.Is(err, context.DeadlineExceeded) {
-		return problemOf(errStoreDown), false
+		return newProblem(errStoreDown), false
 	}
-	return problemOf(errInternal), false
+	return newProblem(errInternal), false
 }

@@ -17,19 +17,19 @@ const (
 
 // writeCacheable writes a leaderboard or a match. If the client already has this
 // version (If-None-Match), it writes status 304 without a body.
-func writeCacheable(w http.ResponseWriter, r *request, shown display.Answer) error {
-	h := w.Header()
-	h.Set("Cache-Control", cacheOneSecond)
-	if shown.IsFinal {
-		h.Set("Cache-Control", cacheOneMinute)
+func writeCacheable(w http.ResponseWriter, r *request, body display.Answer) error {
+	header := w.Header()
+	header.Set("Cache-Control", cacheOneSecond)
+	if body.IsFinal {
+		header.Set("Cache-Control", cacheOneMinute)
 	}
-	tag := `"` + shown.ETag + `"`
-	h.Set("ETag", tag)
+	tag := `"` + body.ETag + `"`
+	header.Set("ETag", tag)
 	if matchesETag(r.Header.Values("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	write(w, http.StatusOK, "application/json", shown.JSON)
+	writeResponse(w, http.StatusOK, "application/json", body.JSON)
 	return nil
 }
 
@@ -37,9 +37,9 @@ func writeCacheable(w http.ResponseWriter, r *request, shown display.Answer) err
 // the weak comparison (RFC 9110, 13.1.2).
 func matchesETag(values []string, tag string) bool {
 	for _, value := range values {
-		for one := range strings.SplitSeq(value, ",") {
-			one = strings.TrimSpace(one)
-			if one == "*" || strings.TrimPrefix(one, "W/") == tag {
+		for candidate := range strings.SplitSeq(value, ",") {
+			candidate = strings.TrimSpace(candidate)
+			if candidate == "*" || strings.TrimPrefix(candidate, "W/") == tag {
 				return true
 			}
 		}

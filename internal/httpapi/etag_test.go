@@ -36,7 +36,7 @@ func TestLeaderboardsAreRevalidated(t *testing.T) {
 	}
 }
 
-func TestARefusalIsKeptNowhere(t *testing.T) {
+func TestErrorsAreNotCached(t *testing.T) {
 	t.Parallel()
 	rec := serve(t, New(configOf(&fakeBackend{fail: errStore})), get(demo+"/leaderboards/all"))
 	if rec.Header().Get("Cache-Control") != "no-store" || rec.Header().Get("ETag") != "" {
@@ -46,7 +46,7 @@ func TestARefusalIsKeptNowhere(t *testing.T) {
 
 // A settled match has another tag once the nickname of one of its players has
 // changed, and nothing else.
-func TestAMatchHasATagOfItsNames(t *testing.T) {
+func TestANewNicknameChangesTheTagOfAMatch(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
 	h := New(configOf(w))
@@ -59,11 +59,11 @@ func TestAMatchHasATagOfItsNames(t *testing.T) {
 }
 
 // A changed nickname appears on the leaderboards immediately.
-func TestARenameShowsOnTheBoards(t *testing.T) {
+func TestANewNicknameIsOnTheLeaderboardsImmediately(t *testing.T) {
 	t.Parallel()
 	w := &renamingBackend{fakeBackend: &fakeBackend{}, name: "Ada"}
 	c := configOf(w.fakeBackend)
-	c.Guests, c.Boards = w, shown(w)
+	c.Guests, c.Boards = w, newAnswer(w)
 	h := New(c)
 	board := get(demo + "/leaderboards/all")
 	before := serve(t, h, board)

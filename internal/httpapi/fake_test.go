@@ -179,12 +179,12 @@ func (w *fakeBackend) Match(_ context.Context, game, id string) (match.Summary, 
 	}
 	m := match.Summary{
 		Match: id, Game: game, Mode: match.Duel, StartedAt: start, OverAt: start + 1000,
-		Reason: match.Finished, Questions: 10, Counts: true, Players: 3,
+		Reason: match.ReasonFinished, Questions: 10, CountsForLeaderboards: true, Players: 3,
 	}
 	if id == "m_teams" {
 		m.Mode = match.Buzzer
 		m.Teams = []match.TeamResult{{Rank: 1, ID: "north", Score: 1}, {Rank: 2, ID: "south"}}
-		m.Firsts = []match.First{{Question: 3, Player: "p_1", Nickname: w.called("p_1", "Ada"), Team: "north", At: start, ElapsedMS: 87, Node: "n1"}}
+		m.Firsts = []match.First{{Question: 3, Player: "p_1", Nickname: w.called("p_1", "Ada"), Team: "north", ArrivedAt: start, ElapsedMS: 87, Node: "n1"}}
 	}
 	return m, nil
 }
@@ -233,7 +233,7 @@ func (w *fakeBackend) Show(_ context.Context, _, code string) (protocol.ArenaLoo
 // code that ends with 7. The arena of the code 000001 is over.
 func (w *fakeBackend) FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error) {
 	if code == "000001" && w.fail == nil {
-		return arena.JoinInfo{ID: "a_0", MaxPlayers: 3, Over: true}, nil
+		return arena.JoinInfo{ID: "a_0", MaxPlayers: 3, IsOver: true}, nil
 	}
 	if strings.HasSuffix(code, "7") {
 		return arena.JoinInfo{ID: "a_" + code, MaxPlayers: 3}, nil
@@ -299,17 +299,17 @@ func (w *fakeBackend) Standing(_ context.Context, _ string, q leaderboard.Standi
 	s := leaderboard.Standing{Entry: entry, Total: 3, Percentile: 66.6, ToNext: &next}
 	if q.Explain {
 		s.Explain = &leaderboard.Explanation{
-			Aggregates: leaderboard.Explain(parts, leaderboard.DefaultWeights),
-			Tie:        &leaderboard.Tie{SharedBy: 2, Place: 1, Position: 17},
+			Terms: leaderboard.Explain(parts, leaderboard.DefaultWeights),
+			Tie:   &leaderboard.Tie{SharedBy: 2, Place: 1, Position: 17},
 		}
 	}
 	return s, w.fail
 }
 
-// shown returns the display of a backend, on the day after 2026-11-20.
-func shown(w interface {
+// newAnswer returns the display of a backend, on the day after 2026-11-20.
+func newAnswer(w interface {
 	display.Reader
-	leaderboard.Names
+	leaderboard.NameSource
 }) *display.Display {
 	return display.New(display.Config{
 		Reader: w, Names: w, Now: func() int64 { return start + 12*time.Hour.Milliseconds() }, Registry: prometheus.NewRegistry(),
@@ -320,7 +320,7 @@ func shown(w interface {
 // the fields that they are about.
 func configOf(w *fakeBackend) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Boards: shown(w), Arenas: w, Behaviours: w, Tasks: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Boards: newAnswer(w), Arenas: w, Behaviours: w, Tasks: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:        http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
@@ -359,7 +359,7 @@ func serve(t testing.TB, h http.Handler, c call) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	r := c.request(t)
 	h.ServeHTTP(rec, r)
-	checkAnswer(t, r, rec)
+	checkResponse(t, r, rec)
 	return rec
 }
 

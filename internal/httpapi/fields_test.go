@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// fieldFaults compares the JSON fields of a struct with the properties of a
+// fieldErrors compares the JSON fields of a struct with the properties of a
 // schema, at every depth. Optional fields must be the properties that are not
 // required.
-func (d *document) fieldFaults(pointer string, of any) []string {
-	return d.typeFaults(pointer, reflect.TypeOf(of))
+func (d *document) fieldErrors(pointer string, of any) []string {
+	return d.typeErrors(pointer, reflect.TypeOf(of))
 }
 
-func (d *document) typeFaults(pointer string, t reflect.Type) []string {
+func (d *document) typeErrors(pointer string, t reflect.Type) []string {
 	node, pointer := d.at(strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
 	schema, ok := node.(map[string]any)
 	if !ok {
@@ -27,18 +27,18 @@ func (d *document) typeFaults(pointer string, t reflect.Type) []string {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return nil
 	case t.Kind() == reflect.Pointer:
-		return d.typeFaults(pointer, t.Elem())
+		return d.typeErrors(pointer, t.Elem())
 	case t.Kind() == reflect.Slice:
-		return d.typeFaults(pointer+"/items", t.Elem())
+		return d.typeErrors(pointer+"/items", t.Elem())
 	case t.Kind() == reflect.Map:
-		return d.typeFaults(pointer+"/additionalProperties", t.Elem())
+		return d.typeErrors(pointer+"/additionalProperties", t.Elem())
 	case t.Kind() == reflect.Struct:
-		return d.structFaults(pointer, schema, t)
+		return d.structErrors(pointer, schema, t)
 	}
 	return nil
 }
 
-func (d *document) structFaults(pointer string, schema map[string]any, t reflect.Type) []string {
+func (d *document) structErrors(pointer string, schema map[string]any, t reflect.Type) []string {
 	var faults []string
 	fields, required := map[string]reflect.Type{}, []string{}
 	collectFields(t, fields, &required)
@@ -57,7 +57,7 @@ func (d *document) structFaults(pointer string, schema map[string]any, t reflect
 		faults = append(faults, fmt.Sprintf("%s requires %q, %v always has %q", pointer, needed, t, required))
 	}
 	for name, inner := range fields {
-		faults = append(faults, d.typeFaults(pointer+"/properties/"+name, inner)...)
+		faults = append(faults, d.typeErrors(pointer+"/properties/"+name, inner)...)
 	}
 	return faults
 }

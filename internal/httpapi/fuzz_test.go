@@ -7,7 +7,7 @@ import (
 )
 
 // pathsWithBody lists the paths that accept a body, with the token of the caller.
-var bodied = []struct{ method, path, bearer string }{
+var pathsWithBody = []struct{ method, path, bearer string }{
 	{http.MethodPost, demo + "/guests", "good"},
 	{http.MethodPut, demo + "/players/me/nickname", "good"},
 	{http.MethodPost, demo + "/arenas", "good"},
@@ -28,7 +28,7 @@ func FuzzBody(f *testing.F) {
 		`{"tasks":[{"topic":"mail/eu","key":"k","payload":{"a":1}}]}`, `{"kind":"mail","max":1e9,"lease_ms":-1,"wait_ms":9223372036854775807}`,
 		`{"leases":[{"id":"t","fence":1}],"lease_ms":0}`, `{"tasks":[{"id":"t","fence":1,"error":"\u0000","retry_after_ms":-9223372036854775808}]}`, "{\"a\":\xff}",
 	} {
-		for i := range bodied {
+		for i := range pathsWithBody {
 			f.Add(uint8(i), body, "application/json")
 		}
 	}
@@ -36,7 +36,7 @@ func FuzzBody(f *testing.F) {
 	f.Add(uint8(0), "{}", "text/html; charset=\"")
 	h := New(configOf(&fakeBackend{}))
 	f.Fuzz(func(t *testing.T, which uint8, body, kind string) {
-		b := bodied[int(which)%len(bodied)]
+		b := pathsWithBody[int(which)%len(pathsWithBody)]
 		r := call{method: b.method, target: b.path, body: body}.request(t)
 		r.Header.Set("Content-Type", kind)
 		r.Header.Set("Authorization", "Bearer "+b.bearer)
@@ -45,7 +45,7 @@ func FuzzBody(f *testing.F) {
 		if rec.Code >= http.StatusInternalServerError {
 			t.Fatalf("%s %s: %d %s", b.method, b.path, rec.Code, rec.Body)
 		}
-		if err := contractFault(r, rec); err != nil {
+		if err := contractError(r, rec); err != nil {
 			t.Fatalf("%s %s: %v", b.method, b.path, err)
 		}
 	})
@@ -63,7 +63,7 @@ func FuzzHead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, accept, host, authorization string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept-Language", accept)
-		if lang := languageOf(r); lang != "en" && lang != "zh-CN" {
+		if lang := nicknameLanguage(r); lang != "en" && lang != "zh-CN" {
 			t.Fatalf("%q: %q", accept, lang)
 		}
 		r = send(http.MethodPost, demo+"/arenas", `{"mode":"buzzer","name":"x","pace":"auto","questions":{"count":1}}`).request(t)

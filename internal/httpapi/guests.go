@@ -22,7 +22,7 @@ type guestBody struct {
 // maxGuestBody is the largest guestBody in bytes.
 const maxGuestBody = 4 << 10
 
-type guestAnswer struct {
+type guestResponse struct {
 	PlayerID  string `json:"player_id"`
 	Nickname  string `json:"nickname"`
 	Token     string `json:"token"`
@@ -34,21 +34,21 @@ func (a *api) postGuest(w http.ResponseWriter, r *request) error {
 		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
 	}
 	var body guestBody
-	if err := readBodyMax(maxGuestBody, w, r.Request, &body); err != nil {
+	if err := readBodyLimited(maxGuestBody, w, r.Request, &body); err != nil {
 		return err
 	}
-	g, err := a.Guests.Guest(r.Context(), identity.GuestRequest{
-		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: languageOf(r.Request), Address: a.addressKey(r).String(),
-		Admit: func(context.Context) error { return a.admitGuest(r, body.Arena) },
+	guest, err := a.Guests.Guest(r.Context(), identity.GuestRequest{
+		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: nicknameLanguage(r.Request), Address: a.addressKey(r).String(),
+		Admit: func(context.Context) error { return a.checkNewGuestLimits(r, body.Arena) },
 	})
 	if err != nil {
 		return err
 	}
 	status := http.StatusOK
-	if g.New {
+	if guest.New {
 		status = http.StatusCreated
 	}
-	return answer(w, status, guestAnswer{g.Player.ID, g.Player.Nickname, g.Token, g.ExpiresAt})
+	return writeJSON(w, status, guestResponse{guest.Player.ID, guest.Player.Nickname, guest.Token, guest.ExpiresAt})
 }
 
 // languages are the languages of generated nicknames.
@@ -56,7 +56,7 @@ var languages = language.NewMatcher([]language.Tag{language.English, language.Si
 
 // nicknameLanguage returns the language for a generated nickname, en or zh-CN,
 // from the Accept-Language header.
-func languageOf(r *http.Request) string {
+func nicknameLanguage(r *http.Request) string {
 	if _, i := language.MatchStrings(languages, r.Header.Get("Accept-Language")); i == 1 {
 		return "zh-CN"
 	}
@@ -65,31 +65,31 @@ func languageOf(r *http.Request) string {
 
 // nicknameRequester identifies the client that asks for a nickname: by its player
 // if it sends a valid token, and always by its address.
-func (a *api) nicknameAsker(r *request) identity.Requester {
-	who := a.anonymousAsker(r)
+func (a *api) nicknameRequester(r *request) identity.Requester {
+	requester := a.anonymousRequester(r)
 	if claims, err := a.authenticatePlayer(r); err == nil {
-		who.Player = claims.Subject
+		requester.Player = claims.Subject
 	}
-	return who
+	return requester
 }
 
 // anonymousRequester identifies the client by its address only.
-func (a *api) anonymousAsker(r *request) identity.Requester {
-	return identity.Requester{Address: a.addressKey(r).String(), Lang: languageOf(r.Request)}
+func (a *api) anonymousRequester(r *request) identity.Requester {
+	return identity.Requester{Address: a.addressKey(r).String(), Lang: nicknameLanguage(r.Request)}
 }
 
-type nicknameAnswer struct {
+type nicknameResponse struct {
 	Nickname    string   `json:"nickname"`
 	Available   bool     `json:"available"`
 	Suggestions []string `json:"suggestions"`
 }
 
 func (a *api) getNickname(w http.ResponseWriter, r *request) error {
-	got, err := a.Guests.Available(r.Context(), r.game, r.PathValue("name"), a.nicknameAsker(r))
+	availability, err := a.Guests.Available(r.Context(), r.game, r.PathValue("name"), a.nicknameRequester(r))
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, nicknameAnswer{got.Nickname, got.Available, nonNil(got.Suggestions)})
+	return writeJSON(w, http.StatusOK, nicknameResponse{availability.Nickname, availability.Available, nonNil(availability.Suggestions)})
 }
 
 type nicknameBody struct {
@@ -108,21 +108,21 @@ func (a *api) putNickname(w http.ResponseWriter, r *request) error {
 	if body.Nickname == nil {
 		return badRequest("the body has no field %q; add it", "nickname")
 	}
-	who := a.anonymousAsker(r)
-	who.Player = claims.Subject
-	name, err := a.Guests.Rename(r.Context(), claims, *body.Nickname, who)
+	requester := a.anonymousRequester(r)
+	requester.Player = claims.Subject
+	name, err := a.Guests.Rename(r.Context(), claims, *body.Nickname, requester)
 	if err != nil {
 		return err
 	}
 	a.Boards.ForgetName(r.game, claims.Subject)
-	return answer(w, http.StatusOK, map[string]string{"nickname": name})
+	return writeJSON(w, http.StatusOK, map[string]string{"nickname": name})
 }
 
 // nonNil replaces a nil slice by an empty one, which JSON shows as [] instead
 // of null.
-func nonNil[T any](s []T) []T {
-	if s == nil {
+func nonNil[T any](list []T) []T {
+	if list == nil {
 		return []T{}
 	}
-	return s
+	return list
 }

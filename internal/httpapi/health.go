@@ -18,7 +18,7 @@ type health struct {
 }
 
 func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
-	return answer(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: a.Version})
+	return writeJSON(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: a.Version})
 }
 
 // getReadiness runs all readiness checks in parallel. Requests that arrive during
@@ -26,33 +26,33 @@ func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
 // errors are logged, but the response does not contain them.
 func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
 	outcomes, _, _ := a.readiness.Do("", func() (any, error) {
-		return a.check(context.WithoutCancel(r.Context())), nil
+		return a.runReadinessChecks(context.WithoutCancel(r.Context())), nil
 	})
-	h := health{Status: "ready", Checks: outcomes.(map[string]string)}
-	for _, outcome := range h.Checks {
+	state := health{Status: "ready", Checks: outcomes.(map[string]string)}
+	for _, outcome := range state.Checks {
 		if outcome != "ok" {
-			h.Status = "unavailable"
+			state.Status = "unavailable"
 		}
 	}
 	if a.IsDraining() {
-		h.Status = "draining"
+		state.Status = "draining"
 	}
-	if h.Status == "ready" {
-		return answer(w, http.StatusOK, h)
+	if state.Status == "ready" {
+		return writeJSON(w, http.StatusOK, state)
 	}
 	w.Header().Set("Retry-After", strconv.Itoa(defaultRetryAfterS))
-	return answer(w, http.StatusServiceUnavailable, h)
+	return writeJSON(w, http.StatusServiceUnavailable, state)
 }
 
 // runReadinessChecks returns "ok" or "failed" for each check, by name.
-func (a *api) check(ctx context.Context) map[string]string {
+func (a *api) runReadinessChecks(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, readinessTimeout)
 	defer cancel()
 	outcomes := make(map[string]string, len(a.ReadinessChecks))
 	var mu sync.Mutex
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for name, check := range a.ReadinessChecks {
-		all.Go(func() {
+		running.Go(func() {
 			outcome := "ok"
 			if err := check(ctx); err != nil {
 				outcome = "failed"
@@ -63,6 +63,6 @@ func (a *api) check(ctx context.Context) map[string]string {
 			outcomes[name] = outcome
 		})
 	}
-	all.Wait()
+	running.Wait()
 	return outcomes
 }

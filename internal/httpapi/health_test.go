@@ -19,7 +19,7 @@ import (
 
 func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
 
-func TestReadiness(t *testing.T) {
+func TestReadinessReportsFailedChecks(t *testing.T) {
 	t.Parallel()
 	well := func(context.Context) error { return nil }
 	ill := func(context.Context) error { return errors.New("a secret") }
@@ -52,7 +52,7 @@ func TestReadiness(t *testing.T) {
 }
 
 // Concurrent requests share one run of the readiness checks.
-func TestReadinessIsAskedOnceForAll(t *testing.T) {
+func TestConcurrentReadinessRequestsShareOneRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := configOf(&fakeBackend{})
@@ -88,10 +88,10 @@ func TestASlowCheckFails(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
-		begun := time.Now()
+		startedAt := time.Now()
 		rec := serve(t, New(c), get("/readyz"))
-		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"slow":"failed"`) || time.Since(begun) != readinessTimeout {
-			t.Errorf("%d %s after %v", rec.Code, rec.Body, time.Since(begun))
+		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"slow":"failed"`) || time.Since(startedAt) != readinessTimeout {
+			t.Errorf("%d %s after %v", rec.Code, rec.Body, time.Since(startedAt))
 		}
 	})
 }
@@ -121,7 +121,7 @@ func TestADrainingNodeRefusesGuestsAndNoArenas(t *testing.T) {
 	}
 }
 
-func TestMetricsAreOfClosedSets(t *testing.T) {
+func TestMetricLabelsAreClosedSets(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	c := configOf(&fakeBackend{})
@@ -161,7 +161,7 @@ func TestMetricsAreOfClosedSets(t *testing.T) {
 	}
 }
 
-func TestTheWebsocketGetsTheBareConnection(t *testing.T) {
+func TestTheWebsocketGetsTheRawConnection(t *testing.T) {
 	t.Parallel()
 	c := configOf(&fakeBackend{})
 	var given http.ResponseWriter

@@ -15,11 +15,11 @@ func (a *api) getBoards(w http.ResponseWriter, r *request) error {
 }
 
 func (a *api) getBoard(w http.ResponseWriter, r *request) error {
-	q, err := leaderboard.ParseQuery(r.PathValue("window"), r.query)
+	query, err := leaderboard.ParseQuery(r.PathValue("window"), r.query)
 	if err != nil {
 		return err
 	}
-	page, err := a.Boards.Page(r.Context(), r.game, q)
+	page, err := a.Boards.Page(r.Context(), r.game, query)
 	if err != nil {
 		return err
 	}
@@ -27,11 +27,11 @@ func (a *api) getBoard(w http.ResponseWriter, r *request) error {
 }
 
 func (a *api) getStanding(w http.ResponseWriter, r *request) error {
-	q, err := leaderboard.ParseStandingQuery(r.PathValue("window"), r.PathValue("player"), r.query)
+	query, err := leaderboard.ParseStandingQuery(r.PathValue("window"), r.PathValue("player"), r.query)
 	if err != nil {
 		return err
 	}
-	standing, err := a.Boards.Standing(r.Context(), r.game, q)
+	standing, err := a.Boards.Standing(r.Context(), r.game, query)
 	if err != nil {
 		return err
 	}

@@ -31,24 +31,24 @@ type Limits struct {
 
 // peerAddress returns the address of the peer of the request's connection.
 func peerAddress(r *http.Request) netip.Addr {
-	p, _ := netip.ParseAddrPort(r.RemoteAddr) // without an address the key is the zero Addr
-	return p.Addr()
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // without an address the key is the zero Addr
+	return peer.Addr()
 }
 
 // addressKey returns the key of the client's address for the limits.
-func (a *api) addressKey(r *request) limit.Key { return limit.Address(a.ClientAddress(r.Request)) }
+func (a *api) addressKey(r *request) limit.Key { return limit.AddressKey(a.ClientAddress(r.Request)) }
 
 // checkAddressLimits takes a token of the client's address for a request, or
 // returns the refusal. It runs before authentication.
-func (a *api) admit(r *request, rt route) error {
+func (a *api) checkAddressLimits(r *request, route route) error {
 	const game = "/v1/games/{game}"
-	if rt.method == http.MethodPost && rt.path == game+"/guests" {
+	if route.method == http.MethodPost && route.path == game+"/guests" {
 		return a.Limits.GuestCalls.Take(r.Context(), a.addressKey(r), 1)
 	}
-	if rt.method != http.MethodGet {
+	if route.method != http.MethodGet {
 		return nil
 	}
-	switch rt.path {
+	switch route.path {
 	case game + "/nicknames/{name}":
 		return a.Limits.Nicknames.Take(r.Context(), a.addressKey(r), 1)
 	case game + "/players/{player}", game + "/players/{player}/matches", game + "/matches/{match}",
@@ -69,58 +69,58 @@ func (a *api) admit(r *request, rt route) error {
 // The daily limit is checked first, so that its refusal takes no token of an
 // arena. Its token is taken last, so that a refusal of another limit takes no
 // token of the day.
-func (a *api) admitGuest(r *request, code string) error {
-	ctx, from := r.Context(), a.addressKey(r)
-	if err := a.Limits.NewGuestsPerDay.Check(ctx, from); err != nil {
+func (a *api) checkNewGuestLimits(r *request, code string) error {
+	ctx, address := r.Context(), a.addressKey(r)
+	if err := a.Limits.NewGuestsPerDay.Check(ctx, address); err != nil {
 		return err
 	}
 	joinInfo, err := a.findArena(r, code)
 	if err != nil {
 		return err
 	}
-	var refused error
-	if !joinInfo.Over {
-		refused = a.admitToArena(r, joinInfo)
+	var arenaRefusal error
+	if !joinInfo.IsOver {
+		arenaRefusal = a.checkArenaGuestLimits(r, joinInfo)
 	}
-	if joinInfo.Over || refused != nil {
-		if err := earlierRetry(a.Limits.NewGuests.Take(ctx, from, 1), refused); err != nil {
+	if joinInfo.IsOver || arenaRefusal != nil {
+		if err := shorterWait(a.Limits.NewGuests.Take(ctx, address, 1), arenaRefusal); err != nil {
 			return err
 		}
 	}
-	return a.Limits.NewGuestsPerDay.Take(ctx, from, 1)
+	return a.Limits.NewGuestsPerDay.Take(ctx, address, 1)
 }
 
 // findArena returns the join info of the arena with a code. If there is no such
 // arena, or the code may not be tried, it returns a join info with Over true.
 func (a *api) findArena(r *request, code string) (joinInfo arena.JoinInfo, err error) {
-	if !arenaCode.MatchString(code) {
-		return arena.JoinInfo{Over: true}, nil
+	if !arenaCodePattern.MatchString(code) {
+		return arena.JoinInfo{IsOver: true}, nil
 	}
-	err = a.tryCode(r, code, func() (err error) {
+	err = a.tryArenaCode(r, code, func() (err error) {
 		joinInfo, err = a.Arenas.FindJoinInfo(r.Context(), r.game, code)
 		return err
 	})
-	if _, refused := errors.AsType[*protocol.Error](err); refused {
-		return arena.JoinInfo{Over: true}, nil
+	if _, isRefusal := errors.AsType[*protocol.Error](err); isRefusal {
+		return arena.JoinInfo{IsOver: true}, nil
 	}
 	return joinInfo, err
 }
 
 // checkArenaGuestLimits takes the tokens for a new guest with the code of an
 // arena, or returns the refusal.
-func (a *api) admitToArena(r *request, joinInfo arena.JoinInfo) error {
+func (a *api) checkArenaGuestLimits(r *request, joinInfo arena.JoinInfo) error {
 	if err := a.Limits.GuestsWithCode.Take(r.Context(), a.addressKey(r).WithBurst(joinInfo.MaxPlayers), 1); err != nil {
 		return err
 	}
-	return a.Limits.GuestsPerArena.Take(r.Context(), limit.Named(r.game, joinInfo.ID), 1)
+	return a.Limits.GuestsPerArena.Take(r.Context(), limit.ObjectKey(r.game, joinInfo.ID), 1)
 }
 
 // shorterWait returns the refusal with the shorter retry time. other may be nil.
 // It returns nil if err is nil.
-func earlierRetry(err, other error) error {
-	one, ok := errors.AsType[*protocol.Error](err)
-	two, also := errors.AsType[*protocol.Error](other)
-	if ok && also && two.RetryAfterMS < one.RetryAfterMS {
+func shorterWait(err, other error) error {
+	refusal, ok := errors.AsType[*protocol.Error](err)
+	otherRefusal, okOther := errors.AsType[*protocol.Error](other)
+	if ok && okOther && otherRefusal.RetryAfterMS < refusal.RetryAfterMS {
 		return other
 	}
 	return err
@@ -128,27 +128,27 @@ func earlierRetry(err, other error) error {
 
 // tryArenaCode calls try, which looks up the code of an arena, or returns a
 // refusal. A wrong code takes a token of the client's address.
-func (a *api) tryCode(r *request, code string, try func() error) error {
-	return a.Limits.ArenaCodes.Try(r.Context(), a.codeAttempt(r, code), try)
+func (a *api) tryArenaCode(r *request, code string, try func() error) error {
+	return a.Limits.ArenaCodes.Try(r.Context(), a.newCodeAttempt(r, code), try)
 }
 
 // newCodeAttempt returns an attempt to use the code of an arena, by the client's
 // address. It does not use the bearer token, because players join over the
 // websocket.
-func (a *api) codeAttempt(r *request, code string) limit.Attempt {
+func (a *api) newCodeAttempt(r *request, code string) limit.Attempt {
 	return limit.Attempt{Address: a.addressKey(r), Secret: arena.CodeKey(r.game, code)}
 }
 
 // checkNewArenaLimits takes a token of the host for a new arena, or returns the
 // refusal. If the host is a player, it also takes one of the client's address,
 // because anyone can become a player.
-func (a *api) admitArena(r *request, by identity.Claims) error {
-	if by.Role == identity.RolePlayer {
+func (a *api) checkNewArenaLimits(r *request, host identity.Claims) error {
+	if host.Role == identity.RolePlayer {
 		if err := a.Limits.ArenasPerAddress.Take(r.Context(), a.addressKey(r), 1); err != nil {
 			return err
 		}
 	}
-	return a.Limits.ArenasPerHost.Take(r.Context(), limit.Named(r.game, by.Subject), 1)
+	return a.Limits.ArenasPerHost.Take(r.Context(), limit.ObjectKey(r.game, host.Subject), 1)
 }
 
 // authenticateChange is authenticatePlayer for a request that changes the player.
@@ -156,7 +156,7 @@ func (a *api) admitArena(r *request, by identity.Claims) error {
 func (a *api) authenticateChange(r *request) (identity.Claims, error) {
 	claims, err := a.authenticatePlayer(r)
 	if err == nil {
-		err = a.Limits.Changes.Take(r.Context(), limit.Named(r.game, claims.Subject), 1)
+		err = a.Limits.Changes.Take(r.Context(), limit.ObjectKey(r.game, claims.Subject), 1)
 	}
 	return claims, err
 }
@@ -166,7 +166,7 @@ func (a *api) authenticateChange(r *request) (identity.Claims, error) {
 func (a *api) authenticateTaskCall(r *request) (identity.Claims, error) {
 	claims, err := a.authenticateService(r)
 	if err == nil {
-		err = a.Limits.Tasks.Take(r.Context(), limit.Named(r.game, claims.Subject), 1)
+		err = a.Limits.Tasks.Take(r.Context(), limit.ObjectKey(r.game, claims.Subject), 1)
 	}
 	return claims, err
 }

@@ -13,12 +13,12 @@ import (
 	"laststand/internal/protocol"
 )
 
-// twice is a rule that allows two uses per hour.
-func twice(what string) *limit.Rule { return hourly(what, 2) }
+// twoPerHour is a rule that allows two uses per hour.
+func twoPerHour(what string) *limit.Rule { return hourly(what, 2) }
 
 // hourly is a rule that allows so many uses per hour; 0 means any number.
 func hourly(what string, most int) *limit.Rule {
-	return limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: what, Subject: what, Limit: most, Per: time.Hour})
+	return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: what, Subject: what, Limit: most, Per: time.Hour})
 }
 
 // limitedServer is a handler with limits, and the test that uses it.
@@ -65,12 +65,12 @@ func (e limitedServer) wantLimited(c call, what string, most int) {
 // half is the longest wait after a refusal by twice, in seconds.
 const half = 1800
 
-func guestOf(arena string) call {
+func guestRequest(arena string) call {
 	return send("POST", demo+"/guests", `{"device":"`+device+`","arena":"`+arena+`"}`)
 }
 
 // Each limited route allows two calls and then says when to retry.
-func TestLimits(t *testing.T) {
+func TestLimitedRoutesRefuseTheThirdCall(t *testing.T) {
 	t.Parallel()
 	arena := send("POST", demo+"/arenas", newArena, bearerGood)
 	rename := send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, bearerGood)
@@ -78,18 +78,18 @@ func TestLimits(t *testing.T) {
 		limits Limits
 		calls  [3]call
 	}{
-		"calls":      {Limits{GuestCalls: twice("calls")}, [3]call{guestOf(""), guestOf("none"), guestOf("999999")}},
-		"guests":     {Limits{NewGuests: twice("guests")}, [3]call{newGuest(""), newGuest("none"), newGuest("999999")}},
-		"nicknames":  {Limits{Nicknames: twice("nicknames")}, [3]call{get(demo + "/nicknames/Ada"), get(demo + "/nicknames/Taken"), get(demo + "/nicknames/Ada")}},
-		"boards":     {Limits{Reads: twice("boards")}, [3]call{get(demo + "/leaderboards/all"), get(demo + "/leaderboards"), get(demo + "/leaderboards/all/p_1")}},
-		"profiles":   {Limits{Reads: twice("profiles")}, [3]call{get(demo + "/players/p_1"), get(demo + "/players/p_1/matches"), get(demo + "/matches/m_1")}},
-		"arenas":     {Limits{Reads: twice("arenas")}, [3]call{get(demo + "/arenas/402951"), get(demo + "/arenas/402951"), get(demo + "/arenas/402951")}},
-		"changes":    {Limits{Changes: twice("changes")}, [3]call{rename, rename, send("PUT", demo+"/players/me/account", `{"token":"x"}`, bearerGood)}},
-		"erasing":    {Limits{Changes: twice("erasing")}, [3]call{rename, rename, {method: "DELETE", target: demo + "/players/me", headers: []string{bearerGood}}}},
-		"hosting":    {Limits{ArenasPerHost: twice("hosting")}, [3]call{arena, arena, arena}},
-		"address":    {Limits{ArenasPerAddress: twice("address")}, [3]call{arena, arena, arena}},
-		"behaviours": {Limits{Behaviours: twice("behaviours")}, [3]call{post(1), post(1), post(1)}},
-		"tasks": {Limits{Tasks: twice("tasks")}, [3]call{
+		"calls":      {Limits{GuestCalls: twoPerHour("calls")}, [3]call{guestRequest(""), guestRequest("none"), guestRequest("999999")}},
+		"guests":     {Limits{NewGuests: twoPerHour("guests")}, [3]call{newGuest(""), newGuest("none"), newGuest("999999")}},
+		"nicknames":  {Limits{Nicknames: twoPerHour("nicknames")}, [3]call{get(demo + "/nicknames/Ada"), get(demo + "/nicknames/Taken"), get(demo + "/nicknames/Ada")}},
+		"boards":     {Limits{Reads: twoPerHour("boards")}, [3]call{get(demo + "/leaderboards/all"), get(demo + "/leaderboards"), get(demo + "/leaderboards/all/p_1")}},
+		"profiles":   {Limits{Reads: twoPerHour("profiles")}, [3]call{get(demo + "/players/p_1"), get(demo + "/players/p_1/matches"), get(demo + "/matches/m_1")}},
+		"arenas":     {Limits{Reads: twoPerHour("arenas")}, [3]call{get(demo + "/arenas/402951"), get(demo + "/arenas/402951"), get(demo + "/arenas/402951")}},
+		"changes":    {Limits{Changes: twoPerHour("changes")}, [3]call{rename, rename, send("PUT", demo+"/players/me/account", `{"token":"x"}`, bearerGood)}},
+		"erasing":    {Limits{Changes: twoPerHour("erasing")}, [3]call{rename, rename, {method: "DELETE", target: demo + "/players/me", headers: []string{bearerGood}}}},
+		"hosting":    {Limits{ArenasPerHost: twoPerHour("hosting")}, [3]call{arena, arena, arena}},
+		"address":    {Limits{ArenasPerAddress: twoPerHour("address")}, [3]call{arena, arena, arena}},
+		"behaviours": {Limits{Behaviours: twoPerHour("behaviours")}, [3]call{post(1), post(1), post(1)}},
+		"tasks": {Limits{Tasks: twoPerHour("tasks")}, [3]call{
 			send("POST", demo+"/tasks/complete", `{"leases":[]}`, bearerService),
 			{method: "GET", target: demo + "/tasks/" + taskID, headers: []string{bearerService}},
 			send("POST", demo+"/tasks/claim", `{"kind":"x"}`, bearerService),
@@ -109,12 +109,12 @@ func TestLimits(t *testing.T) {
 }
 
 // post is a call with n behaviours.
-func post(n int) call { return send("POST", behaviours, bodyOf(n, online), bearerService) }
+func post(n int) call { return send("POST", behaviours, behavioursBodyOf(n, online), bearerService) }
 
 // The limit counts behaviours, not calls.
 func TestBehavioursAreCounted(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{Behaviours: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
+	e := newLimitedServer(t, Limits{Behaviours: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
 	e.wantStatus(post(90), 202)
 	e.wantLimited(post(20), "behaviours", 10*36)
 	e.wantStatus(post(10), 202)
@@ -128,7 +128,7 @@ func TestBehavioursAreCounted(t *testing.T) {
 func TestLimitsAreIndependent(t *testing.T) {
 	t.Parallel()
 	from := "10.0.0.1"
-	e := newLimitedServer(t, Limits{Reads: twice("reads"), ArenasPerAddress: twice("address")}, func(c *Config) {
+	e := newLimitedServer(t, Limits{Reads: twoPerHour("reads"), ArenasPerAddress: twoPerHour("address")}, func(c *Config) {
 		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(from) }
 	})
 	read, arena := get(demo+"/players/p_1"), send("POST", demo+"/arenas", newArena, bearerGood)
@@ -147,9 +147,9 @@ func TestLimitsAreIndependent(t *testing.T) {
 // Only wrong codes count against the address, on every route. After too many
 // wrong codes the address may use only codes that were right before or that it
 // was given. Guests with other codes count as guests of the address.
-func TestWrongCodes(t *testing.T) {
+func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twice("codes")}, NewGuests: twice("guests")})
+	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}, NewGuests: twoPerHour("guests")})
 	right, wrong := get(demo+"/arenas/402951"), get(demo+"/arenas/999999")
 	for range 5 {
 		e.wantStatus(get(demo+"/arenas/40295"), 404) // malformed: not counted
@@ -170,7 +170,7 @@ func TestWrongCodes(t *testing.T) {
 		e.wantStatus(newGuest("402951"), 201)
 	}
 
-	e = newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twice("codes")}})
+	e = newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}})
 	e.wantStatus(right, 200)
 	e.wantStatus(wrong, 404)
 	e.wantStatus(wrong, 404)
@@ -202,7 +202,7 @@ func TestNewGuestsWithAnArenaCode(t *testing.T) {
 	t.Parallel()
 	const places = 3 // of the arenas of fakeBackend
 	coming := func(most int) *limit.Rule {
-		return limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: most, Per: time.Hour, Burst: 100})
+		return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: most, Per: time.Hour, Burst: 100})
 	}
 	for name, c := range map[string]struct {
 		limits   Limits
@@ -216,35 +216,35 @@ func TestNewGuestsWithAnArenaCode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.limits.NewGuests = twice("guests")
+			c.limits.NewGuests = twoPerHour("guests")
 			e := newLimitedServer(t, c.limits)
-			if made := e.countNewGuests(newGuest(c.code)); made != c.admitted+2 {
-				t.Errorf("%d new guests, want %d of the arena and 2 of the address", made, c.admitted)
+			if created := e.countNewGuests(newGuest(c.code)); created != c.admitted+2 {
+				t.Errorf("%d new guests, want %d of the arena and 2 of the address", created, c.admitted)
 			}
-			e.wantStatus(guestOf(c.code), 200) // a known guest does not count
+			e.wantStatus(guestRequest(c.code), 200) // a known guest does not count
 		})
 	}
 }
 
 // The limit of an address applies to all arenas together. Other addresses are not
 // affected.
-func TestOneAddressWithManyArenas(t *testing.T) {
+func TestGuestsPerAddressAreLimitedForAllArenas(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
 	e := newLimitedServer(t, Limits{
-		GuestsWithCode: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: 5, Per: time.Hour, Burst: 100}),
+		GuestsWithCode: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: 5, Per: time.Hour, Burst: 100}),
 		NewGuests:      hourly("guests", 2),
 	}, func(c *Config) {
 		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
 	arenas := []string{"100007", "200007", "300007", "400007"}
 	for range 2 {
-		made := 0
+		created := 0
 		for _, code := range arenas {
-			made += e.countNewGuests(newGuest(code))
+			created += e.countNewGuests(newGuest(code))
 		}
-		if made != 5+2 {
-			t.Errorf("%s has made %d players through %d arenas, want 5 and 2", address, made, len(arenas))
+		if created != 5+2 {
+			t.Errorf("%s has made %d players through %d arenas, want 5 and 2", address, created, len(arenas))
 		}
 		address = "10.0.0.2"
 	}
@@ -254,24 +254,24 @@ func TestOneAddressWithManyArenas(t *testing.T) {
 // not.
 func TestNewGuestsPerDay(t *testing.T) {
 	t.Parallel()
-	day := limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 4, Per: 24 * time.Hour})
+	day := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 4, Per: 24 * time.Hour})
 	e := newLimitedServer(t, Limits{NewGuestsPerDay: day})
 	for range 2 {
 		e.wantStatus(newGuest(""), 201)
 		e.wantStatus(newGuest("402951"), 201)
-		e.wantStatus(guestOf(""), 200)
+		e.wantStatus(guestRequest(""), 200)
 	}
 	e.wantLimited(newGuest("402951"), "new players", 6*3600)
-	e.wantStatus(guestOf("402951"), 200)
+	e.wantStatus(guestRequest("402951"), 200)
 }
 
 // A refusal by the daily limit uses up nothing of the limit of the arena.
-func TestTheDailyLimitDoesNotUseUpTheArenaLimit(t *testing.T) {
+func TestADailyRefusalTakesNoTokenOfTheArena(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
 	e := newLimitedServer(t, Limits{
 		GuestsPerArena: hourly("arena", 5), NewGuests: hourly("guests", 1),
-		NewGuestsPerDay: limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 2, Per: 24 * time.Hour}),
+		NewGuestsPerDay: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 2, Per: 24 * time.Hour}),
 	}, func(c *Config) {
 		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
@@ -286,27 +286,27 @@ func TestTheDailyLimitDoesNotUseUpTheArenaLimit(t *testing.T) {
 		e.wantStatus(newGuest("402951"), 201)
 	}
 	address = "10.0.0.3"
-	if made := e.countNewGuests(newGuest("402951")); made != 2 {
-		t.Errorf("%d new guests, want the last of the arena's 5 and 1 of the address", made)
+	if created := e.countNewGuests(newGuest("402951")); created != 2 {
+		t.Errorf("%d new guests, want the last of the arena's 5 and 1 of the address", created)
 	}
 }
 
 // The limit of guest requests refuses before the body is read.
-func TestGuestCallsAreCountedFirst(t *testing.T) {
+func TestGuestCallsAreLimitedBeforeTheBodyIsRead(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{GuestCalls: twice("calls")})
+	e := newLimitedServer(t, Limits{GuestCalls: twoPerHour("calls")})
 	large := send("POST", demo+"/guests", `{"device":"`+strings.Repeat("x", 5<<10)+`"}`)
 	e.wantStatus(large, http.StatusRequestEntityTooLarge)
-	e.wantStatus(guestOf(""), 200)
-	for _, c := range []call{large, guestOf(""), send("POST", demo+"/guests", `{`)} {
+	e.wantStatus(guestRequest(""), 200)
+	for _, c := range []call{large, guestRequest(""), send("POST", demo+"/guests", `{`)} {
 		e.wantLimited(c, "calls", half)
 	}
 }
 
 // A store that is out of reach does not count as a wrong code.
-func TestCodesWithoutAStore(t *testing.T) {
+func TestAStoreErrorIsNoWrongCode(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twice("codes")}})
+	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}})
 	e.backend.fail = errStore
 	for range 3 {
 		e.wantStatus(newGuest("402951"), 503)

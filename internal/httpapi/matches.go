@@ -33,11 +33,11 @@ type matchFirst struct {
 	ElapsedMS int64  `json:"elapsed_ms"`
 }
 
-func publicFirsts(kept []match.First) []matchFirst {
+func publicFirsts(stored []match.First) []matchFirst {
 	var firsts []matchFirst
-	for _, f := range kept {
+	for _, first := range stored {
 		firsts = append(firsts, matchFirst{
-			Question: f.Question, Player: f.Player, Nickname: f.Nickname, Team: f.Team, At: f.At, ElapsedMS: f.ElapsedMS,
+			Question: first.Question, Player: first.Player, Nickname: first.Nickname, Team: first.Team, At: first.ArrivedAt, ElapsedMS: first.ElapsedMS,
 		})
 	}
 	return firsts
@@ -48,25 +48,25 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.History.Match(r.Context(), r.game, r.PathValue("match"))
+	summary, err := a.History.Match(r.Context(), r.game, r.PathValue("match"))
 	if err != nil {
 		return err
 	}
-	from, to, next, err := page.window(m.Players)
+	from, to, next, err := page.indexRange(summary.Players)
 	if err != nil {
 		return err
 	}
 	view := finishedMatch{
-		Match: m.Match, Mode: m.Mode, StartedAt: m.StartedAt, OverAt: m.OverAt, Reason: m.Reason,
-		Questions: m.Questions, Firsts: publicFirsts(m.Firsts), NextCursor: next,
+		Match: summary.Match, Mode: summary.Mode, StartedAt: summary.StartedAt, OverAt: summary.OverAt, Reason: summary.Reason,
+		Questions: summary.Questions, Firsts: publicFirsts(summary.Firsts), NextCursor: next,
 	}
-	for _, t := range m.Teams {
-		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
+	for _, team := range summary.Teams {
+		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: team.Rank, ID: team.ID, Score: team.Score})
 	}
-	if view.Standings, err = a.History.Standings(r.Context(), m, from, to); err != nil {
+	if view.Standings, err = a.History.Standings(r.Context(), summary, from, to); err != nil {
 		return err
 	}
-	shown := display.EncodeAnswer(view)
-	shown.IsFinal = true
-	return writeCacheable(w, r, shown)
+	body := display.EncodeAnswer(view)
+	body.IsFinal = true
+	return writeCacheable(w, r, body)
 }

@@ -13,36 +13,36 @@ import (
 // below /v1/ gives a 404 problem.
 func (a *api) newMux() http.Handler {
 	mux := http.NewServeMux()
-	paths := map[string]methods{}
-	for _, r := range a.routes() {
-		if paths[r.path] == nil {
-			paths[r.path] = methods{}
+	paths := map[string]methodHandlers{}
+	for _, apiRoute := range a.routes() {
+		if paths[apiRoute.path] == nil {
+			paths[apiRoute.path] = methodHandlers{}
 		}
-		paths[r.path][r.method] = a.serve(r)
+		paths[apiRoute.path][apiRoute.method] = a.newHandler(apiRoute)
 	}
 	if a.Websocket != nil {
-		paths[websocketPath] = methods{"GET": a.Websocket}
+		paths[websocketPath] = methodHandlers{"GET": a.Websocket}
 	}
-	for path, m := range paths {
-		mux.Handle(path, m.withFallback(a.serve(route{path: path, handle: a.refuseMethod(m)})))
+	for path, handlers := range paths {
+		mux.Handle(path, handlers.withFallback(a.newHandler(route{path: path, handle: a.newMethodRefusal(handlers)})))
 	}
-	nothing := a.serve(route{path: noRoute, handle: notFound})
-	mux.Handle("/v1", nothing)
-	mux.Handle("/v1/", nothing)
+	notFoundHandler := a.newHandler(route{path: noRoute, handle: notFound})
+	mux.Handle("/v1", notFoundHandler)
+	mux.Handle("/v1/", notFoundHandler)
 	if a.Page != nil {
 		mux.Handle("/", a.Page)
 	} else {
-		mux.Handle("/", nothing)
+		mux.Handle("/", notFoundHandler)
 	}
 	return mux
 }
 
 // methodHandlers maps the HTTP methods of one path to handlers. The handler of
 // GET also serves HEAD.
-type methods map[string]http.Handler
+type methodHandlers map[string]http.Handler
 
 // withFallback returns a handler that uses fallback for all other methods.
-func (m methods) withFallback(fallback http.Handler) http.Handler {
+func (m methodHandlers) withFallback(fallback http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
 		if method == http.MethodHead {
@@ -65,18 +65,18 @@ func notFound(http.ResponseWriter, *request) error {
 
 // newMethodRefusal returns the handler for methods that a path does not support.
 // It answers CORS preflights and refuses all others with status 405.
-func (a *api) refuseMethod(has methods) func(http.ResponseWriter, *request) error {
-	allowed := slices.Sorted(maps.Keys(has))
-	if has["GET"] != nil {
+func (a *api) newMethodRefusal(handlers methodHandlers) func(http.ResponseWriter, *request) error {
+	allowed := slices.Sorted(maps.Keys(handlers))
+	if handlers["GET"] != nil {
 		allowed = append(allowed, "HEAD")
 	}
-	list := strings.Join(allowed, ", ")
+	allowList := strings.Join(allowed, ", ")
 	return func(w http.ResponseWriter, r *request) error {
 		if isPreflight(r.Request) {
-			return a.preflight(w, r.Request, list)
+			return a.answerPreflight(w, r.Request, allowList)
 		}
-		w.Header().Set("Allow", list)
+		w.Header().Set("Allow", allowList)
 		return &clientError{code: codeBadRequest, status: http.StatusMethodNotAllowed,
-			detail: "this path takes " + list}
+			detail: "this path takes " + allowList}
 	}
 }

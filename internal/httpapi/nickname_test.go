@@ -35,7 +35,7 @@ func TestPutNicknameResolvesThePlayerOnce(t *testing.T) {
 
 // A node that is too old for the current nickname rules refers clients to
 // another node.
-func TestNicknamesOnAnOutdatedNode(t *testing.T) {
+func TestAnOutdatedNodeRefusesNicknames(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{fail: fmt.Errorf("ledger: %w", identity.ErrOldRules)}
 	for _, c := range []call{

@@ -109,17 +109,17 @@ func TestEveryStateOfATaskIsInTheContractAndViceVersa(t *testing.T) {
 }
 
 // Each response has the fields of its schema, and the same fields are optional.
-func TestAnswersHaveTheFieldsOfTheContract(t *testing.T) {
+func TestResponsesHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for schema, answer := range map[string]any{
-		"Guest": guestAnswer{}, "NicknameCheck": nicknameAnswer{}, "Profile": profile{}, "History": history{},
+		"Guest": guestResponse{}, "NicknameCheck": nicknameResponse{}, "Profile": profile{}, "History": historyPage{},
 		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{},
 		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
 		"Posted": eventq.PostResult{}, "Behaviour": eventq.Behaviour{},
-		"Enqueued": enqueueAnswer{}, "Claimed": claimAnswer{}, "Lost": leasesAnswer{}, "Task": taskView{},
+		"Enqueued": enqueueResponse{}, "Claimed": claimResponse{}, "Lost": leasesResponse{}, "Task": taskView{},
 	} {
-		for _, fault := range openAPI().fieldFaults("/components/schemas/"+schema, answer) {
+		for _, fault := range openAPI().fieldErrors("/components/schemas/"+schema, answer) {
 			t.Error(fault)
 		}
 	}

@@ -24,14 +24,14 @@ func isPreflight(r *http.Request) bool {
 
 // answerPreflight answers the CORS preflight, which a browser sends before the
 // real request. methods is the list of allowed methods.
-func (a *api) preflight(w http.ResponseWriter, r *http.Request, methods string) error {
+func (a *api) answerPreflight(w http.ResponseWriter, r *http.Request, methods string) error {
 	if !a.isOriginAllowed(r) {
 		return clientErrorf(codeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")
 	}
-	h := w.Header()
-	h.Set("Access-Control-Allow-Methods", methods)
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match")
-	h.Set("Access-Control-Max-Age", "600")
+	header := w.Header()
+	header.Set("Access-Control-Allow-Methods", methods)
+	header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match")
+	header.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -12,12 +12,12 @@ import (
 // header of an untrusted client is ignored.
 func TestOriginsBehindProxies(t *testing.T) {
 	t.Parallel()
-	trusted, err := proxies.Trust([]string{"192.0.2.1"}) // the address of requests in tests
+	trusted, err := proxies.ParseTrusted([]string{"192.0.2.1"}) // the address of requests in tests
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		by      *proxies.Trusted
+		by      *proxies.TrustedProxies
 		said    string
 		allowed bool
 	}{
@@ -25,7 +25,7 @@ func TestOriginsBehindProxies(t *testing.T) {
 		"a proxy that does not say": {trusted, "", true}, "a stranger": {nil, "https", true},
 	} {
 		config := configOf(&fakeBackend{})
-		config.IsTLS = c.by.Secure
+		config.IsTLS = c.by.IsTLS
 		rec := serve(t, New(config), call{"GET", demo + "/players/p_1", "", []string{"Origin: http://quiz.example", "X-Forwarded-Proto: " + c.said}})
 		if allowed := rec.Header().Get("Access-Control-Allow-Origin") != ""; rec.Code != http.StatusOK || allowed != c.allowed {
 			t.Errorf("%s: %d, allowed %v", name, rec.Code, allowed)

@@ -19,15 +19,15 @@ type paging struct {
 // readPaging reads the query parameters limit and cursor. Default and maximum of
 // the limit are the same as for leaderboards.
 func readPaging(query url.Values) (paging, error) {
-	p := paging{limit: leaderboard.DefaultLimit, cursor: query.Get("cursor")}
+	page := paging{limit: leaderboard.DefaultLimit, cursor: query.Get("cursor")}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > leaderboard.MaxLimit || strconv.Itoa(n) != text {
 			return paging{}, badRequest("limit=%q is not valid; use a whole number from 1 to %d", text, leaderboard.MaxLimit)
 		}
-		p.limit = n
+		page.limit = n
 	}
-	return p, nil
+	return page, nil
 }
 
 // offsetPrefix marks a cursor that is an offset into a list that never changes.
@@ -41,7 +41,7 @@ func offsetCursor(n int) string {
 // indexRange returns the indexes from to to-1 of the page in a list of n
 // elements, and the cursor of the next page. The cursor after the last page is
 // "". The list must never change, since cursors contain indexes.
-func (p paging) window(n int) (from, to int, next string, err error) {
+func (p paging) indexRange(n int) (from, to int, next string, err error) {
 	if p.cursor != "" {
 		if from, err = readOffset(p.cursor); err != nil || from >= n {
 			return 0, 0, "", match.ErrBadCursor

@@ -18,7 +18,7 @@ func TestPagesCoverAList(t *testing.T) {
 		n := rapid.IntRange(0, 500).Draw(t, "n")
 		p := paging{limit: rapid.IntRange(1, 200).Draw(t, "limit")}
 		for at := 0; ; {
-			from, to, next, err := p.window(n)
+			from, to, next, err := p.indexRange(n)
 			if err != nil || from != at || to < from || to-from > p.limit {
 				t.Fatalf("at %d of %d: %d to %d, %v", at, n, from, to, err)
 			}
@@ -58,7 +58,7 @@ func FuzzQuery(f *testing.F) {
 			if rec.Code != 200 && rec.Code != 400 {
 				t.Fatalf("%s?%s: %d %s", path, raw, rec.Code, rec.Body)
 			}
-			if err := contractFault(r, rec); err != nil {
+			if err := contractError(r, rec); err != nil {
 				t.Fatalf("%s?%s: %v", path, raw, err)
 			}
 		}
@@ -74,7 +74,7 @@ func checkPaging(t *testing.T, query url.Values) {
 		}
 		return
 	}
-	from, to, _, err := p.window(100)
+	from, to, _, err := p.indexRange(100)
 	if err != nil && !errors.Is(err, match.ErrBadCursor) || p.limit < 1 || p.limit > 200 || from < 0 || to > 100 || from > to {
 		t.Fatalf("%v: %d to %d of %d, %v", query, from, to, p.limit, err)
 	}

@@ -21,20 +21,20 @@ type profile struct {
 }
 
 func (a *api) getPlayer(w http.ResponseWriter, r *request) error {
-	p, err := a.Players.Player(r.Context(), r.game, r.PathValue("player"))
+	player, err := a.Players.Player(r.Context(), r.game, r.PathValue("player"))
 	if err != nil {
 		return err
 	}
-	t := p.Totals
-	return answer(w, http.StatusOK, profile{
-		PlayerID: p.ID, Nickname: p.Nickname, Rating: p.Rating.Rounded(),
-		Score: t.Score, TimeMS: t.TimeMS, Matches: t.Matches,
-		Asked: t.Asked, Answered: t.Answered, Correct: t.Correct, Accuracy: t.Accuracy(),
-		JoinedAt: p.JoinedAt,
+	totals := player.Totals
+	return writeJSON(w, http.StatusOK, profile{
+		PlayerID: player.ID, Nickname: player.Nickname, Rating: player.Rating.Rounded(),
+		Score: totals.Score, TimeMS: totals.TimeMS, Matches: totals.Matches,
+		Asked: totals.Asked, Answered: totals.Answered, Correct: totals.Correct, Accuracy: totals.Accuracy(),
+		JoinedAt: player.JoinedAt,
 	})
 }
 
-type history struct {
+type historyPage struct {
 	Matches    []match.HistoryEntry `json:"matches"`
 	NextCursor string               `json:"next_cursor,omitempty"`
 }
@@ -52,5 +52,5 @@ func (a *api) getHistory(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, history{nonNil(matches), next})
+	return writeJSON(w, http.StatusOK, historyPage{nonNil(matches), next})
 }

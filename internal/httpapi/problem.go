@@ -30,11 +30,11 @@ const (
 	defaultRetryAfterS = 2   // in seconds, for statuses 429 and 503 if the error has no retry time
 )
 
-func problemOf(e *clientError) problem {
+func newProblem(e *clientError) problem {
 	status := cmp.Or(e.status, statuses[e.code], http.StatusInternalServerError)
 	p := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.detail, Code: e.code}
-	if r := []rune(p.Detail); len(r) > maxDetail {
-		p.Detail = string(r[:maxDetail]) + "…"
+	if runes := []rune(p.Detail); len(runes) > maxDetail {
+		p.Detail = string(runes[:maxDetail]) + "…"
 	}
 	return p
 }
@@ -60,19 +60,19 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.FormatInt(cmp.Or(p.RetryAfterS, defaultRetryAfterS), 10))
 	}
-	write(w, p.Status, "application/problem+json", encode(p))
+	writeResponse(w, p.Status, "application/problem+json", encodeJSON(p))
 }
 
 // writeJSON writes a response with a JSON body. It returns nil, so that a handler
 // can return its result.
-func answer(w http.ResponseWriter, status int, body any) error {
-	write(w, status, jsonType, encode(body))
+func writeJSON(w http.ResponseWriter, status int, body any) error {
+	writeResponse(w, status, jsonType, encodeJSON(body))
 	return nil
 }
 
 // writeResponse writes a complete response. It ignores the error if the client
 // has disconnected.
-func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+func writeResponse(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
@@ -81,12 +81,12 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 
 // encodeJSON encodes a body as JSON. It panics on an error, which would be a
 // defect: all bodies are types that can be encoded.
-func encode(body any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(body); err != nil {
+func encodeJSON(body any) []byte {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
 		panic(err)
 	}
-	return b.Bytes()
+	return buffer.Bytes()
 }

@@ -22,7 +22,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-func TestRefusals(t *testing.T) {
+func TestBadRequestsGetAProblem(t *testing.T) {
 	t.Parallel()
 	guests, rename, board := demo+"/guests", demo+"/players/me/nickname", demo+"/leaderboards/all"
 	tests := []struct {
@@ -186,7 +186,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 	}
 }
 
-func TestALongDetailIsCut(t *testing.T) {
+func TestALongDetailIsShortened(t *testing.T) {
 	t.Parallel()
 	rec := serve(t, New(configOf(&fakeBackend{})), get(demo+"/players/p_1/matches?limit="+strings.Repeat("界", 2000)))
 	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 400 || len([]rune(p.Detail)) != maxDetail+1 {
@@ -195,12 +195,12 @@ func TestALongDetailIsCut(t *testing.T) {
 }
 
 // hangingStore returns only after the context of its caller has ended, or panics.
-type stuckStore struct {
+type hangingStore struct {
 	*fakeBackend
 	panics bool
 }
 
-func (s stuckStore) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
+func (s hangingStore) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
 	if s.panics {
 		panic("a secret")
 	}
@@ -208,16 +208,16 @@ func (s stuckStore) Listing(ctx context.Context, _ string) (leaderboard.Listing,
 	return leaderboard.Listing{}, ctx.Err()
 }
 
-func (s stuckStore) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
+func (s hangingStore) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func TestAPanicIsAnswered500(t *testing.T) {
+func TestAPanicReturnsStatus500(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
 	c := configOf(w)
-	c.Boards = shown(stuckStore{w, true})
+	c.Boards = newAnswer(hangingStore{w, true})
 	rec := serve(t, New(c), get(demo+"/leaderboards"))
 	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 500 || p.Code != protocol.CodeInternal || strings.Contains(rec.Body.String(), "secret") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
@@ -228,28 +228,28 @@ func TestAPanicIsAnswered500(t *testing.T) {
 func TestASlowStoreTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := stuckStore{&fakeBackend{}, false}
+		s := hangingStore{&fakeBackend{}, false}
 		c := configOf(s.fakeBackend)
-		c.Boards, c.Tasks = shown(s), s
+		c.Boards, c.Tasks = newAnswer(s), s
 		h := New(c)
 		for within, slow := range map[time.Duration]call{
-			requestTimeout:                     get(demo + "/leaderboards"),
-			requestTimeout + taskqueue.MaxWait: send("POST", tasks+"/claim", `{"kind":"mail","wait_ms":20000}`, bearerService),
+			requestTimeout:                         get(demo + "/leaderboards"),
+			requestTimeout + taskqueue.MaxPollWait: send("POST", tasks+"/claim", `{"kind":"mail","wait_ms":20000}`, bearerService),
 		} {
-			begun := time.Now()
+			startedAt := time.Now()
 			rec := serve(t, h, slow)
-			if took := time.Since(begun); rec.Code != 503 || took != within {
-				t.Errorf("%s: %d after %v", slow.target, rec.Code, took)
+			if elapsed := time.Since(startedAt); rec.Code != 503 || elapsed != within {
+				t.Errorf("%s: %d after %v", slow.target, rec.Code, elapsed)
 			}
 		}
 	})
 }
 
-func TestAClientThatClosesTheRequest(t *testing.T) {
+func TestAClosedRequestIsCountedAs499(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
 	c := configOf(w)
-	c.Boards = shown(stuckStore{w, false})
+	c.Boards = newAnswer(hangingStore{w, false})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	rec := newRecorder()
@@ -287,7 +287,7 @@ func (c *countingReader) Read(p []byte) (n int, err error) {
 
 // A body whose Content-Length is too large is not read. A body without
 // Content-Length is read up to the limit.
-func TestABodyThatIsTooLarge(t *testing.T) {
+func TestATooLargeBodyIsNotRead(t *testing.T) {
 	t.Parallel()
 	h := New(configOf(&fakeBackend{}))
 	for length, most := range map[int64]int{maxBody + 2: 0, -1: maxBody + 1024} {

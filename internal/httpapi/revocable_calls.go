@@ -22,7 +22,7 @@ type RevocableCalls struct {
 // revocableCall is one tracked call.
 type revocableCall struct {
 	claims identity.Claims
-	end    context.CancelCauseFunc
+	cancel context.CancelCauseFunc
 }
 
 // NewRevocableCalls returns an empty set of calls. checkClaims returns an error
@@ -36,9 +36,9 @@ func NewRevocableCalls(checkClaims func(identity.Claims) error) *RevocableCalls 
 func (s *RevocableCalls) CancelRevoked() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.calls {
-		if err := s.checkClaims(c.claims); err != nil {
-			c.end(err)
+	for call := range s.calls {
+		if err := s.checkClaims(call.claims); err != nil {
+			call.cancel(err)
 		}
 	}
 }
@@ -46,29 +46,29 @@ func (s *RevocableCalls) CancelRevoked() {
 // track adds the call of a request. The caller must call untrack when the call
 // ends. If the token is revoked, the returned ctx ends, and its cause is the error
 // of checkClaims.
-func (s *RevocableCalls) track(r *http.Request, c identity.Claims) (ctx context.Context, untrack func()) {
+func (s *RevocableCalls) track(r *http.Request, claims identity.Claims) (ctx context.Context, untrack func()) {
 	if s == nil {
 		return r.Context(), func() {}
 	}
-	ctx, end := context.WithCancelCause(r.Context())
-	call := &revocableCall{c, end}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	call := &revocableCall{claims, cancel}
 	s.mu.Lock()
 	s.calls[call] = struct{}{}
 	s.mu.Unlock()
-	if err := s.checkClaims(c); err != nil { // revoked between authentication and track
-		end(err)
+	if err := s.checkClaims(claims); err != nil { // revoked between authentication and track
+		cancel(err)
 	}
 	return ctx, func() {
 		s.mu.Lock()
 		delete(s.calls, call)
 		s.mu.Unlock()
-		end(nil)
+		cancel(nil)
 	}
 }
 
 // revocationError returns the error with which RevocableCalls has cancelled a
 // call, or nil if it has not. ctx is the context that track has returned.
-func revocationOf(ctx context.Context) error {
+func revocationError(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ctx.Err()) {
 		return cause
 	}

@@ -64,17 +64,17 @@ func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 }
 
 // A poll that ends because the client disconnects or because of a time limit is not revoked.
-func TestPollsThatEndByThemselves(t *testing.T) {
+func TestPollsThatEndByThemselvesAreNotRevoked(t *testing.T) {
 	t.Parallel()
 	s := NewRevocableCalls(func(identity.Claims) error { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	inner, untrack := s.track(get("/").request(t).WithContext(ctx), identity.Claims{})
 	cancel()
-	if err := revocationOf(inner); err != nil || !errors.Is(inner.Err(), context.Canceled) {
+	if err := revocationError(inner); err != nil || !errors.Is(inner.Err(), context.Canceled) {
 		t.Errorf("%v, %v", err, inner.Err())
 	}
 	untrack()
-	if inner, untrack = (*RevocableCalls)(nil).track(get("/").request(t), identity.Claims{}); inner.Err() != nil || revocationOf(inner) != nil {
+	if inner, untrack = (*RevocableCalls)(nil).track(get("/").request(t), identity.Claims{}); inner.Err() != nil || revocationError(inner) != nil {
 		t.Error("without one it has ended")
 	}
 	untrack()

@@ -26,7 +26,7 @@ const largeBodyTimeout = 15 * time.Second
 
 // extraTimeByPath lists the paths whose requests may take longer than
 // requestTimeout, with the additional time.
-var extraTime = map[string]time.Duration{claimPath: taskqueue.MaxWait, tasksPath: largeBodyTimeout, behavioursPath: largeBodyTimeout}
+var extraTimeByPath = map[string]time.Duration{claimPath: taskqueue.MaxPollWait, tasksPath: largeBodyTimeout, behavioursPath: largeBodyTimeout}
 
 // routes lists all operations except the websocket, which newMux adds.
 func (a *api) routes() []route {
@@ -38,7 +38,7 @@ func (a *api) routes() []route {
 		{"POST", game + "/guests", a.postGuest, nil},
 		{"GET", game + "/nicknames/{name}", a.getNickname, nil},
 		{"PUT", game + "/players/me/nickname", a.putNickname, nil},
-		{"DELETE", mePath, a.deleteMe, nil},
+		{"DELETE", callingPlayerPath, a.deleteMe, nil},
 		{"PUT", game + "/players/me/account", a.putAccount, nil},
 		{"PUT", game + "/players/me/device", a.putDevice, nil},
 		{"GET", game + "/players/{player}", a.getPlayer, nil},
@@ -69,4 +69,4 @@ const websocketPath = "/v1/ws"
 
 // callingPlayerPath is the path of the player that the bearer token names. It
 // cannot be the profile of another player, because no player has the id "me".
-const mePath = "/v1/games/{game}/players/me"
+const callingPlayerPath = "/v1/games/{game}/players/me"

@@ -117,16 +117,16 @@ func (d *document) check(pointer string, text []byte) error {
 	return schema.Validate(value)
 }
 
-// checkAnswer checks the status, the media type and the body of a response
+// checkResponse checks the status, the media type and the body of a response
 // against the contract.
-func checkAnswer(t testing.TB, r *http.Request, rec *httptest.ResponseRecorder) {
+func checkResponse(t testing.TB, r *http.Request, rec *httptest.ResponseRecorder) {
 	t.Helper()
-	if err := contractFault(r, rec); err != nil {
+	if err := contractError(r, rec); err != nil {
 		t.Errorf("%s %s: %d %s: %v", r.Method, r.URL, rec.Code, rec.Body, err)
 	}
 }
 
-func contractFault(r *http.Request, rec *httptest.ResponseRecorder) error {
+func contractError(r *http.Request, rec *httptest.ResponseRecorder) error {
 	kind := rec.Header().Get("Content-Type")
 	_, pattern := openAPI().mux.Handler(r)
 	method, path, found := strings.Cut(pattern, " ")

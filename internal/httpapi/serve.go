@@ -25,57 +25,57 @@ type request struct {
 
 // newHandler returns the handler of a route. The handler counts requests,
 // recovers from panics, and writes errors as problems.
-func (a *api) serve(rt route) http.Handler {
+func (a *api) newHandler(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun := time.Now()
-		out := &statusWriter{ResponseWriter: w}
-		defer func() { a.metrics.observe(rt.path, r.Method, out.status, time.Since(begun)) }()
-		defer a.recoverPanic(out, r, rt)
-		out.Header().Set("Cache-Control", "no-store")
-		a.allowOrigin(out, r)
-		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout+extraTime[rt.path])
+		startedAt := time.Now()
+		sw := &statusWriter{ResponseWriter: w}
+		defer func() { a.metrics.observe(route.path, r.Method, sw.status, time.Since(startedAt)) }()
+		defer a.recoverPanic(sw, r, route)
+		sw.Header().Set("Cache-Control", "no-store")
+		a.allowOrigin(sw, r)
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout+extraTimeByPath[route.path])
 		defer cancel()
-		if err := a.call(out, r.WithContext(ctx), rt); err != nil {
-			a.fail(out, r, rt, err)
+		if err := a.handleRequest(sw, r.WithContext(ctx), route); err != nil {
+			a.writeError(sw, r, route, err)
 		}
 	})
 }
 
 // handleRequest checks a request against all limits and runs the handler of its
 // route.
-func (a *api) call(w *statusWriter, r *http.Request, rt route) error {
+func (a *api) handleRequest(w *statusWriter, r *http.Request, route route) error {
 	game := r.PathValue("game")
 	if game != "" && !a.games[game] {
 		return clientErrorf(codeNotFound, "there is no such game")
 	}
-	if rt.method == "" { // the fallback of a path: any query is allowed
-		return rt.handle(w, &request{Request: r, game: game})
+	if route.method == "" { // the fallback of a path: any query is allowed
+		return route.handle(w, &request{Request: r, game: game})
 	}
-	query, err := protocol.ReadQuery(r.URL, rt.query)
+	query, err := protocol.ReadQuery(r.URL, route.query)
 	if err != nil {
 		return err
 	}
-	asked := &request{Request: r, game: game, query: query}
-	if rt.needsSlot() {
+	req := &request{Request: r, game: game, query: query}
+	if route.needsSlot() {
 		w.slot = &concurrencySlot{shedder: a.LoadShedder}
 		if err := w.slot.acquire(); err != nil {
 			return err
 		}
 		defer w.slot.release()
-		r.Body = slottedBody{r.Body, w.slot}
+		r.Body = slotReleasingBody{r.Body, w.slot}
 	}
-	if err := a.shed(asked, rt); err != nil {
+	if err := a.checkLoad(req, route); err != nil {
 		return err
 	}
-	if err := a.admit(asked, rt); err != nil {
+	if err := a.checkAddressLimits(req, route); err != nil {
 		return err
 	}
-	return rt.handle(w, asked)
+	return route.handle(w, req)
 }
 
 // recoverPanic recovers from a panic of a handler. It logs the panic and writes
 // status 500 without the panic's text.
-func (a *api) recoverPanic(w *statusWriter, r *http.Request, rt route) {
+func (a *api) recoverPanic(w *statusWriter, r *http.Request, route route) {
 	cause := recover()
 	if cause == nil {
 		return
@@ -84,9 +84,9 @@ func (a *api) recoverPanic(w *statusWriter, r *http.Request, rt route) {
 		panic(cause)
 	}
 	a.Logger.ErrorContext(r.Context(), "request panicked",
-		"method", r.Method, "route", rt.path, "panic", cause, "stack", string(debug.Stack()))
+		"method", r.Method, "route", route.path, "panic", cause, "stack", string(debug.Stack()))
 	if w.status == 0 {
-		writeProblem(w, problemOf(errInternal))
+		writeProblem(w, newProblem(errInternal))
 	}
 }
 
@@ -99,16 +99,16 @@ type statusWriter struct {
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	w.startAnswer(status)
+	w.recordStatus(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *statusWriter) Write(b []byte) (int, error) {
-	w.startAnswer(http.StatusOK)
-	return w.ResponseWriter.Write(b)
+func (w *statusWriter) Write(body []byte) (int, error) {
+	w.recordStatus(http.StatusOK)
+	return w.ResponseWriter.Write(body)
 }
 
-func (w *statusWriter) startAnswer(status int) {
+func (w *statusWriter) recordStatus(status int) {
 	if w.status == 0 {
 		w.status = status
 		w.slot.release()

@@ -9,19 +9,19 @@ import (
 // Check returns the refusal, or nil. AcquireRequest counts a request, or refuses
 // it if too many run. ReleaseRequest stops counting it.
 type LoadShedder interface {
-	ShouldShed(w loadshed.Kind) bool
-	Check(w loadshed.Kind) error
+	ShouldShed(kind loadshed.Kind) bool
+	Check(kind loadshed.Kind) error
 	AcquireRequest() error
 	ReleaseRequest()
 }
 
 // noLoadShedding is the LoadShedder if the Config has none: it refuses nothing.
-type neverSheds struct{}
+type noLoadShedding struct{}
 
-func (neverSheds) ShouldShed(loadshed.Kind) bool { return false }
-func (neverSheds) Check(loadshed.Kind) error     { return nil }
-func (neverSheds) AcquireRequest() error         { return nil }
-func (neverSheds) ReleaseRequest()               {}
+func (noLoadShedding) ShouldShed(loadshed.Kind) bool { return false }
+func (noLoadShedding) Check(loadshed.Kind) error     { return nil }
+func (noLoadShedding) AcquireRequest() error         { return nil }
+func (noLoadShedding) ReleaseRequest()               {}
 
 // kindByRoute lists the routes that an overloaded node refuses, with their kind
 // of work. An overloaded node still serves all other routes.
@@ -39,8 +39,8 @@ var kindByRoute = map[string]loadshed.Kind{
 
 // checkLoad refuses a request if the node sheds its kind of work. It allows reads
 // with a valid token of the game, because such a client probably plays.
-func (a *api) shed(r *request, rt route) error {
-	kind, ok := kindByRoute[rt.method+" "+rt.path]
+func (a *api) checkLoad(r *request, route route) error {
+	kind, ok := kindByRoute[route.method+" "+route.path]
 	if !ok || !a.LoadShedder.ShouldShed(kind) {
 		return nil
 	}
@@ -56,5 +56,5 @@ func (a *api) shed(r *request, rt route) error {
 // checks need none, because a full node must answer them too. The paths of
 // extraTimeByPath need none, because most of their time is waiting.
 func (rt route) needsSlot() bool {
-	return rt.method != "" && rt.path != "/healthz" && rt.path != "/readyz" && extraTime[rt.path] == 0
+	return rt.method != "" && rt.path != "/healthz" && rt.path != "/readyz" && extraTimeByPath[rt.path] == 0
 }

@@ -39,21 +39,21 @@ func (p *fakeShedder) ReleaseRequest() { p.freeSlots++ }
 
 // An overloaded node refuses reads without a token, guests, or new arenas,
 // according to the kind that it sheds. It answers everything else.
-func TestShed(t *testing.T) {
+func TestAnOverloadedNodeRefusesByKind(t *testing.T) {
 	t.Parallel()
 	reads := []call{
 		get(demo + "/leaderboards"), get(demo + "/leaderboards/7d"), get(demo + "/leaderboards/7d/p_1"), get(demo + "/players/p_1"),
 		get(demo + "/players/p_1/matches"), get(demo + "/matches/m_1"), get(demo + "/nicknames/Ada"),
 	}
 	guest := send("POST", demo+"/guests", `{"device":"`+device+`"}`)
-	made := send("POST", demo+"/arenas", newArena, bearerGood)
+	created := send("POST", demo+"/arenas", newArena, bearerGood)
 	answered := []call{get("/healthz"), get("/readyz"), get("/openapi.yaml"), get(demo + "/arenas/402951"), send("PUT", demo+"/players/me/nickname", `{"nickname":"Bob"}`, bearerGood)}
-	for what, refused := range map[loadshed.Kind][]call{"": nil, loadshed.Reading: reads, loadshed.NewGuests: {guest}, loadshed.Joining: {made}} {
+	for what, refused := range map[loadshed.Kind][]call{"": nil, loadshed.Reading: reads, loadshed.NewGuests: {guest}, loadshed.Joining: {created}} {
 		h := configOf(&fakeBackend{})
 		h.LoadShedder = &fakeShedder{refused: what, freeSlots: 1}
 		handler := New(h)
 		status := func(c call) int { return serve(t, handler, c).Code }
-		for _, c := range append(append(answered, guest, made), reads...) {
+		for _, c := range append(append(answered, guest, created), reads...) {
 			want := false
 			for _, r := range refused {
 				want = want || r.target == c.target && r.method == c.method
@@ -72,7 +72,7 @@ func TestShed(t *testing.T) {
 }
 
 // A request occupies a slot until it ends. Health checks need no slot.
-func TestConcurrentRequests(t *testing.T) {
+func TestConcurrentRequestsAreLimited(t *testing.T) {
 	t.Parallel()
 	c := configOf(&fakeBackend{})
 	shedder := &fakeShedder{freeSlots: 1}
@@ -153,13 +153,13 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 	}
 }
 
-// unreadAnswer is a response that the client does not read until read is closed.
-type unreadAnswer struct {
+// unreadResponse is a response that the client does not read until read is closed.
+type unreadResponse struct {
 	*httptest.ResponseRecorder
 	begun, read chan struct{}
 }
 
-func (s unreadAnswer) Write(b []byte) (int, error) {
+func (s unreadResponse) Write(b []byte) (int, error) {
 	close(s.begun)
 	<-s.read
 	return s.ResponseRecorder.Write(b)
@@ -171,7 +171,7 @@ func TestASlowReaderHoldsNoSlot(t *testing.T) {
 	c := configOf(&fakeBackend{})
 	c.LoadShedder = loadshed.New(loadshed.Config{MaxRequests: 1})
 	h := New(c)
-	slow := unreadAnswer{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	slow := unreadResponse{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -38,7 +38,7 @@ func sendSlowly(t *testing.T, head string, body string, pause time.Duration) (st
 		l.conn <- far
 		ended := make(chan struct{})
 		go func() { defer close(ended); _ = server.Serve(l) }()
-		begun := time.Now()
+		startedAt := time.Now()
 		written := make(chan struct{})
 		go func() {
 			defer close(written)
@@ -54,7 +54,7 @@ func sendSlowly(t *testing.T, head string, body string, pause time.Duration) (st
 		if err != nil {
 			t.Fatal(err)
 		}
-		took = time.Since(begun)
+		took = time.Since(startedAt)
 		raw, err := io.ReadAll(answer.Body)
 		if err != nil {
 			t.Error(err)
@@ -73,7 +73,7 @@ func sendSlowly(t *testing.T, head string, body string, pause time.Duration) (st
 const slowHead = "Host: quiz.example\r\nAuthorization: Bearer service\r\nContent-Type: application/json"
 
 // A body that comes too slowly takes no longer than its request may.
-func TestASlowBodyIsCut(t *testing.T) {
+func TestATooSlowBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	for path, within := range map[string]time.Duration{
 		"/v1/games/demo/guests":     requestTimeout,

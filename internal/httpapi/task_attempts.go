@@ -12,8 +12,8 @@ import (
 
 // The defaults of a claim's max and lease_ms.
 const (
-	defaultClaim = 1
-	defaultLease = 30 * time.Second
+	defaultClaimMax = 1
+	defaultLease    = 30 * time.Second
 )
 
 // claimBody asks for tasks to work on.
@@ -24,9 +24,9 @@ type claimBody struct {
 	WaitMS  int64  `json:"wait_ms"`
 }
 
-// claimAnswer lists the claimed tasks. It is empty if no task was due during
+// claimResponse lists the claimed tasks. It is empty if no task was due during
 // the wait.
-type claimAnswer struct {
+type claimResponse struct {
 	Tasks []claimedTask `json:"tasks"`
 }
 
@@ -52,40 +52,40 @@ func (a *api) postClaim(w http.ResponseWriter, r *request) error {
 	if err := readBody(w, r.Request, &body); err != nil {
 		return err
 	}
-	poll := taskqueue.Poll{Kind: body.Kind, Max: defaultClaim, Lease: leaseOf(body.LeaseMS), Wait: duration(body.WaitMS)}
+	poll := taskqueue.Poll{Kind: body.Kind, Max: defaultClaimMax, Lease: leaseDuration(body.LeaseMS), Wait: clampedMilliseconds(body.WaitMS)}
 	if body.Max != nil {
 		poll.Max = *body.Max
 	}
 	ctx, untrack := a.RevocableCalls.track(r.Request, service)
 	defer untrack()
 	tasks, err := a.Tasks.Claim(ctx, r.game, poll)
-	if revoked := revocationOf(ctx); revoked != nil {
+	if revoked := revocationError(ctx); revoked != nil {
 		return revoked // tasks that were just claimed become due again when their leases end
 	}
 	if err != nil {
 		return err
 	}
-	out := claimAnswer{make([]claimedTask, len(tasks))}
-	for i, t := range tasks {
-		out.Tasks[i] = claimedTask{
-			ID: t.ID, Fence: t.Fence, Topic: t.Topic, Key: t.Key, Priority: t.Priority,
-			Tries: t.Tries, LeaseUntil: t.DueAt, Payload: t.Payload,
+	response := claimResponse{make([]claimedTask, len(tasks))}
+	for i, task := range tasks {
+		response.Tasks[i] = claimedTask{
+			ID: task.ID, Fence: task.Fence, Topic: task.Topic, Key: task.Key, Priority: task.Priority,
+			Tries: task.Tries, LeaseUntil: task.DueAt, Payload: task.Payload,
 		}
 	}
-	return answer(w, http.StatusOK, out)
+	return writeJSON(w, http.StatusOK, response)
 }
 
-func leaseOf(ms *int64) time.Duration {
+func leaseDuration(ms *int64) time.Duration {
 	if ms == nil {
 		return defaultLease
 	}
-	return duration(*ms)
+	return clampedMilliseconds(*ms)
 }
 
 // clampedMilliseconds converts milliseconds to a duration. It clamps a value that
 // is negative or too large; the result is still outside of each valid range, so
 // that the task queue refuses it.
-func duration(ms int64) time.Duration {
+func clampedMilliseconds(ms int64) time.Duration {
 	return time.Duration(max(-1, min(ms, math.MaxInt64/int64(time.Millisecond)))) * time.Millisecond
 }
 
@@ -100,11 +100,11 @@ type leaseBody struct {
 }
 
 func (b *leasesBody) leases() []taskqueue.Lease {
-	all := make([]taskqueue.Lease, len(b.Leases))
-	for i, l := range b.Leases {
-		all[i] = taskqueue.Lease(l)
+	leases := make([]taskqueue.Lease, len(b.Leases))
+	for i, lease := range b.Leases {
+		leases[i] = taskqueue.Lease(lease)
 	}
-	return all
+	return leases
 }
 
 // renewBody extends leases.
@@ -127,16 +127,16 @@ type failedTask struct {
 	Postpone     bool   `json:"postpone"`
 }
 
-// leasesAnswer lists the leases that the service no longer holds. The call
+// leasesResponse lists the leases that the service no longer holds. The call
 // changed nothing for them.
-type leasesAnswer struct {
+type leasesResponse struct {
 	Lost []taskqueue.Lease `json:"lost"`
 }
 
 func (a *api) postRenew(w http.ResponseWriter, r *request) error {
 	var body renewBody
 	return a.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
-		return a.Tasks.Renew(r.Context(), r.game, body.leases(), leaseOf(body.LeaseMS))
+		return a.Tasks.Renew(r.Context(), r.game, body.leases(), leaseDuration(body.LeaseMS))
 	})
 }
 
@@ -151,10 +151,10 @@ func (a *api) postFail(w http.ResponseWriter, r *request) error {
 	var body failBody
 	return a.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
 		failed := make([]taskqueue.FailedAttempt, len(body.Tasks))
-		for i, t := range body.Tasks {
+		for i, task := range body.Tasks {
 			failed[i] = taskqueue.FailedAttempt{
-				Lease: taskqueue.Lease{ID: t.ID, Fence: t.Fence}, Err: errors.New(t.Error),
-				Wait: duration(t.RetryAfterMS), Final: t.Final, Postponed: t.Postpone,
+				Lease: taskqueue.Lease{ID: task.ID, Fence: task.Fence}, Err: errors.New(task.Error),
+				Wait: clampedMilliseconds(task.RetryAfterMS), Final: task.Final, Postponed: task.Postpone,
 			}
 		}
 		return a.Tasks.Fail(r.Context(), r.game, failed)
@@ -173,5 +173,5 @@ func (a *api) changeLeases(w http.ResponseWriter, r *request, body any, change f
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, leasesAnswer{nonNil(lost)})
+	return writeJSON(w, http.StatusOK, leasesResponse{nonNil(lost)})
 }

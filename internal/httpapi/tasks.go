@@ -31,7 +31,7 @@ type newTask struct {
 }
 
 // enqueueResponse lists the accepted tasks in the order of the call.
-type enqueueAnswer struct {
+type enqueueResponse struct {
 	Tasks []taskqueue.Accepted `json:"tasks"`
 }
 
@@ -49,12 +49,12 @@ func (a *api) postTasks(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusAccepted, enqueueAnswer{accepted})
+	return writeJSON(w, http.StatusAccepted, enqueueResponse{accepted})
 }
 
 func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.NewTask, error) {
 	var body tasksBody
-	if err := readBodyMax(maxTasksBody, w, r, &body); err != nil {
+	if err := readBodyLimited(maxTasksBody, w, r, &body); err != nil {
 		return nil, err
 	}
 	var tasks []taskqueue.NewTask
@@ -62,13 +62,13 @@ func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.NewTask, err
 		if raw == nil {
 			break
 		}
-		var t newTask
-		if err := (protocol.Request{Type: fmt.Sprintf("tasks[%d]", i), Data: raw}).Decode(&t); err != nil {
+		var task newTask
+		if err := (protocol.Request{Type: fmt.Sprintf("tasks[%d]", i), Data: raw}).Decode(&task); err != nil {
 			return nil, err
 		}
 		tasks = append(tasks, taskqueue.NewTask{
-			Topic: t.Topic, Key: t.Key, Priority: t.Priority, Ordering: t.Ordering,
-			NotBefore: t.NotBefore, MaxTries: t.MaxTries, Payload: t.Payload,
+			Topic: task.Topic, Key: task.Key, Priority: task.Priority, Ordering: task.Ordering,
+			NotBefore: task.NotBefore, MaxTries: task.MaxTries, Payload: task.Payload,
 		})
 	}
 	return tasks, nil
@@ -76,31 +76,31 @@ func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.NewTask, err
 
 // taskView is the response with one task.
 type taskView struct {
-	ID        string              `json:"id"`
-	Topic     string              `json:"topic"`
-	Key       string              `json:"key"`
-	Priority  int64               `json:"priority"`
-	Ordering  taskqueue.Ordering  `json:"ordering,omitempty"`
-	State     taskqueue.State     `json:"state"`
-	DueAt     int64               `json:"due_at,omitempty"`
-	Tries     int64               `json:"tries"`
-	MaxTries  int64               `json:"max_tries"`
-	Errors    []taskqueue.Failure `json:"errors"`
-	CreatedAt int64               `json:"created_at"`
-	ChangedAt int64               `json:"changed_at"`
-	Payload   json.RawMessage     `json:"payload"`
+	ID        string                   `json:"id"`
+	Topic     string                   `json:"topic"`
+	Key       string                   `json:"key"`
+	Priority  int64                    `json:"priority"`
+	Ordering  taskqueue.Ordering       `json:"ordering,omitempty"`
+	State     taskqueue.State          `json:"state"`
+	DueAt     int64                    `json:"due_at,omitempty"`
+	Tries     int64                    `json:"tries"`
+	MaxTries  int64                    `json:"max_tries"`
+	Errors    []taskqueue.AttemptError `json:"errors"`
+	CreatedAt int64                    `json:"created_at"`
+	ChangedAt int64                    `json:"changed_at"`
+	Payload   json.RawMessage          `json:"payload"`
 }
 
 func (a *api) getTask(w http.ResponseWriter, r *request) error {
 	if _, err := a.authenticateTaskCall(r); err != nil {
 		return err
 	}
-	t, err := a.Tasks.Task(r.Context(), r.game, r.PathValue("task"))
+	task, err := a.Tasks.Task(r.Context(), r.game, r.PathValue("task"))
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, taskView{
-		ID: t.ID, Topic: t.Topic, Key: t.Key, Priority: t.Priority, Ordering: t.Ordering, State: t.State, DueAt: t.DueAt,
-		Tries: t.Tries, MaxTries: t.MaxTries, Errors: nonNil(t.Errors), CreatedAt: t.CreatedAt, ChangedAt: t.ChangedAt, Payload: t.Payload,
+	return writeJSON(w, http.StatusOK, taskView{
+		ID: task.ID, Topic: task.Topic, Key: task.Key, Priority: task.Priority, Ordering: task.Ordering, State: task.State, DueAt: task.DueAt,
+		Tries: task.Tries, MaxTries: task.MaxTries, Errors: nonNil(task.Errors), CreatedAt: task.CreatedAt, ChangedAt: task.ChangedAt, Payload: task.Payload,
 	})
 }

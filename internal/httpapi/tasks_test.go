@@ -32,7 +32,7 @@ func (w *fakeBackend) Enqueue(_ context.Context, game string, tasks []taskqueue.
 	}
 	w.taskRequest = tasks
 	for i := range tasks {
-		accepted = append(accepted, taskqueue.Accepted{ID: fmt.Sprint(taskID, i), State: taskqueue.Waiting, New: i == 0})
+		accepted = append(accepted, taskqueue.Accepted{ID: fmt.Sprint(taskID, i), State: taskqueue.StateWaiting, New: i == 0})
 	}
 	return accepted, nil
 }
@@ -40,7 +40,7 @@ func (w *fakeBackend) Enqueue(_ context.Context, game string, tasks []taskqueue.
 // queued is a task as the queue returns it.
 func queued() taskqueue.Task {
 	return taskqueue.Task{
-		ID: taskID, Game: "demo", Topic: "mail/eu", Key: "k", Priority: 3, State: taskqueue.Claimed, Pos: 7, Fence: 4,
+		ID: taskID, Game: "demo", Topic: "mail/eu", Key: "k", Priority: 3, State: taskqueue.StateClaimed, Pos: 7, Fence: 4,
 		DueAt: start + 1000, Tries: 2, MaxTries: 20, CreatedAt: start, ChangedAt: start + 1, Payload: []byte(`{"n":1}`),
 	}
 }
@@ -115,7 +115,7 @@ func TestTaskCallsArePassedOnUnchanged(t *testing.T) {
 			taskCall("", `{"tasks":[`+mail+`,{"topic":"t","key":"k2","priority":7,"ordering":"pausing","not_before":1795212345678,"max_tries":3,"payload":[]}]}`), 202,
 			[]taskqueue.NewTask{
 				{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)},
-				{Topic: "t", Key: "k2", Priority: 7, Ordering: taskqueue.Pausing, NotBefore: start, MaxTries: 3, Payload: []byte(`[]`)},
+				{Topic: "t", Key: "k2", Priority: 7, Ordering: taskqueue.OrderedPausing, NotBefore: start, MaxTries: 3, Payload: []byte(`[]`)},
 			},
 			`{"id":"` + taskID + `1","state":"waiting","new":false}]}`,
 		},
@@ -166,7 +166,7 @@ func TestTaskCallsArePassedOnUnchanged(t *testing.T) {
 	}
 }
 
-func TestAClaimThatFindsNothing(t *testing.T) {
+func TestAClaimWithoutDueTasksReturnsAnEmptyList(t *testing.T) {
 	t.Parallel()
 	if rec := serve(t, New(configOf(&fakeBackend{empty: true})), taskCall("/claim", `{"kind":"mail"}`)); rec.Body.String() != "{\"tasks\":[]}\n" {
 		t.Errorf("%d %s", rec.Code, rec.Body)
@@ -174,7 +174,7 @@ func TestAClaimThatFindsNothing(t *testing.T) {
 }
 
 // The handler refuses these calls before they reach the queue.
-func TestRefusedCallsOfTheQueue(t *testing.T) {
+func TestInvalidTaskCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	const lease = `{"leases":[{"id":"x","fence":1}]}`
 	as := func(bearer string, path, body string) call { return send("POST", tasks+path, body, bearer) }
@@ -227,7 +227,7 @@ func TestRefusedCallsOfTheQueue(t *testing.T) {
 
 // The handler passes on the most tasks that a call may have, and one more of a
 // larger call, so that the queue sees that there are too many.
-func TestManyTasks(t *testing.T) {
+func TestTooManyTasksReachTheQueueAsOneMore(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{100: 100, 101: 101, 5000: 101} {
 		w := &fakeBackend{}
@@ -239,7 +239,7 @@ func TestManyTasks(t *testing.T) {
 	}
 }
 
-func TestAQueueThatDoesNotAnswer(t *testing.T) {
+func TestAFailingTaskQueueIsUnavailable(t *testing.T) {
 	t.Parallel()
 	const lease = `{"leases":[{"id":"x","fence":1}]}`
 	for _, c := range []call{

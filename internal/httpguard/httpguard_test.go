@@ -23,16 +23,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pipes is a listener of connections in memory.
-type pipes struct {
+// pipeListener is a listener of connections in memory.
+type pipeListener struct {
 	conns chan net.Conn
 	once  sync.Once
 	done  chan struct{}
 }
 
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
+func newPipeListener() *pipeListener {
+	return &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
+}
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -41,26 +43,26 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (p *pipeListener) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (p *pipes) dial() net.Conn {
-	near, far := net.Pipe()
-	p.conns <- far
-	return near
+func (p *pipeListener) dial() net.Conn {
+	clientEnd, serverEnd := net.Pipe()
+	p.conns <- serverEnd
+	return clientEnd
 }
 
 // testServer is a server with the usual times, in virtual time.
-func testServer(t *testing.T, h http.HandlerFunc, f func(p *pipes, r *prometheus.Registry)) {
+func testServer(t *testing.T, handler http.HandlerFunc, test func(listener *pipeListener, r *prometheus.Registry)) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		registry := prometheus.NewRegistry()
-		s := NewServer(Config{Name: "players", Handler: h, Times: Usual, Logger: slog.New(slog.DiscardHandler), Registry: registry})
-		p := newPipes()
+		server := NewServer(Config{Name: "players", Handler: handler, Timeouts: DefaultTimeouts, Logger: slog.New(slog.DiscardHandler), Registry: registry})
+		listener := newPipeListener()
 		ended := make(chan error)
-		go func() { ended <- s.Serve(p) }()
-		f(p, registry)
-		_ = s.Close()
+		go func() { ended <- server.Serve(listener) }()
+		test(listener, registry)
+		_ = server.Close()
 		<-ended
 	})
 }
@@ -77,36 +79,36 @@ func echo(w http.ResponseWriter, r *http.Request) {
 // sendSlowly writes a text byte by byte with pauses, until it is complete or the
 // other side has closed. It returns how long that took.
 func sendSlowly(c net.Conn, text string, pause time.Duration) time.Duration {
-	begun := time.Now()
+	startedAt := time.Now()
 	for i := range len(text) {
 		if _, err := c.Write([]byte{text[i]}); err != nil {
 			break
 		}
 		time.Sleep(pause)
 	}
-	return time.Since(begun)
+	return time.Since(startedAt)
 }
 
-func TestADribbledHeadIsCut(t *testing.T) {
+func TestASlowHeadClosesTheConnection(t *testing.T) {
 	t.Parallel()
-	testServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+	testServer(t, echo, func(p *pipeListener, _ *prometheus.Registry) {
 		c := p.dial()
 		defer c.Close()
 		go func() { _, _ = io.Copy(io.Discard, c) }()
-		if took := sendSlowly(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > Usual.Header+time.Second {
+		if took := sendSlowly(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > DefaultTimeouts.Header+time.Second {
 			t.Errorf("a head was read for %v", took)
 		}
 	})
 }
 
-func TestADribbledBodyIsCut(t *testing.T) {
+func TestASlowBodyClosesTheConnection(t *testing.T) {
 	t.Parallel()
-	testServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+	testServer(t, echo, func(p *pipeListener, _ *prometheus.Registry) {
 		c := p.dial()
 		defer c.Close()
 		go func() { _, _ = io.Copy(io.Discard, c) }()
 		fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: quiz.example\r\nContent-Length: 4000\r\n\r\n")
-		if took := sendSlowly(c, strings.Repeat("a", 4000), 100*time.Millisecond); took > Usual.Read+time.Second {
+		if took := sendSlowly(c, strings.Repeat("a", 4000), 100*time.Millisecond); took > DefaultTimeouts.Read+time.Second {
 			t.Errorf("a body was read for %v", took)
 		}
 	})
@@ -117,48 +119,48 @@ func TestASilentConnectionIsClosed(t *testing.T) {
 	for name, first := range map[string]string{"from the start": "", "after a request": "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
+			testServer(t, echo, func(p *pipeListener, _ *prometheus.Registry) {
 				c := p.dial()
 				defer c.Close()
-				begun := time.Now()
+				startedAt := time.Now()
 				if first != "" {
 					fmt.Fprint(c, first)
 				}
 				if _, err := io.Copy(io.Discard, c); err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(begun); took > Usual.Idle+time.Second {
-					t.Errorf("it was kept for %v", took)
+				if elapsed := time.Since(startedAt); elapsed > DefaultTimeouts.Idle+time.Second {
+					t.Errorf("it was kept for %v", elapsed)
 				}
 			})
 		})
 	}
 }
 
-func TestWhoDoesNotReadIsCut(t *testing.T) {
+func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	t.Parallel()
 	var took time.Duration
 	testServer(t, func(w http.ResponseWriter, _ *http.Request) {
-		begun := time.Now()
+		startedAt := time.Now()
 		for range 1000 {
 			if _, err := w.Write(make([]byte, 1<<10)); err != nil {
 				break
 			}
 		}
-		took = time.Since(begun)
-	}, func(p *pipes, _ *prometheus.Registry) {
+		took = time.Since(startedAt)
+	}, func(p *pipeListener, _ *prometheus.Registry) {
 		c := p.dial()
 		defer c.Close()
 		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n")
-		time.Sleep(2 * Usual.Write)
+		time.Sleep(2 * DefaultTimeouts.Write)
 		synctest.Wait()
-		if took < Usual.Write-time.Second || took > Usual.Write+time.Second {
+		if took < DefaultTimeouts.Write-time.Second || took > DefaultTimeouts.Write+time.Second {
 			t.Errorf("a client that does not read was written to for %v", took)
 		}
 	})
 }
 
-func TestHeadsAreBounded(t *testing.T) {
+func TestURLsAndHeadersAreLimited(t *testing.T) {
 	t.Parallel()
 	var many strings.Builder
 	for i := range maxHeaders {
@@ -172,10 +174,10 @@ func TestHeadsAreBounded(t *testing.T) {
 	}{
 		"as usual":                  {"GET /a HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
 		"200 players of a board":    {"GET /?players=" + strings.Repeat("p_1234567890123456789012345678901234567890123456789012345678901.", 200) + " HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
-		"a long URL":                {"GET /" + strings.Repeat("a", maxURL) + " HTTP/1.1\r\nHost: q\r\n\r\n", 414, "ask for less", "url"},
+		"a long URL":                {"GET /" + strings.Repeat("a", maxURLBytes) + " HTTP/1.1\r\nHost: q\r\n\r\n", 414, "ask for less", "url"},
 		"many headers":              {"GET / HTTP/1.1\r\nHost: q\r\n" + many.String() + "X-More: a\r\n\r\n", 431, "send fewer", "headers"},
 		"the same header too often": {"GET / HTTP/1.1\r\nHost: q\r\n" + strings.Repeat("X-A: a\r\n", maxHeaders+1) + "\r\n", 431, "send fewer", "headers"},
-		"large headers":             {"GET / HTTP/1.1\r\nHost: q\r\nX-A: " + strings.Repeat("a", maxHead+4<<10) + "\r\n\r\n", 431, "", ""},
+		"large headers":             {"GET / HTTP/1.1\r\nHost: q\r\nX-A: " + strings.Repeat("a", maxHeaderBytes+4<<10) + "\r\n\r\n", 431, "", ""},
 		"no host":                   {"GET / HTTP/1.1\r\n\r\n", 400, "", ""},
 		"two hosts":                 {"GET / HTTP/1.1\r\nHost: q\r\nHost: r\r\n\r\n", 400, "", ""},
 		"two lengths":               {"POST / HTTP/1.1\r\nHost: q\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na", 400, "", ""},
@@ -185,7 +187,7 @@ func TestHeadsAreBounded(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testServer(t, echo, func(p *pipes, r *prometheus.Registry) {
+			testServer(t, echo, func(p *pipeListener, r *prometheus.Registry) {
 				c := p.dial()
 				defer c.Close()
 				go func() { _, _ = io.WriteString(c, tt.head) }()
@@ -238,10 +240,10 @@ func checkCounted(t *testing.T, r *prometheus.Registry, want string) {
 	}
 }
 
-func TestEveryAnswerIsSecured(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	testServer(t, echo, func(p *pipes, _ *prometheus.Registry) {
-		for _, path := range []string{"/", "/" + strings.Repeat("a", maxURL)} {
+	testServer(t, echo, func(p *pipeListener, _ *prometheus.Registry) {
+		for _, path := range []string{"/", "/" + strings.Repeat("a", maxURLBytes)} {
 			c := p.dial()
 			go func() { fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: q\r\n\r\n", path) }()
 			answer, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -264,7 +266,7 @@ func TestEveryAnswerIsSecured(t *testing.T) {
 
 // The server tells browsers to use TLS only if the client used TLS: to the server
 // itself, or to a trusted proxy that says so.
-func TestTransportSecurity(t *testing.T) {
+func TestStrictTransportSecurityIsSentOnlyOverTLS(t *testing.T) {
 	t.Parallel()
 	believed := func(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }
 	for name, tt := range map[string]struct {
@@ -273,10 +275,10 @@ func TestTransportSecurity(t *testing.T) {
 		tls    *tls.ConnectionState
 		want   string
 	}{
-		"our own TLS": {nil, "", &tls.ConnectionState{}, yearOfTLS}, "none": {nil, "", nil, ""}, "a stranger's word": {nil, "https", nil, ""},
-		"a proxy's": {believed, "https", nil, yearOfTLS}, "a proxy without": {believed, "http", nil, ""},
+		"our own TLS": {nil, "", &tls.ConnectionState{}, hstsOneYear}, "none": {nil, "", nil, ""}, "a stranger's word": {nil, "https", nil, ""},
+		"a proxy's": {believed, "https", nil, hstsOneYear}, "a proxy without": {believed, "http", nil, ""},
 	} {
-		s := NewServer(Config{Name: "players", Handler: http.HandlerFunc(echo), Times: Usual, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), Secure: tt.secure})
+		s := NewServer(Config{Name: "players", Handler: http.HandlerFunc(echo), Timeouts: DefaultTimeouts, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), IsTLS: tt.secure})
 		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
 		r.TLS = tt.tls
 		r.Header.Set("X-Forwarded-Proto", tt.said)
@@ -288,13 +290,13 @@ func TestTransportSecurity(t *testing.T) {
 
 // Connection errors of net/http are counted. Errors that clients cause are not
 // logged.
-func TestFaultsAreCountedWithoutTheirText(t *testing.T) {
+func TestConnectionErrorsAreCountedWithoutTheirText(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
 	registry := prometheus.NewRegistry()
-	s := NewServer(Config{Name: "players", Times: Usual, Logger: slog.New(slog.NewTextHandler(&text, nil)), Registry: registry, Handler: http.HandlerFunc(
+	s := NewServer(Config{Name: "players", Timeouts: DefaultTimeouts, Logger: slog.New(slog.NewTextHandler(&text, nil)), Registry: registry, Handler: http.HandlerFunc(
 		func(_ http.ResponseWriter, r *http.Request) { panic("the token " + r.Header.Get("Authorization")) })})
-	p := newPipes()
+	p := newPipeListener()
 	ended := make(chan error)
 	go func() { ended <- s.Serve(p) }()
 	c := p.dial()

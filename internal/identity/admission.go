@@ -15,7 +15,7 @@ func (r *Registry) Verify(ctx context.Context, token string) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	c.missedReads = r.Revocations.missedReadsNow()
+	c.missedReads = r.Revocations.currentMissedReads()
 	if err := r.countRefusal(r.Revocations.checkToken(c)); err != nil {
 		return Claims{}, err
 	}
@@ -39,7 +39,7 @@ func (r *Registry) CheckActive(c Claims, id string) error {
 	if !r.hasKey(c) {
 		return ErrTokenKey
 	}
-	if c.missedReads != r.Revocations.missedReadsNow() {
+	if c.missedReads != r.Revocations.currentMissedReads() {
 		return ErrTokenRevoked
 	}
 	if err := r.Revocations.checkToken(c); err != nil {
@@ -62,14 +62,14 @@ var ErrBadAccount = errors.New("the account's token is refused")
 
 // VerifyAccount verifies the account's token like any other token. It returns the subject
 // of the account. Errors are ErrBadAccount with the reason, and ErrBanned.
-func (r *Registry) VerifyAccount(ctx context.Context, t LinkRequest) (account string, err error) {
-	c, err := r.Verify(ctx, t.Token)
+func (r *Registry) VerifyAccount(ctx context.Context, request LinkRequest) (account string, err error) {
+	c, err := r.Verify(ctx, request.Token)
 	switch {
 	case errors.Is(err, ErrToken):
 		return "", fmt.Errorf("%w: %w", ErrBadAccount, err)
 	case err != nil:
 		return "", err
-	case c.Role != RolePlayer || c.Game != t.Guest.Game:
+	case c.Role != RolePlayer || c.Game != request.Guest.Game:
 		return "", fmt.Errorf("%w: it must be of role player, and of the same game", ErrBadAccount)
 	}
 	return c.Subject, nil

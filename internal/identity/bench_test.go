@@ -27,8 +27,8 @@ import (
 
 var benchNames = flag.Int("names", 1_000_000, "names in the ledger of BenchmarkStart and BenchmarkPoll")
 
-// running is the registry of a running node, with its metrics.
-type running struct {
+// runningNode is the registry of a running node, with its metrics.
+type runningNode struct {
 	*identity.Registry
 	metrics *prometheus.Registry
 	stop    func()
@@ -36,13 +36,13 @@ type running struct {
 
 // start starts a node's registry with snapshots in a folder. It stops with the
 // test, or by stop.
-func start(t testing.TB, l *ledger.Ledger, folder string) *running {
+func start(t testing.TB, l *ledger.Ledger, folder string) *runningNode {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: l, Now: func() int64 { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{metrics: prometheus.NewRegistry()}
+	r := &runningNode{metrics: prometheus.NewRegistry()}
 	r.Registry = identity.Open(identity.Config{
 		Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(),
 		Snapshots: namefile.New(folder), Logger: slog.New(slog.DiscardHandler), Registry: r.metrics,
@@ -62,7 +62,7 @@ func start(t testing.TB, l *ledger.Ledger, folder string) *running {
 
 // value returns the sum of a metric's samples with these label values; -1 if there
 // is none.
-func (r *running) value(t testing.TB, name string, labels ...string) float64 {
+func (r *runningNode) value(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := r.metrics.Gather()
 	if err != nil {
@@ -74,15 +74,15 @@ func (r *running) value(t testing.TB, name string, labels ...string) float64 {
 			continue
 		}
 		for _, m := range f.GetMetric() {
-			fits := 0
+			matching := 0
 			for _, l := range m.GetLabel() {
 				for _, want := range labels {
 					if l.GetValue() == want {
-						fits++
+						matching++
 					}
 				}
 			}
-			if fits == len(labels) {
+			if matching == len(labels) {
 				found = true
 				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
 			}
@@ -94,21 +94,21 @@ func (r *running) value(t testing.TB, name string, labels ...string) float64 {
 	return sum
 }
 
-// until waits until a condition is true.
-func until(t testing.TB, what string, holds func() bool) {
+// waitUntil waits until a condition is true.
+func waitUntil(t testing.TB, condition string, isTrue func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Minute)
-	for !holds() {
+	for !isTrue() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited too long until %s", what)
+			t.Fatalf("waited too long until %s", condition)
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
-func (r *running) ready(t testing.TB) {
+func (r *runningNode) awaitView(t testing.TB) {
 	t.Helper()
-	until(t, "the view is loaded", func() bool { return r.value(t, "names") >= 0 })
+	waitUntil(t, "the view is loaded", func() bool { return r.value(t, "names") >= 0 })
 }
 
 // BenchmarkClaims claims b.N free names, each with its own device, and fails if
@@ -117,8 +117,8 @@ func (r *running) ready(t testing.TB) {
 func BenchmarkClaims(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
-			r := start(b, openBench(b, db(b)), b.TempDir())
-			r.ready(b)
+			r := start(b, openBenchLedger(b, db(b)), b.TempDir())
+			r.awaitView(b)
 			var n, refused atomic.Int64
 			b.SetParallelism(16)
 			b.ResetTimer()
@@ -137,13 +137,13 @@ func BenchmarkClaims(b *testing.B) {
 			if refused.Load() > 0 {
 				b.Errorf("%d free names refused", refused.Load())
 			}
-			r.compare(b)
+			r.checkFalsePositives(b)
 		})
 	}
 }
 
-// compare looks up free names, and reports the rates.
-func (r *running) compare(b *testing.B) {
+// checkFalsePositives looks up free names, and reports the rates.
+func (r *runningNode) checkFalsePositives(b *testing.B) {
 	const looks = 200_000
 	before := r.value(b, "lookups_total", "false_positive")
 	for i := range looks {
@@ -167,8 +167,8 @@ func (r *running) compare(b *testing.B) {
 // BenchmarkChecks checks free names, as GET nicknames does: it parses each name
 // and looks it up in the filter.
 func BenchmarkChecks(b *testing.B) {
-	r := start(b, openBench(b, testenv.SQL{Dir: b.TempDir()}), b.TempDir())
-	r.ready(b)
+	r := start(b, openBenchLedger(b, testenv.SQL{Dir: b.TempDir()}), b.TempDir())
+	r.awaitView(b)
 	var n atomic.Int64
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -189,21 +189,21 @@ func BenchmarkStart(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
 			at := db(b)
-			l := openBench(b, at)
-			fill(b, at, *benchNames)
+			l := openBenchLedger(b, at)
+			insertPlayers(b, at, *benchNames)
 			folder := b.TempDir()
-			took := func() time.Duration {
-				began := time.Now()
+			startupTime := func() time.Duration {
+				startedAt := time.Now()
 				r := start(b, l, folder)
-				r.ready(b)
+				r.awaitView(b)
 				defer r.stop()
-				return time.Since(began)
+				return time.Since(startedAt)
 			}
 			var fromLedger, fromSnapshot time.Duration
 			for range b.N {
 				folder = b.TempDir()
-				fromLedger += took()
-				fromSnapshot += took()
+				fromLedger += startupTime()
+				fromSnapshot += startupTime()
 			}
 			b.ReportMetric(fromLedger.Seconds()/float64(b.N), "s-ledger")
 			b.ReportMetric(fromSnapshot.Seconds()/float64(b.N), "s-snapshot")
@@ -219,8 +219,8 @@ func BenchmarkPoll(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
 			at := db(b)
-			l := openBench(b, at)
-			fill(b, at, *benchNames)
+			l := openBenchLedger(b, at)
+			insertPlayers(b, at, *benchNames)
 			since := time.Now().Add(-time.Second).UnixMilli()
 			for b.Loop() {
 				if err := l.NamesBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("a name") }); err != nil {
@@ -241,7 +241,7 @@ func databases(b *testing.B) map[string]func(testing.TB) testenv.SQL {
 	}
 }
 
-func openBench(b *testing.B, db testenv.SQL) *ledger.Ledger {
+func openBenchLedger(b *testing.B, db testenv.SQL) *ledger.Ledger {
 	b.Helper()
 	l, err := ledger.Open(b.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -255,8 +255,8 @@ func openBench(b *testing.B, db testenv.SQL) *ledger.Ledger {
 	return l
 }
 
-// fill adds players to the ledger whose names were claimed an hour ago.
-func fill(b *testing.B, at testenv.SQL, names int) {
+// insertPlayers adds players to the ledger whose names were claimed an hour ago.
+func insertPlayers(b *testing.B, at testenv.SQL, names int) {
 	b.Helper()
 	driver, url, series := "pgx", at.URL, "generate_series(1, $1::BIGINT) AS s (i)"
 	if at.URL == "" {

@@ -23,8 +23,8 @@ type Claims struct {
 	Game      string // "" for an admin; never "" for another role
 	Role      Role
 	PI        string // id of a verified player in the real-name system of the NPPA; "": a guest
-	ID        string // the claim jti, by which this one token can be revoked; "": it cannot
-	Key       string // id of the key that signed the token
+	TokenID   string // the claim jti, by which this one token can be revoked; "": it cannot
+	KeyID     string // id of the key that signed the token
 	IssuedAt  int64  // epoch ms, on whole seconds
 	ExpiresAt int64  // epoch ms
 
@@ -40,25 +40,25 @@ const (
 )
 
 // maxIDBytes is the longest id of the wire contract, in bytes.
-const maxID = 64
+const maxIDBytes = 64
 
 // reservedID is the path segment for the calling player. No player may have it as id.
-const reserved = "me"
+const reservedID = "me"
 
 // ValidID reports whether s is an id of the wire contract: 1 to 64 of
 // A-Z a-z 0-9 _ . : -
 func ValidID(s string) bool {
-	return s != "" && len(s) <= maxID && !strings.ContainsFunc(s, func(c rune) bool {
+	return s != "" && len(s) <= maxIDBytes && !strings.ContainsFunc(s, func(c rune) bool {
 		return !isAlphanumeric(c) && !strings.ContainsRune("_.:-", c)
 	})
 }
 
 // piBytes is the length of an id of the NPPA.
-const piLen = 38
+const piBytes = 38
 
 // validPI reports whether s has the form of an id of the NPPA: 38 of a-z 0-9.
 func validPI(s string) bool {
-	return len(s) == piLen && !strings.ContainsFunc(s, func(c rune) bool {
+	return len(s) == piBytes && !strings.ContainsFunc(s, func(c rune) bool {
 		return !isAlphanumeric(c) || 'A' <= c && c <= 'Z'
 	})
 }
@@ -68,7 +68,7 @@ func isAlphanumeric(c rune) bool {
 }
 
 // validate returns an error that wraps ErrToken for claims that no token may have.
-func (c Claims) check() error {
+func (c Claims) validate() error {
 	switch c.Role {
 	case RolePlayer, RoleHost, RoleService:
 		if c.Game == "" {
@@ -81,7 +81,7 @@ func (c Claims) check() error {
 	default:
 		return ErrTokenRole
 	}
-	if !ValidID(c.Subject) || c.Subject == reserved {
+	if !ValidID(c.Subject) || c.Subject == reservedID {
 		return ErrTokenSubject
 	}
 	if c.PI != "" && (c.Role != RolePlayer || !validPI(c.PI)) {

@@ -24,8 +24,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// variants are ways to write one name.
-var variants = []string{"Max Ada", "MAX ADA", "max ada", "Мах Аdа", "ＭＡＸ　ＡＤＡ", "Μax  Αda", "rnax ada", " maХ ΑԁΑ "}
+// spellings are ways to write one name.
+var spellings = []string{"Max Ada", "MAX ADA", "max ada", "Мах Аdа", "ＭＡＸ　ＡＤＡ", "Μax  Αda", "rnax ada", " maХ ΑԁΑ "}
 
 // testSite is a node behind its HTTP handler.
 type testSite struct {
@@ -47,10 +47,10 @@ func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) testSite {
 		}
 	})
 	s := testSite{ledger: open(t, db), metrics: prometheus.NewRegistry()}
-	s.Registry = measuredNode(t, s.ledger, s.metrics)
+	s.Registry = newMeasuredNode(t, s.ledger, s.metrics)
 	s.Reservations = redisnames.New(conn.Client)
 	s.Handler = httpapi.New(httpapi.Config{
-		Games: []string{demo}, Tokens: s.Registry, Guests: s.Registry, Boards: noBoards{}, IsStoreDown: ledger.Unavailable,
+		Games: []string{demo}, Tokens: s.Registry, Guests: s.Registry, Boards: noBoards{}, IsStoreDown: ledger.IsUnavailable,
 		Logger: slog.New(slog.DiscardHandler), Registry: s.metrics,
 	})
 	return s
@@ -103,62 +103,62 @@ func (s testSite) claim(t *testing.T, i int, name string) response {
 // Of 200 requesters that claim a name in all spellings, one gets it. They use HTTP
 // at three nodes with one PostgreSQL and one Redis, as new guests and by renaming.
 // All others get three free suggestions, and no two get the same reserved one.
-func TestOneOf200GetsAName(t *testing.T) {
+func TestOneOf200RequestersGetsAName(t *testing.T) {
 	t.Parallel()
 	db, cache := testenv.Database(t), testenv.Redis(t)
 	nodes := []testSite{newSite(t, db, cache), newSite(t, db, cache), newSite(t, db, cache)}
 	answers := make([]response, 200)
-	var all sync.WaitGroup
+	var claims sync.WaitGroup
 	for i := range answers {
-		all.Go(func() { answers[i] = nodes[i%3].claim(t, i, variants[i%len(variants)]) })
+		claims.Go(func() { answers[i] = nodes[i%3].claim(t, i, spellings[i%len(spellings)]) })
 	}
-	all.Wait()
-	won, offered := 0, []string{}
-	for i, a := range answers {
+	claims.Wait()
+	winners, suggested := 0, []string{}
+	for i, answer := range answers {
 		switch {
-		case a.status/100 == 2 && skeletonOf(t, a.Nickname) == skeletonOf(t, variants[0]):
-			won++
-		case a.status == http.StatusConflict && a.Code == "nickname_taken" && len(a.Suggestions) == 3:
-			offered = append(offered, a.Suggestions...)
+		case answer.status/100 == 2 && skeletonFor(t, answer.Nickname) == skeletonFor(t, spellings[0]):
+			winners++
+		case answer.status == http.StatusConflict && answer.Code == "nickname_taken" && len(answer.Suggestions) == 3:
+			suggested = append(suggested, answer.Suggestions...)
 		default:
-			t.Errorf("claim %d: %+v", i, a)
+			t.Errorf("claim %d: %+v", i, answer)
 		}
 	}
-	for _, name := range offered {
-		if taken, err := nodes[0].ledger.NicknameTaken(t.Context(), demo, skeletonOf(t, name)); err != nil || taken {
+	for _, name := range suggested {
+		if taken, err := nodes[0].ledger.NicknameTaken(t.Context(), demo, skeletonFor(t, name)); err != nil || taken {
 			t.Errorf("%q is offered: taken %v, %v", name, taken, err)
 		}
 	}
-	names := slices.Sorted(slices.Values(offered))
-	different, notStored := len(slices.Compact(names)), notStoredOf(t, nodes)
-	if won != 1 || len(offered) != 3*199 || different < 3*(199-notStored) {
-		t.Errorf("%d requesters have the name; %d suggestions, %d different, %d could not be reserved", won, len(offered), different, notStored)
+	names := slices.Sorted(slices.Values(suggested))
+	different, notStored := len(slices.Compact(names)), countNotStored(t, nodes)
+	if winners != 1 || len(suggested) != 3*199 || different < 3*(199-notStored) {
+		t.Errorf("%d requesters have the name; %d suggestions, %d different, %d could not be reserved", winners, len(suggested), different, notStored)
 	}
-	for i, at := range nodes {
-		for _, request := range variants {
-			if a := at.call(t, "192.0.2.1", http.MethodGet, "nicknames/"+url.PathEscape(request), "", ""); a.status != http.StatusOK || a.Available {
-				t.Errorf("node %d on %q: %+v", i, request, a)
+	for i, node := range nodes {
+		for _, request := range spellings {
+			if answer := node.call(t, "192.0.2.1", http.MethodGet, "nicknames/"+url.PathEscape(request), "", ""); answer.status != http.StatusOK || answer.Available {
+				t.Errorf("node %d on %q: %+v", i, request, answer)
 			}
 		}
 	}
 	// A refused requester takes a suggestion, at another node. If a suggestion
 	// could not be reserved, another requester may have taken it.
-	for i, a := range answers[:20] {
-		if a.status != http.StatusConflict {
+	for i, answer := range answers[:20] {
+		if answer.status != http.StatusConflict {
 			continue
 		}
-		got := nodes[(i+1)%3].claim(t, i, a.Suggestions[i%3])
+		got := nodes[(i+1)%3].claim(t, i, answer.Suggestions[i%3])
 		if got.status == http.StatusConflict && notStored > 0 {
 			notStored--
 			continue
 		}
-		if got.status/100 != 2 || got.Nickname != a.Suggestions[i%3] {
-			t.Errorf("%d takes %q: %+v", i, a.Suggestions[i%3], got)
+		if got.status/100 != 2 || got.Nickname != answer.Suggestions[i%3] {
+			t.Errorf("%d takes %q: %+v", i, answer.Suggestions[i%3], got)
 		}
 	}
 }
 
-func skeletonOf(t *testing.T, name string) string {
+func skeletonFor(t *testing.T, name string) string {
 	t.Helper()
 	n, err := nickname.Parse(name)
 	if err != nil {
@@ -167,9 +167,9 @@ func skeletonOf(t *testing.T, name string) string {
 	return n.Skeleton
 }
 
-// notStoredOf returns how often Redis on a busy machine was too slow to reserve a
+// countNotStored returns how often Redis on a busy machine was too slow to reserve a
 // suggestion. The registry still suggests the name.
-func notStoredOf(t *testing.T, nodes []testSite) (times int) {
+func countNotStored(t *testing.T, nodes []testSite) (times int) {
 	t.Helper()
 	for _, n := range nodes {
 		families, err := n.metrics.Gather()
@@ -192,7 +192,7 @@ func notStoredOf(t *testing.T, nodes []testSite) (times int) {
 func BenchmarkClaim(b *testing.B) {
 	for name, db := range map[string]testenv.SQL{"sqlite": {Dir: b.TempDir()}, "postgres": testenv.Database(b)} {
 		b.Run(name, func(b *testing.B) {
-			at := node(b, open(b, db))
+			at := newNode(b, open(b, db))
 			var mu sync.Mutex
 			next := 0
 			b.SetParallelism(32)

@@ -17,7 +17,7 @@ import (
 // creates a player with a generated nickname. Errors are ErrNotPlayer for another role,
 // ErrNoGame, ErrOldRules for a new player, and ErrErased, ErrTokenRevoked or ErrBanned.
 func (r *Registry) Ensure(ctx context.Context, c Claims) (Player, error) {
-	p, err := r.ensure(ctx, c)
+	p, err := r.findOrCreate(ctx, c)
 	if err == nil {
 		err = r.Revocations.checkPlayer(c, p.ID)
 	}
@@ -39,8 +39,8 @@ func (r *Registry) checkPlayerRole(c Claims) error {
 	return nil
 }
 
-// ensure does the work of Ensure, without the check of revocations.
-func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
+// findOrCreate does the work of Ensure, without the check of revocations.
+func (r *Registry) findOrCreate(ctx context.Context, c Claims) (Player, error) {
 	if err := r.checkPlayerRole(c); err != nil {
 		return Player{}, err
 	}
@@ -48,45 +48,45 @@ func (r *Registry) ensure(ctx context.Context, c Claims) (Player, error) {
 	if !errors.Is(err, ErrNotFound) {
 		return p, err
 	}
-	fresh := NewPlayer{Game: c.Game, ID: c.Subject, At: r.now()}
-	p, _, err = r.createNamed(ctx, fresh, "", r.Players.EnsurePlayer)
+	newPlayer := NewPlayer{Game: c.Game, ID: c.Subject, JoinedAt: r.now()}
+	p, _, err = r.createNamed(ctx, newPlayer, "", r.Players.EnsurePlayer)
 	return p, err
 }
 
 // createFunc is the method CreateGuest or EnsurePlayer of Players. It returns true if it
 // created the player.
-type creation func(context.Context, NewPlayer) (Player, bool, error)
+type createFunc func(context.Context, NewPlayer) (Player, bool, error)
 
 const (
-	drawTries  = 20 // nicknames drawn for one new player before the server gives up
-	trustTries = 10 // first draws, which skip every nickname that this node's filter may contain
+	maxNicknameDraws = 20 // nicknames drawn for one new player before the server gives up
+	filterOnlyDraws  = 10 // first draws, which skip every nickname that this node's filter may contain
 )
 
 // createNamed creates a player with a generated nickname. If the player exists already, it
 // returns that player. lang is the language of the nickname.
-func (r *Registry) createNamed(ctx context.Context, fresh NewPlayer, lang string, create creation) (Player, bool, error) {
+func (r *Registry) createNamed(ctx context.Context, newPlayer NewPlayer, lang string, create createFunc) (Player, bool, error) {
 	rng := newRand()
-	for try := range drawTries {
-		drawn := nickname.Generate(lang, rng)
-		if r.Words[fresh.Game].Refuse(drawn) != nil || try < trustTries && r.views[fresh.Game].mayExist(drawn) {
+	for draw := range maxNicknameDraws {
+		candidate := nickname.Generate(lang, rng)
+		if r.Words[newPlayer.Game].Refuse(candidate) != nil || draw < filterOnlyDraws && r.views[newPlayer.Game].mayExist(candidate) {
 			continue
 		}
-		p, created, err := r.create(ctx, fresh, drawn, create)
+		p, created, err := r.create(ctx, newPlayer, candidate, create)
 		if !errors.Is(err, ErrNicknameTaken) {
 			return p, created, err
 		}
 	}
-	return Player{}, false, fmt.Errorf("identity: no free nickname among %d drawn", drawTries)
+	return Player{}, false, fmt.Errorf("identity: no free nickname among %d drawn", maxNicknameDraws)
 }
 
 // create creates a player with this nickname and adds the nickname to this node's view.
-func (r *Registry) create(ctx context.Context, fresh NewPlayer, n nickname.Name, create creation) (Player, bool, error) {
-	fresh.Nickname, fresh.Skeleton = n.Display, n.Skeleton
-	p, created, err := create(ctx, fresh)
+func (r *Registry) create(ctx context.Context, newPlayer NewPlayer, name nickname.Name, create createFunc) (Player, bool, error) {
+	newPlayer.Nickname, newPlayer.Skeleton = name.Display, name.Skeleton
+	p, created, err := create(ctx, newPlayer)
 	if created {
-		r.views[fresh.Game].add(n)
+		r.views[newPlayer.Game].add(name)
 	}
-	return p, created, r.countOutdated(ctx, fresh.Game, err)
+	return p, created, r.countOutdated(ctx, newPlayer.Game, err)
 }
 
 // newRand returns a random source for drawing nicknames. Only one goroutine may use it.
@@ -94,4 +94,4 @@ func newRand() *rand.Rand {
 	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // a nickname is no secret
 }
 
-func newID() string { return "p_" + strings.ToLower(ulid.Make().String()) }
+func newPlayerID() string { return "p_" + strings.ToLower(ulid.Make().String()) }

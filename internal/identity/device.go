@@ -11,8 +11,8 @@ import (
 
 // DeviceChange asks to replace the device secret of a player.
 type DeviceChange struct {
-	Game, Player string
-	From, To     string // secrets in plain text, not hashes
+	Game, Player         string
+	OldSecret, NewSecret string // secrets in plain text, not hashes
 }
 
 // RotateDevice replaces the device secret of a guest. A repeated call changes nothing. The
@@ -20,14 +20,14 @@ type DeviceChange struct {
 // ErrWrongDevice if OldSecret is not the guest's.
 func (r *Registry) RotateDevice(ctx context.Context, c DeviceChange) error {
 	switch {
-	case !validDevice(c.From):
+	case !validDevice(c.OldSecret):
 		return ErrBadDevice
-	case !validDevice(c.To):
+	case !validDevice(c.NewSecret):
 		return fmt.Errorf("%w: so must new_device", ErrBadDevice)
-	case c.From == c.To:
+	case c.OldSecret == c.NewSecret:
 		return fmt.Errorf("%w: new_device must be another one", ErrBadDevice)
 	}
-	return r.Devices.RotateDevice(ctx, c.Game, c.Player, hashDevice(c.Game, c.From), hashDevice(c.Game, c.To))
+	return r.Devices.RotateDevice(ctx, c.Game, c.Player, hashDevice(c.Game, c.OldSecret), hashDevice(c.Game, c.NewSecret))
 }
 
 // ResetDevice gives a guest a new device secret and returns it. The parameter id names the

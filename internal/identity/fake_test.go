@@ -28,46 +28,46 @@ var errStore = errors.New("the store is out of reach")
 // fakeStore is a ledger in memory. Tests can claim its nicknames without the
 // registry under test.
 type fakeStore struct {
-	mu      sync.Mutex
-	keys    map[string][]Key
-	players map[[2]string]Player // by game and id
-	devices map[[2]string]string // by game and hash, the id
-	names   map[[2]string]string // by game and skeleton, the id
-	named   map[[2]string]int64  // by game and skeleton, when the name was claimed
-	late    map[string]bool      // names that are not committed yet
-	reads   []int64              // the start of each read by NamesBetween
-	builds  int                  // calls of EachSkeleton
-	during  func(i int)          // called by EachSkeleton after each name
-	asked   int                  // calls of NicknameTaken
-	off     time.Duration        // added to its clock
-	down    bool
+	mu             sync.Mutex
+	keys           map[string][]Key
+	players        map[[2]string]Player // by game and id
+	devices        map[[2]string]string // by game and hash, the id
+	names          map[[2]string]string // by game and skeleton, the id
+	namedAt        map[[2]string]int64  // by game and skeleton, when the name was claimed
+	uncommitted    map[string]bool      // names that are not committed yet
+	readsFrom      []int64              // the start of each read by NamesBetween
+	skeletonReads  int                  // calls of EachSkeleton
+	onSkeletonRead func(i int)          // called by EachSkeleton after each name
+	takenQueries   int                  // calls of NicknameTaken
+	clockOffset    time.Duration        // added to its clock
+	isDown         bool
 
-	accounts    map[[2]string]string // by game and subject, the player; "": erased
-	revocations []Revocation         // in the order of their changes
-	revision    int64
-	keysAt      int64  // the revision of the last change of keys
-	barless     bool   // RevocationsSince fails
-	read        int    // calls of Keys
-	meantime    func() // if set, Revision calls it once, after it has read the revision
+	accounts        map[[2]string]string // by game and subject, the player; "": erased
+	revocations     []Revocation         // in the order of their changes
+	revision        int64
+	keysRevision    int64  // the revision of the last change of keys
+	failRevocations bool   // RevocationsSince fails
+	keyReads        int    // calls of Keys
+	afterRevision   func() // if set, Revision calls it once, after it has read the revision
 
-	unreadable bool // EachSkeleton fails
+	failSkeletons bool // EachSkeleton fails
 }
 
 func newStore() *fakeStore {
 	return &fakeStore{
 		keys: map[string][]Key{}, players: map[[2]string]Player{},
 		devices: map[[2]string]string{}, names: map[[2]string]string{}, accounts: map[[2]string]string{},
-		named: map[[2]string]int64{}, late: map[string]bool{},
+		namedAt: map[[2]string]int64{}, uncommitted: map[string]bool{},
 	}
 }
 
 func (s *fakeStore) Keys(_ context.Context, game string) ([]Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
+	if s.isDown {
 		return nil, errStore
 	}
-	s.read++
+	s.keyReads++
 	return s.keys[game], nil
 }
 
@@ -86,7 +86,7 @@ func (s *fakeStore) AddKey(_ context.Context, game string, k Key) error {
 	k.CreatedAt = start
 	s.keys[game] = append(slices.Clone(s.keys[game]), k)
 	s.revision++
-	s.keysAt = s.revision
+	s.keysRevision = s.revision
 	return nil
 }
 
@@ -95,19 +95,19 @@ func (s *fakeStore) RetireKey(_ context.Context, game, id string, _ int64) error
 	defer s.mu.Unlock()
 	s.keys[game] = slices.DeleteFunc(slices.Clone(s.keys[game]), func(k Key) bool { return k.ID == id })
 	s.revision++
-	s.keysAt = s.revision
+	s.keysRevision = s.revision
 	return nil
 }
 
 func (s *fakeStore) Revision(context.Context) (Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
+	if s.isDown {
 		return Revision{}, errStore
 	}
-	revision := Revision{s.revision, s.keysAt}
-	if f := s.meantime; f != nil {
-		s.meantime = nil
+	revision := Revision{s.revision, s.keysRevision}
+	if f := s.afterRevision; f != nil {
+		s.afterRevision = nil
 		s.mu.Unlock()
 		f()
 		s.mu.Lock()
@@ -118,7 +118,7 @@ func (s *fakeStore) Revision(context.Context) (Revision, error) {
 func (s *fakeStore) RevocationsSince(_ context.Context, revision int64, limit int) (page []Revocation, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.barless {
+	if s.failRevocations {
 		return nil, errStore
 	}
 	for _, b := range s.revocations {
@@ -131,8 +131,8 @@ func (s *fakeStore) RevocationsSince(_ context.Context, revision int64, limit in
 
 func (s *fakeStore) ErasedID(game, subject string) string { return "#" + game + "/" + subject }
 
-// ofAdmins is the game of revocations that belong to no game.
-const ofAdmins = "-"
+// adminGame is the game of revocations that belong to no game.
+const adminGame = "-"
 
 // revoke adds or replaces a revocation. Nodes read it at their next read.
 func (s *fakeStore) revoke(b Revocation) {
@@ -143,7 +143,7 @@ func (s *fakeStore) revoke(b Revocation) {
 	switch b.Game {
 	case "":
 		b.Game = game
-	case ofAdmins:
+	case adminGame:
 		b.Game = ""
 	}
 	s.revocations = append(slices.DeleteFunc(s.revocations, func(o Revocation) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
@@ -159,10 +159,10 @@ func (s *fakeStore) link(subject, player string) {
 
 func (s *fakeStore) Known(ctx context.Context, game, subject string) (Player, error) {
 	s.mu.Lock()
-	player, tied := s.accounts[[2]string{game, subject}]
+	player, isLinked := s.accounts[[2]string{game, subject}]
 	s.mu.Unlock()
 	switch {
-	case !tied:
+	case !isLinked:
 		return s.Player(ctx, game, subject)
 	case player == "":
 		return Player{}, ErrErased
@@ -192,18 +192,18 @@ func (s *fakeStore) EnsurePlayer(_ context.Context, p NewPlayer) (Player, bool, 
 	return s.insert(p)
 }
 
-func (s *fakeStore) insert(p NewPlayer) (Player, bool, error) {
-	if s.down {
+func (s *fakeStore) insert(newPlayer NewPlayer) (Player, bool, error) {
+	if s.isDown {
 		return Player{}, false, errStore
 	}
-	if _, taken := s.names[[2]string{p.Game, p.Skeleton}]; taken {
+	if _, taken := s.names[[2]string{newPlayer.Game, newPlayer.Skeleton}]; taken {
 		return Player{}, false, ErrNicknameTaken
 	}
-	made := Player{Game: p.Game, ID: p.ID, Nickname: p.Nickname, JoinedAt: p.At}
-	s.players[[2]string{p.Game, p.ID}] = made
-	s.names[[2]string{p.Game, p.Skeleton}] = p.ID
-	s.named[[2]string{p.Game, p.Skeleton}] = s.clock()
-	return made, true, nil
+	player := Player{Game: newPlayer.Game, ID: newPlayer.ID, Nickname: newPlayer.Nickname, JoinedAt: newPlayer.JoinedAt}
+	s.players[[2]string{newPlayer.Game, newPlayer.ID}] = player
+	s.names[[2]string{newPlayer.Game, newPlayer.Skeleton}] = newPlayer.ID
+	s.namedAt[[2]string{newPlayer.Game, newPlayer.Skeleton}] = s.clock()
+	return player, true, nil
 }
 
 func (s *fakeStore) Player(_ context.Context, game, id string) (Player, error) {
@@ -236,15 +236,15 @@ func (s *fakeStore) RotateDevice(_ context.Context, game, player, from, to strin
 }
 
 func (s *fakeStore) ResetDevice(_ context.Context, game, id, hash string) (string, error) {
-	s.detach(game, id)
+	s.removeDevices(game, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.devices[[2]string{game, hash}] = id
 	return id, nil
 }
 
-// detach removes the link of a player's device.
-func (s *fakeStore) detach(game, player string) {
+// removeDevices removes the link of a player's device.
+func (s *fakeStore) removeDevices(game, player string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.devices, func(key [2]string, id string) bool { return key[0] == game && id == player })
@@ -263,20 +263,20 @@ func (s *fakeStore) Rename(_ context.Context, game, id, nickname, skeleton strin
 	p.Nickname = nickname
 	s.players[[2]string{game, id}] = p
 	s.names[[2]string{game, skeleton}] = id
-	s.named[[2]string{game, skeleton}] = s.clock()
+	s.namedAt[[2]string{game, skeleton}] = s.clock()
 	return nil
 }
 
 func (s *fakeStore) NicknameTaken(_ context.Context, game, skeleton string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked++
+	s.takenQueries++
 	_, taken := s.names[[2]string{game, skeleton}]
 	return taken, nil
 }
 
 func (s *fakeStore) MigrateSkeletons(context.Context) (map[string]int, error) {
-	if s.down {
+	if s.isDown {
 		return nil, errStore
 	}
 	return map[string]int{game: 3, "com.example.gone": 1}, nil
@@ -285,12 +285,12 @@ func (s *fakeStore) MigrateSkeletons(context.Context) (map[string]int, error) {
 func (s *fakeStore) NamesBetween(_ context.Context, since, to int64, f func(game, skeleton string, at int64)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
+	if s.isDown {
 		return errStore
 	}
-	s.reads = append(s.reads, since)
-	for key, at := range s.named {
-		if at >= since && at <= to && !s.late[key[1]] {
+	s.readsFrom = append(s.readsFrom, since)
+	for key, at := range s.namedAt {
+		if at >= since && at <= to && !s.uncommitted[key[1]] {
 			f(key[0], key[1], at)
 		}
 	}
@@ -301,13 +301,13 @@ func (s *fakeStore) EachSkeleton(_ context.Context, game string, f func(string))
 	s.mu.Lock()
 	var all []string
 	for key := range s.names {
-		if key[0] == game && !s.late[key[1]] {
+		if key[0] == game && !s.uncommitted[key[1]] {
 			all = append(all, key[1])
 		}
 	}
-	during, down := s.during, s.down || s.unreadable
+	during, down := s.onSkeletonRead, s.isDown || s.failSkeletons
 	if game == "demo" {
-		s.builds++
+		s.skeletonReads++
 	}
 	s.mu.Unlock()
 	if down {
@@ -325,7 +325,7 @@ func (s *fakeStore) EachSkeleton(_ context.Context, game string, f func(string))
 func (s *fakeStore) CountNames(_ context.Context, game string) (n int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
+	if s.isDown {
 		return 0, errStore
 	}
 	for key := range s.names {
@@ -340,18 +340,18 @@ func (s *fakeStore) CountNames(_ context.Context, game string) (n int64, err err
 func (s *fakeStore) Clock(context.Context) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
+	if s.isDown {
 		return 0, errStore
 	}
 	return s.clock(), nil
 }
 
-func (s *fakeStore) clock() int64 { return time.Now().Add(s.off).UnixMilli() }
+func (s *fakeStore) clock() int64 { return time.Now().Add(s.clockOffset).UnixMilli() }
 
 func (s *fakeStore) setDown(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.down = down
+	s.isDown = down
 }
 
 // claim stores a nickname without going through the registry.
@@ -364,11 +364,11 @@ func (s *fakeStore) claim(t *testing.T, request string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names[[2]string{game, n.Skeleton}] = "p_somebody"
-	s.named[[2]string{game, n.Skeleton}] = s.clock()
+	s.namedAt[[2]string{game, n.Skeleton}] = s.clock()
 }
 
-// tokensOf opens the tokens of both games on a store, at start.
-func tokensOf(t testing.TB, s *fakeStore, configured map[string][]Key) *Tokens {
+// openTestTokens opens the tokens of both games on a store, at start.
+func openTestTokens(t testing.TB, s *fakeStore, configured map[string][]Key) *Tokens {
 	t.Helper()
 	tokens, err := OpenTokens(t.Context(), TokensConfig{
 		Games: []string{game, other}, Configured: configured, Keys: s, Now: func() int64 { return start },
@@ -379,39 +379,39 @@ func tokensOf(t testing.TB, s *fakeStore, configured map[string][]Key) *Tokens {
 	return tokens
 }
 
-// registryOf returns a registry that has read the existing names.
-func registryOf(t testing.TB, s *fakeStore) *Registry {
+// newTestRegistry returns a registry that has read the existing names.
+func newTestRegistry(t testing.TB, s *fakeStore) *Registry {
 	t.Helper()
-	return registryWith(t, s, tokensOf(t, s, nil))
+	return newTestRegistryWith(t, s, openTestTokens(t, s, nil))
 }
 
-func registryWith(t testing.TB, s *fakeStore, tokens *Tokens) *Registry {
+func newTestRegistryWith(t testing.TB, s *fakeStore, tokens *Tokens) *Registry {
 	t.Helper()
 	revocations, err := OpenRevocations(t.Context(), RevocationsConfig{Store: s, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := configOf(s, tokens)
+	c := newTestConfig(s, tokens)
 	c.Revocations = revocations
 	r := Open(c)
-	read(t, r)
+	readNames(t, r)
 	return r
 }
 
-func configOf(s *fakeStore, tokens *Tokens) Config {
+func newTestConfig(s *fakeStore, tokens *Tokens) Config {
 	return Config{
 		Tokens: tokens, Players: s, Devices: s, Names: s, NameSource: s, Epoch: "first", Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
-// read makes the first reads of Run once.
-func read(t testing.TB, r *Registry) {
+// readNames makes the first reads of Run once.
+func readNames(t testing.TB, r *Registry) {
 	t.Helper()
-	f := r.replicator
-	if err := errors.Join(f.loadSnapshots(t.Context()), f.catchUp(t.Context())); err != nil {
+	replicator := r.replicator
+	if err := errors.Join(replicator.loadSnapshots(t.Context()), replicator.catchUp(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	f.buildRequested(t.Context(), map[string]time.Time{})
+	replicator.buildRequestedViews(t.Context(), map[string]time.Time{})
 }
 
-func second(n int64) int64 { return n * time.Second.Milliseconds() }
+func secondsToMS(n int64) int64 { return n * time.Second.Milliseconds() }

@@ -20,11 +20,11 @@ type GuestRequest struct {
 	Admit func(ctx context.Context) error
 }
 
-func (q GuestRequest) admit(ctx context.Context) error {
-	if q.Admit == nil {
+func (r GuestRequest) admit(ctx context.Context) error {
+	if r.Admit == nil {
 		return nil
 	}
-	return q.Admit(ctx)
+	return r.Admit(ctx)
 }
 
 // Guest is the player of a device, with a token that is valid for GuestTTL, or for the
@@ -40,22 +40,22 @@ type Guest struct {
 // in the request is ignored. Errors are ErrNoGame, ErrBadDevice, ErrCannotSign and
 // ErrBanned. For a new device they are also those of Admit, ErrOldRules,
 // nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
-func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
-	if !r.keys.has(q.Game) {
+func (r *Registry) Guest(ctx context.Context, request GuestRequest) (Guest, error) {
+	if !r.keys.has(request.Game) {
 		return Guest{}, ErrNoGame
 	}
-	if !validDevice(q.Device) {
+	if !validDevice(request.Device) {
 		return Guest{}, ErrBadDevice
 	}
-	if _, err := r.keys.now().signing(q.Game, r.now()); err != nil {
+	if _, err := r.keys.load().signingKey(request.Game, r.now()); err != nil {
 		return Guest{}, err
 	}
-	p, created, issuedFrom, err := r.guestNow(ctx, q)
+	p, created, issuedFrom, err := r.findOrCreateGuestWithIssueTime(ctx, request)
 	if err != nil {
 		return Guest{}, err
 	}
-	if wait := issuedFrom - r.now() - Leeway.Milliseconds(); wait > 0 { // less than 1 s, because issuedFrom is on a whole second
-		return Guest{}, protocol.RetryAfter(protocol.CodeUnavailable, wait, "the player's tokens were revoked just now; try again in a second")
+	if waitMS := issuedFrom - r.now() - Leeway.Milliseconds(); waitMS > 0 { // less than 1 s, because issuedFrom is on a whole second
+		return Guest{}, protocol.RetryAfter(protocol.CodeUnavailable, waitMS, "the player's tokens were revoked just now; try again in a second")
 	}
 	c := Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer, IssuedAt: max(r.now(), issuedFrom)}
 	if err := r.countRefusal(r.Revocations.checkPlayer(c, p.ID)); err != nil {
@@ -65,62 +65,62 @@ func (r *Registry) Guest(ctx context.Context, q GuestRequest) (Guest, error) {
 	return Guest{Player: p, Token: token, ExpiresAt: expiresAt, New: created}, err
 }
 
-// guestNow finds or creates the player of a device. It also returns the first time at
+// findOrCreateGuestWithIssueTime finds or creates the player of a device. It also returns the first time at
 // which a valid token of the player can be issued, epoch ms; 0 means any time. A
 // revocation removes the player's device. If this node knows a revocation, it looks up the
 // device again, because the lookup may have come before the revocation.
-func (r *Registry) guestNow(ctx context.Context, q GuestRequest) (p Player, created bool, issuedFrom int64, err error) {
-	for found := ""; ; found = p.ID {
-		p, created, err = r.guest(ctx, q)
-		from := r.Revocations.issuedFrom(p.Game, p.ID)
-		if err != nil || created || from == 0 || p.ID == found && from == issuedFrom {
-			return p, created, from, err
+func (r *Registry) findOrCreateGuestWithIssueTime(ctx context.Context, request GuestRequest) (p Player, created bool, issuedFrom int64, err error) {
+	for previousID := ""; ; previousID = p.ID {
+		p, created, err = r.findOrCreateGuest(ctx, request)
+		latestIssuedFrom := r.Revocations.earliestIssueTime(p.Game, p.ID)
+		if err != nil || created || latestIssuedFrom == 0 || p.ID == previousID && latestIssuedFrom == issuedFrom {
+			return p, created, latestIssuedFrom, err
 		}
-		issuedFrom = from
+		issuedFrom = latestIssuedFrom
 	}
 }
 
-// guest finds or creates the player of a device.
-func (r *Registry) guest(ctx context.Context, q GuestRequest) (_ Player, created bool, err error) {
-	device := hashDevice(q.Game, q.Device)
-	known, err := r.Devices.Guest(ctx, q.Game, device) // most requests are from known devices
+// findOrCreateGuest finds or creates the player of a device.
+func (r *Registry) findOrCreateGuest(ctx context.Context, request GuestRequest) (_ Player, created bool, err error) {
+	deviceHash := hashDevice(request.Game, request.Device)
+	known, err := r.Devices.Guest(ctx, request.Game, deviceHash) // most requests are from known devices
 	if !errors.Is(err, ErrNotFound) {
 		return known, false, err
 	}
-	fresh := NewPlayer{Game: q.Game, ID: newID(), DeviceHash: device, At: r.now()}
-	if q.Nickname != "" {
-		return r.guestNamed(ctx, q, fresh)
+	newPlayer := NewPlayer{Game: request.Game, ID: newPlayerID(), DeviceHash: deviceHash, JoinedAt: r.now()}
+	if request.Nickname != "" {
+		return r.createGuestNamed(ctx, request, newPlayer)
 	}
-	if err := q.admit(ctx); err != nil {
+	if err := request.admit(ctx); err != nil {
 		return Player{}, false, err
 	}
-	return r.createNamed(ctx, fresh, q.Lang, r.Players.CreateGuest)
+	return r.createNamed(ctx, newPlayer, request.Lang, r.Players.CreateGuest)
 }
 
-// guestNamed creates a player with the nickname in the request. If another request has
+// createGuestNamed creates a player with the nickname in the request. If another request has
 // registered the device in the meantime, createGuestNamed returns that player instead.
-func (r *Registry) guestNamed(ctx context.Context, q GuestRequest, fresh NewPlayer) (_ Player, created bool, err error) {
-	requester := Requester{Address: q.Address, Lang: q.Lang, device: fresh.DeviceHash}
-	wanted, refusal := r.checkClaimable(ctx, q.Game, q.Nickname, requester)
+func (r *Registry) createGuestNamed(ctx context.Context, request GuestRequest, newPlayer NewPlayer) (_ Player, created bool, err error) {
+	requester := Requester{Address: request.Address, Lang: request.Lang, device: newPlayer.DeviceHash}
+	wanted, refusal := r.checkClaimable(ctx, request.Game, request.Nickname, requester)
 	if refusal != nil {
-		known, err := r.Devices.Guest(ctx, q.Game, fresh.DeviceHash)
+		known, err := r.Devices.Guest(ctx, request.Game, newPlayer.DeviceHash)
 		if errors.Is(err, ErrNotFound) {
 			return Player{}, false, refusal
 		}
 		return known, false, err
 	}
-	if err := q.admit(ctx); err != nil {
+	if err := request.admit(ctx); err != nil {
 		return Player{}, false, err
 	}
-	names := r.views[q.Game]
-	seen := names.lookUp(wanted)
-	p, created, err := r.create(ctx, fresh, wanted, r.Players.CreateGuest)
+	view := r.views[request.Game]
+	lookup := view.lookUp(wanted)
+	p, created, err := r.create(ctx, newPlayer, wanted, r.Players.CreateGuest)
 	isTaken := errors.Is(err, ErrNicknameTaken)
 	if created || isTaken { // otherwise the device was known, and the ledger did not check the name
-		names.countLookup(seen, isTaken)
+		view.countLookup(lookup, isTaken)
 	}
 	if isTaken {
-		err = r.takenError(ctx, q.Game, wanted, requester, reasonTaken)
+		err = r.takenError(ctx, request.Game, wanted, requester, refusalTaken)
 	}
 	return p, created, err
 }

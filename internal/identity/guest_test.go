@@ -12,15 +12,15 @@ import (
 	"laststand/internal/nickname"
 )
 
-func ask(request string) GuestRequest {
+func guestRequest(request string) GuestRequest {
 	return GuestRequest{Game: game, Device: device, Nickname: request, Lang: "en"}
 }
 
-func TestGuestIsOnePlayerPerDevice(t *testing.T) {
+func TestADeviceAlwaysGetsTheSamePlayer(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
-	first, err := r.Guest(t.Context(), ask("Ada"))
+	r := newTestRegistry(t, s)
+	first, err := r.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil || !first.New || first.Player.Nickname != "Ada" || !strings.HasPrefix(first.Player.ID, "p_") || !ValidID(first.Player.ID) {
 		t.Fatalf("first: %+v, %v", first, err)
 	}
@@ -28,7 +28,7 @@ func TestGuestIsOnePlayerPerDevice(t *testing.T) {
 		t.Errorf("joined %d, expires %d", first.Player.JoinedAt, first.ExpiresAt)
 	}
 	for _, request := range []string{"", "Ada", "Bob", "\x00"} {
-		again, err := r.Guest(t.Context(), ask(request))
+		again, err := r.Guest(t.Context(), guestRequest(request))
 		if err != nil || again.New || again.Player != first.Player {
 			t.Errorf("again as %q: %+v, %v", request, again, err)
 		}
@@ -40,16 +40,16 @@ func TestGuestIsOnePlayerPerDevice(t *testing.T) {
 }
 
 // Only an unknown device needs admission, and a refused device creates no player.
-func TestStrangersAreAdmitted(t *testing.T) {
+func TestOnlyUnknownDevicesNeedAdmission(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
-	asked, full := 0, errors.New("full")
+	r := newTestRegistry(t, s)
+	admissions, full := 0, errors.New("full")
 	call := func(device, request string, admitted error) (Guest, error) {
-		q := ask(request)
-		q.Device = device
-		q.Admit = func(context.Context) error { asked++; return admitted }
-		return r.Guest(t.Context(), q)
+		guestReq := guestRequest(request)
+		guestReq.Device = device
+		guestReq.Admit = func(context.Context) error { admissions++; return admitted }
+		return r.Guest(t.Context(), guestReq)
 	}
 	before := len(s.players)
 	for _, request := range []string{"", "Ada"} {
@@ -57,12 +57,12 @@ func TestStrangersAreAdmitted(t *testing.T) {
 			t.Errorf("as %q: %v, and %d players more", request, err, len(s.players)-before)
 		}
 	}
-	if _, err := call(device, "\x00", full); !errors.Is(err, nickname.ErrInvalid) || asked != 2 {
-		t.Errorf("no name: %v, asked %d times", err, asked)
+	if _, err := call(device, "\x00", full); !errors.Is(err, nickname.ErrInvalid) || admissions != 2 {
+		t.Errorf("no name: %v, asked %d times", err, admissions)
 	}
 	for range 2 {
-		if _, err := call(device, "Ada", nil); err != nil || asked != 3 {
-			t.Errorf("admitted: %v, asked %d times, want 3", err, asked)
+		if _, err := call(device, "Ada", nil); err != nil || admissions != 3 {
+			t.Errorf("admitted: %v, asked %d times, want 3", err, admissions)
 		}
 	}
 	if g, err := call(device, "", full); err != nil || g.New {
@@ -70,11 +70,11 @@ func TestStrangersAreAdmitted(t *testing.T) {
 	}
 }
 
-func TestGuestsOfTwoGamesHaveNothingInCommon(t *testing.T) {
+func TestADeviceHasADifferentPlayerInEachGame(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
-	a, err := r.Guest(t.Context(), ask("Ada"))
+	r := newTestRegistry(t, s)
+	a, err := r.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,11 +92,11 @@ func TestGuestsOfTwoGamesHaveNothingInCommon(t *testing.T) {
 	}
 }
 
-func TestGuestRefuses(t *testing.T) {
+func TestInvalidGuestRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.claim(t, "Taken")
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	tests := []struct {
 		name string
 		q    GuestRequest
@@ -108,8 +108,8 @@ func TestGuestRefuses(t *testing.T) {
 		{"short device", GuestRequest{Game: game, Device: device[:21]}, ErrBadDevice},
 		{"long device", GuestRequest{Game: game, Device: strings.Repeat("d", 65)}, ErrBadDevice},
 		{"device of another alphabet", GuestRequest{Game: game, Device: device + "+"}, ErrBadDevice},
-		{"invalid nickname", ask("\x00\x00"), nickname.ErrInvalid},
-		{"taken nickname", ask("Taken"), ErrNicknameTaken},
+		{"invalid nickname", guestRequest("\x00\x00"), nickname.ErrInvalid},
+		{"taken nickname", guestRequest("Taken"), ErrNicknameTaken},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,28 +121,28 @@ func TestGuestRefuses(t *testing.T) {
 	}
 }
 
-func TestGuestsNeedAKeyThatSigns(t *testing.T) {
+func TestGuestsAreRefusedWithoutASigningKey(t *testing.T) {
 	t.Parallel()
-	public, _ := edKeys(t)
+	public, _ := newEd25519Keys(t)
 	s := newStore()
-	r := registryWith(t, s, tokensOf(t, s, map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: public}}}))
-	if _, err := r.Guest(t.Context(), ask("Ada")); !errors.Is(err, ErrCannotSign) || len(s.players) > 0 {
+	r := newTestRegistryWith(t, s, openTestTokens(t, s, map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: public}}}))
+	if _, err := r.Guest(t.Context(), guestRequest("Ada")); !errors.Is(err, ErrCannotSign) || len(s.players) > 0 {
 		t.Errorf("Guest: %v, and %d players; want %v and none", err, len(s.players), ErrCannotSign)
 	}
 }
 
-func TestTakenNicknameComesWithFreeOnes(t *testing.T) {
+func TestTakenNicknameIsRefusedWithSuggestions(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	s.claim(t, "Ada") // after the registry has read the names
-	_, err := r.Guest(t.Context(), ask("ada"))
+	_, err := r.Guest(t.Context(), guestRequest("ada"))
 	taken, ok := errors.AsType[*TakenError](err)
 	if !ok || len(taken.Suggestions) != 3 {
 		t.Fatalf("Guest: %v, want a TakenError with three suggestions", err)
 	}
 	for i, suggestion := range taken.Suggestions {
-		q := ask(suggestion)
+		q := guestRequest(suggestion)
 		q.Device += fmt.Sprint(i)
 		if g, err := r.Guest(t.Context(), q); err != nil || !g.New || g.Player.Nickname != suggestion {
 			t.Errorf("suggestion %q: %+v, %v", suggestion, g, err)
@@ -150,10 +150,10 @@ func TestTakenNicknameComesWithFreeOnes(t *testing.T) {
 	}
 }
 
-func TestGeneratedNicknames(t *testing.T) {
+func TestGeneratedNicknamesDifferAndNeedNoQuery(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	seen := map[string]bool{}
 	for i := range 200 {
 		q := GuestRequest{Game: game, Device: fmt.Sprintf("%s-%d", device, i), Lang: []string{"en", "zh-CN", ""}[i%3]}
@@ -163,14 +163,14 @@ func TestGeneratedNicknames(t *testing.T) {
 		}
 		seen[g.Player.Nickname] = true
 	}
-	if s.asked > 0 {
-		t.Errorf("%d queries for nicknames that the filter rules out", s.asked)
+	if s.takenQueries > 0 {
+		t.Errorf("%d queries for nicknames that the filter rules out", s.takenQueries)
 	}
 }
 
 func TestGeneratedNicknameIsDrawnAgain(t *testing.T) {
 	t.Parallel()
-	r := registryOf(t, newStore())
+	r := newTestRegistry(t, newStore())
 	refusals := 3
 	got, created, err := r.createNamed(t.Context(), NewPlayer{Game: game, ID: "p_1"}, "en",
 		func(_ context.Context, p NewPlayer) (Player, bool, error) {
@@ -186,22 +186,22 @@ func TestGeneratedNicknameIsDrawnAgain(t *testing.T) {
 
 func TestGeneratedNicknamesRunOut(t *testing.T) {
 	t.Parallel()
-	r := registryOf(t, newStore())
+	r := newTestRegistry(t, newStore())
 	tries := 0
 	_, _, err := r.createNamed(t.Context(), NewPlayer{Game: game, ID: "p_1"}, "en",
 		func(context.Context, NewPlayer) (Player, bool, error) {
 			tries++
 			return Player{}, false, ErrNicknameTaken
 		})
-	if err == nil || errors.Is(err, ErrNicknameTaken) || tries != drawTries {
+	if err == nil || errors.Is(err, ErrNicknameTaken) || tries != maxNicknameDraws {
 		t.Errorf("%v after %d tries", err, tries)
 	}
 }
 
-func TestEnsure(t *testing.T) {
+func TestEnsureReturnsOnePlayerPerSubject(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
 	first, err := r.Ensure(t.Context(), c)
 	if err != nil || first.ID != c.Subject || first.Nickname == "" {
@@ -224,21 +224,21 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
-func TestAvailable(t *testing.T) {
+func TestAvailableSaysWhetherANicknameIsFree(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.claim(t, "Ada")
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	a, err := r.Available(t.Context(), game, "ADA", Requester{})
 	if err != nil || a.Available || len(a.Suggestions) != 3 {
 		t.Errorf("taken: %+v, %v", a, err)
 	}
 	s.mu.Lock()
-	s.asked = 0
+	s.takenQueries = 0
 	s.mu.Unlock()
 	a, err = r.Available(t.Context(), game, "Grace", Requester{})
-	if err != nil || !a.Available || a.Nickname != "Grace" || a.Suggestions != nil || s.asked != 0 {
-		t.Errorf("free: %+v, %v, %d queries", a, err, s.asked)
+	if err != nil || !a.Available || a.Nickname != "Grace" || a.Suggestions != nil || s.takenQueries != 0 {
+		t.Errorf("free: %+v, %v, %d queries", a, err, s.takenQueries)
 	}
 	if _, err = r.Available(t.Context(), game, "\x00\x00", Requester{}); !errors.Is(err, nickname.ErrInvalid) {
 		t.Errorf("invalid: %v", err)
@@ -248,10 +248,10 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-func TestNobodyIsRefusedAFreeNickname(t *testing.T) {
+func TestAFalsePositiveDoesNotRefuseAFreeNickname(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	n, err := nickname.Parse("Ada")
 	if err != nil {
 		t.Fatal(err)
@@ -260,16 +260,16 @@ func TestNobodyIsRefusedAFreeNickname(t *testing.T) {
 	if a, err := r.Available(t.Context(), game, "Ada", Requester{}); err != nil || !a.Available {
 		t.Errorf("available: %+v, %v", a, err)
 	}
-	if g, err := r.Guest(t.Context(), ask("Ada")); err != nil || !g.New {
+	if g, err := r.Guest(t.Context(), guestRequest("Ada")); err != nil || !g.New {
 		t.Errorf("guest: %+v, %v", g, err)
 	}
 }
 
-func TestRename(t *testing.T) {
+func TestRenameChangesTheNickname(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.claim(t, "Taken")
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
 	for _, tt := range []struct {
 		request string
@@ -288,22 +288,22 @@ func TestRename(t *testing.T) {
 }
 
 // If the subject is the player's own id, a rename needs no lookup of the player.
-func TestRenameAsksOnce(t *testing.T) {
+func TestRenameOfTheOwnIdNeedsNoPlayerLookup(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
-	g, err := r.Guest(t.Context(), ask("Ada"))
+	r := newTestRegistry(t, s)
+	g, err := r.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	asking := &unasked{Players: s}
-	r.Players = asking
-	if got, err := r.Rename(t.Context(), player(g.Player.ID), "Grace", Requester{}); err != nil || got != "Grace" || asking.times != 0 {
-		t.Errorf("%q, %v; %d lookups of the player", got, err, asking.times)
+	lookups := &lookupCounter{Players: s}
+	r.Players = lookups
+	if got, err := r.Rename(t.Context(), player(g.Player.ID), "Grace", Requester{}); err != nil || got != "Grace" || lookups.times != 0 {
+		t.Errorf("%q, %v; %d lookups of the player", got, err, lookups.times)
 	}
 	s.link("op:1", g.Player.ID)
-	if got, err := r.Rename(t.Context(), player("op:1"), "Eva", Requester{}); err != nil || got != "Eva" || asking.times != 1 || s.players[[2]string{game, g.Player.ID}].Nickname != "Eva" {
-		t.Errorf("by an account: %q, %v; %d lookups of the player", got, err, asking.times)
+	if got, err := r.Rename(t.Context(), player("op:1"), "Eva", Requester{}); err != nil || got != "Eva" || lookups.times != 1 || s.players[[2]string{game, g.Player.ID}].Nickname != "Eva" {
+		t.Errorf("by an account: %q, %v; %d lookups of the player", got, err, lookups.times)
 	}
 	s.link("op:1", "")
 	if _, err := r.Rename(t.Context(), player("op:1"), "Ida", Requester{}); !errors.Is(err, ErrErased) {
@@ -316,19 +316,19 @@ func TestRenameAsksOnce(t *testing.T) {
 	}
 }
 
-// unasked counts lookups of a subject's player.
-type unasked struct {
+// lookupCounter counts lookups of a subject's player.
+type lookupCounter struct {
 	Players
 	times int
 }
 
-func (u *unasked) Known(ctx context.Context, game, subject string) (Player, error) {
+func (u *lookupCounter) Known(ctx context.Context, game, subject string) (Player, error) {
 	u.times++
 	return u.Players.Known(ctx, game, subject)
 }
 
-// pass advances virtual time, and waits until all goroutines are idle.
-func pass(d time.Duration) {
+// advance advances virtual time, and waits until all goroutines are idle.
+func advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }

@@ -21,7 +21,7 @@ const (
 
 // minSecretBytes is the length of the shortest secret of HS256. RFC 7518, section 3.2,
 // requires that a secret is at least as long as the hash.
-const minSecret = 32
+const minSecretBytes = 32
 
 // Key signs and verifies tokens.
 type Key struct {
@@ -37,73 +37,73 @@ type Key struct {
 // newline. Its error says what is wrong with the file.
 func ReadKey(id, alg string, file []byte) (Key, error) {
 	k := Key{ID: id, Alg: alg, Secret: bytes.Clone(bytes.TrimSuffix(file, []byte("\n")))}
-	_, err := k.open()
+	_, err := k.parse()
 	return k, err
 }
 
-// newKey generates an HS256 key with a random id and secret.
-func newKey() Key {
-	secret := make([]byte, minSecret)
+// generateKey generates an HS256 key with a random id and secret.
+func generateKey() Key {
+	secret := make([]byte, minSecretBytes)
 	rand.Read(secret) // never fails
 	return Key{ID: "k_" + rand.Text()[:12], Alg: HS256, Secret: secret}
 }
 
 // parsedKey is a key in the form that the JWT library uses.
-type signer struct {
-	id           string
-	method       jwt.SigningMethod
-	verify, sign any   // signKey is nil if the key can only verify
-	since        int64 // the key signs from this time on, epoch ms; 0: always
-	createdAt    int64 // epoch ms; 0 for a configured key
+type parsedKey struct {
+	id                 string
+	method             jwt.SigningMethod
+	verifyKey, signKey any   // signKey is nil if the key can only verify
+	signsFrom          int64 // the key signs from this time on, epoch ms; 0: always
+	createdAt          int64 // epoch ms; 0 for a configured key
 }
 
 // parse checks the key. Its error names the key.
-func (k Key) open() (signer, error) {
-	s, err := k.read()
+func (k Key) parse() (parsedKey, error) {
+	parsed, err := k.parseSecret()
 	if err == nil && !ValidID(k.ID) {
 		err = errors.New("its id must be 1 to 64 of A-Z a-z 0-9 _ . : -")
 	}
 	if err != nil {
-		return signer{}, fmt.Errorf("key %q: %w", k.ID, err)
+		return parsedKey{}, fmt.Errorf("key %q: %w", k.ID, err)
 	}
-	if s.createdAt = k.CreatedAt; k.CreatedAt != 0 {
-		s.since = k.CreatedAt + SigningDelay.Milliseconds()
+	if parsed.createdAt = k.CreatedAt; k.CreatedAt != 0 {
+		parsed.signsFrom = k.CreatedAt + SigningDelay.Milliseconds()
 	}
-	return s, nil
+	return parsed, nil
 }
 
 // parseSecret checks Secret and makes the keys of the JWT library from it.
-func (k Key) read() (signer, error) {
+func (k Key) parseSecret() (parsedKey, error) {
 	switch k.Alg {
 	case HS256:
-		if holdsPublicKey(k.Secret) {
-			return signer{}, fmt.Errorf("a key pair or certificate cannot be the secret of HS256, because others know its public part; use alg: %s, or a secret such as `openssl rand -hex 32` prints", EdDSA)
+		if containsPublicKey(k.Secret) {
+			return parsedKey{}, fmt.Errorf("a key pair or certificate cannot be the secret of HS256, because others know its public part; use alg: %s, or a secret such as `openssl rand -hex 32` prints", EdDSA)
 		}
-		if n := len(k.Secret); n < minSecret {
-			return signer{}, fmt.Errorf("a secret of %d bytes; HS256 needs %d or more, such as `openssl rand -hex 32` prints", n, minSecret)
+		if n := len(k.Secret); n < minSecretBytes {
+			return parsedKey{}, fmt.Errorf("a secret of %d bytes; HS256 needs %d or more, such as `openssl rand -hex 32` prints", n, minSecretBytes)
 		}
-		return signer{id: k.ID, method: jwt.SigningMethodHS256, verify: k.Secret, sign: k.Secret}, nil
+		return parsedKey{id: k.ID, method: jwt.SigningMethodHS256, verifyKey: k.Secret, signKey: k.Secret}, nil
 	case EdDSA:
-		return k.readPEM()
+		return k.parsePEM()
 	}
-	return signer{}, fmt.Errorf("unknown alg %q: %s or %s", k.Alg, HS256, EdDSA)
+	return parsedKey{}, fmt.Errorf("unknown alg %q: %s or %s", k.Alg, HS256, EdDSA)
 }
 
-// holdsPublicKey returns true if others may know the secret, because it is or contains
+// containsPublicKey returns true if others may know the secret, because it is or contains
 // public data. That is a PEM block anywhere, an OpenSSH public key, or a public key or
 // certificate in DER or in base64 of DER.
-func holdsPublicKey(secret []byte) bool {
+func containsPublicKey(secret []byte) bool {
 	text := bytes.TrimSpace(bytes.TrimPrefix(secret, []byte("\xef\xbb\xbf")))
 	if bytes.Contains(text, []byte("-----BEGIN")) || bytes.HasPrefix(text, []byte("ssh-")) || bytes.HasPrefix(text, []byte("ecdsa-")) {
 		return true
 	}
-	packed := bytes.Join(bytes.Fields(text), nil)
-	der := make([]byte, base64.StdEncoding.DecodedLen(len(packed)))
-	n, _ := base64.StdEncoding.Decode(der, packed)
-	return isPublicDER(secret) || isPublicDER(der[:n])
+	base64Text := bytes.Join(bytes.Fields(text), nil)
+	der := make([]byte, base64.StdEncoding.DecodedLen(len(base64Text)))
+	n, _ := base64.StdEncoding.Decode(der, base64Text)
+	return isPublicKeyDER(secret) || isPublicKeyDER(der[:n])
 }
 
-func isPublicDER(der []byte) bool {
+func isPublicKeyDER(der []byte) bool {
 	if _, err := x509.ParsePKIXPublicKey(der); err == nil {
 		return true
 	}
@@ -112,11 +112,11 @@ func isPublicDER(der []byte) bool {
 }
 
 // parsePEM parses the secret of an EdDSA key.
-func (k Key) readPEM() (signer, error) {
-	s := signer{id: k.ID, method: jwt.SigningMethodEdDSA}
+func (k Key) parsePEM() (parsedKey, error) {
+	result := parsedKey{id: k.ID, method: jwt.SigningMethodEdDSA}
 	block, rest := pem.Decode(k.Secret)
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
-		return signer{}, errors.New("not one PEM block; EdDSA needs a public key (PKIX) or a private one (PKCS #8), such as `openssl genpkey -algorithm ed25519` makes")
+		return parsedKey{}, errors.New("not one PEM block; EdDSA needs a public key (PKIX) or a private one (PKCS #8), such as `openssl genpkey -algorithm ed25519` makes")
 	}
 	var parsed any
 	var err error
@@ -126,18 +126,18 @@ func (k Key) readPEM() (signer, error) {
 	case "PRIVATE KEY":
 		parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
 	default:
-		return signer{}, fmt.Errorf("a PEM block %q; EdDSA needs PUBLIC KEY or PRIVATE KEY", block.Type)
+		return parsedKey{}, fmt.Errorf("a PEM block %q; EdDSA needs PUBLIC KEY or PRIVATE KEY", block.Type)
 	}
 	if err != nil {
-		return signer{}, fmt.Errorf("the PEM block %q cannot be read: %w", block.Type, err)
+		return parsedKey{}, fmt.Errorf("the PEM block %q cannot be read: %w", block.Type, err)
 	}
 	switch key := parsed.(type) {
 	case ed25519.PublicKey:
-		s.verify = key
+		result.verifyKey = key
 	case ed25519.PrivateKey:
-		s.verify, s.sign = key.Public(), key
+		result.verifyKey, result.signKey = key.Public(), key
 	default:
-		return signer{}, fmt.Errorf("a key of another algorithm (%T); EdDSA needs Ed25519", parsed)
+		return parsedKey{}, fmt.Errorf("a key of another algorithm (%T); EdDSA needs Ed25519", parsed)
 	}
-	return s, nil
+	return result, nil
 }

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// edKeys are the two files of a fresh Ed25519 key.
-func edKeys(t testing.TB) (public, private []byte) {
+// newEd25519Keys are the two files of a fresh Ed25519 key.
+func newEd25519Keys(t testing.TB) (public, private []byte) {
 	t.Helper()
 	pub, priv, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -35,7 +35,7 @@ func edKeys(t testing.TB) (public, private []byte) {
 
 func TestReadKey(t *testing.T) {
 	t.Parallel()
-	public, private := edKeys(t)
+	public, private := newEd25519Keys(t)
 	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -52,8 +52,8 @@ func TestReadKey(t *testing.T) {
 		{"PEM as a secret, behind a space", "k1", HS256, "\n -----BEGIN" + secret, "a key pair or certificate cannot be the secret"},
 		{"PEM as a secret, behind a byte order mark", "k1", HS256, "\xef\xbb\xbf" + string(public), "a key pair or certificate cannot be the secret"},
 		{"PEM as a secret, behind a comment", "k1", HS256, "Bag Attributes\n" + string(public), "a key pair or certificate cannot be the secret"},
-		{"public key as DER", "k1", HS256, string(blockOf(public)), "a key pair or certificate cannot be the secret"},
-		{"public key as base64", "k1", HS256, base64.StdEncoding.EncodeToString(blockOf(public)) + "\n", "a key pair or certificate cannot be the secret"},
+		{"public key as DER", "k1", HS256, string(derOf(public)), "a key pair or certificate cannot be the secret"},
+		{"public key as base64", "k1", HS256, base64.StdEncoding.EncodeToString(derOf(public)) + "\n", "a key pair or certificate cannot be the secret"},
 		{"OpenSSH public key", "k1", HS256, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + secret, "a key pair or certificate cannot be the secret"},
 		{"secret in base64", "k1", HS256, base64.StdEncoding.EncodeToString([]byte(secret)), ""},
 		{"short secret", "k1", HS256, secret[1:], "31 bytes"},
@@ -84,7 +84,7 @@ func TestReadKey(t *testing.T) {
 	}
 }
 
-func TestSecretIsTheFileLessOneNewline(t *testing.T) {
+func TestReadKeyRemovesOneNewline(t *testing.T) {
 	t.Parallel()
 	k, err := ReadKey("k1", HS256, []byte(strings.Repeat("s", 31)+"\n\n"))
 	if err != nil || !bytes.Equal(k.Secret, []byte(strings.Repeat("s", 31)+"\n")) {
@@ -92,13 +92,13 @@ func TestSecretIsTheFileLessOneNewline(t *testing.T) {
 	}
 }
 
-func TestNodesThatStartAtOnceShareGeneratedKeys(t *testing.T) {
+func TestNodesThatStartTogetherShareGeneratedKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	nodes := make([]*Tokens, 8)
 	var all sync.WaitGroup
 	for i := range nodes {
-		all.Go(func() { nodes[i] = tokensOf(t, s, nil) })
+		all.Go(func() { nodes[i] = openTestTokens(t, s, nil) })
 	}
 	all.Wait()
 	for i, n := range nodes {
@@ -120,11 +120,11 @@ func TestNodesThatStartAtOnceShareGeneratedKeys(t *testing.T) {
 	}
 }
 
-func TestOpenTokensRefuses(t *testing.T) {
+func TestOpenTokensRefusesInvalidKeys(t *testing.T) {
 	t.Parallel()
 	k := Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
 	down := newStore()
-	down.down = true
+	down.isDown = true
 	tests := []struct {
 		name       string
 		store      *fakeStore
@@ -148,17 +148,17 @@ func TestOpenTokensRefuses(t *testing.T) {
 	}
 }
 
-func TestNobodyConfiguresTheServersOwnKey(t *testing.T) {
+func TestTheServersKeyCannotBeConfigured(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	tokens := tokensOf(t, s, map[string][]Key{"": {{ID: "mine", Alg: HS256, Secret: bytes.Repeat([]byte("m"), 32)}}})
-	if _, configured := tokens.keys.now().find("", "mine"); configured || len(s.keys[""]) != 1 {
+	tokens := openTestTokens(t, s, map[string][]Key{"": {{ID: "mine", Alg: HS256, Secret: bytes.Repeat([]byte("m"), 32)}}})
+	if _, configured := tokens.keys.load().find("", "mine"); configured || len(s.keys[""]) != 1 {
 		t.Errorf("configured %v, %d generated", configured, len(s.keys[""]))
 	}
 }
 
-// blockOf is the DER in a PEM block.
-func blockOf(text []byte) []byte {
+// derOf is the DER in a PEM block.
+func derOf(text []byte) []byte {
 	block, _ := pem.Decode(text)
 	return block.Bytes
 }

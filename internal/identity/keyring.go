@@ -14,12 +14,12 @@ type Keys interface {
 	Keys(ctx context.Context, game string) ([]Key, error)
 	// AddKeyIfNone adds a key if the game has none. If several nodes call it at the
 	// same time, one key is stored, and all nodes read the same keys afterwards.
-	AddKeyIfNone(ctx context.Context, game string, k Key) error
+	AddKeyIfNone(ctx context.Context, game string, key Key) error
 	// AddKey adds one more key. It returns ErrTooManyKeys at the limit.
-	AddKey(ctx context.Context, game string, k Key) error
+	AddKey(ctx context.Context, game string, key Key) error
 	// RetireKey deletes a key. Errors are ErrNoKey, and ErrKeyInUse if no other key has
 	// been stored for at least minAgeMS milliseconds.
-	RetireKey(ctx context.Context, game, id string, settleIn int64) error
+	RetireKey(ctx context.Context, game, id string, minAgeMS int64) error
 }
 
 // serverKeys is the game name under which the server's own keys are stored.
@@ -31,34 +31,34 @@ const SigningDelay = 10 * time.Second
 
 // keyring has the keys of each game, in order of preference for signing. The first key
 // that can sign, and is past SigningDelay, signs. A keyring that is in use never changes.
-type keyring map[string][]signer
+type keyring map[string][]parsedKey
 
-// openKeys returns the keys of each game and of the server. A game with configured keys
+// loadKeys returns the keys of each game and of the server. A game with configured keys
 // uses only those. For another game, and for the server, it reads the stored keys, and
 // generates a key if there is none.
-func openKeys(ctx context.Context, games []string, configured map[string][]Key, store Keys) (keyring, error) {
+func loadKeys(ctx context.Context, games []string, configured map[string][]Key, store Keys) (keyring, error) {
 	ring := keyring{}
 	for _, game := range append([]string{serverKeys}, games...) {
 		keys := configured[game]
 		if game == serverKeys || len(keys) == 0 {
 			var err error
-			if keys, err = storedKeys(ctx, game, store); err != nil {
+			if keys, err = loadStoredKeys(ctx, game, store); err != nil {
 				return nil, fmt.Errorf("identity: keys of %q: %w", game, err)
 			}
 		}
-		if err := ring.add(game, keys); err != nil {
+		if err := ring.parseAndAdd(game, keys); err != nil {
 			return nil, fmt.Errorf("identity: keys of %q: %w", game, err)
 		}
 	}
 	return ring, nil
 }
 
-// storedKeys returns the stored keys of a game, newest first, because the newest one
+// loadStoredKeys returns the stored keys of a game, newest first, because the newest one
 // signs. If the game has none, it generates one.
-func storedKeys(ctx context.Context, game string, store Keys) ([]Key, error) {
+func loadStoredKeys(ctx context.Context, game string, store Keys) ([]Key, error) {
 	keys, err := store.Keys(ctx, game)
 	if err == nil && len(keys) == 0 {
-		if err = store.AddKeyIfNone(ctx, game, newKey()); err == nil {
+		if err = store.AddKeyIfNone(ctx, game, generateKey()); err == nil {
 			keys, err = store.Keys(ctx, game)
 		}
 	}
@@ -68,16 +68,16 @@ func storedKeys(ctx context.Context, game string, store Keys) ([]Key, error) {
 }
 
 // parseAndAdd parses keys and appends them to the game's.
-func (r keyring) add(game string, keys []Key) error {
-	for _, k := range keys {
-		s, err := k.open()
+func (r keyring) parseAndAdd(game string, keys []Key) error {
+	for _, key := range keys {
+		parsed, err := key.parse()
 		if err != nil {
 			return err
 		}
-		if _, twice := r.find(game, k.ID); twice {
-			return fmt.Errorf("key %q is there twice", k.ID)
+		if _, exists := r.find(game, key.ID); exists {
+			return fmt.Errorf("key %q is there twice", key.ID)
 		}
-		r[game] = append(r[game], s)
+		r[game] = append(r[game], parsed)
 	}
 	return nil
 }
@@ -98,40 +98,40 @@ func (r keyring) has(game string) bool {
 	return game != serverKeys && len(r[game]) > 0
 }
 
-func (r keyring) find(game, id string) (signer, bool) {
-	for _, s := range r[game] {
-		if s.id == id {
-			return s, true
+func (r keyring) find(game, id string) (parsedKey, bool) {
+	for _, key := range r[game] {
+		if key.id == id {
+			return key, true
 		}
 	}
-	return signer{}, false
+	return parsedKey{}, false
 }
 
-// signing returns the key that signs at a time, in epoch ms. If all stored keys are
+// signingKey returns the key that signs at a time, in epoch ms. If all stored keys are
 // younger than SigningDelay, the oldest one signs. The error wraps ErrCannotSign.
-func (r keyring) signing(game string, now int64) (signer, error) {
-	var last signer
-	for _, s := range r[game] {
-		if s.sign == nil {
+func (r keyring) signingKey(game string, now int64) (parsedKey, error) {
+	var oldest parsedKey
+	for _, key := range r[game] {
+		if key.signKey == nil {
 			continue
 		}
-		if s.since <= now {
-			return s, nil
+		if key.signsFrom <= now {
+			return key, nil
 		}
-		last = s
+		oldest = key
 	}
-	if last.sign != nil {
-		return last, nil
+	if oldest.signKey != nil {
+		return oldest, nil
 	}
-	return signer{}, fmt.Errorf("%w: %q has public keys only; mint its tokens where the private key is", ErrCannotSign, game)
+	return parsedKey{}, fmt.Errorf("%w: %q has public keys only; mint its tokens where the private key is", ErrCannotSign, game)
 }
 
 // currentKeys has the keyring in use, which the server can replace while it runs. It is
 // safe for concurrent use.
-type currentKeys struct{ ring atomic.Pointer[keyring] }
+type currentKeys struct{ current atomic.Pointer[keyring] }
 
-func (k *currentKeys) now() keyring { return *k.ring.Load() }
+func (c *currentKeys) load() keyring { return *c.current.Load() }
 
-func (k *currentKeys) has(game string) bool { return k.now().has(game) }
+func (c *currentKeys) has(game string) bool { return c.load().has(game) }
 
-func (k *currentKeys) games() []string { return k.now().games() }
+func (c *currentKeys) games() []string { return c.load().games() }

@@ -20,14 +20,14 @@ const (
 	now    = int64(1795212345678)
 )
 
-// node starts a node's registry on the ledger.
-func node(t testing.TB, l *ledger.Ledger) *identity.Registry {
+// newNode starts a node's registry on the ledger.
+func newNode(t testing.TB, l *ledger.Ledger) *identity.Registry {
 	t.Helper()
-	return measuredNode(t, l, nil)
+	return newMeasuredNode(t, l, nil)
 }
 
-// measuredNode is a node with metrics.
-func measuredNode(t testing.TB, l *ledger.Ledger, metrics prometheus.Registerer) *identity.Registry {
+// newMeasuredNode is a node with metrics.
+func newMeasuredNode(t testing.TB, l *ledger.Ledger, metrics prometheus.Registerer) *identity.Registry {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
 		Games: []string{demo}, Keys: l, Now: func() int64 { return now },
@@ -55,12 +55,12 @@ func open(t testing.TB, db testenv.SQL) *ledger.Ledger {
 	return l
 }
 
-func TestNodesOnOneLedger(t *testing.T) {
+func TestTwoNodesShareOneLedger(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
-		a, b := node(t, l), node(t, l)
+		a, b := newNode(t, l), newNode(t, l)
 		first, err := a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"})
 		if err != nil || !first.New {
 			t.Fatalf("guest: %+v, %v", first, err)
@@ -85,7 +85,7 @@ func TestNodesOnOneLedger(t *testing.T) {
 		if !ok || len(taken.Suggestions) != 3 {
 			t.Errorf("a nickname that the other node gave out: %v", err)
 		}
-		later := node(t, l)
+		later := newNode(t, l)
 		if got, err := later.Available(t.Context(), demo, "Grace", identity.Requester{}); err != nil || got.Available {
 			t.Errorf("a node that starts later: %+v, %v", got, err)
 		}
@@ -95,46 +95,46 @@ func TestNodesOnOneLedger(t *testing.T) {
 	})
 }
 
-func TestOneNicknameForManyGuestsAtOnce(t *testing.T) {
+func TestOnlyOneOfManyGuestsGetsANickname(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
-		nodes := []*identity.Registry{node(t, l), node(t, l)}
+		nodes := []*identity.Registry{newNode(t, l), newNode(t, l)}
 		errs := make([]error, 20)
-		var all sync.WaitGroup
+		var calls sync.WaitGroup
 		for i := range errs {
-			all.Go(func() {
+			calls.Go(func() {
 				q := identity.GuestRequest{Game: demo, Device: fmt.Sprint(secret, i), Nickname: "Ada"}
 				_, errs[i] = nodes[i%2].Guest(t.Context(), q)
 			})
 		}
-		all.Wait()
-		won := 0
+		calls.Wait()
+		winners := 0
 		for _, err := range errs {
 			switch {
 			case err == nil:
-				won++
+				winners++
 			case !errors.Is(err, identity.ErrNicknameTaken):
 				t.Error(err)
 			}
 		}
-		if won != 1 {
-			t.Errorf("%d guests hold one nickname", won)
+		if winners != 1 {
+			t.Errorf("%d guests hold one nickname", winners)
 		}
 	})
 }
 
-func TestManyNewPlayersOfOneSubject(t *testing.T) {
+func TestConcurrentEnsuresCreateOnePlayer(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
-		nodes := []*identity.Registry{node(t, l), node(t, l)}
+		nodes := []*identity.Registry{newNode(t, l), newNode(t, l)}
 		got := make([]identity.Player, 20)
-		var all sync.WaitGroup
+		var calls sync.WaitGroup
 		for i := range got {
-			all.Go(func() {
+			calls.Go(func() {
 				p, err := nodes[i%2].Ensure(t.Context(), identity.Claims{Subject: "operator:17", Game: demo, Role: identity.RolePlayer})
 				if err != nil {
 					t.Error(err)
@@ -142,7 +142,7 @@ func TestManyNewPlayersOfOneSubject(t *testing.T) {
 				got[i] = p
 			})
 		}
-		all.Wait()
+		calls.Wait()
 		for _, p := range got {
 			if p != got[0] || p.ID != "operator:17" {
 				t.Errorf("%+v and %+v", p, got[0])
@@ -154,17 +154,17 @@ func TestManyNewPlayersOfOneSubject(t *testing.T) {
 // Two nodes run on one ledger. A name that is claimed or renamed at one is in the
 // view of the other. With its snapshot, a third node starts without reading all
 // names.
-func TestNodesFollowEachOther(t *testing.T) {
+func TestNodesReadEachOthersNames(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l, folder := open(t, db), t.TempDir()
 		a, b := start(t, l, folder), start(t, l, t.TempDir())
-		a.ready(t)
-		b.ready(t)
-		has := func(r *running, names float64) {
+		a.awaitView(t)
+		b.awaitView(t)
+		has := func(r *runningNode, names float64) {
 			t.Helper()
-			until(t, fmt.Sprint(names, " names are in the view"), func() bool { return r.value(t, "names") == names })
+			waitUntil(t, fmt.Sprint(names, " names are in the view"), func() bool { return r.value(t, "names") == names })
 		}
 		ada, err := a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret, Nickname: "Ada"})
 		if err != nil {

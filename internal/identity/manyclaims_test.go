@@ -12,37 +12,37 @@ import (
 // A hundred thousand free names are claimed, while the view grows from a sixth of
 // that size. None is refused. The number of false positives, which ask the store,
 // is as the theory predicts.
-func TestManyClaimsAgainstTheory(t *testing.T) {
+func TestFalsePositivesMatchTheory(t *testing.T) {
 	t.Parallel()
-	const claims, first = 100_000, 1 << 14
+	const claims, initialNames = 100_000, 1 << 14
 	s := newStore()
-	c := configOf(s, tokensOf(t, s, nil))
-	c.firstNames = first
+	c := newTestConfig(s, openTestTokens(t, s, nil))
+	c.initialFilterNames = initialNames
 	r := Open(c)
-	read(t, r)
-	k, expected := r.views[game], 0.0
+	readNames(t, r)
+	view, expected := r.views[game], 0.0
 	for i := range claims {
-		n := nickname.Name{Display: "x", Skeleton: strconv.Itoa(i * 7919)}
-		f := k.active.Load()
-		expected += f.TheoreticalRate(f.Len())
-		free, err := r.isFree(t.Context(), game, n)
+		name := nickname.Name{Display: "x", Skeleton: strconv.Itoa(i * 7919)}
+		filter := view.active.Load()
+		expected += filter.ExpectedFalsePositiveRate(filter.Len())
+		free, err := r.isFree(t.Context(), game, name)
 		if err != nil || !free {
 			t.Fatalf("claim %d: free %v, %v", i, free, err)
 		}
-		s.names[[2]string{game, n.Skeleton}] = "p_somebody"
-		k.add(n)
-		if k.isFull() {
+		s.names[[2]string{game, name.Skeleton}] = "p_somebody"
+		view.add(name)
+		if view.isFull() {
 			r.replicator.requestLargerViews()
-			r.replicator.buildRequested(t.Context(), map[string]time.Time{})
+			r.replicator.buildRequestedViews(t.Context(), map[string]time.Time{})
 		}
 	}
-	if got, spread := float64(k.lookups[mistaken].Load()), 5*math.Sqrt(expected); math.Abs(got-expected) > spread || got == 0 {
-		t.Errorf("%v of %d are false positives, want %.0f±%.0f", got, claims, expected, spread)
+	if got, tolerance := float64(view.lookups[lookupFalsePositive].Load()), 5*math.Sqrt(expected); math.Abs(got-expected) > tolerance || got == 0 {
+		t.Errorf("%v of %d are false positives, want %.0f±%.0f", got, claims, expected, tolerance)
 	}
-	if got := int64(s.asked); got != k.lookups[mistaken].Load() || k.lookups[notIn].Load()+got != claims {
-		t.Errorf("%d queries, %d false positives, %d absent", got, k.lookups[mistaken].Load(), k.lookups[notIn].Load())
+	if got := int64(s.takenQueries); got != view.lookups[lookupFalsePositive].Load() || view.lookups[lookupAbsent].Load()+got != claims {
+		t.Errorf("%d queries, %d false positives, %d absent", got, view.lookups[lookupFalsePositive].Load(), view.lookups[lookupAbsent].Load())
 	}
-	if f := k.active.Load(); f.Cap() != 8*first || s.builds != 4 {
-		t.Errorf("sized for %d names after %d builds", f.Cap(), s.builds)
+	if filter := view.active.Load(); filter.Cap() != 8*initialNames || s.skeletonReads != 4 {
+		t.Errorf("sized for %d names after %d builds", filter.Cap(), s.skeletonReads)
 	}
 }

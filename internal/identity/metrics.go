@@ -10,54 +10,54 @@ import (
 
 // refusalReasons are the reasons for refusing a token, with their labels in metrics. An
 // error may match several entries; its label is that of the first one.
-var refusals = []struct {
+var refusalReasons = []struct {
 	label string
-	is    error
+	err   error
 }{
 	{"no_key", ErrTokenNoKey}, {"unknown_key", ErrTokenKey}, {"algorithm", ErrTokenAlg}, {"signature", ErrTokenSignature},
-	{"no_expiry", ErrTokenNoExpiry}, {"malformed", ErrTokenMalformed}, {"expired", ErrTokenExpired}, {"too_long", ErrTokenLong},
-	{"future", ErrTokenFuture}, {"audience", ErrTokenAudience}, {"game", ErrTokenGame}, {"role", ErrTokenRole}, {"subject", ErrTokenSubject},
+	{"no_expiry", ErrTokenNoExpiry}, {"malformed", ErrTokenMalformed}, {"expired", ErrTokenExpired}, {"too_long", ErrTokenLifetime},
+	{"future", ErrTokenNotYetValid}, {"audience", ErrTokenAudience}, {"game", ErrTokenGame}, {"role", ErrTokenRole}, {"subject", ErrTokenSubject},
 	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
 }
 
-// refusalOf returns the label of an error, or "" if the error is not a refusal.
-func refusalOf(err error) string {
-	for _, r := range refusals {
-		if errors.Is(err, r.is) {
-			return r.label
+// refusalLabel returns the label of an error, or "" if the error is not a refusal.
+func refusalLabel(err error) string {
+	for _, reason := range refusalReasons {
+		if errors.Is(err, reason.err) {
+			return reason.label
 		}
 	}
 	return ""
 }
 
-// newRefused registers the counter of refused tokens.
-func newRefused(r prometheus.Registerer) *prometheus.CounterVec {
-	refused := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+// newRefusalCounter registers the counter of refused tokens.
+func newRefusalCounter(r prometheus.Registerer) *prometheus.CounterVec {
+	counter := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_token_refusals_total", Help: "Tokens that this node refused, by reason.",
 	}, []string{"reason"})
-	for _, one := range refusals {
-		refused.WithLabelValues(one.label)
+	for _, reason := range refusalReasons {
+		counter.WithLabelValues(reason.label)
 	}
-	return refused
+	return counter
 }
 
 type revocationMetrics struct {
-	known    *prometheus.GaugeVec // revocations in force, by kind
-	failures prometheus.Counter   // failed reads
-	readAt   atomic.Int64         // when this node last had all changes, epoch ms
+	revocations *prometheus.GaugeVec // revocations in force, by kind
+	failures    prometheus.Counter   // failed reads
+	readAt      atomic.Int64         // when this node last had all changes, epoch ms
 }
 
 func newRevocationMetrics(r prometheus.Registerer, now func() int64) *revocationMetrics {
-	on := promauto.With(r)
+	factory := promauto.With(r)
 	m := &revocationMetrics{
-		known: on.NewGaugeVec(prometheus.GaugeOpts{
+		revocations: factory.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "laststand_bans", Help: "Bans, revocations and erasures in force that this node knows, by kind.",
 		}, []string{"kind"}),
-		failures: on.NewCounter(prometheus.CounterOpts{
+		failures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_bans_read_failures_total", Help: "Reads of bans and revocations that failed; those that the node knows stay in force.",
 		}),
 	}
-	on.NewGaugeFunc(prometheus.GaugeOpts{
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_bans_lag_seconds", Help: "Time since this node last knew all bans and revocations.",
 	}, func() float64 { return float64(now()-m.readAt.Load()) / 1000 })
 	m.setCounts(nil)
@@ -66,6 +66,6 @@ func newRevocationMetrics(r prometheus.Registerer, now func() int64) *revocation
 
 func (m *revocationMetrics) setCounts(counts map[RevocationKind]int) {
 	for _, kind := range RevocationKinds() {
-		m.known.WithLabelValues(string(kind)).Set(float64(counts[kind]))
+		m.revocations.WithLabelValues(string(kind)).Set(float64(counts[kind]))
 	}
 }

@@ -14,12 +14,12 @@ import (
 // newer than this program's, nothing changes. MigrateSkeletons then logs that this node
 // cannot assign nicknames, and returns nil.
 func (r *Registry) MigrateSkeletons(ctx context.Context) error {
-	bare, err := r.Names.MigrateSkeletons(ctx)
-	for game, n := range bare {
+	conflicts, err := r.Names.MigrateSkeletons(ctx)
+	for game, n := range conflicts {
 		r.Logger.WarnContext(ctx, "nicknames equal older ones by the current rules; their players keep them, and others may claim equal ones",
 			"game", game, "nicknames", n)
 		if r.keys.has(game) {
-			r.metrics.unprotected.WithLabelValues(game).Add(float64(n))
+			r.metrics.conflicts.WithLabelValues(game).Add(float64(n))
 		}
 	}
 	if r.checkOutdated(ctx, err) {
@@ -47,7 +47,7 @@ func (r *Registry) checkOutdated(ctx context.Context, err error) bool {
 // returns err.
 func (r *Registry) countOutdated(ctx context.Context, game string, err error) error {
 	if r.checkOutdated(ctx, err) {
-		r.metrics.refused.WithLabelValues(game, reasonRules).Inc()
+		r.metrics.refusals.WithLabelValues(game, refusalOldRules).Inc()
 	}
 	return err
 }

@@ -37,11 +37,11 @@ func mint(key ed25519.PrivateKey, kid, game, sub string, now time.Time) (string,
 }
 
 const (
-	shared = "0123456789abcdef0123456789abcdef"
+	sharedSecret = "0123456789abcdef0123456789abcdef"
 
 	// recorded is the token that the JavaScript of docs/integrate/tokens.md minted with Node
 	// 20, for key k1 with the secret sharedSecret, game demo and user:4711, at the time now.
-	recorded = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImsxIn0.eyJzdWIiOiJ1c2VyOjQ3MTEiLCJnYW1lIjoiZGVtbyIsInJvbGUiOiJwbGF5ZXIiLCJpYXQiOjE3OTUyMTIzNDUsImV4cCI6MTc5NTIxNTk0NSwianRpIjoiMjMyMmVkNDgtYThkMy00MjQzLTgzOWUtYzMxZThiMGMxOWVjIiwiYXVkIjoicXVpei5leGFtcGxlIn0.tb9aLodVhFxo0lRRbOwRGmocfn7bCZ6wc36IwDwDnAA"
+	recordedToken = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImsxIn0.eyJzdWIiOiJ1c2VyOjQ3MTEiLCJnYW1lIjoiZGVtbyIsInJvbGUiOiJwbGF5ZXIiLCJpYXQiOjE3OTUyMTIzNDUsImV4cCI6MTc5NTIxNTk0NSwianRpIjoiMjMyMmVkNDgtYThkMy00MjQzLTgzOWUtYzMxZThiMGMxOWVjIiwiYXVkIjoicXVpei5leGFtcGxlIn0.tb9aLodVhFxo0lRRbOwRGmocfn7bCZ6wc36IwDwDnAA"
 )
 
 // example is the block of a language in docs/integrate/tokens.md.
@@ -59,9 +59,9 @@ func example(t *testing.T, language string) string {
 	return block
 }
 
-// asDocumented returns the tokens of a server that is configured as in the
+// documentedTokens returns the tokens of a server that is configured as in the
 // examples.
-func asDocumented(t *testing.T, keys ...identity.Key) *identity.Tokens {
+func documentedTokens(t *testing.T, keys ...identity.Key) *identity.Tokens {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
 		Games: []string{demo}, Keys: emptyKeyStore{}, Now: func() int64 { return now }, Configured: map[string][]identity.Key{demo: keys},
@@ -77,21 +77,21 @@ func asDocumented(t *testing.T, keys ...identity.Key) *identity.Tokens {
 type emptyKeyStore struct{}
 
 func (emptyKeyStore) Keys(context.Context, string) ([]identity.Key, error) {
-	return []identity.Key{{ID: "own", Alg: identity.HS256, Secret: []byte(shared)}}, nil
+	return []identity.Key{{ID: "own", Alg: identity.HS256, Secret: []byte(sharedSecret)}}, nil
 }
 func (emptyKeyStore) AddKeyIfNone(context.Context, string, identity.Key) error { return nil }
 func (emptyKeyStore) AddKey(context.Context, string, identity.Key) error       { return nil }
 func (emptyKeyStore) RetireKey(context.Context, string, string, int64) error   { return nil }
 
-func accepted(t *testing.T, tokens *identity.Tokens, token string) {
+func checkAccepted(t *testing.T, tokens *identity.Tokens, token string) {
 	t.Helper()
 	c, err := tokens.Verify(t.Context(), token)
-	if err != nil || c.Subject != "user:4711" || c.Role != identity.RolePlayer || c.ID == "" || c.ExpiresAt != c.IssuedAt+time.Hour.Milliseconds() {
+	if err != nil || c.Subject != "user:4711" || c.Role != identity.RolePlayer || c.TokenID == "" || c.ExpiresAt != c.IssuedAt+time.Hour.Milliseconds() {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
 
-func TestDocumentedGo(t *testing.T) {
+func TestGoExampleMintsAValidToken(t *testing.T) {
 	t.Parallel()
 	here, err := os.ReadFile("minting_test.go")
 	if err != nil {
@@ -108,27 +108,27 @@ func TestDocumentedGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens := asDocumented(t, identity.Key{ID: "login", Alg: identity.EdDSA, Secret: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix})})
+	tokens := documentedTokens(t, identity.Key{ID: "login", Alg: identity.EdDSA, Secret: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix})})
 	token, err := mint(private, "login", demo, "user:4711", time.UnixMilli(now))
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted(t, tokens, token)
+	checkAccepted(t, tokens, token)
 }
 
 // The stored token of the JavaScript example is accepted. If Node is installed,
 // the test makes another one.
-func TestDocumentedJavaScript(t *testing.T) {
+func TestJavaScriptExampleMintsAValidToken(t *testing.T) {
 	t.Parallel()
-	tokens := asDocumented(t, identity.Key{ID: "k1", Alg: identity.HS256, Secret: []byte(shared)})
-	accepted(t, tokens, recorded)
+	tokens := documentedTokens(t, identity.Key{ID: "k1", Alg: identity.HS256, Secret: []byte(sharedSecret)})
+	checkAccepted(t, tokens, recordedToken)
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Log("there is no Node here: only the recorded token was tried")
 		return
 	}
 	script := filepath.Join(t.TempDir(), "mint.mjs")
-	call := "\nconsole.log(mint('" + shared + "', 'k1', 'demo', 'user:4711', 1795212345));\n"
+	call := "\nconsole.log(mint('" + sharedSecret + "', 'k1', 'demo', 'user:4711', 1795212345));\n"
 	if err := os.WriteFile(script, []byte(example(t, "js")+call), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -136,5 +136,5 @@ func TestDocumentedJavaScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted(t, tokens, strings.TrimSpace(string(out)))
+	checkAccepted(t, tokens, strings.TrimSpace(string(out)))
 }

@@ -13,39 +13,39 @@ import (
 type lookupResult int
 
 const (
-	unready       lookupResult = iota // the view is not loaded yet
-	notIn                             // not in the view, and free
-	late                              // not in the view, but taken: claimed at another node a moment ago
-	taken                             // in the view, and taken
-	mistaken                          // in the view, but free
-	mayBe                             // in the view; the ledger has not confirmed it yet; never counted
-	lookupResults = mayBe             // how many results are counted: those before lookupMaybe
+	lookupUnready        lookupResult  = iota // the view is not loaded yet
+	lookupAbsent                              // not in the view, and free
+	lookupLate                                // not in the view, but taken: claimed at another node a moment ago
+	lookupTaken                               // in the view, and taken
+	lookupFalsePositive                       // in the view, but free
+	lookupMaybe                               // in the view; the ledger has not confirmed it yet; never counted
+	countedLookupResults = lookupMaybe        // how many results are counted: those before lookupMaybe
 )
 
-func (a lookupResult) String() string {
-	return [...]string{"unready", "absent", "late", "taken", "false_positive", "maybe"}[a]
+func (r lookupResult) String() string {
+	return [...]string{"unready", "absent", "late", "taken", "false_positive", "maybe"}[r]
 }
 
 // rebuildCause is why the server rebuilds a view; "": no rebuild is requested.
-type reason string
+type rebuildCause string
 
 const (
-	reasonStart reason = "start" // the node has started and has no usable snapshot
-	reasonFull  reason = "full"  // the filter has about as many names as it was sized for
-	reasonStale reason = "stale" // too many names in the filter belong to no player any more
-	reasonClock reason = "clock" // the ledger's clock was set back
+	causeStart        rebuildCause = "start" // the node has started and has no usable snapshot
+	causeFull         rebuildCause = "full"  // the filter has about as many names as it was sized for
+	causeStale        rebuildCause = "stale" // too many names in the filter belong to no player any more
+	causeClockSetBack rebuildCause = "clock" // the ledger's clock was set back
 )
 
 // The outcomes of loading and saving snapshots.
 const (
-	saved   = "saved"
-	unsaved = "failed"
-	loaded  = "loaded"
-	missing = "none"
-	broken  = "broken"
-	newer   = "version" // in another format, of a newer program
-	foreign = "foreign" // of another ledger, game or rules
-	ahead   = "ahead"   // its watermark is later than the ledger's clock
+	snapshotSaved       = "saved"
+	snapshotSaveFailed  = "failed"
+	snapshotLoaded      = "loaded"
+	snapshotMissing     = "none"
+	snapshotBroken      = "broken"
+	snapshotNewerFormat = "version" // in another format, of a newer program
+	snapshotForeign     = "foreign" // of another ledger, game or rules
+	snapshotAhead       = "ahead"   // its watermark is later than the ledger's clock
 )
 
 // nameMetrics exports metrics about the views of all games.
@@ -56,23 +56,23 @@ type nameMetrics struct {
 	failures  prometheus.Counter
 }
 
-func newNameMetrics(r prometheus.Registerer, known map[string]*nameView, age func() time.Duration) *nameMetrics {
-	on := promauto.With(r)
+func newNameMetrics(r prometheus.Registerer, views map[string]*nameView, timeSinceRead func() time.Duration) *nameMetrics {
+	factory := promauto.With(r)
 	m := &nameMetrics{
-		views: known,
-		rebuilds: on.NewCounterVec(prometheus.CounterOpts{
+		views: views,
+		rebuilds: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_name_filter_builds_total", Help: "Name filters built from the ledger, by reason.",
 		}, []string{"game", "reason"}),
-		snapshots: on.NewCounterVec(prometheus.CounterOpts{
+		snapshots: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_name_filter_snapshots_total", Help: "Snapshots of name filters that this node read or wrote, by outcome.",
 		}, []string{"outcome"}),
-		failures: on.NewCounter(prometheus.CounterOpts{
+		failures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_name_filter_read_failures_total", Help: "Reads of the ledger for the name filters that failed.",
 		}),
 	}
-	on.NewGaugeFunc(prometheus.GaugeOpts{
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_name_filter_lag_seconds", Help: "Time since this node last read the ledger for the name filters.",
-	}, func() float64 { return age().Seconds() })
+	}, func() float64 { return timeSinceRead().Seconds() })
 	if r != nil { // nil: no metrics
 		r.MustRegister(m)
 	}
@@ -80,54 +80,54 @@ func newNameMetrics(r prometheus.Registerer, known map[string]*nameView, age fun
 }
 
 var (
-	filterLookups = newDesc("lookups_total", "Look-ups of names by result: absent (free, no query), taken, false_positive (free, after a query), late (just claimed elsewhere), unready (no filter yet).", "answer")
-	filterNames   = newDesc("names", "Names in the filter, including stale ones.")
-	filterCap     = newDesc("capacity", "Names that the filter is sized for.")
-	filterBytes   = newDesc("size_bytes", "Memory of the filter.")
-	filterStale   = newDesc("stale_names", "Names in the filter that no player has any more, at the last count.")
-	filterRates   = newDesc("false_positive_ratio", "Share of free names for which the filter needs a query: measured since the start, and estimated from its fill.", "by")
+	lookupsDesc        = newFilterDesc("lookups_total", "Look-ups of names by result: absent (free, no query), taken, false_positive (free, after a query), late (just claimed elsewhere), unready (no filter yet).", "answer")
+	namesDesc          = newFilterDesc("names", "Names in the filter, including stale ones.")
+	capacityDesc       = newFilterDesc("capacity", "Names that the filter is sized for.")
+	bytesDesc          = newFilterDesc("size_bytes", "Memory of the filter.")
+	staleNamesDesc     = newFilterDesc("stale_names", "Names in the filter that no player has any more, at the last count.")
+	falsePositivesDesc = newFilterDesc("false_positive_ratio", "Share of free names for which the filter needs a query: measured since the start, and estimated from its fill.", "by")
 )
 
-func newDesc(name, help string, labels ...string) *prometheus.Desc {
+func newFilterDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("laststand_name_filter_"+name, help, append([]string{"game"}, labels...), nil)
 }
 
 // Describe implements prometheus.Collector.
-func (m *nameMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{filterLookups, filterNames, filterCap, filterBytes, filterStale, filterRates} {
-		to <- d
+func (m *nameMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{lookupsDesc, namesDesc, capacityDesc, bytesDesc, staleNamesDesc, falsePositivesDesc} {
+		out <- desc
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (m *nameMetrics) Collect(to chan<- prometheus.Metric) {
+func (m *nameMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, game := range slices.Sorted(maps.Keys(m.views)) {
-		k := m.views[game]
-		gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, append([]string{game}, labels...)...)
+		view := m.views[game]
+		gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, append([]string{game}, labels...)...)
 		}
-		for a := range lookupResults {
-			to <- prometheus.MustNewConstMetric(filterLookups, prometheus.CounterValue, float64(k.lookups[a].Load()), game, a.String())
+		for result := range countedLookupResults {
+			out <- prometheus.MustNewConstMetric(lookupsDesc, prometheus.CounterValue, float64(view.lookups[result].Load()), game, result.String())
 		}
-		gauge(filterRates, k.falsePositiveRatio(), "measured")
-		gauge(filterStale, float64(k.stale.Load()))
-		f := k.active.Load()
-		if f == nil {
+		gauge(falsePositivesDesc, view.falsePositiveRatio(), "measured")
+		gauge(staleNamesDesc, float64(view.staleNames.Load()))
+		filter := view.active.Load()
+		if filter == nil {
 			continue
 		}
-		gauge(filterNames, float64(f.Len()))
-		gauge(filterCap, float64(f.Cap()))
-		gauge(filterBytes, float64(f.Bytes()))
-		gauge(filterRates, f.EstimatedRate(), "estimated")
+		gauge(namesDesc, float64(filter.Len()))
+		gauge(capacityDesc, float64(filter.Cap()))
+		gauge(bytesDesc, float64(filter.Bytes()))
+		gauge(falsePositivesDesc, filter.EstimatedFalsePositiveRate(), "estimated")
 	}
 }
 
 // falsePositiveRatio returns the share of free names for which the view wrongly returned
 // that they may be taken. It is 0 before the first such name.
-func (k *nameView) falsePositiveRatio() float64 {
-	wrong := float64(k.lookups[mistaken].Load())
-	if wrong == 0 {
+func (v *nameView) falsePositiveRatio() float64 {
+	falsePositives := float64(v.lookups[lookupFalsePositive].Load())
+	if falsePositives == 0 {
 		return 0
 	}
-	return wrong / (wrong + float64(k.lookups[notIn].Load()))
+	return falsePositives / (falsePositives + float64(v.lookups[lookupAbsent].Load()))
 }

@@ -8,146 +8,146 @@ import (
 	"laststand/internal/nickname"
 )
 
-// filterRate is the rate of false positives of a filter that has as many names as it was
+// maxFalsePositiveRate is the rate of false positives of a filter that has as many names as it was
 // sized for.
-const filterRate = 0.01
+const maxFalsePositiveRate = 0.01
 
 const (
 	// initialFilterNames is how many names a game's first filter is sized for (78 KB).
-	firstNames = 1 << 16
+	initialFilterNames = 1 << 16
 	// A rebuilt filter has room for more names: at least one in freeDivisor is free.
-	freeShare = 5
+	freeDivisor = 5
 	// A filter counts as full at a random number of names in the last tenth (one in
 	// fullJitterDivisor) of its capacity. So not all nodes rebuild at the same time.
-	fullSpread = 10
+	fullJitterDivisor = 10
 )
 
 // nameView is this node's view of a game's nicknames. A name that is not in the view is
 // free, as far as this node knows. A name in the view may be taken.
 type nameView struct {
-	game    string
-	active  atomic.Pointer[nickname.Filter] // nil until it is loaded; lookups then ask the ledger
-	lookups [lookupResults]atomic.Int64     // how many lookups had each result
-	stale   atomic.Int64                    // names in the active filter that no player has any more, at the last count
+	game       string
+	active     atomic.Pointer[nickname.Filter]    // nil until it is loaded; lookups then ask the ledger
+	lookups    [countedLookupResults]atomic.Int64 // how many lookups had each result
+	staleNames atomic.Int64                       // names in the active filter that no player has any more, at the last count
 
-	mu            sync.Mutex
-	next          *nickname.Filter // the filter that is being built; nil: none
-	fullAt        int              // the active filter counts as full above this many names
-	rebuildReason reason           // why to rebuild the view; "": no rebuild is requested
+	mu             sync.Mutex
+	building       *nickname.Filter // the filter that is being built; nil: none
+	fullAbove      int              // the active filter counts as full above this many names
+	requestedCause rebuildCause     // why to rebuild the view; "": no rebuild is requested
 }
 
 func newNameView(game string) *nameView { return &nameView{game: game} }
 
 // mayExist returns true if the name may be taken, so that the caller must ask the ledger.
-func (k *nameView) mayExist(n nickname.Name) bool { return k.lookUp(n) != notIn }
+func (v *nameView) mayExist(name nickname.Name) bool { return v.lookUp(name) != lookupAbsent }
 
 // lookUp returns what the view knows of a name: lookupUnready, lookupMaybe or
 // lookupAbsent. A caller that learns whether the name is taken calls countLookup.
-func (k *nameView) lookUp(n nickname.Name) lookupResult {
-	switch f := k.active.Load(); {
-	case f == nil:
-		return unready
-	case f.MayHave(n.Skeleton):
-		return mayBe
+func (v *nameView) lookUp(name nickname.Name) lookupResult {
+	switch filter := v.active.Load(); {
+	case filter == nil:
+		return lookupUnready
+	case filter.MayContain(name.Skeleton):
+		return lookupMaybe
 	}
-	return notIn
+	return lookupAbsent
 }
 
 // countLookup counts a lookup. result is what lookUp returned, and isTaken whether the
 // name is taken according to the ledger.
-func (k *nameView) countLookup(seen lookupResult, isTaken bool) {
+func (v *nameView) countLookup(result lookupResult, isTaken bool) {
 	switch {
-	case seen == mayBe && isTaken:
-		seen = taken
-	case seen == mayBe:
-		seen = mistaken
-	case seen == notIn && isTaken:
-		seen = late
+	case result == lookupMaybe && isTaken:
+		result = lookupTaken
+	case result == lookupMaybe:
+		result = lookupFalsePositive
+	case result == lookupAbsent && isTaken:
+		result = lookupLate
 	}
-	k.lookups[seen].Add(1)
+	v.lookups[result].Add(1)
 }
 
-func (k *nameView) add(n nickname.Name) { k.addSkeleton(n.Skeleton) }
+func (v *nameView) add(name nickname.Name) { v.addSkeleton(name.Skeleton) }
 
 // addSkeleton adds a name that the ledger has committed, also to the filter being
 // built. It returns true if the active filter did not have it.
-func (k *nameView) addSkeleton(skeleton string) (isNew bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if f := k.active.Load(); f != nil {
-		isNew = f.Add(skeleton)
+func (v *nameView) addSkeleton(skeleton string) (isNew bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if filter := v.active.Load(); filter != nil {
+		isNew = filter.Add(skeleton)
 	}
-	if k.next != nil {
-		k.next.Add(skeleton)
+	if v.building != nil {
+		v.building.Add(skeleton)
 	}
 	return isNew
 }
 
-// prepare adds all new names also to this filter from now on, until activateBuilt or
+// startBuilding adds all new names also to this filter from now on, until activateBuilt or
 // discardBuilding.
-func (k *nameView) prepare(f *nickname.Filter) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.next = f
+func (v *nameView) startBuilding(filter *nickname.Filter) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.building = filter
 }
 
-// activate replaces the active filter by the one that was being built. The caller must
+// activateBuilt replaces the active filter by the one that was being built. The caller must
 // have added all names that were committed before startBuilding.
-func (k *nameView) activate() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	size := k.next.Cap()
-	k.fullAt = size - rand.IntN(size/fullSpread+1) //nolint:gosec // no secret
-	k.active.Store(k.next)
-	k.next = nil
+func (v *nameView) activateBuilt() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	size := v.building.Cap()
+	v.fullAbove = size - rand.IntN(size/fullJitterDivisor+1) //nolint:gosec // no secret
+	v.active.Store(v.building)
+	v.building = nil
 }
 
-// drop discards the filter that is being built.
-func (k *nameView) drop() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.next = nil
+// discardBuilding discards the filter that is being built.
+func (v *nameView) discardBuilding() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.building = nil
 }
 
 // requestRebuild requests a rebuild of the view. If a rebuild is already requested, its
 // cause stays.
-func (k *nameView) requestRebuild(cause reason) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.rebuildReason == "" {
-		k.rebuildReason = cause
+func (v *nameView) requestRebuild(cause rebuildCause) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.requestedCause == "" {
+		v.requestedCause = cause
 	}
 }
 
 // requestedRebuild returns the cause of the requested rebuild, or "" if none is requested.
-func (k *nameView) requestedRebuild() reason {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.rebuildReason
+func (v *nameView) requestedRebuild() rebuildCause {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.requestedCause
 }
 
-// clearRequest removes the request for a rebuild.
-func (k *nameView) clearRequest() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.rebuildReason = ""
+// clearRebuildRequest removes the request for a rebuild.
+func (v *nameView) clearRebuildRequest() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.requestedCause = ""
 }
 
 // isFull returns true if the active filter has about as many names as it was sized for,
 // and a larger filter is possible.
-func (k *nameView) isFull() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	f := k.active.Load()
-	return f != nil && f.Len() > k.fullAt && f.Cap() < nickname.MaxFilter
+func (v *nameView) isFull() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	filter := v.active.Load()
+	return filter != nil && filter.Len() > v.fullAbove && filter.Cap() < nickname.MaxFilterCapacity
 }
 
-// sizeFor returns how many names to size a filter for that gets these names. It doubles
+// filterCapacity returns how many names to size a filter for that gets these names. It doubles
 // the initial capacity until a fifth of it is free, at most up to nickname.MaxFilter.
-func sizeFor(names int64, first int) int {
-	size := int64(first)
-	for size < nickname.MaxFilter && names > size-size/freeShare {
-		size *= 2
+func filterCapacity(names int64, initial int) int {
+	capacity := int64(initial)
+	for capacity < nickname.MaxFilterCapacity && names > capacity-capacity/freeDivisor {
+		capacity *= 2
 	}
-	return int(size)
+	return int(capacity)
 }

@@ -24,19 +24,19 @@ func (r *Registry) Available(ctx context.Context, game, requested string, reques
 	if r.outdated.Load() {
 		return Availability{}, r.countOutdated(ctx, game, ErrOldRules)
 	}
-	n, err := r.parseName(game, requested)
+	name, err := r.parseName(game, requested)
 	if err != nil {
 		return Availability{}, err
 	}
-	free, err := r.isFree(ctx, game, n)
+	free, err := r.isFree(ctx, game, name)
 	if err != nil {
 		return Availability{}, err
 	}
-	a := Availability{Nickname: n.Display, Available: free && !r.isReservedForOthers(ctx, game, n, requester)}
-	if !a.Available {
-		a.Suggestions, err = r.suggest(ctx, game, n, requester)
+	result := Availability{Nickname: name.Display, Available: free && !r.isReservedForOthers(ctx, game, name, requester)}
+	if !result.Available {
+		result.Suggestions, err = r.suggest(ctx, game, name, requester)
 	}
-	return a, err
+	return result, err
 }
 
 // Rename claims a nickname for the player of the claims and frees the old one. It returns
@@ -49,51 +49,51 @@ func (r *Registry) Rename(ctx context.Context, c Claims, requested string, reque
 		return "", err
 	}
 	requester.Player = c.Subject
-	n, err := r.checkClaimable(ctx, c.Game, requested, requester)
+	name, err := r.checkClaimable(ctx, c.Game, requested, requester)
 	if err != nil {
 		return "", err
 	}
-	err = r.Names.Rename(ctx, c.Game, c.Subject, n.Display, n.Skeleton)
+	err = r.Names.Rename(ctx, c.Game, c.Subject, name.Display, name.Skeleton)
 	if errors.Is(err, ErrNotFound) { // the subject has no player yet, is a linked account, or is erased
 		p, refusal := r.Ensure(ctx, c)
 		if refusal != nil {
 			return "", refusal
 		}
 		requester.Player = p.ID
-		err = r.Names.Rename(ctx, c.Game, p.ID, n.Display, n.Skeleton)
+		err = r.Names.Rename(ctx, c.Game, p.ID, name.Display, name.Skeleton)
 	}
-	return r.finishRename(ctx, c.Game, n, requester, err)
+	return r.finishRename(ctx, c.Game, name, requester, err)
 }
 
 // finishRename updates the view after a claim and returns the result of Rename. err is the
 // error of the claim.
-func (r *Registry) finishRename(ctx context.Context, game string, n nickname.Name, requester Requester, err error) (string, error) {
-	known := r.views[game]
+func (r *Registry) finishRename(ctx context.Context, game string, name nickname.Name, requester Requester, err error) (string, error) {
+	view := r.views[game]
 	if errors.Is(err, ErrNicknameTaken) {
-		known.add(n)
-		return "", r.takenError(ctx, game, n, requester, reasonTaken)
+		view.add(name)
+		return "", r.takenError(ctx, game, name, requester, refusalTaken)
 	}
 	if err != nil {
 		return "", r.countOutdated(ctx, game, err)
 	}
-	if known.addSkeleton(n.Skeleton) {
-		known.stale.Add(1) // the player's former name
+	if view.addSkeleton(name.Skeleton) {
+		view.staleNames.Add(1) // the player's former name
 	}
-	return n.Display, nil
+	return name.Display, nil
 }
 
 // isFree returns true if no player has the nickname. It asks the ledger only if the
 // nickname may be in the view.
-func (r *Registry) isFree(ctx context.Context, game string, n nickname.Name) (bool, error) {
-	known := r.views[game]
-	seen := known.lookUp(n)
-	if seen == notIn {
-		known.countLookup(seen, false)
+func (r *Registry) isFree(ctx context.Context, game string, name nickname.Name) (bool, error) {
+	view := r.views[game]
+	lookup := view.lookUp(name)
+	if lookup == lookupAbsent {
+		view.countLookup(lookup, false)
 		return true, nil
 	}
-	taken, err := r.Names.NicknameTaken(ctx, game, n.Skeleton)
+	taken, err := r.Names.NicknameTaken(ctx, game, name.Skeleton)
 	if err == nil {
-		known.countLookup(seen, taken)
+		view.countLookup(lookup, taken)
 	}
 	return !taken, err
 }

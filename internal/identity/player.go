@@ -10,12 +10,12 @@ import (
 // Player is a person in a game. Totals are the sums of the player's settled
 // matches.
 type Player struct {
-	Game, ID string
-	Nickname string
-	JoinedAt int64         // epoch ms
-	Rating   rating.Rating // the zero value before the first rated match
-	Rated    int64         // how many rated matches the player has finished
-	Totals   leaderboard.Aggregates
+	Game, ID     string
+	Nickname     string
+	JoinedAt     int64         // epoch ms
+	Rating       rating.Rating // the zero value before the first rated match
+	RatedMatches int64         // how many rated matches the player has finished
+	Totals       leaderboard.Aggregates
 }
 
 // NewPlayer is a player to create.
@@ -24,7 +24,7 @@ type NewPlayer struct {
 	DeviceHash string // hash of a guest's device secret; "": a player of a login service
 	Nickname   string
 	Skeleton   string // the nickname reduced to what makes it unique in the game
-	At         int64  // see Player.JoinedAt, epoch ms
+	JoinedAt   int64  // see Player.JoinedAt, epoch ms
 }
 
 // Players stores players. CreateGuest looks for the player of the device, EnsurePlayer for
@@ -36,8 +36,8 @@ type Players interface {
 	// Known returns the player of a token's subject, which is the player's id or a
 	// linked account. Errors are ErrNotFound and ErrErased.
 	Known(ctx context.Context, game, subject string) (Player, error)
-	CreateGuest(ctx context.Context, p NewPlayer) (_ Player, created bool, err error)
-	EnsurePlayer(ctx context.Context, p NewPlayer) (_ Player, created bool, err error)
+	CreateGuest(ctx context.Context, player NewPlayer) (_ Player, created bool, err error)
+	EnsurePlayer(ctx context.Context, player NewPlayer) (_ Player, created bool, err error)
 	// Player returns a player, or ErrNotFound.
 	Player(ctx context.Context, game, id string) (Player, error)
 }
@@ -66,7 +66,7 @@ type Devices interface {
 	// RotateDevice replaces the device of a player; it may be repeated. It returns
 	// ErrWrongDevice if the player has neither the old nor the new device, and
 	// ErrBadDevice if the new one belongs to another player.
-	RotateDevice(ctx context.Context, game, player, from, to string) error
+	RotateDevice(ctx context.Context, game, player, oldHash, newHash string) error
 	// ResetDevice gives a guest a new device and returns the guest's id. The parameter
 	// id is the guest's or the account's. Errors are ErrNotFound and ErrNotGuest.
 	ResetDevice(ctx context.Context, game, id, deviceHash string) (player string, err error)

@@ -27,7 +27,7 @@ type Config struct {
 	Words        map[string]*nickname.Words // by game, words that a nickname must not contain; nil: none
 	Reservations NameReservations           // nil: suggestions are not reserved
 
-	firstNames int // how many names a game's first filter is sized for; 0: the constant; set by tests
+	initialFilterNames int // how many names a game's first filter is sized for; 0: the constant; set by tests
 }
 
 // Registry knows the players of all games. It is safe for concurrent use.

@@ -37,14 +37,14 @@ type Snapshots interface {
 const (
 	// readInterval is the time between two reads of new claims. Every node must know a
 	// claimed name within a second.
-	readEvery = 400 * time.Millisecond
+	readInterval = 400 * time.Millisecond
 	// Names may commit in another order than their times. So each read starts
 	// readOverlap before the newest name that is known. A name that took longer to
 	// commit is found by a full read. There is one every fullReadInterval. It starts
 	// fullReadOverlap before the start of the last full read.
-	readOverlap     = time.Second
-	fullReadEvery   = 20 * time.Second
-	fullReadOverlap = time.Minute
+	readOverlap      = time.Second
+	fullReadInterval = 20 * time.Second
+	fullReadOverlap  = time.Minute
 	// The time limits of one read. The first read after the start has no limit, because
 	// it may have more to read.
 	readTimeout     = 5 * time.Second
@@ -57,52 +57,52 @@ type nameReplicator struct {
 	views   map[string]*nameView
 	metrics *nameMetrics
 
-	newestAt   int64        // time of the newest name that was read, by the ledger's clock; only the read loop uses it
-	highestAt  int64        // highest time ever read; may be above the ledger's clock after that was set back; only the read loop uses it
-	fullReadAt time.Time    // when the last full read started, by this node's clock; only the read loop uses it
-	watermark  atomic.Int64 // when the last full read started, by the ledger's clock, epoch ms
-	readAt     atomic.Int64 // when the last read ended: ns since startedAt
-	born       time.Time
+	newestAt      int64        // time of the newest name that was read, by the ledger's clock; only the read loop uses it
+	highestAt     int64        // highest time ever read; may be above the ledger's clock after that was set back; only the read loop uses it
+	fullReadAt    time.Time    // when the last full read started, by this node's clock; only the read loop uses it
+	fullReadClock atomic.Int64 // when the last full read started, by the ledger's clock, epoch ms
+	lastReadAfter atomic.Int64 // when the last read ended: ns since startedAt
+	startedAt     time.Time
 
-	readings   chan struct{}  // has a value after a successful read; maintainViews then checks which views to rebuild
+	readDone   chan struct{}  // has a value after a successful read; maintainViews then checks which views to rebuild
 	savedSizes map[string]int // by game, how many names the last snapshot has; only maintainViews uses it while it runs, run before and after
 }
 
-func newNameReplicator(c Config, known map[string]*nameView) *nameReplicator {
-	f := &nameReplicator{Config: c, views: known, born: time.Now(), readings: make(chan struct{}, 1), savedSizes: map[string]int{}}
-	f.metrics = newNameMetrics(c.Registry, known, f.age)
-	return f
+func newNameReplicator(c Config, views map[string]*nameView) *nameReplicator {
+	replicator := &nameReplicator{Config: c, views: views, startedAt: time.Now(), readDone: make(chan struct{}, 1), savedSizes: map[string]int{}}
+	replicator.metrics = newNameMetrics(c.Registry, views, replicator.timeSinceRead)
+	return replicator
 }
 
-// age returns the time since the last successful read of the ledger.
-func (f *nameReplicator) age() time.Duration {
-	return time.Since(f.born) - time.Duration(f.readAt.Load())
+// timeSinceRead returns the time since the last successful read of the ledger.
+func (r *nameReplicator) timeSinceRead() time.Duration {
+	return time.Since(r.startedAt) - time.Duration(r.lastReadAfter.Load())
 }
 
 // run keeps the views up to date until ctx ends, and then saves snapshots.
-func (f *nameReplicator) run(ctx context.Context) {
-	tick := time.NewTicker(readEvery)
+func (r *nameReplicator) run(ctx context.Context) {
+	tick := time.NewTicker(readInterval)
 	defer tick.Stop()
-	if !f.retryUntilDone(ctx, tick, f.loadSnapshots) || !f.retryUntilDone(ctx, tick, f.catchUp) {
+	if !r.retryUntilSuccess(ctx, tick, r.loadSnapshots) || !r.retryUntilSuccess(ctx, tick, r.catchUp) {
 		return
 	}
-	var keeping sync.WaitGroup
-	keeping.Go(func() { f.maintainViews(ctx) })
-	for f.retryUntilDone(ctx, tick, f.read) {
-		f.requestLargerViews()
-		f.notifyBuilder()
+	var maintenance sync.WaitGroup
+	maintenance.Go(func() { r.maintainViews(ctx) })
+	for r.retryUntilSuccess(ctx, tick, r.readNew) {
+		r.requestLargerViews()
+		r.notifyBuilder()
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
 		}
 	}
-	keeping.Wait()
-	f.saveAll()
+	maintenance.Wait()
+	r.saveSnapshots()
 }
 
-// retryUntilDone repeats the call until it succeeds, and then returns true. It logs the
+// retryUntilSuccess repeats the call until it succeeds, and then returns true. It logs the
 // first failure and the recovery. It returns false if ctx has ended.
-func (f *nameReplicator) retryUntilDone(ctx context.Context, again *time.Ticker, call func(context.Context) error) bool {
+func (r *nameReplicator) retryUntilSuccess(ctx context.Context, retryTicker *time.Ticker, call func(context.Context) error) bool {
 	for failed := false; ; failed = true {
 		if ctx.Err() != nil {
 			return false
@@ -110,47 +110,47 @@ func (f *nameReplicator) retryUntilDone(ctx context.Context, again *time.Ticker,
 		err := call(ctx)
 		switch {
 		case err == nil:
-			f.readAt.Store(int64(time.Since(f.born)))
+			r.lastReadAfter.Store(int64(time.Since(r.startedAt)))
 			if failed {
-				f.Logger.InfoContext(ctx, "nickname reads recovered")
+				r.Logger.InfoContext(ctx, "nickname reads recovered")
 			}
 			return true
 		case ctx.Err() != nil:
 			return false
 		}
-		f.metrics.failures.Inc()
+		r.metrics.failures.Inc()
 		if !failed {
-			f.Logger.WarnContext(ctx, "nickname read failed; the server retries it", "error", err)
+			r.Logger.WarnContext(ctx, "nickname read failed; the server retries it", "error", err)
 		}
 		select {
 		case <-ctx.Done():
-		case <-again.C:
+		case <-retryTicker.C:
 		}
 	}
 }
 
 // notifyBuilder wakes maintainViews. It does not block.
-func (f *nameReplicator) notifyBuilder() {
+func (r *nameReplicator) notifyBuilder() {
 	select {
-	case f.readings <- struct{}{}:
+	case r.readDone <- struct{}{}:
 	default:
 	}
 }
 
-// read adds the names that were claimed since the last read to the views.
-func (f *nameReplicator) read(ctx context.Context) error {
-	passed := time.Since(f.fullReadAt)
-	if passed >= fullReadEvery {
+// readNew adds the names that were claimed since the last read to the views.
+func (r *nameReplicator) readNew(ctx context.Context) error {
+	sinceFullRead := time.Since(r.fullReadAt)
+	if sinceFullRead >= fullReadInterval {
 		ctx, cancel := context.WithTimeout(ctx, fullReadTimeout)
 		defer cancel()
-		return f.readFull(ctx)
+		return r.readFull(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	clock, highest := f.watermark.Load()+passed.Milliseconds(), f.highestAt
-	err := f.readFrom(ctx, f.newestAt, clock, readOverlap)
-	if f.highestAt > max(highest, clock+readOverlap.Milliseconds()) {
-		f.fullReadAt = time.Time{} // the clock was set forward: the next read is a full one
+	ledgerNow, previousHighest := r.fullReadClock.Load()+sinceFullRead.Milliseconds(), r.highestAt
+	err := r.readFrom(ctx, r.newestAt, ledgerNow, readOverlap)
+	if r.highestAt > max(previousHighest, ledgerNow+readOverlap.Milliseconds()) {
+		r.fullReadAt = time.Time{} // the clock was set forward: the next read is a full one
 	}
 	return err
 }
@@ -159,38 +159,38 @@ func (f *nameReplicator) read(ctx context.Context) error {
 // also names that were committed late. It also checks whether the ledger's clock was set
 // back by more than a minute. New names may then have times that were read before, so
 // readFull requests a rebuild of all views.
-func (f *nameReplicator) readFull(ctx context.Context) error {
-	began := time.Now()
-	clock, err := f.NameSource.Clock(ctx)
+func (r *nameReplicator) readFull(ctx context.Context) error {
+	startedAt := time.Now()
+	ledgerNow, err := r.NameSource.Clock(ctx)
 	if err != nil {
 		return err
 	}
-	whole := f.watermark.Load()
-	if err := f.readFrom(ctx, min(whole, clock), clock, fullReadOverlap); err != nil {
+	previousClock := r.fullReadClock.Load()
+	if err := r.readFrom(ctx, min(previousClock, ledgerNow), ledgerNow, fullReadOverlap); err != nil {
 		return err
 	}
-	if clock < whole-fullReadOverlap.Milliseconds() {
-		for _, k := range f.views {
-			k.requestRebuild(reasonClock)
+	if ledgerNow < previousClock-fullReadOverlap.Milliseconds() {
+		for _, view := range r.views {
+			view.requestRebuild(causeClockSetBack)
 		}
 	}
-	f.fullReadAt, f.newestAt = began, clock
-	f.watermark.Store(clock)
+	r.fullReadAt, r.newestAt = startedAt, ledgerNow
+	r.fullReadClock.Store(ledgerNow)
 	return nil
 }
 
 // readFrom reads all names from the time from on, and those up to overlap before it. After
 // the ledger's clock was set back, it reads only up to overlap after the clock. Otherwise
 // it would read all later names each time until the clock has caught up.
-func (f *nameReplicator) readFrom(ctx context.Context, from, clock int64, overlap time.Duration) error {
+func (r *nameReplicator) readFrom(ctx context.Context, from, ledgerNow int64, overlap time.Duration) error {
 	to := int64(math.MaxInt64)
-	if f.highestAt > clock {
-		to = clock + overlap.Milliseconds()
+	if r.highestAt > ledgerNow {
+		to = ledgerNow + overlap.Milliseconds()
 	}
-	return f.NameSource.NamesBetween(ctx, from-overlap.Milliseconds(), to, func(game, skeleton string, at int64) {
-		f.newestAt, f.highestAt = max(f.newestAt, at), max(f.highestAt, at)
-		if k := f.views[game]; k != nil {
-			k.addSkeleton(skeleton)
+	return r.NameSource.NamesBetween(ctx, from-overlap.Milliseconds(), to, func(game, skeleton string, at int64) {
+		r.newestAt, r.highestAt = max(r.newestAt, at), max(r.highestAt, at)
+		if view := r.views[game]; view != nil {
+			view.addSkeleton(skeleton)
 		}
 	})
 }

@@ -29,19 +29,19 @@ func withFakeTime(t *testing.T, test func(t *testing.T, s *fakeStore)) {
 	})
 }
 
-// run starts a registry on the store; end ends it and waits for it.
-func (s *fakeStore) run(t *testing.T, change func(*Config)) (w *replication, end func()) {
+// startRegistry starts a registry on the store; end ends it and waits for it.
+func (s *fakeStore) startRegistry(t *testing.T, change func(*Config)) (r *replication, end func()) {
 	t.Helper()
-	c := configOf(s, tokensOf(t, s, nil))
+	c := newTestConfig(s, openTestTokens(t, s, nil))
 	if change != nil {
 		change(&c)
 	}
-	w = &replication{Open(c), t}
+	r = &replication{Open(c), t}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.Run(ctx) }() // waited for by end
+	go func() { done <- r.Run(ctx) }() // waited for by end
 	synctest.Wait()
-	return w, func() {
+	return r, func() {
 		t.Helper()
 		cancel()
 		if err := <-done; err != nil {
@@ -51,14 +51,14 @@ func (s *fakeStore) run(t *testing.T, change func(*Config)) (w *replication, end
 }
 
 // mayExist reports whether a name may be in the view, also if none is loaded yet.
-func (w *replication) mayExist(request string) bool {
-	return w.views[game].mayExist(must(nickname.Parse(request))(w.t))
+func (r *replication) mayExist(request string) bool {
+	return r.views[game].mayExist(must(nickname.Parse(request))(r.t))
 }
 
-func (w *replication) expect(request string, known bool) {
-	w.t.Helper()
-	if got := w.mayExist(request); got != known {
-		w.t.Errorf("%s is known: %v, want %v", request, got, known)
+func (r *replication) expect(request string, known bool) {
+	r.t.Helper()
+	if got := r.mayExist(request); got != known {
+		r.t.Errorf("%s is known: %v, want %v", request, got, known)
 	}
 }
 
@@ -78,19 +78,19 @@ func (s *fakeStore) claimAt(t *testing.T, request string, ago time.Duration) {
 	s.claim(t, request)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.named[[2]string{game, must(nickname.Parse(request))(t).Skeleton}] -= ago.Milliseconds()
+	s.namedAt[[2]string{game, must(nickname.Parse(request))(t).Skeleton}] -= ago.Milliseconds()
 }
 
 func TestNamesReachAllNodesWithinASecond(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		a, endA := s.run(t, nil)
+		a, endA := s.startRegistry(t, nil)
 		defer endA()
 		time.Sleep(123 * time.Millisecond)
-		b, endB := s.run(t, nil)
+		b, endB := s.startRegistry(t, nil)
 		defer endB()
 		for i := range 20 {
 			name := fmt.Sprint("Ada", i)
-			q := ask(name)
+			q := guestRequest(name)
 			q.Device += fmt.Sprint("-", i)
 			must(a.Guest(t.Context(), q))(t)
 			a.expect(name, true)
@@ -103,17 +103,17 @@ func TestNamesReachAllNodesWithinASecond(t *testing.T) {
 	})
 }
 
-func TestNamesAreAskedForUntilTheyAreRead(t *testing.T) {
+func TestLookupsAskTheLedgerUntilNamesAreRead(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		w, end := s.run(t, func(*Config) { s.setDown(true) })
+		r, end := s.startRegistry(t, func(*Config) { s.setDown(true) })
 		defer end()
-		pass(time.Minute)
-		w.expect("Grace", true) // unknown: the view is not loaded
+		advance(time.Minute)
+		r.expect("Grace", true) // unknown: the view is not loaded
 		s.setDown(false)
-		pass(readEvery)
-		pass(readEvery)
-		w.expect("Grace", false)
-		if got := testutil.ToFloat64(w.replicator.metrics.failures); got != time.Minute.Seconds()/readEvery.Seconds()+1 {
+		advance(readInterval)
+		advance(readInterval)
+		r.expect("Grace", false)
+		if got := testutil.ToFloat64(r.replicator.metrics.failures); got != time.Minute.Seconds()/readInterval.Seconds()+1 {
 			t.Errorf("%v failures", got)
 		}
 	})
@@ -121,22 +121,22 @@ func TestNamesAreAskedForUntilTheyAreRead(t *testing.T) {
 
 // While the ledger is unreachable, a name is claimed elsewhere. The view knows it
 // soon after.
-func TestAnOutageIsMadeUpFor(t *testing.T) {
+func TestNamesClaimedDuringAnOutageAreReadAfterwards(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		w, end := s.run(t, nil)
+		r, end := s.startRegistry(t, nil)
 		defer end()
 		s.setDown(true)
-		pass(5 * time.Second)
+		advance(5 * time.Second)
 		s.claim(t, "Ada")
-		pass(time.Hour)
-		w.expect("Ada", false)
-		if got := w.replicator.age(); got < time.Hour {
+		advance(time.Hour)
+		r.expect("Ada", false)
+		if got := r.replicator.timeSinceRead(); got < time.Hour {
 			t.Errorf("read %v ago", got)
 		}
 		s.setDown(false)
-		pass(readEvery)
-		w.expect("Ada", true)
-		if got := w.replicator.age(); got > readEvery {
+		advance(readInterval)
+		r.expect("Ada", true)
+		if got := r.replicator.timeSinceRead(); got > readInterval {
 			t.Errorf("read %v ago", got)
 		}
 	})
@@ -146,96 +146,96 @@ func TestAnOutageIsMadeUpFor(t *testing.T) {
 // older name though it has read later ones. It finds it at once if the commit took
 // up to 1 s, and within 20 s if it took up to a minute. Other reads go back by 1 s
 // only.
-func TestNamesCommittedOutOfOrder(t *testing.T) {
+func TestNamesCommittedOutOfOrderAreRead(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		w, end := s.run(t, nil)
+		r, end := s.startRegistry(t, nil)
 		defer end()
-		pass(fullReadEvery / 2)
+		advance(fullReadInterval / 2)
 		s.claim(t, "Later")
-		pass(readEvery)
-		w.expect("Later", true)
-		s.claimAt(t, "Soon", readOverlap-readEvery)
+		advance(readInterval)
+		r.expect("Later", true)
+		s.claimAt(t, "Soon", readOverlap-readInterval)
 		s.claimAt(t, "Slow", fullReadOverlap-time.Second)
-		pass(readEvery)
-		w.expect("Soon", true)
-		w.expect("Slow", false)
-		pass(fullReadEvery / 2)
-		w.expect("Slow", true)
+		advance(readInterval)
+		r.expect("Soon", true)
+		r.expect("Slow", false)
+		advance(fullReadInterval / 2)
+		r.expect("Slow", true)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		whole := 0
-		for _, since := range s.reads {
+		fullReads := 0
+		for _, since := range s.readsFrom {
 			if since < s.clock()-(fullReadOverlap/2).Milliseconds() {
-				whole++
+				fullReads++
 			}
 		}
-		if whole > 3 {
-			t.Errorf("%d of %d readings went back a minute", whole, len(s.reads))
+		if fullReads > 3 {
+			t.Errorf("%d of %d readings went back a minute", fullReads, len(s.readsFrom))
 		}
 	})
 }
 
 // A slow name is found at any time of the complete reads: each goes back a minute
 // before the previous one.
-func TestSlowNamesAreFoundWheneverTheyCommit(t *testing.T) {
+func TestNamesCommittedAMinuteLateAreRead(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		w, end := s.run(t, nil)
+		r, end := s.startRegistry(t, nil)
 		defer end()
 		for i := range 50 {
 			s.claim(t, fmt.Sprint("Later", i))
-			pass(1300 * time.Millisecond)
+			advance(1300 * time.Millisecond)
 			s.claimAt(t, fmt.Sprint("Slow", i), fullReadOverlap)
 		}
-		pass(fullReadEvery + readEvery)
+		advance(fullReadInterval + readInterval)
 		for i := range 50 {
-			w.expect(fmt.Sprint("Slow", i), true)
+			r.expect(fmt.Sprint("Slow", i), true)
 		}
 	})
 }
 
 // Only the ledger's clock counts, whatever its offset from a node's. If it is set
 // back, new claims are known within 20 s.
-func TestTheLedgersClockDecides(t *testing.T) {
+func TestOnlyTheLedgersClockIsUsed(t *testing.T) {
 	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 		t.Run(off.String(), func(t *testing.T) {
 			withFakeTime(t, func(t *testing.T, s *fakeStore) {
-				s.off = off
-				w, end := s.run(t, nil)
+				s.clockOffset = off
+				r, end := s.startRegistry(t, nil)
 				defer end()
 				s.claim(t, "Ada")
-				pass(time.Second)
-				w.expect("Ada", true)
+				advance(time.Second)
+				r.expect("Ada", true)
 			})
 		})
 	}
 }
 
-func TestTheLedgersClockIsSetBack(t *testing.T) {
+func TestNamesAreReadAfterTheLedgersClockIsSetBack(t *testing.T) {
 	for _, back := range []time.Duration{5 * time.Second, 50 * time.Second, time.Hour} {
 		t.Run(back.String(), func(t *testing.T) {
 			withFakeTime(t, func(t *testing.T, s *fakeStore) {
-				w, end := s.run(t, nil)
+				r, end := s.startRegistry(t, nil)
 				defer end()
 				s.claim(t, "Before")
-				pass(10 * time.Second)
+				advance(10 * time.Second)
 				s.mu.Lock()
-				s.off = -back
+				s.clockOffset = -back
 				s.mu.Unlock()
 				s.claim(t, "After")
 				s.claimAt(t, "Slow", fullReadOverlap/2)
-				pass(fullReadEvery)
+				advance(fullReadInterval)
 				for _, name := range []string{"Before", "After", "Slow"} {
-					w.expect(name, true)
+					r.expect(name, true)
 				}
-				pass(time.Second)
+				advance(time.Second)
 				s.claim(t, "Soon")
-				pass(time.Second)
-				w.expect("Soon", true)
-				pass(2 * time.Minute)
+				advance(time.Second)
+				r.expect("Soon", true)
+				advance(2 * time.Minute)
 				s.claim(t, "Soon too")
-				pass(time.Second)
-				w.expect("Soon too", true)
-				if got := w.built(reasonClock); got != 0 && back <= fullReadOverlap || got != 1 && back > fullReadOverlap {
+				advance(time.Second)
+				r.expect("Soon too", true)
+				if got := r.rebuildCount(causeClockSetBack); got != 0 && back <= fullReadOverlap || got != 1 && back > fullReadOverlap {
 					t.Errorf("built anew %v times", got)
 				}
 			})
@@ -243,59 +243,59 @@ func TestTheLedgersClockIsSetBack(t *testing.T) {
 	}
 }
 
-func TestTheLedgersClockIsPutForward(t *testing.T) {
+func TestNamesAreReadAfterTheLedgersClockIsSetForward(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		w, end := s.run(t, nil)
+		r, end := s.startRegistry(t, nil)
 		defer end()
-		pass(time.Second)
+		advance(time.Second)
 		s.mu.Lock()
-		s.off = time.Hour
+		s.clockOffset = time.Hour
 		s.mu.Unlock()
 		for i := range 20 {
 			s.claim(t, fmt.Sprint("Ada", i))
-			pass(time.Second)
-			w.expect(fmt.Sprint("Ada", i), true)
+			advance(time.Second)
+			r.expect(fmt.Sprint("Ada", i), true)
 		}
-		if got := w.built(reasonClock); got != 0 {
+		if got := r.rebuildCount(causeClockSetBack); got != 0 {
 			t.Errorf("built anew %v times", got)
 		}
 	})
 }
 
-// built returns how often the view of the game was built for a reason.
-func (w *replication) built(why reason) float64 {
-	return testutil.ToFloat64(w.replicator.metrics.rebuilds.WithLabelValues(game, string(why)))
+// rebuildCount returns how often the view of the game was built for a reason.
+func (r *replication) rebuildCount(cause rebuildCause) float64 {
+	return testutil.ToFloat64(r.replicator.metrics.rebuilds.WithLabelValues(game, string(cause)))
 }
 
 // A rename at another node also adds a name. The former name is free, because the
 // registry asks the ledger.
-func TestRenamesAreFollowed(t *testing.T) {
+func TestRenamesAtAnotherNodeAreRead(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		a, endA := s.run(t, nil)
+		a, endA := s.startRegistry(t, nil)
 		defer endA()
-		b, endB := s.run(t, nil)
+		b, endB := s.startRegistry(t, nil)
 		defer endB()
 		c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
 		must(a.Rename(t.Context(), c, "Ada", Requester{}))(t)
 		must(a.Rename(t.Context(), c, "Grace", Requester{}))(t)
-		s.forget(t, "Ada")
-		pass(time.Second)
+		s.freeName(t, "Ada")
+		advance(time.Second)
 		b.expect("Grace", true)
 		if got := must(b.Available(t.Context(), game, "Ada", Requester{}))(t); !got.Available {
 			t.Error("the former name is not free")
 		}
-		if got := a.views[game].stale.Load(); got != 2 { // the generated one too
+		if got := a.views[game].staleNames.Load(); got != 2 { // the generated one too
 			t.Errorf("%d stale names at the node of the renames", got)
 		}
 	})
 }
 
-// forget frees a name.
-func (s *fakeStore) forget(t *testing.T, request string) {
+// freeName frees a name.
+func (s *fakeStore) freeName(t *testing.T, request string) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := [2]string{game, must(nickname.Parse(request))(t).Skeleton}
 	delete(s.names, at)
-	delete(s.named, at)
+	delete(s.namedAt, at)
 }

@@ -24,9 +24,9 @@ const (
 type NameReservations interface {
 	// Reserve reserves names for a requester for ReservationTTL. It returns for each
 	// name whether the name is now reserved for the requester.
-	Reserve(ctx context.Context, o Reservation) ([]bool, error)
+	Reserve(ctx context.Context, reservation Reservation) ([]bool, error)
 	// ReservedFor returns the requester for whom a skeleton is reserved, or "".
-	ReservedFor(ctx context.Context, game, skeleton string) (asker string, err error)
+	ReservedFor(ctx context.Context, game, skeleton string) (requester string, err error)
 }
 
 // Reservation asks to reserve skeletons for a requester.
@@ -51,18 +51,18 @@ type Requester struct {
 	device string // hash of the device secret
 }
 
-// keys returns the names under which NameReservations knows the requester: by player, by
+// storeKeys returns the names under which NameReservations knows the requester: by player, by
 // device and by address, as far as they are known, in this order.
-func (a Requester) keys() (keys []string) {
-	for _, k := range []struct{ kind, name string }{{"p:", a.Player}, {"d:", a.device}, {addressPrefix, a.Address}} {
-		if k.name != "" {
-			keys = append(keys, k.kind+k.name)
+func (r Requester) storeKeys() (storeKeys []string) {
+	for _, part := range []struct{ kind, name string }{{"p:", r.Player}, {"d:", r.device}, {addressKeyPrefix, r.Address}} {
+		if part.name != "" {
+			storeKeys = append(storeKeys, part.kind+part.name)
 		}
 	}
-	return keys
+	return storeKeys
 }
 
-const addressPrefix = "a:"
+const addressKeyPrefix = "a:"
 
 // reservationTimeout is the time limit for a call of NameReservations. After it the server
 // continues as if no name was reserved.
@@ -71,43 +71,43 @@ const reservationTimeout = 250 * time.Millisecond
 // reserve reserves nicknames for a requester. It returns those that are now reserved for
 // the requester, or all if the store fails.
 func (r *Registry) reserve(ctx context.Context, game string, requester Requester, names []nickname.Name) []nickname.Name {
-	keys := requester.keys()
-	if r.Reservations == nil || len(keys) == 0 || len(names) == 0 {
+	storeKeys := requester.storeKeys()
+	if r.Reservations == nil || len(storeKeys) == 0 || len(names) == 0 {
 		return names
 	}
-	o := Reservation{Game: game, Requester: keys[0], Shared: strings.HasPrefix(keys[0], addressPrefix)}
-	for _, n := range names {
-		o.Skeletons = append(o.Skeletons, n.Skeleton)
+	reservation := Reservation{Game: game, Requester: storeKeys[0], Shared: strings.HasPrefix(storeKeys[0], addressKeyPrefix)}
+	for _, name := range names {
+		reservation.Skeletons = append(reservation.Skeletons, name.Skeleton)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
 	defer cancel()
-	kept, err := r.Reservations.Reserve(ctx, o)
+	isReserved, err := r.Reservations.Reserve(ctx, reservation)
 	if err != nil {
-		r.metrics.suggestions.WithLabelValues(game, suggestionNotStored).Inc()
+		r.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return names
 	}
 	var reserved []nickname.Name
-	for i, n := range names {
-		if kept[i] {
-			reserved = append(reserved, n)
+	for i, name := range names {
+		if isReserved[i] {
+			reserved = append(reserved, name)
 		}
 	}
 	return reserved
 }
 
 // isReservedForOthers returns true if a nickname is reserved for another requester.
-func (r *Registry) isReservedForOthers(ctx context.Context, game string, n nickname.Name, requester Requester) bool {
+func (r *Registry) isReservedForOthers(ctx context.Context, game string, name nickname.Name, requester Requester) bool {
 	if r.Reservations == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
 	defer cancel()
-	owner, err := r.Reservations.ReservedFor(ctx, game, n.Skeleton)
+	owner, err := r.Reservations.ReservedFor(ctx, game, name.Skeleton)
 	if err != nil {
-		r.metrics.suggestions.WithLabelValues(game, suggestionNotStored).Inc()
+		r.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return false
 	}
-	for _, key := range requester.keys() {
+	for _, key := range requester.storeKeys() {
 		if key == owner {
 			return false
 		}

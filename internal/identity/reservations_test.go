@@ -21,60 +21,60 @@ import (
 // fakeReservations stores the reservations of one game in memory. They end after
 // ReservationTTL.
 type fakeReservations struct {
-	mu   sync.Mutex
-	kept map[string]offered // by skeleton
-	down bool
+	mu       sync.Mutex
+	reserved map[string]fakeReservation // by skeleton
+	isDown   bool
 }
 
-type offered struct {
-	asker string
-	until time.Time
+type fakeReservation struct {
+	requester string
+	until     time.Time
 }
 
-func (s *fakeReservations) Reserve(_ context.Context, q Reservation) ([]bool, error) {
+func (s *fakeReservations) Reserve(_ context.Context, reservation Reservation) ([]bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
+	if s.isDown {
 		return nil, errStore
 	}
-	kept := make([]bool, len(q.Skeletons))
-	for i, skeleton := range q.Skeletons {
-		o := s.kept[skeleton]
-		if o.asker == "" || o.asker == q.Requester && !q.Shared || time.Now().After(o.until) {
-			s.kept[skeleton], kept[i] = offered{q.Requester, time.Now().Add(ReservationTTL)}, true
+	isReserved := make([]bool, len(reservation.Skeletons))
+	for i, skeleton := range reservation.Skeletons {
+		existing := s.reserved[skeleton]
+		if existing.requester == "" || existing.requester == reservation.Requester && !reservation.Shared || time.Now().After(existing.until) {
+			s.reserved[skeleton], isReserved[i] = fakeReservation{reservation.Requester, time.Now().Add(ReservationTTL)}, true
 		}
 	}
-	return kept, nil
+	return isReserved, nil
 }
 
 func (s *fakeReservations) ReservedFor(_ context.Context, _, skeleton string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down {
+	if s.isDown {
 		return "", errStore
 	}
-	if o := s.kept[skeleton]; time.Now().Before(o.until) {
-		return o.asker, nil
+	if existing := s.reserved[skeleton]; time.Now().Before(existing.until) {
+		return existing.requester, nil
 	}
 	return "", nil
 }
 
-// offering returns a registry with words and reservations.
-func offering(t testing.TB, s *fakeStore) (*Registry, *fakeReservations) {
+// newReservingRegistry returns a registry with words and reservations.
+func newReservingRegistry(t testing.TB, s *fakeStore) (*Registry, *fakeReservations) {
 	t.Helper()
-	r, offers := registryOf(t, s), &fakeReservations{kept: map[string]offered{}}
-	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists()})
+	r, reservations := newTestRegistry(t, s), &fakeReservations{reserved: map[string]fakeReservation{}}
+	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.BuiltinLists()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Words, r.Reservations = map[string]*nickname.Words{game: words}, offers
-	return r, offers
+	r.Words, r.Reservations = map[string]*nickname.Words{game: words}, reservations
+	return r, reservations
 }
 
 func player(id string) Claims { return Claims{Subject: id, Game: game, Role: RolePlayer} }
 
-// offersTo requests a name that is taken, and returns the suggestions.
-func offersTo(t *testing.T, r *Registry, requester Requester) []string {
+// requestSuggestions requests a name that is taken, and returns the suggestions.
+func requestSuggestions(t *testing.T, r *Registry, requester Requester) []string {
 	t.Helper()
 	a, err := r.Available(t.Context(), game, "Ada", requester)
 	if err != nil || a.Available || len(a.Suggestions) != 3 {
@@ -83,7 +83,7 @@ func offersTo(t *testing.T, r *Registry, requester Requester) []string {
 	return a.Suggestions
 }
 
-func TestASuggestionIsClaimedByWhoGotIt(t *testing.T) {
+func TestOnlyItsRequesterCanClaimASuggestion(t *testing.T) {
 	t.Parallel()
 	for name, requester := range map[string]Requester{
 		"player": {Player: "p_1", Address: "192.0.2.1"}, "address": {Address: "192.0.2.1"},
@@ -93,8 +93,8 @@ func TestASuggestionIsClaimedByWhoGotIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore()
 				s.claim(t, "Ada")
-				r, _ := offering(t, s)
-				three := offersTo(t, r, requester)
+				r, _ := newReservingRegistry(t, s)
+				three := requestSuggestions(t, r, requester)
 				_, err := r.Rename(t.Context(), player("p_2"), three[0], Requester{Address: "192.0.2.2"})
 				if taken, ok := errors.AsType[*TakenError](err); !ok || len(taken.Suggestions) != 3 {
 					t.Errorf("another player claims it: %v", err)
@@ -119,12 +119,12 @@ func TestASuggestionIsClaimedByWhoGotIt(t *testing.T) {
 
 // A guest gets suggestions with the refusal. The guest can claim one from any
 // address.
-func TestASuggestionIsClaimedByTheDeviceThatGotIt(t *testing.T) {
+func TestADeviceCanClaimItsSuggestionFromAnyAddress(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.claim(t, "Ada")
-	r, _ := offering(t, s)
-	q := ask("Ada")
+	r, _ := newReservingRegistry(t, s)
+	q := guestRequest("Ada")
 	q.Address = "192.0.2.1"
 	_, err := r.Guest(t.Context(), q)
 	taken, ok := errors.AsType[*TakenError](err)
@@ -151,11 +151,11 @@ func TestASuggestionIsClaimedByTheDeviceThatGotIt(t *testing.T) {
 }
 
 // Two players of one school behind one address also get different suggestions.
-func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
+func TestRequestersGetDifferentSuggestions(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.claim(t, "Ada")
-	r, _ := offering(t, s)
+	r, _ := newReservingRegistry(t, s)
 	got := make([][]string, 100)
 	var all sync.WaitGroup
 	for i := range got {
@@ -164,7 +164,7 @@ func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
 			if i < 30 {
 				requester.Player = fmt.Sprint("p", i)
 			}
-			got[i] = offersTo(t, r, requester)
+			got[i] = requestSuggestions(t, r, requester)
 		})
 	}
 	all.Wait()
@@ -179,29 +179,29 @@ func TestNoTwoAskersGetOneSuggestion(t *testing.T) {
 
 // Without a store of reservations, suggestions are not reserved. The ledger alone
 // decides claims.
-func TestSuggestionsWithoutRedis(t *testing.T) {
+func TestSuggestionsAreNotReservedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.claim(t, "Ada")
-	r, offers := offering(t, s)
-	three := offersTo(t, r, Requester{Player: "p_1"})
-	offers.down = true
-	offersTo(t, r, Requester{Player: "p_2"})
+	r, reservations := newReservingRegistry(t, s)
+	three := requestSuggestions(t, r, Requester{Player: "p_1"})
+	reservations.isDown = true
+	requestSuggestions(t, r, Requester{Player: "p_2"})
 	if got, err := r.Rename(t.Context(), player("p_2"), three[0], Requester{}); err != nil || got != three[0] {
 		t.Errorf("a claim: %q, %v", got, err)
 	}
-	if n := testutil.ToFloat64(r.metrics.suggestions.WithLabelValues(game, suggestionNotStored)); n != 2 {
+	if n := testutil.ToFloat64(r.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored)); n != 2 {
 		t.Errorf("counted %v times, want 2: an offer and a question", n)
 	}
 }
 
-func TestSuggestionsSpeakThePlayersLanguage(t *testing.T) {
+func TestSuggestionsUseThePlayersLanguage(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.claim(t, "Ada")
-	r, _ := offering(t, s)
+	r, _ := newReservingRegistry(t, s)
 	for lang, han := range map[string]bool{"zh-CN": true, "en": false, "": false} {
-		three := offersTo(t, r, Requester{Lang: lang})
+		three := requestSuggestions(t, r, Requester{Lang: lang})
 		last := strings.ContainsFunc(three[2], func(c rune) bool { return unicode.Is(unicode.Han, c) })
 		if !strings.HasPrefix(three[0], "Ada-") || !strings.HasPrefix(three[1], "Ada-") || last != han || !strings.Contains(three[2], "Ada") {
 			t.Errorf("%q: %v", lang, three)
@@ -211,14 +211,14 @@ func TestSuggestionsSpeakThePlayersLanguage(t *testing.T) {
 
 // Shortening a request may leave a refused word. Then the suggestions use another
 // text.
-func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
+func TestSuggestionsContainNoRefusedWords(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	requests := []string{"Bobby al Assass", "管 理 Ada"}
 	for _, request := range requests {
 		s.claim(t, request)
 	}
-	r, _ := offering(t, s)
+	r, _ := newReservingRegistry(t, s)
 	for _, request := range requests {
 		a, err := r.Available(t.Context(), game, request, Requester{Lang: "zh"})
 		if err != nil || len(a.Suggestions) != 3 {
@@ -241,13 +241,13 @@ func TestSuggestionsHoldNoRefusedWords(t *testing.T) {
 	}
 }
 
-func TestRefusedWordsOfAGame(t *testing.T) {
+func TestEachGameHasItsOwnRefusedWords(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r, _ := offering(t, s)
+	r, _ := newReservingRegistry(t, s)
 	reg := prometheus.NewRegistry()
 	r.metrics = newNicknameMetrics(reg)
-	q := ask("4dm1n")
+	q := guestRequest("4dm1n")
 	if _, err := r.Guest(t.Context(), q); !errors.Is(err, nickname.ErrInvalid) || strings.Contains(err.Error(), "dm") {
 		t.Errorf("a guest: %v", err)
 	}
@@ -264,21 +264,21 @@ func TestRefusedWordsOfAGame(t *testing.T) {
 	if _, err := r.Available(t.Context(), game, "\x00", Requester{}); !errors.Is(err, nickname.ErrInvalid) {
 		t.Error(err)
 	}
-	for reason, want := range map[string]float64{reasonWord: 3, reasonInvalid: 1, reasonTaken: 0, reasonOffered: 0} {
-		if n := testutil.ToFloat64(r.metrics.refused.WithLabelValues(game, reason)); n != want {
+	for reason, want := range map[string]float64{refusalWord: 3, refusalInvalid: 1, refusalTaken: 0, refusalReserved: 0} {
+		if n := testutil.ToFloat64(r.metrics.refusals.WithLabelValues(game, reason)); n != want {
 			t.Errorf("refused as %s: %v, want %v", reason, n, want)
 		}
 	}
 }
 
-func TestMigrateSkeletons(t *testing.T) {
+func TestMigrateSkeletonsCountsConflicts(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	if err := r.MigrateSkeletons(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := testutil.ToFloat64(r.metrics.unprotected.WithLabelValues(game)); n != 3 || testutil.CollectAndCount(r.metrics.unprotected) != 1 {
+	if n := testutil.ToFloat64(r.metrics.conflicts.WithLabelValues(game)); n != 3 || testutil.CollectAndCount(r.metrics.conflicts) != 1 {
 		t.Errorf("%v conflicts are counted", n)
 	}
 	s.setDown(true)

@@ -34,39 +34,39 @@ type Revocation struct {
 	IssuedBefore int64  // for KindSubject: epoch ms, on whole seconds
 	EndsAt       int64  // epoch ms; 0: never
 	Reason       string // shown to a banned player
-	By           string // subject of the operator's token
-	At           int64  // when the revocation was set or lifted, epoch ms
+	SetBy        string // subject of the operator's token
+	ChangedAt    int64  // when the revocation was set or lifted, epoch ms
 	Seq          int64  // position among all changes, in commit order
 }
 
 // MaxReasonBytes is the longest reason, in bytes.
-const MaxReason = 500
+const MaxReasonBytes = 500
 
 // Validate checks a revocation that an operator sets; now is in epoch ms. Errors wrap
 // ErrInvalidRevocation, say what is wrong and what to do.
-func (b Revocation) Validate(now int64) error {
+func (r Revocation) Validate(now int64) error {
 	switch {
-	case b.Kind != KindBan && b.Kind != KindToken && b.Kind != KindSubject:
+	case r.Kind != KindBan && r.Kind != KindToken && r.Kind != KindSubject:
 		return fmt.Errorf("%w: the kind must be %s, %s or %s", ErrInvalidRevocation, KindBan, KindToken, KindSubject)
-	case b.Game == "" && b.Kind == KindBan:
+	case r.Game == "" && r.Kind == KindBan:
 		return fmt.Errorf("%w: an admin cannot be banned from a game; revoke the tokens by kind %s or %s", ErrInvalidRevocation, KindToken, KindSubject)
-	case !ValidID(b.ID) || b.ID == reserved:
-		return fmt.Errorf("%w: id %q is not 1 to %d of A-Z a-z 0-9 _ . : -", ErrInvalidRevocation, b.ID, maxID)
-	case b.Reason == "" || len(b.Reason) > MaxReason || !utf8.ValidString(b.Reason):
-		return fmt.Errorf("%w: the reason must have 1 to %d bytes of UTF-8; a banned player sees it", ErrInvalidRevocation, MaxReason)
-	case b.EndsAt != 0 && b.EndsAt <= now:
-		return fmt.Errorf("%w: the end %d is in the past; use epoch ms, or 0 for no end", ErrInvalidRevocation, b.EndsAt)
-	case b.EndsAt < 0 || b.EndsAt > latest*1000:
-		return fmt.Errorf("%w: the end %d is out of range; use epoch ms", ErrInvalidRevocation, b.EndsAt)
-	case b.Kind != KindSubject && b.IssuedBefore != 0:
+	case !ValidID(r.ID) || r.ID == reservedID:
+		return fmt.Errorf("%w: id %q is not 1 to %d of A-Z a-z 0-9 _ . : -", ErrInvalidRevocation, r.ID, maxIDBytes)
+	case r.Reason == "" || len(r.Reason) > MaxReasonBytes || !utf8.ValidString(r.Reason):
+		return fmt.Errorf("%w: the reason must have 1 to %d bytes of UTF-8; a banned player sees it", ErrInvalidRevocation, MaxReasonBytes)
+	case r.EndsAt != 0 && r.EndsAt <= now:
+		return fmt.Errorf("%w: the end %d is in the past; use epoch ms, or 0 for no end", ErrInvalidRevocation, r.EndsAt)
+	case r.EndsAt < 0 || r.EndsAt > maxExpirySeconds*1000:
+		return fmt.Errorf("%w: the end %d is out of range; use epoch ms", ErrInvalidRevocation, r.EndsAt)
+	case r.Kind != KindSubject && r.IssuedBefore != 0:
 		return fmt.Errorf("%w: issued_before is for the tokens of a subject only", ErrInvalidRevocation)
-	case b.IssuedBefore < 0 || b.IssuedBefore > now+Leeway.Milliseconds():
-		return fmt.Errorf("%w: issued_before %d is in the future; use epoch ms up to now", ErrInvalidRevocation, b.IssuedBefore)
+	case r.IssuedBefore < 0 || r.IssuedBefore > now+Leeway.Milliseconds():
+		return fmt.Errorf("%w: issued_before %d is in the future; use epoch ms up to now", ErrInvalidRevocation, r.IssuedBefore)
 	}
 	return nil
 }
 
-func (b Revocation) isInForce(now int64) bool { return b.EndsAt == 0 || now < b.EndsAt }
+func (r Revocation) isInForce(now int64) bool { return r.EndsAt == 0 || now < r.EndsAt }
 
 // BannedError wraps ErrBanned. Its text has the reason and the end of the ban, and is for
 // the banned player.
@@ -105,11 +105,11 @@ type RevocationStore interface {
 	ErasedID(game, subject string) string
 }
 
-// RevocationsKept is how long a store keeps an ended revocation. So a node that was cut
+// EndedRevocationTTL is how long a store keeps an ended revocation. So a node that was cut
 // off from the store learns of the end. A node that was cut off for half of this time
 // reads all revocations again. A node that was cut off for all of this time ends all
 // sessions that started before.
-const RevocationsKept = 24 * time.Hour
+const EndedRevocationTTL = 24 * time.Hour
 
 // SessionEndWindow is how long sessions of a player end after the player was erased,
 // linked or unlinked. At each node it also lasts this long from when the node learns of it.

@@ -27,15 +27,15 @@ type RevocationsConfig struct {
 // nil *Revocations refuses no token.
 type Revocations struct {
 	RevocationsConfig
-	metrics     *revocationMetrics
-	wakeup      chan struct{}
-	onChange    func([]Revocation) // set before Run
-	missedReads atomic.Int64       // how often this node may have missed revocations; see Claims.missedReads
+	metrics       *revocationMetrics
+	wakeRequested chan struct{}
+	onChange      func([]Revocation) // set before Run
+	missedReads   atomic.Int64       // how often this node may have missed revocations; see Claims.missedReads
 
-	reading        sync.Mutex
+	readMu         sync.Mutex
 	revision       int64 // all changes up to this revision are in active; readMu guards this field and the next four
 	readAt         int64 // when active last had all changes, epoch ms
-	keysAt         int64 // Tokens has the keys of this revision or a later one
+	keysRevision   int64 // Tokens has the keys of this revision or a later one
 	removedEndedAt int64 // when removeEnded last ran, epoch ms
 	isFailing      bool  // the last read failed
 
@@ -51,149 +51,149 @@ type revocationKey struct {
 }
 
 const (
-	revocationsEvery   = time.Second
-	revocationsTimeout = 5 * time.Second // for each call of the store
-	revocationsPage    = 1000            // revocations per call of the store
-	removeEndedEvery   = time.Minute     // between two removals of ended revocations
+	revocationsReadInterval = time.Second
+	revocationsCallTimeout  = 5 * time.Second // for each call of the store
+	revocationsPageSize     = 1000            // revocations per call of the store
+	removeEndedInterval     = time.Minute     // between two removals of ended revocations
 )
 
 // OpenRevocations reads all revocations from the store. Run keeps them up to date.
 func OpenRevocations(ctx context.Context, c RevocationsConfig) (*Revocations, error) {
-	b := &Revocations{RevocationsConfig: c, wakeup: make(chan struct{}, 1), onChange: func([]Revocation) {}, readAt: c.Now()}
-	b.metrics = newRevocationMetrics(c.Registry, c.Now)
-	b.replace(nil)
-	if err := b.Refresh(ctx); err != nil {
+	r := &Revocations{RevocationsConfig: c, wakeRequested: make(chan struct{}, 1), onChange: func([]Revocation) {}, readAt: c.Now()}
+	r.metrics = newRevocationMetrics(c.Registry, c.Now)
+	r.replaceAll(nil)
+	if err := r.Refresh(ctx); err != nil {
 		return nil, fmt.Errorf("identity: read bans and revocations: %w", err)
 	}
-	return b, nil
+	return r, nil
 }
 
 // OnChange sets the function that Refresh calls after each read that found changes, one
 // call at a time. The function gets the changed revocations; none if only keys have
 // changed. Call OnChange before Run.
-func (b *Revocations) OnChange(f func([]Revocation)) { b.onChange = f }
+func (r *Revocations) OnChange(f func([]Revocation)) { r.onChange = f }
 
 // Wake makes Run read changes immediately. It does not block.
-func (b *Revocations) Wake() {
+func (r *Revocations) Wake() {
 	select {
-	case b.wakeup <- struct{}{}:
+	case r.wakeRequested <- struct{}{}:
 	default: // a read is already requested
 	}
 }
 
 // Run keeps the revocations up to date until ctx ends, and then returns nil.
-func (b *Revocations) Run(ctx context.Context) error {
-	tick := time.NewTicker(revocationsEvery)
+func (r *Revocations) Run(ctx context.Context) error {
+	tick := time.NewTicker(revocationsReadInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-b.wakeup:
+		case <-r.wakeRequested:
 		}
-		if err := b.Refresh(ctx); err != nil && ctx.Err() == nil {
-			b.metrics.failures.Inc()
+		if err := r.Refresh(ctx); err != nil && ctx.Err() == nil {
+			r.metrics.failures.Inc()
 		}
 	}
 }
 
 // Refresh reads the changes now. It logs the first error of an outage of the store, and the
 // recovery.
-func (b *Revocations) Refresh(ctx context.Context) error {
-	b.reading.Lock()
-	defer b.reading.Unlock()
-	found, moved, err := b.read(ctx)
-	if moved {
-		b.onChange(found)
+func (r *Revocations) Refresh(ctx context.Context) error {
+	r.readMu.Lock()
+	defer r.readMu.Unlock()
+	changed, hasChanged, err := r.readChanges(ctx)
+	if hasChanged {
+		r.onChange(changed)
 	}
-	if faulty := err != nil; faulty != b.isFailing {
-		b.isFailing = faulty
-		if faulty {
-			b.Logger.WarnContext(ctx, "bans and revocations read failed; known ones stay in force, and new ones wait", "error", err)
+	if isFailing := err != nil; isFailing != r.isFailing {
+		r.isFailing = isFailing
+		if isFailing {
+			r.Logger.WarnContext(ctx, "bans and revocations read failed; known ones stay in force, and new ones wait", "error", err)
 		} else {
-			b.Logger.InfoContext(ctx, "bans and revocations read recovered")
+			r.Logger.InfoContext(ctx, "bans and revocations read recovered")
 		}
 	}
 	if err == nil {
-		b.metrics.readAt.Store(b.Now())
+		r.metrics.readAt.Store(r.Now())
 	}
-	b.removeEnded()
+	r.removeEnded()
 	return err
 }
 
-// read reads revocations and keys up to the store's revision. If one of the two fails, it
+// readChanges reads revocations and keys up to the store's revision. If one of the two fails, it
 // still reads the other. hasChanged is true if anything may have changed.
-func (b *Revocations) read(ctx context.Context) (found []Revocation, moved bool, err error) {
+func (r *Revocations) readChanges(ctx context.Context) (changed []Revocation, hasChanged bool, err error) {
 	var revision Revision
 	err = withTimeout(ctx, func(ctx context.Context) (err error) {
-		revision, err = b.Store.Revision(ctx)
+		revision, err = r.Store.Revision(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	found, wasMissed, err := b.readChanged(ctx, revision.Revocations)
-	if revision.Keys == b.keysAt {
-		return found, wasMissed || len(found) > 0, err
+	changed, mayHaveMissed, err := r.readRevocations(ctx, revision.Revocations)
+	if revision.Keys == r.keysRevision {
+		return changed, mayHaveMissed || len(changed) > 0, err
 	}
-	keysErr := withTimeout(ctx, b.Tokens.reload)
+	keysErr := withTimeout(ctx, r.Tokens.reload)
 	if keysErr == nil {
-		b.keysAt = revision.Keys
+		r.keysRevision = revision.Keys
 	}
-	return found, wasMissed || len(found) > 0 || keysErr == nil, errors.Join(err, keysErr)
+	return changed, mayHaveMissed || len(changed) > 0 || keysErr == nil, errors.Join(err, keysErr)
 }
 
 // withTimeout makes one call of the store, with the time limit revocationsCallTimeout.
-func withTimeout(ctx context.Context, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, revocationsTimeout)
+func withTimeout(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, revocationsCallTimeout)
 	defer cancel()
-	return ask(ctx)
+	return call(ctx)
 }
 
-// readChanged reads the revocations that changed since the last read. It reads all
+// readRevocations reads the revocations that changed since the last read. It reads all
 // revocations if the store's revision is lower than this node's, as after a restore. It
 // also reads all if the store may have deleted ended ones that this node has not seen.
 // Until it has read all, the known ones stay in force. mayHaveMissed means that this node
 // may never learn of some revocations.
-func (b *Revocations) readChanged(ctx context.Context, revision int64) (found []Revocation, wasMissed bool, err error) {
-	now := b.Now()
-	if revision < b.revision || now-b.readAt > RevocationsKept.Milliseconds()/2 {
-		if found, err = b.readSince(ctx, 0, func([]Revocation) {}); err != nil {
+func (r *Revocations) readRevocations(ctx context.Context, revision int64) (changed []Revocation, mayHaveMissed bool, err error) {
+	now := r.Now()
+	if revision < r.revision || now-r.readAt > EndedRevocationTTL.Milliseconds()/2 {
+		if changed, err = r.readSince(ctx, 0, func([]Revocation) {}); err != nil {
 			return nil, false, err
 		}
-		b.replace(extendSessionEnds(found, now))
-		if wasMissed = now-b.readAt > RevocationsKept.Milliseconds(); wasMissed {
-			b.missedReads.Add(1)
+		r.replaceAll(extendSessionEnds(changed, now))
+		if mayHaveMissed = now-r.readAt > EndedRevocationTTL.Milliseconds(); mayHaveMissed {
+			r.missedReads.Add(1)
 		}
-		b.revision = 0
-	} else if revision > b.revision {
-		found, err = b.readSince(ctx, b.revision, func(page []Revocation) { b.apply(extendSessionEnds(page, now)) })
+		r.revision = 0
+	} else if revision > r.revision {
+		changed, err = r.readSince(ctx, r.revision, func(page []Revocation) { r.apply(extendSessionEnds(page, now)) })
 	}
-	if len(found) > 0 {
-		b.revision = found[len(found)-1].Seq
+	if len(changed) > 0 {
+		r.revision = changed[len(changed)-1].Seq
 	}
 	if err == nil {
-		b.revision, b.readAt = max(b.revision, revision), now
+		r.revision, r.readAt = max(r.revision, revision), now
 	}
-	return found, wasMissed, err
+	return changed, mayHaveMissed, err
 }
 
 // readSince reads the revocations that changed after the change seq, in pages. It calls
 // onPage for each page. After an error it returns the pages that it has read.
-func (b *Revocations) readSince(ctx context.Context, seq int64, each func(page []Revocation)) (found []Revocation, err error) {
+func (r *Revocations) readSince(ctx context.Context, seq int64, onPage func(page []Revocation)) (found []Revocation, err error) {
 	for {
 		var page []Revocation
 		err := withTimeout(ctx, func(ctx context.Context) (err error) {
-			page, err = b.Store.RevocationsSince(ctx, seq, revocationsPage)
+			page, err = r.Store.RevocationsSince(ctx, seq, revocationsPageSize)
 			return err
 		})
 		if err != nil {
 			return found, err
 		}
-		each(page)
+		onPage(page)
 		found = append(found, page...)
-		if len(page) < revocationsPage {
+		if len(page) < revocationsPageSize {
 			return found, nil
 		}
 		seq = page[len(page)-1].Seq

@@ -19,14 +19,14 @@ func TestRevocationsAreEnforced(t *testing.T) {
 	s.players[[2]string{game, "p_1"}] = Player{Game: game, ID: "p_1"}
 	issued := start / 1000 * 1000
 	player := func(subject string) Claims {
-		return Claims{Subject: subject, Game: game, Role: RolePlayer, ID: "t1", IssuedAt: issued}
+		return Claims{Subject: subject, Game: game, Role: RolePlayer, TokenID: "t1", IssuedAt: issued}
 	}
 	host := Claims{Subject: "h_1", Game: game, Role: RoleHost, IssuedAt: issued}
 	service := Claims{Subject: "s_1", Game: game, Role: RoleService, IssuedAt: issued}
 	for name, tt := range map[string]struct {
-		bar    Revocation
-		claims Claims
-		want   error
+		revocation Revocation
+		claims     Claims
+		want       error
 	}{
 		"banned":                                 {Revocation{Kind: KindBan, ID: "p_1"}, player("p_1"), ErrBanned},
 		"banned for a while":                     {Revocation{Kind: KindBan, ID: "p_1", EndsAt: start + 1}, player("p_1"), ErrBanned},
@@ -56,10 +56,10 @@ func TestRevocationsAreEnforced(t *testing.T) {
 		"a host with the id of a linked account": {Revocation{Kind: KindLinked, ID: "h_1"}, host, nil},
 	} {
 		s.revocations, s.revision = nil, 0
-		tt.bar.Reason = "the reason"
-		s.revoke(tt.bar)
-		r := registryOf(t, s)
-		got := admitted(t, r, tt.claims)
+		tt.revocation.Reason = "the reason"
+		s.revoke(tt.revocation)
+		r := newTestRegistry(t, s)
+		got := checkClaims(t, r, tt.claims)
 		if !errors.Is(got, tt.want) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
@@ -67,7 +67,7 @@ func TestRevocationsAreEnforced(t *testing.T) {
 		if id == "account" {
 			id = "p_1"
 		}
-		tt.claims.Key = s.keys[game][0].ID
+		tt.claims.KeyID = s.keys[game][0].ID
 		if still := r.CheckActive(tt.claims, id); !errors.Is(still, tt.want) {
 			t.Errorf("%s: a session: %v, want %v", name, still, tt.want)
 		}
@@ -77,8 +77,8 @@ func TestRevocationsAreEnforced(t *testing.T) {
 	}
 }
 
-// admitted does what the server does with a token of a request.
-func admitted(t *testing.T, r *Registry, c Claims) error {
+// checkClaims does what the server does with a token of a request.
+func checkClaims(t *testing.T, r *Registry, c Claims) error {
 	t.Helper()
 	if err := r.Revocations.checkToken(c); err != nil {
 		return err
@@ -92,27 +92,27 @@ func admitted(t *testing.T, r *Registry, c Claims) error {
 
 // A banned guest gets no token. A guest whose tokens are revoked gets a new one
 // only for a new device.
-func TestRevokedGuests(t *testing.T) {
+func TestRevokedGuestsGetNoTokenForTheOldDevice(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
-	first, err := r.Guest(t.Context(), ask("Ada"))
+	r := newTestRegistry(t, s)
+	first, err := r.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := first.Player.ID
 	s.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: wholeSecond(start)})
-	s.detach(game, id)
+	s.removeDevices(game, id)
 	refresh(t, r)
 	if _, err := r.Verify(t.Context(), first.Token); !errors.Is(err, ErrTokenRevoked) {
 		t.Errorf("a revoked token: %v", err)
 	}
-	_, fresh, err := r.ResetDevice(t.Context(), game, id)
+	_, newDevice, err := r.ResetDevice(t.Context(), game, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	anew := GuestRequest{Game: game, Device: fresh}
-	again, err := r.Guest(t.Context(), anew)
+	request := GuestRequest{Game: game, Device: newDevice}
+	again, err := r.Guest(t.Context(), request)
 	if err != nil || again.Player.ID != id {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -121,10 +121,10 @@ func TestRevokedGuests(t *testing.T) {
 	}
 	s.revoke(Revocation{Kind: KindBan, ID: id, Reason: "two accounts", EndsAt: start + 1})
 	refresh(t, r)
-	if _, err := r.Guest(t.Context(), anew); !errors.Is(err, ErrBanned) {
+	if _, err := r.Guest(t.Context(), request); !errors.Is(err, ErrBanned) {
 		t.Errorf("a banned guest: %v", err)
 	}
-	if n := testutil.ToFloat64(r.refused.WithLabelValues("banned")); n != 1 {
+	if n := testutil.ToFloat64(r.refusals.WithLabelValues("banned")); n != 1 {
 		t.Errorf("%v refusals are counted", n)
 	}
 }
@@ -142,15 +142,15 @@ func refresh(t *testing.T, r *Registry) {
 func TestCheckActiveChecksTheKey(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
-	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
+	r := newTestRegistry(t, s)
+	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, KeyID: s.keys[game][0].ID}
 	if err := r.CheckActive(c, "p_1"); err != nil {
 		t.Error(err)
 	}
 	if _, err := r.RotateKey(t.Context(), game); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RetireKey(t.Context(), game, c.Key, 0); err != nil { // at another node
+	if err := s.RetireKey(t.Context(), game, c.KeyID, 0); err != nil { // at another node
 		t.Fatal(err)
 	}
 	refresh(t, r)
@@ -161,14 +161,14 @@ func TestCheckActiveChecksTheKey(t *testing.T) {
 
 // Changes of the store are read every second, and immediately after Wake. They are not
 // read while the store is unreachable. After a restore of the store, all are read again.
-func TestViewFollows(t *testing.T) {
+func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		for i := range revocationsPage + 1 {
+		for i := range revocationsPageSize + 1 {
 			s.revoke(Revocation{Kind: KindBan, ID: fmt.Sprint("early", i)})
 		}
-		r := registryOf(t, s)
+		r := newTestRegistry(t, s)
 		var notified [][]Revocation
 		r.Revocations.OnChange(func(revocations []Revocation) { notified = append(notified, revocations) })
 		ctx, cancel := context.WithCancel(t.Context())
@@ -177,15 +177,15 @@ func TestViewFollows(t *testing.T) {
 		banned := func(id string) bool {
 			return errors.Is(r.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
 		}
-		if !banned("early0") || !banned(fmt.Sprint("early", revocationsPage)) {
+		if !banned("early0") || !banned(fmt.Sprint("early", revocationsPageSize)) {
 			t.Error("revocations from before the start are not known")
 		}
 		s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
-		pass(revocationsEvery - time.Millisecond)
+		advance(revocationsReadInterval - time.Millisecond)
 		if banned("p_1") {
 			t.Error("it is known before it was read")
 		}
-		pass(time.Millisecond)
+		advance(time.Millisecond)
 		s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
 		r.Revocations.Wake()
 		synctest.Wait()
@@ -197,24 +197,24 @@ func TestViewFollows(t *testing.T) {
 		}
 		s.setDown(true)
 		s.revoke(Revocation{Kind: KindBan, ID: "p_3"})
-		pass(3 * revocationsEvery)
+		advance(3 * revocationsReadInterval)
 		if !banned("p_1") || banned("p_3") || testutil.ToFloat64(r.Revocations.metrics.failures) != 3 {
 			t.Error("while the store is unreachable the revocations change")
 		}
 		s.setDown(false)
 		s.revoke(Revocation{Kind: KindBan, ID: "p_1", EndsAt: 1}) // lifted
-		pass(revocationsEvery)
+		advance(revocationsReadInterval)
 		if banned("p_1") || !banned("p_3") {
 			t.Error("changes during the outage were not read")
 		}
-		if n := testutil.ToFloat64(r.Revocations.metrics.known.WithLabelValues("ban")); n != revocationsPage+3 {
+		if n := testutil.ToFloat64(r.Revocations.metrics.revocations.WithLabelValues("ban")); n != revocationsPageSize+3 {
 			t.Errorf("%v bans are shown", n)
 		}
 		s.mu.Lock()
 		s.revocations, s.revision = nil, 0 // another store
 		s.mu.Unlock()
 		s.revoke(Revocation{Kind: KindBan, ID: "p_4"})
-		pass(revocationsEvery)
+		advance(revocationsReadInterval)
 		if banned("p_2") || !banned("p_4") {
 			t.Error("the revocations are those of the former store")
 		}
@@ -225,7 +225,7 @@ func TestViewFollows(t *testing.T) {
 	})
 }
 
-func TestValidateRefuses(t *testing.T) {
+func TestValidateRefusesInvalidRevocations(t *testing.T) {
 	t.Parallel()
 	good := Revocation{Game: game, Kind: KindBan, ID: "p_1", Reason: "x"}
 	if err := good.Validate(start); err != nil {
@@ -236,9 +236,9 @@ func TestValidateRefuses(t *testing.T) {
 		"not an operator's kind": func(b *Revocation) { b.Kind = KindErased },
 		"no id":                  func(b *Revocation) { b.ID = "" },
 		"bad id":                 func(b *Revocation) { b.ID = "a b" },
-		"no player's id":         func(b *Revocation) { b.ID = reserved },
+		"no player's id":         func(b *Revocation) { b.ID = reservedID },
 		"no reason":              func(b *Revocation) { b.Reason = "" },
-		"long reason":            func(b *Revocation) { b.Reason = strings.Repeat("x", MaxReason+1) },
+		"long reason":            func(b *Revocation) { b.Reason = strings.Repeat("x", MaxReasonBytes+1) },
 		"ended":                  func(b *Revocation) { b.EndsAt = start },
 		"no instant":             func(b *Revocation) { b.EndsAt = 1 << 60 },
 		"a ban of tokens":        func(b *Revocation) { b.IssuedBefore = start },
@@ -252,10 +252,10 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-func TestVerifyAccount(t *testing.T) {
+func TestVerifyAccountAcceptsOnlyPlayerTokensOfTheGame(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	guest := Claims{Subject: "p_1", Game: game, Role: RolePlayer}
 	s.revoke(Revocation{Kind: KindBan, ID: "banned"})
 	refresh(t, r)
@@ -263,11 +263,11 @@ func TestVerifyAccount(t *testing.T) {
 		token string
 		want  error
 	}{
-		"account":      {minted(t, r.Tokens, Claims{Subject: "op:1", Game: game, Role: RolePlayer}), nil},
-		"host":         {minted(t, r.Tokens, Claims{Subject: "op:1", Game: game, Role: RoleHost}), ErrBadAccount},
-		"another game": {minted(t, r.Tokens, Claims{Subject: "op:1", Game: other, Role: RolePlayer}), ErrBadAccount},
+		"account":      {mintToken(t, r.Tokens, Claims{Subject: "op:1", Game: game, Role: RolePlayer}), nil},
+		"host":         {mintToken(t, r.Tokens, Claims{Subject: "op:1", Game: game, Role: RoleHost}), ErrBadAccount},
+		"another game": {mintToken(t, r.Tokens, Claims{Subject: "op:1", Game: other, Role: RolePlayer}), ErrBadAccount},
 		"forged":       {"a.b.c", ErrBadAccount},
-		"banned":       {minted(t, r.Tokens, Claims{Subject: "banned", Game: game, Role: RolePlayer}), ErrBanned},
+		"banned":       {mintToken(t, r.Tokens, Claims{Subject: "banned", Game: game, Role: RolePlayer}), ErrBanned},
 	} {
 		account, err := r.VerifyAccount(t.Context(), LinkRequest{Guest: guest, Token: tt.token})
 		if !errors.Is(err, tt.want) || (account == "op:1") != (tt.want == nil) {
@@ -278,10 +278,10 @@ func TestVerifyAccount(t *testing.T) {
 
 // Tokens of admins can be revoked like others, one by one and by subject. Those of
 // a game's host with the same name stay valid.
-func TestRevokedAdmins(t *testing.T) {
+func TestTokensOfAdminsCanBeRevoked(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	mint := func(c Claims) (string, Claims) {
 		t.Helper()
 		token, _, err := r.Mint(c, time.Hour)
@@ -298,17 +298,17 @@ func TestRevokedAdmins(t *testing.T) {
 	other, otherClaims := mint(Claims{Subject: "ops", Role: RoleAdmin})
 	host, _ := mint(Claims{Subject: "ops", Game: game, Role: RoleHost})
 	for _, step := range []struct {
-		bar  Revocation
-		want []error // of admin, other, host
+		revocation Revocation
+		want       []error // of admin, other, host
 	}{
-		{Revocation{Kind: KindToken, ID: claims.ID, Game: ofAdmins}, []error{ErrTokenRevoked, nil, nil}},
-		{Revocation{Kind: KindSubject, ID: "ops", Game: ofAdmins, IssuedBefore: otherClaims.IssuedAt + 1000}, []error{ErrTokenRevoked, ErrTokenRevoked, nil}},
+		{Revocation{Kind: KindToken, ID: claims.TokenID, Game: adminGame}, []error{ErrTokenRevoked, nil, nil}},
+		{Revocation{Kind: KindSubject, ID: "ops", Game: adminGame, IssuedBefore: otherClaims.IssuedAt + 1000}, []error{ErrTokenRevoked, ErrTokenRevoked, nil}},
 	} {
-		s.revoke(step.bar)
+		s.revoke(step.revocation)
 		refresh(t, r)
 		for i, token := range []string{admin, other, host} {
 			if _, err := r.Verify(t.Context(), token); !errors.Is(err, step.want[i]) {
-				t.Errorf("%s, token %d: %v, want %v", step.bar.Kind, i, err, step.want[i])
+				t.Errorf("%s, token %d: %v, want %v", step.revocation.Kind, i, err, step.want[i])
 			}
 		}
 	}

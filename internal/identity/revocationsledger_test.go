@@ -12,8 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// revoked returns the registry of a node with revocations; refresh reads their changes.
-func revoked(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func()) {
+// nodeWithRevocations returns the registry of a node with revocations; refresh reads their changes.
+func nodeWithRevocations(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func()) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	clock := func() int64 { return time.Now().UnixMilli() } // the database's too
@@ -34,8 +34,8 @@ func revoked(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func
 	}
 }
 
-// admit does what the server does with a player's token.
-func admit(t *testing.T, r *identity.Registry, token string) (string, error) {
+// verifyAndEnsure does what the server does with a player's token.
+func verifyAndEnsure(t *testing.T, r *identity.Registry, token string) (string, error) {
 	t.Helper()
 	c, err := r.Verify(t.Context(), token)
 	if err != nil {
@@ -45,9 +45,9 @@ func admit(t *testing.T, r *identity.Registry, token string) (string, error) {
 	return p.ID, err
 }
 
-// eventually returns the guest of a device. After a revocation its token waits for
+// guestAfterRevocation returns the guest of a device. After a revocation its token waits for
 // less than a second.
-func eventually(t *testing.T, r *identity.Registry, device string) identity.Guest {
+func guestAfterRevocation(t *testing.T, r *identity.Registry, device string) identity.Guest {
 	t.Helper()
 	for {
 		g, err := r.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: device})
@@ -69,8 +69,8 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
-		a, _ := revoked(t, l)
-		b, refresh := revoked(t, l)
+		a, _ := nodeWithRevocations(t, l)
+		b, refresh := nodeWithRevocations(t, l)
 		guest, err := a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret})
 		if err != nil {
 			t.Fatal(err)
@@ -80,16 +80,16 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := guest.Player.ID
-		bar := func(kind identity.RevocationKind, id string) {
+		revoke := func(kind identity.RevocationKind, id string) {
 			t.Helper()
-			if _, err := l.SetBar(t.Context(), identity.Revocation{Game: demo, Kind: kind, ID: id, Reason: "a test"}); err != nil {
+			if _, err := l.SetRevocation(t.Context(), identity.Revocation{Game: demo, Kind: kind, ID: id, Reason: "a test"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		check := func(what, token, wantID string, want error) {
 			t.Helper()
 			refresh()
-			if got, err := admit(t, b, token); got != wantID || !errors.Is(err, want) {
+			if got, err := verifyAndEnsure(t, b, token); got != wantID || !errors.Is(err, want) {
 				t.Errorf("%s: %q, %v; want %q, %v", what, got, err, wantID, want)
 			}
 		}
@@ -99,14 +99,14 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		}
 		check("linked", account, id, nil)
 		check("the guest", guest.Token, id, nil)
-		bar(identity.KindBan, "user:1")
+		revoke(identity.KindBan, "user:1")
 		check("banned by the account", account, "", identity.ErrBanned)
 		check("banned, the guest", guest.Token, "", identity.ErrBanned)
-		if err := l.LiftBar(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}); err != nil {
+		if err := l.LiftRevocation(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 		check("after the ban was lifted", guest.Token, id, nil)
-		bar(identity.KindSubject, id)
+		revoke(identity.KindSubject, id)
 		check("revoked", guest.Token, "", identity.ErrTokenRevoked)
 		check("revoked, of the account", account, "", identity.ErrTokenRevoked)
 		ahead, _, err := a.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer, IssuedAt: time.Now().Add(25 * time.Second).UnixMilli()}, time.Hour)
@@ -114,14 +114,14 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		check("revoked, of a clock that is ahead", ahead, "", identity.ErrTokenRevoked)
-		if stranger, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret}); err != nil || !stranger.New || stranger.Player.ID == id {
-			t.Errorf("the device of a revoked player: %+v, %v", stranger, err)
+		if unknown, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret}); err != nil || !unknown.New || unknown.Player.ID == id {
+			t.Errorf("the device of a revoked player: %+v, %v", unknown, err)
 		}
 		_, device, err := a.ResetDevice(t.Context(), demo, "user:1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := eventually(t, b, device)
+		again := guestAfterRevocation(t, b, device)
 		if again.New || again.Player.ID != id {
 			t.Fatalf("the new device: %+v", again)
 		}
@@ -130,7 +130,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bar(identity.KindToken, c.ID)
+		revoke(identity.KindToken, c.TokenID)
 		check("one token revoked", again.Token, "", identity.ErrTokenRevoked)
 		if err := l.Erase(t.Context(), demo, id); err != nil {
 			t.Fatal(err)
@@ -142,27 +142,27 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 			}
 			refresh()
 		}
-		if fresh, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: device}); err != nil || !fresh.New || fresh.Player.ID == id {
-			t.Errorf("the device again: %+v, %v", fresh, err)
+		if newGuest, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: device}); err != nil || !newGuest.New || newGuest.Player.ID == id {
+			t.Errorf("the device again: %+v, %v", newGuest, err)
 		}
-		made, err := a.RotateKey(t.Context(), demo)
+		newKey, err := a.RotateKey(t.Context(), demo)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if refresh(); len(b.ListKeys(demo)) != 2 || b.ListKeys(demo)[0].ID != made.ID {
-			t.Errorf("keys %+v, without %+v", b.ListKeys(demo), made)
+		if refresh(); len(b.ListKeys(demo)) != 2 || b.ListKeys(demo)[0].ID != newKey.ID {
+			t.Errorf("keys %+v, without %+v", b.ListKeys(demo), newKey)
 		}
 	})
 }
 
 // A node was cut off until the ledger had deleted the subject of an erasure. The node
 // still ends the sessions, because the ledger has the hash of the subject.
-func TestACutOffNodeEndsSessionsOfTheErased(t *testing.T) {
+func TestANodeThatWasCutOffEndsSessionsOfErasedPlayers(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := open(t, db)
-		r, refresh := revoked(t, l)
+		r, refresh := nodeWithRevocations(t, l)
 		token, _, err := r.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer}, time.Hour)
 		if err != nil {
 			t.Fatal(err)

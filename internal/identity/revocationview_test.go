@@ -12,20 +12,20 @@ func isBanned(r *Registry, id string) bool {
 	return errors.Is(r.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
 }
 
-func showsBans(r *Registry) float64 {
-	return testutil.ToFloat64(r.Revocations.metrics.known.WithLabelValues("ban"))
+func bansGauge(r *Registry) float64 {
+	return testutil.ToFloat64(r.Revocations.metrics.revocations.WithLabelValues("ban"))
 }
 
 // After the store was restored, the view admits no player until it can read the
 // revocations.
-func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
+func TestBansStayInForceWhileARestoredStoreIsUnreadable(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
 	s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	s.mu.Lock()
-	s.revocations, s.revision, s.barless = s.revocations[:1], 1, true
+	s.revocations, s.revision, s.failRevocations = s.revocations[:1], 1, true
 	s.mu.Unlock()
 	for range 2 {
 		if err := r.Revocations.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(r, "p_1") || !isBanned(r, "p_2") {
@@ -33,26 +33,26 @@ func TestAStoreThatWasPutBackLetsNobodyIn(t *testing.T) {
 		}
 	}
 	s.mu.Lock()
-	s.barless = false
+	s.failRevocations = false
 	s.mu.Unlock()
-	if refresh(t, r); !isBanned(r, "p_1") || isBanned(r, "p_2") || showsBans(r) != 1 {
+	if refresh(t, r); !isBanned(r, "p_1") || isBanned(r, "p_2") || bansGauge(r) != 1 {
 		t.Error("the view is not the store's")
 	}
 }
 
 // A key that is retired between two queries of a read is found by the next read.
-func TestKeysAreNotMissedBehindRevocations(t *testing.T) {
+func TestAKeyRetiredDuringAReadIsReadNext(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	if _, err := r.RotateKey(t.Context(), game); err != nil {
 		t.Fatal(err)
 	}
 	refresh(t, r)
 	retired := s.keys[game][0].ID
-	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, Key: retired}
+	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, KeyID: retired}
 	s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
-	s.meantime = func() {
+	s.afterRevision = func() {
 		if err := s.RetireKey(t.Context(), game, retired, 0); err != nil {
 			t.Error(err)
 		}
@@ -67,56 +67,56 @@ func TestKeysAreNotMissedBehindRevocations(t *testing.T) {
 }
 
 // Bans and erasures do not make a node read its keys again.
-func TestRevocationsReadNoKeys(t *testing.T) {
+func TestRevocationsDoNotReloadKeys(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	if _, err := r.RotateKey(t.Context(), game); err != nil {
 		t.Fatal(err)
 	}
 	refresh(t, r)
-	before := s.read
+	before := s.keyReads
 	for range 10 {
 		s.revoke(Revocation{Kind: KindErased, ID: "p_1", EndsAt: start + 1})
 		refresh(t, r)
 	}
-	if s.read != before {
-		t.Errorf("keys were read %d times", s.read-before)
+	if s.keyReads != before {
+		t.Errorf("keys were read %d times", s.keyReads-before)
 	}
 }
 
 // An erased player's sessions end at a node that learns of it late. Afterwards the
 // node stores nothing for it.
-func TestErasuresAreNotHeld(t *testing.T) {
+func TestErasuresLeaveMemoryAfterTheSessionEndWindow(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	now := start
 	r.Revocations.Now = func() int64 { return now }
-	const many = 3 * revocationsPage
+	const many = 3 * revocationsPageSize
 	for i := range many {
-		s.revoke(Revocation{Kind: KindErased, ID: fmt.Sprint("p_", i), At: now, EndsAt: now + SessionEndWindow.Milliseconds()})
+		s.revoke(Revocation{Kind: KindErased, ID: fmt.Sprint("p_", i), ChangedAt: now, EndsAt: now + SessionEndWindow.Milliseconds()})
 	}
-	s.revoke(Revocation{Kind: KindUnlinked, ID: "lifted", At: now, EndsAt: now})
+	s.revoke(Revocation{Kind: KindUnlinked, ID: "lifted", ChangedAt: now, EndsAt: now})
 	now += 10 * SessionEndWindow.Milliseconds() // the node was cut off
-	c := Claims{Subject: "p_7", Game: game, Role: RolePlayer, Key: s.keys[game][0].ID}
+	c := Claims{Subject: "p_7", Game: game, Role: RolePlayer, KeyID: s.keys[game][0].ID}
 	if refresh(t, r); !errors.Is(r.CheckActive(c, "p_7"), ErrErased) || len(r.Revocations.active) != many {
 		t.Errorf("sessions of erased players continue; %d revocations in memory", len(r.Revocations.active))
 	}
-	now += SessionEndWindow.Milliseconds() + removeEndedEvery.Milliseconds()
+	now += SessionEndWindow.Milliseconds() + removeEndedInterval.Milliseconds()
 	if refresh(t, r); len(r.Revocations.active) != 0 || len(r.Revocations.counts) != 1 || r.Revocations.counts[KindErased] != 0 {
 		t.Errorf("%d revocations are still in memory, %v", len(r.Revocations.active), r.Revocations.counts)
 	}
 }
 
 // Revocations apply even if keys cannot be read.
-func TestRevocationsHoldWithoutKeys(t *testing.T) {
+func TestRevocationsApplyWhenKeysCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	s.mu.Lock()
 	s.keys[game] = []Key{{ID: "broken", Alg: "none"}}
-	s.keysAt++
+	s.keysRevision++
 	s.mu.Unlock()
 	s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
 	if err := r.Revocations.Refresh(t.Context()); err == nil || !isBanned(r, "p_1") {
@@ -132,19 +132,19 @@ func TestEndedRevocationsLeaveTheView(t *testing.T) {
 	s.revoke(Revocation{Kind: KindBan, ID: "short", EndsAt: start + 1000})
 	s.revoke(Revocation{Kind: KindBan, ID: "long"})
 	s.revoke(Revocation{Kind: KindBan, ID: "lifted"})
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	now := start
 	r.Revocations.Now = func() int64 { return now }
-	now += removeEndedEvery.Milliseconds()
-	if refresh(t, r); len(r.Revocations.active) != 2 || showsBans(r) != 2 {
-		t.Errorf("%d revocations in memory, %v in the metric", len(r.Revocations.active), showsBans(r))
+	now += removeEndedInterval.Milliseconds()
+	if refresh(t, r); len(r.Revocations.active) != 2 || bansGauge(r) != 2 {
+		t.Errorf("%d revocations in memory, %v in the metric", len(r.Revocations.active), bansGauge(r))
 	}
 	s.mu.Lock()
 	s.revocations = s.revocations[1:2] // lifted, and forgotten
 	s.revision += 2
 	s.mu.Unlock()
-	now += RevocationsKept.Milliseconds()/2 + 1
-	if refresh(t, r); isBanned(r, "lifted") || !isBanned(r, "long") || showsBans(r) != 1 {
+	now += EndedRevocationTTL.Milliseconds()/2 + 1
+	if refresh(t, r); isBanned(r, "lifted") || !isBanned(r, "long") || bansGauge(r) != 1 {
 		t.Error("a node that was cut off for long keeps revocations that the store has deleted")
 	}
 }
@@ -152,11 +152,11 @@ func TestEndedRevocationsLeaveTheView(t *testing.T) {
 // A view was cut off for longer than a store keeps revocations. It cannot know
 // which players were erased in that time. So all earlier sessions end, and the
 // clients reconnect.
-func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
+func TestANodeThatMayHaveMissedRevocationsEndsSessions(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
-	g, err := r.Guest(t.Context(), ask("Ada"))
+	r := newTestRegistry(t, s)
+	g, err := r.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,11 +173,11 @@ func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
 	notified := 0
 	r.Revocations.OnChange(func([]Revocation) { notified++ })
 	before := session()
-	now += RevocationsKept.Milliseconds()
+	now += EndedRevocationTTL.Milliseconds()
 	if refresh(t, r); r.CheckActive(before, g.Player.ID) != nil || notified != 0 {
 		t.Errorf("cut off for less: %v, notified %d times", r.CheckActive(before, g.Player.ID), notified)
 	}
-	now += RevocationsKept.Milliseconds() + 1
+	now += EndedRevocationTTL.Milliseconds() + 1
 	if refresh(t, r); !errors.Is(r.CheckActive(before, g.Player.ID), ErrTokenRevoked) || notified != 1 {
 		t.Errorf("cut off for more: %v, notified %d times", r.CheckActive(before, g.Player.ID), notified)
 	}
@@ -188,10 +188,10 @@ func TestAViewThatMissedTooMuchEndsSessions(t *testing.T) {
 
 // A host's token is refused if its subject is an erased player, even after the revocation
 // has ended.
-func TestHostsWhoAreErased(t *testing.T) {
+func TestErasedHostsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	r := registryOf(t, s)
+	r := newTestRegistry(t, s)
 	s.link("erased", "")
 	for subject, want := range map[string]error{"erased": ErrErased, "unknown": nil} {
 		if err := r.CheckHost(t.Context(), Claims{Subject: subject, Game: game, Role: RoleHost}); !errors.Is(err, want) {

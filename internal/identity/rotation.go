@@ -17,11 +17,11 @@ type KeyInfo struct {
 // ListKeys returns the keys of a game, newest first, or in configured order. The game ""
 // stands for the server's own keys.
 func (t *Tokens) ListKeys(game string) []KeyInfo {
-	ring := t.keys.now()
-	signing, _ := ring.signing(game, t.now()) // none if all keys only verify
+	ring := t.keys.load()
+	signingKey, _ := ring.signingKey(game, t.now()) // none if all keys only verify
 	var keys []KeyInfo
-	for _, s := range ring[game] {
-		keys = append(keys, KeyInfo{ID: s.id, Alg: s.method.Alg(), Signs: s.id == signing.id, CreatedAt: s.createdAt})
+	for _, key := range ring[game] {
+		keys = append(keys, KeyInfo{ID: key.id, Alg: key.method.Alg(), Signs: key.id == signingKey.id, CreatedAt: key.createdAt})
 	}
 	return keys
 }
@@ -33,16 +33,16 @@ func (t *Tokens) RotateKey(ctx context.Context, game string) (KeyInfo, error) {
 	if t.hasConfiguredKeys(game) {
 		return KeyInfo{}, ErrConfiguredKeys
 	}
-	k := newKey()
-	if err := t.config.Keys.AddKey(ctx, game, k); err != nil {
+	key := generateKey()
+	if err := t.config.Keys.AddKey(ctx, game, key); err != nil {
 		return KeyInfo{}, err
 	}
 	if err := t.reload(ctx); err != nil {
 		return KeyInfo{}, err
 	}
-	for _, shown := range t.ListKeys(game) {
-		if shown.ID == k.ID {
-			return shown, nil
+	for _, info := range t.ListKeys(game) {
+		if info.ID == key.ID {
+			return info, nil
 		}
 	}
 	return KeyInfo{}, ErrNoKey // another call has retired the new key
@@ -64,55 +64,55 @@ func (t *Tokens) RetireKey(ctx context.Context, game, id string) error {
 // Configure replaces the configured keys of a game. If keys is empty, the game uses its
 // stored keys. An error changes nothing.
 func (t *Tokens) Configure(ctx context.Context, game string, keys []Key) error {
-	t.changing.Lock()
-	defer t.changing.Unlock()
+	t.changeMu.Lock()
+	defer t.changeMu.Unlock()
 	if !t.keys.has(game) {
 		return ErrNoGame
 	}
-	former, had := t.configured[game]
+	previous, hadKeys := t.configured[game]
 	t.setConfigured(game, keys, len(keys) > 0)
-	err := t.reopen(ctx)
+	err := t.reloadLocked(ctx)
 	if err != nil {
-		t.setConfigured(game, former, had)
+		t.setConfigured(game, previous, hadKeys)
 	}
 	return err
 }
 
-func (t *Tokens) setConfigured(game string, keys []Key, some bool) {
+func (t *Tokens) setConfigured(game string, keys []Key, hasKeys bool) {
 	if t.configured == nil {
 		t.configured = map[string][]Key{}
 	}
 	t.configured[game] = keys
-	if !some {
+	if !hasKeys {
 		delete(t.configured, game)
 	}
 }
 
 func (t *Tokens) hasConfiguredKeys(game string) bool {
-	t.changing.Lock()
-	defer t.changing.Unlock()
+	t.changeMu.Lock()
+	defer t.changeMu.Unlock()
 	return len(t.configured[game]) > 0
 }
 
 // reload reads the stored keys again.
 func (t *Tokens) reload(ctx context.Context) error {
-	t.changing.Lock()
-	defer t.changing.Unlock()
-	return t.reopen(ctx)
+	t.changeMu.Lock()
+	defer t.changeMu.Unlock()
+	return t.reloadLocked(ctx)
 }
 
 // reloadLocked reads all keys again. The caller holds changeMu.
-func (t *Tokens) reopen(ctx context.Context) error {
-	keys, err := openKeys(ctx, t.config.Games, t.configured, t.config.Keys)
+func (t *Tokens) reloadLocked(ctx context.Context) error {
+	keys, err := loadKeys(ctx, t.config.Games, t.configured, t.config.Keys)
 	if err != nil {
 		return fmt.Errorf("identity: read keys again: %w", err)
 	}
-	t.keys.ring.Store(&keys)
+	t.keys.current.Store(&keys)
 	return nil
 }
 
 // hasKey returns true if the key that signed a token still exists.
 func (t *Tokens) hasKey(c Claims) bool {
-	_, there := t.keys.now().find(c.Game, c.Key)
-	return there
+	_, found := t.keys.load().find(c.Game, c.KeyID)
+	return found
 }

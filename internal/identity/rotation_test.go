@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// clocked opens tokens with a clock that the test can change.
-func clocked(t *testing.T, s *fakeStore, configured map[string][]Key) (*Tokens, *atomic.Int64) {
+// tokensWithClock opens tokens with a clock that the test can change.
+func tokensWithClock(t *testing.T, s *fakeStore, configured map[string][]Key) (*Tokens, *atomic.Int64) {
 	t.Helper()
 	var clock atomic.Int64
 	clock.Store(start)
@@ -20,7 +20,7 @@ func clocked(t *testing.T, s *fakeStore, configured map[string][]Key) (*Tokens, 
 	return tokens, &clock
 }
 
-func minted(t *testing.T, tokens *Tokens, c Claims) string {
+func mintToken(t *testing.T, tokens *Tokens, c Claims) string {
 	t.Helper()
 	token, _, err := tokens.Mint(c, time.Hour)
 	if err != nil {
@@ -29,51 +29,51 @@ func minted(t *testing.T, tokens *Tokens, c Claims) string {
 	return token
 }
 
-// keyOf returns the key that signed a token, or "" if it is refused.
-func keyOf(t *testing.T, tokens *Tokens, token string) string {
+// signingKeyID returns the key that signed a token, or "" if it is refused.
+func signingKeyID(t *testing.T, tokens *Tokens, token string) string {
 	t.Helper()
 	c, err := tokens.Verify(t.Context(), token)
 	if err != nil && !errors.Is(err, ErrTokenKey) {
 		t.Error(err)
 	}
-	return c.Key
+	return c.KeyID
 }
 
 // A new key signs after SigningDelay, when all nodes know it. The old key verifies until
 // it is retired. The server's own keys behave in the same way.
-func TestKeysRotate(t *testing.T) {
+func TestNewKeysSignAfterTheDelayAndOldOnesVerify(t *testing.T) {
 	t.Parallel()
 	for _, c := range []Claims{{Subject: "p_1", Game: game, Role: RolePlayer}, {Subject: "root", Role: RoleAdmin}} {
 		s := newStore()
-		a, clock := clocked(t, s, nil)
-		b, _ := clocked(t, s, nil)
-		before := minted(t, a, c)
-		first := keyOf(t, b, before)
-		made, err := a.RotateKey(t.Context(), c.Game)
-		if err != nil || made.Signs || made.ID == first {
-			t.Fatalf("rotated to %+v, %v", made, err)
+		a, clock := tokensWithClock(t, s, nil)
+		b, _ := tokensWithClock(t, s, nil)
+		before := mintToken(t, a, c)
+		first := signingKeyID(t, b, before)
+		newKey, err := a.RotateKey(t.Context(), c.Game)
+		if err != nil || newKey.Signs || newKey.ID == first {
+			t.Fatalf("rotated to %+v, %v", newKey, err)
 		}
-		if key := keyOf(t, b, minted(t, a, c)); key != first {
+		if key := signingKeyID(t, b, mintToken(t, a, c)); key != first {
 			t.Errorf("signed by %q before the delay", key)
 		}
 		if err := b.reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		clock.Add(SigningDelay.Milliseconds())
-		after := minted(t, a, c)
-		if key := keyOf(t, b, after); key != made.ID {
-			t.Errorf("signed by %q after the delay, want %q", key, made.ID)
+		after := mintToken(t, a, c)
+		if key := signingKeyID(t, b, after); key != newKey.ID {
+			t.Errorf("signed by %q after the delay, want %q", key, newKey.ID)
 		}
-		if key := keyOf(t, b, before); key != first {
+		if key := signingKeyID(t, b, before); key != first {
 			t.Errorf("the former key: %q", key)
 		}
-		if shown := a.ListKeys(c.Game); len(shown) != 2 || !shown[0].Signs || shown[1].Signs || shown[1].ID != first {
-			t.Errorf("keys %+v", shown)
+		if keys := a.ListKeys(c.Game); len(keys) != 2 || !keys[0].Signs || keys[1].Signs || keys[1].ID != first {
+			t.Errorf("keys %+v", keys)
 		}
 		if err := a.RetireKey(t.Context(), c.Game, first); err != nil {
 			t.Fatal(err)
 		}
-		if old, now := keyOf(t, a, before), keyOf(t, a, after); old != "" || now != made.ID {
+		if old, now := signingKeyID(t, a, before), signingKeyID(t, a, after); old != "" || now != newKey.ID {
 			t.Errorf("after it was retired: %q and %q", old, now)
 		}
 	}
@@ -87,9 +87,9 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 		return Key{ID: id, Alg: HS256, Secret: bytes.Repeat([]byte(letter), 32)}
 	}
 	s := newStore()
-	tokens, _ := clocked(t, s, map[string][]Key{game: {key("k1", "a")}})
+	tokens, _ := tokensWithClock(t, s, map[string][]Key{game: {key("k1", "a")}})
 	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer}
-	old := minted(t, tokens, c)
+	old := mintToken(t, tokens, c)
 	for _, step := range []struct {
 		keys       []Key
 		signs, old string
@@ -101,14 +101,14 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 		if err := tokens.Configure(t.Context(), game, step.keys); err != nil {
 			t.Fatal(err)
 		}
-		if signs, still := keyOf(t, tokens, minted(t, tokens, c)), keyOf(t, tokens, old); signs != step.signs || still != step.old {
+		if signs, still := signingKeyID(t, tokens, mintToken(t, tokens, c)), signingKeyID(t, tokens, old); signs != step.signs || still != step.old {
 			t.Errorf("%d keys: signed by %q, the old token by %q; want %+v", len(step.keys), signs, still, step)
 		}
 	}
 	if err := tokens.Configure(t.Context(), game, []Key{{ID: "k3", Alg: HS256, Secret: []byte("short")}}); err == nil {
 		t.Error("a short secret was accepted")
 	}
-	if key := keyOf(t, tokens, minted(t, tokens, c)); key != "k2" {
+	if key := signingKeyID(t, tokens, mintToken(t, tokens, c)); key != "k2" {
 		t.Errorf("after an error %q signs", key)
 	}
 	if err := tokens.Configure(t.Context(), "nowhere", nil); !errors.Is(err, ErrNoGame) {
@@ -122,7 +122,7 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 	if err := tokens.Configure(t.Context(), game, nil); err != nil || len(s.keys[game]) != 1 {
 		t.Fatalf("without configured keys: %v", err)
 	}
-	if key := keyOf(t, tokens, minted(t, tokens, c)); key != s.keys[game][0].ID {
+	if key := signingKeyID(t, tokens, mintToken(t, tokens, c)); key != s.keys[game][0].ID {
 		t.Errorf("signed by %q, not by the stored key", key)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// strict returns the tokens of two games. One requires an audience and limits the
+// strictTokens returns the tokens of two games. One requires an audience and limits the
 // lifetime of tokens; the other does not.
-func strict(t *testing.T) *Tokens {
+func strictTokens(t *testing.T) *Tokens {
 	t.Helper()
 	key := func(letter string) []Key {
 		return []Key{{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte(letter), 32)}}
@@ -29,9 +29,9 @@ func strict(t *testing.T) *Tokens {
 	return tokens
 }
 
-func TestRulesOfTokens(t *testing.T) {
+func TestTokenRulesApplyPerGame(t *testing.T) {
 	t.Parallel()
-	tokens, now := strict(t), start/1000
+	tokens, now := strictTokens(t), start/1000
 	for name, tt := range map[string]struct {
 		game string
 		aud  any
@@ -44,7 +44,7 @@ func TestRulesOfTokens(t *testing.T) {
 		"none in a list":        {game, []string{}, 60, ErrTokenAudience},
 		"the game's name":       {game, game, 60, ErrTokenAudience},
 		"the server's":          {game, ServerAudience, 60, ErrTokenAudience},
-		"a second too long":     {game, "quiz", 3601, ErrTokenLong},
+		"a second too long":     {game, "quiz", 3601, ErrTokenLifetime},
 		"another game may last": {other, nil, 1 << 30, nil},
 		"another game's":        {other, "quiz", 60, ErrTokenAudience},
 	} {
@@ -53,23 +53,23 @@ func TestRulesOfTokens(t *testing.T) {
 			claims["aud"] = tt.aud
 		}
 		secret := bytes.Repeat([]byte(map[string]string{game: "s", other: "o"}[tt.game]), 32)
-		token := forge(t, jwt.SigningMethodHS256, secret, map[string]any{"kid": "k1"}, claims)
+		token := signToken(t, jwt.SigningMethodHS256, secret, map[string]any{"kid": "k1"}, claims)
 		if _, err := tokens.Verify(t.Context(), token); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
-	if n := testutil.ToFloat64(tokens.refused.WithLabelValues("audience")); n != 5 {
+	if n := testutil.ToFloat64(tokens.refusals.WithLabelValues("audience")); n != 5 {
 		t.Errorf("%v refusals for their audience are counted", n)
 	}
-	if n := testutil.ToFloat64(tokens.refused.WithLabelValues("too_long")); n != 1 {
+	if n := testutil.ToFloat64(tokens.refusals.WithLabelValues("too_long")); n != 1 {
 		t.Errorf("%v refusals for how long they last are counted", n)
 	}
 }
 
 // Tokens minted here follow the configured rules; a guest's token lasts no longer.
-func TestMintedByTheRules(t *testing.T) {
+func TestMintedTokensFollowTheRules(t *testing.T) {
 	t.Parallel()
-	tokens := strict(t)
+	tokens := strictTokens(t)
 	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer}
 	token, _, err := tokens.Mint(c, time.Hour)
 	if err != nil {
@@ -78,27 +78,27 @@ func TestMintedByTheRules(t *testing.T) {
 	if _, err := tokens.Verify(t.Context(), token); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := tokens.Mint(c, time.Hour+time.Second); !errors.Is(err, ErrTokenLong) {
+	if _, _, err := tokens.Mint(c, time.Hour+time.Second); !errors.Is(err, ErrTokenLifetime) {
 		t.Errorf("a longer one: %v", err)
 	}
-	g, err := registryWith(t, newStore(), tokens).Guest(t.Context(), ask("Ada"))
-	if err != nil || g.ExpiresAt != start/1000*1000+second(3600) {
+	g, err := newTestRegistryWith(t, newStore(), tokens).Guest(t.Context(), guestRequest("Ada"))
+	if err != nil || g.ExpiresAt != start/1000*1000+secondsToMS(3600) {
 		t.Errorf("guest %+v, %v", g, err)
 	}
 }
 
 // Each refusal is counted with its own reason. An accepted token is not counted.
-func TestReasonsOfRefusals(t *testing.T) {
+func TestEachRefusalHasItsOwnLabel(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
-	for _, r := range refusals {
-		if labels[r.label] || refusalOf(r.is) != r.label {
-			t.Errorf("%v is counted as %q, not %q, or that is there twice", r.is, refusalOf(r.is), r.label)
+	for _, r := range refusalReasons {
+		if labels[r.label] || refusalLabel(r.err) != r.label {
+			t.Errorf("%v is counted as %q, not %q, or that is there twice", r.err, refusalLabel(r.err), r.label)
 		}
 		labels[r.label] = true
 	}
 	for _, other := range []error{nil, errStore, ErrNotFound, ErrNotPlayer} {
-		if label := refusalOf(other); label != "" {
+		if label := refusalLabel(other); label != "" {
 			t.Errorf("%v is counted as %q", other, label)
 		}
 	}

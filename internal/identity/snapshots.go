@@ -11,113 +11,113 @@ import (
 
 // loadSnapshots loads a filter from each usable snapshot, and requests a rebuild of the
 // views without one. catchUp activates the loaded filters.
-func (f *nameReplicator) loadSnapshots(ctx context.Context) error {
-	clock, err := f.NameSource.Clock(ctx)
+func (r *nameReplicator) loadSnapshots(ctx context.Context) error {
+	ledgerNow, err := r.NameSource.Clock(ctx)
 	if err != nil {
 		return err
 	}
-	whole := clock
-	for _, game := range f.games() {
-		k := f.views[game]
-		filter, watermark := f.load(game, clock)
+	oldest := ledgerNow
+	for _, game := range r.games() {
+		view := r.views[game]
+		filter, watermark := r.loadSnapshot(game, ledgerNow)
 		if filter == nil {
-			k.requestRebuild(reasonStart)
+			view.requestRebuild(causeStart)
 			continue
 		}
-		k.prepare(filter)
-		whole = min(whole, watermark)
+		view.startBuilding(filter)
+		oldest = min(oldest, watermark)
 	}
-	f.watermark.Store(whole)
+	r.fullReadClock.Store(oldest)
 	return nil
 }
 
 // catchUp reads the names that were claimed since the oldest snapshot, and activates the
 // loaded filters.
-func (f *nameReplicator) catchUp(ctx context.Context) error {
-	if err := f.readFull(ctx); err != nil {
+func (r *nameReplicator) catchUp(ctx context.Context) error {
+	if err := r.readFull(ctx); err != nil {
 		return err
 	}
-	for _, k := range f.views {
-		if k.requestedRebuild() == "" {
-			k.activate()
+	for _, view := range r.views {
+		if view.requestedRebuild() == "" {
+			view.activateBuilt()
 		}
 	}
 	return nil
 }
 
-// load returns the filter in the snapshot of a game and its watermark. The filter is nil if
+// loadSnapshot returns the filter in the snapshot of a game and its watermark. The filter is nil if
 // there is no usable snapshot. The watermark is the time up to which the filter has all
 // names, by the ledger's clock, in epoch ms.
-func (f *nameReplicator) load(game string, clock int64) (*nickname.Filter, int64) {
-	if f.Snapshots == nil {
+func (r *nameReplicator) loadSnapshot(game string, ledgerNow int64) (*nickname.Filter, int64) {
+	if r.Snapshots == nil {
 		return nil, 0
 	}
-	filter, stamp, err := f.open(game)
-	outcome := f.classify(game, clock, filter, stamp, err)
-	f.metrics.snapshots.WithLabelValues(outcome).Inc()
+	filter, info, err := r.readSnapshot(game)
+	outcome := r.classifySnapshot(game, ledgerNow, filter, info, err)
+	r.metrics.snapshots.WithLabelValues(outcome).Inc()
 	switch outcome {
-	case loaded:
-		f.savedSizes[game] = filter.Len()
-		return filter, stamp.Watermark
-	case missing:
+	case snapshotLoaded:
+		r.savedSizes[game] = filter.Len()
+		return filter, info.Watermark
+	case snapshotMissing:
 	default:
-		f.Logger.Warn("nickname snapshot ignored; the view is built from the ledger", "game", game, "outcome", outcome, "error", err)
+		r.Logger.Warn("nickname snapshot ignored; the view is built from the ledger", "game", game, "outcome", outcome, "error", err)
 	}
 	return nil, 0
 }
 
-func (f *nameReplicator) open(game string) (*nickname.Filter, nickname.SnapshotInfo, error) {
-	r, err := f.Snapshots.Open(game)
+func (r *nameReplicator) readSnapshot(game string) (*nickname.Filter, nickname.SnapshotInfo, error) {
+	snapshot, err := r.Snapshots.Open(game)
 	if err != nil {
 		return nil, nickname.SnapshotInfo{}, err
 	}
-	filter, stamp, err := nickname.ReadFilter(r)
-	return filter, stamp, errors.Join(err, r.Close())
+	filter, info, err := nickname.ReadFilter(snapshot)
+	return filter, info, errors.Join(err, snapshot.Close())
 }
 
-// classify returns the outcome of reading a snapshot. It is snapshotLoaded if the snapshot
+// classifySnapshot returns the outcome of reading a snapshot. It is snapshotLoaded if the snapshot
 // belongs to this ledger, is not ahead of it, and has this program's format and rules.
-func (f *nameReplicator) classify(game string, clock int64, filter *nickname.Filter, s nickname.SnapshotInfo, err error) string {
+func (r *nameReplicator) classifySnapshot(game string, ledgerNow int64, filter *nickname.Filter, info nickname.SnapshotInfo, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return missing
+		return snapshotMissing
 	case errors.Is(err, nickname.ErrSnapshotVersion):
-		return newer
+		return snapshotNewerFormat
 	case err != nil:
-		return broken
-	case s.Game != game || s.Epoch != f.Epoch || s.Rules != nickname.RulesVersion || filter.Rate() != filterRate:
-		return foreign
-	case s.Watermark > clock+fullReadOverlap.Milliseconds():
-		return ahead
+		return snapshotBroken
+	case info.Game != game || info.Epoch != r.Epoch || info.Rules != nickname.RulesVersion || filter.FalsePositiveRate() != maxFalsePositiveRate:
+		return snapshotForeign
+	case info.Watermark > ledgerNow+fullReadOverlap.Milliseconds():
+		return snapshotAhead
 	}
-	return loaded
+	return snapshotLoaded
 }
 
-// saveAll saves a snapshot of each view that has new names.
-func (f *nameReplicator) saveAll() {
-	if f.Snapshots == nil {
+// saveSnapshots saves a snapshot of each view that has new names.
+func (r *nameReplicator) saveSnapshots() {
+	if r.Snapshots == nil {
 		return
 	}
-	for _, game := range f.games() {
-		filter := f.views[game].active.Load()
+	for _, game := range r.games() {
+		filter := r.views[game].active.Load()
 		if filter == nil {
 			continue
 		}
 		size := filter.Len()
-		if kept, has := f.savedSizes[game]; has && kept == size {
+		if savedSize, isKnown := r.savedSizes[game]; isKnown && savedSize == size {
 			continue
 		}
-		if err := f.save(game, filter); err != nil {
-			f.metrics.snapshots.WithLabelValues(unsaved).Inc()
-			f.Logger.Warn("nickname snapshot save failed; the next start reads more from the ledger", "game", game, "error", err)
+		if err := r.saveSnapshot(game, filter); err != nil {
+			r.metrics.snapshots.WithLabelValues(snapshotSaveFailed).Inc()
+			r.Logger.Warn("nickname snapshot save failed; the next start reads more from the ledger", "game", game, "error", err)
 			continue
 		}
-		f.savedSizes[game] = size
-		f.metrics.snapshots.WithLabelValues(saved).Inc()
+		r.savedSizes[game] = size
+		r.metrics.snapshots.WithLabelValues(snapshotSaved).Inc()
 	}
 }
 
-func (f *nameReplicator) save(game string, filter *nickname.Filter) error {
-	stamp := nickname.SnapshotInfo{Game: game, Epoch: f.Epoch, Rules: nickname.RulesVersion, Watermark: f.watermark.Load()}
-	return f.Snapshots.Save(game, func(w io.Writer) error { return filter.Write(w, stamp) })
+func (r *nameReplicator) saveSnapshot(game string, filter *nickname.Filter) error {
+	info := nickname.SnapshotInfo{Game: game, Epoch: r.Epoch, Rules: nickname.RulesVersion, Watermark: r.fullReadClock.Load()}
+	return r.Snapshots.Save(game, func(w io.Writer) error { return filter.Write(w, info) })
 }

@@ -17,10 +17,10 @@ import (
 
 // fakeSnapshots stores snapshots in memory.
 type fakeSnapshots struct {
-	mu    sync.Mutex
-	files map[string][]byte
-	down  bool
-	saves int
+	mu     sync.Mutex
+	files  map[string][]byte
+	isDown bool
+	saves  int
 }
 
 func (m *fakeSnapshots) Open(game string) (io.ReadCloser, error) {
@@ -36,7 +36,7 @@ func (m *fakeSnapshots) Open(game string) (io.ReadCloser, error) {
 func (m *fakeSnapshots) Save(game string, write func(io.Writer) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.down {
+	if m.isDown {
 		return errStore
 	}
 	var b bytes.Buffer
@@ -51,67 +51,67 @@ func (m *fakeSnapshots) Save(game string, write func(io.Writer) error) error {
 func (m *fakeSnapshots) setDown(down bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.down = down
+	m.isDown = down
 }
 
-// kept runs a registry with one name until it has saved snapshots, and returns them.
-func kept(t *testing.T, s *fakeStore) *fakeSnapshots {
+// savedSnapshots runs a registry with one name until it has saved snapshots, and returns them.
+func savedSnapshots(t *testing.T, s *fakeStore) *fakeSnapshots {
 	t.Helper()
-	m := &fakeSnapshots{files: map[string][]byte{}}
+	snapshots := &fakeSnapshots{files: map[string][]byte{}}
 	s.claim(t, "Ada")
-	_, end := s.run(t, m.config)
+	_, end := s.startRegistry(t, snapshots.config)
 	end()
-	if len(m.files) != 2 {
-		t.Fatalf("snapshots of %d games", len(m.files))
+	if len(snapshots.files) != 2 {
+		t.Fatalf("snapshots of %d games", len(snapshots.files))
 	}
-	return m
+	return snapshots
 }
 
 func (m *fakeSnapshots) config(c *Config) { c.Snapshots = m }
 
-func (w *replication) snapshots(outcome string) float64 {
-	return testutil.ToFloat64(w.replicator.metrics.snapshots.WithLabelValues(outcome))
+func (r *replication) snapshotCount(outcome string) float64 {
+	return testutil.ToFloat64(r.replicator.metrics.snapshots.WithLabelValues(outcome))
 }
 
 // A start with snapshots reads only newer claims, and does not read all names.
-func TestAStartFromSnapshots(t *testing.T) {
+func TestAStartWithSnapshotsReadsOnlyNewerClaims(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		m := kept(t, s)
-		left := s.clock()
+		snapshots := savedSnapshots(t, s)
+		stoppedAt := s.clock()
 		s.claimAt(t, "Slow", fullReadOverlap) // it commits after the stop
 		time.Sleep(24 * time.Hour)
 		s.claim(t, "Grace")
-		builds := s.tried()
+		builds := s.countSkeletonReads()
 		s.mu.Lock()
-		s.reads = nil
+		s.readsFrom = nil
 		s.mu.Unlock()
-		w, end := s.run(t, m.config)
+		r, end := s.startRegistry(t, snapshots.config)
 		defer end()
 		for _, name := range []string{"Ada", "Slow", "Grace"} {
-			w.expect(name, true)
+			r.expect(name, true)
 		}
-		w.expect("Bob", false)
-		if s.tried() != builds || w.snapshots(loaded) != 2 {
-			t.Errorf("read all names %d times, %v snapshots loaded", s.tried()-builds, w.snapshots(loaded))
+		r.expect("Bob", false)
+		if s.countSkeletonReads() != builds || r.snapshotCount(snapshotLoaded) != 2 {
+			t.Errorf("read all names %d times, %v snapshots loaded", s.countSkeletonReads()-builds, r.snapshotCount(snapshotLoaded))
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if want := left - fullReadOverlap.Milliseconds(); s.reads[0] != want {
-			t.Errorf("read since %d, want %d", s.reads[0], want)
+		if want := stoppedAt - fullReadOverlap.Milliseconds(); s.readsFrom[0] != want {
+			t.Errorf("read since %d, want %d", s.readsFrom[0], want)
 		}
 	})
 }
 
-// rewritten returns a snapshot with another stamp.
-func rewritten(t *testing.T, b []byte, change func(*nickname.SnapshotInfo)) []byte {
+// rewriteSnapshot returns a snapshot with another stamp.
+func rewriteSnapshot(t *testing.T, content []byte, change func(*nickname.SnapshotInfo)) []byte {
 	t.Helper()
-	f, stamp, err := nickname.ReadFilter(bytes.NewReader(b))
+	f, info, err := nickname.ReadFilter(bytes.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(&stamp)
+	change(&info)
 	var out bytes.Buffer
-	if err := f.Write(&out, stamp); err != nil {
+	if err := f.Write(&out, info); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -119,28 +119,32 @@ func rewritten(t *testing.T, b []byte, change func(*nickname.SnapshotInfo)) []by
 
 // A snapshot that is broken or belongs elsewhere is counted, and the view is built
 // from the ledger.
-func TestSnapshotsThatAreNotUsed(t *testing.T) {
-	stamped := func(change func(*nickname.SnapshotInfo)) func(*testing.T, []byte) []byte {
-		return func(t *testing.T, b []byte) []byte { return rewritten(t, b, change) }
+func TestUnusableSnapshotsAreIgnored(t *testing.T) {
+	withInfo := func(change func(*nickname.SnapshotInfo)) func(*testing.T, []byte) []byte {
+		return func(t *testing.T, content []byte) []byte { return rewriteSnapshot(t, content, change) }
 	}
 	for name, tt := range map[string]struct {
 		outcome string
 		spoil   func(*testing.T, []byte) []byte
 	}{
-		"cut off": {broken, func(_ *testing.T, b []byte) []byte { return b[:len(b)-1] }},
-		"empty":   {broken, func(*testing.T, []byte) []byte { return nil }},
-		"flipped": {broken, func(_ *testing.T, b []byte) []byte { b = slices.Clone(b); b[len(b)/2] ^= 1; return b }},
-		"newer": {newer, func(_ *testing.T, b []byte) []byte {
-			return bytes.Replace(b, []byte("version 1\n"), []byte("version 2\n"), 1)
+		"cut off": {snapshotBroken, func(_ *testing.T, content []byte) []byte { return content[:len(content)-1] }},
+		"empty":   {snapshotBroken, func(*testing.T, []byte) []byte { return nil }},
+		"flipped": {snapshotBroken, func(_ *testing.T, content []byte) []byte {
+			content = slices.Clone(content)
+			content[len(content)/2] ^= 1
+			return content
 		}},
-		"other ledger": {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Epoch = "second" })},
-		"other game":   {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Game = other })},
-		"other rules":  {foreign, stamped(func(s *nickname.SnapshotInfo) { s.Rules++ })},
-		"ahead":        {ahead, stamped(func(s *nickname.SnapshotInfo) { s.Watermark += fullReadOverlap.Milliseconds() + 1 })},
-		"other rate": {foreign, func(t *testing.T, b []byte) []byte {
+		"newer": {snapshotNewerFormat, func(_ *testing.T, content []byte) []byte {
+			return bytes.Replace(content, []byte("version 1\n"), []byte("version 2\n"), 1)
+		}},
+		"other ledger": {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Epoch = "second" })},
+		"other game":   {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Game = other })},
+		"other rules":  {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Rules++ })},
+		"ahead":        {snapshotAhead, withInfo(func(s *nickname.SnapshotInfo) { s.Watermark += fullReadOverlap.Milliseconds() + 1 })},
+		"other rate": {snapshotForeign, func(t *testing.T, content []byte) []byte {
 			var out bytes.Buffer
-			_, stamp, err := nickname.ReadFilter(bytes.NewReader(b))
-			if err := errors.Join(err, nickname.NewFilter(10, 0.5).Write(&out, stamp)); err != nil {
+			_, info, err := nickname.ReadFilter(bytes.NewReader(content))
+			if err := errors.Join(err, nickname.NewFilter(10, 0.5).Write(&out, info)); err != nil {
 				t.Fatal(err)
 			}
 			return out.Bytes()
@@ -148,15 +152,15 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withFakeTime(t, func(t *testing.T, s *fakeStore) {
-				m := kept(t, s)
-				m.files[game] = tt.spoil(t, m.files[game])
-				w, end := s.run(t, m.config)
+				snapshots := savedSnapshots(t, s)
+				snapshots.files[game] = tt.spoil(t, snapshots.files[game])
+				r, end := s.startRegistry(t, snapshots.config)
 				defer end()
-				if w.snapshots(tt.outcome) != 1 || w.snapshots(loaded) != 1 || w.built(reasonStart) != 1 {
-					t.Errorf("%v %s, %v loaded, built %v times", w.snapshots(tt.outcome), tt.outcome, w.snapshots(loaded), w.built(reasonStart))
+				if r.snapshotCount(tt.outcome) != 1 || r.snapshotCount(snapshotLoaded) != 1 || r.rebuildCount(causeStart) != 1 {
+					t.Errorf("%v %s, %v loaded, built %v times", r.snapshotCount(tt.outcome), tt.outcome, r.snapshotCount(snapshotLoaded), r.rebuildCount(causeStart))
 				}
-				w.expect("Ada", true)
-				w.expect("Grace", false)
+				r.expect("Ada", true)
+				r.expect("Grace", false)
 			})
 		})
 	}
@@ -164,39 +168,39 @@ func TestSnapshotsThatAreNotUsed(t *testing.T) {
 
 // Snapshots are saved at a stop and every ten minutes, if there are new names. A
 // failed save is counted and repeated.
-func TestSnapshotsAreKeptNowAndThen(t *testing.T) {
+func TestSnapshotsAreSavedRegularlyAndAtTheEnd(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		m := &fakeSnapshots{files: map[string][]byte{}}
-		w, end := s.run(t, m.config)
+		snapshots := &fakeSnapshots{files: map[string][]byte{}}
+		r, end := s.startRegistry(t, snapshots.config)
 		saves := func(want int, when string) {
 			t.Helper()
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			if m.saves != want {
-				t.Errorf("%d saved %s, want %d", m.saves, when, want)
+			snapshots.mu.Lock()
+			defer snapshots.mu.Unlock()
+			if snapshots.saves != want {
+				t.Errorf("%d saved %s, want %d", snapshots.saves, when, want)
 			}
 		}
-		pass(saveEvery + time.Second)
+		advance(saveInterval + time.Second)
 		saves(2, "after ten minutes")
-		pass(saveEvery)
+		advance(saveInterval)
 		saves(2, "with nothing new")
 		s.claim(t, "Ada")
-		m.setDown(true)
-		pass(saveEvery)
+		snapshots.setDown(true)
+		advance(saveInterval)
 		saves(2, "where nothing can be")
-		if got := w.snapshots(unsaved); got != 1 {
+		if got := r.snapshotCount(snapshotSaveFailed); got != 1 {
 			t.Errorf("%v failures", got)
 		}
-		m.setDown(false)
-		pass(saveEvery)
+		snapshots.setDown(false)
+		advance(saveInterval)
 		saves(3, "once it can be")
 		s.claim(t, "Grace")
-		pass(time.Second)
+		advance(time.Second)
 		end()
 		saves(4, "at the stop")
-		later, end := s.run(t, m.config)
+		later, end := s.startRegistry(t, snapshots.config)
 		later.expect("Grace", true)
-		if later.snapshots(loaded) != 2 {
+		if later.snapshotCount(snapshotLoaded) != 2 {
 			t.Error("the snapshots of the stop are not used")
 		}
 		end()

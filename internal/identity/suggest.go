@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	suggestions   = 3  // in one reply
-	suggestRounds = 12 // rounds of draws for one reply; the second half ignores the requested name
+	suggestionCount  = 3  // in one reply
+	maxSuggestRounds = 12 // rounds of draws for one reply; the second half ignores the requested name
 )
 
 // suggest returns three free nicknames similar to the requested one, and reserves them for
@@ -17,29 +17,29 @@ const (
 func (r *Registry) suggest(ctx context.Context, game string, requested nickname.Name, requester Requester) ([]string, error) {
 	s := suggester{requested: requested, lang: requester.Lang, words: r.Words[game], rng: newRand(), seen: map[string]bool{}}
 	var found []string
-	for round := range suggestRounds {
+	for round := range maxSuggestRounds {
 		var free []nickname.Name
-		for place := len(found); place < suggestions; place++ {
-			n, ok := s.draw(place, round >= suggestRounds/2)
+		for place := len(found); place < suggestionCount; place++ {
+			name, ok := s.draw(place, round >= maxSuggestRounds/2)
 			if !ok {
 				continue
 			}
-			isFree, err := r.isFree(ctx, game, n)
+			isFree, err := r.isFree(ctx, game, name)
 			if err != nil {
 				return nil, err
 			}
 			if isFree {
-				free = append(free, n)
+				free = append(free, name)
 			}
 		}
-		for _, n := range r.reserve(ctx, game, requester, free) {
-			found = append(found, n.Display)
+		for _, name := range r.reserve(ctx, game, requester, free) {
+			found = append(found, name.Display)
 		}
-		if len(found) == suggestions {
+		if len(found) == suggestionCount {
 			return found, nil
 		}
 	}
-	r.metrics.suggestions.WithLabelValues(game, suggestionNotFound).Inc()
+	r.metrics.failedSuggestions.WithLabelValues(game, suggestionNotFound).Inc()
 	return nil, nil
 }
 
@@ -57,18 +57,18 @@ type suggester struct {
 // ignores the requested name. It returns false if the nickname was drawn before or contains
 // a refused word.
 func (s *suggester) draw(place int, freely bool) (nickname.Name, bool) {
-	var n nickname.Name
+	var name nickname.Name
 	switch {
 	case freely:
-		n = nickname.Generate(s.lang, s.rng)
-	case place == suggestions-1:
-		n = nickname.SuggestWithWords(s.requested, s.lang, s.rng)
+		name = nickname.Generate(s.lang, s.rng)
+	case place == suggestionCount-1:
+		name = nickname.SuggestWithWords(s.requested, s.lang, s.rng)
 	default:
-		n = nickname.Suggest(s.requested, s.rng)
+		name = nickname.Suggest(s.requested, s.rng)
 	}
-	if s.seen[n.Skeleton] || s.words.Refuse(n) != nil {
+	if s.seen[name.Skeleton] || s.words.Refuse(name) != nil {
 		return nickname.Name{}, false
 	}
-	s.seen[n.Skeleton] = true
-	return n, true
+	s.seen[name.Skeleton] = true
+	return name, true
 }

@@ -16,21 +16,21 @@ import (
 )
 
 // maxTokenBytes is the length of the longest token: it must fit a websocket frame.
-const maxToken = 3 << 10
+const maxTokenBytes = 3 << 10
 
 // maxExpirySeconds is the highest value of exp: the last second of the year 9999, in epoch
 // seconds.
-const latest = 253402300799
+const maxExpirySeconds = 253402300799
 
 // Tokens issues and verifies tokens. It is safe for concurrent use.
 type Tokens struct {
-	config  TokensConfig
-	parser  *jwt.Parser
-	now     func() int64
-	refused *prometheus.CounterVec
+	config   TokensConfig
+	parser   *jwt.Parser
+	now      func() int64
+	refusals *prometheus.CounterVec
 
 	keys       currentKeys
-	changing   sync.Mutex       // held while keys change
+	changeMu   sync.Mutex       // held while keys change
 	configured map[string][]Key // by game; guarded by changeMu
 }
 
@@ -60,7 +60,7 @@ const ServerAudience = "laststand"
 // OpenTokens reads the keys of all games and the server's own. It generates and stores a
 // key for each game that has neither configured nor stored keys.
 func OpenTokens(ctx context.Context, c TokensConfig) (*Tokens, error) {
-	keys, err := openKeys(ctx, c.Games, c.Configured, c.Keys)
+	keys, err := loadKeys(ctx, c.Games, c.Configured, c.Keys)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func OpenTokens(ctx context.Context, c TokensConfig) (*Tokens, error) {
 		jwt.WithLeeway(Leeway),
 		jwt.WithTimeFunc(func() time.Time { return time.UnixMilli(c.Now()) }),
 	)
-	t := &Tokens{config: c, parser: parser, now: c.Now, refused: newRefused(c.Registry), configured: maps.Clone(c.Configured)}
-	t.keys.ring.Store(&keys)
+	t := &Tokens{config: c, parser: parser, now: c.Now, refusals: newRefusalCounter(c.Registry), configured: maps.Clone(c.Configured)}
+	t.keys.current.Store(&keys)
 	return t, nil
 }
 
@@ -103,19 +103,19 @@ func (c jwtClaims) GetAudience() (jwt.ClaimStrings, error)       { return c.Audi
 // later. expiresAt is in epoch ms. Errors wrap ErrToken for claims that no token may have,
 // and ErrCannotSign for a game whose keys only verify.
 func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int64, err error) {
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return "", 0, err
 	}
-	keys, rules := t.keys.now(), t.config.Rules[c.Game]
+	keys, rules := t.keys.load(), t.config.Rules[c.Game]
 	switch {
 	case c.Role != RoleAdmin && !keys.has(c.Game):
 		return "", 0, ErrTokenGame
 	case ttl < time.Second:
 		return "", 0, fmt.Errorf("identity: token lifetime %v is too short; use 1 s or more", ttl)
 	case rules.MaxTTL != 0 && ttl > rules.MaxTTL:
-		return "", 0, fmt.Errorf("%w: at most %v", ErrTokenLong, rules.MaxTTL)
+		return "", 0, fmt.Errorf("%w: at most %v", ErrTokenLifetime, rules.MaxTTL)
 	}
-	key, err := keys.signing(c.Game, t.now())
+	key, err := keys.signingKey(c.Game, t.now())
 	if err != nil {
 		return "", 0, err
 	}
@@ -125,7 +125,7 @@ func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int6
 		Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, ID: rand.Text(), Audience: rules.audience(), IssuedAt: iat, ExpiresAt: exp,
 	})
 	unsigned.Header["kid"] = key.id
-	if token, err = unsigned.SignedString(key.sign); err != nil {
+	if token, err = unsigned.SignedString(key.signKey); err != nil {
 		return "", 0, fmt.Errorf("identity: sign: %w", err)
 	}
 	return token, exp.UnixMilli(), nil
@@ -133,8 +133,8 @@ func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int6
 
 // guestTTL returns how long the tokens of a game's guests are valid.
 func (t *Tokens) guestTTL(game string) time.Duration {
-	if most := t.config.Rules[game].MaxTTL; most != 0 {
-		return min(GuestTTL, most)
+	if maxTTL := t.config.Rules[game].MaxTTL; maxTTL != 0 {
+		return min(GuestTTL, maxTTL)
 	}
 	return GuestTTL
 }
@@ -144,7 +144,7 @@ func (t *Tokens) guestTTL(game string) time.Duration {
 // Errors wrap ErrToken, and their texts are for clients. Verify reads only this node's
 // memory and ignores the context.
 func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
-	c, err := t.verify(token)
+	c, err := t.parseAndVerify(token)
 	return c, t.countRefusal(err)
 }
 
@@ -153,34 +153,34 @@ func (t *Tokens) countRefusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	if reason := refusalOf(err); reason != "" {
-		t.refused.WithLabelValues(reason).Inc()
+	if reason := refusalLabel(err); reason != "" {
+		t.refusals.WithLabelValues(reason).Inc()
 	}
 	return err
 }
 
 // parseAndVerify does the work of Verify, without counting refusals.
-func (t *Tokens) verify(token string) (Claims, error) {
-	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 decoding would skip these characters
+func (t *Tokens) parseAndVerify(token string) (Claims, error) {
+	if len(token) > maxTokenBytes || strings.ContainsAny(token, "\r\n") { // base64 decoding would skip these characters
 		return Claims{}, ErrTokenMalformed
 	}
 	var wire jwtClaims
-	parsed, err := t.parser.ParseWithClaims(token, &wire, t.keyOf)
+	parsed, err := t.parser.ParseWithClaims(token, &wire, t.verificationKey)
 	if err != nil {
-		return Claims{}, refusal(err)
+		return Claims{}, mapParserError(err)
 	}
-	if wire.IssuedAt == nil || wire.IssuedAt.Unix() < 0 || wire.ExpiresAt.Unix() > latest {
+	if wire.IssuedAt == nil || wire.IssuedAt.Unix() < 0 || wire.ExpiresAt.Unix() > maxExpirySeconds {
 		return Claims{}, ErrTokenMalformed
 	}
 	c := wire.claims()
-	c.Key, _ = parsed.Header["kid"].(string)
+	c.KeyID, _ = parsed.Header["kid"].(string)
 	c.IssuedAt, c.ExpiresAt = wire.IssuedAt.UnixMilli(), wire.ExpiresAt.UnixMilli()
 	rules := t.config.Rules[c.Game]
 	switch {
 	case t.now() >= c.ExpiresAt:
 		return Claims{}, ErrTokenExpired
 	case rules.MaxTTL != 0 && c.ExpiresAt-c.IssuedAt > rules.MaxTTL.Milliseconds():
-		return Claims{}, ErrTokenLong
+		return Claims{}, ErrTokenLifetime
 	case !rules.isForAudience(wire.Audience, c.Game):
 		return Claims{}, ErrTokenAudience
 	}
@@ -203,18 +203,18 @@ func (r TokenRules) audience() jwt.ClaimStrings {
 	return jwt.ClaimStrings{r.Audience}
 }
 
-// keyOf returns the key to verify a token with: the key of the token's game with the id in
+// verificationKey returns the key to verify a token with: the key of the token's game with the id in
 // the header kid. It never returns a key of another game, or of another algorithm.
-func (t *Tokens) keyOf(unverified *jwt.Token) (any, error) {
+func (t *Tokens) verificationKey(unverified *jwt.Token) (any, error) {
 	wire, ok := unverified.Claims.(*jwtClaims)
 	if !ok {
 		return nil, ErrTokenMalformed
 	}
 	c := wire.claims()
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	keys := t.keys.now()
+	keys := t.keys.load()
 	if c.Role != RoleAdmin && !keys.has(c.Game) {
 		return nil, ErrTokenGame
 	}
@@ -232,27 +232,27 @@ func (t *Tokens) keyOf(unverified *jwt.Token) (any, error) {
 	if key.method.Alg() != unverified.Method.Alg() {
 		return nil, ErrTokenAlg
 	}
-	return key.verify, nil
+	return key.verifyKey, nil
 }
 
 func (c jwtClaims) claims() Claims {
-	return Claims{Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, ID: c.ID}
+	return Claims{Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, TokenID: c.ID}
 }
 
 // unsupportedAlgorithmText is part of the parser's error text for an algorithm that it does
 // not accept. The library has no error value for this error.
-const algorithm = "signing method"
+const unsupportedAlgorithmText = "signing method"
 
-// refusal maps an error of the parser to an error of this package. It drops the details of
+// mapParserError maps an error of the parser to an error of this package. It drops the details of
 // the parser's error.
-func refusal(err error) error {
-	for _, r := range refusals {
-		if errors.Is(err, r.is) {
-			return r.is
+func mapParserError(err error) error {
+	for _, reason := range refusalReasons {
+		if errors.Is(err, reason.err) {
+			return reason.err
 		}
 	}
 	switch {
-	case strings.Contains(err.Error(), algorithm):
+	case strings.Contains(err.Error(), unsupportedAlgorithmText):
 		return ErrTokenAlg
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return ErrTokenSignature
@@ -261,7 +261,7 @@ func refusal(err error) error {
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return ErrTokenExpired
 	case errors.Is(err, jwt.ErrTokenUsedBeforeIssued), errors.Is(err, jwt.ErrTokenNotValidYet):
-		return ErrTokenFuture
+		return ErrTokenNotYetValid
 	}
 	return ErrTokenMalformed
 }

@@ -24,9 +24,9 @@ const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 // a public key, another game with a secret of the same id, and the server.
 func tokensWithKeys(t testing.TB) (tokens *Tokens, s *fakeStore, public, private []byte) {
 	t.Helper()
-	public, private = edKeys(t)
+	public, private = newEd25519Keys(t)
 	s = newStore()
-	return tokensOf(t, s, map[string][]Key{
+	return openTestTokens(t, s, map[string][]Key{
 		game:  {secretKey, {ID: "k2", Alg: EdDSA, Secret: public}},
 		other: {{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("o"), 32)}},
 	}), s, public, private
@@ -34,7 +34,7 @@ func tokensWithKeys(t testing.TB) (tokens *Tokens, s *fakeStore, public, private
 
 func TestMintedTokensVerify(t *testing.T) {
 	t.Parallel()
-	tokens := tokensOf(t, newStore(), nil)
+	tokens := openTestTokens(t, newStore(), nil)
 	for _, c := range []Claims{
 		{Subject: "p_1", Game: game, Role: RolePlayer},
 		{Subject: "p_2", Game: game, Role: RolePlayer, PI: pi},
@@ -46,21 +46,21 @@ func TestMintedTokensVerify(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%+v: %v", c, err)
 		}
-		c.IssuedAt, c.ExpiresAt = start/1000*1000, start/1000*1000+second(60)
+		c.IssuedAt, c.ExpiresAt = start/1000*1000, start/1000*1000+secondsToMS(60)
 		got, err := tokens.Verify(t.Context(), token)
-		if len(got.ID) < 20 || got.Key == "" {
+		if len(got.TokenID) < 20 || got.KeyID == "" {
 			t.Errorf("a token without an id or key: %+v", got)
 		}
-		if got.ID, got.Key = "", ""; err != nil || got != c || expiresAt != c.ExpiresAt {
+		if got.TokenID, got.KeyID = "", ""; err != nil || got != c || expiresAt != c.ExpiresAt {
 			t.Errorf("got %+v, expires %d, %v; want %+v", got, expiresAt, err, c)
 		}
 	}
 }
 
-func TestMintRefuses(t *testing.T) {
+func TestMintRefusesInvalidClaims(t *testing.T) {
 	t.Parallel()
-	public, _ := edKeys(t)
-	tokens := tokensOf(t, newStore(), map[string][]Key{other: {{ID: "k1", Alg: EdDSA, Secret: public}}})
+	public, _ := newEd25519Keys(t)
+	tokens := openTestTokens(t, newStore(), map[string][]Key{other: {{ID: "k1", Alg: EdDSA, Secret: public}}})
 	tests := []struct {
 		claims Claims
 		ttl    time.Duration
@@ -85,8 +85,8 @@ func TestMintRefuses(t *testing.T) {
 	}
 }
 
-// forge signs any header and claims with any key.
-func forge(t testing.TB, method jwt.SigningMethod, key any, header, claims map[string]any) string {
+// signToken signs any header and claims with any key.
+func signToken(t testing.TB, method jwt.SigningMethod, key any, header, claims map[string]any) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, jwt.MapClaims(claims))
 	maps.Copy(token.Header, header)
@@ -97,7 +97,7 @@ func forge(t testing.TB, method jwt.SigningMethod, key any, header, claims map[s
 	return signed
 }
 
-func TestVerifyRefuses(t *testing.T) {
+func TestVerifyRefusesInvalidTokens(t *testing.T) {
 	t.Parallel()
 	tokens, s, public, private := tokensWithKeys(t)
 	edKey, err := jwt.ParseEdPrivateKeyFromPEM(private)
@@ -112,7 +112,7 @@ func TestVerifyRefuses(t *testing.T) {
 		return c
 	}
 	with := func(changes map[string]any) string {
-		return forge(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1"}, claims(changes))
+		return signToken(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1"}, claims(changes))
 	}
 	kid := func(id any) map[string]any { return map[string]any{"kid": id} }
 	good := with(nil)
@@ -122,8 +122,8 @@ func TestVerifyRefuses(t *testing.T) {
 		want        error // nil: accepted
 	}{
 		{"good", good, nil},
-		{"good by EdDSA", forge(t, jwt.SigningMethodEdDSA, edKey, kid("k2"), claims(nil)), nil},
-		{"admin by the server's key", forge(t, jwt.SigningMethodHS256, server.Secret, kid(server.ID), claims(map[string]any{"game": nil, "role": "admin"})), nil},
+		{"good by EdDSA", signToken(t, jwt.SigningMethodEdDSA, edKey, kid("k2"), claims(nil)), nil},
+		{"admin by the server's key", signToken(t, jwt.SigningMethodHS256, server.Secret, kid(server.ID), claims(map[string]any{"game": nil, "role": "admin"})), nil},
 		{"empty", "", ErrTokenMalformed},
 		{"no JWT", "abc", ErrTokenMalformed},
 		{"four parts", good + ".x", ErrTokenMalformed},
@@ -132,22 +132,22 @@ func TestVerifyRefuses(t *testing.T) {
 		{"signature on two lines", good[:len(good)-3] + "\n" + good[len(good)-3:], ErrTokenMalformed},
 		{"no signature", good[:strings.LastIndex(good, ".")+1], ErrTokenSignature},
 		{"changed claims", swapClaims(t, good, with(map[string]any{"sub": "p_2"})), ErrTokenSignature},
-		{"alg none", forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid("k1"), claims(nil)), ErrTokenAlg},
-		{"alg of nobody", segment(`{"alg":"XX","kid":"k1"}`) + strings.TrimPrefix(good, strings.Split(good, ".")[0]), ErrTokenAlg},
-		{"alg HS512 of the right secret", forge(t, jwt.SigningMethodHS512, secretKey.Secret, kid("k1"), claims(nil)), ErrTokenAlg},
-		{"public key used as a secret", forge(t, jwt.SigningMethodHS256, public, kid("k2"), claims(nil)), ErrTokenAlg},
-		{"another key's id", forge(t, jwt.SigningMethodEdDSA, edKey, kid("k1"), claims(nil)), ErrTokenAlg},
-		{"unknown key", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid("k9"), claims(nil)), ErrTokenKey},
-		{"no key id", forge(t, jwt.SigningMethodHS256, secretKey.Secret, nil, claims(nil)), ErrTokenNoKey},
-		{"empty key id", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid(""), claims(nil)), ErrTokenNoKey},
-		{"key id no text", forge(t, jwt.SigningMethodHS256, secretKey.Secret, kid(1), claims(nil)), ErrTokenNoKey},
-		{"critical header", forge(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1", "crit": []string{"b64"}}, claims(nil)), ErrTokenMalformed},
+		{"alg none", signToken(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid("k1"), claims(nil)), ErrTokenAlg},
+		{"alg of nobody", base64Segment(`{"alg":"XX","kid":"k1"}`) + strings.TrimPrefix(good, strings.Split(good, ".")[0]), ErrTokenAlg},
+		{"alg HS512 of the right secret", signToken(t, jwt.SigningMethodHS512, secretKey.Secret, kid("k1"), claims(nil)), ErrTokenAlg},
+		{"public key used as a secret", signToken(t, jwt.SigningMethodHS256, public, kid("k2"), claims(nil)), ErrTokenAlg},
+		{"another key's id", signToken(t, jwt.SigningMethodEdDSA, edKey, kid("k1"), claims(nil)), ErrTokenAlg},
+		{"unknown key", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, kid("k9"), claims(nil)), ErrTokenKey},
+		{"no key id", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, nil, claims(nil)), ErrTokenNoKey},
+		{"empty key id", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, kid(""), claims(nil)), ErrTokenNoKey},
+		{"key id no text", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, kid(1), claims(nil)), ErrTokenNoKey},
+		{"critical header", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1", "crit": []string{"b64"}}, claims(nil)), ErrTokenMalformed},
 		{"for another game", with(map[string]any{"game": other}), ErrTokenSignature},
 		{"unknown game", with(map[string]any{"game": "nowhere"}), ErrTokenGame},
 		{"no game", with(map[string]any{"game": nil}), ErrTokenGame},
 		{"admin by a game's key", with(map[string]any{"role": "admin"}), ErrTokenGame},
 		{"admin of no game by a game's key", with(map[string]any{"role": "admin", "game": nil}), ErrTokenSignature},
-		{"player by the server's key", forge(t, jwt.SigningMethodHS256, server.Secret, kid(server.ID), claims(nil)), ErrTokenSignature},
+		{"player by the server's key", signToken(t, jwt.SigningMethodHS256, server.Secret, kid(server.ID), claims(nil)), ErrTokenSignature},
 		{"unknown role", with(map[string]any{"role": "king"}), ErrTokenRole},
 		{"no role", with(map[string]any{"role": nil}), ErrTokenRole},
 		{"no subject", with(map[string]any{"sub": nil}), ErrTokenSubject},
@@ -172,7 +172,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"about to expire", with(map[string]any{"exp": now + 1}), nil},
 		{"expired", with(map[string]any{"exp": now - 31}), ErrTokenExpired},
 		{"ahead within the leeway", with(map[string]any{"iat": now + 30}), nil},
-		{"ahead", with(map[string]any{"iat": now + 32}), ErrTokenFuture},
+		{"ahead", with(map[string]any{"iat": now + 32}), ErrTokenNotYetValid},
 		{"audience of the game", with(map[string]any{"aud": game}), nil},
 		{"audience of the server, among others", with(map[string]any{"aud": []string{"else", ServerAudience}}), nil},
 		{"another audience", with(map[string]any{"aud": "https://else.example"}), ErrTokenAudience},
@@ -180,7 +180,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"audience no text", with(map[string]any{"aud": 7}), ErrTokenMalformed},
 		{"id", with(map[string]any{"jti": "t1"}), nil},
 		{"id no text", with(map[string]any{"jti": 7}), ErrTokenMalformed},
-		{"not yet", with(map[string]any{"nbf": now + 32}), ErrTokenFuture},
+		{"not yet", with(map[string]any{"nbf": now + 32}), ErrTokenNotYetValid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -202,9 +202,9 @@ func swapClaims(t testing.TB, signed, claims string) string {
 
 func TestConfiguredPublicKeyVerifiesWhatThePrivateOneSigns(t *testing.T) {
 	t.Parallel()
-	public, private := edKeys(t)
-	signing := tokensOf(t, newStore(), map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: private}}})
-	verifying := tokensOf(t, newStore(), map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: public}}})
+	public, private := newEd25519Keys(t)
+	signing := openTestTokens(t, newStore(), map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: private}}})
+	verifying := openTestTokens(t, newStore(), map[string][]Key{game: {{ID: "k1", Alg: EdDSA, Secret: public}}})
 	token, _, err := signing.Mint(Claims{Subject: "p_1", Game: game, Role: RolePlayer}, time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -228,13 +228,13 @@ func FuzzVerify(f *testing.F) {
 	f.Add(good[:len(good)-3] + "\r\n" + good[len(good)-3:])
 	for _, header := range []string{`{"alg":"none","kid":"k1"}`, `{"alg":"HS256","kid":null}`, `null`, `[]`} {
 		for _, claims := range []string{`null`, `{}`, `{"sub":"p","game":"demo","role":"player","exp":1e99,"iat":0}`} {
-			f.Add(fmt.Sprintf("%s.%s.%s", segment(header), segment(claims), parts[2]))
+			f.Add(fmt.Sprintf("%s.%s.%s", base64Segment(header), base64Segment(claims), parts[2]))
 		}
 	}
 	f.Fuzz(func(t *testing.T, token string) {
 		c, err := tokens.Verify(t.Context(), token)
 		switch {
-		case err == nil && !signed(token):
+		case err == nil && !isSigned(token):
 			t.Fatalf("accepted %q as %+v", token, c)
 		case err != nil && !errors.Is(err, ErrToken):
 			t.Fatalf("%q: %v is no ErrToken", token, err)
@@ -242,9 +242,9 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// signed reports whether a token is signed with secretKey, computed step by step
+// isSigned reports whether a token is signed with secretKey, computed step by step
 // (RFC 7515, 5.1).
-func signed(token string) bool {
+func isSigned(token string) bool {
 	at := strings.LastIndexByte(token, '.')
 	if at < 0 {
 		return false
@@ -254,4 +254,4 @@ func signed(token string) bool {
 	return token[at+1:] == base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func segment(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+func base64Segment(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }

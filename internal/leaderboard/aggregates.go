@@ -1,45 +1,45 @@
 package leaderboard
 
 // Add returns the sums of a and other, field by field.
-func (p Aggregates) Add(q Aggregates) Aggregates {
+func (a Aggregates) Add(aggregates Aggregates) Aggregates {
 	return Aggregates{
-		Score:    p.Score + q.Score,
-		TimeMS:   p.TimeMS + q.TimeMS,
-		LimitMS:  p.LimitMS + q.LimitMS,
-		Matches:  p.Matches + q.Matches,
-		Asked:    p.Asked + q.Asked,
-		Answered: p.Answered + q.Answered,
-		Correct:  p.Correct + q.Correct,
+		Score:    a.Score + aggregates.Score,
+		TimeMS:   a.TimeMS + aggregates.TimeMS,
+		LimitMS:  a.LimitMS + aggregates.LimitMS,
+		Matches:  a.Matches + aggregates.Matches,
+		Asked:    a.Asked + aggregates.Asked,
+		Answered: a.Answered + aggregates.Answered,
+		Correct:  a.Correct + aggregates.Correct,
 	}
 }
 
 // Sub returns a minus other, field by field.
-func (p Aggregates) Sub(q Aggregates) Aggregates {
+func (a Aggregates) Sub(aggregates Aggregates) Aggregates {
 	return Aggregates{
-		Score:    p.Score - q.Score,
-		TimeMS:   p.TimeMS - q.TimeMS,
-		LimitMS:  p.LimitMS - q.LimitMS,
-		Matches:  p.Matches - q.Matches,
-		Asked:    p.Asked - q.Asked,
-		Answered: p.Answered - q.Answered,
-		Correct:  p.Correct - q.Correct,
+		Score:    a.Score - aggregates.Score,
+		TimeMS:   a.TimeMS - aggregates.TimeMS,
+		LimitMS:  a.LimitMS - aggregates.LimitMS,
+		Matches:  a.Matches - aggregates.Matches,
+		Asked:    a.Asked - aggregates.Asked,
+		Answered: a.Answered - aggregates.Answered,
+		Correct:  a.Correct - aggregates.Correct,
 	}
 }
 
 // isPossible reports whether results can add up to a: no field is below 0, and without a
 // match all fields are 0.
-func (p Aggregates) isPossible() bool {
-	smallest := min(p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct)
-	return smallest >= 0 && (p.Matches > 0 || p == Aggregates{})
+func (a Aggregates) isPossible() bool {
+	smallest := min(a.Score, a.TimeMS, a.LimitMS, a.Matches, a.Asked, a.Answered, a.Correct)
+	return smallest >= 0 && (a.Matches > 0 || a == Aggregates{})
 }
 
 // Accuracy returns correct/asked, rounded half up to 4 decimals, as clients see it. It
 // is 0 if nothing was asked.
-func (p Aggregates) Accuracy() float64 {
-	if p.Asked == 0 {
+func (a Aggregates) Accuracy() float64 {
+	if a.Asked == 0 {
 		return 0
 	}
-	return float64(floorDiv(2*10000*p.Correct+p.Asked, 2*p.Asked)) / 10000
+	return float64(floorDiv(2*10000*a.Correct+a.Asked, 2*a.Asked)) / 10000
 }
 
 // floorDiv returns ⌊a/b⌋ for b > 0. For negative a, Go's own division rounds towards 0.

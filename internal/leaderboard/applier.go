@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	pageRows       = 500 // maximum number of ledger rows per read
+	rowsPerRead    = 500 // maximum number of ledger rows per read
 	maxFailedTries = 100 // passes in a row without progress before Apply gives up
 )
 
@@ -32,12 +32,12 @@ var ErrContended = errors.New("other appliers changed the leaderboards at every 
 // concurrent use.
 type Applier struct {
 	games         map[string]Config
-	applyOnce     map[string]*singleflight
+	applyCalls    map[string]*singleflight
 	applyLocks    map[string]ctxLock // for goroutines of this node; leases are for other nodes
 	buildLocks    map[string]ctxLock
-	buildRequests map[string]chan struct{} // at most one signal: there may be a board set to build
-	dayEnded      map[string]chan struct{} // at most one signal: a day has ended, so days must be evicted
-	ready         readiness
+	buildSignals  map[string]chan struct{} // at most one signal: there may be a board set to build
+	dayEndSignals map[string]chan struct{} // at most one signal: a day has ended, so days must be evicted
+	readiness     readiness
 	holderID      string // random id of this applier as a holder of leases
 	ledger        Ledger
 	store         Store
@@ -59,20 +59,20 @@ type ApplierOptions struct {
 
 // NewApplier returns an applier. Call Run for the background work.
 func NewApplier(options ApplierOptions) *Applier {
-	a := &Applier{
-		games: map[string]Config{}, applyOnce: map[string]*singleflight{},
-		applyLocks: map[string]ctxLock{}, buildLocks: map[string]ctxLock{}, buildRequests: map[string]chan struct{}{}, dayEnded: map[string]chan struct{}{}, holderID: rand.Text(),
-		ready:  readiness{ready: map[string]bool{}, failing: map[string]time.Time{}},
-		ledger: options.Ledger, store: options.Store, now: options.Now, log: options.Log, metrics: newMetrics(options.Registry),
+	applier := &Applier{
+		games: map[string]Config{}, applyCalls: map[string]*singleflight{},
+		applyLocks: map[string]ctxLock{}, buildLocks: map[string]ctxLock{}, buildSignals: map[string]chan struct{}{}, dayEndSignals: map[string]chan struct{}{}, holderID: rand.Text(),
+		readiness: readiness{readyGames: map[string]bool{}, failingSince: map[string]time.Time{}},
+		ledger:    options.Ledger, store: options.Store, now: options.Now, log: options.Log, metrics: newMetrics(options.Registry),
 	}
-	for _, c := range options.Games {
-		a.games[c.Game] = c
-		a.applyOnce[c.Game] = newSingleflight()
-		a.applyLocks[c.Game], a.buildLocks[c.Game] = newCtxLock(), newCtxLock()
-		a.buildRequests[c.Game] = make(chan struct{}, 1)
-		a.dayEnded[c.Game] = make(chan struct{}, 1)
+	for _, cfg := range options.Games {
+		applier.games[cfg.Game] = cfg
+		applier.applyCalls[cfg.Game] = newSingleflight()
+		applier.applyLocks[cfg.Game], applier.buildLocks[cfg.Game] = newCtxLock(), newCtxLock()
+		applier.buildSignals[cfg.Game] = make(chan struct{}, 1)
+		applier.dayEndSignals[cfg.Game] = make(chan struct{}, 1)
 	}
-	return a
+	return applier
 }
 
 // Run maintains the boards of every game until ctx ends. It applies rows that no call of
@@ -96,7 +96,7 @@ func (a *Applier) Apply(ctx context.Context, game string) error {
 	if !known {
 		return fmt.Errorf("apply the ledger of %q: no such game", game)
 	}
-	err := a.applyOnce[game].do(ctx, func() error { return a.catchUp(ctx, cfg) })
+	err := a.applyCalls[game].do(ctx, func() error { return a.catchUp(ctx, cfg) })
 	if err != nil {
 		return fmt.Errorf("apply the ledger of %q: %w", game, err)
 	}
@@ -105,16 +105,16 @@ func (a *Applier) Apply(ctx context.Context, game string) error {
 
 // catchUp applies rows to the served boards, and builds boards if none are served. It
 // retries until the boards hold all rows.
-func (a *Applier) catchUp(ctx context.Context, newest Config) error {
+func (a *Applier) catchUp(ctx context.Context, newestConfig Config) error {
 	began := time.Now()
 	for range maxFailedTries {
-		done, err := a.applyToServed(ctx, newest)
-		if done {
-			a.metrics.applied.WithLabelValues(newest.Game).Observe(time.Since(began).Seconds())
+		isApplied, err := a.applyToServed(ctx, newestConfig)
+		if isApplied {
+			a.metrics.applyDuration.WithLabelValues(newestConfig.Game).Observe(time.Since(began).Seconds())
 			return nil
 		}
 		if errors.Is(err, errNoBoards) {
-			err = a.build(ctx, newest)
+			err = a.build(ctx, newestConfig)
 		}
 		if err != nil && !errors.Is(err, ErrStale) {
 			return err
@@ -125,33 +125,33 @@ func (a *Applier) catchUp(ctx context.Context, newest Config) error {
 
 // applyToServed applies rows to the served boards. It returns false if another board set
 // was published during the call, because that one may lack rows.
-func (a *Applier) applyToServed(ctx context.Context, newest Config) (done bool, err error) {
-	cfg, err := a.servedConfig(ctx, newest)
+func (a *Applier) applyToServed(ctx context.Context, newestConfig Config) (isApplied bool, err error) {
+	cfg, err := a.servedConfig(ctx, newestConfig)
 	if err != nil {
 		return false, err
 	}
 	err = a.withApplyLease(ctx, cfg, func() error { return a.applyRows(ctx, cfg) }, a.newAppliedCheck(ctx, cfg))
-	if err != nil || cfg.Hash() == newest.Hash() {
+	if err != nil || cfg.Hash() == newestConfig.Hash() {
 		return err == nil, err
 	}
-	after, err := a.servedConfig(ctx, newest)
-	return err == nil && after.Hash() == cfg.Hash(), err
+	servedAfter, err := a.servedConfig(ctx, newestConfig)
+	return err == nil && servedAfter.Hash() == cfg.Hash(), err
 }
 
 // servedConfig returns the configuration of the boards that readers see: the newest one,
 // or the fallback while no boards of the newest one are served. In that case it wakes
 // the builder.
-func (a *Applier) servedConfig(ctx context.Context, newest Config) (Config, error) {
-	state, err := a.store.ServedState(ctx, newest.Game, newest.Hash())
+func (a *Applier) servedConfig(ctx context.Context, newestConfig Config) (Config, error) {
+	state, err := a.store.ServedState(ctx, newestConfig.Game, newestConfig.Hash())
 	if err != nil || state.ID != "" {
-		return newest, err
+		return newestConfig, err
 	}
-	other, found, err := fallbackConfig(ctx, a.store, newest)
+	fallback, found, err := fallbackConfig(ctx, a.store, newestConfig)
 	if err != nil || !found {
-		return newest, err
+		return newestConfig, err
 	}
-	a.wakeBuilder(newest.Game)
-	return other, nil
+	a.wakeBuilder(newestConfig.Game)
+	return fallback, nil
 }
 
 // applyRows applies pages of rows to the served board set until no rows are left. The
@@ -164,7 +164,7 @@ func (a *Applier) applyRows(ctx context.Context, cfg Config) error {
 			return nil
 		case err == nil:
 			tries = 0
-			if err := a.renewLease(ctx, applyDuty(cfg), leaseTTL); err != nil {
+			if err := a.renewLease(ctx, applyLeaseID(cfg), applyLeaseTTL); err != nil {
 				return err
 			}
 		case !errors.Is(err, ErrStale):
@@ -180,42 +180,42 @@ func (a *Applier) applyPage(ctx context.Context, cfg Config) (more bool, err err
 	if err != nil {
 		return false, err
 	}
-	if state.Version == "" || state.Mark.Epoch != a.ledger.Epoch() {
+	if state.Version == "" || state.Watermark.Epoch != a.ledger.Epoch() {
 		return false, fmt.Errorf("%w: game %s: the boards are missing, corrupt, or of another ledger", errNoBoards, cfg.Game)
 	}
-	rows, isHeld, err := a.rowsAfter(ctx, cfg.Game, state.Mark)
+	rows, hasMarkRow, err := a.rowsAfter(ctx, cfg.Game, state.Watermark)
 	if err != nil {
 		return false, err
 	}
-	if !isHeld {
-		return false, fmt.Errorf("%w: game %s: the ledger was rolled back behind position %d", errNoBoards, cfg.Game, state.Mark.Pos)
+	if !hasMarkRow {
+		return false, fmt.Errorf("%w: game %s: the ledger was rolled back behind position %d", errNoBoards, cfg.Game, state.Watermark.Pos)
 	}
-	behind := a.metrics.behind.WithLabelValues(cfg.Game)
-	behind.Set(float64(len(rows)))
-	var blocked dayEvictingError
+	rowsBehind := a.metrics.rowsBehind.WithLabelValues(cfg.Game)
+	rowsBehind.Set(float64(len(rows)))
+	var evictionErr evictionPendingError
 	switch err := a.commitRows(ctx, cfg, state, rows); {
-	case errors.As(err, &blocked):
-		return true, a.finishEviction(ctx, cfg, blocked.day)
+	case errors.As(err, &evictionErr):
+		return true, a.finishEviction(ctx, cfg, evictionErr.day)
 	case errors.Is(err, errCorrupt):
-		return false, a.markCorrupt(ctx, cfg, state, err)
+		return false, a.requestRepair(ctx, cfg, state, err)
 	case err != nil:
 		return false, err
 	}
-	if len(rows) == pageRows {
+	if len(rows) == rowsPerRead {
 		return true, nil
 	}
-	behind.Set(0)
+	rowsBehind.Set(0)
 	return false, nil
 }
 
 // rowsAfter returns the next rows after a watermark, and whether the ledger still has the
 // watermark's row. One read answers both, so no rollback can happen in between.
-func (a *Applier) rowsAfter(ctx context.Context, game string, mark Watermark) (rows []Row, isHeld bool, err error) {
+func (a *Applier) rowsAfter(ctx context.Context, game string, mark Watermark) (rows []Row, hasMarkRow bool, err error) {
 	if mark.Pos == 0 {
-		rows, err = a.ledger.ReadRows(ctx, game, 0, pageRows)
+		rows, err = a.ledger.ReadRows(ctx, game, 0, rowsPerRead)
 		return rows, true, err
 	}
-	rows, err = a.ledger.ReadRows(ctx, game, mark.Pos-1, 1+pageRows)
+	rows, err = a.ledger.ReadRows(ctx, game, mark.Pos-1, 1+rowsPerRead)
 	if err != nil || len(rows) == 0 || rows[0].Pos != mark.Pos || rows[0].ID != mark.RowID {
 		return nil, false, err
 	}
@@ -224,26 +224,26 @@ func (a *Applier) rowsAfter(ctx context.Context, game string, mark Watermark) (r
 
 // commitRows commits rows to a board set. If a row must wait for an eviction, the error
 // is an evictionPendingError, and the rows before it are applied.
-func (a *Applier) commitRows(ctx context.Context, cfg Config, state State, rows []Row) error {
+func (a *Applier) commitRows(ctx context.Context, cfg Config, state BoardSetState, rows []Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	requests := cfg.entryRequests(state.Progress, rows)
-	answers, err := a.store.ReadEntries(ctx, state.Generation, requests)
+	results, err := a.store.ReadEntries(ctx, state.BoardSet, requests)
 	if err != nil {
 		return err
 	}
-	steps, blocked := plan(cfg, a.now(), state, rows, contentsOf(requests, answers))
-	if len(steps) == 0 {
-		return blocked
+	txs, evictionErr := plan(cfg, a.now(), state, rows, newWorkingEntries(requests, results))
+	if len(txs) == 0 {
+		return evictionErr
 	}
-	if err := a.store.Commit(ctx, state.Generation, steps); err != nil {
+	if err := a.store.Commit(ctx, state.BoardSet, txs); err != nil {
 		return err
 	}
-	mark := steps[len(steps)-1].Mark
-	a.metrics.rows.WithLabelValues(cfg.Game).Add(float64(mark.Pos - state.Mark.Pos))
-	if mark.Day != state.Mark.Day {
-		signal(a.dayEnded[cfg.Game])
+	mark := txs[len(txs)-1].Watermark
+	a.metrics.appliedRows.WithLabelValues(cfg.Game).Add(float64(mark.Pos - state.Watermark.Pos))
+	if mark.Day != state.Watermark.Day {
+		signal(a.dayEndSignals[cfg.Game])
 	}
-	return blocked
+	return evictionErr
 }

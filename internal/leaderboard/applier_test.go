@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func newTestApplier(l Ledger, s Store, games ...Config) *Applier {
+func newTestApplier(ledger Ledger, store Store, games ...Config) *Applier {
 	return NewApplier(ApplierOptions{
-		Games: games, Ledger: l, Store: s, Registry: prometheus.NewRegistry(),
+		Games: games, Ledger: ledger, Store: store, Registry: prometheus.NewRegistry(),
 		Now: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler),
 	})
 }
@@ -28,21 +28,21 @@ type applierFixture struct {
 }
 
 func newApplierFixture() *applierFixture {
-	b := &applierFixture{ledger: newFakeLedger(), store: newMemoryStore(), cfg: allBoardsConfig()}
-	b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
-	return b
+	fixture := &applierFixture{ledger: newFakeLedger(), store: newMemoryStore(), cfg: allBoardsConfig()}
+	fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+	return fixture
 }
 
-func (b *applierFixture) apply(t *testing.T) {
+func (f *applierFixture) apply(t *testing.T) {
 	t.Helper()
-	if err := b.Apply(t.Context(), b.cfg.Game); err != nil {
+	if err := f.Apply(t.Context(), f.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (b *applierFixture) state(t *testing.T) State {
+func (f *applierFixture) state(t *testing.T) BoardSetState {
 	t.Helper()
-	state, err := b.store.ServedState(t.Context(), b.cfg.Game, b.cfg.Hash())
+	state, err := f.store.ServedState(t.Context(), f.cfg.Game, f.cfg.Hash())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,37 +51,37 @@ func (b *applierFixture) state(t *testing.T) State {
 
 // maintainAll runs maintenance until there is nothing to do, and returns the number of
 // transactions.
-func (b *applierFixture) maintainAll(t *testing.T) (n int) {
+func (f *applierFixture) maintainAll(t *testing.T) (n int) {
 	t.Helper()
 	for ; ; n++ {
-		left, err := b.maintainOnce(t.Context(), b.cfg, nil)
+		rolling, err := f.maintainDaysOnce(t.Context(), f.cfg, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left == nil {
+		if rolling == nil {
 			return n
 		}
 	}
 }
 
-func TestRunAppliesAtOnceThenEveryFewSeconds(t *testing.T) {
+func TestRunAppliesAtTheStartAndThenPeriodically(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newApplierFixture()
+		fixture := newApplierFixture()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- b.Run(ctx) }()
+		go func() { ended <- fixture.Run(ctx) }()
 		synctest.Wait()
-		if at := b.state(t).Mark.Pos; at != 1 {
-			t.Errorf("at the start, rows up to %d are applied", at)
+		if pos := fixture.state(t).Watermark.Pos; pos != 1 {
+			t.Errorf("at the start, rows up to %d are applied", pos)
 		}
-		b.ledger.setError(errors.New("no database"))
-		b.ledger.addResult(Players, "p", 1)
+		fixture.ledger.setError(errors.New("no database"))
+		fixture.ledger.addResult(Players, "p", 1)
 		time.Sleep(applyInterval + time.Millisecond)
-		b.ledger.setError(nil)
+		fixture.ledger.setError(nil)
 		time.Sleep(applyInterval)
 		synctest.Wait()
-		if at := b.state(t).Mark.Pos; at != 2 {
-			t.Errorf("after an outage, rows up to %d are applied", at)
+		if pos := fixture.state(t).Watermark.Pos; pos != 2 {
+			t.Errorf("after an outage, rows up to %d are applied", pos)
 		}
 		cancel()
 		if err := <-ended; err != nil {
@@ -93,60 +93,60 @@ func TestRunAppliesAtOnceThenEveryFewSeconds(t *testing.T) {
 // Run evicts days without calls of Apply.
 func TestRunEvictsDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newApplierFixture()
+		fixture := newApplierFixture()
 		for range 12 {
 			for i := range 130 {
-				b.ledger.addResult(Players, string(rune('a'+i)), int64(i))
+				fixture.ledger.addResult(Players, string(rune('a'+i)), int64(i))
 			}
-			b.ledger.startDays(1)
+			fixture.ledger.startDays(1)
 		}
-		b.apply(t)
+		fixture.apply(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- b.Run(ctx) }()
+		go func() { ended <- fixture.Run(ctx) }()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		state := b.state(t)
+		state := fixture.state(t)
 		for w, r := range state.Rolling {
-			if r.mustEvict(state.Mark.Day, w.Days()) || r.FirstDay[r.Served] != addDays(state.Mark.Day, 1-w.Days()) {
+			if r.mustEvict(state.Watermark.Day, w.Days()) || r.FirstDays[r.Served] != addDays(state.Watermark.Day, 1-w.Days()) {
 				t.Errorf("after a minute %s is at %+v", w, r)
 			}
 		}
-		if want := addDays(state.Mark.Day, -6); state.Oldest != want {
-			t.Errorf("the oldest day with boards is %s, not %s", state.Oldest, want)
+		if want := addDays(state.Watermark.Day, -6); state.OldestDay != want {
+			t.Errorf("the oldest day with boards is %s, not %s", state.OldestDay, want)
 		}
 		cancel()
 		<-ended
 	})
 }
 
-func TestStepsAreBoundedAndChained(t *testing.T) {
+func TestTransactionsAreLimitedAndChained(t *testing.T) {
 	t.Parallel()
-	b := newApplierFixture()
-	b.apply(t)
-	state := b.state(t)
-	for i := range 2*pageRows + 7 {
-		b.ledger.addResult(Players, string(rune('a'+i)), int64(i))
+	fixture := newApplierFixture()
+	fixture.apply(t)
+	state := fixture.state(t)
+	for i := range 2*rowsPerRead + 7 {
+		fixture.ledger.addResult(Players, string(rune('a'+i)), int64(i))
 	}
-	rows, _, err := b.rowsAfter(t.Context(), b.cfg.Game, state.Mark)
+	rows, _, err := fixture.rowsAfter(t.Context(), fixture.cfg.Game, state.Watermark)
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := plan(b.cfg, 1, state, rows, contents{})
+	steps, err := plan(fixture.cfg, 1, state, rows, workingEntries{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, step := range steps {
-		if n := countWrites(step); n == 0 || n > stepWrites {
+		if n := countWrites(step); n == 0 || n > maxTransactionWrites {
 			t.Errorf("transaction %d has %d writes", i, n)
 		}
 		if i > 0 && step.ExpectedVersion != steps[i-1].Version {
 			t.Errorf("transaction %d does not expect the version of the one before", i)
 		}
 	}
-	b.apply(t)
-	if at := b.state(t).Mark.Pos; at != 2*pageRows+8 {
-		t.Errorf("applied to %d", at)
+	fixture.apply(t)
+	if pos := fixture.state(t).Watermark.Pos; pos != 2*rowsPerRead+8 {
+		t.Errorf("applied to %d", pos)
 	}
 }
 
@@ -155,13 +155,13 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 	t.Parallel()
 	var costs []int
 	for _, w := range []Window{"2d", "30d", "400d"} {
-		b := newApplierFixture()
-		b.cfg.Windows = []Window{All, Day, w}
-		b.Applier = newTestApplier(b.ledger, b.store, b.cfg)
-		b.apply(t)
-		b.ledger.addResult(Players, "p", 1)
-		state := b.state(t)
-		steps, err := plan(b.cfg, 1, state, b.ledger.rows[1:], contents{})
+		fixture := newApplierFixture()
+		fixture.cfg.Windows = []Window{All, Day, w}
+		fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+		fixture.apply(t)
+		fixture.ledger.addResult(Players, "p", 1)
+		state := fixture.state(t)
+		steps, err := plan(fixture.cfg, 1, state, fixture.ledger.rows[1:], workingEntries{})
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%d transactions, %v", len(steps), err)
 		}
@@ -172,32 +172,32 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 	}
 }
 
-func TestUnknownOrMissingRowsStopTheBoards(t *testing.T) {
+func TestApplyRefusesUnknownOrMissingRows(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func([]Row){
-		"a gap":     func(r []Row) { r[4].Pos = 9 },
-		"new kinds": func(r []Row) { r[4].Kind = "loan" },
+		"a gap":     func(rows []Row) { rows[4].Pos = 9 },
+		"new kinds": func(rows []Row) { rows[4].Kind = "loan" },
 	} {
-		b := newApplierFixture()
-		b.apply(t)
+		fixture := newApplierFixture()
+		fixture.apply(t)
 		for range 5 {
-			b.ledger.addResult(Players, "p", 1)
+			fixture.ledger.addResult(Players, "p", 1)
 		}
-		spoil(b.ledger.rows)
-		if err := b.Apply(t.Context(), b.cfg.Game); !errors.Is(err, ErrLedger) || b.state(t).Mark.Pos != 1 {
-			t.Errorf("%s: %v, applied to %d", name, err, b.state(t).Mark.Pos)
+		spoil(fixture.ledger.rows)
+		if err := fixture.Apply(t.Context(), fixture.cfg.Game); !errors.Is(err, ErrInvalidRows) || fixture.state(t).Watermark.Pos != 1 {
+			t.Errorf("%s: %v, applied to %d", name, err, fixture.state(t).Watermark.Pos)
 		}
 	}
 }
 
-func TestAnotherLedgerNeedsNewBoards(t *testing.T) {
+func TestApplyRebuildsBoardsForAnotherLedger(t *testing.T) {
 	t.Parallel()
-	b := newApplierFixture()
-	b.ledger.addResult(Players, "p", 1)
+	fixture := newApplierFixture()
+	fixture.ledger.addResult(Players, "p", 1)
 	for _, epoch := range []string{"e", "f"} {
-		b.ledger.epoch = epoch
-		b.apply(t)
-		if mark := b.state(t).Mark; mark.Epoch != epoch || mark.Pos != 2 {
+		fixture.ledger.epoch = epoch
+		fixture.apply(t)
+		if mark := fixture.state(t).Watermark; mark.Epoch != epoch || mark.Pos != 2 {
 			t.Errorf("ledger %s: at %+v", epoch, mark)
 		}
 	}
@@ -207,25 +207,25 @@ func TestAnotherLedgerNeedsNewBoards(t *testing.T) {
 // removed immediately.
 func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newApplierFixture()
-		b.apply(t)
-		b.ledger.startDays(20)
-		b.apply(t)
+		fixture := newApplierFixture()
+		fixture.apply(t)
+		fixture.ledger.startDays(20)
+		fixture.apply(t)
 		var calls []string
-		b.store.beforeCall = func(method string) error {
+		fixture.store.beforeCall = func(method string) error {
 			if method == "Begin" || method == "Publish" || method == "Sweep" {
 				calls = append(calls, method)
 			}
 			return nil
 		}
 		for range 3 {
-			if err := b.maintain(t.Context(), b.cfg); err != nil {
+			if err := fixture.maintainDays(t.Context(), fixture.cfg); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- b.Run(ctx) }()
+		go func() { ended <- fixture.Run(ctx) }()
 		time.Sleep(time.Second)
 		cancel()
 		<-ended
@@ -238,38 +238,38 @@ func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 
 func TestApplyGivesUpAfterManyTries(t *testing.T) {
 	t.Parallel()
-	b := newApplierFixture()
-	b.apply(t)
-	b.ledger.addResult(Players, "p", 1)
-	b.store.beforeCall = func(method string) error {
+	fixture := newApplierFixture()
+	fixture.apply(t)
+	fixture.ledger.addResult(Players, "p", 1)
+	fixture.store.beforeCall = func(method string) error {
 		if method == "Commit" {
 			return ErrStale
 		}
 		return nil
 	}
-	if err := b.Apply(t.Context(), b.cfg.Game); !errors.Is(err, ErrContended) {
+	if err := fixture.Apply(t.Context(), fixture.cfg.Game); !errors.Is(err, ErrContended) {
 		t.Errorf("Apply returned %v instead of ErrContended", err)
 	}
-	if err := b.Apply(t.Context(), "other"); err == nil {
+	if err := fixture.Apply(t.Context(), "other"); err == nil {
 		t.Error("Apply accepted an unknown game")
 	}
 }
 
 // A node that waits for the lease of a dead node continues when it expires.
-func TestALeaseEndsWithItsNode(t *testing.T) {
+func TestALeaseOfADeadNodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newApplierFixture()
-		b.apply(t)
-		dead := applyDuty(b.cfg)
-		if mine, err := b.store.AcquireLease(t.Context(), dead, "dead", leaseTTL); !mine || err != nil {
-			t.Fatal(mine, err)
+		fixture := newApplierFixture()
+		fixture.apply(t)
+		dead := applyLeaseID(fixture.cfg)
+		if hasLease, err := fixture.store.AcquireLease(t.Context(), dead, "dead", applyLeaseTTL); !hasLease || err != nil {
+			t.Fatal(hasLease, err)
 		}
-		b.ledger.addResult(Players, "p", 1)
-		done := make(chan error)
-		go func() { done <- b.Apply(t.Context(), b.cfg.Game) }()
-		time.Sleep(leaseTTL)
-		if err := <-done; err != nil || b.state(t).Mark.Pos != 2 {
-			t.Errorf("applied to %d: %v", b.state(t).Mark.Pos, err)
+		fixture.ledger.addResult(Players, "p", 1)
+		applied := make(chan error)
+		go func() { applied <- fixture.Apply(t.Context(), fixture.cfg.Game) }()
+		time.Sleep(applyLeaseTTL)
+		if err := <-applied; err != nil || fixture.state(t).Watermark.Pos != 2 {
+			t.Errorf("applied to %d: %v", fixture.state(t).Watermark.Pos, err)
 		}
 	})
 }

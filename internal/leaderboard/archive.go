@@ -9,17 +9,17 @@ import (
 )
 
 // DaySumSource reads the results of past days from the ledger, summed per holder.
-type DayStore interface {
+type DaySumSource interface {
 	// DayVersion returns a new number whenever the sums of a day have changed.
 	DayVersion(ctx context.Context, game, day string) (int64, error)
 	// ReadDaySums calls each once per holder of a kind with results on the day, in
 	// ascending byte order of the ids. It stops at the first error of each and returns it.
-	ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(Sum) error) error
+	ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(DaySum) error) error
 }
 
 const (
-	archiveEntries = 1 << 20 // maximum number of cached entries, about 100 bytes each
-	fetchTries     = 4       // tries to read a day that corrections change during the read
+	maxArchiveEntries = 1 << 20 // maximum number of cached entries, about 100 bytes each
+	maxFetchTries     = 4       // tries to read a day that corrections change during the read
 )
 
 // Archive ranks past days whose boards were deleted, from the sums in the ledger. It
@@ -27,14 +27,14 @@ const (
 // Each read checks the day's version, so a cached day is never stale. Safe for
 // concurrent use: concurrent readers of a day share one check.
 type Archive struct {
-	days       DayStore
+	sums       DaySumSource
 	maxEntries int     // limit of entryCount
 	fetchLock  ctxLock // one fetch at a time, to limit the memory
 
-	mu     sync.Mutex
-	cached map[dayKey]*list.Element
-	recent *list.List // of *cachedDay, the most recently read first
-	size   int        // entries of all cached days
+	mu         sync.Mutex
+	cached     map[dayKey]*list.Element
+	byRecency  *list.List // of *cachedDay, the most recently read first
+	entryCount int        // entries of all cached days
 }
 
 // dayKey identifies the entries of one kind on one day.
@@ -45,98 +45,98 @@ type dayKey struct {
 
 // cachedDay is a cache entry for one kind on one day. day is nil until the first refresh.
 type cachedDay struct {
-	key         dayKey
-	refreshOnce *singleflight
-	day         atomic.Pointer[pastDay]
-	size        int // guarded by the archive's mutex
+	key          dayKey
+	refreshCalls *singleflight
+	day          atomic.Pointer[pastDay]
+	entryCount   int // guarded by the archive's mutex
 }
 
 // NewArchive returns an archive with an empty cache.
-func NewArchive(days DayStore) *Archive {
-	return &Archive{days: days, maxEntries: archiveEntries, fetchLock: newCtxLock(), cached: map[dayKey]*list.Element{}, recent: list.New()}
+func NewArchive(sums DaySumSource) *Archive {
+	return &Archive{sums: sums, maxEntries: maxArchiveEntries, fetchLock: newCtxLock(), cached: map[dayKey]*list.Element{}, byRecency: list.New()}
 }
 
 // readRanking returns a past day in the requested order. The span must be a date.
-func (a *Archive) readRanking(ctx context.Context, cfg Config, v View) (ranking, error) {
-	s := a.cachedDay(dayKey{v.Game, v.Board.Span, v.Board.Kind})
-	err := s.refreshOnce.do(ctx, func() error { return a.refresh(ctx, s) })
+func (a *Archive) readRanking(ctx context.Context, cfg Config, view RankingID) (ranking, error) {
+	cached := a.findOrAddDay(dayKey{view.Game, view.Board.Span, view.Board.Kind})
+	err := cached.refreshCalls.do(ctx, func() error { return a.refresh(ctx, cached) })
 	if err != nil {
-		return ranking{}, fmt.Errorf("read the leaderboard of %s: %w", v.Board.Span, err)
+		return ranking{}, fmt.Errorf("read the leaderboard of %s: %w", view.Board.Span, err)
 	}
-	return s.day.Load().ranking(cfg, v.Ranking), nil
+	return cached.day.Load().rankingFor(cfg, view.Order), nil
 }
 
-// cachedDay returns the cache entry of a day. It adds an empty one if there is none.
-func (a *Archive) cachedDay(key dayKey) *cachedDay {
+// findOrAddDay returns the cache entry of a day. It adds an empty one if there is none.
+func (a *Archive) findOrAddDay(key dayKey) *cachedDay {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	element, found := a.cached[key]
 	if !found {
-		element = a.recent.PushFront(&cachedDay{key: key, refreshOnce: newSingleflight()})
+		element = a.byRecency.PushFront(&cachedDay{key: key, refreshCalls: newSingleflight()})
 		a.cached[key] = element
 	}
-	a.recent.MoveToFront(element)
+	a.byRecency.MoveToFront(element)
 	return element.Value.(*cachedDay)
 }
 
 // refresh reads the day from the ledger unless the cached version is current.
-func (a *Archive) refresh(ctx context.Context, s *cachedDay) error {
-	version, err := a.days.DayVersion(ctx, s.key.game, s.key.day)
+func (a *Archive) refresh(ctx context.Context, cached *cachedDay) error {
+	version, err := a.sums.DayVersion(ctx, cached.key.game, cached.key.day)
 	if err != nil {
 		return err
 	}
-	if day := s.day.Load(); day != nil && day.version == version {
+	if day := cached.day.Load(); day != nil && day.version == version {
 		return nil
 	}
 	if err := a.fetchLock.lock(ctx); err != nil {
 		return err
 	}
 	defer a.fetchLock.unlock()
-	day, err := a.readDay(ctx, s.key, version)
+	day, err := a.readDay(ctx, cached.key, version)
 	if err != nil {
 		return err
 	}
-	s.day.Store(day)
-	a.evictDays(s, 1+len(day.newest))
+	cached.day.Store(day)
+	a.trimCache(cached, 1+len(day.newest))
 	return nil
 }
 
 // readDay reads a day whose version was just read. It reads again if the version changes
 // during the read, at most maxFetchTries times.
 func (a *Archive) readDay(ctx context.Context, key dayKey, version int64) (*pastDay, error) {
-	for range fetchTries {
-		day := &pastDay{version: version, orders: map[orderKey][]uint32{}}
-		if err := a.days.ReadDaySums(ctx, key.game, key.day, key.kind, day.add); err != nil {
+	for range maxFetchTries {
+		day := &pastDay{version: version, rankings: map[rankingRules][]uint32{}}
+		if err := a.sums.ReadDaySums(ctx, key.game, key.day, key.kind, day.add); err != nil {
 			return nil, err
 		}
-		after, err := a.days.DayVersion(ctx, key.game, key.day)
+		versionAfter, err := a.sums.DayVersion(ctx, key.game, key.day)
 		if err != nil {
 			return nil, err
 		}
-		if after == version {
+		if versionAfter == version {
 			return day, nil
 		}
-		version = after
+		version = versionAfter
 	}
 	return nil, fmt.Errorf("%w: the day was corrected during every read", ErrNotReady)
 }
 
 // trimCache records the new number of entries of a cached day. While the cache is too
 // large, it removes the days that were read longest ago, but never this one.
-func (a *Archive) evictDays(s *cachedDay, size int) {
+func (a *Archive) trimCache(cached *cachedDay, entryCount int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if element, found := a.cached[s.key]; !found || element.Value != s {
+	if element, found := a.cached[cached.key]; !found || element.Value != cached {
 		return // another caller removed it
 	}
-	a.size += size - s.size
-	s.size = size
-	for element := a.recent.Back(); element != nil && a.size > a.maxEntries; {
+	a.entryCount += entryCount - cached.entryCount
+	cached.entryCount = entryCount
+	for element := a.byRecency.Back(); element != nil && a.entryCount > a.maxEntries; {
 		candidate, previous := element.Value.(*cachedDay), element.Prev()
-		if candidate != s {
-			a.recent.Remove(element)
+		if candidate != cached {
+			a.byRecency.Remove(element)
 			delete(a.cached, candidate.key)
-			a.size -= candidate.size
+			a.entryCount -= candidate.entryCount
 		}
 		element = previous
 	}

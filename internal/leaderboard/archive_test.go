@@ -13,86 +13,86 @@ import (
 
 // newGameWithPastDay returns a game without rolling windows, whose day boards are deleted
 // soon. It also returns the game's first day, which has many entries.
-func newGameWithPastDay(t *testing.T) (w *testGame, day string) {
+func newGameWithPastDay(t *testing.T) (game *testGame, day string) {
 	t.Helper()
 	cfg := weightedConfig()
 	cfg.Windows = []Window{All, Day}
-	w = newTestGame(cfg)
+	game = newTestGame(cfg)
 	random := newRandom(21)
 	for i := range 60 {
-		w.ledger.addResult(Players, fmt.Sprintf("p%d", random.IntN(30)), random.Int64N(12))
-		w.ledger.addResult(Teams, fmt.Sprintf("t%d", i%7), random.Int64N(5))
+		game.ledger.addResult(Players, fmt.Sprintf("p%d", random.IntN(30)), random.Int64N(12))
+		game.ledger.addResult(Teams, fmt.Sprintf("t%d", i%7), random.Int64N(5))
 	}
-	w.apply(t)
-	return w, w.ledger.day()
+	game.apply(t)
+	return game, game.ledger.day()
 }
 
 // waitUntilBoardsAreDeleted starts days until the boards of a day are deleted.
-func (w *testGame) dropBoards(t *testing.T, day string) {
+func (g *testGame) waitUntilBoardsAreDeleted(t *testing.T, day string) {
 	t.Helper()
-	w.ledger.startDays(3)
-	w.apply(t)
-	w.maintain(t)
-	if oldest := w.servedCopy().state.Oldest; oldest <= day {
+	g.ledger.startDays(3)
+	g.apply(t)
+	g.maintain(t)
+	if oldest := g.servedBoardSet().state.OldestDay; oldest <= day {
 		t.Fatalf("the oldest day with boards is %s", oldest)
 	}
 }
 
 // readAnswers returns the answers of a day's board to many queries, by query.
-func (w *testGame) readAnswers(t *testing.T, day string) map[string]Page {
+func (g *testGame) readAnswers(t *testing.T, day string) map[string]Page {
 	t.Helper()
-	all := map[string]Page{}
+	answers := map[string]Page{}
 	for _, kind := range Kinds() {
-		for _, order := range w.cfg.Orders {
-			q := Query{Window: Day, Date: day, Kind: kind, Order: order, Limit: 4}
+		for _, order := range g.cfg.Orders {
+			query := Query{Window: Day, Date: day, Kind: kind, Order: order, Limit: 4}
 			name := fmt.Sprint(kind, " ", order, " ")
-			w.readAllPages(t, all, name, q)
-			for _, e := range all[name+"top"].Entries {
-				around := q
-				around.Around = e.ID
-				all[name+"around "+e.ID] = withoutCursors(w.page(t, around))
+			g.readAllPages(t, answers, name, query)
+			for _, entry := range answers[name+"top"].Entries {
+				around := query
+				around.Around = entry.ID
+				answers[name+"around "+entry.ID] = withoutCursors(g.page(t, around))
 			}
-			q.Players = []string{"p3", "p1", "t2", "nobody", "p29"}
-			all[name+"players"] = withoutCursors(w.page(t, q))
+			query.Players = []string{"p3", "p1", "t2", "nobody", "p29"}
+			answers[name+"players"] = withoutCursors(g.page(t, query))
 		}
 	}
-	return all
+	return answers
 }
 
 // readAllPages reads all pages down and up again.
-func (w *testGame) readAllPages(t *testing.T, all map[string]Page, name string, q Query) {
+func (g *testGame) readAllPages(t *testing.T, answers map[string]Page, name string, query Query) {
 	t.Helper()
-	p := w.page(t, q)
-	all[name+"top"] = withoutCursors(p)
-	for n := 1; p.NextCursor != ""; n++ {
-		q.Cursor = p.NextCursor
-		p = w.page(t, q)
-		all[fmt.Sprint(name, "down ", n)] = withoutCursors(p)
+	page := g.page(t, query)
+	answers[name+"top"] = withoutCursors(page)
+	for n := 1; page.NextCursor != ""; n++ {
+		query.Cursor = page.NextCursor
+		page = g.page(t, query)
+		answers[fmt.Sprint(name, "down ", n)] = withoutCursors(page)
 	}
-	for n := 1; p.PrevCursor != ""; n++ {
-		q.Cursor = p.PrevCursor
-		p = w.page(t, q)
-		all[fmt.Sprint(name, "up ", n)] = withoutCursors(p)
+	for n := 1; page.PrevCursor != ""; n++ {
+		query.Cursor = page.PrevCursor
+		page = g.page(t, query)
+		answers[fmt.Sprint(name, "up ", n)] = withoutCursors(page)
 	}
 }
 
 // withoutCursors replaces the cursors of a page by a mark that they exist.
-func withoutCursors(p Page) Page {
-	for _, c := range []*string{&p.NextCursor, &p.PrevCursor} {
+func withoutCursors(page Page) Page {
+	for _, c := range []*string{&page.NextCursor, &page.PrevCursor} {
 		if *c != "" {
 			*c = "there"
 		}
 	}
-	return p
+	return page
 }
 
-func TestAPastDayAnswersLikeItsBoard(t *testing.T) {
+func TestTheArchiveAnswersLikeTheDeletedBoard(t *testing.T) {
 	t.Parallel()
-	w, day := newGameWithPastDay(t)
-	want := w.readAnswers(t, day)
-	first := w.page(t, Query{Window: Day, Limit: 4})
-	w.dropBoards(t, day)
-	have := w.readAnswers(t, day)
+	game, day := newGameWithPastDay(t)
+	want := game.readAnswers(t, day)
+	first := game.page(t, Query{Window: Day, Limit: 4})
+	game.waitUntilBoardsAreDeleted(t, day)
+	have := game.readAnswers(t, day)
 	if len(want) != len(have) || len(want) < 100 {
 		t.Fatalf("%d answers before, %d after", len(want), len(have))
 	}
@@ -102,29 +102,29 @@ func TestAPastDayAnswersLikeItsBoard(t *testing.T) {
 		}
 	}
 	// A cursor from the open day continues in the archive.
-	next := w.page(t, Query{Window: Day, Limit: 4, Cursor: first.NextCursor})
+	next := game.page(t, Query{Window: Day, Limit: 4, Cursor: first.NextCursor})
 	if !reflect.DeepEqual(withoutCursors(next), want["player value down 1"]) {
 		t.Errorf("the next page is %+v, want %+v", next, want["player value down 1"])
 	}
-	_, err := w.reader.Page(t.Context(), w.cfg.Game, Query{Window: Day, Date: day, Around: "nobody"})
+	_, err := game.reader.Page(t.Context(), game.cfg.Game, Query{Window: Day, Date: day, Around: "nobody"})
 	if !errors.Is(err, ErrNotRanked) {
 		t.Errorf("around nobody: %v", err)
 	}
 }
 
-func TestAPastDayIsCorrectedAtTheNextRead(t *testing.T) {
+func TestTheArchiveShowsCorrectionsAtTheNextRead(t *testing.T) {
 	t.Parallel()
-	w, day := newGameWithPastDay(t)
-	w.dropBoards(t, day)
-	q := Query{Window: Day, Date: day, Order: ByScore}
-	before := w.page(t, q)
+	game, day := newGameWithPastDay(t)
+	game.waitUntilBoardsAreDeleted(t, day)
+	query := Query{Window: Day, Date: day, Order: ByScore}
+	before := game.page(t, query)
 	top := before.Entries[0]
-	for pos := range w.ledger.rowCount() {
-		if w.ledger.rows[pos].Holder == top.ID {
-			w.ledger.correct(pos + 1)
+	for pos := range game.ledger.rowCount() {
+		if game.ledger.rows[pos].Holder == top.ID {
+			game.ledger.correct(pos + 1)
 		}
 	}
-	after := w.page(t, q)
+	after := game.page(t, query)
 	if after.Total != before.Total-1 || after.Entries[0].ID == top.ID {
 		t.Errorf("after all results of %s were corrected, the first of %d entries is %+v", top.ID, after.Total, after.Entries[0])
 	}
@@ -132,49 +132,49 @@ func TestAPastDayIsCorrectedAtTheNextRead(t *testing.T) {
 
 func TestDaysWithoutResultsAndOutsideTheLedgerAreEmpty(t *testing.T) {
 	t.Parallel()
-	w, day := newGameWithPastDay(t)
+	game, day := newGameWithPastDay(t)
 	quiet := addDays(day, 1)
-	w.dropBoards(t, quiet)
+	game.waitUntilBoardsAreDeleted(t, quiet)
 	for _, date := range []string{quiet, addDays(day, -9)} {
-		if p := w.page(t, Query{Window: Day, Date: date}); p.Total != 0 || len(p.Entries) != 0 || p.From != date || p.To != date {
-			t.Errorf("%s: %+v", date, p)
+		if page := game.page(t, Query{Window: Day, Date: date}); page.Total != 0 || len(page.Entries) != 0 || page.From != date || page.To != date {
+			t.Errorf("%s: %+v", date, page)
 		}
 	}
-	_, err := w.reader.Page(t.Context(), w.cfg.Game, Query{Window: Day, Date: addDays(w.ledger.day(), 1)})
+	_, err := game.reader.Page(t.Context(), game.cfg.Game, Query{Window: Day, Date: addDays(game.ledger.day(), 1)})
 	if !errors.Is(err, ErrBadQuery) {
 		t.Errorf("tomorrow: %v", err)
 	}
-	_, err = w.reader.Page(t.Context(), w.cfg.Game, Query{Window: Day, Date: addDays(w.ledger.day(), -1), Around: "nobody"})
+	_, err = game.reader.Page(t.Context(), game.cfg.Game, Query{Window: Day, Date: addDays(game.ledger.day(), -1), Around: "nobody"})
 	if !errors.Is(err, ErrNotRanked) {
 		t.Errorf("around nobody on a day that has boards: %v", err)
 	}
 }
 
-func TestTheArchiveKeepsTheDaysReadLast(t *testing.T) {
+func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
 	t.Parallel()
-	l := newDayLedger()
+	ledger := newDayLedger()
 	var days []string
 	for range 4 {
 		for i := range 9 {
-			l.addResult(Players, fmt.Sprint("p", i), int64(i))
+			ledger.addResult(Players, fmt.Sprint("p", i), int64(i))
 		}
-		days = append(days, l.day())
-		l.startDays(1)
+		days = append(days, ledger.day())
+		ledger.startDays(1)
 	}
-	a := NewArchive(l)
-	a.maxEntries = 2 * 10
+	archive := NewArchive(ledger)
+	archive.maxEntries = 2 * 10
 	read := func(day string, fetched int) {
 		t.Helper()
-		before := l.reads
-		r, err := a.readRanking(t.Context(), weightedConfig(), View{Game: "demo", Board: Board{Players, day}, Ranking: ByScore})
+		readsBefore := ledger.reads
+		r, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Game: "demo", Board: Board{Players, day}, Order: ByScore})
 		if err != nil || len(r.entries) != 9 {
 			t.Fatalf("%s: %d entries, %v", day, len(r.entries), err)
 		}
-		if l.reads-before != fetched {
-			t.Errorf("%s was fetched %d times, want %d", day, l.reads-before, fetched)
+		if ledger.reads-readsBefore != fetched {
+			t.Errorf("%s was fetched %d times, want %d", day, ledger.reads-readsBefore, fetched)
 		}
-		if a.size > a.maxEntries && len(a.cached) > 1 || len(a.cached) != a.recent.Len() {
-			t.Errorf("%d entries of %d cached days, %d of them in the map", a.size, a.recent.Len(), len(a.cached))
+		if archive.entryCount > archive.maxEntries && len(archive.cached) > 1 || len(archive.cached) != archive.byRecency.Len() {
+			t.Errorf("%d entries of %d cached days, %d of them in the map", archive.entryCount, archive.byRecency.Len(), len(archive.cached))
 		}
 	}
 	read(days[0], 1)
@@ -183,18 +183,18 @@ func TestTheArchiveKeepsTheDaysReadLast(t *testing.T) {
 	read(days[2], 1) // replaces the second
 	read(days[0], 0)
 	read(days[1], 1)
-	a.maxEntries = 5 // less than a day
+	archive.maxEntries = 5 // less than a day
 	read(days[3], 1)
 	read(days[3], 0)
 }
 
-// slowDayStore blocks ReadDaySums until release is closed.
-type slowDayStore struct {
+// slowDaySumSource blocks ReadDaySums until release is closed.
+type slowDaySumSource struct {
 	*dayLedger
 	release chan struct{}
 }
 
-func (s slowDayStore) ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(Sum) error) error {
+func (s slowDaySumSource) ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(DaySum) error) error {
 	select {
 	case <-s.release:
 		return s.dayLedger.ReadDaySums(ctx, game, day, kind, each)
@@ -205,13 +205,13 @@ func (s slowDayStore) ReadDaySums(ctx context.Context, game, day string, kind Ki
 
 func TestConcurrentReadersFetchADayOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := slowDayStore{newDayLedger(), make(chan struct{})}
+		slow := slowDaySumSource{newDayLedger(), make(chan struct{})}
 		slow.addResult(Players, "p", 1)
 		day := slow.day()
 		slow.startDays(1)
-		a := NewArchive(slow)
+		archive := NewArchive(slow)
 		read := func(ctx context.Context) error {
-			_, err := a.readRanking(ctx, weightedConfig(), View{Game: "demo", Board: Board{Players, day}, Ranking: ByScore})
+			_, err := archive.readRanking(ctx, weightedConfig(), RankingID{Game: "demo", Board: Board{Players, day}, Order: ByScore})
 			return err
 		}
 		leaving, leave := context.WithCancel(t.Context())
@@ -242,38 +242,38 @@ func TestConcurrentReadersFetchADayOnce(t *testing.T) {
 
 // fetchCounter counts concurrent fetches.
 type fetchCounter struct {
-	slowDayStore
+	slowDaySumSource
 	current, max atomic.Int64
 }
 
-func (f *fetchCounter) ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(Sum) error) error {
+func (f *fetchCounter) ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(DaySum) error) error {
 	f.max.Store(max(f.max.Load(), f.current.Add(1)))
 	defer f.current.Add(-1)
-	return f.slowDayStore.ReadDaySums(ctx, game, day, kind, each)
+	return f.slowDaySumSource.ReadDaySums(ctx, game, day, kind, each)
 }
 
 // The size of the cache would not limit the memory of concurrent fetches.
 func TestDaysAreFetchedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fetchCounter{slowDayStore: slowDayStore{newDayLedger(), make(chan struct{})}}
-		f.addResult(Players, "p", 1)
-		day := f.day()
-		f.startDays(9)
-		a := NewArchive(f)
+		ledger := &fetchCounter{slowDaySumSource: slowDaySumSource{newDayLedger(), make(chan struct{})}}
+		ledger.addResult(Players, "p", 1)
+		day := ledger.day()
+		ledger.startDays(9)
+		archive := NewArchive(ledger)
 		var all sync.WaitGroup
 		for n := range 9 {
 			all.Go(func() {
-				_, err := a.readRanking(t.Context(), weightedConfig(), View{Game: "demo", Board: Board{Players, addDays(day, n)}, Ranking: ByScore})
+				_, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Game: "demo", Board: Board{Players, addDays(day, n)}, Order: ByScore})
 				if err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		synctest.Wait()
-		close(f.release)
+		close(ledger.release)
 		all.Wait()
-		if most := f.max.Load(); most != 1 || f.reads != 9 {
-			t.Errorf("%d days were fetched, %d at the same time", f.reads, most)
+		if maxConcurrent := ledger.max.Load(); maxConcurrent != 1 || ledger.reads != 9 {
+			t.Errorf("%d days were fetched, %d at the same time", ledger.reads, maxConcurrent)
 		}
 	})
 }
@@ -281,21 +281,21 @@ func TestDaysAreFetchedOneByOne(t *testing.T) {
 // changingDays has another version at every read.
 type changingDays struct{ *dayLedger }
 
-func (r changingDays) DayVersion(context.Context, string, string) (int64, error) {
-	r.versions[""]++
-	return r.versions[""], nil
+func (d changingDays) DayVersion(context.Context, string, string) (int64, error) {
+	d.versions[""]++
+	return d.versions[""], nil
 }
 
 func TestADayThatIsCorrectedAllTheTimeIsNotReady(t *testing.T) {
 	t.Parallel()
-	a := NewArchive(changingDays{newDayLedger()})
-	_, err := a.readRanking(t.Context(), weightedConfig(), View{Board: Board{Players, "2026-11-20"}, Ranking: ByScore})
+	archive := NewArchive(changingDays{newDayLedger()})
+	_, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Board: Board{Players, "2026-11-20"}, Order: ByScore})
 	if !errors.Is(err, ErrNotReady) {
 		t.Errorf("%v", err)
 	}
-	l := newDayLedger()
-	l.setError(errKilled)
-	if _, err := NewArchive(l).readRanking(t.Context(), weightedConfig(), View{}); !errors.Is(err, errKilled) {
+	ledger := newDayLedger()
+	ledger.setError(errKilled)
+	if _, err := NewArchive(ledger).readRanking(t.Context(), weightedConfig(), RankingID{}); !errors.Is(err, errKilled) {
 		t.Errorf("without a ledger: %v", err)
 	}
 }

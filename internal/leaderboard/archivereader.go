@@ -7,48 +7,48 @@ import (
 
 // readSlice reads entries from a board, or from the archive if the day's boards were
 // deleted.
-func (r *Reader) readSlice(ctx context.Context, cfg Config, v View, c Cut) (Slice, error) {
-	s, err := r.source.ReadSlice(ctx, v, c)
-	if errors.Is(err, ErrNotRanked) && datePattern.MatchString(v.Board.Span) {
+func (r *Reader) readSlice(ctx context.Context, cfg Config, rankingID RankingID, request SliceRequest) (RankingSlice, error) {
+	slice, err := r.source.ReadSlice(ctx, rankingID, request)
+	if errors.Is(err, ErrNotRanked) && datePattern.MatchString(rankingID.Board.Span) {
 		// Deleted boards rank no entry, so check whether these were deleted.
-		if s, err = r.source.ReadSlice(ctx, v, Cut{From: Top}); err == nil && !s.hasLeft(v) {
-			return Slice{}, ErrNotRanked
+		if slice, err = r.source.ReadSlice(ctx, rankingID, SliceRequest{Anchor: Top}); err == nil && !slice.areBoardsDeleted(rankingID) {
+			return RankingSlice{}, ErrNotRanked
 		}
 	}
-	if err != nil || !s.hasLeft(v) {
-		return s, err
+	if err != nil || !slice.areBoardsDeleted(rankingID) {
+		return slice, err
 	}
-	past, err := r.archive.readRanking(ctx, cfg, v)
+	ranking, err := r.archive.readRanking(ctx, cfg, rankingID)
 	if err != nil {
-		return Slice{}, err
+		return RankingSlice{}, err
 	}
-	boards := s.BoardState
-	s, err = past.slice(c)
-	s.BoardState = past.boardState(boards, v.Board.Span)
-	return s, err
+	boardState := slice.BoardState
+	slice, err = ranking.slice(request)
+	slice.BoardState = ranking.boardState(boardState, rankingID.Board.Span)
+	return slice, err
 }
 
 // readStandings reads standings from a board, or from the archive if the day's boards
 // were deleted.
-func (r *Reader) readStandings(ctx context.Context, cfg Config, v View, ids []string) (StandingsResult, error) {
-	answers, err := r.source.ReadStandings(ctx, []StandingsRequest{{View: v, IDs: ids}})
+func (r *Reader) readStandings(ctx context.Context, cfg Config, view RankingID, ids []string) (StandingsResult, error) {
+	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{View: view, IDs: ids}})
 	if err != nil {
 		return StandingsResult{}, err
 	}
-	p := answers[0]
-	if !p.hasLeft(v) {
-		return p, nil
+	result := results[0]
+	if !result.areBoardsDeleted(view) {
+		return result, nil
 	}
-	past, err := r.archive.readRanking(ctx, cfg, v)
+	ranking, err := r.archive.readRanking(ctx, cfg, view)
 	if err != nil {
 		return StandingsResult{}, err
 	}
-	return StandingsResult{BoardState: past.boardState(p.BoardState, v.Board.Span), Rows: past.standings(ids)}, nil
+	return StandingsResult{BoardState: ranking.boardState(result.BoardState, view.Board.Span), Entries: ranking.standings(ids)}, nil
 }
 
 // areBoardsDeleted reports whether the requested span is a ledger day whose boards were
 // deleted.
-func (r BoardState) hasLeft(v View) bool {
-	day := v.Board.Span
-	return datePattern.MatchString(day) && r.First != "" && r.First <= day && day < r.Oldest
+func (s BoardState) areBoardsDeleted(view RankingID) bool {
+	day := view.Board.Span
+	return datePattern.MatchString(day) && s.FirstDay != "" && s.FirstDay <= day && day < s.OldestDay
 }

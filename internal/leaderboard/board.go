@@ -37,7 +37,7 @@ type Board struct {
 
 // RollingSpan returns the span of one of a rolling window's two boards. index is 0 or 1.
 // Example: "7d.1".
-func RollingSpan(w Window, i int) string { return string(w) + "." + strconv.Itoa(i) }
+func RollingSpan(window Window, i int) string { return string(window) + "." + strconv.Itoa(i) }
 
 // BoardEntry is an entry as a board stores it.
 type BoardEntry struct {
@@ -49,9 +49,9 @@ type BoardEntry struct {
 // Member returns the entry's member in rankings: the newest position, zero-padded to 16
 // digits, a colon, and the id. Among entries with equal keys, the lower position comes
 // first. Example: "0000000000000042:p7".
-func (h BoardEntry) Member() string {
-	b := AppendPosition(make([]byte, 0, positionDigits+1+len(h.ID)), h.Newest)
-	return string(append(append(b, ':'), h.ID...))
+func (e BoardEntry) Member() string {
+	member := AppendPosition(make([]byte, 0, positionDigits+1+len(e.ID)), e.Newest)
+	return string(append(append(member, ':'), e.ID...))
 }
 
 // positionDigits is the minimum number of digits of a formatted position.
@@ -59,25 +59,25 @@ const positionDigits = 16
 
 // AppendPosition appends a ledger position to dst, zero-padded to 16 digits, so that text
 // order equals position order.
-func AppendPosition(to []byte, pos int64) []byte {
+func AppendPosition(dst []byte, pos int64) []byte {
 	for bound := int64(1e15); pos < bound && bound > 1; bound /= 10 {
-		to = append(to, '0')
+		dst = append(dst, '0')
 	}
-	return strconv.AppendInt(to, pos, 10)
+	return strconv.AppendInt(dst, pos, 10)
 }
 
 // RankedMember is an entry's place in one ranking. Rankings sort by Key, then by Member,
 // both in ascending order.
-type Ranked struct {
+type RankedMember struct {
 	Key    float64
 	Member string
 }
 
 // addDays adds n days to a civil date. It returns an unparsable date unchanged.
 func addDays(date string, n int) string {
-	d, err := time.Parse(time.DateOnly, date)
+	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		return date
 	}
-	return d.AddDate(0, 0, n).Format(time.DateOnly)
+	return day.AddDate(0, 0, n).Format(time.DateOnly)
 }

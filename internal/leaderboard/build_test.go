@@ -9,34 +9,34 @@ import (
 	"time"
 )
 
-func TestABuildFromSumsEqualsTheRows(t *testing.T) {
+func TestABuildFromSumsEqualsABuildFromRows(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			random := newRandom(seed)
-			w := newTestGame(weightedConfig())
-			w.playHistory(random, 1+random.IntN(9), func() {
+			game := newTestGame(weightedConfig())
+			game.playHistory(random, 1+random.IntN(9), func() {
 				if random.IntN(10) == 0 {
-					w.apply(t)
-					w.maintain(t)
+					game.apply(t)
+					game.maintain(t)
 				}
 			})
-			w.apply(t)
-			w.checkBoards(t)
-			before := w.store.served[w.cfg.Hash()]
-			w.rebuild(t)
-			if w.store.served[w.cfg.Hash()] == before {
+			game.apply(t)
+			game.checkBoards(t)
+			oldID := game.store.served[game.cfg.Hash()]
+			game.rebuild(t)
+			if game.store.served[game.cfg.Hash()] == oldID {
 				t.Fatal("the served board set is the same after Rebuild")
 			}
-			w.checkBoards(t)
+			game.checkBoards(t)
 			for range 8 { // rows apply to a built board set as to any other
-				w.ledger.startDays(1)
-				w.ledger.addResult(Players, "p1", random.Int64N(9))
-				w.ledger.correct(1 + random.Int64N(int64(len(w.ledger.rows))))
-				w.apply(t)
-				w.maintain(t)
-				w.checkBoards(t)
+				game.ledger.startDays(1)
+				game.ledger.addResult(Players, "p1", random.Int64N(9))
+				game.ledger.correct(1 + random.Int64N(int64(len(game.ledger.rows))))
+				game.apply(t)
+				game.maintain(t)
+				game.checkBoards(t)
 			}
 		})
 	}
@@ -44,32 +44,32 @@ func TestABuildFromSumsEqualsTheRows(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-func TestAKilledBuildIsContinued(t *testing.T) {
+func TestAnotherNodeContinuesAKilledBuild(t *testing.T) {
 	t.Parallel()
-	for at := 1; ; at++ {
-		w := newTestGame(weightedConfig())
-		w.playHistory(newRandom(3), 20, func() {})
+	for killedCall := 1; ; killedCall++ {
+		game := newTestGame(weightedConfig())
+		game.playHistory(newRandom(3), 20, func() {})
 		calls := 0
-		w.store.beforeCall = func(string) error {
-			if calls++; calls >= at {
+		game.store.beforeCall = func(string) error {
+			if calls++; calls >= killedCall {
 				return errKilled
 			}
 			return nil
 		}
-		err := w.build(t.Context())
-		w.store.beforeCall = func(string) error { return nil }
-		w.store.expireLeases()
-		for pos := range w.ledger.rowCount() { // the loaded sums of p0 are outdated now
-			if w.ledger.rows[pos].Holder == "p0" {
-				w.ledger.correct(pos + 1)
+		err := game.build(t.Context())
+		game.store.beforeCall = func(string) error { return nil }
+		game.store.expireLeases()
+		for pos := range game.ledger.rowCount() { // the loaded sums of p0 are outdated now
+			if game.ledger.rows[pos].Holder == "p0" {
+				game.ledger.correct(pos + 1)
 			}
 		}
 		if err != nil && !errors.Is(err, errKilled) {
-			t.Fatalf("killed at call %d: %v", at, err)
+			t.Fatalf("killed at call %d: %v", killedCall, err)
 		}
-		next := newTestNode(w.cfg, w.ledger, w.store)
-		next.apply(t)
-		next.checkBoards(t)
+		nextNode := newTestNode(game.cfg, game.ledger, game.store)
+		nextNode.apply(t)
+		nextNode.checkBoards(t)
 		if t.Failed() || err == nil {
 			return
 		}
@@ -78,62 +78,62 @@ func TestAKilledBuildIsContinued(t *testing.T) {
 
 func TestBoardsAreReadAndAppliedWhileOthersAreBuilt(t *testing.T) {
 	t.Parallel()
-	w := newTestGame(weightedConfig())
-	w.playHistory(newRandom(4), 5, func() {})
-	w.apply(t)
-	other := newTestNode(w.cfg, w.ledger, w.store)
+	game := newTestGame(weightedConfig())
+	game.playHistory(newRandom(4), 5, func() {})
+	game.apply(t)
+	otherNode := newTestNode(game.cfg, game.ledger, game.store)
 	steps := 0
-	w.ledger.beforeSum = func() {
+	game.ledger.beforeEachSum = func() {
 		if steps++; steps > 20 {
 			return
 		}
-		w.ledger.addResult(Players, "busy", 1000)
-		other.apply(t)
-		if p := other.page(t, Query{Window: All, Players: []string{"busy"}}); p.Entries[0].Score != int64(1000*steps) {
-			t.Errorf("after %d results the score is %d", steps, p.Entries[0].Score)
+		game.ledger.addResult(Players, "busy", 1000)
+		otherNode.apply(t)
+		if page := otherNode.page(t, Query{Window: All, Players: []string{"busy"}}); page.Entries[0].Score != int64(1000*steps) {
+			t.Errorf("after %d results the score is %d", steps, page.Entries[0].Score)
 		}
-		if on, err := other.applier.IsBuilding(t.Context(), w.cfg.Game); err != nil || !on {
-			t.Errorf("IsBuilding returned %v, %v", on, err)
+		if isBuilding, err := otherNode.applier.IsBuilding(t.Context(), game.cfg.Game); err != nil || !isBuilding {
+			t.Errorf("IsBuilding returned %v, %v", isBuilding, err)
 		}
 	}
-	w.rebuild(t)
+	game.rebuild(t)
 	if steps < 20 {
 		t.Fatalf("the build had %d sums", steps)
 	}
-	w.checkBoards(t)
-	if on, err := other.applier.IsBuilding(t.Context(), w.cfg.Game); err != nil || on {
-		t.Errorf("after the build, IsBuilding returned %v, %v", on, err)
+	game.checkBoards(t)
+	if isBuilding, err := otherNode.applier.IsBuilding(t.Context(), game.cfg.Game); err != nil || isBuilding {
+		t.Errorf("after the build, IsBuilding returned %v, %v", isBuilding, err)
 	}
 }
 
 // Leases do not exclude goroutines of one node. Without a lock, Apply and Run would
 // replace each other's board sets for ever.
-func TestANodeBuildsOneCopyAtATime(t *testing.T) {
+func TestANodeBuildsOneBoardSetAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newTestGame(weightedConfig())
-		w.playHistory(newRandom(6), 5, func() {})
-		begun, again := 0, 0
-		w.store.beforeCall = func(method string) error {
+		game := newTestGame(weightedConfig())
+		game.playHistory(newRandom(6), 5, func() {})
+		beginCalls, sums := 0, 0
+		game.store.beforeCall = func(method string) error {
 			if method == "Begin" {
-				begun++
+				beginCalls++
 			}
 			return nil
 		}
-		w.ledger.beforeSum = func() {
-			if again++; again > 1 {
+		game.ledger.beforeEachSum = func() {
+			if sums++; sums > 1 {
 				return
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if err := w.build(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			if err := game.build(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("a second build at the same time ended with %v", err)
 			}
 		}
-		w.apply(t)
-		w.checkBoards(t)
-		if begun != 1 || again == 0 {
-			t.Errorf("%d board sets were begun", begun)
+		game.apply(t)
+		game.checkBoards(t)
+		if beginCalls != 1 || sums == 0 {
+			t.Errorf("%d board sets were begun", beginCalls)
 		}
 	})
 }
@@ -141,74 +141,74 @@ func TestANodeBuildsOneCopyAtATime(t *testing.T) {
 func TestBuilderStopsWhenItsLeaseExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newTestGame(weightedConfig())
-		w.playHistory(newRandom(6), 5, func() {})
-		w.ledger.beforeSum = func() {
-			w.store.mu.Lock()
-			defer w.store.mu.Unlock()
-			w.store.leases[buildDuty(w.cfg)] = heldLease{"another", time.Now().Add(time.Hour)}
+		game := newTestGame(weightedConfig())
+		game.playHistory(newRandom(6), 5, func() {})
+		game.ledger.beforeEachSum = func() {
+			game.store.mu.Lock()
+			defer game.store.mu.Unlock()
+			game.store.leases[buildLeaseID(game.cfg)] = heldLease{"another", time.Now().Add(time.Hour)}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := w.build(ctx); !errors.Is(err, context.DeadlineExceeded) || w.servedCopy() != nil {
-			t.Errorf("it ended with %v, served: %v", err, w.servedCopy() != nil)
+		if err := game.build(ctx); !errors.Is(err, context.DeadlineExceeded) || game.servedBoardSet() != nil {
+			t.Errorf("it ended with %v, served: %v", err, game.servedBoardSet() != nil)
 		}
-		w.store.expireLeases()
-		w.ledger.beforeSum = nil
-		w.apply(t)
-		w.checkBoards(t)
+		game.store.expireLeases()
+		game.ledger.beforeEachSum = nil
+		game.apply(t)
+		game.checkBoards(t)
 	})
 }
 
 func TestARolledBackLedgerRebuildsBoards(t *testing.T) {
 	t.Parallel()
 	for name, rollBack := range map[string]func(*dayLedger){
-		"shorter":        func(l *dayLedger) { l.rollBack(len(l.rows) - 3) },
-		"grown again":    func(l *dayLedger) { l.rows[len(l.rows)-1].ID = "other" },
-		"another ledger": func(l *dayLedger) { l.epoch = "e2" },
+		"shorter":        func(ledger *dayLedger) { ledger.rollBack(len(ledger.rows) - 3) },
+		"grown again":    func(ledger *dayLedger) { ledger.rows[len(ledger.rows)-1].ID = "other" },
+		"another ledger": func(ledger *dayLedger) { ledger.epoch = "e2" },
 	} {
-		w := newTestGame(weightedConfig())
-		w.playHistory(newRandom(5), 3, func() {})
+		game := newTestGame(weightedConfig())
+		game.playHistory(newRandom(5), 3, func() {})
 		for range 4 {
-			w.ledger.addResult(Players, "p1", 5)
+			game.ledger.addResult(Players, "p1", 5)
 		}
-		w.apply(t)
-		before := w.store.served[w.cfg.Hash()]
-		rollBack(w.ledger)
-		w.apply(t)
-		w.checkBoards(t)
-		if w.store.served[w.cfg.Hash()] == before {
+		game.apply(t)
+		oldID := game.store.served[game.cfg.Hash()]
+		rollBack(game.ledger)
+		game.apply(t)
+		game.checkBoards(t)
+		if game.store.served[game.cfg.Hash()] == oldID {
 			t.Errorf("%s: the served board set is the same", name)
 		}
 	}
 }
 
-func TestAnEmptyGameIsBuiltAtOnce(t *testing.T) {
+func TestApplyBuildsBoardsOfAnEmptyGame(t *testing.T) {
 	t.Parallel()
-	w := newTestGame(weightedConfig())
-	w.ledger.rollBack(0)
-	w.apply(t)
-	if p := w.page(t, Query{Window: "5d"}); p.Total != 0 || p.From != addDays(p.To, -4) {
-		t.Errorf("%+v", p)
+	game := newTestGame(weightedConfig())
+	game.ledger.rollBack(0)
+	game.apply(t)
+	if page := game.page(t, Query{Window: "5d"}); page.Total != 0 || page.From != addDays(page.To, -4) {
+		t.Errorf("%+v", page)
 	}
-	if err := w.applier.Rebuild(t.Context(), "other"); err == nil {
+	if err := game.applier.Rebuild(t.Context(), "other"); err == nil {
 		t.Error("another game is rebuilt")
 	}
-	if _, err := w.applier.IsBuilding(t.Context(), "other"); err == nil {
+	if _, err := game.applier.IsBuilding(t.Context(), "other"); err == nil {
 		t.Error("another game is being built")
 	}
 }
 
 func TestABuildEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	w := newTestGame(weightedConfig())
+	game := newTestGame(weightedConfig())
 	ctx, cancel := context.WithCancel(t.Context())
-	duty := buildDuty(w.cfg)
-	if mine, err := w.store.AcquireLease(ctx, duty, "another", buildLease); err != nil || !mine {
-		t.Fatal(mine, err)
+	duty := buildLeaseID(game.cfg)
+	if hasLease, err := game.store.AcquireLease(ctx, duty, "another", buildLeaseTTL); err != nil || !hasLease {
+		t.Fatal(hasLease, err)
 	}
 	cancel()
-	if err := w.build(ctx); !errors.Is(err, context.Canceled) {
+	if err := game.build(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting for another node ended with %v", err)
 	}
 }

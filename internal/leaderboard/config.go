@@ -25,97 +25,97 @@ type Config struct {
 
 // identifierPattern matches an identifier of the wire contract. A game's name becomes part
 // of a Redis hash tag, so it must not contain braces.
-var identifier = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+var identifierPattern = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 // Validate returns all errors in the configuration, joined, or nil.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("leaderboards of game %q: "+format, append([]any{c.Game}, args...)...))
+	var errs []error
+	addError := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("leaderboards of game %q: "+format, append([]any{c.Game}, args...)...))
 	}
-	if !identifier.MatchString(c.Game) {
-		fault("the name of a game must have 1 to 64 characters of A-Z a-z 0-9 _ . : -")
+	if !identifierPattern.MatchString(c.Game) {
+		addError("the name of a game must have 1 to 64 characters of A-Z a-z 0-9 _ . : -")
 	}
 	if c.Location == nil {
-		fault("the time zone is missing")
+		addError("the time zone is missing")
 	}
 	if c.MinAnswers < 0 {
-		fault("min_answers %d is out of range; use 0 or more", c.MinAnswers)
+		addError("min_answers %d is out of range; use 0 or more", c.MinAnswers)
 	}
-	for _, err := range slices.Concat(c.windowFaults(), c.orderFaults(), c.weightFaults()) {
-		fault("%w", err)
+	for _, err := range slices.Concat(c.windowErrors(), c.orderErrors(), c.weightErrors()) {
+		addError("%w", err)
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
-func (c Config) windowFaults() (faults []error) {
+func (c Config) windowErrors() (errs []error) {
 	if len(c.Windows) == 0 {
-		faults = append(faults, fmt.Errorf("no windows are configured; name at least %q", All))
+		errs = append(errs, fmt.Errorf("no windows are configured; name at least %q", All))
 	}
-	for i, w := range c.Windows {
-		if _, err := ParseWindow(string(w)); err != nil {
-			faults = append(faults, err)
+	for i, window := range c.Windows {
+		if _, err := ParseWindow(string(window)); err != nil {
+			errs = append(errs, err)
 		}
-		if slices.Contains(c.Windows[:i], w) {
-			faults = append(faults, fmt.Errorf("window %q is listed twice", w))
+		if slices.Contains(c.Windows[:i], window) {
+			errs = append(errs, fmt.Errorf("window %q is listed twice", window))
 		}
 	}
-	return faults
+	return errs
 }
 
-func (c Config) orderFaults() (faults []error) {
+func (c Config) orderErrors() (errs []error) {
 	if !slices.Contains(c.Orders, ByValue) {
-		faults = append(faults, fmt.Errorf("orders must contain %q, the default of queries", ByValue))
+		errs = append(errs, fmt.Errorf("orders must contain %q, the default of queries", ByValue))
 	}
-	for i, o := range c.Orders {
-		if _, err := ParseOrder(string(o)); err != nil {
-			faults = append(faults, err)
+	for i, order := range c.Orders {
+		if _, err := ParseOrder(string(order)); err != nil {
+			errs = append(errs, err)
 		}
-		if slices.Contains(c.Orders[:i], o) {
-			faults = append(faults, fmt.Errorf("order %q is listed twice", o))
+		if slices.Contains(c.Orders[:i], order) {
+			errs = append(errs, fmt.Errorf("order %q is listed twice", order))
 		}
 	}
-	return faults
+	return errs
 }
 
-func (c Config) weightFaults() (faults []error) {
+func (c Config) weightErrors() (errs []error) {
 	if c.Weights == (Weights{}) {
-		faults = append(faults, errors.New("all weights are 0; set at least one"))
+		errs = append(errs, errors.New("all weights are 0; set at least one"))
 	}
-	for _, t := range Explain(Aggregates{}, c.Weights) {
-		if t.Weight < 0 || t.Weight > MaxWeight {
-			faults = append(faults, fmt.Errorf("weight %s %d is out of range; use 0 to %d", t.Name, t.Weight, MaxWeight))
+	for _, term := range Explain(Aggregates{}, c.Weights) {
+		if term.Weight < 0 || term.Weight > MaxWeight {
+			errs = append(errs, fmt.Errorf("weight %s %d is out of range; use 0 to %d", term.Name, term.Weight, MaxWeight))
 		}
 	}
-	return faults
+	return errs
 }
 
 // rollingWindows returns the windows of the last N days.
 func (c Config) rollingWindows() []Window {
-	return slices.DeleteFunc(slices.Clone(c.Windows), func(w Window) bool { return !w.Rolling() })
+	return slices.DeleteFunc(slices.Clone(c.Windows), func(window Window) bool { return !window.IsRolling() })
 }
 
 // hasWindow reports whether the game has a window.
-func (c Config) hasWindow(w Window) bool { return slices.Contains(c.Windows, w) }
+func (c Config) hasWindow(window Window) bool { return slices.Contains(c.Windows, window) }
 
 // RankingOrder returns the order whose ranking answers queries for the given order. Under
 // default weights the value equals the score, so ByValue shares the ranking of ByScore.
-func (c Config) Ranking(o Order) Order {
-	if o == ByValue && c.Weights == DefaultWeights {
+func (c Config) RankingOrder(order Order) Order {
+	if order == ByValue && c.Weights == DefaultWeights {
 		return ByScore
 	}
-	return o
+	return order
 }
 
 // RankingOrders returns the orders that have a ranking of their own, sorted, each once. At
 // least one of them ranks every entry.
-func (c Config) Rankings() []Order {
-	rankings := make([]Order, len(c.Orders))
-	for i, o := range c.Orders {
-		rankings[i] = c.Ranking(o)
+func (c Config) RankingOrders() []Order {
+	orders := make([]Order, len(c.Orders))
+	for i, order := range c.Orders {
+		orders[i] = c.RankingOrder(order)
 	}
-	slices.Sort(rankings)
-	return slices.Compact(rankings)
+	slices.Sort(orders)
+	return slices.Compact(orders)
 }
 
 // Hash identifies the windows, orders and rules of the boards, as 12 hexadecimal digits.
@@ -126,7 +126,7 @@ func (c Config) Hash() string {
 	}
 	windows := slices.Clone(c.Windows)
 	slices.Sort(windows)
-	sum := sha256.Sum256(fmt.Appendf(nil, "2 %v %v %v %d", windows, c.Rankings(), c.Weights, c.MinAnswers))
+	sum := sha256.Sum256(fmt.Appendf(nil, "2 %v %v %v %d", windows, c.RankingOrders(), c.Weights, c.MinAnswers))
 	return hex.EncodeToString(sum[:6])
 }
 

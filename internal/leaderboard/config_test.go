@@ -14,16 +14,16 @@ func validConfig() Config {
 	}
 }
 
-func TestValidateNamesEveryFault(t *testing.T) {
+func TestValidateReturnsEveryError(t *testing.T) {
 	t.Parallel()
 	if err := validConfig().Validate(); err != nil {
 		t.Fatalf("the default configuration: %v", err)
 	}
-	bad := Config{
+	invalid := Config{
 		Game: "a}b", Windows: []Window{Day, "1d", "401d", "07d", Day}, Orders: []Order{ByTime, "luck", ByTime},
 		Weights: Weights{Score: -1, Matches: MaxWeight + 1}, MinAnswers: -1,
 	}
-	err := bad.Validate()
+	err := invalid.Validate()
 	if err == nil {
 		t.Fatal("Validate returned nil for an invalid configuration")
 	}
@@ -42,14 +42,14 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	}
 }
 
-func TestTheValueSharesTheScoresRankingUnderDefaultWeights(t *testing.T) {
+func TestByValueUsesTheScoreRankingUnderDefaultWeights(t *testing.T) {
 	t.Parallel()
 	cfg := validConfig()
-	if got := cfg.Rankings(); !slices.Equal(got, []Order{ByAccuracy, ByMatches, ByScore, ByTime}) {
+	if got := cfg.RankingOrders(); !slices.Equal(got, []Order{ByAccuracy, ByMatches, ByScore, ByTime}) {
 		t.Errorf("rankings are %v", got)
 	}
 	cfg.Weights.Matches = 1
-	if got := cfg.Rankings(); len(got) != 5 || cfg.Ranking(ByValue) != ByValue {
+	if got := cfg.RankingOrders(); len(got) != 5 || cfg.RankingOrder(ByValue) != ByValue {
 		t.Errorf("rankings are %v under other weights", got)
 	}
 }
@@ -59,10 +59,10 @@ func TestTheHashChangesWithTheConfig(t *testing.T) {
 	configs := map[string]string{}
 	for name, change := range map[string]func(*Config){
 		"nothing":     func(*Config) {},
-		"weights":     func(c *Config) { c.Weights.Speed = 1 },
-		"min_answers": func(c *Config) { c.MinAnswers++ },
-		"windows":     func(c *Config) { c.Windows = []Window{All} },
-		"orders":      func(c *Config) { c.Orders = []Order{ByValue} },
+		"weights":     func(changed *Config) { changed.Weights.Speed = 1 },
+		"min_answers": func(changed *Config) { changed.MinAnswers++ },
+		"windows":     func(changed *Config) { changed.Windows = []Window{All} },
+		"orders":      func(changed *Config) { changed.Orders = []Order{ByValue} },
 	} {
 		cfg := validConfig()
 		change(&cfg)

@@ -10,112 +10,112 @@ import (
 // eviction holds only part of its first day, so coverage leaves it out.
 type coverage struct {
 	oldestDay, openDay string            // first and last day with a board of its own; both empty: no day has one
-	multiDay           map[string]string // span of each other board → first day that it holds
+	multiDaySpans      map[string]string // span of each other board → first day that it holds
 }
 
-func (c Config) coverage(p Progress) coverage {
-	r := coverage{multiDay: map[string]string{}}
+func (c Config) coverage(progress Progress) coverage {
+	covered := coverage{multiDaySpans: map[string]string{}}
 	if c.hasDayBoards() {
-		r.oldestDay, r.openDay = p.Oldest, p.Mark.Day
+		covered.oldestDay, covered.openDay = progress.OldestDay, progress.Watermark.Day
 	}
 	if c.hasWindow(All) {
-		r.multiDay[string(All)] = p.First
+		covered.multiDaySpans[string(All)] = progress.FirstDay
 	}
-	for w, boards := range p.Rolling {
-		for i, firstDay := range boards.FirstDay {
+	for window, boards := range progress.Rolling {
+		for i, firstDay := range boards.FirstDays {
 			if boards.Cursor[i] == 0 {
-				r.multiDay[RollingSpan(w, i)] = firstDay
+				covered.multiDaySpans[RollingSpan(window, i)] = firstDay
 			}
 		}
 	}
-	return r
+	return covered
 }
 
 // boards returns the boards of a kind that hold only whole days.
-func (r coverage) boards(kind Kind) []Board {
+func (c coverage) boards(kind Kind) []Board {
 	var boards []Board
-	for _, span := range slices.Sorted(maps.Keys(r.multiDay)) {
+	for _, span := range slices.Sorted(maps.Keys(c.multiDaySpans)) {
 		boards = append(boards, Board{kind, span})
 	}
-	for _, day := range r.days() {
+	for _, day := range c.singleDays() {
 		boards = append(boards, Board{kind, day})
 	}
 	return boards
 }
 
-func (r coverage) days() []string {
+func (c coverage) singleDays() []string {
 	var days []string
-	for day := r.oldestDay; day != "" && day <= r.openDay; day = addDays(day, 1) {
+	for day := c.oldestDay; day != "" && day <= c.openDay; day = addDays(day, 1) {
 		days = append(days, day)
 	}
 	return days
 }
 
 // covers reports whether the board set has a board and the board holds only whole days.
-func (r coverage) covers(b Board) bool {
-	_, isMultiDay := r.multiDay[b.Span]
-	return isMultiDay || r.coversDay(b.Span)
+func (c coverage) covers(board Board) bool {
+	_, isMultiDay := c.multiDaySpans[board.Span]
+	return isMultiDay || c.coversDay(board.Span)
 }
 
-func (r coverage) coversDay(day string) bool {
-	return datePattern.MatchString(day) && r.oldestDay <= day && day <= r.openDay
+func (c coverage) coversDay(day string) bool {
+	return datePattern.MatchString(day) && c.oldestDay <= day && day <= c.openDay
 }
 
 // datedEntry is an entry of one board, and the commit time of its newest result.
-type posting struct {
+type datedEntry struct {
 	board       Board
 	entry       BoardEntry
 	committedAt int64 // epoch ms
 }
 
 // entriesFrom computes one holder's entries on all covered boards from the holder's sums.
-func (r coverage) postings(sums []Sum) []posting {
-	var all []posting
-	for span, from := range r.multiDay {
-		if p, found := total(sums, from); found {
-			p.board.Span = span
-			all = append(all, p)
+func (c coverage) entriesFrom(sums []DaySum) []datedEntry {
+	var entries []datedEntry
+	for span, firstDay := range c.multiDaySpans {
+		if entry, found := totalSince(sums, firstDay); found {
+			entry.board.Span = span
+			entries = append(entries, entry)
 		}
 	}
-	for _, s := range sums {
-		if r.coversDay(s.Day) {
-			entry := BoardEntry{ID: s.Holder, Newest: s.Newest, Aggregates: s.Aggregates}
-			all = append(all, posting{Board{s.HolderKind, s.Day}, entry, s.CommittedAt})
+	for _, sum := range sums {
+		if c.coversDay(sum.Day) {
+			boardEntry := BoardEntry{ID: sum.Holder, Newest: sum.Newest, Aggregates: sum.Aggregates}
+			entries = append(entries, datedEntry{Board{sum.HolderKind, sum.Day}, boardEntry, sum.CommittedAt})
 		}
 	}
-	return all
+	return entries
 }
 
 // totalSince adds up a holder's sums of a day and later days. found is false if there are
 // no such sums. The span of the returned board is empty.
-func total(sums []Sum, from string) (p posting, found bool) {
-	for _, s := range sums {
-		if s.Day < from {
+func totalSince(sums []DaySum, firstDay string) (sum datedEntry, found bool) {
+	for _, daySum := range sums {
+		if daySum.Day < firstDay {
 			continue
 		}
-		p.board.Kind, p.entry.ID = s.HolderKind, s.Holder
-		p.entry.Aggregates = p.entry.Aggregates.Add(s.Aggregates)
-		p.entry.Newest, p.committedAt = max(p.entry.Newest, s.Newest), max(p.committedAt, s.CommittedAt)
+		sum.board.Kind, sum.entry.ID = daySum.HolderKind, daySum.Holder
+		sum.entry.Aggregates = sum.entry.Aggregates.Add(daySum.Aggregates)
+		sum.entry.Newest, sum.committedAt = max(sum.entry.Newest, daySum.Newest), max(sum.committedAt, daySum.CommittedAt)
 	}
-	return p, p.entry.ID != ""
+	return sum, sum.entry.ID != ""
 }
 
 // groupByHolder groups sums that are ordered by holder. It ends at the first error.
-func byHolder(sums iter.Seq2[Sum, error]) iter.Seq2[[]Sum, error] {
-	return func(yield func([]Sum, error) bool) {
-		var holderSums []Sum
-		for s, err := range sums {
+func groupByHolder(sums iter.Seq2[DaySum, error]) iter.Seq2[[]DaySum, error] {
+	return func(yield func([]DaySum, error) bool) {
+		var holderSums []DaySum
+		for sum, err := range sums {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if len(holderSums) > 0 && (holderSums[0].Holder != s.Holder || holderSums[0].HolderKind != s.HolderKind) {
+			if len(holderSums) > 0 && (holderSums[0].Holder != sum.Holder || holderSums[0].HolderKind != sum.HolderKind) {
 				if !yield(holderSums, nil) {
 					return
 				}
 				holderSums = nil
 			}
-			holderSums = append(holderSums, s)
+			holderSums = append(holderSums, sum)
 		}
 		if len(holderSums) > 0 {
 			yield(holderSums, nil)

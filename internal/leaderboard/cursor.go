@@ -13,12 +13,12 @@ import (
 // and the entry at the edge. If other entries change between two pages, the pages
 // neither repeat nor skip an entry that has not changed.
 type cursor struct {
-	view View    // for the open day, the span is a date, so that the cursor stays on its day
-	from CutFrom // After, Since, Before or Until
-	edge Ranked
+	rankingID RankingID   // for the open day, the span is a date, so that the cursor stays on its day
+	anchor    SliceAnchor // After, Since, Before or Until
+	edge      RankedMember
 }
 
-const maxCursor = 512 // characters of an encoded cursor
+const maxCursorBytes = 512 // characters of an encoded cursor
 
 var (
 	memberPattern = regexp.MustCompile(`^[0-9]{16}:[A-Za-z0-9_.:-]{1,64}$`)
@@ -27,22 +27,22 @@ var (
 
 // oppositeAnchor maps the anchor of an empty page to the anchor of the page in the other
 // direction: the entries that the empty page's cursor left out.
-var opposite = map[CutFrom]CutFrom{After: Until, Since: Before, Before: Since, Until: After}
+var oppositeAnchor = map[SliceAnchor]SliceAnchor{After: Until, Since: Before, Before: Since, Until: After}
 
 // cursors returns the cursors of the pages before and after a slice. A cursor is empty if
 // the ranking has no entry in that direction.
-func cursors(v View, cut Cut, s Slice) (prev, next string) {
-	first, last := cursor{v, Before, cut.Edge}, cursor{v, After, cut.Edge}
-	if n := len(s.Rows); n > 0 {
-		first.edge, last.edge = s.Rows[0].edge(), s.Rows[n-1].edge()
-	} else if reversed, hasCursor := opposite[cut.From]; hasCursor {
-		first.from, last.from = reversed, reversed
+func cursors(view RankingID, request SliceRequest, slice RankingSlice) (prev, next string) {
+	before, after := cursor{view, Before, request.Edge}, cursor{view, After, request.Edge}
+	if n := len(slice.Entries); n > 0 {
+		before.edge, after.edge = slice.Entries[0].edge(), slice.Entries[n-1].edge()
+	} else if anchor, hasCursor := oppositeAnchor[request.Anchor]; hasCursor {
+		before.anchor, after.anchor = anchor, anchor
 	}
-	if s.Start > 0 {
-		prev = first.String()
+	if slice.StartIndex > 0 {
+		prev = before.String()
 	}
-	if s.Start+int64(len(s.Rows)) < s.Total {
-		next = last.String()
+	if slice.StartIndex+int64(len(slice.Entries)) < slice.Total {
+		next = after.String()
 	}
 	return prev, next
 }
@@ -50,45 +50,45 @@ func cursors(v View, cut Cut, s Slice) (prev, next string) {
 // String encodes the cursor as an opaque text of letters, digits, - and _.
 func (c cursor) String() string {
 	text := strings.Join([]string{
-		"1", c.view.identity(), string(c.from),
+		"1", c.rankingID.identity(), string(c.anchor),
 		strconv.FormatUint(math.Float64bits(c.edge.Key), 16), c.edge.Member,
 	}, "|")
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
 // identity returns a text that is different for every ranking.
-func (v View) identity() string {
-	return fmt.Sprintf("%s|%s|%s|%s|%s", v.Game, v.ConfigHash, v.Board.Kind, v.Board.Span, v.Ranking)
+func (v RankingID) identity() string {
+	return fmt.Sprintf("%s|%s|%s|%s|%s", v.Game, v.ConfigHash, v.Board.Kind, v.Board.Span, v.Order)
 }
 
 // parseCursor decodes a cursor for the requested ranking. If the request is for the open
 // day, the cursor stays on the day for which it was made. A cursor of another ranking or
 // configuration is ErrBadCursor.
-func parseCursor(s string, requested View) (cursor, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || len(s) > maxCursor {
+func parseCursor(text string, requested RankingID) (cursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(text) > maxCursorBytes {
 		return cursor{}, ErrBadCursor
 	}
 	fields := strings.Split(string(raw), "|")
 	if len(fields) != 9 || fields[0] != "1" {
 		return cursor{}, ErrBadCursor
 	}
-	c := cursor{view: requested, from: CutFrom(fields[6])}
+	parsed := cursor{rankingID: requested, anchor: SliceAnchor(fields[6])}
 	if requested.Board.Span == OpenDay && datePattern.MatchString(fields[4]) {
-		c.view.Board.Span = fields[4]
+		parsed.rankingID.Board.Span = fields[4]
 	}
-	if c.view.identity() != strings.Join(fields[1:6], "|") || opposite[c.from] == "" {
+	if parsed.rankingID.identity() != strings.Join(fields[1:6], "|") || oppositeAnchor[parsed.anchor] == "" {
 		return cursor{}, ErrBadCursor
 	}
-	c.edge, err = parseEdge(fields[7], fields[8])
-	return c, err
+	parsed.edge, err = parseEdge(fields[7], fields[8])
+	return parsed, err
 }
 
-func parseEdge(bits, member string) (Ranked, error) {
+func parseEdge(bits, member string) (RankedMember, error) {
 	n, err := strconv.ParseUint(bits, 16, 64)
 	key := math.Float64frombits(n)
 	if err != nil || math.IsNaN(key) || math.IsInf(key, 0) || !memberPattern.MatchString(member) {
-		return Ranked{}, ErrBadCursor
+		return RankedMember{}, ErrBadCursor
 	}
-	return Ranked{Key: key, Member: member}, nil
+	return RankedMember{Key: key, Member: member}, nil
 }

@@ -8,7 +8,7 @@ type dayLedger struct {
 	versions       map[string]int64
 	reads          int    // reads of a day's sums
 	beforeSnapshot func() // called before a Snapshot; may be nil
-	beforeSum      func() // called before each sum of a Snapshot; may be nil
+	beforeEachSum  func() // called before each sum of a Snapshot; may be nil
 }
 
 func newDayLedger() *dayLedger {
@@ -29,19 +29,19 @@ func (l *dayLedger) Snapshot(ctx context.Context, game string, work func(Snapsho
 	if l.beforeSnapshot != nil {
 		l.beforeSnapshot()
 	}
-	return l.fakeLedger.Snapshot(ctx, game, func(s Snapshot) error {
-		sums := s.Sums
-		s.Sums = func(yield func(Sum, error) bool) {
+	return l.fakeLedger.Snapshot(ctx, game, func(snapshot Snapshot) error {
+		sums := snapshot.Sums
+		snapshot.Sums = func(yield func(DaySum, error) bool) {
 			for sum, err := range sums {
-				if l.beforeSum != nil {
-					l.beforeSum()
+				if l.beforeEachSum != nil {
+					l.beforeEachSum()
 				}
 				if !yield(sum, err) {
 					return
 				}
 			}
 		}
-		return work(s)
+		return work(snapshot)
 	})
 }
 
@@ -51,16 +51,16 @@ func (l *dayLedger) DayVersion(_ context.Context, _, day string) (int64, error) 
 	return l.versions[day], l.err
 }
 
-func (l *dayLedger) ReadDaySums(_ context.Context, _, day string, kind Kind, each func(Sum) error) error {
+func (l *dayLedger) ReadDaySums(_ context.Context, _, day string, kind Kind, each func(DaySum) error) error {
 	l.mu.Lock()
 	l.reads++
 	sums := l.sums(int64(len(l.rows)))
 	l.mu.Unlock()
-	for _, s := range sums {
-		if s.Day != day || s.HolderKind != kind {
+	for _, sum := range sums {
+		if sum.Day != day || sum.HolderKind != kind {
 			continue
 		}
-		if err := each(s); err != nil {
+		if err := each(sum); err != nil {
 			return err
 		}
 	}

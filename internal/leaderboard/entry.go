@@ -48,8 +48,8 @@ type Standing struct {
 // Explanation says how an entry's value is computed, and how its place among entries with
 // the same rank is decided.
 type Explanation struct {
-	Aggregates []Term `json:"parts"` // their values add up to the entry's value
-	Tie        *Tie   `json:"tie,omitempty"`
+	Terms []Term `json:"parts"` // their values add up to the entry's value
+	Tie   *Tie   `json:"tie,omitempty"`
 }
 
 // Tie is an entry's place among entries with the same rank. The entry whose newest result
@@ -81,12 +81,12 @@ type ListedWindow struct {
 	Orders []Order `json:"orders"`
 }
 
-func (c Config) entry(h BoardEntry, rank int64) Entry {
-	p := h.Aggregates
+func (c Config) newEntry(entry BoardEntry, rank int64) Entry {
+	aggregates := entry.Aggregates
 	return Entry{
-		Rank: rank, ID: h.ID, Value: Value(p, c.Weights),
-		Score: p.Score, TimeMS: p.TimeMS, Matches: p.Matches,
-		Asked: p.Asked, Answered: p.Answered, Correct: p.Correct,
-		Accuracy: p.Accuracy(),
+		Rank: rank, ID: entry.ID, Value: Value(aggregates, c.Weights),
+		Score: aggregates.Score, TimeMS: aggregates.TimeMS, Matches: aggregates.Matches,
+		Asked: aggregates.Asked, Answered: aggregates.Answered, Correct: aggregates.Correct,
+		Accuracy: aggregates.Accuracy(),
 	}
 }

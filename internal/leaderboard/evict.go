@@ -7,15 +7,15 @@ import (
 	"maps"
 )
 
-const maxEmptyDays = 400 // maximum number of empty days that one transaction skips
+const maxSkippedDays = 400 // maximum number of empty days that one transaction skips
 
 // evictNextSlice evicts the next slice of a day from the unserved board of a rolling
 // window, or skips empty days. It returns the windows' state after that, or nil if no
 // window has a day to evict.
-func (a *Applier) evictNext(ctx context.Context, cfg Config, state State) (map[Window]RollingBoards, error) {
-	for _, w := range cfg.rollingWindows() {
-		if boards, known := state.Rolling[w]; known && boards.mustEvict(state.Mark.Day, w.Days()) {
-			return a.evictSlice(ctx, cfg, state, w)
+func (a *Applier) evictNextSlice(ctx context.Context, cfg Config, state BoardSetState) (map[Window]RollingBoards, error) {
+	for _, window := range cfg.rollingWindows() {
+		if boards, known := state.Rolling[window]; known && boards.mustEvict(state.Watermark.Day, window.Days()) {
+			return a.evictSlice(ctx, cfg, state, window)
 		}
 	}
 	return nil, nil
@@ -29,14 +29,14 @@ func (a *Applier) finishEviction(ctx context.Context, cfg Config, day string) er
 		if err != nil {
 			return err
 		}
-		w, found := cfg.evictingWindow(state.Rolling, day)
+		window, found := cfg.evictingWindow(state.Rolling, day)
 		if !found {
 			return nil
 		}
-		if _, err := a.evictSlice(ctx, cfg, state, w); err != nil {
+		if _, err := a.evictSlice(ctx, cfg, state, window); err != nil {
 			return err
 		}
-		if err := a.renewLease(ctx, applyDuty(cfg), leaseTTL); err != nil {
+		if err := a.renewLease(ctx, applyLeaseID(cfg), applyLeaseTTL); err != nil {
 			return err
 		}
 	}
@@ -44,10 +44,10 @@ func (a *Applier) finishEviction(ctx context.Context, cfg Config, day string) er
 
 // evictingWindow returns a window in which the eviction of a day has begun but is not
 // finished.
-func (c Config) evictingWindow(rolling map[Window]RollingBoards, day string) (w Window, found bool) {
-	for _, w := range c.rollingWindows() {
-		if rolling[w].isEvicting(day) {
-			return w, true
+func (c Config) evictingWindow(rolling map[Window]RollingBoards, day string) (window Window, found bool) {
+	for _, window := range c.rollingWindows() {
+		if rolling[window].isEvicting(day) {
+			return window, true
 		}
 	}
 	return "", false
@@ -55,133 +55,133 @@ func (c Config) evictingWindow(rolling map[Window]RollingBoards, day string) (w 
 
 // evictSlice commits the next slice of a window's eviction, and returns the windows' state
 // after it. It returns errNoBoards if the board set is corrupt.
-func (a *Applier) evictSlice(ctx context.Context, cfg Config, state State, w Window) (map[Window]RollingBoards, error) {
-	step, err := a.planEviction(ctx, cfg, state, w)
+func (a *Applier) evictSlice(ctx context.Context, cfg Config, state BoardSetState, window Window) (map[Window]RollingBoards, error) {
+	tx, err := a.planEviction(ctx, cfg, state, window)
 	if errors.Is(err, errCorrupt) {
-		return nil, a.markCorrupt(ctx, cfg, state, err)
+		return nil, a.requestRepair(ctx, cfg, state, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := a.store.Commit(ctx, state.Generation, []Step{step}); err != nil {
+	if err := a.store.Commit(ctx, state.BoardSet, []Transaction{tx}); err != nil {
 		return nil, err
 	}
-	a.metrics.slices.WithLabelValues(cfg.Game).Inc()
-	return step.Rolling, nil
+	a.metrics.evictedSlices.WithLabelValues(cfg.Game).Inc()
+	return tx.Rolling, nil
 }
 
 // planEviction plans the transaction that subtracts the next entries of the evicted day
 // from the window's unserved board. Example for the window 2d on March 3: the unserved
 // board must hold March 3 alone, so the entries of March 2 are subtracted from it, some
 // per transaction.
-func (a *Applier) planEviction(ctx context.Context, cfg Config, state State, w Window) (Step, error) {
-	boards := state.Rolling[w]
-	if after, skipped := boards.skipEmptyDays(state.Progress, w.Days()); skipped {
-		return state.withRolling(a.now(), w, after), nil
+func (a *Applier) planEviction(ctx context.Context, cfg Config, state BoardSetState, window Window) (Transaction, error) {
+	boards := state.Rolling[window]
+	if boardsAfter, hasSkipped := boards.skipEmptyDays(state.Progress, window.Days()); hasSkipped {
+		return state.rollingTransaction(a.now(), window, boardsAfter), nil
 	}
-	leaving := boards.FirstDay[boards.unserved()]
-	sealed, known, err := a.store.ReadSealedDay(ctx, state.Generation, leaving)
+	evictedDay := boards.FirstDays[boards.unservedIndex()]
+	sizes, found, err := a.store.ReadDaySizes(ctx, state.BoardSet, evictedDay)
 	if err != nil {
-		return Step{}, err
+		return Transaction{}, err
 	}
-	if !known {
-		return Step{}, fmt.Errorf("%w: game %s has no stored sizes of the day %s", errCorrupt, cfg.Game, leaving)
+	if !found {
+		return Transaction{}, fmt.Errorf("%w: game %s has no stored sizes of the day %s", errCorrupt, cfg.Game, evictedDay)
 	}
-	part := cfg.dayPartAt(sealed, boards.Cursor[boards.unserved()])
-	if part.limit == 0 {
-		return state.withRolling(a.now(), w, boards.finishDay(state.Mark.Day, w.Days())), nil
+	evictedRange := cfg.dayRangeAt(sizes, boards.Cursor[boards.unservedIndex()])
+	if evictedRange.limit == 0 {
+		return state.rollingTransaction(a.now(), window, boards.withDayEvicted(state.Watermark.Day, window.Days())), nil
 	}
-	v := View{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{part.kind, leaving}, Ranking: cfg.Ranking(ByValue)}
-	members, err := a.store.ReadMembers(ctx, state.Generation, v, part.from, part.limit)
+	view := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{evictedRange.kind, evictedDay}, Order: cfg.RankingOrder(ByValue)}
+	members, err := a.store.ReadMembers(ctx, state.BoardSet, view, evictedRange.start, evictedRange.limit)
 	if err != nil {
-		return Step{}, err
+		return Transaction{}, err
 	}
-	if len(members) != part.limit {
-		return Step{}, fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, leaving, len(members), part.limit, part.from)
+	if len(members) != evictedRange.limit {
+		return Transaction{}, fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, evictedDay, len(members), evictedRange.limit, evictedRange.start)
 	}
-	return a.planSubtraction(ctx, cfg, state, eviction{w, part, members})
+	return a.planSubtraction(ctx, cfg, state, evictionSlice{window, evictedRange, members})
 }
 
 // skipEmptyDays returns the state after the evictions of days before the ledger's first
 // day, which are empty. hasSkipped is false if there is no such day to evict.
-func (r RollingBoards) skipEmptyDays(p Progress, n int) (after RollingBoards, skipped bool) {
-	for range maxEmptyDays {
-		if !r.mustEvict(p.Mark.Day, n) || r.FirstDay[r.unserved()] >= p.First {
+func (r RollingBoards) skipEmptyDays(progress Progress, windowDays int) (after RollingBoards, hasSkipped bool) {
+	for range maxSkippedDays {
+		if !r.mustEvict(progress.Watermark.Day, windowDays) || r.FirstDays[r.unservedIndex()] >= progress.FirstDay {
 			break
 		}
-		r, skipped = r.finishDay(p.Mark.Day, n), true
+		r, hasSkipped = r.withDayEvicted(progress.Watermark.Day, windowDays), true
 	}
-	return r, skipped
+	return r, hasSkipped
 }
 
 // dayRange is a range of a past day's entries of one kind: limit entries from index start
 // of a ranking that ranks every entry. isLast means that the day has no entry after it.
-type dayPart struct {
+type dayRange struct {
 	kind   Kind
-	from   int64
+	start  int64
 	limit  int
 	isLast bool
 }
 
 // dayRangeAt returns the range of entries to evict next. The cursor is the number of
 // entries evicted before, of all kinds, players first. limit is 0 at the day's end.
-func (c Config) dayPartAt(s SealedDay, cursor int64) dayPart {
+func (c Config) dayRangeAt(sizes DaySizes, cursor int64) dayRange {
 	remaining := -cursor
 	for _, kind := range Kinds() {
-		remaining += s.Sizes[kind]
+		remaining += sizes.Sizes[kind]
 	}
 	for _, kind := range Kinds() {
-		if n := s.Sizes[kind]; cursor < n {
-			limit := min(n-cursor, int64(evictionWrites/c.writesPerEntry()))
-			return dayPart{kind, cursor, int(limit), limit == remaining}
+		if size := sizes.Sizes[kind]; cursor < size {
+			limit := min(size-cursor, int64(maxEvictionWrites/c.writesPerEntry()))
+			return dayRange{kind, cursor, int(limit), limit == remaining}
 		}
-		cursor -= s.Sizes[kind]
+		cursor -= sizes.Sizes[kind]
 	}
-	return dayPart{}
+	return dayRange{}
 }
 
 // evictionSlice holds the entries of a day to subtract from a window's unserved board.
-type eviction struct {
+type evictionSlice struct {
 	window Window
-	dayPart
+	dayRange
 	members []BoardEntry
 }
 
 // planSubtraction plans the transaction that subtracts a slice's entries from the board.
-func (a *Applier) planSubtraction(ctx context.Context, cfg Config, state State, slice eviction) (Step, error) {
+func (a *Applier) planSubtraction(ctx context.Context, cfg Config, state BoardSetState, slice evictionSlice) (Transaction, error) {
 	boards := state.Rolling[slice.window]
-	board := Board{slice.kind, RollingSpan(slice.window, boards.unserved())}
+	board := Board{slice.kind, RollingSpan(slice.window, boards.unservedIndex())}
 	requests := []EntryRequest{{Board: board}}
-	for _, m := range slice.members {
-		requests[0].IDs = append(requests[0].IDs, m.ID)
+	for _, entry := range slice.members {
+		requests[0].IDs = append(requests[0].IDs, entry.ID)
 	}
-	answers, err := a.store.ReadEntries(ctx, state.Generation, requests)
+	results, err := a.store.ReadEntries(ctx, state.BoardSet, requests)
 	if err != nil {
-		return Step{}, err
+		return Transaction{}, err
 	}
-	contents, batch := contentsOf(requests, answers), newWriteBatch()
-	for _, m := range slice.members {
-		before := contents.entry(board, m.ID)
-		after := BoardEntry{ID: m.ID, Newest: before.Newest, Aggregates: before.Aggregates.Sub(m.Aggregates)}
+	entries, batch := newWorkingEntries(requests, results), newWriteBatch()
+	for _, entry := range slice.members {
+		before := entries.entry(board, entry.ID)
+		after := BoardEntry{ID: entry.ID, Newest: before.Newest, Aggregates: before.Aggregates.Sub(entry.Aggregates)}
 		if !after.Aggregates.isPossible() {
-			return Step{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, m.ID, board.Span)
+			return Transaction{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, entry.ID, board.Span)
 		}
-		batch.noteBefore(board, m.ID, before)
-		contents.set(board, after)
+		batch.recordBefore(board, entry.ID, before)
+		entries.set(board, after)
 	}
-	boards.Cursor[boards.unserved()] += int64(len(slice.members))
+	boards.Cursor[boards.unservedIndex()] += int64(len(slice.members))
 	if slice.isLast {
-		boards = boards.finishDay(state.Mark.Day, slice.window.Days())
+		boards = boards.withDayEvicted(state.Watermark.Day, slice.window.Days())
 	}
-	step := state.withRolling(a.now(), slice.window, boards)
-	step.Changes = batch.changes(cfg, contents)
-	return step, nil
+	tx := state.rollingTransaction(a.now(), slice.window, boards)
+	tx.Changes = batch.changes(cfg, entries)
+	return tx, nil
 }
 
 // rollingTransaction returns a transaction that changes the state of one rolling window.
 // The caller adds the changes of entries.
-func (s State) withRolling(now int64, w Window, boards RollingBoards) Step {
+func (s BoardSetState) rollingTransaction(now int64, window Window, boards RollingBoards) Transaction {
 	s.Rolling = maps.Clone(s.Rolling)
-	s.Rolling[w] = boards
-	return s.nextStep(now)
+	s.Rolling[window] = boards
+	return s.nextTransaction(now)
 }

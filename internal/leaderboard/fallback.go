@@ -12,7 +12,7 @@ import (
 
 // ServedConfigSource lists the configurations whose boards are served, the last published
 // first. A Store implements it.
-type ServedConfigs interface {
+type ServedConfigSource interface {
 	ServedConfigs(ctx context.Context, game string) ([]Config, error)
 }
 
@@ -20,15 +20,15 @@ type ServedConfigs interface {
 // served, it calls read again with the fallback. So read must return the answer of its
 // last call.
 func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Config) error) error {
-	newest, known := r.games[game]
+	newestConfig, known := r.games[game]
 	if !known {
 		return fmt.Errorf("%w: no game %q", ErrNoWindow, game)
 	}
-	err := read(newest)
+	err := read(newestConfig)
 	if !errors.Is(err, ErrNotReady) && !errors.Is(err, ErrBadCursor) { // the cursor may belong to the fallback's boards
 		return err
 	}
-	fallback, found, fallbackErr := fallbackConfig(ctx, r.configs, newest)
+	fallback, found, fallbackErr := fallbackConfig(ctx, r.configs, newestConfig)
 	if fallbackErr != nil {
 		return fallbackErr
 	}
@@ -45,12 +45,12 @@ func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Co
 // fallbackConfig returns the configuration that was published last, with the game and the
 // time zone of newestConfig. It may equal newestConfig by now. found is false if no boards
 // are served.
-func fallbackConfig(ctx context.Context, source ServedConfigs, newest Config) (fallback Config, found bool, err error) {
-	configs, err := source.ServedConfigs(ctx, newest.Game)
+func fallbackConfig(ctx context.Context, source ServedConfigSource, newestConfig Config) (fallback Config, found bool, err error) {
+	configs, err := source.ServedConfigs(ctx, newestConfig.Game)
 	if err != nil || len(configs) == 0 {
 		return Config{}, false, err
 	}
 	fallback = configs[0]
-	fallback.Game, fallback.Location = newest.Game, newest.Location
+	fallback.Game, fallback.Location = newestConfig.Game, newestConfig.Location
 	return fallback, true, nil
 }

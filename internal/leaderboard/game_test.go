@@ -32,131 +32,133 @@ type testGame struct {
 func newTestGame(cfg Config) *testGame { return newTestNode(cfg, newDayLedger(), newMemoryStore()) }
 
 // newTestNode returns another node on the same ledger and store.
-func newTestNode(cfg Config, l *dayLedger, s *memoryStore) *testGame {
+func newTestNode(cfg Config, ledger *dayLedger, store *memoryStore) *testGame {
 	now := func() int64 { return 1_760_918_400_000 }
-	w := &testGame{cfg: cfg, ledger: l, store: s}
-	w.applier = NewApplier(ApplierOptions{
-		Games: []Config{cfg}, Ledger: l, Store: s, Now: now,
+	game := &testGame{cfg: cfg, ledger: ledger, store: store}
+	game.applier = NewApplier(ApplierOptions{
+		Games: []Config{cfg}, Ledger: ledger, Store: store, Now: now,
 		Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
-	w.reader = NewReader(ReaderOptions{
-		Games: []Config{cfg}, Source: sortingSource{s}, Configs: s, Archive: NewArchive(l), Now: now,
+	game.reader = NewReader(ReaderOptions{
+		Games: []Config{cfg}, Source: sortingSource{store}, Configs: store, Archive: NewArchive(ledger), Now: now,
 	})
-	return w
+	return game
 }
 
-func (w *testGame) apply(t *testing.T) {
+func (g *testGame) apply(t *testing.T) {
 	t.Helper()
-	if err := w.applier.Apply(t.Context(), w.cfg.Game); err != nil {
+	if err := g.applier.Apply(t.Context(), g.cfg.Game); err != nil {
 		t.Fatalf("apply: %v", err)
 	}
 }
 
 // maintain runs maintenance until there is nothing to do.
-func (w *testGame) maintain(t *testing.T) {
+func (g *testGame) maintain(t *testing.T) {
 	t.Helper()
-	if err := w.applier.maintain(t.Context(), w.cfg); err != nil {
+	if err := g.applier.maintainDays(t.Context(), g.cfg); err != nil {
 		t.Fatalf("maintain: %v", err)
 	}
 }
 
 // build builds requested boards, like buildAndSweep.
-func (w *testGame) build(ctx context.Context) error { return w.applier.build(ctx, w.cfg) }
+func (g *testGame) build(ctx context.Context) error { return g.applier.build(ctx, g.cfg) }
 
 // rebuild replaces the served boards.
-func (w *testGame) rebuild(t *testing.T) {
+func (g *testGame) rebuild(t *testing.T) {
 	t.Helper()
-	if err := w.applier.Rebuild(t.Context(), w.cfg.Game); err != nil {
+	if err := g.applier.Rebuild(t.Context(), g.cfg.Game); err != nil {
 		t.Fatalf("rebuild: %v", err)
 	}
-	if err := w.build(t.Context()); err != nil {
+	if err := g.build(t.Context()); err != nil {
 		t.Fatalf("build: %v", err)
 	}
 }
 
 // playHistory adds results and corrections of players and teams for some days. It calls
 // each between rows.
-func (w *testGame) playHistory(random *rand.Rand, days int, each func()) {
+func (g *testGame) playHistory(random *rand.Rand, days int, each func()) {
 	for day := range days {
 		if day > 0 {
-			w.ledger.startDays(1)
+			g.ledger.startDays(1)
 		}
 		for range random.IntN(25) {
 			switch random.IntN(6) {
 			case 0:
-				w.ledger.addResult(Teams, fmt.Sprint("t", random.IntN(3)), random.Int64N(50))
+				g.ledger.addResult(Teams, fmt.Sprint("t", random.IntN(3)), random.Int64N(50))
 			case 1:
-				w.ledger.correct(1 + random.Int64N(int64(len(w.ledger.rows))))
+				g.ledger.correct(1 + random.Int64N(int64(len(g.ledger.rows))))
 			default:
-				w.ledger.addResult(Players, fmt.Sprint("p", random.IntN(9)), random.Int64N(20))
+				g.ledger.addResult(Players, fmt.Sprint("p", random.IntN(9)), random.Int64N(20))
 			}
 			each()
 		}
 	}
 }
 
-func (w *testGame) servedCopy() *memoryCopy { return w.store.copies[w.store.served[w.cfg.Hash()]] }
+func (g *testGame) servedBoardSet() *memoryBoardSet {
+	return g.store.boardSets[g.store.served[g.cfg.Hash()]]
+}
 
 // checkBoards compares every board with the ledger's rows.
-func (w *testGame) checkBoards(t *testing.T) {
+func (g *testGame) checkBoards(t *testing.T) {
 	t.Helper()
-	c := w.servedCopy()
-	if c == nil {
+	boardSet := g.servedBoardSet()
+	if boardSet == nil {
 		t.Fatal("no boards are served")
 	}
-	p := c.state.Progress
-	if last := w.ledger.rows[len(w.ledger.rows)-1]; p.Mark.Pos != last.Pos || p.Mark.RowID != last.ID {
-		t.Fatalf("the boards are at %+v, the ledger at %+v", p.Mark, last)
+	p := boardSet.state.Progress
+	if last := g.ledger.rows[len(g.ledger.rows)-1]; p.Watermark.Pos != last.Pos || p.Watermark.RowID != last.ID {
+		t.Fatalf("the boards are at %+v, the ledger at %+v", p.Watermark, last)
 	}
-	reach := w.cfg.coverage(p)
+	coverage := g.cfg.coverage(p)
 	for _, kind := range Kinds() {
-		for _, b := range reach.boards(kind) {
-			from, wide := reach.multiDay[b.Span]
-			to := p.Mark.Day
-			if !wide {
-				from, to = b.Span, b.Span
+		for _, board := range coverage.boards(kind) {
+			firstDay, isMultiDay := coverage.multiDaySpans[board.Span]
+			lastDay := p.Watermark.Day
+			if !isMultiDay {
+				firstDay, lastDay = board.Span, board.Span
 			}
-			w.checkBoard(t, b, w.ledger.expectedBoard(p.Mark.Pos, kind, from, to))
+			g.checkBoard(t, board, g.ledger.expectedBoard(p.Watermark.Pos, kind, firstDay, lastDay))
 		}
 	}
 }
 
 // checkBoard compares one board with what it should hold.
-func (w *testGame) checkBoard(t *testing.T, b Board, want map[string]BoardEntry) {
+func (g *testGame) checkBoard(t *testing.T, board Board, want map[string]BoardEntry) {
 	t.Helper()
-	c := w.servedCopy()
-	if have := c.boards[b]; !maps.Equal(want, have) {
-		t.Errorf("%v holds\n%v, want\n%v", b, have, want)
+	boardSet := g.servedBoardSet()
+	if have := boardSet.boards[board]; !maps.Equal(want, have) {
+		t.Errorf("%v holds\n%v, want\n%v", board, have, want)
 	}
-	for _, o := range w.cfg.Rankings() {
+	for _, order := range g.cfg.RankingOrders() {
 		ranked := map[string]float64{}
-		for _, h := range want {
-			if Rankable(o, h.Aggregates, w.cfg.MinAnswers) {
-				ranked[h.Member()] = Key(o, h.Aggregates, w.cfg.Weights)
+		for _, entry := range want {
+			if Rankable(order, entry.Aggregates, g.cfg.MinAnswers) {
+				ranked[entry.Member()] = Key(order, entry.Aggregates, g.cfg.Weights)
 			}
 		}
-		if have := c.ranked[b][o]; !maps.Equal(ranked, have) {
-			t.Errorf("%v by %s ranks\n%v, want\n%v", b, o, have, ranked)
+		if have := boardSet.rankings[board][order]; !maps.Equal(ranked, have) {
+			t.Errorf("%v by %s ranks\n%v, want\n%v", board, order, have, ranked)
 		}
 	}
 }
 
 // page reads a page and fails the test if that fails.
-func (w *testGame) page(t *testing.T, q Query) Page {
+func (g *testGame) page(t *testing.T, query Query) Page {
 	t.Helper()
-	p, err := w.reader.Page(t.Context(), w.cfg.Game, q)
+	page, err := g.reader.Page(t.Context(), g.cfg.Game, query)
 	if err != nil {
-		t.Fatalf("read %+v: %v", q, err)
+		t.Fatalf("read %+v: %v", query, err)
 	}
-	return p
+	return page
 }
 
-func entryIDs(p Page) []string {
-	all := []string{}
-	for _, e := range p.Entries {
-		all = append(all, e.ID)
+func entryIDs(page Page) []string {
+	ids := []string{}
+	for _, entry := range page.Entries {
+		ids = append(ids, entry.ID)
 	}
-	return all
+	return ids
 }
 
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	leaseTTL  = 5 * time.Second      // how long the apply lease of a dead node blocks other nodes
-	leasePoll = 4 * time.Millisecond // mean time between two tries to acquire the apply lease
+	applyLeaseTTL     = 5 * time.Second      // how long the apply lease of a dead node blocks other nodes
+	leasePollInterval = 4 * time.Millisecond // mean time between two tries to acquire the apply lease
 )
 
 // withApplyLease calls work while it holds the apply lease, so that no other goroutine or
@@ -20,30 +20,30 @@ func (a *Applier) withApplyLease(ctx context.Context, cfg Config, work func() er
 		return err
 	}
 	defer a.applyLocks[cfg.Game].unlock()
-	isOurs, err := a.acquireApplyLease(ctx, cfg, isDone)
-	if err != nil || !isOurs {
+	hasLease, err := a.acquireApplyLease(ctx, cfg, isDone)
+	if err != nil || !hasLease {
 		return err
 	}
 	// Release the lease even if ctx has ended. If the release fails, the lease expires.
-	defer func() { _ = a.store.ReleaseLease(context.WithoutCancel(ctx), applyDuty(cfg), a.holderID) }()
+	defer func() { _ = a.store.ReleaseLease(context.WithoutCancel(ctx), applyLeaseID(cfg), a.holderID) }()
 	return work()
 }
 
 // acquireApplyLease waits until this node has the apply lease. It returns false if isDone
 // returns true before that.
-func (a *Applier) acquireApplyLease(ctx context.Context, cfg Config, isDone func() (bool, error)) (isOurs bool, err error) {
+func (a *Applier) acquireApplyLease(ctx context.Context, cfg Config, isDone func() (bool, error)) (hasLease bool, err error) {
 	for {
-		isOurs, err = a.store.AcquireLease(ctx, applyDuty(cfg), a.holderID, leaseTTL)
-		if err != nil || isOurs {
-			return isOurs, err
+		hasLease, err = a.store.AcquireLease(ctx, applyLeaseID(cfg), a.holderID, applyLeaseTTL)
+		if err != nil || hasLease {
+			return hasLease, err
 		}
-		a.metrics.waits.WithLabelValues(cfg.Game).Inc()
+		a.metrics.leaseWaits.WithLabelValues(cfg.Game).Inc()
 		if isDone != nil {
-			if done, err := isDone(); err != nil || done {
+			if isWorkDone, err := isDone(); err != nil || isWorkDone {
 				return false, err
 			}
 		}
-		sleep(ctx, leasePoll/2+rand.N(leasePoll)) //nolint:gosec // a wait is no secret
+		sleep(ctx, leasePollInterval/2+rand.N(leasePollInterval)) //nolint:gosec // a wait is no secret
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -57,35 +57,37 @@ func (a *Applier) newAppliedCheck(ctx context.Context, cfg Config) func() (bool,
 	lastPos := int64(-1) // position of the last of these rows; -1: not known yet
 	return func() (bool, error) {
 		state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
-		if err != nil || state.Version == "" || state.Mark.Epoch != a.ledger.Epoch() || state.Mark.Pos < lastPos {
+		if err != nil || state.Version == "" || state.Watermark.Epoch != a.ledger.Epoch() || state.Watermark.Pos < lastPos {
 			return false, err
 		}
-		rows, isHeld, err := a.rowsAfter(ctx, cfg.Game, state.Mark)
-		if err != nil || !isHeld {
+		rows, hasMarkRow, err := a.rowsAfter(ctx, cfg.Game, state.Watermark)
+		if err != nil || !hasMarkRow {
 			return false, err
 		}
-		if lastPos < 0 && len(rows) < pageRows {
-			lastPos = state.Mark.Pos + int64(len(rows))
+		if lastPos < 0 && len(rows) < rowsPerRead {
+			lastPos = state.Watermark.Pos + int64(len(rows))
 		}
-		return lastPos >= 0 && state.Mark.Pos >= lastPos, nil
+		return lastPos >= 0 && state.Watermark.Pos >= lastPos, nil
 	}
 }
 
 // renewLease extends a lease to ttl from now. It returns ErrStale if the lease has expired
 // and another node holds it.
-func (a *Applier) renewLease(ctx context.Context, d Duty, ttl time.Duration) error {
-	isOurs, err := a.store.AcquireLease(ctx, d, a.holderID, ttl)
-	if err == nil && !isOurs {
+func (a *Applier) renewLease(ctx context.Context, leaseID LeaseID, ttl time.Duration) error {
+	hasLease, err := a.store.AcquireLease(ctx, leaseID, a.holderID, ttl)
+	if err == nil && !hasLease {
 		err = ErrStale
 	}
 	return err
 }
 
-func applyDuty(cfg Config) Duty { return Duty{Game: cfg.Game, ConfigHash: cfg.Hash(), Name: "apply"} }
+func applyLeaseID(cfg Config) LeaseID {
+	return LeaseID{Game: cfg.Game, ConfigHash: cfg.Hash(), Work: "apply"}
+}
 
 // sleep waits for duration, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
+func sleep(ctx context.Context, duration time.Duration) {
+	timer := time.NewTimer(duration)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

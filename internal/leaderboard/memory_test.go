@@ -17,39 +17,39 @@ import (
 // returns an error, the call returns it.
 type memoryStore struct {
 	mu         sync.Mutex
-	copies     map[string]*memoryCopy // by id
-	served     map[string]string      // config hash → id
+	boardSets  map[string]*memoryBoardSet // by id
+	served     map[string]string          // config hash → id
 	building   map[string]string
 	configs    []Config // published last first
-	leases     map[Duty]heldLease
-	swept      []int64
+	leases     map[LeaseID]heldLease
+	sweepTimes []int64
 	beforeCall func(method string) error
 	afterWrite func(method string) error
 
-	writes    int // number of calls that may write
-	steps     int
-	maxWrites int      // largest number of writes in a transaction
-	faults    []string // transactions that contradict the stored entries
+	writeCalls     int // number of calls that may write
+	transactions   int
+	maxWrites      int      // largest number of writes in a transaction
+	contradictions []string // transactions that contradict the stored entries
 }
 
 type heldLease struct {
-	holder string
-	until  time.Time
+	holder    string
+	expiresAt time.Time
 }
 
 // memoryBoardSet is one board set with its boards.
-type memoryCopy struct {
-	state      State
-	boards     map[Board]map[string]BoardEntry
-	ranked     map[Board]map[Order]map[string]float64
-	asOf       map[Board]int64
-	sealedDays map[string]map[Kind]int64
+type memoryBoardSet struct {
+	state    BoardSetState
+	boards   map[Board]map[string]BoardEntry
+	rankings map[Board]map[Order]map[string]float64
+	asOf     map[Board]int64
+	daySizes map[string]map[Kind]int64
 }
 
 func newMemoryStore() *memoryStore {
 	return &memoryStore{
-		copies: map[string]*memoryCopy{}, served: map[string]string{}, building: map[string]string{},
-		leases:     map[Duty]heldLease{},
+		boardSets: map[string]*memoryBoardSet{}, served: map[string]string{}, building: map[string]string{},
+		leases:     map[LeaseID]heldLease{},
 		beforeCall: func(string) error { return nil }, afterWrite: func(string) error { return nil },
 	}
 }
@@ -60,82 +60,82 @@ func (m *memoryStore) lock(method string) error {
 	m.mu.Lock()
 	switch method {
 	case "Begin", "Publish", "Sweep", "Commit":
-		m.writes++
+		m.writeCalls++
 	}
 	return err
 }
 
-func (m *memoryStore) stateOf(pointers map[string]string, game, configHash string) State {
-	state := State{Generation: Generation{Game: game, ConfigHash: configHash, ID: pointers[configHash]}}
-	c := m.copies[state.ID]
-	if c == nil {
+func (m *memoryStore) stateAt(pointers map[string]string, game, configHash string) BoardSetState {
+	state := BoardSetState{BoardSet: BoardSet{Game: game, ConfigHash: configHash, ID: pointers[configHash]}}
+	stored := m.boardSets[state.ID]
+	if stored == nil {
 		return state
 	}
-	state = c.state
-	state.Rolling = maps.Clone(c.state.Rolling)
+	state = stored.state
+	state.Rolling = maps.Clone(stored.state.Rolling)
 	return state
 }
 
-func (m *memoryStore) ServedState(_ context.Context, game, configHash string) (State, error) {
+func (m *memoryStore) ServedState(_ context.Context, game, configHash string) (BoardSetState, error) {
 	err := m.lock("ServedState")
 	defer m.mu.Unlock()
 	if err != nil {
-		return State{}, err
+		return BoardSetState{}, err
 	}
-	state := m.stateOf(m.served, game, configHash)
+	state := m.stateAt(m.served, game, configHash)
 	state.Served = state.ID != ""
 	return state, nil
 }
 
-func (m *memoryStore) BuildingState(_ context.Context, game, configHash string) (State, error) {
+func (m *memoryStore) BuildingState(_ context.Context, game, configHash string) (BoardSetState, error) {
 	err := m.lock("BuildingState")
 	defer m.mu.Unlock()
 	if err != nil {
-		return State{}, err
+		return BoardSetState{}, err
 	}
-	state := m.stateOf(m.building, game, configHash)
+	state := m.stateAt(m.building, game, configHash)
 	if state.ID != "" {
 		state.ReplacedID = m.served[configHash]
 	}
 	return state, nil
 }
 
-func (m *memoryStore) Begin(_ context.Context, cfg Config, fresh State, instead string) error {
+func (m *memoryStore) Begin(_ context.Context, cfg Config, newState BoardSetState, replacedID string) error {
 	err := m.lock("Begin")
 	defer m.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	configHash := fresh.ConfigHash
+	configHash := newState.ConfigHash
 	building, served := m.building[configHash], m.served[configHash]
-	if building != "" && building != instead || building == "" && served != "" && served != instead {
+	if building != "" && building != replacedID || building == "" && served != "" && served != replacedID {
 		return nil
 	}
-	delete(m.copies, building)
-	m.building[configHash] = fresh.ID
-	m.copies[fresh.ID] = &memoryCopy{
-		state: fresh, boards: map[Board]map[string]BoardEntry{}, ranked: map[Board]map[Order]map[string]float64{},
-		asOf: map[Board]int64{}, sealedDays: map[string]map[Kind]int64{},
+	delete(m.boardSets, building)
+	m.building[configHash] = newState.ID
+	m.boardSets[newState.ID] = &memoryBoardSet{
+		state: newState, boards: map[Board]map[string]BoardEntry{}, rankings: map[Board]map[Order]map[string]float64{},
+		asOf: map[Board]int64{}, daySizes: map[string]map[Kind]int64{},
 	}
-	m.configs = append(slices.DeleteFunc(m.configs, func(c Config) bool { return c.Hash() == configHash }), cfg)
+	m.configs = append(slices.DeleteFunc(m.configs, func(stored Config) bool { return stored.Hash() == configHash }), cfg)
 	return m.afterWrite("Begin")
 }
 
-func (m *memoryStore) Publish(_ context.Context, s State) error {
+func (m *memoryStore) Publish(_ context.Context, state BoardSetState) error {
 	err := m.lock("Publish")
 	defer m.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	c := m.copies[s.ID]
-	if m.building[s.ConfigHash] != s.ID || m.served[s.ConfigHash] != s.ReplacedID || c == nil || c.state.Loading {
+	stored := m.boardSets[state.ID]
+	if m.building[state.ConfigHash] != state.ID || m.served[state.ConfigHash] != state.ReplacedID || stored == nil || stored.state.Loading {
 		return nil
 	}
-	delete(m.copies, s.ReplacedID)
-	delete(m.building, s.ConfigHash)
-	m.served[s.ConfigHash] = s.ID
+	delete(m.boardSets, state.ReplacedID)
+	delete(m.building, state.ConfigHash)
+	m.served[state.ConfigHash] = state.ID
 	slices.SortStableFunc(m.configs, func(a, b Config) int {
-		return cmp.Compare(boolToInt(b.Hash() == s.ConfigHash), boolToInt(a.Hash() == s.ConfigHash))
+		return cmp.Compare(boolToInt(b.Hash() == state.ConfigHash), boolToInt(a.Hash() == state.ConfigHash))
 	})
 	return m.afterWrite("Publish")
 }
@@ -153,35 +153,35 @@ func (m *memoryStore) ServedConfigs(_ context.Context, game string) ([]Config, e
 	if err != nil {
 		return nil, err
 	}
-	unserved := func(c Config) bool { return c.Game != game || m.served[c.Hash()] == "" }
-	return slices.DeleteFunc(slices.Clone(m.configs), unserved), nil
+	isUnserved := func(stored Config) bool { return stored.Game != game || m.served[stored.Hash()] == "" }
+	return slices.DeleteFunc(slices.Clone(m.configs), isUnserved), nil
 }
 
 func (m *memoryStore) Sweep(_ context.Context, _, _ string, before int64) error {
 	err := m.lock("Sweep")
 	defer m.mu.Unlock()
-	m.swept = append(m.swept, before)
+	m.sweepTimes = append(m.sweepTimes, before)
 	return err
 }
 
-func (m *memoryStore) AcquireLease(_ context.Context, d Duty, holder string, ttl time.Duration) (bool, error) {
+func (m *memoryStore) AcquireLease(_ context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error) {
 	err := m.lock("AcquireLease")
 	defer m.mu.Unlock()
 	if err != nil {
 		return false, err
 	}
-	if l, exists := m.leases[d]; exists && l.holder != holder && time.Now().Before(l.until) {
+	if lease, exists := m.leases[leaseID]; exists && lease.holder != holder && time.Now().Before(lease.expiresAt) {
 		return false, nil
 	}
-	m.leases[d] = heldLease{holder, time.Now().Add(ttl)}
+	m.leases[leaseID] = heldLease{holder, time.Now().Add(ttl)}
 	return true, nil
 }
 
-func (m *memoryStore) ReleaseLease(_ context.Context, d Duty, holder string) error {
+func (m *memoryStore) ReleaseLease(_ context.Context, leaseID LeaseID, holder string) error {
 	err := m.lock("ReleaseLease")
 	defer m.mu.Unlock()
-	if err == nil && m.leases[d].holder == holder {
-		delete(m.leases, d)
+	if err == nil && m.leases[leaseID].holder == holder {
+		delete(m.leases, leaseID)
 	}
 	return err
 }
@@ -193,131 +193,131 @@ func (m *memoryStore) expireLeases() {
 	clear(m.leases)
 }
 
-func (m *memoryStore) ReadEntries(_ context.Context, g Generation, wants []EntryRequest) ([]EntryAnswer, error) {
+func (m *memoryStore) ReadEntries(_ context.Context, boardSet BoardSet, requests []EntryRequest) ([]EntryResult, error) {
 	err := m.lock("ReadEntries")
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	return m.entriesOf(g, wants), nil
+	return m.entriesIn(boardSet, requests), nil
 }
 
-func (m *memoryStore) entriesOf(g Generation, wants []EntryRequest) []EntryAnswer {
-	answers := make([]EntryAnswer, len(wants))
-	c := m.copies[g.ID]
-	for i, w := range wants {
-		if c == nil {
+func (m *memoryStore) entriesIn(boardSet BoardSet, requests []EntryRequest) []EntryResult {
+	results := make([]EntryResult, len(requests))
+	stored := m.boardSets[boardSet.ID]
+	for i, request := range requests {
+		if stored == nil {
 			continue
 		}
-		answers[i].Size = int64(len(c.boards[w.Board]))
-		for _, id := range w.IDs {
-			if h, exists := c.boards[w.Board][id]; exists {
-				answers[i].Found = append(answers[i].Found, h)
+		results[i].BoardSize = int64(len(stored.boards[request.Board]))
+		for _, id := range request.IDs {
+			if h, exists := stored.boards[request.Board][id]; exists {
+				results[i].Found = append(results[i].Found, h)
 			}
 		}
 	}
-	return answers
+	return results
 }
 
-func (m *memoryStore) ReadMembers(_ context.Context, g Generation, v View, from int64, limit int) ([]BoardEntry, error) {
+func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, view RankingID, from int64, limit int) ([]BoardEntry, error) {
 	err := m.lock("ReadMembers")
 	defer m.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	c := m.copies[g.ID]
-	if c == nil {
+	stored := m.boardSets[boardSet.ID]
+	if stored == nil {
 		return nil, nil
 	}
-	keys := c.ranked[v.Board][v.Ranking]
+	keys := stored.rankings[view.Board][view.Order]
 	members := slices.SortedFunc(maps.Keys(keys), func(a, b string) int {
 		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b))
 	})
-	var held []BoardEntry
+	var entries []BoardEntry
 	for _, member := range members[min(int(from), len(members)):min(int(from)+limit, len(members))] {
 		_, id, _ := strings.Cut(member, ":")
-		held = append(held, c.boards[v.Board][id])
+		entries = append(entries, stored.boards[view.Board][id])
 	}
-	return held, nil
+	return entries, nil
 }
 
-func (m *memoryStore) ReadSealedDay(_ context.Context, g Generation, day string) (SealedDay, bool, error) {
+func (m *memoryStore) ReadDaySizes(_ context.Context, boardSet BoardSet, day string) (DaySizes, bool, error) {
 	err := m.lock("ReadSealedDay")
 	defer m.mu.Unlock()
 	if err != nil {
-		return SealedDay{}, false, err
+		return DaySizes{}, false, err
 	}
-	c := m.copies[g.ID]
-	if c == nil || c.sealedDays[day] == nil {
-		return SealedDay{}, false, nil
+	stored := m.boardSets[boardSet.ID]
+	if stored == nil || stored.daySizes[day] == nil {
+		return DaySizes{}, false, nil
 	}
-	return SealedDay{Day: day, Sizes: maps.Clone(c.sealedDays[day])}, true, nil
+	return DaySizes{Day: day, Sizes: maps.Clone(stored.daySizes[day])}, true, nil
 }
 
-func (m *memoryStore) Inspect(_ context.Context, g Generation, rankings []Order, wants []EntryRequest) (Inspection, error) {
+func (m *memoryStore) Inspect(_ context.Context, boardSet BoardSet, orders []Order, requests []EntryRequest) (Inspection, error) {
 	err := m.lock("Inspect")
 	defer m.mu.Unlock()
 	if err != nil {
 		return Inspection{}, err
 	}
-	c := m.copies[g.ID]
-	if c == nil || c.state.Version == "" {
+	stored := m.boardSets[boardSet.ID]
+	if stored == nil || stored.state.Version == "" {
 		return Inspection{}, ErrStale
 	}
-	inspection := Inspection{Progress: c.state.Progress}
+	inspection := Inspection{Progress: stored.state.Progress}
 	inspection.Rolling = maps.Clone(inspection.Rolling)
-	for i, content := range m.entriesOf(g, wants) {
-		board := wants[i].Board
-		inspected := Inspected{EntryAnswer: content, Ranked: map[Order]int64{}}
-		for _, h := range content.Found {
+	for i, content := range m.entriesIn(boardSet, requests) {
+		board := requests[i].Board
+		inspected := InspectedBoard{EntryResult: content, RankedCounts: map[Order]int64{}}
+		for _, entry := range content.Found {
 			keys := map[Order]float64{}
-			for _, o := range rankings {
-				if key, exists := c.ranked[board][o][h.Member()]; exists {
-					keys[o] = key
+			for _, order := range orders {
+				if key, exists := stored.rankings[board][order][entry.Member()]; exists {
+					keys[order] = key
 				}
 			}
 			inspected.Keys = append(inspected.Keys, keys)
 		}
-		for _, o := range rankings {
-			inspected.Ranked[o] = int64(len(c.ranked[board][o]))
+		for _, order := range orders {
+			inspected.RankedCounts[order] = int64(len(stored.rankings[board][order]))
 		}
 		inspection.Boards = append(inspection.Boards, inspected)
 	}
 	return inspection, nil
 }
 
-func (m *memoryStore) Commit(_ context.Context, g Generation, steps []Step) error {
+func (m *memoryStore) Commit(_ context.Context, boardSet BoardSet, txs []Transaction) error {
 	err := m.lock("Commit")
 	defer m.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	for _, s := range steps {
-		c := m.copies[g.ID]
+	for _, char := range txs {
+		stored := m.boardSets[boardSet.ID]
 		switch {
-		case c == nil:
+		case stored == nil:
 			return ErrStale
-		case c.state.Version == s.Version:
+		case stored.state.Version == char.Version:
 			continue
-		case c.state.Version != s.ExpectedVersion:
+		case stored.state.Version != char.ExpectedVersion:
 			return ErrStale
 		}
-		m.steps++
-		m.maxWrites = max(m.maxWrites, countWrites(s))
-		m.faults = append(m.faults, c.applyStep(s)...)
+		m.transactions++
+		m.maxWrites = max(m.maxWrites, countWrites(char))
+		m.contradictions = append(m.contradictions, stored.applyTransaction(char)...)
 	}
 	return m.afterWrite("Commit")
 }
 
 // countWrites returns the number of writes of a transaction.
-func countWrites(s Step) int {
-	n := len(s.SealedDays) + len(s.DroppedDays)
-	for _, c := range s.Changes {
-		n += len(c.Put) + len(c.Removed)
-		for _, members := range c.RemovedMembers {
+func countWrites(tx Transaction) int {
+	n := len(tx.PastDaySizes) + len(tx.DeletedDays)
+	for _, char := range tx.Changes {
+		n += len(char.PutEntries) + len(char.RemovedIDs)
+		for _, members := range char.RemovedMembers {
 			n += len(members)
 		}
-		for _, members := range c.AddedMembers {
+		for _, members := range char.AddedMembers {
 			n += len(members)
 		}
 	}
@@ -325,23 +325,23 @@ func countWrites(s Step) int {
 }
 
 // applyTransaction applies a transaction, and returns contradictions to the stored entries.
-func (c *memoryCopy) applyStep(s Step) (faults []string) {
-	for _, change := range s.Changes {
-		faults = append(faults, c.change(change)...)
+func (c *memoryBoardSet) applyTransaction(tx Transaction) (faults []string) {
+	for _, change := range tx.Changes {
+		faults = append(faults, c.applyChange(change)...)
 	}
-	for _, day := range s.SealedDays {
-		c.sealedDays[day.Day] = maps.Clone(day.Sizes)
+	for _, day := range tx.PastDaySizes {
+		c.daySizes[day.Day] = maps.Clone(day.Sizes)
 	}
-	for _, day := range s.DroppedDays {
+	for _, day := range tx.DeletedDays {
 		for _, kind := range Kinds() {
 			delete(c.boards, Board{kind, day})
-			delete(c.ranked, Board{kind, day})
+			delete(c.rankings, Board{kind, day})
 			delete(c.asOf, Board{kind, day})
 		}
-		delete(c.sealedDays, day)
+		delete(c.daySizes, day)
 	}
 	// The real store writes progress as JSON, so it must survive that.
-	raw, err := json.Marshal(s.Progress)
+	raw, err := json.Marshal(tx.Progress)
 	if err != nil {
 		panic(err)
 	}
@@ -349,38 +349,38 @@ func (c *memoryCopy) applyStep(s Step) (faults []string) {
 	if err := json.Unmarshal(raw, &c.state.Progress); err != nil {
 		panic(err)
 	}
-	c.state.Version, c.state.Loading = s.Version, s.Loading
+	c.state.Version, c.state.Loading = tx.Version, tx.Loading
 	return faults
 }
 
-func (c *memoryCopy) change(change Change) (faults []string) {
-	b := change.Board
+func (c *memoryBoardSet) applyChange(applyChange Change) (faults []string) {
+	b := applyChange.Board
 	if c.boards[b] == nil {
-		c.boards[b], c.ranked[b] = map[string]BoardEntry{}, map[Order]map[string]float64{}
+		c.boards[b], c.rankings[b] = map[string]BoardEntry{}, map[Order]map[string]float64{}
 	}
-	if change.AsOf > 0 {
-		c.asOf[b] = change.AsOf
+	if applyChange.AsOf > 0 {
+		c.asOf[b] = applyChange.AsOf
 	}
-	for _, h := range change.Put {
-		c.boards[b][h.ID] = h
+	for _, entry := range applyChange.PutEntries {
+		c.boards[b][entry.ID] = entry
 	}
-	for _, id := range change.Removed {
+	for _, id := range applyChange.RemovedIDs {
 		delete(c.boards[b], id)
 	}
-	for o, members := range change.RemovedMembers {
+	for order, members := range applyChange.RemovedMembers {
 		for _, member := range members {
-			if _, exists := c.ranked[b][o][member]; !exists {
-				faults = append(faults, fmt.Sprintf("%v by %s: the removed member %s does not exist", b, o, member))
+			if _, exists := c.rankings[b][order][member]; !exists {
+				faults = append(faults, fmt.Sprintf("%v by %s: the removed member %s does not exist", b, order, member))
 			}
-			delete(c.ranked[b][o], member)
+			delete(c.rankings[b][order], member)
 		}
 	}
-	for o, members := range change.AddedMembers {
-		if c.ranked[b][o] == nil {
-			c.ranked[b][o] = map[string]float64{}
+	for order, members := range applyChange.AddedMembers {
+		if c.rankings[b][order] == nil {
+			c.rankings[b][order] = map[string]float64{}
 		}
-		for _, r := range members {
-			c.ranked[b][o][r.Member] = r.Key
+		for _, ranked := range members {
+			c.rankings[b][order][ranked.Member] = ranked.Key
 		}
 	}
 	return faults

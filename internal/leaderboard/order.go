@@ -23,18 +23,18 @@ func Orders() []Order {
 }
 
 // ParseOrder returns the order of that name. The error lists all orders.
-func ParseOrder(s string) (Order, error) {
-	if o := Order(s); slices.Contains(Orders(), o) {
-		return o, nil
+func ParseOrder(name string) (Order, error) {
+	if order := Order(name); slices.Contains(Orders(), order) {
+		return order, nil
 	}
-	return "", fmt.Errorf("unknown order %q; use one of %v", s, Orders())
+	return "", fmt.Errorf("unknown order %q; use one of %v", name, Orders())
 }
 
 // Rankable reports whether an order ranks an entry. Accuracy and time rank an entry only
 // if at least minAnswers questions, and at least one, were asked.
-func Rankable(o Order, p Aggregates, minAnswers int64) bool {
-	if o == ByAccuracy || o == ByTime {
-		return p.Asked > 0 && p.Asked >= minAnswers
+func Rankable(order Order, aggregates Aggregates, minAnswers int64) bool {
+	if order == ByAccuracy || order == ByTime {
+		return aggregates.Asked > 0 && aggregates.Asked >= minAnswers
 	}
 	return true
 }
@@ -52,16 +52,16 @@ func Rankable(o Order, p Aggregates, minAnswers int64) bool {
 // Accuracies are at most 1, where doubles are at most 2^-53 apart: they are distinct up
 // to 94 million questions. Mean times below 131 s, where doubles are at most 2^-36 ms
 // apart, are distinct up to 262,000 questions; below 16 s up to 741,000.
-func Key(o Order, p Aggregates, w Weights) float64 {
-	switch o {
+func Key(order Order, aggregates Aggregates, weights Weights) float64 {
+	switch order {
 	case ByScore:
-		return float64(-p.Score)
+		return float64(-aggregates.Score)
 	case ByAccuracy:
-		return float64(-p.Correct) / float64(p.Asked)
+		return float64(-aggregates.Correct) / float64(aggregates.Asked)
 	case ByTime:
-		return float64(p.TimeMS) / float64(p.Asked)
+		return float64(aggregates.TimeMS) / float64(aggregates.Asked)
 	case ByMatches:
-		return float64(-p.Matches)
+		return float64(-aggregates.Matches)
 	}
-	return float64(-Value(p, w))
+	return float64(-Value(aggregates, weights))
 }

@@ -12,37 +12,37 @@ import (
 // drawAggregates draws aggregates whose accuracy and mean time have distinct keys by the
 // promise of Key. Two of them are often close to each other.
 func drawAggregates(t *rapid.T, name string, asked int64) Aggregates {
-	p := Aggregates{Asked: rapid.Int64Range(1, asked).Draw(t, name+" asked")}
-	p.Correct = rapid.Int64Range(0, p.Asked).Draw(t, name+" correct")
-	p.TimeMS = rapid.Int64Range(0, 131_000*p.Asked).Draw(t, name+" time")
-	return p
+	aggregates := Aggregates{Asked: rapid.Int64Range(1, asked).Draw(t, name+" asked")}
+	aggregates.Correct = rapid.Int64Range(0, aggregates.Asked).Draw(t, name+" correct")
+	aggregates.TimeMS = rapid.Int64Range(0, 131_000*aggregates.Asked).Draw(t, name+" time")
+	return aggregates
 }
 
-func TestKeysOrderAsExactFractionsDo(t *testing.T) {
+func TestKeysHaveTheOrderOfExactFractions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		order := rapid.SampledFrom([]Order{ByAccuracy, ByTime}).Draw(t, "order")
-		most := map[Order]int64{ByAccuracy: 94_000_000, ByTime: 262_000}[order]
-		a := drawAggregates(t, "a", most)
-		b := drawAggregates(t, "b", most)
+		maxAsked := map[Order]int64{ByAccuracy: 94_000_000, ByTime: 262_000}[order]
+		first := drawAggregates(t, "a", maxAsked)
+		second := drawAggregates(t, "b", maxAsked)
 		if rapid.Bool().Draw(t, "neighbours") { // a/n and the nearest fractions to it
-			b = Aggregates{Asked: max(1, a.Asked-1), Correct: min(a.Correct, max(1, a.Asked-1)), TimeMS: a.TimeMS - a.TimeMS/a.Asked}
+			second = Aggregates{Asked: max(1, first.Asked-1), Correct: min(first.Correct, max(1, first.Asked-1)), TimeMS: first.TimeMS - first.TimeMS/first.Asked}
 		}
-		better := func(p Aggregates) *big.Rat {
+		fraction := func(aggregates Aggregates) *big.Rat {
 			if order == ByAccuracy {
-				return big.NewRat(-p.Correct, p.Asked)
+				return big.NewRat(-aggregates.Correct, aggregates.Asked)
 			}
-			return big.NewRat(p.TimeMS, p.Asked)
+			return big.NewRat(aggregates.TimeMS, aggregates.Asked)
 		}
-		ka, kb := Key(order, a, Weights{}), Key(order, b, Weights{})
+		ka, kb := Key(order, first, Weights{}), Key(order, second, Weights{})
 		got := 0
 		if ka < kb {
 			got = -1
 		} else if ka > kb {
 			got = 1
 		}
-		if want := better(a).Cmp(better(b)); got != want {
-			t.Fatalf("%s of %+v and %+v: keys %v %v order %d, fractions %d", order, a, b, ka, kb, got, want)
+		if want := fraction(first).Cmp(fraction(second)); got != want {
+			t.Fatalf("%s of %+v and %+v: keys %v %v order %d, fractions %d", order, first, second, ka, kb, got, want)
 		}
 	})
 }
@@ -50,12 +50,12 @@ func TestKeysOrderAsExactFractionsDo(t *testing.T) {
 func TestEqualFractionsHaveEqualKeys(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		a := drawAggregates(t, "a", 100_000)
+		small := drawAggregates(t, "a", 100_000)
 		n := rapid.Int64Range(2, 1000).Draw(t, "times")
-		b := Aggregates{Asked: n * a.Asked, Correct: n * a.Correct, TimeMS: n * a.TimeMS}
+		multiple := Aggregates{Asked: n * small.Asked, Correct: n * small.Correct, TimeMS: n * small.TimeMS}
 		for _, order := range []Order{ByAccuracy, ByTime} {
-			if ka, kb := Key(order, a, Weights{}), Key(order, b, Weights{}); ka != kb {
-				t.Fatalf("%s of %+v and %d times that: %v and %v", order, a, n, ka, kb)
+			if ka, kb := Key(order, small, Weights{}), Key(order, multiple, Weights{}); ka != kb {
+				t.Fatalf("%s of %+v and %d times that: %v and %v", order, small, n, ka, kb)
 			}
 		}
 	})
@@ -85,9 +85,9 @@ func TestAccuracyAndTimeNeedEnoughQuestions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got []Order
-		for _, o := range Orders() {
-			if Rankable(o, Aggregates{Matches: 1, Asked: tt.asked}, tt.min) {
-				got = append(got, o)
+		for _, order := range Orders() {
+			if Rankable(order, Aggregates{Matches: 1, Asked: tt.asked}, tt.min) {
+				got = append(got, order)
 			}
 		}
 		if !slices.Equal(got, tt.want) {
@@ -97,13 +97,13 @@ func TestAccuracyAndTimeNeedEnoughQuestions(t *testing.T) {
 }
 
 // A member is the position in 16 digits at least, a colon and the id.
-func TestMembersHaveTheFormatOfScripts(t *testing.T) {
+func TestMembersHaveTheFormatThatScriptsExpect(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		h := BoardEntry{ID: rapid.StringMatching(`[A-Za-z0-9_.:-]{1,64}`).Draw(t, "id")}
-		h.Newest = rapid.Int64Range(0, 1<<62).Draw(t, "newest") >> rapid.IntRange(0, 62).Draw(t, "bits")
-		if want := fmt.Sprintf("%016d:%s", h.Newest, h.ID); h.Member() != want {
-			t.Fatalf("%q, want %q", h.Member(), want)
+		entry := BoardEntry{ID: rapid.StringMatching(`[A-Za-z0-9_.:-]{1,64}`).Draw(t, "id")}
+		entry.Newest = rapid.Int64Range(0, 1<<62).Draw(t, "newest") >> rapid.IntRange(0, 62).Draw(t, "bits")
+		if want := fmt.Sprintf("%016d:%s", entry.Newest, entry.ID); entry.Member() != want {
+			t.Fatalf("%q, want %q", entry.Member(), want)
 		}
 	})
 }

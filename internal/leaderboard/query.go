@@ -34,33 +34,33 @@ type Query struct {
 // ParseQuery parses the query string of a leaderboard request. The window comes from the
 // path. Errors wrap ErrBadQuery.
 func ParseQuery(window string, values url.Values) (Query, error) {
-	q := Query{Window: Window(window)}
+	query := Query{Window: Window(window)}
 	err := eachValue(values, func(name, value string) error {
 		switch name {
 		case "order":
-			q.Order = Order(value)
+			query.Order = Order(value)
 		case "kind":
-			q.Kind = Kind(value)
+			query.Kind = Kind(value)
 		case "limit":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 || n > MaxLimit || strconv.Itoa(n) != value {
-				return badQuery("limit=%q is invalid; use a whole number from 1 to %d", value, MaxLimit)
+				return queryError("limit=%q is invalid; use a whole number from 1 to %d", value, MaxLimit)
 			}
-			q.Limit = n
+			query.Limit = n
 		case "cursor":
-			q.Cursor = value
+			query.Cursor = value
 		case "around":
-			q.Around = value
+			query.Around = value
 		case "players":
-			q.Players = strings.Split(value, ",")
+			query.Players = strings.Split(value, ",")
 		case "date":
-			q.Date = value
+			query.Date = value
 		default:
-			return badQuery("unknown parameter %q", name)
+			return queryError("unknown parameter %q", name)
 		}
 		return nil
 	})
-	return q, err
+	return query, err
 }
 
 // StandingQuery asks for the standing of one player or team.
@@ -75,33 +75,33 @@ type StandingQuery struct {
 // ParseStandingQuery parses the query string of a request for one standing. The window
 // and the player come from the path. Errors wrap ErrBadQuery.
 func ParseStandingQuery(window, player string, values url.Values) (StandingQuery, error) {
-	q := StandingQuery{Window: Window(window), Player: player}
+	query := StandingQuery{Window: Window(window), Player: player}
 	err := eachValue(values, func(name, value string) error {
 		switch name {
 		case "order":
-			q.Order = Order(value)
+			query.Order = Order(value)
 		case "kind":
-			q.Kind = Kind(value)
+			query.Kind = Kind(value)
 		case "explain":
 			if value != "0" && value != "1" {
-				return badQuery("explain=%q is invalid; use 0 or 1", value)
+				return queryError("explain=%q is invalid; use 0 or 1", value)
 			}
-			q.Explain = value == "1"
+			query.Explain = value == "1"
 		default:
-			return badQuery("unknown parameter %q", name)
+			return queryError("unknown parameter %q", name)
 		}
 		return nil
 	})
-	return q, err
+	return query, err
 }
 
 // eachValue calls handle for each parameter. It refuses empty and repeated parameters.
-func eachValue(values url.Values, f func(name, value string) error) error {
+func eachValue(values url.Values, handle func(name, value string) error) error {
 	for name, occurrences := range values {
 		if len(occurrences) != 1 || occurrences[0] == "" {
-			return badQuery("parameter %q must be given once, with a value", name)
+			return queryError("parameter %q must be given once, with a value", name)
 		}
-		if err := f(name, occurrences[0]); err != nil {
+		if err := handle(name, occurrences[0]); err != nil {
 			return err
 		}
 	}
@@ -110,26 +110,26 @@ func eachValue(values url.Values, f func(name, value string) error) error {
 
 // rankingID checks window, kind and order, and returns the ranking that they identify. An
 // empty kind means Players, an empty order ByValue.
-func (c Config) view(w Window, k Kind, o Order) (View, error) {
-	if !slices.Contains(c.Windows, w) {
-		return View{}, fmt.Errorf("%w: %q; the game has %v", ErrNoWindow, w, c.Windows)
+func (c Config) rankingID(window Window, k Kind, order Order) (RankingID, error) {
+	if !slices.Contains(c.Windows, window) {
+		return RankingID{}, fmt.Errorf("%w: %q; the game has %v", ErrNoWindow, window, c.Windows)
 	}
-	k, o = cmp.Or(k, Players), cmp.Or(o, ByValue)
+	k, order = cmp.Or(k, Players), cmp.Or(order, ByValue)
 	if !slices.Contains(Kinds(), k) {
-		return View{}, badQuery("kind=%q is unknown; use one of %v", k, Kinds())
+		return RankingID{}, queryError("kind=%q is unknown; use one of %v", k, Kinds())
 	}
-	if !slices.Contains(c.Orders, o) {
-		return View{}, badQuery("order=%q is not configured; use one of %v", o, c.Orders)
+	if !slices.Contains(c.Orders, order) {
+		return RankingID{}, queryError("order=%q is not configured; use one of %v", order, c.Orders)
 	}
-	return View{
+	return RankingID{
 		Game: c.Game, ConfigHash: c.Hash(),
-		Board: Board{Kind: k, Span: string(w)}, Ranking: c.Ranking(o),
+		Board: Board{Kind: k, Span: string(window)}, Order: c.RankingOrder(order),
 	}, nil
 }
 
 // normalize returns an error for invalid or contradictory fields, and sets a zero Limit to
 // the default.
-func (q *Query) check() error {
+func (q *Query) normalize() error {
 	exclusive := 0
 	for _, isSet := range []bool{q.Cursor != "", q.Around != "", q.Players != nil} {
 		if isSet {
@@ -137,21 +137,21 @@ func (q *Query) check() error {
 		}
 	}
 	if exclusive > 1 {
-		return badQuery("use only one of cursor, around and players")
+		return queryError("use only one of cursor, around and players")
 	}
 	if len(q.Players) > MaxLimit {
-		return badQuery("%d players are too many; use at most %d", len(q.Players), MaxLimit)
+		return queryError("%d players are too many; use at most %d", len(q.Players), MaxLimit)
 	}
 	for _, id := range q.Players {
-		if !identifier.MatchString(id) {
-			return badPlayer(id)
+		if !identifierPattern.MatchString(id) {
+			return playerError(id)
 		}
 	}
-	if q.Around != "" && !identifier.MatchString(q.Around) {
-		return badPlayer(q.Around)
+	if q.Around != "" && !identifierPattern.MatchString(q.Around) {
+		return playerError(q.Around)
 	}
 	if q.Limit < 0 || q.Limit > MaxLimit {
-		return badQuery("limit %d is out of range; use 1 to %d", q.Limit, MaxLimit)
+		return queryError("limit %d is out of range; use 1 to %d", q.Limit, MaxLimit)
 	}
 	if q.Limit == 0 {
 		q.Limit = DefaultLimit
@@ -164,18 +164,18 @@ func (q *Query) checkDate() error {
 		return nil
 	}
 	if q.Window != Day {
-		return badQuery("date is allowed only with window %q", Day)
+		return queryError("date is allowed only with window %q", Day)
 	}
 	if _, err := time.Parse(time.DateOnly, q.Date); err != nil {
-		return badQuery("date=%q is invalid; write YYYY-MM-DD", q.Date)
+		return queryError("date=%q is invalid; write YYYY-MM-DD", q.Date)
 	}
 	return nil
 }
 
-func badPlayer(id string) error {
-	return badQuery("player %q is invalid; an id has 1 to 64 characters of A-Z a-z 0-9 _ . : -", id)
+func playerError(id string) error {
+	return queryError("player %q is invalid; an id has 1 to 64 characters of A-Z a-z 0-9 _ . : -", id)
 }
 
-func badQuery(format string, args ...any) error {
+func queryError(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrBadQuery}, args...)...)
 }

@@ -47,7 +47,7 @@ func TestParseStandingQuery(t *testing.T) {
 
 // unusedSource panics when it is read.
 type unusedSource struct {
-	Source
+	RankingSource
 }
 
 func TestABadQueryReadsNothing(t *testing.T) {
@@ -95,7 +95,7 @@ func FuzzParseQuery(f *testing.F) {
 		if err != nil && !errors.Is(err, ErrBadQuery) {
 			t.Fatalf("%q: %v", s, err)
 		}
-		if err == nil && q.check() == nil && (q.Limit < 1 || q.Limit > MaxLimit || len(q.Players) > MaxLimit) {
+		if err == nil && q.normalize() == nil && (q.Limit < 1 || q.Limit > MaxLimit || len(q.Players) > MaxLimit) {
 			t.Fatalf("%q became %+v", s, q)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 // Archive or the Configs of its options.
 type Reader struct {
 	games   map[string]Config
-	source  Source
-	configs ServedConfigs
+	source  RankingSource
+	configs ServedConfigSource
 	archive *Archive
 	now     func() int64
 }
@@ -23,196 +23,196 @@ type Reader struct {
 // epoch ms. It decides the current day only before a game's ledger has a first row.
 type ReaderOptions struct {
 	Games   []Config
-	Source  Source
-	Configs ServedConfigs
+	Source  RankingSource
+	Configs ServedConfigSource
 	Archive *Archive
 	Now     func() int64
 }
 
 // NewReader returns a reader of the games' boards.
-func NewReader(o ReaderOptions) *Reader {
-	r := &Reader{games: map[string]Config{}, source: o.Source, configs: o.Configs, archive: o.Archive, now: o.Now}
-	for _, c := range o.Games {
-		r.games[c.Game] = c.withHash()
+func NewReader(options ReaderOptions) *Reader {
+	reader := &Reader{games: map[string]Config{}, source: options.Source, configs: options.Configs, archive: options.Archive, now: options.Now}
+	for _, cfg := range options.Games {
+		reader.games[cfg.Game] = cfg.withHash()
 	}
-	return r
+	return reader
 }
 
 // Listing returns the windows, orders and kinds of the game's leaderboards.
-func (r *Reader) Listing(ctx context.Context, game string) (l Listing, err error) {
+func (r *Reader) Listing(ctx context.Context, game string) (listing Listing, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		l, err = r.listing(ctx, cfg)
+		listing, err = r.readListing(ctx, cfg)
 		return err
 	})
-	return l, err
+	return listing, err
 }
 
-func (r *Reader) listing(ctx context.Context, cfg Config) (Listing, error) {
-	v := View{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{Players, OpenDay}, Ranking: cfg.Ranking(ByValue)}
-	s, err := r.source.ReadSlice(ctx, v, Cut{From: Top})
+func (r *Reader) readListing(ctx context.Context, cfg Config) (Listing, error) {
+	view := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{Players, OpenDay}, Order: cfg.RankingOrder(ByValue)}
+	slice, err := r.source.ReadSlice(ctx, view, SliceRequest{Anchor: Top})
 	if err != nil {
 		return Listing{}, err
 	}
-	l := Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, s.Mark)}
-	for _, w := range cfg.Windows {
-		l.Windows = append(l.Windows, ListedWindow{ID: w, Orders: cfg.Orders})
+	listing := Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, slice.Watermark)}
+	for _, window := range cfg.Windows {
+		listing.Windows = append(listing.Windows, ListedWindow{ID: window, Orders: cfg.Orders})
 	}
-	return l, nil
+	return listing, nil
 }
 
 // Page returns the entries that a query asks for.
-func (r *Reader) Page(ctx context.Context, game string, q Query) (p Page, err error) {
+func (r *Reader) Page(ctx context.Context, game string, query Query) (page Page, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		p, err = r.queryPage(ctx, cfg, q)
+		page, err = r.queryPage(ctx, cfg, query)
 		return err
 	})
-	return p, err
+	return page, err
 }
 
-func (r *Reader) queryPage(ctx context.Context, cfg Config, q Query) (Page, error) {
-	v, err := cfg.view(q.Window, q.Kind, q.Order)
+func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (Page, error) {
+	view, err := cfg.rankingID(query.Window, query.Kind, query.Order)
 	if err != nil {
 		return Page{}, err
 	}
-	if err := q.check(); err != nil {
+	if err := query.normalize(); err != nil {
 		return Page{}, err
 	}
-	if q.Date != "" {
-		v.Board.Span = q.Date
+	if query.Date != "" {
+		view.Board.Span = query.Date
 	}
-	if q.Players != nil {
-		return r.readPlayers(ctx, cfg, v, q)
+	if query.Players != nil {
+		return r.readPlayers(ctx, cfg, view, query)
 	}
-	top, err := r.readPage(ctx, cfg, v, q)
+	top, err := r.readPage(ctx, cfg, view, query)
 	return top.Page, err
 }
 
 // TopPage is a page from the top of a leaderboard. Truncate returns shorter pages.
 type TopPage struct {
 	Page
-	Next func(n int) string // returns the NextCursor for a page with the first n entries
+	CursorAfter func(n int) string // returns the NextCursor for a page with the first n entries
 }
 
 // Truncate returns the page that a query with a smaller limit would return. It shares its
 // entries with t. limit must be at most the limit with which t was read.
-func (t TopPage) Cut(limit int) Page {
-	p := t.Page
-	if limit < len(p.Entries) {
-		p.Entries, p.NextCursor = p.Entries[:limit:limit], t.Next(limit)
+func (t TopPage) Truncate(limit int) Page {
+	page := t.Page
+	if limit < len(page.Entries) {
+		page.Entries, page.NextCursor = page.Entries[:limit:limit], t.CursorAfter(limit)
 	}
-	return p
+	return page
 }
 
 // Top returns the first page of a leaderboard. It ignores all fields of the query except
 // Window, Order, Kind and Limit.
-func (r *Reader) Top(ctx context.Context, game string, q Query) (top TopPage, err error) {
-	q = Query{Window: q.Window, Order: q.Order, Kind: q.Kind, Limit: q.Limit}
+func (r *Reader) Top(ctx context.Context, game string, query Query) (top TopPage, err error) {
+	query = Query{Window: query.Window, Order: query.Order, Kind: query.Kind, Limit: query.Limit}
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		v, err := cfg.view(q.Window, q.Kind, q.Order)
+		view, err := cfg.rankingID(query.Window, query.Kind, query.Order)
 		if err != nil {
 			return err
 		}
-		if err := q.check(); err != nil {
+		if err := query.normalize(); err != nil {
 			return err
 		}
-		top, err = r.readPage(ctx, cfg, v, q)
+		top, err = r.readPage(ctx, cfg, view, query)
 		return err
 	})
 	return top, err
 }
 
 // readPage reads a page of adjacent entries. The query must be normalized.
-func (r *Reader) readPage(ctx context.Context, cfg Config, v View, q Query) (TopPage, error) {
-	cut := Cut{From: Top, Limit: q.Limit}
+func (r *Reader) readPage(ctx context.Context, cfg Config, view RankingID, query Query) (TopPage, error) {
+	request := SliceRequest{Anchor: Top, Limit: query.Limit}
 	switch {
-	case q.Around != "":
-		cut.From, cut.ID = Around, q.Around
-	case q.Cursor != "":
-		c, err := parseCursor(q.Cursor, v)
+	case query.Around != "":
+		request.Anchor, request.ID = Around, query.Around
+	case query.Cursor != "":
+		parsed, err := parseCursor(query.Cursor, view)
 		if err != nil {
 			return TopPage{}, err
 		}
-		v, cut.From, cut.Edge = c.view, c.from, c.edge
+		view, request.Anchor, request.Edge = parsed.rankingID, parsed.anchor, parsed.edge
 	}
-	s, err := r.readSlice(ctx, cfg, v, cut)
+	slice, err := r.readSlice(ctx, cfg, view, request)
 	if err != nil {
 		return TopPage{}, err
 	}
-	p, err := r.newPage(cfg, q, s.BoardState)
+	page, err := r.newPage(cfg, query, slice.BoardState)
 	if err != nil {
 		return TopPage{}, err
 	}
-	for i, row := range s.Rows {
-		p.Entries = append(p.Entries, cfg.entry(row.BoardEntry, s.rankOf(i, p.Entries)))
+	for i, row := range slice.Entries {
+		page.Entries = append(page.Entries, cfg.newEntry(row.BoardEntry, slice.rankAt(i, page.Entries)))
 	}
-	if v.Board.Span == OpenDay {
-		v.Board.Span = s.Span
+	if view.Board.Span == OpenDay {
+		view.Board.Span = slice.Span
 	}
-	p.PrevCursor, p.NextCursor = cursors(v, cut, s)
-	return TopPage{Page: p, Next: func(n int) string {
-		first := s
-		first.Rows = s.Rows[:n]
-		_, next := cursors(v, cut, first)
-		return next
+	page.PrevCursor, page.NextCursor = cursors(view, request, slice)
+	return TopPage{Page: page, CursorAfter: func(n int) string {
+		truncated := slice
+		truncated.Entries = slice.Entries[:n]
+		_, nextCursor := cursors(view, request, truncated)
+		return nextCursor
 	}}, nil
 }
 
 // rankAt returns the rank of entry i: one more than the number of entries with better
 // keys. entriesBefore are the entries 0 to i-1 with their ranks.
-func (s Slice) rankOf(i int, before []Entry) int64 {
+func (s RankingSlice) rankAt(i int, entriesBefore []Entry) int64 {
 	switch {
 	case i == 0:
-		return s.Better + 1
-	case s.Rows[i].Key == s.Rows[i-1].Key:
-		return before[i-1].Rank
+		return s.BetterCount + 1
+	case s.Entries[i].Key == s.Entries[i-1].Key:
+		return entriesBefore[i-1].Rank
 	}
-	return s.Start + int64(i) + 1
+	return s.StartIndex + int64(i) + 1
 }
 
-func (r SliceRow) edge() Ranked { return Ranked{Key: r.Key, Member: r.Member()} }
+func (s RankedEntry) edge() RankedMember { return RankedMember{Key: s.Key, Member: s.Member()} }
 
 // readPlayers reads a page with the players or teams that the query names.
-func (r *Reader) readPlayers(ctx context.Context, cfg Config, v View, q Query) (Page, error) {
-	ids := slices.Clone(q.Players)
+func (r *Reader) readPlayers(ctx context.Context, cfg Config, view RankingID, query Query) (Page, error) {
+	ids := slices.Clone(query.Players)
 	slices.Sort(ids)
-	places, err := r.readStandings(ctx, cfg, v, slices.Compact(ids))
+	result, err := r.readStandings(ctx, cfg, view, slices.Compact(ids))
 	if err != nil {
 		return Page{}, err
 	}
-	rows := places.Rows
-	slices.SortFunc(rows, func(a, b StandingRow) int {
+	rows := result.Entries
+	slices.SortFunc(rows, func(a, b StandingEntry) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Newest, b.Newest))
 	})
-	p, err := r.newPage(cfg, q, places.BoardState)
+	page, err := r.newPage(cfg, query, result.BoardState)
 	if err != nil {
 		return Page{}, err
 	}
 	for _, row := range rows {
-		p.Entries = append(p.Entries, cfg.entry(row.BoardEntry, row.Better+1))
+		page.Entries = append(page.Entries, cfg.newEntry(row.BoardEntry, row.BetterCount+1))
 	}
-	return p, nil
+	return page, nil
 }
 
 // newPage returns a page without entries, filled in from the state of a board. It refuses
 // days after today.
-func (r *Reader) newPage(cfg Config, q Query, read BoardState) (Page, error) {
-	today := r.today(cfg, read.Mark)
-	p := Page{
-		Game: cfg.Game, Window: q.Window, Order: cmp.Or(q.Order, ByValue),
-		From: cmp.Or(read.First, today), To: today,
-		AsOf: read.AsOf, Total: read.Total, Entries: []Entry{},
+func (r *Reader) newPage(cfg Config, query Query, state BoardState) (Page, error) {
+	today := r.today(cfg, state.Watermark)
+	page := Page{
+		Game: cfg.Game, Window: query.Window, Order: cmp.Or(query.Order, ByValue),
+		From: cmp.Or(state.FirstDay, today), To: today,
+		AsOf: state.AsOf, Total: state.Total, Entries: []Entry{},
 	}
 	switch {
-	case q.Window.Rolling():
-		p.From = cmp.Or(read.From, addDays(today, 1-q.Window.Days()))
-	case q.Window == Day:
-		p.From = cmp.Or(read.Span, today)
-		p.To = p.From
+	case query.Window.IsRolling():
+		page.From = cmp.Or(state.WindowFirstDay, addDays(today, 1-query.Window.Days()))
+	case query.Window == Day:
+		page.From = cmp.Or(state.Span, today)
+		page.To = page.From
 	}
-	if p.From > max(today, r.clockDay(cfg)) {
-		return Page{}, badQuery("date=%s is in the future; today is %s", p.From, today)
+	if page.From > max(today, r.clockDay(cfg)) {
+		return Page{}, queryError("date=%s is in the future; today is %s", page.From, today)
 	}
-	return p, nil
+	return page, nil
 }
 
 // today returns the ledger's open day. Before the ledger's first row it returns the day

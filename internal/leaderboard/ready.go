@@ -13,10 +13,10 @@ import (
 
 const (
 	// readyPollInterval is the time between two checks of Await.
-	readyPoll = 10 * time.Millisecond
+	readyPollInterval = 10 * time.Millisecond
 	// maxFailingTime is how long a game's builds may fail before the node counts as ready
 	// without the game's boards.
-	maxFailing = time.Minute
+	maxFailingTime = time.Minute
 )
 
 // ErrNotBuilt means that at least one game has no complete boards yet.
@@ -25,41 +25,41 @@ var ErrNotBuilt = errors.New("leaderboards are not built yet")
 // readiness records which games have been ready, and since when the builds of other games
 // fail. Safe for concurrent use.
 type readiness struct {
-	mu      sync.Mutex
-	ready   map[string]bool      // by game
-	failing map[string]time.Time // by game: start of the current series of failed builds
+	mu           sync.Mutex
+	readyGames   map[string]bool      // by game
+	failingSince map[string]time.Time // by game: start of the current series of failed builds
 }
 
 func (r *readiness) isReady(game string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ready[game]
+	return r.readyGames[game]
 }
 
 func (r *readiness) setReady(game string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ready[game] = true
+	r.readyGames[game] = true
 }
 
 // recordBuildResult records whether a build of a game failed.
-func (r *readiness) recordBuild(game string, failed bool) {
+func (r *readiness) recordBuildResult(game string, failed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !failed {
-		delete(r.failing, game)
-	} else if r.failing[game].IsZero() {
-		r.failing[game] = time.Now()
+		delete(r.failingSince, game)
+	} else if r.failingSince[game].IsZero() {
+		r.failingSince[game] = time.Now()
 	}
 }
 
 // hasFailedTooLong reports whether the builds of a game have failed for maxFailingTime or
 // longer.
-func (r *readiness) isHopeless(game string) bool {
+func (r *readiness) hasFailedTooLong(game string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	since := r.failing[game]
-	return !since.IsZero() && time.Since(since) >= maxFailing
+	since := r.failingSince[game]
+	return !since.IsZero() && time.Since(since) >= maxFailingTime
 }
 
 // Ready returns nil once every game has had complete boards of this ledger. They may be
@@ -70,15 +70,15 @@ func (r *readiness) isHopeless(game string) bool {
 func (a *Applier) Ready(ctx context.Context) error {
 	var missing []string
 	for _, game := range slices.Sorted(maps.Keys(a.games)) {
-		if a.ready.isReady(game) {
+		if a.readiness.isReady(game) {
 			continue
 		}
-		complete, err := a.isComplete(ctx, a.games[game])
+		complete, err := a.hasCompleteBoards(ctx, a.games[game])
 		switch {
 		case complete:
-			a.ready.setReady(game)
-		case a.ready.isHopeless(game):
-			a.ready.setReady(game)
+			a.readiness.setReady(game)
+		case a.readiness.hasFailedTooLong(game):
+			a.readiness.setReady(game)
 			a.log.ErrorContext(ctx, "leaderboard build keeps failing; node starts without these boards", "game", game)
 		case err != nil:
 			return fmt.Errorf("leaderboards of %s: %w", game, err)
@@ -94,13 +94,13 @@ func (a *Applier) Ready(ctx context.Context) error {
 
 // hasCompleteBoards reports whether boards of a game are served that are complete and
 // belong to this ledger.
-func (a *Applier) isComplete(ctx context.Context, newest Config) (bool, error) {
-	cfg, err := a.servedConfig(ctx, newest)
+func (a *Applier) hasCompleteBoards(ctx context.Context, newestConfig Config) (bool, error) {
+	cfg, err := a.servedConfig(ctx, newestConfig)
 	if err != nil {
 		return false, err
 	}
-	served, err := a.store.ServedState(ctx, newest.Game, cfg.Hash())
-	return err == nil && served.Version != "" && served.Mark.Epoch == a.ledger.Epoch(), err
+	served, err := a.store.ServedState(ctx, newestConfig.Game, cfg.Hash())
+	return err == nil && served.Version != "" && served.Watermark.Epoch == a.ledger.Epoch(), err
 }
 
 // Await waits until Ready returns nil or ctx ends, and returns the last result of Ready.
@@ -111,6 +111,6 @@ func (a *Applier) Await(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		sleep(ctx, readyPoll)
+		sleep(ctx, readyPollInterval)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// checkNotBuilt checks that Ready names exactly these games.
-func checkNotBuilt(t *testing.T, a *Applier, games ...string) {
+// checkGamesNotReady checks that Ready names exactly these games.
+func checkGamesNotReady(t *testing.T, applier *Applier, games ...string) {
 	t.Helper()
-	err := a.Ready(t.Context())
+	err := applier.Ready(t.Context())
 	if len(games) == 0 {
 		if err != nil {
 			t.Errorf("not ready: %v", err)
@@ -35,121 +35,121 @@ func TestReadyNamesGamesWithoutBoards(t *testing.T) {
 	two.MinAnswers++
 	store, ledger := newMemoryStore(), newDayLedger()
 	ledger.rollBack(0)
-	a := newTestApplier(ledger, store, one, two)
-	checkNotBuilt(t, a, "one", "two")
-	if err := a.build(t.Context(), two); err != nil {
+	applier := newTestApplier(ledger, store, one, two)
+	checkGamesNotReady(t, applier, "one", "two")
+	if err := applier.build(t.Context(), two); err != nil {
 		t.Fatal(err)
 	}
-	checkNotBuilt(t, a, "one")
+	checkGamesNotReady(t, applier, "one")
 	ledger.setError(errors.New("out of reach"))
-	if err := a.build(t.Context(), one); err == nil {
+	if err := applier.build(t.Context(), one); err == nil {
 		t.Fatal("built without a ledger")
 	}
-	checkNotBuilt(t, a, "one")
+	checkGamesNotReady(t, applier, "one")
 	ledger.setError(nil)
-	if err := a.build(t.Context(), one); err != nil {
+	if err := applier.build(t.Context(), one); err != nil {
 		t.Fatal(err)
 	}
-	checkNotBuilt(t, a)
+	checkGamesNotReady(t, applier)
 }
 
 // Lost boards do not make a running node unready. A node that starts after the loss
 // waits for new boards.
-func TestAGameStaysReady(t *testing.T) {
+func TestAGameStaysReadyAfterItsBoardsAreLost(t *testing.T) {
 	t.Parallel()
-	w := newTestGame(weightedConfig())
-	w.playHistory(newRandom(1), 3, func() {})
-	w.apply(t)
-	checkNotBuilt(t, w.applier)
-	clear(w.store.served)
-	w.store.beforeCall = func(string) error { return errors.New("away") }
-	checkNotBuilt(t, w.applier)
-	next := newTestNode(w.cfg, w.ledger, w.store)
-	if err := next.applier.Ready(t.Context()); err == nil || errors.Is(err, ErrNotBuilt) {
+	game := newTestGame(weightedConfig())
+	game.playHistory(newRandom(1), 3, func() {})
+	game.apply(t)
+	checkGamesNotReady(t, game.applier)
+	clear(game.store.served)
+	game.store.beforeCall = func(string) error { return errors.New("away") }
+	checkGamesNotReady(t, game.applier)
+	nextNode := newTestNode(game.cfg, game.ledger, game.store)
+	if err := nextNode.applier.Ready(t.Context()); err == nil || errors.Is(err, ErrNotBuilt) {
 		t.Errorf("without a store ready is %v", err)
 	}
-	w.store.beforeCall = func(string) error { return nil }
-	checkNotBuilt(t, next.applier, w.cfg.Game)
+	game.store.beforeCall = func(string) error { return nil }
+	checkGamesNotReady(t, nextNode.applier, game.cfg.Game)
 }
 
 // A node is ready if complete boards of its ledger are served, of its configuration
 // or the one before. They may be behind the ledger.
 func TestReadyNeedsCompleteBoardsOfTheLedger(t *testing.T) {
 	t.Parallel()
-	w := newTestGame(weightedConfig())
-	w.playHistory(newRandom(2), 3, func() {})
-	w.apply(t)
-	if err := w.applier.Rebuild(t.Context(), w.cfg.Game); err != nil {
+	game := newTestGame(weightedConfig())
+	game.playHistory(newRandom(2), 3, func() {})
+	game.apply(t)
+	if err := game.applier.Rebuild(t.Context(), game.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
-	w.ledger.addResult(Players, "late", 1)
-	checkNotBuilt(t, newTestNode(w.cfg, w.ledger, w.store).applier)
+	game.ledger.addResult(Players, "late", 1)
+	checkGamesNotReady(t, newTestNode(game.cfg, game.ledger, game.store).applier)
 
-	changed := w.cfg
+	changed := game.cfg
 	changed.MinAnswers++
-	checkNotBuilt(t, newTestNode(changed, w.ledger, w.store).applier)
-	w.servedCopy().state.Version = "" // as if the board set was corrupt
-	checkNotBuilt(t, newTestNode(w.cfg, w.ledger, w.store).applier, w.cfg.Game)
-	next := newTestNode(changed, w.ledger, w.store)
-	checkNotBuilt(t, next.applier, changed.Game)
-	if err := next.build(t.Context()); err != nil {
+	checkGamesNotReady(t, newTestNode(changed, game.ledger, game.store).applier)
+	game.servedBoardSet().state.Version = "" // as if the board set was corrupt
+	checkGamesNotReady(t, newTestNode(game.cfg, game.ledger, game.store).applier, game.cfg.Game)
+	nextNode := newTestNode(changed, game.ledger, game.store)
+	checkGamesNotReady(t, nextNode.applier, changed.Game)
+	if err := nextNode.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	checkNotBuilt(t, next.applier)
+	checkGamesNotReady(t, nextNode.applier)
 
-	w.ledger.epoch = "another"
-	checkNotBuilt(t, newTestNode(changed, w.ledger, w.store).applier, changed.Game)
+	game.ledger.epoch = "another"
+	checkGamesNotReady(t, newTestNode(changed, game.ledger, game.store).applier, changed.Game)
 }
 
 func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newTestGame(weightedConfig())
-		w.playHistory(newRandom(3), 3, func() {})
+		game := newTestGame(weightedConfig())
+		game.playHistory(newRandom(3), 3, func() {})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := w.applier.Await(ctx); !errors.Is(err, ErrNotBuilt) {
+		if err := game.applier.Await(ctx); !errors.Is(err, ErrNotBuilt) {
 			t.Errorf("without a running build, Await returned %v", err)
 		}
 		applied := make(chan error, 1)
-		go func() { applied <- w.applier.Apply(t.Context(), w.cfg.Game) }()
+		go func() { applied <- game.applier.Apply(t.Context(), game.cfg.Game) }()
 		began := time.Now()
-		if err := w.applier.Await(t.Context()); err != nil || time.Since(began) > readyPoll {
+		if err := game.applier.Await(t.Context()); err != nil || time.Since(began) > readyPollInterval {
 			t.Errorf("Await returned after %v with %v", time.Since(began), err)
 		}
 		if err := <-applied; err != nil {
 			t.Fatal(err)
 		}
-		w.checkBoards(t)
+		game.checkBoards(t)
 	})
 }
 
 // A node that starts with other windows is ready at once. Readers see the boards of
 // the former configuration until the new ones are built.
-func TestChangedWindowsAreReadyAtOnce(t *testing.T) {
+func TestANodeWithChangedWindowsIsReadyBeforeTheBuild(t *testing.T) {
 	t.Parallel()
-	old := newTestGame(weightedConfig())
-	old.playHistory(newRandom(4), 3, func() {})
-	old.ledger.addResult(Players, "x", 5)
-	old.apply(t)
-	changed := old.cfg
+	oldNode := newTestGame(weightedConfig())
+	oldNode.playHistory(newRandom(4), 3, func() {})
+	oldNode.ledger.addResult(Players, "x", 5)
+	oldNode.apply(t)
+	changed := oldNode.cfg
 	changed.Windows = []Window{All, Day, "3d"}
-	w := newTestNode(changed, old.ledger, old.store)
-	checkNotBuilt(t, w.applier)
-	if p := w.page(t, Query{Window: All}); p.Total == 0 {
+	game := newTestNode(changed, oldNode.ledger, oldNode.store)
+	checkGamesNotReady(t, game.applier)
+	if page := game.page(t, Query{Window: All}); page.Total == 0 {
 		t.Error("before the new boards are built the old ones are not read")
 	}
-	if _, err := w.reader.Page(t.Context(), changed.Game, Query{Window: "3d"}); !errors.Is(err, ErrNotReady) {
+	if _, err := game.reader.Page(t.Context(), changed.Game, Query{Window: "3d"}); !errors.Is(err, ErrNotReady) {
 		t.Errorf("the new window before its boards are built: %v", err)
 	}
-	if err := w.build(t.Context()); err != nil {
+	if err := game.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	checkNotBuilt(t, w.applier)
-	if p := w.page(t, Query{Window: "3d"}); p.Total == 0 {
+	checkGamesNotReady(t, game.applier)
+	if page := game.page(t, Query{Window: "3d"}); page.Total == 0 {
 		t.Error("the new window is empty")
 	}
-	w.checkBoards(t)
+	game.checkBoards(t)
 }
 
 // brokenGameLedger is a ledger whose snapshot of one game fails.
@@ -167,7 +167,7 @@ func (l brokenGameLedger) Snapshot(ctx context.Context, game string, work func(S
 
 // A game that cannot be built keeps a node unready for at most a minute. Other games
 // are not affected.
-func TestAGameThatCannotBeBuiltDelaysNoOther(t *testing.T) {
+func TestAFailingBuildDelaysReadinessForAMinuteOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		one, two := weightedConfig(), weightedConfig()
@@ -175,21 +175,21 @@ func TestAGameThatCannotBeBuiltDelaysNoOther(t *testing.T) {
 		two.MinAnswers++
 		store, ledger := newMemoryStore(), newDayLedger()
 		ledger.rollBack(0)
-		a := newTestApplier(brokenGameLedger{ledger, "one"}, store, one, two)
+		applier := newTestApplier(brokenGameLedger{ledger, "one"}, store, one, two)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- a.Run(ctx) }() // waited for below
-		time.Sleep(maxFailing / 2)
-		checkNotBuilt(t, a, "one")
-		time.Sleep(maxFailing)
-		checkNotBuilt(t, a)
+		go func() { ended <- applier.Run(ctx) }() // waited for below
+		time.Sleep(maxFailingTime / 2)
+		checkGamesNotReady(t, applier, "one")
+		time.Sleep(maxFailingTime)
+		checkGamesNotReady(t, applier)
 		for game, want := range map[string]float64{"one": 1, "two": 0} {
-			if is := testutil.ToFloat64(a.metrics.failing.WithLabelValues(game)); is != want {
-				t.Errorf("the metric build_failing of %s is %v, want %v", game, is, want)
+			if failing := testutil.ToFloat64(applier.metrics.buildFailing.WithLabelValues(game)); failing != want {
+				t.Errorf("the metric build_failing of %s is %v, want %v", game, failing, want)
 			}
 		}
 		reader := NewReader(ReaderOptions{
-			Games: []Config{one, two}, Source: sortingSource{store}, Configs: store, Archive: NewArchive(ledger), Now: a.now,
+			Games: []Config{one, two}, Source: sortingSource{store}, Configs: store, Archive: NewArchive(ledger), Now: applier.now,
 		})
 		if _, err := reader.Page(t.Context(), "one", Query{Window: All}); !errors.Is(err, ErrNotReady) {
 			t.Errorf("the game that cannot be built: %v", err)

@@ -16,7 +16,7 @@ func (a *Applier) Rebuild(ctx context.Context, game string) error {
 	}
 	served, err := a.store.ServedState(ctx, game, cfg.Hash())
 	if err == nil {
-		err = a.requestBuild(ctx, cfg, served.ID, requested)
+		err = a.requestBuild(ctx, cfg, served.ID, reasonRequested)
 	}
 	if err != nil {
 		return fmt.Errorf("rebuild the leaderboards of %q: %w", game, err)
@@ -26,12 +26,12 @@ func (a *Applier) Rebuild(ctx context.Context, game string) error {
 
 // requestBuild begins a board set that replaces the one with id servedID. It does nothing
 // if a board set is already being built. Any node may continue the build.
-func (a *Applier) requestBuild(ctx context.Context, cfg Config, served, reason string) error {
+func (a *Applier) requestBuild(ctx context.Context, cfg Config, servedID, reason string) error {
 	building, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
 	if err != nil || building.ID != "" {
 		return err
 	}
-	if _, err := a.beginCopy(ctx, cfg, served, reason); err != nil {
+	if _, err := a.beginBoardSet(ctx, cfg, servedID, reason); err != nil {
 		return err
 	}
 	a.wakeBuilder(cfg.Game)

@@ -60,7 +60,7 @@ func LastMovedDay(day string) string { return addDays(day, daysPerMove-1) }
 
 // DaySum is the total of one holder's results on one day, without corrected results. It
 // has at least one match.
-type Sum struct {
+type DaySum struct {
 	HolderKind  Kind
 	Holder      string
 	Day         string

@@ -9,34 +9,34 @@ import (
 // a job if a job that started after its call has succeeded. So many concurrent callers
 // cause only two jobs. Each job runs with its own caller's context.
 type singleflight struct {
-	requests atomic.Int64 // number of calls so far; each call gets the next number
-	covered  chan int64   // holds the last call number before the start of a successful job; empty while a job runs
+	requestCount atomic.Int64 // number of calls so far; each call gets the next number
+	lastCovered  chan int64   // holds the last call number before the start of a successful job; empty while a job runs
 }
 
 func newSingleflight() *singleflight {
-	t := &singleflight{covered: make(chan int64, 1)}
-	t.covered <- 0
-	return t
+	calls := &singleflight{lastCovered: make(chan int64, 1)}
+	calls.lastCovered <- 0
+	return calls
 }
 
 // do returns nil once a job that started after the call has succeeded. Otherwise it
 // returns the error of the caller's own job, or of ctx if that ends while do waits.
-func (t *singleflight) do(ctx context.Context, job func() error) error {
-	request := t.requests.Add(1)
-	var done int64
+func (s *singleflight) do(ctx context.Context, job func() error) error {
+	request := s.requestCount.Add(1)
+	var covered int64
 	select {
-	case done = <-t.covered:
+	case covered = <-s.lastCovered:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { t.covered <- done }()
-	if done >= request {
+	defer func() { s.lastCovered <- covered }()
+	if covered >= request {
 		return nil
 	}
-	covered := t.requests.Load()
+	lastRequest := s.requestCount.Load()
 	err := job()
 	if err == nil {
-		done = covered
+		covered = lastRequest
 	}
 	return err
 }
@@ -47,13 +47,13 @@ type ctxLock chan struct{}
 func newCtxLock() ctxLock { return make(ctxLock, 1) }
 
 // lock waits until the lock is free or ctx ends. On success the caller must call unlock.
-func (d ctxLock) lock(ctx context.Context) error {
+func (l ctxLock) lock(ctx context.Context) error {
 	select {
-	case d <- struct{}{}:
+	case l <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-func (d ctxLock) unlock() { <-d }
+func (l ctxLock) unlock() { <-l }

@@ -7,50 +7,50 @@ import (
 )
 
 // Standing returns the standing of one player or team.
-func (r *Reader) Standing(ctx context.Context, game string, q StandingQuery) (s Standing, err error) {
+func (r *Reader) Standing(ctx context.Context, game string, query StandingQuery) (standing Standing, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		s, err = r.standing(ctx, cfg, q)
+		standing, err = r.readStanding(ctx, cfg, query)
 		return err
 	})
-	return s, err
+	return standing, err
 }
 
-func (r *Reader) standing(ctx context.Context, cfg Config, q StandingQuery) (Standing, error) {
-	v, err := cfg.view(q.Window, q.Kind, q.Order)
+func (r *Reader) readStanding(ctx context.Context, cfg Config, query StandingQuery) (Standing, error) {
+	view, err := cfg.rankingID(query.Window, query.Kind, query.Order)
 	if err != nil {
 		return Standing{}, err
 	}
-	if !identifier.MatchString(q.Player) {
+	if !identifierPattern.MatchString(query.Player) {
 		return Standing{}, ErrNotRanked
 	}
-	places, err := r.source.ReadStandings(ctx, []StandingsRequest{{View: v, IDs: []string{q.Player}, WithNext: true, WithTie: q.Explain}})
+	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{View: view, IDs: []string{query.Player}, WithNextKey: true, WithTie: query.Explain}})
 	if err != nil {
 		return Standing{}, err
 	}
-	if len(places[0].Rows) == 0 {
+	if len(results[0].Entries) == 0 {
 		return Standing{}, ErrNotRanked
 	}
-	row := places[0].Rows[0]
-	s := Standing{
-		Entry:      cfg.entry(row.BoardEntry, row.Better+1),
-		Total:      places[0].Total,
-		Percentile: 100 * float64(places[0].Total-row.Better) / float64(places[0].Total),
-		ToNext:     row.toNext(),
+	row := results[0].Entries[0]
+	standing := Standing{
+		Entry:      cfg.newEntry(row.BoardEntry, row.BetterCount+1),
+		Total:      results[0].Total,
+		Percentile: 100 * float64(results[0].Total-row.BetterCount) / float64(results[0].Total),
+		ToNext:     row.distanceToNextRank(),
 	}
-	if q.Explain {
-		s.Explain = &Explanation{Aggregates: Explain(row.Aggregates, cfg.Weights), Tie: row.tie()}
+	if query.Explain {
+		standing.Explain = &Explanation{Terms: Explain(row.Aggregates, cfg.Weights), Tie: row.tie()}
 	}
-	return s, nil
+	return standing, nil
 }
 
 // distanceToNextRank returns the difference between the keys of this and the next better
 // rank, or nil at rank 1. A whole number is exact. A fraction is rounded up to 4 decimals,
 // so that it is never too small and never 0.
-func (r StandingRow) toNext() *float64 {
-	if r.Better == 0 {
+func (s StandingEntry) distanceToNextRank() *float64 {
+	if s.BetterCount == 0 {
 		return nil
 	}
-	distance := r.Key - r.NextKey
+	distance := s.Key - s.NextBetterKey
 	if distance != math.Trunc(distance) {
 		distance = math.Ceil(10000*distance) / 10000
 	}
@@ -58,11 +58,11 @@ func (r StandingRow) toNext() *float64 {
 }
 
 // tie returns the place among entries with the same key, or nil if there are no others.
-func (r StandingRow) tie() *Tie {
-	if r.Equal < 2 {
+func (s StandingEntry) tie() *Tie {
+	if s.EqualCount < 2 {
 		return nil
 	}
-	return &Tie{SharedBy: r.Equal, Place: r.Index - r.Better + 1, Position: r.Newest}
+	return &Tie{SharedBy: s.EqualCount, Place: s.Index - s.BetterCount + 1, Position: s.Newest}
 }
 
 // WindowStandings returns the rank and value of players, in the order ByValue, by player id
@@ -70,47 +70,47 @@ func (r StandingRow) tie() *Tie {
 // position. They never come from a cache. It needs one round trip per MaxLimit players.
 func (r *Reader) WindowStandings(
 	ctx context.Context, game string, players []string,
-) (places map[string]map[Window]WindowStanding, position int64, err error) {
+) (standings map[string]map[Window]WindowStanding, position int64, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		places, position = map[string]map[Window]WindowStanding{}, math.MaxInt64
-		for some := range slices.Chunk(players, MaxLimit) {
-			held, err := r.addWindowStandings(ctx, cfg, some, places)
+		standings, position = map[string]map[Window]WindowStanding{}, math.MaxInt64
+		for chunk := range slices.Chunk(players, MaxLimit) {
+			chunkPosition, err := r.addWindowStandings(ctx, cfg, chunk, standings)
 			if err != nil {
 				return err
 			}
-			position = min(position, held)
+			position = min(position, chunkPosition)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, 0, err
 	}
-	return places, position, nil
+	return standings, position, nil
 }
 
 // addWindowStandings adds the standings of at most MaxLimit players to standings. It returns
 // the ledger position up to which all of them are current.
-func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []string, places map[string]map[Window]WindowStanding) (int64, error) {
-	var asks []StandingsRequest
-	for _, w := range cfg.Windows {
-		v, err := cfg.view(w, Players, ByValue)
+func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []string, standings map[string]map[Window]WindowStanding) (int64, error) {
+	var requests []StandingsRequest
+	for _, window := range cfg.Windows {
+		view, err := cfg.rankingID(window, Players, ByValue)
 		if err != nil {
 			return 0, err
 		}
-		asks = append(asks, StandingsRequest{View: v, IDs: players})
+		requests = append(requests, StandingsRequest{View: view, IDs: players})
 	}
-	answers, err := r.source.ReadStandings(ctx, asks)
+	results, err := r.source.ReadStandings(ctx, requests)
 	if err != nil {
 		return 0, err
 	}
 	position := int64(math.MaxInt64)
-	for i, answer := range answers {
-		position = min(position, answer.Mark.Pos)
-		for _, row := range answer.Rows {
-			if places[row.ID] == nil {
-				places[row.ID] = map[Window]WindowStanding{}
+	for i, answer := range results {
+		position = min(position, answer.Watermark.Pos)
+		for _, row := range answer.Entries {
+			if standings[row.ID] == nil {
+				standings[row.ID] = map[Window]WindowStanding{}
 			}
-			places[row.ID][cfg.Windows[i]] = WindowStanding{Rank: row.Better + 1, Value: Value(row.Aggregates, cfg.Weights)}
+			standings[row.ID][cfg.Windows[i]] = WindowStanding{Rank: row.BetterCount + 1, Value: Value(row.Aggregates, cfg.Weights)}
 		}
 	}
 	return position, nil

@@ -14,14 +14,14 @@ var ErrStale = errors.New("another applier has changed the boards")
 // BoardSet identifies one complete set of a game's boards for one configuration. A new
 // board set is built while another one is served, and then replaces it. ID is random;
 // empty: there is no board set.
-type Generation struct {
+type BoardSet struct {
 	Game, ConfigHash, ID string
 }
 
 // BoardSetState is the state of a board set. Each transaction stores a new random Version,
 // so equal versions mean equal boards, even after Redis lost writes.
-type State struct {
-	Generation
+type BoardSetState struct {
+	BoardSet
 	Served     bool   // true: readers see the board set; false: it is being built
 	ReplacedID string // id of the served board set while this one is being built; empty: none
 	Version    string // empty: the board set does not exist or is corrupt
@@ -32,10 +32,10 @@ type State struct {
 
 // Progress says which part of the ledger the boards of a board set hold.
 type Progress struct {
-	Mark    Watermark
-	First   string                   // first ledger day; empty before the ledger's first row
-	Oldest  string                   // oldest day with boards of its own; empty before the ledger's first row
-	Rolling map[Window]RollingBoards // state per rolling window; nil before the ledger's first row
+	Watermark Watermark
+	FirstDay  string                   // first ledger day; empty before the ledger's first row
+	OldestDay string                   // oldest day with boards of its own; empty before the ledger's first row
+	Rolling   map[Window]RollingBoards // state per rolling window; nil before the ledger's first row
 }
 
 // RollingBoards is the state of a rolling window's two boards. Board i holds the results
@@ -47,27 +47,27 @@ type Progress struct {
 // Example for the window 2d on March 2: FirstDays is {March 1, March 2}. So board 0 holds
 // today's window, and board 1 will hold tomorrow's.
 type RollingBoards struct {
-	FirstDay [2]string `json:"Lo"`
-	Cursor   [2]int64
-	Served   int
+	FirstDays [2]string `json:"Lo"`
+	Cursor    [2]int64
+	Served    int
 }
 
 // Transaction is one atomic write to a board set: changes of entries, and the progress
 // after them. The order is Changes, PastDaySizes, DeletedDays.
-type Step struct {
+type Transaction struct {
 	ExpectedVersion string // version that the board set must have
 	Version         string // version after the transaction
 	Loading         bool   // true: more sums must be loaded
 	PlannedAt       int64  // epoch ms; time of planning; Sweep finds abandoned board sets by it
 	Progress
-	Changes     []Change
-	SealedDays  []SealedDay // sizes of the past days that the transaction ends or corrects
-	DroppedDays []string    // days whose own boards are deleted
+	Changes      []Change
+	PastDaySizes []DaySizes // sizes of the past days that the transaction ends or corrects
+	DeletedDays  []string   // days whose own boards are deleted
 }
 
 // DaySizes are the numbers of entries on a past day's boards, by kind. Only corrections and
 // moves change them.
-type SealedDay struct {
+type DaySizes struct {
 	Day   string
 	Sizes map[Kind]int64
 }
@@ -77,28 +77,28 @@ type SealedDay struct {
 type Change struct {
 	Board          Board
 	AsOf           int64        // commit time of the newest result, epoch ms; 0: unchanged
-	Put            []BoardEntry // entries to add or replace
-	Removed        []string     // ids of entries to remove
+	PutEntries     []BoardEntry // entries to add or replace
+	RemovedIDs     []string     // ids of entries to remove
 	RemovedMembers map[Order][]string
-	AddedMembers   map[Order][]Ranked
+	AddedMembers   map[Order][]RankedMember
 }
 
 // BoardSetStore manages the board sets of each game.
-type Generations interface {
+type BoardSetStore interface {
 	// ServedState returns the state of the board set that readers see, BuildingState of
 	// the one that is being built. If there is no such board set, ID is empty. If it is
 	// lost or corrupt, Version is empty.
-	ServedState(ctx context.Context, game, configHash string) (State, error)
-	BuildingState(ctx context.Context, game, configHash string) (State, error)
+	ServedState(ctx context.Context, game, configHash string) (BoardSetState, error)
+	BuildingState(ctx context.Context, game, configHash string) (BoardSetState, error)
 	// Begin adds an empty board set for cfg, which is Loading, as the one being built.
 	// If a board set is being built, it must have replacedID, and Sweep removes it later.
 	// If none is being built, the served one must have replacedID. Otherwise Begin does
 	// nothing and returns nil.
-	Begin(ctx context.Context, cfg Config, fresh State, instead string) error
+	Begin(ctx context.Context, cfg Config, newState BoardSetState, replacedID string) error
 	// Publish makes the board set that is being built the served one. It does nothing and
 	// returns nil if another board set is being built, or if the served one does not
 	// have state.ReplacedID.
-	Publish(ctx context.Context, s State) error
+	Publish(ctx context.Context, state BoardSetState) error
 	// ServedConfigs returns the configurations of a game whose boards are served, the
 	// last published first.
 	ServedConfigs(ctx context.Context, game string) ([]Config, error)
@@ -110,18 +110,18 @@ type Generations interface {
 
 // LeaseID identifies the lease for one kind of work on the boards of one configuration. Only
 // the holder of the lease does the work.
-type Duty struct {
-	Game, ConfigHash, Name string // Work: "apply", "build" or "verify"
+type LeaseID struct {
+	Game, ConfigHash, Work string // Work: "apply", "build" or "verify"
 }
 
 // LeaseStore stores which node has a lease. Leases only save work: transactions are safe
 // without them.
-type Leases interface {
+type LeaseStore interface {
 	// AcquireLease acquires a lease, or renews it, for ttl from now. It returns false if
 	// another holder has the lease.
-	AcquireLease(ctx context.Context, d Duty, holder string, ttl time.Duration) (bool, error)
+	AcquireLease(ctx context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error)
 	// ReleaseLease releases a lease if the holder has it, else it does nothing.
-	ReleaseLease(ctx context.Context, d Duty, holder string) error
+	ReleaseLease(ctx context.Context, leaseID LeaseID, holder string) error
 }
 
 // EntryRequest asks for entries of a board by id, and for the board's size. Without ids it
@@ -132,51 +132,51 @@ type EntryRequest struct {
 }
 
 // EntryResult answers an EntryRequest.
-type EntryAnswer struct {
-	Found []BoardEntry // entries of the requested ids, in their order; ids without an entry are missing
-	Size  int64        // number of entries of the whole board
+type EntryResult struct {
+	Found     []BoardEntry // entries of the requested ids, in their order; ids without an entry are missing
+	BoardSize int64        // number of entries of the whole board
 }
 
 // EntryStore stores the entries and rankings of board sets.
-type Boards interface {
+type EntryStore interface {
 	// ReadEntries answers requests, in their order, in one round trip.
-	ReadEntries(ctx context.Context, g Generation, wants []EntryRequest) ([]EntryAnswer, error)
+	ReadEntries(ctx context.Context, boardSet BoardSet, requests []EntryRequest) ([]EntryResult, error)
 	// ReadMembers returns up to limit adjacent entries of a ranking, starting at the index
 	// from, which counts from 0. Callers pass an order that ranks every entry.
-	ReadMembers(ctx context.Context, g Generation, v View, from int64, limit int) ([]BoardEntry, error)
+	ReadMembers(ctx context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]BoardEntry, error)
 	// ReadDaySizes returns the stored sizes of a past day; ok is false if none are stored.
-	ReadSealedDay(ctx context.Context, g Generation, day string) (s SealedDay, ok bool, err error)
+	ReadDaySizes(ctx context.Context, boardSet BoardSet, day string) (s DaySizes, ok bool, err error)
 	// Inspect reads, at one moment, the progress, the requested entries, and each
 	// entry's key in every ranking that has it. ErrStale means that the board set is
 	// lost, corrupt or being loaded.
-	Inspect(ctx context.Context, g Generation, rankings []Order, wants []EntryRequest) (Inspection, error)
+	Inspect(ctx context.Context, boardSet BoardSet, rankings []Order, requests []EntryRequest) (Inspection, error)
 	// Commit applies transactions in order. Each expects the version that the one before
 	// it stores. ErrStale means that a transaction found another version: it and those
 	// after it changed nothing. A transaction that is repeated immediately does nothing.
-	Commit(ctx context.Context, g Generation, steps []Step) error
+	Commit(ctx context.Context, boardSet BoardSet, steps []Transaction) error
 }
 
 // Inspection is the result of Inspect. Boards has the order of the requests.
 type Inspection struct {
 	Progress
-	Boards []Inspected
+	Boards []InspectedBoard
 }
 
 // InspectedBoard is one board of an Inspection. Keys[i] are the keys of Found[i] by order;
 // a ranking without a member for the entry is missing. RankedCounts are the numbers of
 // members per ranking.
-type Inspected struct {
-	EntryAnswer
-	Keys   []map[Order]float64
-	Ranked map[Order]int64
+type InspectedBoard struct {
+	EntryResult
+	Keys         []map[Order]float64
+	RankedCounts map[Order]int64
 }
 
 // Store stores boards. It is safe for concurrent use, also by several nodes at the same
 // time.
 type Store interface {
-	Generations
-	Leases
-	Boards
+	BoardSetStore
+	LeaseStore
+	EntryStore
 }
 
 // Ledger is the source of truth for boards. It is safe for concurrent use.
@@ -195,7 +195,7 @@ type Ledger interface {
 	// ReadSums returns the sums of the given holders up to a position, in the order of
 	// Snapshot. It computes them from the rows alone.
 	ReadHolders(ctx context.Context, game string, kind Kind, after string, limit int) ([]string, error)
-	ReadSums(ctx context.Context, game string, upTo int64, kind Kind, holders []string) ([]Sum, error)
+	ReadSums(ctx context.Context, game string, upTo int64, kind Kind, holders []string) ([]DaySum, error)
 	// HasDaySums reports whether the ledger stores the sums of a past day. Only then may
 	// the day's boards be deleted.
 	HasDaySums(ctx context.Context, game, day string) (bool, error)
@@ -204,7 +204,7 @@ type Ledger interface {
 // Snapshot is the state of a game's ledger at one moment. FirstDay is the first ledger day.
 // Sums are ordered by kind, holder and day, in ascending byte order, and can be read once.
 type Snapshot struct {
-	Mark  Watermark
-	First string
-	Sums  iter.Seq2[Sum, error]
+	Watermark Watermark
+	FirstDay  string
+	Sums      iter.Seq2[DaySum, error]
 }

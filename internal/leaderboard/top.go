@@ -9,7 +9,7 @@ import (
 
 // NameSource looks up the names of players and teams, by id. *ledger.Ledger implements it.
 // Callers pass at most MaxLimit ids. Unknown ids are missing from the result.
-type Names interface {
+type NameSource interface {
 	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)
 	TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error)
 }
@@ -27,17 +27,17 @@ type TopEntry struct {
 // boards, and does not need boards of the day. Safe for concurrent use.
 type TopLists struct {
 	games map[string]Config
-	days  DayStore
-	names Names
+	days  DaySumSource
+	names NameSource
 }
 
 // NewTopLists returns top lists for the given games, whose Configs must be valid.
-func NewTopLists(games []Config, days DayStore, names Names) *TopLists {
-	t := &TopLists{games: map[string]Config{}, days: days, names: names}
-	for _, c := range games {
-		t.games[c.Game] = c
+func NewTopLists(games []Config, days DaySumSource, names NameSource) *TopLists {
+	lists := &TopLists{games: map[string]Config{}, days: days, names: names}
+	for _, cfg := range games {
+		lists.games[cfg.Game] = cfg
 	}
-	return t
+	return lists
 }
 
 // Top returns the best n entries of a day by value, and the number of ranked entries. n is
@@ -50,19 +50,19 @@ func (t *TopLists) Top(ctx context.Context, game, date string, kind Kind, n int)
 	case !known:
 		return nil, 0, fmt.Errorf("%w: no game %q", ErrNoWindow, game)
 	case !slices.Contains(Kinds(), kind):
-		return nil, 0, badQuery("kind=%q is unknown; use one of %v", kind, Kinds())
+		return nil, 0, queryError("kind=%q is unknown; use one of %v", kind, Kinds())
 	case n < 1 || n > MaxLimit:
-		return nil, 0, badQuery("%d entries are out of range; use 1 to %d", n, MaxLimit)
+		return nil, 0, queryError("%d entries are out of range; use 1 to %d", n, MaxLimit)
 	}
-	b := topList{cfg: cfg, order: cfg.Ranking(ByValue), n: n}
-	if err := t.days.ReadDaySums(ctx, game, date, kind, b.add); err != nil {
+	list := topList{cfg: cfg, order: cfg.RankingOrder(ByValue), limit: n}
+	if err := t.days.ReadDaySums(ctx, game, date, kind, list.add); err != nil {
 		return nil, 0, fmt.Errorf("top of %s: %w", date, err)
 	}
-	entries = b.entries()
+	entries = list.entries()
 	if err := t.addNames(ctx, game, kind, entries); err != nil {
 		return nil, 0, fmt.Errorf("names of the top of %s: %w", date, err)
 	}
-	return entries, b.total, nil
+	return entries, list.total, nil
 }
 
 // addNames fills in the names of entries.
@@ -71,8 +71,8 @@ func (t *TopLists) addNames(ctx context.Context, game string, kind Kind, entries
 		return nil
 	}
 	ids := make([]string, len(entries))
-	for i, e := range entries {
-		ids[i] = e.Holder
+	for i, entry := range entries {
+		ids[i] = entry.Holder
 	}
 	lookUp := t.names.Nicknames
 	if kind == Teams {
@@ -92,42 +92,42 @@ func (t *TopLists) addNames(ctx context.Context, game string, kind Kind, entries
 type topList struct {
 	cfg   Config
 	order Order
-	n     int        // number of entries to return
-	rows  []SliceRow // never more than twice limit
-	total int64      // number of ranked entries added
+	limit int           // number of entries to return
+	rows  []RankedEntry // never more than twice limit
+	total int64         // number of ranked entries added
 }
 
-func (b *topList) add(s Sum) error {
-	if !Rankable(b.order, s.Aggregates, b.cfg.MinAnswers) {
+func (l *topList) add(sum DaySum) error {
+	if !Rankable(l.order, sum.Aggregates, l.cfg.MinAnswers) {
 		return nil
 	}
-	b.total++
-	entry := BoardEntry{ID: s.Holder, Newest: s.Newest, Aggregates: s.Aggregates}
-	b.rows = append(b.rows, SliceRow{BoardEntry: entry, Key: Key(b.order, s.Aggregates, b.cfg.Weights)})
-	if len(b.rows) == 2*b.n {
-		b.trim()
+	l.total++
+	entry := BoardEntry{ID: sum.Holder, Newest: sum.Newest, Aggregates: sum.Aggregates}
+	l.rows = append(l.rows, RankedEntry{BoardEntry: entry, Key: Key(l.order, sum.Aggregates, l.cfg.Weights)})
+	if len(l.rows) == 2*l.limit {
+		l.trim()
 	}
 	return nil
 }
 
-func (b *topList) trim() {
-	slices.SortFunc(b.rows, func(x, y SliceRow) int {
+func (l *topList) trim() {
+	slices.SortFunc(l.rows, func(x, y RankedEntry) int {
 		return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Newest, y.Newest))
 	})
-	b.rows = b.rows[:min(len(b.rows), b.n)]
+	l.rows = l.rows[:min(len(l.rows), l.limit)]
 }
 
 // entries returns the best entries with their ranks. No better entry is missing, so the
 // ranks can be counted from the entries alone.
-func (b *topList) entries() []TopEntry {
-	b.trim()
-	entries := make([]TopEntry, len(b.rows))
-	for i, row := range b.rows {
-		e := TopEntry{Rank: int64(i) + 1, Holder: row.ID, Value: Value(row.Aggregates, b.cfg.Weights), Aggregates: row.Aggregates}
-		if i > 0 && row.Key == b.rows[i-1].Key {
-			e.Rank = entries[i-1].Rank
+func (l *topList) entries() []TopEntry {
+	l.trim()
+	entries := make([]TopEntry, len(l.rows))
+	for i, row := range l.rows {
+		entry := TopEntry{Rank: int64(i) + 1, Holder: row.ID, Value: Value(row.Aggregates, l.cfg.Weights), Aggregates: row.Aggregates}
+		if i > 0 && row.Key == l.rows[i-1].Key {
+			entry.Rank = entries[i-1].Rank
 		}
-		entries[i] = e
+		entries[i] = entry
 	}
 	return entries
 }

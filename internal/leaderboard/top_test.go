@@ -12,15 +12,15 @@ import (
 // MaxLimit.
 type fakeNames struct{ err error }
 
-func (b fakeNames) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
-	return b.namesOf("player ", ids)
+func (f fakeNames) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	return f.prefixedNames("player ", ids)
 }
 
-func (b fakeNames) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
-	return b.namesOf("team ", ids)
+func (f fakeNames) TeamNames(_ context.Context, _ string, ids []string) (map[string]string, error) {
+	return f.prefixedNames("team ", ids)
 }
 
-func (b fakeNames) namesOf(prefix string, ids []string) (map[string]string, error) {
+func (f fakeNames) prefixedNames(prefix string, ids []string) (map[string]string, error) {
 	if len(ids) == 0 || len(ids) > MaxLimit {
 		return nil, fmt.Errorf("%d names", len(ids))
 	}
@@ -30,15 +30,15 @@ func (b fakeNames) namesOf(prefix string, ids []string) (map[string]string, erro
 			found[id] = prefix + id
 		}
 	}
-	return found, b.err
+	return found, f.err
 }
 
-func (w *testGame) topLists() *TopLists { return NewTopLists([]Config{w.cfg}, w.ledger, fakeNames{}) }
+func (g *testGame) topLists() *TopLists { return NewTopLists([]Config{g.cfg}, g.ledger, fakeNames{}) }
 
 // top returns a top list as entries of a page.
-func (w *testGame) top(t *testing.T, day string, kind Kind, n int) (entries []Entry, total int64) {
+func (g *testGame) top(t *testing.T, day string, kind Kind, n int) (entries []Entry, total int64) {
 	t.Helper()
-	top, total, err := w.topLists().Top(t.Context(), w.cfg.Game, day, kind, n)
+	top, total, err := g.topLists().Top(t.Context(), g.cfg.Game, day, kind, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func (w *testGame) top(t *testing.T, day string, kind Kind, n int) (entries []En
 		if e.Name != name {
 			t.Errorf("%s is called %q", e.Holder, e.Name)
 		}
-		shown := w.cfg.entry(BoardEntry{ID: e.Holder, Aggregates: e.Aggregates}, e.Rank)
+		shown := g.cfg.newEntry(BoardEntry{ID: e.Holder, Aggregates: e.Aggregates}, e.Rank)
 		if shown.Value != e.Value {
 			t.Errorf("%s has value %d, want %d", e.Holder, e.Value, shown.Value)
 		}
@@ -72,32 +72,32 @@ func TestTopIsTheFirstPageOfADay(t *testing.T) {
 			if seed%2 == 0 {
 				cfg.Weights = DefaultWeights
 			}
-			w := newTestGame(cfg)
-			first := w.ledger.day()
-			w.playHistory(random, 7, func() {})
-			w.apply(t)
-			w.maintain(t)
+			game := newTestGame(cfg)
+			first := game.ledger.day()
+			game.playHistory(random, 7, func() {})
+			game.apply(t)
+			game.maintain(t)
 			for n := range 9 { // two of these days are outside the ledger
 				day := addDays(first, n-1)
 				for _, kind := range Kinds() {
-					w.checkTop(t, day, kind)
+					game.checkTop(t, day, kind)
 				}
 			}
 		})
 	}
 }
 
-func (w *testGame) checkTop(t *testing.T, day string, kind Kind) {
+func (g *testGame) checkTop(t *testing.T, day string, kind Kind) {
 	t.Helper()
 	for _, n := range []int{1, 2, 3, MaxLimit} {
-		have, total := w.top(t, day, kind, n)
-		if day > w.ledger.day() { // the reader refuses such a day
+		have, total := g.top(t, day, kind, n)
+		if day > g.ledger.day() { // the reader refuses such a day
 			if len(have) > 0 || total > 0 {
 				t.Errorf("%d of %d entries on a future day", len(have), total)
 			}
 			continue
 		}
-		want := w.page(t, Query{Window: Day, Date: day, Kind: kind, Limit: n})
+		want := g.page(t, Query{Window: Day, Date: day, Kind: kind, Limit: n})
 		if total != want.Total || !slices.Equal(have, want.Entries) {
 			t.Errorf("the first %d of %s of %s:\n%+v of %d, want\n%+v of %d", n, kind, day, have, total, want.Entries, want.Total)
 		}
@@ -106,12 +106,12 @@ func (w *testGame) checkTop(t *testing.T, day string, kind Kind) {
 
 // A top list of a large day holds few entries, also if each entry is better than all
 // before it.
-func TestTopHoldsLittle(t *testing.T) {
+func TestTopListHoldsFewEntries(t *testing.T) {
 	t.Parallel()
 	const n, many = 3, 5000
-	b := topList{cfg: validConfig(), order: ByScore, n: n}
+	b := topList{cfg: validConfig(), order: ByScore, limit: n}
 	for i := range int64(many) {
-		if err := b.add(Sum{Holder: fmt.Sprint("p", i), Newest: i + 1, Aggregates: Aggregates{Score: i / 2, Matches: 1}}); err != nil {
+		if err := b.add(DaySum{Holder: fmt.Sprint("p", i), Newest: i + 1, Aggregates: Aggregates{Score: i / 2, Matches: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		if len(b.rows) >= 2*n || cap(b.rows) > 4*n {
@@ -129,7 +129,7 @@ func TestTopHoldsLittle(t *testing.T) {
 
 func TestTopRefusesBadRequests(t *testing.T) {
 	t.Parallel()
-	w, day := newGameWithPastDay(t)
+	game, day := newGameWithPastDay(t)
 	for _, c := range []struct {
 		game string
 		kind Kind
@@ -139,23 +139,23 @@ func TestTopRefusesBadRequests(t *testing.T) {
 		{"another", Players, 1, ErrNoWindow}, {"demo", "bot", 1, ErrBadQuery},
 		{"demo", Players, 0, ErrBadQuery}, {"demo", Players, MaxLimit + 1, ErrBadQuery},
 	} {
-		if _, _, err := w.topLists().Top(t.Context(), c.game, day, c.kind, c.n); !errors.Is(err, c.want) {
+		if _, _, err := game.topLists().Top(t.Context(), c.game, day, c.kind, c.n); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	nameless := NewTopLists([]Config{w.cfg}, w.ledger, fakeNames{errCut})
-	if _, _, err := nameless.Top(t.Context(), w.cfg.Game, day, Players, 1); !errors.Is(err, errCut) {
+	nameless := NewTopLists([]Config{game.cfg}, game.ledger, fakeNames{errInjected})
+	if _, _, err := nameless.Top(t.Context(), game.cfg.Game, day, Players, 1); !errors.Is(err, errInjected) {
 		t.Errorf("without names: %v", err)
 	}
-	broken := NewTopLists([]Config{w.cfg}, brokenDays{}, fakeNames{})
-	if _, _, err := broken.Top(t.Context(), w.cfg.Game, day, Players, 1); !errors.Is(err, errKilled) {
+	broken := NewTopLists([]Config{game.cfg}, brokenDays{}, fakeNames{})
+	if _, _, err := broken.Top(t.Context(), game.cfg.Game, day, Players, 1); !errors.Is(err, errKilled) {
 		t.Errorf("without a ledger: %v", err)
 	}
 }
 
 // brokenDays fails in the middle of a day.
-type brokenDays struct{ DayStore }
+type brokenDays struct{ DaySumSource }
 
-func (brokenDays) ReadDaySums(_ context.Context, _, _ string, _ Kind, each func(Sum) error) error {
-	return errors.Join(each(Sum{Holder: "p", Newest: 2, Aggregates: Aggregates{Matches: 1}}), errKilled)
+func (brokenDays) ReadDaySums(_ context.Context, _, _ string, _ Kind, each func(DaySum) error) error {
+	return errors.Join(each(DaySum{Holder: "p", Newest: 2, Aggregates: Aggregates{Matches: 1}}), errKilled)
 }

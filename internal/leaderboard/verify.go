@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	verifyPage    = 100 // maximum number of holders per page
-	verifyEntries = 300 // entries per call of Inspect, which takes about 2 ms of Redis time
+	verifyPageHolders = 100 // maximum number of holders per page
+	verifyReadEntries = 300 // entries per call of Inspect, which takes about 2 ms of Redis time
 )
 
 // Difference is one difference between a board and the ledger.
@@ -39,55 +39,55 @@ func (a *Applier) Verify(ctx context.Context, game string, report func(Differenc
 	if !known {
 		return VerifyResult{}, fmt.Errorf("verify the leaderboards of %q: no such game", game)
 	}
-	v, err := a.verify(ctx, cfg, report, ctx.Err)
+	verification, err := a.verify(ctx, cfg, report, ctx.Err)
 	if errors.Is(err, ErrStale) {
 		err = ErrNotReady
 	}
 	if err != nil {
 		return VerifyResult{}, fmt.Errorf("verify the leaderboards of %q: %w", game, err)
 	}
-	return v.result, nil
+	return verification.result, nil
 }
 
 // verify does the work of Verify. It calls beforePage before each page of holders, and
 // stops at its first error. ErrStale means that the board set was lost or is corrupt.
-func (a *Applier) verify(ctx context.Context, cfg Config, report func(Difference), wait func() error) (*verification, error) {
+func (a *Applier) verify(ctx context.Context, cfg Config, report func(Difference), beforePage func() error) (*verification, error) {
 	served, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
 	if err != nil {
 		return nil, err
 	}
-	if served.Version == "" || served.Mark.Epoch != a.ledger.Epoch() {
+	if served.Version == "" || served.Watermark.Epoch != a.ledger.Epoch() {
 		return nil, ErrNotReady
 	}
-	v := &verification{cfg: cfg, generation: served.Generation, ledger: a.ledger, boards: a.store, report: report}
+	check := &verification{cfg: cfg, boardSet: served.BoardSet, ledger: a.ledger, boards: a.store, report: report}
 	for _, kind := range Kinds() {
-		if err := v.compareKind(ctx, kind, wait); err != nil {
+		if err := check.compareKind(ctx, kind, beforePage); err != nil {
 			return nil, err
 		}
 	}
-	if err := v.compareSizes(ctx); err != nil {
+	if err := check.compareSizes(ctx); err != nil {
 		return nil, err
 	}
-	return v, nil
+	return check, nil
 }
 
 // verification is one comparison of a board set with the ledger.
 type verification struct {
-	cfg        Config
-	generation Generation
-	ledger     Ledger
-	boards     Boards
-	report     func(Difference)
-	result     VerifyResult
+	cfg      Config
+	boardSet BoardSet
+	ledger   Ledger
+	boards   EntryStore
+	report   func(Difference)
+	result   VerifyResult
 }
 
 // compareKind compares the entries of all holders of a kind, page by page.
-func (v *verification) compareKind(ctx context.Context, kind Kind, wait func() error) error {
+func (v *verification) compareKind(ctx context.Context, kind Kind, beforePage func() error) error {
 	for after := ""; ; {
-		if err := wait(); err != nil {
+		if err := beforePage(); err != nil {
 			return err
 		}
-		holders, err := v.ledger.ReadHolders(ctx, v.cfg.Game, kind, after, verifyPage)
+		holders, err := v.ledger.ReadHolders(ctx, v.cfg.Game, kind, after, verifyPageHolders)
 		if err != nil || len(holders) == 0 {
 			return err
 		}
@@ -101,19 +101,19 @@ func (v *verification) compareKind(ctx context.Context, kind Kind, wait func() e
 // comparePage compares the entries of a page of holders on all boards. It reads a few
 // boards at a time.
 func (v *verification) comparePage(ctx context.Context, kind Kind, holders []string) error {
-	now, err := v.inspect(ctx, nil)
+	current, err := v.inspect(ctx, nil)
 	if err != nil {
 		return err
 	}
-	sums, pos := map[string][]Sum(nil), int64(-1)
-	for boards := range slices.Chunk(v.cfg.coverage(now.Progress).boards(kind), max(1, verifyEntries/len(holders))) {
-		inspection, err := v.inspect(ctx, requestAll(boards, holders))
+	sums, sumsPos := map[string][]DaySum(nil), int64(-1)
+	for boards := range slices.Chunk(v.cfg.coverage(current.Progress).boards(kind), max(1, verifyReadEntries/len(holders))) {
+		inspection, err := v.inspect(ctx, requestEntries(boards, holders))
 		if err != nil {
 			return err
 		}
-		if inspection.Mark.Pos != pos {
-			pos = inspection.Mark.Pos
-			if sums, err = v.sums(ctx, pos, kind, holders); err != nil {
+		if inspection.Watermark.Pos != sumsPos {
+			sumsPos = inspection.Watermark.Pos
+			if sums, err = v.readSums(ctx, sumsPos, kind, holders); err != nil {
 				return err
 			}
 		}
@@ -122,58 +122,58 @@ func (v *verification) comparePage(ctx context.Context, kind Kind, holders []str
 	return nil
 }
 
-func requestAll(boards []Board, ids []string) []EntryRequest {
+func requestEntries(boards []Board, ids []string) []EntryRequest {
 	requests := make([]EntryRequest, len(boards))
-	for i, b := range boards {
-		requests[i] = EntryRequest{Board: b, IDs: ids}
+	for i, board := range boards {
+		requests[i] = EntryRequest{Board: board, IDs: ids}
 	}
 	return requests
 }
 
-func (v *verification) inspect(ctx context.Context, wants []EntryRequest) (Inspection, error) {
-	inspection, err := v.boards.Inspect(ctx, v.generation, v.cfg.Rankings(), wants)
+func (v *verification) inspect(ctx context.Context, requests []EntryRequest) (Inspection, error) {
+	inspection, err := v.boards.Inspect(ctx, v.boardSet, v.cfg.RankingOrders(), requests)
 	if err != nil {
 		return Inspection{}, err
 	}
-	v.result.Pos = inspection.Mark.Pos
+	v.result.Pos = inspection.Watermark.Pos
 	return inspection, nil
 }
 
 // readSums returns the holders' sums up to a ledger position, by holder.
-func (v *verification) sums(ctx context.Context, upTo int64, kind Kind, holders []string) (map[string][]Sum, error) {
+func (v *verification) readSums(ctx context.Context, upTo int64, kind Kind, holders []string) (map[string][]DaySum, error) {
 	rows, err := v.ledger.ReadSums(ctx, v.cfg.Game, upTo, kind, holders)
 	if err != nil {
 		return nil, err
 	}
-	sums := map[string][]Sum{}
-	for _, s := range rows {
-		sums[s.Holder] = append(sums[s.Holder], s)
+	sums := map[string][]DaySum{}
+	for _, row := range rows {
+		sums[row.Holder] = append(sums[row.Holder], row)
 	}
 	return sums, nil
 }
 
 // compareEntries compares entries of boards with the holders' sums at the same position.
-func (v *verification) compareEntries(boards []Board, holders []string, inspection Inspection, sums map[string][]Sum) {
+func (v *verification) compareEntries(boards []Board, holders []string, inspection Inspection, sums map[string][]DaySum) {
 	coverage := v.cfg.coverage(inspection.Progress)
 	expected := map[Board]map[string]BoardEntry{}
-	for _, b := range boards {
-		expected[b] = map[string]BoardEntry{}
+	for _, board := range boards {
+		expected[board] = map[string]BoardEntry{}
 	}
 	for _, sums := range sums {
-		for _, p := range coverage.postings(sums) {
-			if expected[p.board] != nil {
-				expected[p.board][p.entry.ID] = p.entry
+		for _, entry := range coverage.entriesFrom(sums) {
+			if expected[entry.board] != nil {
+				expected[entry.board][entry.entry.ID] = entry.entry
 			}
 		}
 	}
-	for i, b := range boards {
-		if coverage.covers(b) { // since the first read, no eviction has begun and the board was not deleted
-			v.compareBoard(b, holders, expected[b], inspection.Boards[i])
+	for i, board := range boards {
+		if coverage.covers(board) { // since the first read, no eviction has begun and the board was not deleted
+			v.compareBoard(board, holders, expected[board], inspection.Boards[i])
 		}
 	}
 }
 
-func (v *verification) addDifference(d Difference) {
+func (v *verification) addDifference(difference Difference) {
 	v.result.Differences++
-	v.report(d)
+	v.report(difference)
 }

@@ -30,26 +30,26 @@ type Term struct {
 //
 // Each term has its own weight w. If no question was asked, the accuracy and speed terms
 // are 0.
-func Value(p Aggregates, w Weights) int64 {
+func Value(aggregates Aggregates, weights Weights) int64 {
 	var sum int64
-	for _, t := range Explain(p, w) {
-		sum += t.Value
+	for _, term := range Explain(aggregates, weights) {
+		sum += term.Value
 	}
 	return sum
 }
 
 // Explain lists the terms of Value, including those with weight 0. They add up to the
 // value.
-func Explain(p Aggregates, w Weights) []Term {
+func Explain(aggregates Aggregates, weights Weights) []Term {
 	return []Term{
-		term("score", w.Score, p.Score),
-		term("accuracy", w.Accuracy, tenThousandths(p.Correct, p.Asked, p.Asked)),
-		term("speed", w.Speed, tenThousandths(p.LimitMS-p.TimeMS, p.LimitMS, p.Asked)),
-		term("matches", w.Matches, p.Matches),
+		newTerm("score", weights.Score, aggregates.Score),
+		newTerm("accuracy", weights.Accuracy, tenThousandths(aggregates.Correct, aggregates.Asked, aggregates.Asked)),
+		newTerm("speed", weights.Speed, tenThousandths(aggregates.LimitMS-aggregates.TimeMS, aggregates.LimitMS, aggregates.Asked)),
+		newTerm("matches", weights.Matches, aggregates.Matches),
 	}
 }
 
-func term(name string, weight, amount int64) Term {
+func newTerm(name string, weight, amount int64) Term {
 	return Term{Name: name, Weight: weight, Amount: amount, Value: weight * amount}
 }
 

@@ -37,12 +37,12 @@ func TestValue(t *testing.T) {
 func TestAccuracyIsRoundedHalfUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		p := Aggregates{Asked: rapid.Int64Range(1, 50_000).Draw(t, "asked")}
-		p.Correct = rapid.Int64Range(0, p.Asked).Draw(t, "correct")
-		half := new(big.Rat).Add(big.NewRat(10000*p.Correct, p.Asked), big.NewRat(1, 2))
+		aggregates := Aggregates{Asked: rapid.Int64Range(1, 50_000).Draw(t, "asked")}
+		aggregates.Correct = rapid.Int64Range(0, aggregates.Asked).Draw(t, "correct")
+		half := new(big.Rat).Add(big.NewRat(10000*aggregates.Correct, aggregates.Asked), big.NewRat(1, 2))
 		want := new(big.Int).Div(half.Num(), half.Denom()).Int64()
-		if got := p.Accuracy(); got != float64(want)/10000 {
-			t.Fatalf("%d/%d is %v, want %d/10000", p.Correct, p.Asked, got, want)
+		if got := aggregates.Accuracy(); got != float64(want)/10000 {
+			t.Fatalf("%d/%d is %v, want %d/10000", aggregates.Correct, aggregates.Asked, got, want)
 		}
 	})
 	if got := (Aggregates{Asked: 20000, Correct: 1}).Accuracy(); got != 0.0001 {

@@ -19,19 +19,19 @@ const MaxWindowDays = 400
 
 // ParseWindow returns the window with that name. Rolling windows have 2 to MaxWindowDays
 // days. A single day is Day, not "1d".
-func ParseWindow(s string) (Window, error) {
-	w := Window(s)
-	switch n := w.Days(); {
-	case w == All, w == Day, n >= 2 && n <= MaxWindowDays:
-		return w, nil
+func ParseWindow(name string) (Window, error) {
+	window := Window(name)
+	switch n := window.Days(); {
+	case window == All, window == Day, n >= 2 && n <= MaxWindowDays:
+		return window, nil
 	case n == 1:
-		return "", fmt.Errorf("window %q: write %q", s, Day)
+		return "", fmt.Errorf("window %q: write %q", name, Day)
 	}
-	return "", fmt.Errorf("unknown window %q; use %q, %q, or 2d to %dd", s, All, Day, MaxWindowDays)
+	return "", fmt.Errorf("unknown window %q; use %q, %q, or 2d to %dd", name, All, Day, MaxWindowDays)
 }
 
-// Rolling reports whether the window is the last N days.
-func (w Window) Rolling() bool { return w.Days() > 0 }
+// IsRolling reports whether the window is the last N days.
+func (w Window) IsRolling() bool { return w.Days() > 0 }
 
 // Days returns the length N of the rolling window "Nd", or 0 for other windows. N has at
 // most three digits. It parses without allocations, because appliers call it for each row
@@ -42,11 +42,11 @@ func (w Window) Days() int {
 		return 0
 	}
 	n := 0
-	for _, d := range []byte(digits) {
-		if d < '0' || d > '9' {
+	for _, digit := range []byte(digits) {
+		if digit < '0' || digit > '9' {
 			return 0
 		}
-		n = 10*n + int(d-'0')
+		n = 10*n + int(digit-'0')
 	}
 	return n
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // A rolling window is one to three digits without a leading 0, and a d.
-func TestDaysOfWindows(t *testing.T) {
+func TestWindowNamesAreParsed(t *testing.T) {
 	t.Parallel()
 	rolling := regexp.MustCompile(`^[1-9][0-9]{0,2}d$`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -19,7 +19,7 @@ func TestDaysOfWindows(t *testing.T) {
 		if rolling.MatchString(name) {
 			want, _ = strconv.Atoi(strings.TrimSuffix(name, "d")) // digits
 		}
-		if w := Window(name); w.Days() != want || w.Rolling() != (want > 0) {
+		if w := Window(name); w.Days() != want || w.IsRolling() != (want > 0) {
 			t.Fatalf("%q has %d days, want %d", name, w.Days(), want)
 		}
 	})

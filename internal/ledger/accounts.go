@@ -20,8 +20,8 @@ type rowQuerier interface {
 
 // accountPlayer returns the player that an account belongs to, or "" if the account was
 // erased. sub is the subject of the account's tokens.
-func (l *Ledger) accountPlayer(ctx context.Context, q rowQuerier, game, sub string) (player string, found bool, err error) {
-	err = q.QueryRowContext(ctx, selectAccount, game, sub, l.hashKey.hash(game, sub)).Scan(&player)
+func (l *Ledger) accountPlayer(ctx context.Context, querier rowQuerier, game, sub string) (player string, found bool, err error) {
+	err = querier.QueryRowContext(ctx, selectAccount, game, sub, l.hashKey.hashSubject(game, sub)).Scan(&player)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
 	}
@@ -38,7 +38,7 @@ func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Play
 		if !errors.Is(err, identity.ErrNotFound) {
 			return p, err
 		}
-		player, found, err := l.accountPlayer(ctx, l.read, game, subject)
+		player, found, err := l.accountPlayer(ctx, l.readPool, game, subject)
 		switch {
 		case err != nil:
 			return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
@@ -66,15 +66,15 @@ const (
 	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
 
 	// A player of an operator's login service has its own id as its account.
-	selectSelf = `
+	selectIsOwnAccount = `
 SELECT EXISTS (SELECT 1 FROM accounts a WHERE a.game = p.game AND a.sub = p.id AND a.player = p.id)
 FROM players p WHERE p.game = $1 AND p.id = $2`
-	selectSeated = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
+	selectHasSeat = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )
 
 // accountLink is a guest and the account to link to it.
 type accountLink struct {
-	*change
+	*accessChange
 	ledger               *Ledger
 	game, guest, account string
 }
@@ -84,8 +84,8 @@ type accountLink struct {
 // identity.ErrAccountTaken, ErrBadAccount with ErrErased, ErrNotGuest and ErrNotFound.
 // identity.Accounts describes them.
 func (l *Ledger) LinkAccount(ctx context.Context, game, guest, account string) error {
-	err := l.inChange(ctx, func(c *change) error {
-		return accountLink{c, l, game, guest, account}.run(ctx)
+	err := l.inAccessChange(ctx, func(c *accessChange) error {
+		return accountLink{c, l, game, guest, account}.apply(ctx)
 	})
 	if err != nil && !errors.Is(err, errAlreadyLinked) {
 		return fmt.Errorf("ledger: link account: %w", err)
@@ -96,112 +96,112 @@ func (l *Ledger) LinkAccount(ctx context.Context, game, guest, account string) e
 // errAlreadyLinked rolls back a change that is not needed.
 var errAlreadyLinked = errors.New("the account is linked to this guest already")
 
-func (t accountLink) run(ctx context.Context) error {
-	player, known, err := t.ledger.accountPlayer(ctx, t.tx, t.game, t.account)
+func (link accountLink) apply(ctx context.Context) error {
+	player, accountExists, err := link.ledger.accountPlayer(ctx, link.tx, link.game, link.account)
 	switch {
 	case err != nil:
 		return err
-	case known && player == t.guest && t.account != t.guest:
+	case accountExists && player == link.guest && link.account != link.guest:
 		return errAlreadyLinked
-	case known && player == "":
+	case accountExists && player == "":
 		return fmt.Errorf("%w: %w", identity.ErrBadAccount, identity.ErrErased)
-	case known && player != t.account:
+	case accountExists && player != link.account:
 		return fmt.Errorf("%w: it is linked to another guest", identity.ErrAccountTaken)
 	}
-	wasPlayer, err := t.checkAccount(ctx)
+	accountWasPlayer, err := link.checkAccount(ctx)
 	if err != nil {
 		return err
 	}
-	isRaced, err := t.claimAccount(ctx, known)
+	playerAppeared, err := link.claimAccount(ctx, accountExists)
 	switch {
 	case err != nil:
 		return err
-	case isRaced:
-		return t.run(ctx) // at most once: now the account exists
+	case playerAppeared:
+		return link.apply(ctx) // at most once: now the account exists
 	}
-	if err := t.endUnlinkBan(ctx); err != nil || !wasPlayer {
+	if err := link.endUnlinkBan(ctx); err != nil || !accountWasPlayer {
 		return err
 	}
-	return t.retirePlayer(ctx)
+	return link.retirePlayer(ctx)
 }
 
 // endUnlinkBan ends the revocation that UnlinkAccount has set, if it is still in force.
-func (t accountLink) endUnlinkBan(ctx context.Context) error {
-	done, err := t.tx.ExecContext(ctx, endBar, t.game, string(identity.KindUnlinked), t.account, t.at, "", t.seq)
+func (link accountLink) endUnlinkBan(ctx context.Context) error {
+	result, err := link.tx.ExecContext(ctx, endRevocation, link.game, string(identity.KindUnlinked), link.account, link.now, "", link.seq)
 	if err != nil {
 		return err
 	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return t.nextRevision(ctx, t.ledger)
+	return link.nextRevision(ctx, link.ledger)
 }
 
 // claimAccount writes the row that links the account to the guest. playerAppeared means
 // that a player with the account's id was created at the same time; nothing was written.
-func (t accountLink) claimAccount(ctx context.Context, known bool) (isRaced bool, err error) {
+func (link accountLink) claimAccount(ctx context.Context, accountExists bool) (playerAppeared bool, err error) {
 	statement := insertAccount
-	if known {
+	if accountExists {
 		statement = moveAccount
 	}
-	done, err := t.tx.ExecContext(ctx, t.ledger.sql(statement), t.game, t.account, t.guest)
-	if breaksUnique(err) {
+	result, err := link.tx.ExecContext(ctx, link.ledger.expandSQL(statement), link.game, link.account, link.guest)
+	if isUniqueViolation(err) {
 		return false, fmt.Errorf("%w: the guest has another account", identity.ErrAccountTaken)
 	}
 	if err != nil {
 		return false, err
 	}
-	n, err := done.RowsAffected()
+	n, err := result.RowsAffected()
 	return n == 0, err
 }
 
 // checkAccount locks the guest and the player of the account, if there is one. It
 // reports whether the account was a player, and refuses what cannot be linked.
-func (t accountLink) checkAccount(ctx context.Context) (wasPlayer bool, err error) {
-	var found, guest, another bool
-	var played int64
+func (link accountLink) checkAccount(ctx context.Context) (accountWasPlayer bool, err error) {
+	var guestExists, guestHasDevice, accountHasDevice bool
+	var accountMatches int64
 	err = scanAll(func(rows *sql.Rows) error {
 		var id string
-		var device bool
+		var hasDevice bool
 		var matches, rated int64
-		err := rows.Scan(&id, &device, &matches, &rated)
-		if id == t.guest {
-			found, guest = true, device
+		err := rows.Scan(&id, &hasDevice, &matches, &rated)
+		if id == link.guest {
+			guestExists, guestHasDevice = true, hasDevice
 		} else {
-			wasPlayer, another, played = true, device, matches+rated
+			accountWasPlayer, accountHasDevice, accountMatches = true, hasDevice, matches+rated
 		}
 		return err
-	})(t.tx.QueryContext(ctx, t.ledger.sql(lockPlayers), t.game, t.guest, t.account))
+	})(link.tx.QueryContext(ctx, link.ledger.expandSQL(lockPlayers), link.game, link.guest, link.account))
 	switch {
 	case err != nil:
 		return false, err
-	case !found:
+	case !guestExists:
 		return false, identity.ErrNotFound
-	case !guest || t.guest == t.account:
+	case !guestHasDevice || link.guest == link.account:
 		return false, identity.ErrNotGuest
-	case another: // the account is a guest, to which other accounts may be linked
+	case accountHasDevice: // the account is a guest, to which other accounts may be linked
 		return false, fmt.Errorf("%w: it is a guest itself", identity.ErrAccountTaken)
 	}
-	seated := false
-	err = t.tx.QueryRowContext(ctx, selectSeated, t.game, t.account).Scan(&seated)
-	if err == nil && (played > 0 || seated) {
+	hasSeat := false
+	err = link.tx.QueryRowContext(ctx, selectHasSeat, link.game, link.account).Scan(&hasSeat)
+	if err == nil && (accountMatches > 0 || hasSeat) {
 		err = fmt.Errorf("%w: it is a player with results of its own", identity.ErrAccountTaken)
 	}
-	return wasPlayer, err
+	return accountWasPlayer, err
 }
 
-// linkRecordTTL is how long the ledger keeps the revocation of a former player, so that
+// linkedRevocationTTL is how long the ledger keeps the revocation of a former player, so that
 // all nodes end its sessions.
-const linkRecordTTL = identity.RevocationsKept
+const linkedRevocationTTL = identity.EndedRevocationTTL
 
 // retirePlayer deletes the player that the account was before, and ends its sessions.
-func (t accountLink) retirePlayer(ctx context.Context) error {
-	if _, err := t.tx.ExecContext(ctx, deletePlayer, t.game, t.account); err != nil {
+func (link accountLink) retirePlayer(ctx context.Context) error {
+	if _, err := link.tx.ExecContext(ctx, deletePlayer, link.game, link.account); err != nil {
 		return err
 	}
-	return t.save(ctx, identity.Revocation{
-		Game: t.game, Kind: identity.KindLinked, ID: t.account, EndsAt: t.at + linkRecordTTL.Milliseconds(),
-		Reason: "linked to a guest", At: t.at, Seq: t.seq,
+	return link.save(ctx, identity.Revocation{
+		Game: link.game, Kind: identity.KindLinked, ID: link.account, EndsAt: link.now + linkedRevocationTTL.Milliseconds(),
+		Reason: "linked to a guest", ChangedAt: link.now, Seq: link.seq,
 	})
 }
 
@@ -210,19 +210,19 @@ func (t accountLink) retirePlayer(ctx context.Context) error {
 // ledger. A guest's results keep the guest's id, which is anonymous. Results of a player
 // of an operator's login service get a random id; EraseNext renames them in steps.
 func (l *Ledger) Erase(ctx context.Context, game, player string) error {
-	err := l.inChange(ctx, func(c *change) error { return l.erase(ctx, c, game, player) })
+	err := l.inAccessChange(ctx, func(c *accessChange) error { return l.erase(ctx, c, game, player) })
 	if err != nil {
 		return fmt.Errorf("ledger: erase: %w", err)
 	}
 	return nil
 }
 
-func (l *Ledger) erase(ctx context.Context, c *change, game, player string) error {
+func (l *Ledger) erase(ctx context.Context, c *accessChange, game, player string) error {
 	wasPlayer, err := l.deletePlayer(ctx, c, game, player)
 	if err != nil {
 		return err
 	}
-	account, err := c.accountOf(ctx, game, player)
+	account, err := c.linkedAccount(ctx, game, player)
 	if err != nil {
 		return err
 	}
@@ -238,8 +238,8 @@ func (l *Ledger) erase(ctx context.Context, c *change, game, player string) erro
 // deletePlayer deletes a player, and reports whether its id was also its account. Then
 // the player's results must be renamed, so deletePlayer first locks the game's head, as
 // commits do. It waits for running corrections, and later ones notice the erasure.
-func (l *Ledger) deletePlayer(ctx context.Context, c *change, game, player string) (wasPlayer bool, err error) {
-	err = c.tx.QueryRowContext(ctx, selectSelf, game, player).Scan(&wasPlayer)
+func (l *Ledger) deletePlayer(ctx context.Context, c *accessChange, game, player string) (wasPlayer bool, err error) {
+	err = c.tx.QueryRowContext(ctx, selectIsOwnAccount, game, player).Scan(&wasPlayer)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, identity.ErrNotFound
 	}
@@ -253,11 +253,11 @@ func (l *Ledger) deletePlayer(ctx context.Context, c *change, game, player strin
 }
 
 // eraseSubject replaces a subject by its hash, and ends its sessions.
-func (l *Ledger) eraseSubject(ctx context.Context, c *change, w erasedSubject) error {
-	if err := l.replaceByHash(ctx, c.tx, w); err != nil {
+func (l *Ledger) eraseSubject(ctx context.Context, c *accessChange, erased erasedSubject) error {
+	if err := l.replaceByHash(ctx, c.tx, erased); err != nil {
 		return err
 	}
 	return c.save(ctx, identity.Revocation{
-		Game: w.game, Kind: identity.KindErased, ID: w.subject, EndsAt: c.at + identity.SessionEndWindow.Milliseconds(), Reason: "erased", At: c.at, Seq: c.seq,
+		Game: erased.game, Kind: identity.KindErased, ID: erased.subject, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(), Reason: "erased", ChangedAt: c.now, Seq: c.seq,
 	})
 }

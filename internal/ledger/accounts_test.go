@@ -18,8 +18,8 @@ func addGuest(t testing.TB, l *Ledger, id string) {
 	}
 }
 
-// subject returns the player of a token's subject, or the text of the error.
-func subject(t testing.TB, l *Ledger, sub string) string {
+// playerOrError returns the player of a token's subject, or the text of the error.
+func playerOrError(t testing.TB, l *Ledger, sub string) string {
 	t.Helper()
 	p, err := l.Known(t.Context(), game, sub)
 	for _, known := range []error{identity.ErrNotFound, identity.ErrErased} {
@@ -30,11 +30,11 @@ func subject(t testing.TB, l *Ledger, sub string) string {
 	return must(p, err)(t).ID
 }
 
-func TestTie(t *testing.T) {
+func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for _, id := range []string{"p1", "p2", "p3"} {
 			addGuest(t, l, id)
 		}
@@ -65,14 +65,14 @@ func TestTie(t *testing.T) {
 		for sub, want := range map[string]string{
 			"new": "p1", "idle": "p2", "p1": "p1", "busy": "busy", "p2": "p2", "p3": "p3", "other": "no such player", "sub": "no such player",
 		} {
-			if got := subject(t, l, sub); got != want {
+			if got := playerOrError(t, l, sub); got != want {
 				t.Errorf("%s is linked to %s, want %s", sub, got, want)
 			}
 		}
 		if must(l.NicknameTaken(t.Context(), game, "nickidle"))(t) {
 			t.Error("the nickname of the deleted player is still in use")
 		}
-		p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "new", Nickname: "X", Skeleton: "x", At: 1})
+		p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "new", Nickname: "X", Skeleton: "x", JoinedAt: 1})
 		if err != nil || created || p.ID != "p1" {
 			t.Errorf("the account became %+v, %v, %v", p, created, err)
 		}
@@ -85,27 +85,27 @@ func TestTie(t *testing.T) {
 
 // A subject's first token arrives while the subject is linked to a guest. The subject
 // becomes a player or the guest's account, never both.
-func TestTieRacesTheFirstToken(t *testing.T) {
+func TestLinkingAnAccountRacesItsFirstToken(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for i := range 8 {
 			guest, sub := fmt.Sprint("guest", i), fmt.Sprint("sub", i)
 			addGuest(t, l, guest)
-			atOnceN(6, func(n int) {
+			runConcurrently(6, func(n int) {
 				if n == 0 {
 					if err := l.LinkAccount(t.Context(), game, guest, sub); err != nil {
 						t.Errorf("link account: %v", err)
 					}
 					return
 				}
-				p, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: sub, At: 1})
+				p, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: sub, JoinedAt: 1})
 				if err != nil || p.ID != sub && p.ID != guest {
 					t.Errorf("%s: %+v, %v", sub, p, err)
 				}
 			})
-			if got := subject(t, l, sub); got != guest {
+			if got := playerOrError(t, l, sub); got != guest {
 				t.Errorf("%s is linked to %s, want %s", sub, got, guest)
 			}
 			if must(l.NicknameTaken(t.Context(), game, sub))(t) {
@@ -115,11 +115,11 @@ func TestTieRacesTheFirstToken(t *testing.T) {
 	})
 }
 
-func TestErase(t *testing.T) {
+func TestErasingAPlayerDeletesTheProfileAndKeepsResults(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		addGuest(t, l, "p1")
 		addPlayer(t, l, "op")
 		must(l.Commit(t.Context(), results(duel("m1", 1000, "p1", "op"))))(t)
@@ -137,10 +137,10 @@ func TestErase(t *testing.T) {
 			t.Errorf("linked to an erased account: %v", err)
 		}
 		for _, gone := range []string{"p1", "op", "account"} {
-			if got := subject(t, l, gone); got != identity.ErrErased.Error() {
+			if got := playerOrError(t, l, gone); got != identity.ErrErased.Error() {
 				t.Errorf("%s is linked to %s", gone, got)
 			}
-			_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: gone, Nickname: "X", Skeleton: "x" + gone, At: 1})
+			_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: gone, Nickname: "X", Skeleton: "x" + gone, JoinedAt: 1})
 			if !errors.Is(err, identity.ErrErased) {
 				t.Errorf("%s was created again: %v", gone, err)
 			}
@@ -165,8 +165,8 @@ func TestErase(t *testing.T) {
 		}
 		revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t)
 		for _, b := range revocations {
-			if b.EndsAt != b.At+60_000 {
-				t.Errorf("%s is revoked for %d ms", b.ID, b.EndsAt-b.At)
+			if b.EndsAt != b.ChangedAt+60_000 {
+				t.Errorf("%s is revoked for %d ms", b.ID, b.EndsAt-b.ChangedAt)
 			}
 		}
 		if len(revocations) != 3 || revocations[0].ID != "p1" || revocations[1].ID != "account" || revocations[2].ID != "op" || revocations[2].Kind != identity.KindErased {
@@ -176,23 +176,23 @@ func TestErase(t *testing.T) {
 }
 
 // A player who is erased while tokens use the id is not created again.
-func TestEraseRacesTokens(t *testing.T) {
+func TestAnErasedPlayerIsNotCreatedAgainByATokenAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for i := range 8 {
 			sub := fmt.Sprint("sub", i)
 			addPlayer(t, l, sub)
 			var created atomic.Int64
-			atOnceN(6, func(n int) {
+			runConcurrently(6, func(n int) {
 				if n == 0 {
 					if err := l.Erase(t.Context(), game, sub); err != nil {
 						t.Errorf("erase: %v", err)
 					}
 					return
 				}
-				_, isNew, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: "again" + sub, At: 1})
+				_, isNew, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: "again" + sub, JoinedAt: 1})
 				if err != nil && !errors.Is(err, identity.ErrErased) {
 					t.Error(err)
 				}
@@ -200,7 +200,7 @@ func TestEraseRacesTokens(t *testing.T) {
 					created.Add(1)
 				}
 			})
-			if got := subject(t, l, sub); created.Load() > 0 || got != identity.ErrErased.Error() {
+			if got := playerOrError(t, l, sub); created.Load() > 0 || got != identity.ErrErased.Error() {
 				t.Errorf("%s: %d created, and it is linked to %s", sub, created.Load(), got)
 			}
 		}

@@ -12,7 +12,7 @@ const (
 WITH v (game, id, device_hash, nickname, skeleton, joined_at, rules) AS ({rows})
 INSERT INTO players (game, id, device_hash, nickname, skeleton, named_at, joined_at)
 SELECT game, id, NULLIF(device_hash, ''), nickname, skeleton, {now}, joined_at
-FROM v WHERE ` + noNewerRules + `v.rules {share}) ON CONFLICT DO NOTHING RETURNING game, id, skeleton`
+FROM v WHERE ` + existsRulesUpTo + `v.rules {share}) ON CONFLICT DO NOTHING RETURNING game, id, skeleton`
 
 	insertAccounts = `
 WITH v (game, sub) AS ({rows})
@@ -32,77 +32,77 @@ WITH v (game, sub, hash) AS ({rows}) SELECT v.game, v.sub FROM v JOIN accounts a
 //
 // All transactions claim ids in the same order and then skeletons in the same order. So
 // two transactions deadlock only if they insert the same devices in different orders.
-func (l *Ledger) admit(ctx context.Context, all []*registration) error {
-	if len(all) == 1 && all[0].DeviceHash != "" {
-		return l.insertPlayers(ctx, l.bulk(l.write), all)
+func (l *Ledger) admit(ctx context.Context, registrations []*registration) error {
+	if len(registrations) == 1 && registrations[0].DeviceHash != "" {
+		return l.insertPlayers(ctx, l.newBulkRunner(l.writePool), registrations)
 	}
 	return l.inTx(ctx, func(tx *sql.Tx) error {
-		bulk := l.bulk(tx)
-		own, err := l.claimIDs(ctx, bulk, all)
+		bulk := l.newBulkRunner(tx)
+		claimedIDs, err := l.claimIDs(ctx, bulk, registrations)
 		if err != nil {
 			return err
 		}
-		erased, err := l.erased(ctx, bulk, own)
+		erasedIDs, err := l.findErased(ctx, bulk, claimedIDs)
 		if err != nil {
 			return err
 		}
-		entitled := make([]*registration, 0, len(all))
-		for _, a := range all {
-			if a.DeviceHash != "" || own[gameText{a.Game, a.ID}] && !erased[gameText{a.Game, a.ID}] {
-				entitled = append(entitled, a)
+		insertable := make([]*registration, 0, len(registrations))
+		for _, reg := range registrations {
+			if reg.DeviceHash != "" || claimedIDs[gameKey{reg.Game, reg.ID}] && !erasedIDs[gameKey{reg.Game, reg.ID}] {
+				insertable = append(insertable, reg)
 			}
 		}
-		if err := l.insertPlayers(ctx, bulk, entitled); err != nil {
+		if err := l.insertPlayers(ctx, bulk, insertable); err != nil {
 			return err
 		}
-		for _, a := range all {
-			if a.created {
-				delete(own, gameText{a.Game, a.ID})
+		for _, reg := range registrations {
+			if reg.created {
+				delete(claimedIDs, gameKey{reg.Game, reg.ID})
 			}
 		}
-		return bulk.run(ctx, deleteAccounts, rowsOf(own), nil)
+		return bulk.run(ctx, deleteAccounts, sortedRows(claimedIDs), nil)
 	})
 }
 
 // claimIDs claims the ids of players of an operator's login service, and returns those
 // that were new.
-func (l *Ledger) claimIDs(ctx context.Context, b bulk, all []*registration) (map[gameText]bool, error) {
-	wanted, own := map[gameText]bool{}, map[gameText]bool{}
-	for _, a := range all {
-		if a.DeviceHash == "" {
-			wanted[gameText{a.Game, a.ID}] = true
+func (l *Ledger) claimIDs(ctx context.Context, bulk bulkRunner, registrations []*registration) (map[gameKey]bool, error) {
+	requestedIDs, claimedIDs := map[gameKey]bool{}, map[gameKey]bool{}
+	for _, reg := range registrations {
+		if reg.DeviceHash == "" {
+			requestedIDs[gameKey{reg.Game, reg.ID}] = true
 		}
 	}
-	err := b.run(ctx, l.sql(insertAccounts), rowsOf(wanted), func(rows *sql.Rows) error {
-		var id gameText
-		err := rows.Scan(&id.game, &id.text)
-		own[id] = true
+	err := bulk.run(ctx, l.expandSQL(insertAccounts), sortedRows(requestedIDs), func(rows *sql.Rows) error {
+		var id gameKey
+		err := rows.Scan(&id.game, &id.key)
+		claimedIDs[id] = true
 		return err
 	})
-	return own, err
+	return claimedIDs, err
 }
 
-// erased returns those of the ids that belonged to erased players. It runs after the ids
+// findErased returns those of the ids that belonged to erased players. It runs after the ids
 // were claimed, so it sees concurrent erasures.
-func (l *Ledger) erased(ctx context.Context, b bulk, ids map[gameText]bool) (map[gameText]bool, error) {
-	rows, erased := rowsOf(ids), map[gameText]bool{}
+func (l *Ledger) findErased(ctx context.Context, bulk bulkRunner, ids map[gameKey]bool) (map[gameKey]bool, error) {
+	rows, erasedIDs := sortedRows(ids), map[gameKey]bool{}
 	for i, row := range rows {
-		rows[i] = append(row, l.hashKey.hash(row[0].(string), row[1].(string)))
+		rows[i] = append(row, l.hashKey.hashSubject(row[0].(string), row[1].(string)))
 	}
-	err := b.run(ctx, selectErased, rows, func(rows *sql.Rows) error {
-		var id gameText
-		err := rows.Scan(&id.game, &id.text)
-		erased[id] = true
+	err := bulk.run(ctx, selectErased, rows, func(rows *sql.Rows) error {
+		var id gameKey
+		err := rows.Scan(&id.game, &id.key)
+		erasedIDs[id] = true
 		return err
 	})
-	return erased, err
+	return erasedIDs, err
 }
 
-// rowsOf returns one row for each key, in the order in which all transactions lock them.
-func rowsOf(claims map[gameText]bool) [][]any {
+// sortedRows returns one row for each key, in the order in which all transactions lock them.
+func sortedRows(keys map[gameKey]bool) [][]any {
 	var rows [][]any
-	for c := range claims {
-		rows = append(rows, []any{c.game, c.text})
+	for gk := range keys {
+		rows = append(rows, []any{gk.game, gk.key})
 	}
 	slices.SortFunc(rows, func(a, b []any) int {
 		return cmp.Or(cmp.Compare(a[0].(string), b[0].(string)), cmp.Compare(a[1].(string), b[1].(string)))
@@ -111,23 +111,23 @@ func rowsOf(claims map[gameText]bool) [][]any {
 }
 
 // insertPlayers inserts players and sets created of those that were inserted.
-func (l *Ledger) insertPlayers(ctx context.Context, b bulk, all []*registration) error {
+func (l *Ledger) insertPlayers(ctx context.Context, bulk bulkRunner, registrations []*registration) error {
 	type key struct{ game, id, skeleton string }
 	keyOf := func(a *registration) key { return key{a.Game, a.ID, a.Skeleton} }
-	slices.SortStableFunc(all, func(a, b *registration) int {
-		return cmp.Or(cmp.Compare(a.Game, b.Game), cmp.Compare(a.Skeleton, b.Skeleton))
+	slices.SortStableFunc(registrations, func(a, bulk *registration) int {
+		return cmp.Or(cmp.Compare(a.Game, bulk.Game), cmp.Compare(a.Skeleton, bulk.Skeleton))
 	})
-	rows, first := make([][]any, 0, len(all)), make(map[key]*registration, len(all))
-	for _, a := range all {
-		rows = append(rows, []any{a.Game, a.ID, a.DeviceHash, a.Nickname, a.Skeleton, a.At, l.rules})
-		if first[keyOf(a)] == nil {
-			first[keyOf(a)] = a
+	rows, firstByKey := make([][]any, 0, len(registrations)), make(map[key]*registration, len(registrations))
+	for _, a := range registrations {
+		rows = append(rows, []any{a.Game, a.ID, a.DeviceHash, a.Nickname, a.Skeleton, a.JoinedAt, l.rulesVersion})
+		if firstByKey[keyOf(a)] == nil {
+			firstByKey[keyOf(a)] = a
 		}
 	}
-	return b.run(ctx, l.sql(insertPlayers), rows, func(rows *sql.Rows) error {
+	return bulk.run(ctx, l.expandSQL(insertPlayers), rows, func(rows *sql.Rows) error {
 		var a registration
 		err := rows.Scan(&a.Game, &a.ID, &a.Skeleton)
-		if registered := first[keyOf(&a)]; registered != nil {
+		if registered := firstByKey[keyOf(&a)]; registered != nil {
 			registered.created = true
 		}
 		return err

@@ -14,7 +14,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-const gathering = 30 * time.Second // limit of the wait until all calls have arrived
+const gatherTimeout = 30 * time.Second // limit of the wait until all calls have arrived
 
 // gatherCalls has the next transactions of new players wait until so many calls are
 // at the ledger, and counts transactions.
@@ -23,7 +23,7 @@ func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
 	admit := l.registrations.admit
 	l.registrations.admit = func(ctx context.Context, all []*registration) error {
 		transactions.Add(1)
-		for until := time.Now().Add(gathering); l.registrations.calls() < calls && transactions.Load() <= int64(l.registrationWorkers); {
+		for until := time.Now().Add(gatherTimeout); l.registrations.calls() < calls && transactions.Load() <= int64(l.registrationWorkers); {
 			if time.Now().After(until) {
 				return fmt.Errorf("%d of %d calls arrived", l.registrations.calls(), calls)
 			}
@@ -75,11 +75,11 @@ func (l *Ledger) createAny(ctx context.Context, p identity.NewPlayer) (identity.
 
 // Players who register at the same time share few transactions. The outcome of each is
 // the same as in a transaction of its own.
-func TestManyNewPlayersAtOnce(t *testing.T) {
+func TestConcurrentNewPlayersShareTransactions(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		all := newPlayers()
 		transactions := l.gatherCalls(len(all))
 		created := l.checkSameCalls(t, l, all)
@@ -122,7 +122,7 @@ func (l *Ledger) checkSameCalls(t *testing.T, other *Ledger, all []expectedCall)
 		nodes = append(nodes, other)
 	}
 	calls := slices.Repeat(all, len(nodes))
-	atOnceN(len(calls), func(i int) {
+	runConcurrently(len(calls), func(i int) {
 		c := calls[i]
 		if i >= len(all) { // the second comes from the other end, by ids of its own
 			c = calls[len(calls)-1-i+len(all)]
@@ -153,11 +153,11 @@ func (l *Ledger) checkSameCalls(t *testing.T, other *Ledger, all []expectedCall)
 
 // Two nodes register the same players at the same time, in batches of opposite order.
 // Each player is created once, and no registration fails because of the other node.
-func TestTwoNodesLetTheSamePlayersIn(t *testing.T) {
+func TestTwoNodesCreateTheSamePlayersOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		one, other := openOn(t, db), openOn(t, db)
+		one, other := openLedger(t, db), openLedger(t, db)
 		all := newPlayers()
 		for _, node := range []*Ledger{one, other} {
 			node.gatherCalls(len(all) / 2) // as many are of no device, and so are not looked up before
@@ -168,12 +168,12 @@ func TestTwoNodesLetTheSamePlayersIn(t *testing.T) {
 
 // PostgreSQL refuses a transaction because of one invalid player. The other players of
 // the transaction are created nevertheless.
-func TestWhatCannotBeWrittenFailsAlone(t *testing.T) {
+func TestAPlayerThatPostgresRefusesFailsAlone(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, testenv.Database(t))
+	l := openLedger(t, testenv.Database(t))
 	all := names("p", 20)
 	l.gatherCalls(len(all))
-	atOnceN(len(all), func(i int) {
+	runConcurrently(len(all), func(i int) {
 		p := guest(all[i], "device "+all[i], all[i])
 		if i == 7 {
 			p.Nickname = "\x00"

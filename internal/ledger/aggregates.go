@@ -12,10 +12,10 @@ const aggregateColumns = `score, time_ms, limit_ms, matches, asked, answered, co
 
 // eachAggregate repeats an SQL fragment for each aggregate column, with commas between.
 // The column's name replaces @. Example: "g.@" becomes "g.score, g.time_ms, …".
-func eachAggregate(piece string) string {
+func eachAggregate(fragment string) string {
 	columns := strings.Split(aggregateColumns, ", ")
 	for i, column := range columns {
-		columns[i] = strings.ReplaceAll(piece, "@", column)
+		columns[i] = strings.ReplaceAll(fragment, "@", column)
 	}
 	return strings.Join(columns, ", ")
 }

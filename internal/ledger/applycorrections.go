@@ -15,7 +15,7 @@ WITH v (game, pos, reason, by_sub) AS ({rows})
 INSERT INTO corrections (game, pos, reason, by_sub) SELECT game, pos, reason, by_sub FROM v WHERE true`
 
 	// updateDayVersion locks the day: see updateSummedTo.
-	changeVersion = `UPDATE days SET version = $3 WHERE game = $1 AND day = $2 RETURNING summed_to`
+	updateDayVersion = `UPDATE days SET version = $3 WHERE game = $1 AND day = $2 RETURNING summed_to`
 
 	deleteEmptySums = `
 WITH v (game, whose, holder, day) AS ({rows})
@@ -35,7 +35,7 @@ FROM v WHERE sums.game = v.game AND sums.whose = v.whose AND sums.holder = v.hol
 func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
 	day := corrections[0].TargetDay
 	var summedTo int64
-	err := tx.QueryRowContext(ctx, changeVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
+	err := tx.QueryRowContext(ctx, updateDayVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
 	if err != nil {
 		return fmt.Errorf("day: %w", err)
 	}
@@ -43,21 +43,21 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualific
 	for _, c := range corrections {
 		reasons = append(reasons, []any{d.Game, c.Pos, d.Reason, d.By})
 		if c.HolderKind == leaderboard.Players {
-			players = append(players, (&playerSum{aggregates: c.Aggregates}).row(d.Game, c.Holder))
+			players = append(players, (&playerChange{aggregates: c.Aggregates}).row(d.Game, c.Holder))
 		}
 		key := []any{d.Game, string(c.HolderKind), c.Holder, day}
 		keys = append(keys, key)
-		var summed leaderboard.Aggregates
+		var sumChange leaderboard.Aggregates
 		if c.correctedPos <= summedTo {
-			summed = c.Aggregates
+			sumChange = c.Aggregates
 		}
-		sums = append(sums, append(append(key[:4:4], c.NewestOfTargetDay), aggregateValues(summed)...))
+		sums = append(sums, append(append(key[:4:4], c.NewestOfTargetDay), aggregateValues(sumChange)...))
 	}
 	for _, step := range []struct {
 		text string
 		rows [][]any
 	}{{insertCorrection, reasons}, {updatePlayer, players}, {correctSums, sums}, {deleteEmptySums, keys}} {
-		if err := l.bulk(tx).run(ctx, step.text, step.rows, nil); err != nil {
+		if err := l.newBulkRunner(tx).run(ctx, step.text, step.rows, nil); err != nil {
 			return fmt.Errorf("apply corrections: %w", err)
 		}
 	}

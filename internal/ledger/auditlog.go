@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	insertAudit = `INSERT INTO acts (id, at, who, what, game, target) VALUES ($1, {now}, $2, $3, $4, $5)`
-	endAudit    = `UPDATE acts SET status = $2, ended_at = {now} WHERE id = $1`
-	forgetAudit = `DELETE FROM acts WHERE id IN (SELECT id FROM acts WHERE at < {now} - $1 ORDER BY at, id LIMIT $2)`
+	insertAudit    = `INSERT INTO acts (id, at, who, what, game, target) VALUES ($1, {now}, $2, $3, $4, $5)`
+	endAudit       = `UPDATE acts SET status = $2, ended_at = {now} WHERE id = $1`
+	deleteOldAudit = `DELETE FROM acts WHERE id IN (SELECT id FROM acts WHERE at < {now} - $1 ORDER BY at, id LIMIT $2)`
 
 	selectAudit = `
 SELECT id, at, who, what, game, target, status, ended_at FROM acts
@@ -22,8 +22,8 @@ WHERE (at, id) < ($1, $2) AND {chosen} ORDER BY at DESC, id DESC LIMIT $3`
 
 // BeginAudit adds the entry of a request that the server is about to carry out. It sets
 // the start time; the status and the end time stay 0 until EndAudit.
-func (l *Ledger) BeginAudit(ctx context.Context, a audit.Entry) error {
-	_, err := l.exec(ctx, insertAudit, a.ID, audit.Text(a.Actor), audit.Text(a.Action), audit.Text(a.Game), audit.Text(a.Target))
+func (l *Ledger) BeginAudit(ctx context.Context, entry audit.Entry) error {
+	_, err := l.exec(ctx, insertAudit, entry.ID, audit.SanitizeText(entry.Actor), audit.SanitizeText(entry.Action), audit.SanitizeText(entry.Game), audit.SanitizeText(entry.Target))
 	if err != nil {
 		return fmt.Errorf("ledger: begin audit entry: %w", err)
 	}
@@ -46,13 +46,13 @@ func (l *Ledger) AuditEntries(ctx context.Context, f audit.Filter, cursor string
 	if !ok {
 		return nil, "", audit.ErrBadCursor
 	}
-	chosen, args := auditCondition(f, []any{at, id, limit + 1})
+	condition, args := auditCondition(f, []any{at, id, limit + 1})
 	err = scanAll(func(rows *sql.Rows) error {
-		var a audit.Entry
-		err := rows.Scan(&a.ID, &a.At, &a.Actor, &a.Action, &a.Game, &a.Target, &a.Status, &a.EndedAt)
-		page = append(page, a)
+		var entry audit.Entry
+		err := rows.Scan(&entry.ID, &entry.StartedAt, &entry.Actor, &entry.Action, &entry.Game, &entry.Target, &entry.Status, &entry.EndedAt)
+		page = append(page, entry)
 		return err
-	})(l.read.QueryContext(ctx, strings.Replace(selectAudit, "{chosen}", chosen, 1), args...))
+	})(l.readPool.QueryContext(ctx, strings.Replace(selectAudit, "{chosen}", condition, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: list audit entries: %w", err)
 	}
@@ -61,7 +61,7 @@ func (l *Ledger) AuditEntries(ctx context.Context, f audit.Filter, cursor string
 	}
 	page = page[:limit]
 	last := page[limit-1]
-	return page, cursorAt(last.At, last.ID), nil
+	return page, newCursor(last.StartedAt, last.ID), nil
 }
 
 // auditCondition returns the SQL condition of a filter, and args with its arguments appended.
@@ -78,8 +78,8 @@ func auditCondition(f audit.Filter, args []any) (string, []any) {
 
 // ForgetAuditEntries deletes up to limit entries that are older than minAge, oldest
 // first, and returns how many it deleted.
-func (l *Ledger) ForgetAuditEntries(ctx context.Context, older time.Duration, limit int) (int64, error) {
-	n, err := l.exec(ctx, forgetAudit, older.Milliseconds(), limit)
+func (l *Ledger) ForgetAuditEntries(ctx context.Context, minAge time.Duration, limit int) (int64, error) {
+	n, err := l.exec(ctx, deleteOldAudit, minAge.Milliseconds(), limit)
 	if err != nil {
 		return 0, fmt.Errorf("ledger: delete old audit entries: %w", err)
 	}

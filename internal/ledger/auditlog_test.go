@@ -12,14 +12,14 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestAuditEntries(t *testing.T) {
+func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
+		l := openWithClock(t, db, time.UTC)
 		begin := func(at int64, id, by, game string) {
 			t.Helper()
-			l.set(t, at)
+			l.setClock(t, at)
 			if err := l.BeginAudit(t.Context(), audit.Entry{ID: id, Actor: by, Action: "POST /x", Game: game, Target: "task=t\x00\n1"}); err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func TestAuditEntries(t *testing.T) {
 		begin(1000, "a1", "ops", "g")
 		begin(1000, "a2", "eve", "")
 		begin(2000, "a3", "ops", "h")
-		l.set(t, 2500)
+		l.setClock(t, 2500)
 		if err := l.EndAudit(t.Context(), "a2", 503); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestAuditEntries(t *testing.T) {
 		if _, _, err := l.AuditEntries(t.Context(), audit.Filter{}, "x", 1); !errors.Is(err, audit.ErrBadCursor) {
 			t.Errorf("a cursor of its own making: %v", err)
 		}
-		l.set(t, 11_500)
+		l.setClock(t, 11_500)
 		for _, want := range []int64{1, 1, 0} { // a3 is younger than 10 s
 			if n := must(l.ForgetAuditEntries(t.Context(), 10*time.Second, 1))(t); n != want {
 				t.Errorf("%d entries were deleted, want %d", n, want)
@@ -65,7 +65,7 @@ func TestAuditEntries(t *testing.T) {
 }
 
 // auditLines returns all entries that a filter selects, read in pages.
-func (c clocked) auditLines(t *testing.T, f audit.Filter, limit int) (all []string) {
+func (c clockLedger) auditLines(t *testing.T, f audit.Filter, limit int) (all []string) {
 	t.Helper()
 	for cursor := ""; ; {
 		page, next, err := c.AuditEntries(t.Context(), f, cursor, limit)
@@ -76,7 +76,7 @@ func (c clocked) auditLines(t *testing.T, f audit.Filter, limit int) (all []stri
 			if a.Action != "POST /x" || a.Target != "task=t??1" {
 				t.Errorf("an entry is %+v", a)
 			}
-			all = append(all, fmt.Sprint(a.ID, " ", a.At, " ", a.Actor, " ", a.Game, " ", a.Status, " ", a.EndedAt))
+			all = append(all, fmt.Sprint(a.ID, " ", a.StartedAt, " ", a.Actor, " ", a.Game, " ", a.Status, " ", a.EndedAt))
 		}
 		if cursor = next; cursor == "" {
 			return all

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	insertBank   = `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`
-	raiseBanks   = `UPDATE about SET bank_revision = bank_revision + 1`
-	saveQuestion = `
+	insertBank            = `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`
+	incrementBankRevision = `UPDATE about SET bank_revision = bank_revision + 1`
+	saveQuestion          = `
 WITH v (bank, id, question) AS ({rows})
 INSERT INTO questions (bank, id, question) SELECT bank, id, question FROM v WHERE true
 ON CONFLICT (bank, id) DO UPDATE SET question = excluded.question`
@@ -33,12 +33,12 @@ func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Que
 		for _, step := range []struct {
 			text string
 			args []any
-		}{{raiseBanks, nil}, {insertBank, []any{name}}} {
+		}{{incrementBankRevision, nil}, {insertBank, []any{name}}} {
 			if _, err := tx.ExecContext(ctx, step.text, step.args...); err != nil {
 				return err
 			}
 		}
-		return l.bulk(tx).run(ctx, saveQuestion, rows, nil)
+		return l.newBulkRunner(tx).run(ctx, saveQuestion, rows, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("ledger: save bank %s: %w", name, err)
@@ -49,12 +49,12 @@ func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Que
 // questionRows returns the rows to save. If an id is repeated, its last question counts.
 func questionRows(name string, questions []quiz.Question) ([][]any, error) {
 	var rows [][]any
-	seen := make(map[string]bool, len(questions))
+	savedIDs := make(map[string]bool, len(questions))
 	for _, q := range slices.Backward(questions) {
-		if seen[q.ID] {
+		if savedIDs[q.ID] {
 			continue
 		}
-		seen[q.ID] = true
+		savedIDs[q.ID] = true
 		text, err := json.Marshal(q)
 		if err != nil {
 			return nil, fmt.Errorf("question %s: %w", q.ID, err)
@@ -76,7 +76,7 @@ func (l *Ledger) Banks(ctx context.Context) (map[string]int, error) {
 		err := rows.Scan(&name, &questions)
 		banks[name] = questions
 		return err
-	})(l.read.QueryContext(ctx, selectBanks))
+	})(l.readPool.QueryContext(ctx, selectBanks))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: banks: %w", err)
 	}
@@ -100,7 +100,7 @@ func (l *Ledger) LoadBank(ctx context.Context, name string) ([]quiz.Question, er
 		err := json.Unmarshal([]byte(text.String), &q)
 		questions = append(questions, q)
 		return err
-	})(l.read.QueryContext(ctx, selectQuestions, name))
+	})(l.readPool.QueryContext(ctx, selectQuestions, name))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: load bank %s: %w", name, err)
 	}
@@ -114,14 +114,14 @@ func (l *Ledger) LoadBank(ctx context.Context, name string) ([]quiz.Question, er
 // none.
 func (l *Ledger) DeleteBank(ctx context.Context, name string) error {
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, raiseBanks); err != nil {
+		if _, err := tx.ExecContext(ctx, incrementBankRevision); err != nil {
 			return err
 		}
-		done, err := tx.ExecContext(ctx, "DELETE FROM banks WHERE name = $1", name)
+		result, err := tx.ExecContext(ctx, "DELETE FROM banks WHERE name = $1", name)
 		if err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
 			return cmp.Or(err, ErrNotFound)
 		}
 		return nil
@@ -135,7 +135,7 @@ func (l *Ledger) DeleteBank(ctx context.Context, name string) error {
 // BankRevision grows with every change of any bank.
 func (l *Ledger) BankRevision(ctx context.Context) (int64, error) {
 	var revision int64
-	if err := l.read.QueryRowContext(ctx, "SELECT bank_revision FROM about").Scan(&revision); err != nil {
+	if err := l.readPool.QueryRowContext(ctx, "SELECT bank_revision FROM about").Scan(&revision); err != nil {
 		return 0, fmt.Errorf("ledger: bank revision: %w", err)
 	}
 	return revision, nil

@@ -10,12 +10,12 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestBanks(t *testing.T) {
+func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
-		a := quiz.Question{ID: "a", Kind: quiz.Single, Lang: "zh-CN", Text: "哪一个?", Choices: []string{"甲", "乙"}, Right: []int{1}}
+		l := openLedger(t, db)
+		a := quiz.Question{ID: "a", Kind: quiz.Single, Lang: "zh-CN", Text: "哪一个?", Choices: []string{"甲", "乙"}, RightIndexes: []int{1}}
 		b := quiz.Question{ID: "b", Kind: quiz.Number, Text: "How many?", Target: &quiz.Target{Value: 1.5, Tolerance: 0.25}}
 		changed := a
 		changed.Text = "改了"
@@ -64,13 +64,13 @@ func TestBanks(t *testing.T) {
 
 // Two processes save the same questions in opposite orders at the same time. They do not
 // deadlock.
-func TestBanksSavedAtOnce(t *testing.T) {
+func TestConcurrentSavesOfBanksDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		processes := []*Ledger{openOn(t, db), openOn(t, db)}
+		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		orders := [][]quiz.Question{{{ID: "a"}, {ID: "b"}}, {{ID: "b"}, {ID: "a"}}}
-		atOnceN(10, func(i int) {
+		runConcurrently(10, func(i int) {
 			if err := processes[i%2].SaveBank(t.Context(), "bank", orders[i%2]); err != nil {
 				t.Error(err)
 			}

@@ -13,114 +13,114 @@ import (
 	"laststand/internal/settle"
 )
 
-// batch holds the results of one commit and their outcomes.
-type batch struct {
-	items     []*batchItem // each match once, in the order of the call of Commit
-	byKey     map[matchKey]*batchItem
-	committed []settle.Committed // one for each result of the call, in its order
+// resultBatch holds the results of one commit and their outcomes.
+type resultBatch struct {
+	items    []*resultItem // each match once, in the order of the call of Commit
+	byKey    map[matchKey]*resultItem
+	outcomes []settle.Committed // one for each result of the call, in its order
 }
 
-// batchItem is one result of a batch.
-type batchItem struct {
-	result    *match.Result
-	text      string // the match's record: the summary of the result as JSON
-	committed *settle.Committed
-	entries   []*entry // empty if the result does not count
-	counts    bool     // whether the result counts in the ledger
+// resultItem is one result of a batch.
+type resultItem struct {
+	result     *match.Result
+	recordJSON string // the match's record: the summary of the result as JSON
+	outcome    *settle.Committed
+	entries    []*entry // empty if the result does not count
+	counts     bool     // whether the result counts in the ledger
 }
 
 type matchKey struct{ game, id string }
 
-func keyOf(r *match.Result) matchKey { return matchKey{r.Game, r.Match} }
+func matchKeyOf(r *match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
-// newBatch checks the results and makes a batch of them. A match that is given more than
+// newResultBatch checks the results and makes a batch of them. A match that is given more than
 // once gets one item.
-func newBatch(results []match.Result) (*batch, error) {
-	b := &batch{byKey: map[matchKey]*batchItem{}, committed: make([]settle.Committed, len(results))}
+func newResultBatch(results []match.Result) (*resultBatch, error) {
+	b := &resultBatch{byKey: map[matchKey]*resultItem{}, outcomes: make([]settle.Committed, len(results))}
 	for i := range results {
-		b.committed[i].Match = results[i].Match
-		it, err := newItem(&results[i], &b.committed[i])
+		b.outcomes[i].Match = results[i].Match
+		item, err := newResultItem(&results[i], &b.outcomes[i])
 		if err != nil {
 			return nil, err
 		}
-		if key := keyOf(it.result); b.byKey[key] == nil {
-			b.byKey[key] = it
-			b.items = append(b.items, it)
+		if key := matchKeyOf(item.result); b.byKey[key] == nil {
+			b.byKey[key] = item
+			b.items = append(b.items, item)
 		}
 	}
 	return b, nil
 }
 
-func newItem(r *match.Result, out *settle.Committed) (*batchItem, error) {
+func newResultItem(r *match.Result, outcome *settle.Committed) (*resultItem, error) {
 	if err := checkResult(r); err != nil {
 		return nil, err
 	}
-	it := &batchItem{committed: out}
-	if err := it.setResult(r); err != nil {
+	item := &resultItem{outcome: outcome}
+	if err := item.setResult(r); err != nil {
 		return nil, err
 	}
-	if r.Counts {
-		it.entries = append(playerEntries(r), teamEntries(r)...)
+	if r.CountsForLeaderboards {
+		item.entries = append(playerEntries(r), teamEntries(r)...)
 	}
-	return it, nil
+	return item, nil
 }
 
 // setResult replaces the result to record, and what follows from it except the entries.
-func (it *batchItem) setResult(r *match.Result) error {
+func (item *resultItem) setResult(r *match.Result) error {
 	text, err := json.Marshal(r.Summary())
 	if err != nil {
 		return fmt.Errorf("%w: match %s: %w", ErrBadResult, r.Match, err)
 	}
-	it.result, it.text, it.counts = r, string(text), r.Counts
+	item.result, item.recordJSON, item.counts = r, string(text), r.CountsForLeaderboards
 	return nil
 }
 
-// results returns the outcomes for Commit, after it has set Counted of each.
-func (b *batch) results(results []match.Result) []settle.Committed {
-	for i := range results {
-		b.committed[i].Counted = b.byKey[keyOf(&results[i])].counts
+// completeOutcomes returns the outcomes for Commit, after it has set Counted of each.
+func (b *resultBatch) completeOutcomes(completeOutcomes []match.Result) []settle.Committed {
+	for i := range completeOutcomes {
+		b.outcomes[i].CountsForLeaderboards = b.byKey[matchKeyOf(&completeOutcomes[i])].counts
 	}
-	return b.committed
+	return b.outcomes
 }
 
 // matchRows returns the rows of insertMatch, in the order in which all batches lock
 // match ids.
-func (b *batch) matchRows() [][]any {
+func (b *resultBatch) matchRows() [][]any {
 	var rows [][]any
-	for _, it := range slices.SortedFunc(slices.Values(b.items), compareItems) {
-		rows = append(rows, []any{it.result.Game, it.result.Match, it.text})
+	for _, item := range slices.SortedFunc(slices.Values(b.items), compareItems) {
+		rows = append(rows, []any{item.result.Game, item.result.Match, item.recordJSON})
 	}
 	return rows
 }
 
-func compareItems(a, b *batchItem) int {
+func compareItems(a, b *resultItem) int {
 	return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
 }
 
 // scanNew scans a row that insertMatch returns, and marks the match as new.
-func (b *batch) scanNew(rows *sql.Rows) error {
+func (b *resultBatch) scanNew(rows *sql.Rows) error {
 	var key matchKey
 	if err := rows.Scan(&key.game, &key.id); err != nil {
 		return err
 	}
-	b.byKey[key].committed.New = true
+	b.byKey[key].outcome.IsNew = true
 	return nil
 }
 
 // knownRows returns the rows of selectKnown: the matches that the ledger already has and
 // whose given results count.
-func (b *batch) knownRows() [][]any {
+func (b *resultBatch) knownRows() [][]any {
 	var rows [][]any
-	for _, it := range b.items {
-		if !it.committed.New && it.counts {
-			rows = append(rows, []any{it.result.Game, it.result.Match})
+	for _, item := range b.items {
+		if !item.outcome.IsNew && item.counts {
+			rows = append(rows, []any{item.result.Game, item.result.Match})
 		}
 	}
 	return rows
 }
 
 // scanKnown scans a row of selectKnown, and sets whether the recorded match counts.
-func (b *batch) scanKnown(rows *sql.Rows) error {
+func (b *resultBatch) scanKnown(rows *sql.Rows) error {
 	var key matchKey
 	var text string
 	if err := rows.Scan(&key.game, &key.id, &text); err != nil {
@@ -132,74 +132,76 @@ func (b *batch) scanKnown(rows *sql.Rows) error {
 	return err
 }
 
-// newByGame returns the items of new matches by game, in the order of the batch.
-func (b *batch) newByGame() map[string][]*batchItem {
-	games := map[string][]*batchItem{}
-	for _, it := range b.items {
-		if it.committed.New {
-			games[it.result.Game] = append(games[it.result.Game], it)
+// newItemsByGame returns the items of new matches by game, in the order of the batch.
+func (b *resultBatch) newItemsByGame() map[string][]*resultItem {
+	games := map[string][]*resultItem{}
+	for _, item := range b.items {
+		if item.outcome.IsNew {
+			games[item.result.Game] = append(games[item.result.Game], item)
 		}
 	}
 	return games
 }
 
-// setPosition sets the time (epoch ms) and the positions of the result's entries in the
+// setPositions sets the time (epoch ms) and the positions of the result's entries in the
 // outcome.
-func (it *batchItem) setPosition(at int64) {
-	it.committed.At = at
-	if n := len(it.entries); n > 0 {
-		it.committed.FirstPos, it.committed.LastPos = it.entries[0].Pos, it.entries[n-1].Pos
+func (item *resultItem) setPositions(committedAt int64) {
+	item.outcome.CommittedAt = committedAt
+	if n := len(item.entries); n > 0 {
+		item.outcome.FirstPos, item.outcome.LastPos = item.entries[0].Pos, item.entries[n-1].Pos
 	}
 }
 
 // playerRows returns the rows of updatePlayer: one for each player whose totals or
 // rating change.
-func playerRows(game string, items []*batchItem) ([][]any, error) {
-	sums := map[string]*playerSum{}
-	sumOf := func(player string) *playerSum {
-		if sums[player] == nil {
-			sums[player] = &playerSum{}
+func playerRows(game string, items []*resultItem) ([][]any, error) {
+	changes := map[string]*playerChange{}
+	changeOf := func(player string) *playerChange {
+		if changes[player] == nil {
+			changes[player] = &playerChange{}
 		}
-		return sums[player]
+		return changes[player]
 	}
-	for _, it := range items {
-		for _, e := range it.entries {
+	for _, item := range items {
+		for _, e := range item.entries {
 			if e.HolderKind == leaderboard.Players {
-				sumOf(e.Holder).add(e.Aggregates)
+				changeOf(e.Holder).add(e.Aggregates)
 			}
 		}
-		for s := range humans(it.result) {
+		for s := range humanStandings(item.result) {
 			if s.Rating == nil {
 				continue
 			}
-			if err := sumOf(s.Player).rate(s.Rating); err != nil {
-				return nil, fmt.Errorf("%w: match %s: %w", ErrBadResult, it.result.Match, err)
+			if err := changeOf(s.Player).setRating(s.Rating); err != nil {
+				return nil, fmt.Errorf("%w: match %s: %w", ErrBadResult, item.result.Match, err)
 			}
 		}
 	}
 	var rows [][]any
-	for _, player := range slices.Sorted(maps.Keys(sums)) {
-		rows = append(rows, sums[player].row(game, player))
+	for _, player := range slices.Sorted(maps.Keys(changes)) {
+		rows = append(rows, changes[player].row(game, player))
 	}
 	return rows, nil
 }
 
-// playerSum is what a batch changes of one player.
-type playerSum struct {
-	aggregates leaderboard.Aggregates
-	rating     string // new rating; "": unchanged
-	rated      int64  // number of rated matches to add
+// playerChange is what a batch changes of one player.
+type playerChange struct {
+	aggregates   leaderboard.Aggregates
+	ratingJSON   string // new rating; "": unchanged
+	ratedMatches int64  // number of rated matches to add
 }
 
-func (p *playerSum) add(q leaderboard.Aggregates) { p.aggregates = p.aggregates.Add(q) }
+func (p *playerChange) add(aggregates leaderboard.Aggregates) {
+	p.aggregates = p.aggregates.Add(aggregates)
+}
 
-func (p *playerSum) rate(change *match.RatingChange) error {
+func (p *playerChange) setRating(change *match.RatingChange) error {
 	text, err := json.Marshal(change.After)
-	p.rating = string(text)
-	p.rated++
+	p.ratingJSON = string(text)
+	p.ratedMatches++
 	return err
 }
 
-func (p *playerSum) row(game, player string) []any {
-	return append([]any{game, player, p.rating, p.rated}, aggregateValues(p.aggregates)...)
+func (p *playerChange) row(game, player string) []any {
+	return append([]any{game, player, p.ratingJSON, p.ratedMatches}, aggregateValues(p.aggregates)...)
 }

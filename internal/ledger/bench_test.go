@@ -34,10 +34,10 @@ func BenchmarkGuests(b *testing.B) {
 		"postgres": func(b *testing.B) Config { return Config{URL: testenv.Postgres(b).URL} },
 	} {
 		b.Run(name, func(b *testing.B) {
-			l := openWith(b, config(b))
+			l := openConfig(b, config(b))
 			for _, way := range []string{"together", "each"} {
 				if way == "each" {
-					l.registrations.workers = 1 << 20 // no registration waits
+					l.registrations.maxWorkers = 1 << 20 // no registration waits
 				}
 				for _, atOnce := range []int{1, 64, 1024} {
 					for kind, device := range map[string]string{"guests": "device ", "own": ""} {
@@ -56,7 +56,7 @@ func benchGuests(b *testing.B, l *Ledger, device string, atOnce int) {
 	left.Store(int64(b.N))
 	took := make([][]time.Duration, atOnce)
 	b.ResetTimer()
-	atOnceN(atOnce, func(i int) {
+	runConcurrently(atOnce, func(i int) {
 		for left.Add(-1) >= 0 {
 			id := fmt.Sprintf("p_%012d", benchGuest.Add(1)*7_919_317%1_000_000_007)
 			p, began := guest(id, "", id), time.Now()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// bulk runs one statement for many rows in a transaction. On SQLite it runs a prepared
+// bulkRunner runs one statement for many rows in a transaction. On SQLite it runs a prepared
 // statement once for each row. On PostgreSQL one statement handles up to maxBulkRows
 // rows, which is about six times as fast there.
 //
@@ -19,7 +19,7 @@ import (
 // A row consists of strings and int64s. A column has the same type in all rows. run
 // calls scan for each row that the statement returns; scan is nil if it returns none. No
 // two rows may change the same row of a table.
-type bulk interface {
+type bulkRunner interface {
 	run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
 }
 
@@ -30,10 +30,10 @@ type executor interface {
 	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
 }
 
-// rowBulk runs a prepared statement once for each row.
-type rowBulk struct{ executor executor }
+// sqliteBulkRunner runs a prepared statement once for each row.
+type sqliteBulkRunner struct{ executor executor }
 
-func (b rowBulk) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+func (b sqliteBulkRunner) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -56,15 +56,15 @@ func (b rowBulk) run(ctx context.Context, text string, rows [][]any, scan func(*
 	return nil
 }
 
-// arrayBulk passes each column of the rows to PostgreSQL as one array.
-type arrayBulk struct{ executor executor }
+// postgresBulkRunner passes each column of the rows to PostgreSQL as one array.
+type postgresBulkRunner struct{ executor executor }
 
 // maxBulkRows limits the rows of one statement.
 const maxBulkRows = 2000
 
-func (b arrayBulk) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+func (b postgresBulkRunner) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	for chunk := range slices.Chunk(rows, maxBulkRows) {
-		types, columns := columnsOf(chunk)
+		types, columns := arrayColumns(chunk)
 		text := strings.ReplaceAll(text, "{rows}", unnestRows(types))
 		var err error
 		if scan == nil {
@@ -86,22 +86,22 @@ func unnestRows(types []string) string {
 	return "SELECT * FROM unnest(" + strings.Join(types, ", ") + ") LIMIT (SELECT CAST(NULL AS BIGINT))"
 }
 
-// columnsOf converts rows to one array for each column. types are the parameters with
+// arrayColumns converts rows to one array for each column. types are the parameters with
 // casts to the arrays' types, for example CAST($1 AS TEXT[]).
-func columnsOf(rows [][]any) (types []string, columns []any) {
+func arrayColumns(rows [][]any) (types []string, columns []any) {
 	for i, first := range rows[0] {
 		if _, ok := first.(string); ok {
 			types = append(types, fmt.Sprintf("CAST($%d AS TEXT[])", i+1))
-			columns = append(columns, column[string](rows, i))
+			columns = append(columns, columnValues[string](rows, i))
 			continue
 		}
 		types = append(types, fmt.Sprintf("CAST($%d AS BIGINT[])", i+1))
-		columns = append(columns, column[int64](rows, i))
+		columns = append(columns, columnValues[int64](rows, i))
 	}
 	return types, columns
 }
 
-func column[T any](rows [][]any, i int) []T {
+func columnValues[T any](rows [][]any, i int) []T {
 	values := make([]T, len(rows))
 	for j, row := range rows {
 		values[j] = row[i].(T)

@@ -8,14 +8,14 @@ import (
 	"laststand/internal/match"
 )
 
-// maxID is the greatest length of an id in the wire contract, in bytes.
-const maxID = 64
+// maxIDBytes is the greatest length of an id in the wire contract, in bytes.
+const maxIDBytes = 64
 
 // checkResult returns an error that wraps ErrBadResult if a result would make the
 // ledger's sums wrong or break its keys.
 func checkResult(r *match.Result) error {
-	if isBadID(r.Match) || isBadID(r.Game) {
-		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxID)
+	if isInvalidID(r.Match) || isInvalidID(r.Game) {
+		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxIDBytes)
 	}
 	if !r.IsComplete() {
 		return fmt.Errorf("%w: match %s: its standings are not loaded; read them first", ErrBadResult, r.Match)
@@ -25,8 +25,8 @@ func checkResult(r *match.Result) error {
 	}
 	players := make(map[string]bool, len(r.Standings))
 	rated := r.IsRated()
-	for s := range humans(r) {
-		if isBadID(s.Player) || players[s.Player] {
+	for s := range humanStandings(r) {
+		if isInvalidID(s.Player) || players[s.Player] {
 			return fmt.Errorf("%w: match %s: player %q is listed twice or has an invalid id", ErrBadResult, r.Match, s.Player)
 		}
 		players[s.Player] = true
@@ -43,7 +43,7 @@ func checkResult(r *match.Result) error {
 func checkTeams(r *match.Result) error {
 	seen := make(map[string]bool, len(r.Teams))
 	for _, t := range r.Teams {
-		if isBadID(t.ID) || seen[t.ID] || t.Score < 0 {
+		if isInvalidID(t.ID) || seen[t.ID] || t.Score < 0 {
 			return fmt.Errorf("%w: match %s: team %q is listed twice, has an invalid id or has a negative score", ErrBadResult, r.Match, t.ID)
 		}
 		seen[t.ID] = true
@@ -51,15 +51,15 @@ func checkTeams(r *match.Result) error {
 	return nil
 }
 
-func isBadID(id string) bool {
-	return id == "" || len(id) > maxID || strings.ContainsFunc(id, func(c rune) bool {
+func isInvalidID(id string) bool {
+	return id == "" || len(id) > maxIDBytes || strings.ContainsFunc(id, func(c rune) bool {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 		return !letter && (c < '0' || c > '9') && !strings.ContainsRune("_.:-", c)
 	})
 }
 
-// humans iterates over the standings of a result, without bots.
-func humans(r *match.Result) iter.Seq[*match.Standing] {
+// humanStandings iterates over the standings of a result, without bots.
+func humanStandings(r *match.Result) iter.Seq[*match.Standing] {
 	return func(yield func(*match.Standing) bool) {
 		for i := range r.Standings {
 			if s := &r.Standings[i]; !s.Bot && !yield(s) {

@@ -15,8 +15,8 @@ import (
 func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
-	holder, other := openOn(t, db), openOn(t, db)
-	must(holder.Turn(t.Context(), game))(t)
+	holder, other := openLedger(t, db), openLedger(t, db)
+	must(holder.StartNewDays(t.Context(), game))(t)
 	var done []settle.Committed
 	ended := make(chan error, 1)
 	var before int64
@@ -34,7 +34,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 			return err
 		}
 		for first := int64(0); before <= first; { // until the clock has advanced during the wait
-			if err := holder.read.QueryRowContext(t.Context(), holder.sql("SELECT {now}")).Scan(&before); err != nil {
+			if err := holder.readPool.QueryRowContext(t.Context(), holder.expandSQL("SELECT {now}")).Scan(&before); err != nil {
 				return err
 			}
 			if first == 0 {
@@ -46,7 +46,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	if err := errors.Join(err, <-ended); err != nil {
 		t.Fatal(err)
 	}
-	if done[0].At < before {
-		t.Errorf("entry time %d, but the lock was released after %d", done[0].At, before)
+	if done[0].CommittedAt < before {
+		t.Errorf("entry time %d, but the lock was released after %d", done[0].CommittedAt, before)
 	}
 }

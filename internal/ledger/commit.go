@@ -29,32 +29,32 @@ var _ settle.Ledger = (*Ledger)(nil)
 // outcome is unknown, and the caller can commit the same results again. If
 // IsResultRefused is true for the error, a result can never be committed.
 func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
-	b, err := newBatch(results)
+	batch, err := newResultBatch(results)
 	if err == nil {
-		err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) { return l.commit(ctx, tx, b) })
+		err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) { return l.commit(ctx, tx, batch) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: commit %d results: %w", len(results), err)
 	}
-	return b.results(results), nil
+	return batch.completeOutcomes(results), nil
 }
 
 // commit is the transaction of Commit. It returns the tasks to enqueue at its end. All
 // transactions take locks in one order, so that batches cannot deadlock. The order is:
 // match ids, heads by game, then players, teams and days of that game, and at last the
 // queues of the new tasks.
-func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []taskqueue.NewTask, err error) {
-	bulk := l.bulk(tx)
-	if err := bulk.run(ctx, insertMatch, b.matchRows(), b.scanNew); err != nil {
+func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, batch *resultBatch) (tasks []taskqueue.NewTask, err error) {
+	bulk := l.newBulkRunner(tx)
+	if err := bulk.run(ctx, insertMatch, batch.matchRows(), batch.scanNew); err != nil {
 		return nil, fmt.Errorf("matches: %w", err)
 	}
-	if err := bulk.run(ctx, selectKnown, b.knownRows(), b.scanKnown); err != nil {
+	if err := bulk.run(ctx, selectKnown, batch.knownRows(), batch.scanKnown); err != nil {
 		return nil, fmt.Errorf("known matches: %w", err)
 	}
-	if err := l.knownRatings(ctx, tx, b); err != nil {
+	if err := l.setKnownRatings(ctx, tx, batch); err != nil {
 		return nil, fmt.Errorf("known matches: %w", err)
 	}
-	byGame := b.newByGame()
+	byGame := batch.newItemsByGame()
 	for _, game := range slices.Sorted(maps.Keys(byGame)) {
 		gameTasks, err := l.commitGame(ctx, tx, game, byGame[game])
 		if err != nil {
@@ -67,24 +67,24 @@ func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, b *batch) (tasks []task
 
 // commitGame writes the new results of one game under the lock on its head. It returns
 // the tasks that report them.
-func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) ([]taskqueue.NewTask, error) {
+func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*resultItem) ([]taskqueue.NewTask, error) {
 	h, err := l.lockHead(ctx, tx, game)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	stored, err := l.readPlayers(ctx, tx, game, items)
+	storedRatings, err := l.readRatings(ctx, tx, game, items)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.limitPairs(ctx, tx, h, items); err != nil {
+	if err := l.applyPairLimit(ctx, tx, h, items); err != nil {
 		return nil, fmt.Errorf("pairs: %w", err)
 	}
-	if err := rate(items, stored); err != nil {
+	if err := rateResults(items, storedRatings); err != nil {
 		return nil, fmt.Errorf("ratings: %w", err)
 	}
-	for _, it := range items {
-		h.add(it.entries...)
-		it.setPosition(h.now)
+	for _, item := range items {
+		h.add(item.entries...)
+		item.setPositions(h.now)
 	}
 	players, err := playerRows(game, items)
 	if err != nil {
@@ -93,7 +93,7 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	if err := l.saveHead(ctx, tx, h); err != nil {
 		return nil, err
 	}
-	bulk := l.bulk(tx)
+	bulk := l.newBulkRunner(tx)
 	if err := bulk.run(ctx, saveTeam, teamRows(game, items), nil); err != nil {
 		return nil, fmt.Errorf("teams: %w", err)
 	}

@@ -17,13 +17,13 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestCommit(t *testing.T) {
+func TestCommitAddsEntriesTotalsAndHistory(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		bot := duel("m2", 2, "p1", "robot")
-		bot.Counts, bot.Standings[1].Bot = false, true
+		bot.CountsForLeaderboards, bot.Standings[1].Bot = false, true
 		other := duel("m1", 3, "p1")
 		other.Game = "another.game"
 		done := must(l.Commit(t.Context(), results(
@@ -35,7 +35,7 @@ func TestCommit(t *testing.T) {
 		}
 		var got []place
 		for _, c := range done {
-			got = append(got, place{c.Match, c.New, c.FirstPos, c.LastPos})
+			got = append(got, place{c.Match, c.IsNew, c.FirstPos, c.LastPos})
 		}
 		// Position 1 is the entry that starts the game's first day.
 		want := []place{{"m3", true, 2, 3}, {"m2", true, 0, 0}, {"m1", true, 2, 2}, {"m3", false, 0, 0}, {"m0", true, 4, 5}}
@@ -44,7 +44,7 @@ func TestCommit(t *testing.T) {
 		}
 		rows := must(l.ReadRows(t.Context(), game, 1, 100))(t)
 		wantRow := leaderboard.Row{
-			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, CommittedAt: done[0].At, HolderKind: leaderboard.Players, Holder: "p1",
+			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, CommittedAt: done[0].CommittedAt, HolderKind: leaderboard.Players, Holder: "p1",
 			Aggregates: leaderboard.Aggregates{Score: 300, TimeMS: 99_998, LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 3, Correct: 2},
 		}
 		if len(rows) != 4 || rows[0] != wantRow {
@@ -53,9 +53,9 @@ func TestCommit(t *testing.T) {
 	})
 }
 
-func TestCommitOfNothing(t *testing.T) {
+func TestCommitWithoutResultsDoesNothing(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
+	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
 	if done := must(l.Commit(t.Context(), nil))(t); len(done) != 0 {
 		t.Errorf("committed %v", done)
 	}
@@ -64,9 +64,9 @@ func TestCommitOfNothing(t *testing.T) {
 	}
 }
 
-func TestBadResults(t *testing.T) {
+func TestInvalidResultsAreRefused(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
+	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
 	for name, spoil := range map[string]func(*match.Result){
 		"no match":      func(r *match.Result) { r.Match = "" },
 		"no game":       func(r *match.Result) { r.Game = "" },
@@ -81,58 +81,58 @@ func TestBadResults(t *testing.T) {
 		bad := duel("bad", 1, "p1", "p2")
 		spoil(&bad)
 		_, err := l.Commit(t.Context(), results(duel("good", 1, "p1"), bad))
-		if !errors.Is(err, ErrBadResult) || Unavailable(err) || !RefusesResult(err) {
+		if !errors.Is(err, ErrBadResult) || IsUnavailable(err) || !IsResultRefused(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if done := must(l.Commit(t.Context(), results(duel("good", 1, "p1"))))(t); !done[0].New {
+	if done := must(l.Commit(t.Context(), results(duel("good", 1, "p1"))))(t); !done[0].IsNew {
 		t.Error("a refused batch left a trace")
 	}
 }
 
 // PostgreSQL refuses a NUL character in a text, and SQLite accepts it. The error says that
 // the result is invalid.
-func TestFaultOfTheResultIsNotTheDatabases(t *testing.T) {
+func TestARefusedResultIsNotReportedAsUnavailable(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" {
 			return
 		}
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		r := duel("m1", 1, "p1")
 		r.Mode = "\x00"
-		if _, err := l.Commit(t.Context(), results(r)); err == nil || Unavailable(err) || !RefusesResult(err) {
+		if _, err := l.Commit(t.Context(), results(r)); err == nil || IsUnavailable(err) || !IsResultRefused(err) {
 			t.Errorf("error %v", err)
 		}
 	})
 }
 
 // If tables or permissions are missing, the error does not say that a result is invalid.
-func TestFaultOfTheTablesIsNotTheResults(t *testing.T) {
+func TestMissingTablesAreNotReportedAsABadResult(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for _, way := range [][2]string{{"place", "place_of"}, {"place_of", "place"}} {
 			if _, err := l.exec(t.Context(), "ALTER TABLE seats RENAME COLUMN "+way[0]+" TO "+way[1]); err != nil {
 				t.Fatal(err)
 			}
 			_, err := l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
-			if broken := way[0] == "place"; (err != nil) != broken || RefusesResult(err) {
+			if broken := way[0] == "place"; (err != nil) != broken || IsResultRefused(err) {
 				t.Errorf("column %s: error %v", way[1], err)
 			}
 		}
 	})
 }
 
-// draw draws a batch from few games, players and matches. So matches are repeated, and
+// drawResults draws a batch from few games, players and matches. So matches are repeated, and
 // players are in many of them.
-func draw(t *rapid.T) []match.Result {
+func drawResults(t *rapid.T) []match.Result {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) match.Result {
 		n := rapid.IntRange(0, 60).Draw(t, "match")
 		r := match.Result{
 			Match: fmt.Sprint("m", n), Game: fmt.Sprint("game", n%3), Mode: match.Duel,
-			OverAt: int64(n), Reason: match.Finished, Counts: n%5 != 0,
+			OverAt: int64(n), Reason: match.ReasonFinished, CountsForLeaderboards: n%5 != 0,
 		}
 		for p := range n%4 + 1 {
 			r.Standings = append(r.Standings, match.Standing{
@@ -148,20 +148,20 @@ func draw(t *rapid.T) []match.Result {
 // connections commit at the same time.
 // Positions have no gap, and entries of a match are adjacent and in order. Rows, totals
 // and histories are the sums of the given matches.
-func TestEveryMatchOnce(t *testing.T) {
+func TestEachMatchCountsOnceInConcurrentCommits(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		nodes := []*Ledger{openOn(t, db)}
+		nodes := []*Ledger{openLedger(t, db)}
 		if db.URL != "" { // SQLite has one process; TestProcessBeside has two
-			nodes = append(nodes, openOn(t, db))
+			nodes = append(nodes, openLedger(t, db))
 		}
-		addNine(t, nodes[0])
+		addNinePlayers(t, nodes[0])
 		rapid.Check(t, func(rt *rapid.T) {
-			wipe(t, nodes[0])
-			o := newOracle(t, nodes[0])
-			batches := rapid.SliceOfN(rapid.Custom(draw), 1, 6).Draw(rt, "batches")
+			deleteGame(t, nodes[0])
+			o := newExpectedLedger(t, nodes[0])
+			batches := rapid.SliceOfN(rapid.Custom(drawResults), 1, 6).Draw(rt, "batches")
 			var mu sync.Mutex
-			atOnceN(len(batches), func(i int) {
+			runConcurrently(len(batches), func(i int) {
 				done, err := nodes[i%len(nodes)].Commit(t.Context(), batches[i])
 				mu.Lock()
 				defer mu.Unlock()
@@ -170,7 +170,7 @@ func TestEveryMatchOnce(t *testing.T) {
 					return
 				}
 				for j, r := range batches[i] {
-					o.committed(rt, r, done[j].New, done[j].FirstPos, done[j].LastPos)
+					o.committed(rt, r, done[j].IsNew, done[j].FirstPos, done[j].LastPos)
 				}
 			})
 			o.check(rt)
@@ -178,8 +178,8 @@ func TestEveryMatchOnce(t *testing.T) {
 	})
 }
 
-// addNine adds nine players to each of the three games that drawResults uses.
-func addNine(t *testing.T, l *Ledger) {
+// addNinePlayers adds nine players to each of the three games that drawResults uses.
+func addNinePlayers(t *testing.T, l *Ledger) {
 	t.Helper()
 	for i := range 27 {
 		id := fmt.Sprint("p", i%9)
@@ -190,8 +190,8 @@ func addNine(t *testing.T, l *Ledger) {
 	}
 }
 
-// wipe deletes all results from the ledger.
-func wipe(t *testing.T, l *Ledger) {
+// deleteGame deletes all results from the ledger.
+func deleteGame(t *testing.T, l *Ledger) {
 	t.Helper()
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
 		for _, text := range []string{
@@ -210,8 +210,8 @@ func wipe(t *testing.T, l *Ledger) {
 	}
 }
 
-// oracle computes in memory what the ledger must contain.
-type oracle struct {
+// expectedLedger computes in memory what the ledger must contain.
+type expectedLedger struct {
 	t     *testing.T
 	l     *Ledger
 	taken map[string]match.Result
@@ -219,11 +219,11 @@ type oracle struct {
 	at    map[string]map[int64]string // game, position: the player
 }
 
-func newOracle(t *testing.T, l *Ledger) *oracle {
-	return &oracle{t: t, l: l, taken: map[string]match.Result{}, given: map[string]bool{}, at: map[string]map[int64]string{}}
+func newExpectedLedger(t *testing.T, l *Ledger) *expectedLedger {
+	return &expectedLedger{t: t, l: l, taken: map[string]match.Result{}, given: map[string]bool{}, at: map[string]map[int64]string{}}
 }
 
-func (o *oracle) committed(rt *rapid.T, r match.Result, isNew bool, first, last int64) {
+func (o *expectedLedger) committed(rt *rapid.T, r match.Result, isNew bool, first, last int64) {
 	o.given[r.Match] = true
 	if !isNew {
 		return
@@ -232,14 +232,14 @@ func (o *oracle) committed(rt *rapid.T, r match.Result, isNew bool, first, last 
 		rt.Errorf("%s was new twice", r.Match)
 	}
 	o.taken[r.Match] = r
-	if !r.Counts {
+	if !r.CountsForLeaderboards {
 		return
 	}
 	if o.at[r.Game] == nil {
 		o.at[r.Game] = map[int64]string{}
 	}
 	pos := first
-	for s := range humans(&r) {
+	for s := range humanStandings(&r) {
 		o.at[r.Game][pos] = s.Player
 		pos++
 	}
@@ -248,7 +248,7 @@ func (o *oracle) committed(rt *rapid.T, r match.Result, isNew bool, first, last 
 	}
 }
 
-func (o *oracle) check(rt *rapid.T) {
+func (o *expectedLedger) check(rt *rapid.T) {
 	if len(o.given) != len(o.taken) {
 		rt.Errorf("%d matches committed, %d accepted", len(o.given), len(o.taken))
 	}
@@ -257,7 +257,7 @@ func (o *oracle) check(rt *rapid.T) {
 	}
 }
 
-func (o *oracle) checkGame(rt *rapid.T, game string) {
+func (o *expectedLedger) checkGame(rt *rapid.T, game string) {
 	want, played := o.sums(game)
 	got := map[string]leaderboard.Aggregates{}
 	rows := must(o.l.ReadRows(o.t.Context(), game, 0, 10_000))(o.t)
@@ -286,7 +286,7 @@ func (o *oracle) checkGame(rt *rapid.T, game string) {
 	}
 }
 
-func (o *oracle) sums(game string) (sums map[string]leaderboard.Aggregates, played map[string]int) {
+func (o *expectedLedger) sums(game string) (sums map[string]leaderboard.Aggregates, played map[string]int) {
 	sums, played = map[string]leaderboard.Aggregates{}, map[string]int{}
 	for _, r := range o.taken {
 		for _, s := range r.Standings {
@@ -294,7 +294,7 @@ func (o *oracle) sums(game string) (sums map[string]leaderboard.Aggregates, play
 				continue
 			}
 			played[s.Player]++
-			if r.Counts {
+			if r.CountsForLeaderboards {
 				sums[s.Player] = sums[s.Player].Add(leaderboard.Aggregates{
 					Score: s.Score, TimeMS: s.TimeMS, LimitMS: s.LimitMS, Matches: 1,
 					Asked: int64(s.Asked), Answered: int64(s.Answered), Correct: int64(s.Correct),
@@ -310,7 +310,7 @@ func (o *oracle) sums(game string) (sums map[string]leaderboard.Aggregates, play
 func TestPositionsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		const writers, batches = 4, 20
 		var writing sync.WaitGroup
 		for w := range writers {

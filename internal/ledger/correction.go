@@ -20,10 +20,10 @@ type Disqualification struct {
 	Reason, By  string
 }
 
-// Disqualified says which corrections Disqualify added. It is zero if the match did not
+// DisqualifyResult says which corrections Disqualify added. It is zero if the match did not
 // count, or if everything was corrected before.
-type Disqualified struct {
-	Rows              int   // number of corrections
+type DisqualifyResult struct {
+	EntryCount        int   // number of corrections
 	FirstPos, LastPos int64 // positions of the corrections; 0 if there are none
 }
 
@@ -35,22 +35,22 @@ type Disqualified struct {
 // ErrNotFound means that the game has no such match, or the match no such player.
 // ErrErasing means that a player of the match is being erased; the same call succeeds
 // some seconds later.
-func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualified, error) {
-	var done Disqualified
-	m, err := l.summary(ctx, d.Game, d.Match)
+func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (DisqualifyResult, error) {
+	var result DisqualifyResult
+	m, err := l.readSummary(ctx, d.Game, d.Match)
 	if errors.Is(err, match.ErrNotFound) {
 		err = ErrNotFound
 	}
 	if err == nil {
 		err = l.inTxWithTasks(ctx, func(tx *sql.Tx) (tasks []taskqueue.NewTask, err error) {
-			done, tasks, err = l.writeCorrections(ctx, tx, d, m)
+			result, tasks, err = l.writeCorrections(ctx, tx, d, m)
 			return tasks, err
 		})
 	}
 	if err != nil {
-		return Disqualified{}, fmt.Errorf("ledger: disqualify in match %s of %s: %w", d.Match, d.Game, err)
+		return DisqualifyResult{}, fmt.Errorf("ledger: disqualify in match %s of %s: %w", d.Match, d.Game, err)
 	}
-	return done, nil
+	return result, nil
 }
 
 const (
@@ -69,31 +69,31 @@ WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 
 // or of d.Player. It returns none if the match did not count. It finds them near the
 // entry of one player. The caller holds the lock on the game's head, so no erasure can
 // end at the same time.
-func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (all []*entry, err error) {
+func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (entries []*entry, err error) {
 	player, limit := "", 0
 	if d.Player == "" {
 		limit = m.Players + len(m.Teams)
 	}
 	err = tx.QueryRowContext(ctx, selectOneSeat, d.Game, d.Match, d.Player).Scan(&player)
-	found := err == nil
+	hasSeat := err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	if found {
-		if all, err = l.matchEntries(ctx, tx, d, player, int64(limit)); err != nil {
+	if hasSeat {
+		if entries, err = l.matchEntries(ctx, tx, d, player, int64(limit)); err != nil {
 			return nil, err
 		}
 	}
-	if err := l.refuseErasing(ctx, tx, d.Game, all, d.Player, player); err != nil {
+	if err := l.checkNotErasing(ctx, tx, d.Game, entries, d.Player, player); err != nil {
 		return nil, err
 	}
 	switch {
-	case !found && d.Player != "":
+	case !hasSeat && d.Player != "":
 		return nil, ErrNotFound
-	case found && m.Counts && len(all) == 0:
+	case hasSeat && m.CountsForLeaderboards && len(entries) == 0:
 		return nil, errors.New("the match counts, but the ledger has no entries for it")
 	}
-	return all, nil // empty if the match did not count, or if only bots played
+	return entries, nil // empty if the match did not count, or if only bots played
 }
 
 // matchEntries returns the match's entries within limit positions of the player's entry.
@@ -106,83 +106,83 @@ func (l *Ledger) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualificatio
 	if err != nil {
 		return nil, err
 	}
-	var all []*entry
+	var entries []*entry
 	err = scanAll(func(rows *sql.Rows) error {
-		e := &entry{match: d.Match}
+		e := &entry{matchID: d.Match}
 		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.HolderKind, &e.Holder}, aggregatePointers(&e.Aggregates)...)...)
-		all = append(all, e)
+		entries = append(entries, e)
 		return err
 	})(tx.QueryContext(ctx, selectMatchEntries, d.Game, d.Match, pos-limit, pos+limit))
-	return all, err
+	return entries, err
 }
 
 // writeCorrections adds corrections for the entries of a match that still count. All
 // these entries belong to one day. It locks the game's head, and returns the tasks that
 // report ended days.
-func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (done Disqualified, tasks []taskqueue.NewTask, err error) {
+func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (result DisqualifyResult, tasks []taskqueue.NewTask, err error) {
 	h, err := l.lockHead(ctx, tx, d.Game)
 	if err != nil {
-		return done, nil, fmt.Errorf("head: %w", err)
+		return result, nil, fmt.Errorf("head: %w", err)
 	}
-	given, err := l.countedEntries(ctx, tx, d, m)
-	if err != nil || len(given) == 0 {
-		return done, nil, err
+	entries, err := l.countedEntries(ctx, tx, d, m)
+	if err != nil || len(entries) == 0 {
+		return result, nil, err
 	}
-	day, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, d.Game, given[0].Day))
+	day, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, d.Game, entries[0].Day))
 	if err != nil || !found {
-		return done, nil, cmp.Or(err, fmt.Errorf("the ledger has no row for the match's day %s", given[0].Day))
+		return result, nil, cmp.Or(err, fmt.Errorf("the ledger has no row for the match's day %s", entries[0].Day))
 	}
-	corrections, err := l.corrections(ctx, tx, d.Game, given, day)
+	corrections, err := l.newCorrections(ctx, tx, d.Game, entries, day)
 	if err != nil {
-		return done, nil, fmt.Errorf("remaining results: %w", err)
+		return result, nil, fmt.Errorf("remaining results: %w", err)
 	}
 	if len(corrections) == 0 {
-		return done, nil, nil
+		return result, nil, nil
 	}
 	h.add(corrections...)
 	if err := l.saveHead(ctx, tx, h); err != nil {
-		return done, nil, err
+		return result, nil, err
 	}
 	if err := l.applyCorrections(ctx, tx, d, corrections); err != nil {
-		return done, nil, err
+		return result, nil, err
 	}
-	return Disqualified{len(corrections), corrections[0].Pos, h.pos}, l.eventTasks(h), nil
+	return DisqualifyResult{len(corrections), corrections[0].Pos, h.pos}, l.eventTasks(h), nil
 }
 
-// selectRemaining selects the entries that were not corrected before. For each it also
+// selectNewestRemaining selects the entries that were not corrected before. For each it also
 // returns the position of the holder's newest other result that counts: of any day, and
 // of the same day; 0 if there is none. The index of the holder is searched backwards.
-var selectRemaining = `
+var selectNewestRemaining = `
 WITH v (game, pos, whose, holder, day_from, day_to) AS ({rows})
-SELECT v.pos, ` + newestOf(`true`) + `, ` + newestOf(`e.pos > v.day_from AND e.pos < v.day_to`) + `
+SELECT v.pos, ` + newestEntrySQL(`true`) + `, ` + newestEntrySQL(`e.pos > v.day_from AND e.pos < v.day_to`) + `
 FROM v WHERE NOT EXISTS (SELECT 1 FROM entries c WHERE c.game = v.game AND c.of_pos = v.pos AND c.of_pos > 0)
 ORDER BY v.pos`
 
-// newestOf returns a subquery for the position of the newest other result of v's holder
+// newestEntrySQL returns a subquery for the position of the newest other result of v's holder
 // that counts and meets a condition on e; 0 if there is none.
-func newestOf(span string) string {
+func newestEntrySQL(condition string) string {
 	return `COALESCE((
     SELECT e.pos FROM entries e WHERE e.game = v.game AND e.whose = v.whose AND e.holder = v.holder AND e.pos <> v.pos
-    AND ` + span + ` AND ` + stillCounts + ` ORDER BY e.pos DESC LIMIT 1), 0)`
+    AND ` + condition + ` AND ` + stillCounts + ` ORDER BY e.pos DESC LIMIT 1), 0)`
 }
 
-// corrections returns a correction for each of the entries that still counts. All
+// newCorrections returns a correction for each of the entries that still counts. All
 // entries belong to day.
-func (l *Ledger) corrections(ctx context.Context, tx *sql.Tx, game string, given []*entry, day ledgerDay) ([]*entry, error) {
-	byPos := make(map[int64]*entry, len(given))
+func (l *Ledger) newCorrections(ctx context.Context, tx *sql.Tx, game string, entries []*entry, day ledgerDay) ([]*entry, error) {
+	byPos := make(map[int64]*entry, len(entries))
 	var rows [][]any
-	for _, e := range given {
+	for _, e := range entries {
 		byPos[e.Pos] = e
-		rows = append(rows, []any{game, e.Pos, string(e.HolderKind), e.Holder, day.pos, cmp.Or(day.end, math.MaxInt64)})
+		rows = append(rows, []any{game, e.Pos, string(e.HolderKind), e.Holder, day.startPos, cmp.Or(day.nextDayPos, math.MaxInt64)})
 	}
 	var all []*entry
-	err := l.bulk(tx).run(ctx, selectRemaining, rows, func(r *sql.Rows) error {
+	err := l.newBulkRunner(tx).run(ctx, selectNewestRemaining, rows, func(r *sql.Rows) error {
 		c := &entry{Row: leaderboard.Row{Kind: leaderboard.CorrectionRow}}
 		if err := r.Scan(&c.correctedPos, &c.Newest, &c.NewestOfTargetDay); err != nil {
 			return err
 		}
 		e := byPos[c.correctedPos]
-		c.match, c.TargetDay, c.HolderKind, c.Holder, c.Aggregates = e.match, e.Day, e.HolderKind, e.Holder, negate(e.Aggregates)
+		c.matchID, c.TargetDay, c.HolderKind, c.Holder, c.Aggregates = e.matchID, e.Day, e.HolderKind, e.Holder, negate(e.Aggregates)
 		all = append(all, c)
 		return nil
 	})

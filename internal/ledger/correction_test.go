@@ -12,40 +12,40 @@ import (
 	"laststand/internal/testenv"
 )
 
-func disqualify(t *testing.T, l *Ledger, id, player string) Disqualified {
+func disqualify(t *testing.T, l *Ledger, id, player string) DisqualifyResult {
 	t.Helper()
 	return must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "a bot", By: "op_1"}))(t)
 }
 
 // Corrections have the same result for the current day, for an ended day, for a day that
 // is summed in part, and for a summed day.
-func TestDisqualify(t *testing.T) {
+func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 	t.Parallel()
 	for name, pages := range map[string]int{"open": -1, "sealed": 0, "half summed": 1, "summed": 100} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 				t.Parallel()
-				l := openClock(t, db, time.UTC)
-				l.sumPage = 3
+				l := openWithClock(t, db, time.UTC)
+				l.sumPageSize = 3
 				addPlayer(t, l.Ledger, "p1")
 				must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
 				day := "1970-01-01"
 				if pages >= 0 {
-					l.set(t, dayMS)
-					must(l.Turn(t.Context(), game))(t)
+					l.setClock(t, dayMS)
+					must(l.StartNewDays(t.Context(), game))(t)
 					day = "1970-01-02"
 				}
 				for range pages {
 					if d, over, err := l.nextUnsummed(t.Context(), game); err != nil || over {
-						must(l.sumPageOf(t.Context(), d))(t)
+						must(l.sumNextPage(t.Context(), d))(t)
 					}
 				}
 				if got := must(l.HasDaySums(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
 					t.Fatalf("summed %v", got)
 				}
 				head := must(l.Head(t.Context(), game))(t)
-				if done := disqualify(t, l.Ledger, "m2", "p1"); done != (Disqualified{1, head.Pos + 1, head.Pos + 1}) {
+				if done := disqualify(t, l.Ledger, "m2", "p1"); done != (DisqualifyResult{1, head.Pos + 1, head.Pos + 1}) {
 					t.Errorf("done %+v at head %+v", done, head)
 				}
 				row := must(l.ReadRows(t.Context(), game, head.Pos, 10))(t)[0]
@@ -58,7 +58,7 @@ func TestDisqualify(t *testing.T) {
 					t.Errorf("row %+v, want %+v", row, want)
 				}
 				must(l.SumDays(t.Context(), game))(t)
-				sums := daySumsOf(t, l.Ledger, "1970-01-01", leaderboard.Players)
+				sums := readDaySums(t, l.Ledger, "1970-01-01", leaderboard.Players)
 				if len(sums) != 2 || sums[0].Aggregates.Matches != 1 || sums[0].Newest != 2 || sums[1].Aggregates.Matches != 2 || sums[1].Newest != 5 {
 					t.Errorf("sums %+v", sums)
 				}
@@ -72,14 +72,14 @@ func TestDisqualify(t *testing.T) {
 
 // The version of a past day changes with a correction. It also differs after another
 // correction in its place, or another end of the day, in a ledger that was rolled back.
-func TestVersionsOfADayDoNotComeAgain(t *testing.T) {
+func TestADayVersionIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
+		l := openWithClock(t, db, time.UTC)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
-		l.set(t, dayMS)
-		must(l.Turn(t.Context(), game))(t)
+		l.setClock(t, dayMS)
+		must(l.StartNewDays(t.Context(), game))(t)
 		var seen []int64
 		see := func() { seen = append(seen, must(l.DayVersion(t.Context(), game, "1970-01-01"))(t)) }
 		see()
@@ -89,7 +89,7 @@ func TestVersionsOfADayDoNotComeAgain(t *testing.T) {
 		disqualify(t, l.Ledger, "m2", "p1")
 		see()
 		rollBackTo(t, l.Ledger, 5, "1970-01-01")
-		must(l.Turn(t.Context(), game))(t)
+		must(l.StartNewDays(t.Context(), game))(t)
 		see()
 		slices.Sort(seen)
 		if slices.Contains(seen, 0) || len(slices.Compact(seen)) != 4 {
@@ -117,16 +117,16 @@ func rollBackTo(t *testing.T, l *Ledger, pos int64, day string) {
 
 // A repeated call and a call for a match that did not count correct nothing. A call for a
 // whole match after one for a player corrects only the other players.
-func TestDisqualifyAgain(t *testing.T) {
+func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		r := duel("m1", 1, "p1", "p2", "p3")
 		r.Teams = []match.TeamResult{{Rank: 1, ID: "red", Name: "Red", Score: 7}}
 		r.Standings[0].Team = "red"
 		uncounted := duel("m2", 2, "p1", "robot")
-		uncounted.Counts, uncounted.Standings[1].Bot = false, true
+		uncounted.CountsForLeaderboards, uncounted.Standings[1].Bot = false, true
 		bots := duel("m3", 3, "robot")
 		bots.Standings[0].Bot = true
 		must(l.Commit(t.Context(), results(duel("m0", 0, "p1", "p2"), r, uncounted, bots, duel("m4", 4, "p1", "p2"))))(t)
@@ -141,12 +141,12 @@ func TestDisqualifyAgain(t *testing.T) {
 			{"m1", "red", 0, ErrNotFound}, {"m1", "p4", 0, ErrNotFound}, {"m2", "robot", 0, ErrNotFound}, {"m5", "", 0, ErrNotFound},
 		} {
 			done, err := l.Disqualify(t.Context(), Disqualification{Game: game, Match: c.match, Player: c.player, Reason: "r", By: "b"})
-			if done.Rows != c.rows || !errors.Is(err, c.err) {
+			if done.EntryCount != c.rows || !errors.Is(err, c.err) {
 				t.Errorf("%+v: %+v, %v", c, done, err)
 			}
 		}
 		var matches []int64
-		for _, s := range snapshotOf(t, l) {
+		for _, s := range readSnapshot(t, l) {
 			matches = append(matches, s.Aggregates.Matches)
 		}
 		if !slices.Equal(matches, []int64{2, 2}) { // matches of p1 and p2: m0 and m4
@@ -159,15 +159,15 @@ func TestDisqualifyAgain(t *testing.T) {
 }
 
 // The ledger stores the reason and the operator of each correction.
-func TestCorrectionsHaveTheirReason(t *testing.T) {
+func TestCorrectionsStoreReasonAndOperator(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		disqualify(t, l, "m1", "")
 		var n int
-		err := l.read.QueryRowContext(t.Context(),
+		err := l.readPool.QueryRowContext(t.Context(),
 			"SELECT COUNT(*) FROM corrections c JOIN entries e ON e.game = c.game AND e.pos = c.pos WHERE e.of_pos IN (2, 3) AND reason = 'a bot' AND by_sub = 'op_1'").Scan(&n)
 		if err != nil || n != 2 {
 			t.Errorf("%d reasons, %v", n, err)
@@ -177,12 +177,12 @@ func TestCorrectionsHaveTheirReason(t *testing.T) {
 
 // Nodes correct the same matches while others commit and sum. Each entry is corrected
 // once, and totals and sums equal what the entries say.
-func TestCorrectionsAtOnce(t *testing.T) {
+func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		l.sumPage = 7
+		l := openWithClock(t, db, time.UTC)
+		l.sumPageSize = 7
 		ids := names("p", 6)
 		for _, id := range ids {
 			addPlayer(t, l.Ledger, id)
@@ -191,9 +191,9 @@ func TestCorrectionsAtOnce(t *testing.T) {
 		for i := range matches {
 			must(l.Commit(t.Context(), results(duel(fmt.Sprint("old", i), 1, ids[i%6], ids[(i+1)%6]))))(t)
 		}
-		l.set(t, dayMS)
-		must(l.Turn(t.Context(), game))(t)
-		atOnceN(8, func(n int) {
+		l.setClock(t, dayMS)
+		must(l.StartNewDays(t.Context(), game))(t)
+		runConcurrently(8, func(n int) {
 			for i := range matches {
 				var err error
 				switch n % 4 {
@@ -232,29 +232,29 @@ func TestCorrectionsAtOnce(t *testing.T) {
 // checkSums checks that table sums equals the sums that are computed from entries alone.
 func checkSums(t *testing.T, l *Ledger) {
 	t.Helper()
-	var want []leaderboard.Sum
+	var want []leaderboard.DaySum
 	head := must(l.Head(t.Context(), game))(t)
 	for _, kind := range leaderboard.Kinds() {
 		holders := must(l.ReadHolders(t.Context(), game, kind, "", 10_000))(t)
 		want = append(want, must(l.ReadSums(t.Context(), game, head.Pos, kind, holders))(t)...)
 	}
-	if got := snapshotOf(t, l); !slices.Equal(got, want) || len(got) == 0 {
+	if got := readSnapshot(t, l); !slices.Equal(got, want) || len(got) == 0 {
 		t.Errorf("sums\n%+v, the rows say\n%+v", got, want)
 	}
 }
 
 // All players of a match with more players than maxBulkRows are corrected.
-func TestDisqualifyALargeMatch(t *testing.T) {
+func TestDisqualifyCorrectsMorePlayersThanOneStatementHas(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		large := duel("m1", 1, names("p", maxBulkRows+1)...)
 		must(l.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
-		if done := disqualify(t, l, "m1", ""); done.Rows != maxBulkRows+1 || done.LastPos-done.FirstPos != maxBulkRows {
+		if done := disqualify(t, l, "m1", ""); done.EntryCount != maxBulkRows+1 || done.LastPos-done.FirstPos != maxBulkRows {
 			t.Errorf("done %+v", done)
 		}
-		if sums := snapshotOf(t, l); len(sums) != 1 || sums[0].Holder != "p000" || sums[0].Newest != 2 {
+		if sums := readSnapshot(t, l); len(sums) != 1 || sums[0].Holder != "p000" || sums[0].Newest != 2 {
 			t.Errorf("left %+v", sums)
 		}
 	})

@@ -23,22 +23,22 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
-		addPlayer(t, l, jane)
-		buzzer := duel("m2", 2, "other", jane)
-		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: jane}}
-		must(l.Commit(t.Context(), results(duel("m1", 1, jane, "other"), buzzer)))(t)
-		if err := l.Erase(t.Context(), game, jane); err != nil {
+		l := openLedger(t, db)
+		addPlayer(t, l, erasedSubjectID)
+		buzzer := duel("m2", 2, "other", erasedSubjectID)
+		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID}}
+		must(l.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), buzzer)))(t)
+		if err := l.Erase(t.Context(), game, erasedSubjectID); err != nil {
 			t.Fatal(err)
 		}
 		var e erasure
-		if err := l.read.QueryRowContext(t.Context(), `SELECT game, subject, opaque FROM erasures`).Scan(&e.game, &e.subject, &e.opaque); err != nil {
+		if err := l.readPool.QueryRowContext(t.Context(), `SELECT game, subject, opaque FROM erasures`).Scan(&e.game, &e.subject, &e.opaque); err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range []func(tx *sql.Tx) error{
 			func(*sql.Tx) error { return nil },
 			func(tx *sql.Tx) error {
-				_, err := tx.ExecContext(t.Context(), renameEntries, e.game, e.subject, e.opaque, erasePage)
+				_, err := tx.ExecContext(t.Context(), renameEntries, e.game, e.subject, e.opaque, erasePageSize)
 				return err
 			},
 			func(tx *sql.Tx) error { _, err := l.renamePage(t.Context(), tx, e); return err },
@@ -46,19 +46,19 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 			if err := l.inTx(t.Context(), step); err != nil {
 				t.Fatal(err)
 			}
-			for _, player := range []string{jane, e.opaque, ""} {
+			for _, player := range []string{erasedSubjectID, e.opaque, ""} {
 				if err := l.taking(t, "m1", player); !errors.Is(err, ErrErasing) {
 					t.Errorf("of %q: %v", player, err)
 				}
 			}
 		}
-		if done := disqualify(t, l, "m2", "other"); done.Rows != 1 {
+		if done := disqualify(t, l, "m2", "other"); done.EntryCount != 1 {
 			t.Errorf("of another player: %+v", done)
 		}
 		eraseAll(t, l)
 		done := disqualify(t, l, "m1", "")
 		rows := must(l.ReadRows(t.Context(), game, done.FirstPos-2, 10))(t)
-		if done.Rows != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != e.opaque || rows[2].Holder != "other" {
+		if done.EntryCount != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != e.opaque || rows[2].Holder != "other" {
 			t.Errorf("done %+v, rows %+v", done, rows)
 		}
 		checkSums(t, l)
@@ -66,11 +66,11 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 }
 
 // A match that counts must have entries. If it has none, Disqualify returns an error.
-func TestCorrectionOfAMatchWithoutEntries(t *testing.T) {
+func TestDisqualifyFailsIfACountingMatchHasNoEntries(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		must(l.exec(t.Context(), `DELETE FROM entries WHERE match_id = 'm1'`))(t)
 		for _, player := range []string{"p1", ""} {

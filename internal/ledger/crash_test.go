@@ -22,7 +22,7 @@ func TestCommitUntilKilled(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	l := openWith(t, Config{Dir: dir})
+	l := openConfig(t, Config{Dir: dir})
 	for i := 0; ; i++ {
 		id := fmt.Sprint("m", i)
 		must(l.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
@@ -32,23 +32,23 @@ func TestCommitUntilKilled(t *testing.T) {
 
 // A process is killed while it commits. Every result whose commit has returned is in the
 // ledger exactly, and the ledger can be used again.
-func TestKilledProcessForgetsNothing(t *testing.T) {
+func TestAKilledProcessLosesNoCommittedResult(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	found := killAfter(t, "TestCommitUntilKilled", crashDir+"="+dir, 30)
-	l := openWith(t, Config{Dir: dir})
+	found := killAfterLines(t, "TestCommitUntilKilled", crashDir+"="+dir, 30)
+	l := openConfig(t, Config{Dir: dir})
 	for _, id := range found {
 		must(l.Match(t.Context(), game, id))(t)
 	}
-	checkWhole(t, l, len(found))
-	if done := must(l.Commit(t.Context(), results(duel(found[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].New || !done[1].New {
+	checkComplete(t, l, len(found))
+	if done := must(l.Commit(t.Context(), results(duel(found[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].IsNew || !done[1].IsNew {
 		t.Errorf("after the crash: %+v", done)
 	}
 }
 
-// killAfter runs a test in a separate process, with an environment variable, and kills
+// killAfterLines runs a test in a separate process, with an environment variable, and kills
 // it after it has reported n commits.
-func killAfter(t *testing.T, test, variable string, n int) (found []string) {
+func killAfterLines(t *testing.T, test, variable string, n int) (found []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -73,9 +73,9 @@ func killAfter(t *testing.T, test, variable string, n int) (found []string) {
 	return found
 }
 
-// checkWhole checks that each match has its two entries, positions have no gap
+// checkComplete checks that each match has its two entries, positions have no gap
 // and the first entry starts the first day.
-func checkWhole(t *testing.T, l *Ledger, atLeast int) {
+func checkComplete(t *testing.T, l *Ledger, atLeast int) {
 	t.Helper()
 	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
 	if len(rows)%2 != 1 || len(rows) < 1+2*atLeast || rows[0].Kind != leaderboard.DayStartRow {
@@ -93,10 +93,10 @@ func checkWhole(t *testing.T, l *Ledger, atLeast int) {
 
 // A database server is killed and restarted. The errors say that it is temporary. The same
 // ledger continues and has all committed results.
-func TestKilledServerForgetsNothing(t *testing.T) {
+func TestAKilledDatabaseServerLosesNoCommittedResult(t *testing.T) {
 	t.Parallel()
 	server := testenv.Postgres(t)
-	l := openWith(t, Config{URL: server.URL})
+	l := openConfig(t, Config{URL: server.URL})
 	const before = 10
 	for i := range before {
 		must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
@@ -106,24 +106,24 @@ func TestKilledServerForgetsNothing(t *testing.T) {
 	for ; err == nil; found++ { // a connection's process may outlive the server for a moment
 		_, err = l.Commit(t.Context(), results(duel(fmt.Sprint("m", found), 1, "p1", "p2")))
 	}
-	if !Unavailable(err) {
+	if !IsUnavailable(err) {
 		t.Fatalf("commit while the server is down: %v", err)
 	}
 	server.Restart()
 	done, err := l.Commit(t.Context(), results(duel("m0", 1, "p1", "p2"), duel(fmt.Sprint("m", found-1), 1, "p1", "p2")))
-	if err != nil || done[0].New {
+	if err != nil || done[0].IsNew {
 		t.Fatalf("commit after the restart: %+v, %v", done, err)
 	}
-	checkWhole(t, l, found)
+	checkComplete(t, l, found)
 }
 
 // A second process reads and writes the same embedded database at the same time as the
 // first.
-func TestASecondProcessOnSQLite(t *testing.T) {
+func TestTwoProcessesUseOneSQLiteFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	server, second := openWith(t, Config{Dir: dir}), openWith(t, Config{Dir: dir})
-	atOnceN(8, func(i int) {
+	server, second := openConfig(t, Config{Dir: dir}), openConfig(t, Config{Dir: dir})
+	runConcurrently(8, func(i int) {
 		l := []*Ledger{server, second}[i%2]
 		for j := range 10 {
 			if _, err := l.Commit(t.Context(), results(duel(fmt.Sprintf("m%d-%d", i, j), 1, "p1", "p2"))); err != nil {
@@ -131,5 +131,5 @@ func TestASecondProcessOnSQLite(t *testing.T) {
 			}
 		}
 	})
-	checkWhole(t, second, 80)
+	checkComplete(t, second, 80)
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// cursorAt returns the cursor of a page in which rows are ordered by time and id, newest
+// newCursor returns the cursor of a page in which rows are ordered by time and id, newest
 // first. at (epoch ms) and id are those of the last row of the former page.
-func cursorAt(at int64, id string) string {
+func newCursor(at int64, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at, 10) + ":" + id))
 }
 
@@ -25,7 +25,7 @@ func parseCursor(cursor string) (at int64, id string, ok bool) {
 	}
 	instant, id, ok := strings.Cut(string(text), ":")
 	at, err = strconv.ParseInt(instant, 10, 64)
-	if !ok || err != nil || isBadID(id) {
+	if !ok || err != nil || isInvalidID(id) {
 		return 0, "", false
 	}
 	return at, id, true

@@ -15,19 +15,19 @@ import (
 const (
 	// maxDaysAtOnce is how many days may start in one transaction without a check of this
 	// process's clock.
-	maxDaysAtOnce = 2
+	maxUncheckedDays = 2
 	// maxClockDifference is the largest difference between clocks that counts as
 	// agreement, in ms.
-	maxClockDifference = int64(time.Hour / time.Millisecond)
+	maxClockDifferenceMS = int64(time.Hour / time.Millisecond)
 )
 
 // dayClocks has the clocks that must confirm the database's clock before a day starts.
 // It also records the games whose next day is blocked because the clocks disagree.
 type dayClocks struct {
-	cluster     func() int64 // cluster time, epoch ms; nil: no second clock
-	processTime func() int64 // epoch ms: time at the start of the process plus its own clock; nil: not used
-	days        *prometheus.GaugeVec
-	blocks      *prometheus.CounterVec
+	clusterTime   func() int64 // cluster time, epoch ms; nil: no second clock
+	processTime   func() int64 // epoch ms: time at the start of the process plus its own clock; nil: not used
+	blockedGauge  *prometheus.GaugeVec
+	blocksCounter *prometheus.CounterVec
 
 	mu          sync.Mutex
 	blockedDays map[string]string // by game: the date that the database's clock showed when the block was found
@@ -35,37 +35,37 @@ type dayClocks struct {
 
 // Reasons of laststand_ledger_day_blocks_total.
 const (
-	reasonStep         = "leap"         // more than maxUncheckedDays days, and this process's clock disagrees
+	reasonLeap         = "leap"         // more than maxUncheckedDays days, and this process's clock disagrees
 	reasonContradicted = "contradicted" // cluster time is more than maxClockDifferenceMS before the day
 )
 
 // newDayClocks makes the clocks. startMS is the time of this process, epoch ms; if there
 // is a cluster time, that is used instead.
-func newDayClocks(c Config, started int64) *dayClocks {
-	factory, startedAt := promauto.With(c.Registry), time.Now()
-	d := &dayClocks{cluster: c.Cluster, blockedDays: map[string]string{}}
-	if c.Cluster != nil {
-		started = c.Cluster()
+func newDayClocks(config Config, startMS int64) *dayClocks {
+	factory, startTime := promauto.With(config.Registry), time.Now()
+	d := &dayClocks{clusterTime: config.ClusterTime, blockedDays: map[string]string{}}
+	if config.ClusterTime != nil {
+		startMS = config.ClusterTime()
 	}
-	if c.Cluster != nil || c.clock == "" {
-		d.processTime = func() int64 { return started + time.Since(startedAt).Milliseconds() }
+	if config.ClusterTime != nil || config.clockSQL == "" {
+		d.processTime = func() int64 { return startMS + time.Since(startTime).Milliseconds() }
 	}
-	d.days = factory.NewGaugeVec(prometheus.GaugeOpts{
+	d.blockedGauge = factory.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "laststand_ledger_day_blocked", Help: "1 while the server does not start the game's next day because the clocks disagree, else 0.",
 	}, []string{"game"})
-	d.blocks = factory.NewCounterVec(prometheus.CounterOpts{
+	d.blocksCounter = factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_ledger_day_blocks_total", Help: "Times that the server started to block a game's next day, by reason.",
 	}, []string{"reason"})
 	return d
 }
 
-// disagreement returns the reason why the days up to today must not start, or "" if the
+// blockReason returns the reason why the days up to today must not start, or "" if the
 // clocks agree. days is how many days would start; now is the database's time, epoch ms.
-func (d *dayClocks) disagreement(days int, today string, now int64, zone *time.Location) string {
-	if days > maxDaysAtOnce && d.processTime != nil && max(now-d.processTime(), d.processTime()-now) > maxClockDifference {
-		return reasonStep
+func (d *dayClocks) blockReason(days int, today string, now int64, zone *time.Location) string {
+	if days > maxUncheckedDays && d.processTime != nil && max(now-d.processTime(), d.processTime()-now) > maxClockDifferenceMS {
+		return reasonLeap
 	}
-	if d.cluster != nil && civilDay(d.cluster()+maxClockDifference, zone) < today {
+	if d.clusterTime != nil && civilDay(d.clusterTime()+maxClockDifferenceMS, zone) < today {
 		return reasonContradicted
 	}
 	return ""
@@ -73,21 +73,21 @@ func (d *dayClocks) disagreement(days int, today string, now int64, zone *time.L
 
 // setBlocked records the reason why the next day of a game is blocked; "" ends the
 // block. It reports whether that differs from before.
-func (d *dayClocks) setBlocked(game, today, reason string) (isNew bool) {
+func (d *dayClocks) setBlocked(game, today, reason string) (changed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	former := d.blockedDays[game]
+	formerDay := d.blockedDays[game]
 	if reason == "" {
 		delete(d.blockedDays, game)
-		d.days.WithLabelValues(game).Set(0)
-		return former != ""
+		d.blockedGauge.WithLabelValues(game).Set(0)
+		return formerDay != ""
 	}
 	d.blockedDays[game] = today
-	d.days.WithLabelValues(game).Set(1)
-	if former == "" {
-		d.blocks.WithLabelValues(reason).Inc()
+	d.blockedGauge.WithLabelValues(game).Set(1)
+	if formerDay == "" {
+		d.blocksCounter.WithLabelValues(reason).Inc()
 	}
-	return former != today
+	return formerDay != today
 }
 
 func (d *dayClocks) isBlocked(game string) bool {
@@ -117,15 +117,15 @@ func (l *Ledger) ConfirmDay(ctx context.Context, game, day string) error {
 // always allowed. It also records whether the next day is blocked.
 func (l *Ledger) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []string) ([]string, error) {
 	if len(days) == 0 {
-		l.releaseDay(h, h.day)
+		l.unblockDay(h, h.currentDay)
 	}
-	if len(days) == 0 || h.day == "" {
+	if len(days) == 0 || h.currentDay == "" {
 		return days, nil
 	}
 	today := days[len(days)-1]
-	reason := l.clocks.disagreement(len(days), today, h.now, l.zone(h.game))
+	reason := l.dayClocks.blockReason(len(days), today, h.now, l.timeZone(h.game))
 	if reason != "" {
-		confirmed, err := l.confirmed(ctx, tx, h.game)
+		confirmed, err := l.confirmedDay(ctx, tx, h.game)
 		if err != nil {
 			return nil, err
 		}
@@ -136,35 +136,35 @@ func (l *Ledger) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []st
 			reason = ""
 		}
 	}
-	l.logDayBlock(h, today, reason)
+	l.recordDayBlock(h, today, reason)
 	return days, nil
 }
 
-// confirmed returns the last day that an operator has confirmed, or "".
-func (l *Ledger) confirmed(ctx context.Context, tx *sql.Tx, game string) (day string, err error) {
-	err = tx.QueryRowContext(ctx, l.sql(selectConfirmed), game).Scan(&day)
+// confirmedDay returns the last day that an operator has confirmed, or "".
+func (l *Ledger) confirmedDay(ctx context.Context, tx *sql.Tx, game string) (day string, err error) {
+	err = tx.QueryRowContext(ctx, l.expandSQL(selectConfirmed), game).Scan(&day)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
 	return day, err
 }
 
-// releaseDay ends the block of a game's next day after the clock was corrected, when no
+// unblockDay ends the block of a game's next day after the clock was corrected, when no
 // day must start.
-func (l *Ledger) releaseDay(h *head, today string) {
-	if l.clocks.isBlocked(h.game) {
-		l.logDayBlock(h, today, "")
+func (l *Ledger) unblockDay(h *head, today string) {
+	if l.dayClocks.isBlocked(h.game) {
+		l.recordDayBlock(h, today, "")
 	}
 }
 
-// logDayBlock records the reason of a block, "" for none, and logs it if it is new.
-func (l *Ledger) logDayBlock(h *head, today, reason string) {
-	if !l.clocks.setBlocked(h.game, today, reason) {
+// recordDayBlock records the reason of a block, "" for none, and logs it if it is new.
+func (l *Ledger) recordDayBlock(h *head, today, reason string) {
+	if !l.dayClocks.setBlocked(h.game, today, reason) {
 		return
 	}
 	if reason == "" {
 		l.log.Info("day change unblocked", "game", h.game, "day", today)
 		return
 	}
-	l.log.Error("day change blocked: clocks disagree; correct the database clock or run `server days confirm`", "game", h.game, "held_day", h.day, "database_day", today, "reason", reason)
+	l.log.Error("day change blocked: clocks disagree; correct the database clock or run `server days confirm`", "game", h.game, "held_day", h.currentDay, "database_day", today, "reason", reason)
 }

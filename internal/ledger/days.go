@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxNewDays limits the days that one transaction may start: a hundred years.
-const maxNewDays = 36525
+// maxStartedDays limits the days that one transaction may start: a hundred years.
+const maxStartedDays = 36525
 
 // civilDay returns the date of an instant (epoch ms) in a zone, YYYY-MM-DD.
 func civilDay(at int64, zone *time.Location) string {
@@ -27,7 +27,7 @@ func daysAfter(day, today string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database's clock: %w", err)
 	}
-	if n := to.Sub(from) / (24 * time.Hour); n > maxNewDays {
+	if n := to.Sub(from) / (24 * time.Hour); n > maxStartedDays {
 		return nil, fmt.Errorf("the database's clock shows %s, but the game's last day is %s; correct the clock", today, day)
 	}
 	var days []string

@@ -10,36 +10,36 @@ import (
 	"laststand/internal/testenv"
 )
 
-// clocked is a ledger whose database's clock stands where the test sets it: the
+// clockLedger is a ledger whose database's clock stands where the test sets it: the
 // expression for the clock reads it from a table.
-type clocked struct{ *Ledger }
+type clockLedger struct{ *Ledger }
 
 const testClock = "(SELECT ms FROM test_clock)"
 
-func openClock(t *testing.T, db testenv.SQL, zone *time.Location) clocked {
+func openWithClock(t *testing.T, db testenv.SQL, zone *time.Location) clockLedger {
 	t.Helper()
-	l := openWith(t, Config{
-		URL: db.URL, Dir: db.Dir, Zones: map[string]*time.Location{game: zone},
-		clock: testClock,
+	l := openConfig(t, Config{
+		URL: db.URL, Dir: db.Dir, TimeZones: map[string]*time.Location{game: zone},
+		clockSQL: testClock,
 	})
 	for _, text := range []string{"CREATE TABLE test_clock (ms BIGINT)", "INSERT INTO test_clock VALUES (0)"} {
 		if _, err := l.exec(t.Context(), text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return clocked{l}
+	return clockLedger{l}
 }
 
-func (c clocked) set(t *testing.T, ms int64) {
+func (c clockLedger) setClock(t *testing.T, ms int64) {
 	t.Helper()
 	if _, err := c.exec(t.Context(), "UPDATE test_clock SET ms = $1", ms); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// days returns the day of each entry of the game, with a mark for entries that start a
+// listDays returns the day of each entry of the game, with a mark for entries that start a
 // day.
-func (c clocked) days(t *testing.T) []string {
+func (c clockLedger) listDays(t *testing.T) []string {
 	t.Helper()
 	var days []string
 	for _, r := range must(c.ReadRows(t.Context(), game, 0, 1000))(t) {
@@ -51,7 +51,7 @@ func (c clocked) days(t *testing.T) []string {
 	return days
 }
 
-func TestDaysTurnAtTheZonesMidnight(t *testing.T) {
+func TestDaysStartAtMidnightOfTheTimeZone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, zone string
@@ -82,12 +82,12 @@ func TestDaysTurnAtTheZonesMidnight(t *testing.T) {
 			zone := must(time.LoadLocation(c.zone))(t)
 			testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 				t.Parallel()
-				l := openClock(t, db, zone)
+				l := openWithClock(t, db, zone)
 				for i, at := range c.commits {
-					l.set(t, must(time.Parse(time.RFC3339Nano, at))(t).UnixMilli())
+					l.setClock(t, must(time.Parse(time.RFC3339Nano, at))(t).UnixMilli())
 					must(l.Commit(t.Context(), results(duel("m"+at, int64(i), "p1"))))(t)
 				}
-				if got := l.days(t); !slices.Equal(got, c.want) {
+				if got := l.listDays(t); !slices.Equal(got, c.want) {
 					t.Errorf("days %q, want %q", got, c.want)
 				}
 			})
@@ -95,23 +95,23 @@ func TestDaysTurnAtTheZonesMidnight(t *testing.T) {
 	}
 }
 
-func TestQuietGameTurns(t *testing.T) {
+func TestAGameWithoutResultsStartsDays(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
+		l := openWithClock(t, db, time.UTC)
 		const day = 24 * 3600 * 1000
 		for _, step := range []struct {
 			now  int64
 			want bool
 		}{{0, true}, {0, false}, {day - 1, false}, {day, true}, {day - 1, false}, {3 * day, true}} {
-			l.set(t, step.now)
-			if turned := must(l.Turn(t.Context(), game))(t); turned != step.want {
+			l.setClock(t, step.now)
+			if turned := must(l.StartNewDays(t.Context(), game))(t); turned != step.want {
 				t.Errorf("at %d: started days: %v", step.now, turned)
 			}
 		}
 		want := []string{"turn 1970-01-01", "turn 1970-01-02", "turn 1970-01-03", "turn 1970-01-04"}
-		if got := l.days(t); !slices.Equal(got, want) {
+		if got := l.listDays(t); !slices.Equal(got, want) {
 			t.Errorf("days %q, want %q", got, want)
 		}
 		rows := must(l.ReadRows(t.Context(), game, 3, 10))(t)
@@ -122,44 +122,44 @@ func TestQuietGameTurns(t *testing.T) {
 	})
 }
 
-func TestTurnOfManyNodesAtOnce(t *testing.T) {
+func TestConcurrentNodesStartADayOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		atOnceN(10, func(int) {
-			if _, err := l.Turn(t.Context(), game); err != nil {
+		l := openWithClock(t, db, time.UTC)
+		runConcurrently(10, func(int) {
+			if _, err := l.StartNewDays(t.Context(), game); err != nil {
 				t.Error(err)
 			}
 		})
-		if got := l.days(t); !slices.Equal(got, []string{"turn 1970-01-01"}) {
+		if got := l.listDays(t); !slices.Equal(got, []string{"turn 1970-01-01"}) {
 			t.Errorf("days %q", got)
 		}
 	})
 }
 
-func TestAbsurdClockIsRefused(t *testing.T) {
+func TestAClockAHundredYearsAheadIsRefused(t *testing.T) {
 	t.Parallel()
-	l := openClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
-	must(l.Turn(t.Context(), game))(t)
-	l.set(t, time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-	if _, err := l.Turn(t.Context(), game); err == nil {
+	l := openWithClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
+	must(l.StartNewDays(t.Context(), game))(t)
+	l.setClock(t, time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+	if _, err := l.StartNewDays(t.Context(), game); err == nil {
 		t.Fatal("five centuries of days were started")
 	}
-	if got := l.days(t); len(got) != 1 {
+	if got := l.listDays(t); len(got) != 1 {
 		t.Errorf("%d entries", len(got))
 	}
 }
 
 // The real clock of both databases is epoch milliseconds now.
-func TestDatabaseClock(t *testing.T) {
+func TestTheDatabaseClockIsEpochMilliseconds(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		before := time.Now().UnixMilli()
 		done := must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
-		if at := done[0].At; at < before-2 || at > time.Now().UnixMilli()+2 {
+		if at := done[0].CommittedAt; at < before-2 || at > time.Now().UnixMilli()+2 {
 			t.Errorf("committed at %d, the clock here said %d before", at, before)
 		}
 	})

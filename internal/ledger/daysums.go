@@ -22,7 +22,7 @@ SELECT d.version, COALESCE((
     WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), '')
 FROM days d WHERE d.game = $1 AND d.day = $2`
 
-	selectSumsOfDay = `
+	selectDaySums = `
 SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day = $2 AND whose = $3` + orderByBytes
 )
 
@@ -30,12 +30,12 @@ SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day = $2 AND whose = $3`
 // which is 0 for the current day. summed is 1 if all its entries are in table sums, else
 // 0. Entries up to summedTo are in sums already.
 type ledgerDay struct {
-	pos, summed, summedTo, end int64
+	startPos, summed, summedTo, nextDayPos int64
 }
 
 // scanDay scans selectDay. found is false for a day that the game has not had.
 func scanDay(row *sql.Row) (d ledgerDay, found bool, err error) {
-	err = row.Scan(&d.pos, &d.summed, &d.summedTo, &d.end)
+	err = row.Scan(&d.startPos, &d.summed, &d.summedTo, &d.nextDayPos)
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, false, nil
 	}
@@ -44,7 +44,7 @@ func scanDay(row *sql.Row) (d ledgerDay, found bool, err error) {
 
 // HasDaySums reports whether the ledger stores the sums of a past day.
 func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error) {
-	d, _, err := scanDay(l.read.QueryRowContext(ctx, selectDay, game, day))
+	d, _, err := scanDay(l.readPool.QueryRowContext(ctx, selectDay, game, day))
 	if err != nil {
 		return false, fmt.Errorf("ledger: day %s of %s: %w", day, game, err)
 	}
@@ -57,39 +57,39 @@ func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error)
 // the game has not had.
 func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error) {
 	var version int64
-	var end string // id of the row that starts the next day
-	err := l.read.QueryRowContext(ctx, selectVersion, game, day).Scan(&version, &end)
+	var nextDayID string // id of the row that starts the next day
+	err := l.readPool.QueryRowContext(ctx, selectVersion, game, day).Scan(&version, &nextDayID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("ledger: day %s of %s: %w", day, game, err)
 	}
-	sum := fnv.New64a()
-	fmt.Fprint(sum, version, " ", end)
-	return int64(sum.Sum64()), nil
+	hash := fnv.New64a()
+	fmt.Fprint(hash, version, " ", nextDayID)
+	return int64(hash.Sum64()), nil
 }
 
-var selectRowsOfDay = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + orderByBytes
+var computeDaySums = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + orderByBytes
 
 // ReadDaySums calls onSum with the sum of every holder of a kind on a day, in ascending
 // byte order of ids. It stops at the first error of onSum and returns it. If the day is
 // not summed yet, it computes the sums from the day's entries.
-func (l *Ledger) ReadDaySums(ctx context.Context, game, day string, kind leaderboard.Kind, each func(leaderboard.Sum) error) error {
+func (l *Ledger) ReadDaySums(ctx context.Context, game, day string, kind leaderboard.Kind, onSum func(leaderboard.DaySum) error) error {
 	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
 		d, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, game, day))
 		if err != nil || !found {
 			return err
 		}
-		sums := eachSum(ctx, tx, selectSumsOfDay, game, day, string(kind))
+		sums := querySums(ctx, tx, selectDaySums, game, day, string(kind))
 		if d.summed == 0 {
-			sums = eachSum(ctx, tx, selectRowsOfDay, game, d.pos, d.end, string(kind))
+			sums = querySums(ctx, tx, computeDaySums, game, d.startPos, d.nextDayPos, string(kind))
 		}
 		for s, err := range sums {
 			if err != nil {
 				return err
 			}
-			if err := each(s); err != nil {
+			if err := onSum(s); err != nil {
 				return err
 			}
 		}

@@ -9,17 +9,17 @@ import (
 
 // All nodes of a ledger derive the same key for a purpose. Keys for other purposes and of
 // other ledgers differ.
-func TestDerivedKeys(t *testing.T) {
+func TestDerivedKeysDifferByPurposeOnly(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		open := func() *Ledger { return openWith(t, Config{URL: db.URL, Dir: db.Dir}) }
+		open := func() *Ledger { return openConfig(t, Config{URL: db.URL, Dir: db.Dir}) }
 		one, other := open(), open()
 		key := one.DeriveKey("a purpose")
 		if len(key) != 32 || !bytes.Equal(key, other.DeriveKey("a purpose")) || bytes.Equal(key, one.DeriveKey("another")) {
 			t.Errorf("%x, another node %x, another purpose %x", key, other.DeriveKey("a purpose"), one.DeriveKey("another"))
 		}
-		if stranger := openWith(t, Config{Dir: t.TempDir()}); bytes.Equal(key, stranger.DeriveKey("a purpose")) {
+		if stranger := openConfig(t, Config{Dir: t.TempDir()}); bytes.Equal(key, stranger.DeriveKey("a purpose")) {
 			t.Error("another ledger derives the same key")
 		}
 	})

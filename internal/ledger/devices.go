@@ -18,19 +18,19 @@ const (
 // RotateDevice replaces the hash of a player's device secret. It may be repeated. It
 // returns identity.ErrWrongDevice if the player has neither hash, and
 // identity.ErrBadDevice if the new one belongs to another player.
-func (l *Ledger) RotateDevice(ctx context.Context, game, player, from, to string) error {
-	n, err := l.exec(ctx, rotateDevice, game, player, from, to)
+func (l *Ledger) RotateDevice(ctx context.Context, game, player, oldHash, newHash string) error {
+	n, err := l.exec(ctx, rotateDevice, game, player, oldHash, newHash)
 	switch {
-	case breaksUnique(err):
+	case isUniqueViolation(err):
 		return errDeviceInUse
 	case err != nil:
 		return fmt.Errorf("ledger: rotate a device: %w", err)
 	case n > 0:
 		return nil
 	}
-	known, err := l.Guest(ctx, game, to) // a repeated call has changed the hash before
+	guest, err := l.Guest(ctx, game, newHash) // a repeated call has changed the hash before
 	switch {
-	case err == nil && known.ID == player:
+	case err == nil && guest.ID == player:
 		return nil
 	case err == nil || errors.Is(err, identity.ErrNotFound):
 		return identity.ErrWrongDevice
@@ -44,22 +44,22 @@ var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; generate ano
 // the guest's id or the linked account. Errors are identity.ErrNotFound and
 // identity.ErrNotGuest.
 func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
-	err = l.inChange(ctx, func(c *change) error {
-		speaks, found, err := l.accountPlayer(ctx, c.tx, game, id)
+	err = l.inAccessChange(ctx, func(c *accessChange) error {
+		linkedPlayer, found, err := l.accountPlayer(ctx, c.tx, game, id)
 		switch {
 		case err != nil:
 			return err
-		case found && speaks == id:
+		case found && linkedPlayer == id:
 			return fmt.Errorf("%w: it has no device", identity.ErrNotGuest)
 		}
 		if player = id; found {
-			player = speaks
+			player = linkedPlayer
 		}
-		done, err := c.tx.ExecContext(ctx, resetDevice, game, player, hash)
+		result, err := c.tx.ExecContext(ctx, resetDevice, game, player, hash)
 		if err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err != nil || n > 0 {
+		if n, err := result.RowsAffected(); err != nil || n > 0 {
 			return err
 		}
 		return identity.ErrNotFound
@@ -74,21 +74,21 @@ func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player
 // tokens, and returns the account. id is the guest's id or the account. The error is
 // identity.ErrNoAccount if they are not linked.
 func (l *Ledger) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
-	err = l.inChange(ctx, func(c *change) error {
-		speakers, err := c.subjectsOf(ctx, l, game, id)
+	err = l.inAccessChange(ctx, func(c *accessChange) error {
+		subjects, err := c.subjectIDs(ctx, l, game, id)
 		switch {
 		case err != nil:
 			return err
-		case len(speakers) < 2:
+		case len(subjects) < 2:
 			return identity.ErrNoAccount
 		}
-		account = speakers[0]
-		if _, err := c.tx.ExecContext(ctx, deleteLinkedAccount, game, account, speakers[1]); err != nil {
+		account = subjects[0]
+		if _, err := c.tx.ExecContext(ctx, deleteLinkedAccount, game, account, subjects[1]); err != nil {
 			return err
 		}
 		return c.save(ctx, identity.Revocation{
-			Game: game, Kind: identity.KindUnlinked, ID: account, EndsAt: c.at + identity.SessionEndWindow.Milliseconds(),
-			Reason: "unlinked from a guest", At: c.at, Seq: c.seq,
+			Game: game, Kind: identity.KindUnlinked, ID: account, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(),
+			Reason: "unlinked from a guest", ChangedAt: c.now, Seq: c.seq,
 		})
 	})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// ofDevice returns the player of a device, "" for an unknown device.
-func ofDevice(t *testing.T, l *Ledger, device string) string {
+// playerOfDevice returns the player of a device, "" for an unknown device.
+func playerOfDevice(t *testing.T, l *Ledger, device string) string {
 	t.Helper()
 	p, err := l.Guest(t.Context(), game, device)
 	if errors.Is(err, identity.ErrNotFound) {
@@ -23,7 +23,7 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for _, id := range []string{"p1", "p2", "p3"} {
 			addGuest(t, l, id)
 		}
@@ -31,28 +31,28 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"p1", "account", "nobody"} {
-			must(l.SetBar(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: id, Reason: "a lost phone"}))(t)
+			must(l.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: id, Reason: "a lost phone"}))(t)
 		}
 		for device, want := range map[string]string{"device p1": "", "device p2": "", "device p3": "p3"} {
-			if got := ofDevice(t, l, device); got != want {
+			if got := playerOfDevice(t, l, device); got != want {
 				t.Errorf("%s is that of %q, want %q", device, got, want)
 			}
 		}
-		if id := subject(t, l, "account"); id != "p2" {
+		if id := playerOrError(t, l, "account"); id != "p2" {
 			t.Errorf("the account is linked to %s", id)
 		}
-		must(l.SetBar(t.Context(), ban("p3")))(t)
-		if ofDevice(t, l, "device p3") != "p3" {
+		must(l.SetRevocation(t.Context(), ban("p3")))(t)
+		if playerOfDevice(t, l, "device p3") != "p3" {
 			t.Error("a ban has detached the device")
 		}
 	})
 }
 
-func TestRotateDevice(t *testing.T) {
+func TestRotateDeviceReplacesTheHash(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		addGuest(t, l, "p1")
 		addGuest(t, l, "p2")
 		addPlayer(t, l, "operators")
@@ -74,18 +74,18 @@ func TestRotateDevice(t *testing.T) {
 			}
 		}
 		for device, want := range map[string]string{"device p1": "", "new": "p1", "device p2": "p2", "other": ""} {
-			if got := ofDevice(t, l, device); got != want {
+			if got := playerOfDevice(t, l, device); got != want {
 				t.Errorf("%s is that of %q, want %q", device, got, want)
 			}
 		}
 	})
 }
 
-func TestResetDevice(t *testing.T) {
+func TestResetDeviceSetsTheHashOfAGuest(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for _, id := range []string{"p1", "p2", "gone"} {
 			addGuest(t, l, id)
 		}
@@ -93,7 +93,7 @@ func TestResetDevice(t *testing.T) {
 		if err := errors.Join(l.LinkAccount(t.Context(), game, "p2", "account"), l.Erase(t.Context(), game, "gone")); err != nil {
 			t.Fatal(err)
 		}
-		must(l.SetBar(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "p1", Reason: "a lost phone"}))(t)
+		must(l.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "p1", Reason: "a lost phone"}))(t)
 		for _, step := range []struct {
 			id, player string
 			want       error
@@ -105,21 +105,21 @@ func TestResetDevice(t *testing.T) {
 			{"gone", "", identity.ErrNotFound},
 		} {
 			player, err := l.ResetDevice(t.Context(), game, step.id, "new of "+step.id)
-			if player != step.player || !errors.Is(err, step.want) || ofDevice(t, l, "new of "+step.id) != step.player {
+			if player != step.player || !errors.Is(err, step.want) || playerOfDevice(t, l, "new of "+step.id) != step.player {
 				t.Errorf("%s: %q, %v; want %q, %v", step.id, player, err, step.player, step.want)
 			}
 		}
-		if got := ofDevice(t, l, "device p2"); got != "" {
+		if got := playerOfDevice(t, l, "device p2"); got != "" {
 			t.Errorf("the former device is that of %q", got)
 		}
 	})
 }
 
-func TestUntie(t *testing.T) {
+func TestAnAccountIsUnlinked(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		addGuest(t, l, "p1")
 		addGuest(t, l, "p2")
 		addPlayer(t, l, "operators")
@@ -130,11 +130,11 @@ func TestUntie(t *testing.T) {
 			if account, err := l.UnlinkAccount(t.Context(), game, by); account != "account" || err != nil {
 				t.Errorf("by %s: %q, %v", by, account, err)
 			}
-			revocations := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
-			if len(revocations) != 1 || revocations[0].ID != "account" || revocations[0].EndsAt != revocations[0].At+60_000 {
+			revocations := must(l.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
+			if len(revocations) != 1 || revocations[0].ID != "account" || revocations[0].EndsAt != revocations[0].ChangedAt+60_000 {
 				t.Errorf("unlinked: revocations %+v", revocations)
 			}
-			if a, p := subject(t, l, "account"), subject(t, l, "p1"); a != identity.ErrNotFound.Error() || p != "p1" {
+			if a, p := playerOrError(t, l, "account"), playerOrError(t, l, "p1"); a != identity.ErrNotFound.Error() || p != "p1" {
 				t.Errorf("the account is linked to %s, the guest for %s", a, p)
 			}
 		}
@@ -147,10 +147,10 @@ func TestUntie(t *testing.T) {
 		if err := l.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
 			t.Fatal(err)
 		}
-		if revocations := must(l.BarsOf(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
+		if revocations := must(l.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
 			t.Errorf("linked again: revocations %+v", revocations)
 		}
-		if subject(t, l, "operators") != "operators" {
+		if playerOrError(t, l, "operators") != "operators" {
 			t.Error("a player of the operator's login service was not found")
 		}
 	})

@@ -14,37 +14,37 @@ import (
 // dialect has everything in which SQLite and PostgreSQL differ.
 type dialect struct {
 	name                  goose.Dialect
-	clock                 string // SQL expression of the database's current time, epoch ms
+	clockSQL              string // SQL expression of the database's current time, epoch ms
 	txOptions             *sql.TxOptions
 	snapshotOptions       *sql.TxOptions         // of inSnapshot
 	allowIdle             string                 // statement that allows a transaction to be idle; "": the database has no limit
 	lockSpelling          string                 // statement that blocks claims of names until the transaction ends
 	forUpdate, skipLocked string                 // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
 	forShare              string                 // {share}: end of a SELECT whose row must not change until the transaction ends
-	inSelect              string                 // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
+	inSelectPrefix        string                 // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
 	fromIDs, inIDs        string                 // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
 	idList                func(ids []string) any // converts ids to the parameter $2
-	bulk                  func(in executor) bulk
+	newBulkRunner         func(in executor) bulkRunner
 	registrationWorkers   int       // concurrent registration transactions
-	once                  sync.Once // initializes replacer
+	replacerOnce          sync.Once // initializes replacer
 	replacer              *strings.Replacer
 	openListener          func(ctx context.Context) (*pgx.Conn, error) // opens a connection to listen on; nil: the database has no notifications
 }
 
-// sql replaces {now} by the expression of the clock, and the other names in braces by
+// expandSQL replaces {now} by the expression of the clock, and the other names in braces by
 // the dialect's fragments: see the fields.
-func (d *dialect) sql(text string) string {
-	d.once.Do(func() {
-		d.replacer = strings.NewReplacer("{now}", d.clock, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelect, "{ids}", d.fromIDs, "{listed}", d.inIDs)
+func (d *dialect) expandSQL(text string) string {
+	d.replacerOnce.Do(func() {
+		d.replacer = strings.NewReplacer("{now}", d.clockSQL, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs, "{listed}", d.inIDs)
 	})
 	return d.replacer.Replace(text)
 }
 
 // placeholders returns "$from, …" for n parameters.
 func placeholders(from, n int) string {
-	marks := make([]string, n)
-	for i := range marks {
-		marks[i] = fmt.Sprintf("$%d", from+i)
+	parameters := make([]string, n)
+	for i := range parameters {
+		parameters[i] = fmt.Sprintf("$%d", from+i)
 	}
-	return strings.Join(marks, ", ")
+	return strings.Join(parameters, ", ")
 }

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	_ webhook.States = (*Ledger)(nil)
-	_ webhook.Counts = (*Ledger)(nil)
+	_ webhook.EndpointStates = (*Ledger)(nil)
+	_ webhook.TaskCounter    = (*Ledger)(nil)
 )
 
 const (
@@ -32,7 +32,7 @@ func (l *Ledger) EndpointStates(ctx context.Context) ([]webhook.State, error) {
 		err := rows.Scan(&s.Game, &s.Name, &s.Disabled, &s.Since)
 		states = append(states, s)
 		return err
-	})(l.read.QueryContext(ctx, selectDisabled))
+	})(l.readPool.QueryContext(ctx, selectDisabled))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: endpoints: %w", err)
 	}
@@ -58,9 +58,9 @@ func (l *Ledger) EnableEndpoint(ctx context.Context, game, name string) error {
 
 // CountTasks returns how many tasks of a topic wait or are claimed, and how many are
 // dead. It counts each only up to maxCount.
-func (l *Ledger) CountTasks(ctx context.Context, topic string, upTo int) (waiting, dead int64, err error) {
-	if err := l.read.QueryRowContext(ctx, selectCounts, topic, upTo).Scan(&waiting, &dead); err != nil {
+func (l *Ledger) CountTasks(ctx context.Context, topic string, maxCount int) (waiting, dead int64, err error) {
+	if err := l.readPool.QueryRowContext(ctx, selectCounts, topic, maxCount).Scan(&waiting, &dead); err != nil {
 		return 0, 0, fmt.Errorf("ledger: count tasks of %s: %w", topic, err)
 	}
-	return min(waiting, int64(upTo)), dead, nil
+	return min(waiting, int64(maxCount)), dead, nil
 }

@@ -13,14 +13,14 @@ import (
 	"laststand/internal/webhook"
 )
 
-func TestEndpointStates(t *testing.T) {
+func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		l.set(t, 1000)
+		l := openWithClock(t, db, time.UTC)
+		l.setClock(t, 1000)
 		l.disable(t, "g", "b", "it is gone")
-		l.set(t, 2000)
+		l.setClock(t, 2000)
 		l.disable(t, "g", "b", "another reason")
 		l.disable(t, "g", "a", "no more")
 		l.disable(t, "f", "b", "never")
@@ -32,7 +32,7 @@ func TestEndpointStates(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l.set(t, 3000)
+		l.setClock(t, 3000)
 		l.disable(t, "f", "a", "again")
 		l.checkStates(t,
 			webhook.State{Game: "f", Name: "a", Disabled: "again", Since: 3000}, webhook.State{Game: "f", Name: "b", Disabled: "never", Since: 2000},
@@ -40,14 +40,14 @@ func TestEndpointStates(t *testing.T) {
 	})
 }
 
-func (c clocked) disable(t *testing.T, game, name, cause string) {
+func (c clockLedger) disable(t *testing.T, game, name, cause string) {
 	t.Helper()
 	if err := c.DisableEndpoint(t.Context(), game, name, cause); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (c clocked) checkStates(t *testing.T, want ...webhook.State) {
+func (c clockLedger) checkStates(t *testing.T, want ...webhook.State) {
 	t.Helper()
 	if got := must(c.EndpointStates(t.Context()))(t); !slices.Equal(got, want) {
 		t.Errorf("states %+v, want %+v", got, want)
@@ -55,14 +55,14 @@ func (c clocked) checkStates(t *testing.T, want ...webhook.State) {
 }
 
 // Tasks of every state count until they have ended.
-func TestTasksAreCounted(t *testing.T) {
+func TestCountTasksCountsTasksThatHaveNotEnded(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for i := range 6 {
-			q.enqueue(work("a", fmt.Sprint(i)))
+			q.enqueue(newTask("a", fmt.Sprint(i)))
 		}
-		q.enqueue(work("b", "0"))
-		delayed := work("a", "delayed")
+		q.enqueue(newTask("b", "0"))
+		delayed := newTask("a", "delayed")
 		delayed.NotBefore = q.now + 1000
 		q.enqueue(delayed)
 		q.checkCounts(100, 7, 0)
@@ -86,7 +86,7 @@ func TestTasksAreCounted(t *testing.T) {
 	})
 }
 
-func (q *queued) checkCounts(upTo int, waiting, dead int64) {
+func (q *queueFixture) checkCounts(upTo int, waiting, dead int64) {
 	q.t.Helper()
 	w, d, err := q.CountTasks(q.t.Context(), "work/a", upTo)
 	if err != nil || w != waiting || d != dead {
@@ -95,11 +95,11 @@ func (q *queued) checkCounts(upTo int, waiting, dead int64) {
 }
 
 // There are many more ended tasks than waiting ones. CountTasks does not read ended ones.
-func TestCountsReadOnlyWhatWaits(t *testing.T) {
+func TestCountTasksDoesNotReadEndedTasks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		plan := openOn(t, db).explain(t, selectCounts, []any{"t", 10})
+		plan := openLedger(t, db).explain(t, selectCounts, []any{"t", 10})
 		if strings.Count(plan, "tasks_place") != 1 || strings.Count(plan, "tasks_aside") != 2 || strings.Contains(plan, "tasks_key") {
 			t.Errorf("the plan is\n%s", plan)
 		}

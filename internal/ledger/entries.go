@@ -12,14 +12,14 @@ import (
 // entry is one row of a game's ledger, to be added to table entries.
 type entry struct {
 	leaderboard.Row
-	match        string // the match that caused it; "" for starts of days and moves
+	matchID      string // the match that caused it; "" for starts of days and moves
 	correctedPos int64  // position of the entry that a correction corrects; else 0
 }
 
 // playerEntries returns the entries of the players of a counting result.
 func playerEntries(r *match.Result) []*entry {
 	var all []*entry
-	for s := range humans(r) {
+	for s := range humanStandings(r) {
 		all = append(all, resultEntry(r, leaderboard.Players, s.Player, aggregatesOf(s)))
 	}
 	return all
@@ -33,23 +33,23 @@ func teamEntries(r *match.Result) []*entry {
 		return nil
 	}
 	sums := map[string]leaderboard.Aggregates{}
-	for s := range humans(r) {
+	for s := range humanStandings(r) {
 		sums[s.Team] = sums[s.Team].Add(aggregatesOf(s))
 	}
 	var all []*entry
 	for _, t := range r.Teams {
-		parts, played := sums[t.ID]
-		if !played {
+		aggregates, hasPlayers := sums[t.ID]
+		if !hasPlayers {
 			continue
 		}
-		parts.Score, parts.Matches = t.Score, 1
-		all = append(all, resultEntry(r, leaderboard.Teams, t.ID, parts))
+		aggregates.Score, aggregates.Matches = t.Score, 1
+		all = append(all, resultEntry(r, leaderboard.Teams, t.ID, aggregates))
 	}
 	return all
 }
 
 func resultEntry(r *match.Result, kind leaderboard.Kind, holder string, p leaderboard.Aggregates) *entry {
-	return &entry{match: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p}}
+	return &entry{matchID: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p}}
 }
 
 func aggregatesOf(s *match.Standing) leaderboard.Aggregates {
@@ -65,9 +65,9 @@ const insertEntry = `
 WITH v (` + entryColumns + `) AS ({rows})
 INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WHERE true`
 
-// row returns the entry as a row for insertEntry.
-func (e *entry) row(game string) []any {
-	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.match, string(e.HolderKind), e.Holder,
+// insertRow returns the entry as a row for insertEntry.
+func (e *entry) insertRow(game string) []any {
+	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.matchID, string(e.HolderKind), e.Holder,
 		e.TargetDay, e.correctedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)
 }
 
@@ -85,7 +85,7 @@ func (l *Ledger) ReadRows(ctx context.Context, game string, after int64, limit i
 			&r.TargetDay, &r.Newest, &r.NewestOfTargetDay}, aggregatePointers(&r.Aggregates)...)...)
 		all = append(all, r)
 		return err
-	})(l.read.QueryContext(ctx, selectEntries, game, after, limit))
+	})(l.readPool.QueryContext(ctx, selectEntries, game, after, limit))
 	if err == nil {
 		err = l.setFormerHolders(ctx, game, all)
 	}

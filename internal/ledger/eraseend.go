@@ -10,22 +10,22 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ErasureKept is how long the ledger stores the former ids of moved entries after the
+// ErasureRetention is how long the ledger stores the former ids of moved entries after the
 // last step of an erasure. A copy of the leaderboards that is further behind is rebuilt.
-const ErasureKept = 10 * time.Minute
+const ErasureRetention = 10 * time.Minute
 
-// forgetErased are statements that delete the last rows with a subject's id. These are
+// deleteErased are statements that delete the last rows with a subject's id. These are
 // the duels of the day, the revocations that ended its sessions, the progress of
 // MigrateSkeletons, and the erasure itself. The revocation of the erasure stays under
 // the subject's hash, for nodes that have not read it yet.
-var forgetErased = []string{
+var deleteErased = []string{
 	`DELETE FROM pairs WHERE game = $1 AND (one = $2 OR other = $2)`,
 	`DELETE FROM bars WHERE game = $1 AND kind IN ('tied', 'untied') AND id = $2`,
 	`UPDATE spelling SET id = '' WHERE game = $1 AND id = $2`,
 	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
 }
 
-const hashErasedBar = `UPDATE bars SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
+const hashErasedRevocation = `UPDATE bars SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
 
 const selectEndedErasure = `
 SELECT game, subject, opaque FROM erasures WHERE ended_at > 0 AND ended_at <= (SELECT {now}) - $1 ORDER BY ended_at, at LIMIT 1 {free}`
@@ -33,17 +33,17 @@ SELECT game, subject, opaque FROM erasures WHERE ended_at > 0 AND ended_at <= (S
 // ForgetErased deletes the last data of one erasure that ended at least minAge ago, and
 // reports whether there was one. On SQLite it also empties the write-ahead log, so that
 // the log has no copy of the data.
-func (l *Ledger) ForgetErased(ctx context.Context, since time.Duration) (bool, error) {
+func (l *Ledger) ForgetErased(ctx context.Context, minAge time.Duration) (bool, error) {
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
 		var e erasure
-		err := tx.QueryRowContext(ctx, l.sql(selectEndedErasure), since.Milliseconds()).Scan(&e.game, &e.subject, &e.opaque)
+		err := tx.QueryRowContext(ctx, l.expandSQL(selectEndedErasure), minAge.Milliseconds()).Scan(&e.game, &e.subject, &e.opaque)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, hashErasedBar, e.game, e.subject, l.ErasedID(e.game, e.subject)); err != nil {
+		if _, err := tx.ExecContext(ctx, hashErasedRevocation, e.game, e.subject, l.ErasedID(e.game, e.subject)); err != nil {
 			return err
 		}
-		for _, statement := range forgetErased {
+		for _, statement := range deleteErased {
 			if _, err := tx.ExecContext(ctx, statement, e.game, e.subject); err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func (l *Ledger) ForgetErased(ctx context.Context, since time.Duration) (bool, e
 		return false, nil
 	}
 	if err == nil && l.name == goose.DialectSQLite3 {
-		_, err = l.write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+		_, err = l.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	if err != nil {
 		return false, fmt.Errorf("ledger: delete the data of an erasure: %w", err)

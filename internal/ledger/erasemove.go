@@ -14,12 +14,12 @@ import (
 const (
 	// selectDaysOf selects the days on which a player may have entries: the summed days
 	// with a sum of the player, and all days that are not summed yet.
-	selectDaysOf = `
+	selectPlayerDays = `
 SELECT day FROM sums WHERE game = $1 AND whose = 'player' AND holder = $2
 UNION SELECT day FROM days WHERE game = $1 AND summed = 0 ORDER BY 1`
 
 	// updateDayVersionsFrom locks the days: see updateSummedTo.
-	changeVersions = `UPDATE days SET version = $3 WHERE game = $1 AND day >= $2`
+	updateDayVersionsFrom = `UPDATE days SET version = $3 WHERE game = $1 AND day >= $2`
 
 	deleteSums = `DELETE FROM sums WHERE game = $1 AND whose = 'player' AND holder = $2`
 
@@ -48,7 +48,7 @@ func (l *Ledger) endErasure(ctx context.Context, e erasure) (hasMoves bool, err 
 		if err != nil {
 			return nil, fmt.Errorf("head: %w", err)
 		}
-		err = e.scan(tx.QueryRowContext(ctx, l.sql(lockErasure), e.game, e.subject))
+		err = e.scan(tx.QueryRowContext(ctx, l.expandSQL(lockErasure), e.game, e.subject))
 		if err != nil { // errNoErasure: another node has ended it
 			return nil, err
 		}
@@ -70,28 +70,28 @@ func (l *Ledger) endErasure(ctx context.Context, e erasure) (hasMoves bool, err 
 // the subject on leaderboards. One entry is for leaderboards over several days. For
 // daily leaderboards there is one entry for up to ten days.
 func (l *Ledger) saveMoves(ctx context.Context, tx *sql.Tx, h *head, e erasure) error {
-	turned := len(h.entries)
+	firstMove := len(h.entries)
 	var days []string
 	err := scanAll(func(rows *sql.Rows) error {
 		var day string
 		err := rows.Scan(&day)
 		days = append(days, day)
 		return err
-	})(tx.QueryContext(ctx, selectDaysOf, e.game, e.subject))
+	})(tx.QueryContext(ctx, selectPlayerDays, e.game, e.subject))
 	if err != nil {
 		return fmt.Errorf("days: %w", err)
 	}
 	if len(days) == 0 {
-		days = []string{h.day}
+		days = []string{h.currentDay}
 	}
-	h.add(moveOf(e, ""))
+	h.add(newMoveEntry(e, ""))
 	for last := ""; len(days) > 0; days = days[1:] {
 		if days[0] > last {
-			h.add(moveOf(e, days[0]))
+			h.add(newMoveEntry(e, days[0]))
 			last = leaderboard.LastMovedDay(days[0])
 		}
 	}
-	first := h.entries[turned+1].TargetDay
+	first := h.entries[firstMove+1].TargetDay
 	if err := l.saveHead(ctx, tx, h); err != nil {
 		return err
 	}
@@ -99,19 +99,19 @@ func (l *Ledger) saveMoves(ctx context.Context, tx *sql.Tx, h *head, e erasure) 
 		text string
 		args []any
 	}{
-		{changeVersions, []any{e.game, first, rand.Int64()}}, //nolint:gosec // a version is no secret
+		{updateDayVersionsFrom, []any{e.game, first, rand.Int64()}}, //nolint:gosec // a version is no secret
 		{mergeSums, []any{e.game, e.subject, e.opaque}},
 		{deleteSums, []any{e.game, e.subject}},
-		{endErasure, []any{e.game, e.subject, h.entries[turned].Pos, h.pos}},
+		{endErasure, []any{e.game, e.subject, h.entries[firstMove].Pos, h.pos}},
 	} {
-		if _, err := tx.ExecContext(ctx, l.sql(step.text), step.args...); err != nil {
+		if _, err := tx.ExecContext(ctx, l.expandSQL(step.text), step.args...); err != nil {
 			return fmt.Errorf("end: %w", err)
 		}
 	}
 	return nil
 }
 
-func moveOf(e erasure, day string) *entry {
+func newMoveEntry(e erasure, day string) *entry {
 	return &entry{Row: leaderboard.Row{Kind: leaderboard.MoveRow, HolderKind: leaderboard.Players, Holder: e.opaque, TargetDay: day}}
 }
 
@@ -126,7 +126,7 @@ func (l *Ledger) setFormerHolders(ctx context.Context, game string, page []leade
 		}
 		if subjects == nil {
 			var err error
-			if subjects, err = l.movedSince(ctx, game, r.Pos); err != nil {
+			if subjects, err = l.movedSubjects(ctx, game, r.Pos); err != nil {
 				return err
 			}
 		}
@@ -135,15 +135,15 @@ func (l *Ledger) setFormerHolders(ctx context.Context, game string, page []leade
 	return nil
 }
 
-// movedSince returns the subjects of erasures that ended at or after a position, by
+// movedSubjects returns the subjects of erasures that ended at or after a position, by
 // their opaque ids.
-func (l *Ledger) movedSince(ctx context.Context, game string, pos int64) (map[string]string, error) {
+func (l *Ledger) movedSubjects(ctx context.Context, game string, pos int64) (map[string]string, error) {
 	subjects := map[string]string{}
 	err := scanAll(func(rows *sql.Rows) error {
 		var opaque, subject string
 		err := rows.Scan(&opaque, &subject)
 		subjects[opaque] = subject
 		return err
-	})(l.read.QueryContext(ctx, selectMoves, game, pos))
+	})(l.readPool.QueryContext(ctx, selectMoves, game, pos))
 	return subjects, err
 }

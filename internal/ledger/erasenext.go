@@ -13,12 +13,12 @@ import (
 // Limits of one step. It renames up to erasePageSize entries and as many seats. It
 // rewrites up to maxEraseBytes of match records, but at least one record.
 const (
-	erasePage  = 500
-	eraseBytes = 4 << 20
+	erasePageSize = 500
+	maxEraseBytes = 4 << 20
 )
 
-// eraseRetry is how long an erasure waits after a failed step. Other erasures continue.
-const eraseRetry = 30 * time.Second
+// eraseRetryDelay is how long an erasure waits after a failed step. Other erasures continue.
+const eraseRetryDelay = 30 * time.Second
 
 // errNoErasure means that no erasure needs a step now.
 var errNoErasure = errors.New("no erasure")
@@ -66,26 +66,26 @@ FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at =
 // it. After a failed step it logs the error, and the erasure waits for eraseRetryDelay,
 // so that it does not delay others.
 func (l *Ledger) EraseNext(ctx context.Context) (game string, hasMoves bool, err error) {
-	if game, err = l.eraseOldStyle(ctx); err != nil {
+	if game, err = l.eraseNextPlainText(ctx); err != nil {
 		return "", false, fmt.Errorf("ledger: subjects erased by an older program: %w", err)
 	}
 	if game != "" {
 		return game, false, nil
 	}
-	e, hasMoves, err := l.eraseStep(ctx)
+	e, hasMoves, err := l.runEraseStep(ctx)
 	switch {
 	case errors.Is(err, errNoErasure):
 		return "", false, nil
-	case err != nil && (e.game == "" || !l.postpone(ctx, e, err)):
+	case err != nil && (e.game == "" || !l.postponeFailedErasure(ctx, e, err)):
 		return "", false, fmt.Errorf("ledger: erase: %w", err)
 	}
 	return e.game, hasMoves, nil
 }
 
-func (l *Ledger) eraseStep(ctx context.Context) (e erasure, hasMoves bool, err error) {
+func (l *Ledger) runEraseStep(ctx context.Context) (e erasure, hasMoves bool, err error) {
 	more := false
 	err = l.inTx(ctx, func(tx *sql.Tx) (err error) {
-		row := tx.QueryRowContext(ctx, l.sql(selectErasure), eraseRetry.Milliseconds())
+		row := tx.QueryRowContext(ctx, l.expandSQL(selectErasure), eraseRetryDelay.Milliseconds())
 		if err := e.scan(row); err != nil {
 			return err
 		}
@@ -106,41 +106,41 @@ func (e *erasure) scan(row *sql.Row) error {
 	return err
 }
 
-// postpone makes an erasure wait after a failed step, and reports whether that worked.
-func (l *Ledger) postpone(ctx context.Context, e erasure, cause error) bool {
-	if _, err := l.exec(ctx, postponeErasure, e.game, e.subject, eraseRetry.Milliseconds()); err != nil {
+// postponeFailedErasure makes an erasure wait after a failed step, and reports whether that worked.
+func (l *Ledger) postponeFailedErasure(ctx context.Context, e erasure, cause error) bool {
+	if _, err := l.exec(ctx, postponeErasure, e.game, e.subject, eraseRetryDelay.Milliseconds()); err != nil {
 		return false // the database is away, or the server stops
 	}
-	l.log.WarnContext(ctx, "erasure step failed", "game", e.game, "retry_in", eraseRetry.String(), "error", cause)
+	l.log.WarnContext(ctx, "erasure step failed", "game", e.game, "retry_in", eraseRetryDelay.String(), "error", cause)
 	return true
 }
 
 // renamePage renames some entries and seats, and reports whether there may be more.
 func (l *Ledger) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
-	done, err := tx.ExecContext(ctx, renameEntries, e.game, e.subject, e.opaque, erasePage)
+	result, err := tx.ExecContext(ctx, renameEntries, e.game, e.subject, e.opaque, erasePageSize)
 	if err != nil {
 		return false, fmt.Errorf("entries: %w", err)
 	}
-	entries, err := done.RowsAffected()
+	entries, err := result.RowsAffected()
 	if err != nil {
 		return false, err
 	}
 	moreSeats, err := l.renameSeats(ctx, tx, e)
-	return entries == erasePage || moreSeats, err
+	return entries == erasePageSize || moreSeats, err
 }
 
 // renameSeats renames some seats, and the player in the records of these matches.
 func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
 	var seats [][]any
 	var records []string
-	found, bytes := 0, 0
+	seatCount, recordBytes := 0, 0
 	err = scanAll(func(rows *sql.Rows) error {
 		var at int64
 		var id string
 		var size int
 		err := rows.Scan(&at, &id, &size)
-		found++
-		if bytes += size; bytes > eraseBytes && len(seats) > 0 {
+		seatCount++
+		if recordBytes += size; recordBytes > maxEraseBytes && len(seats) > 0 {
 			return err // left for the next step
 		}
 		seats = append(seats, []any{e.game, e.subject, at, id, e.opaque})
@@ -148,7 +148,7 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more b
 			records = append(records, id)
 		}
 		return err
-	})(tx.QueryContext(ctx, selectSeats, e.game, e.subject, erasePage))
+	})(tx.QueryContext(ctx, selectSeats, e.game, e.subject, erasePageSize))
 	if err != nil {
 		return false, fmt.Errorf("seats: %w", err)
 	}
@@ -158,14 +158,14 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more b
 			return false, fmt.Errorf("match %s: %w", id, err)
 		}
 	}
-	return found == erasePage || len(seats) < found, l.bulk(tx).run(ctx, renameSeats, seats, nil)
+	return seatCount == erasePageSize || len(seats) < seatCount, l.newBulkRunner(tx).run(ctx, renameSeats, seats, nil)
 }
 
 // renameInRecord renames a player in a match's record. It also removes the nicknames of
 // all players from the record.
 func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
 	var text string
-	if err := tx.QueryRowContext(ctx, l.sql(lockMatch), e.game, id).Scan(&text); err != nil {
+	if err := tx.QueryRowContext(ctx, l.expandSQL(lockMatch), e.game, id).Scan(&text); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	m, err := readRecord(text)
@@ -177,25 +177,25 @@ func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id s
 			m.Firsts[i].Player = e.opaque
 		}
 	}
-	for i := range m.Recorded {
-		if m.Recorded[i].Player == e.subject {
-			m.Recorded[i].Player = e.opaque
+	for i := range m.StandingsWithoutRow {
+		if m.StandingsWithoutRow[i].Player == e.subject {
+			m.StandingsWithoutRow[i].Player = e.opaque
 		}
 	}
 	record, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	return l.bulk(tx).run(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
+	return l.newBulkRunner(tx).run(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
 }
 
-const anyErasure = `SELECT EXISTS (SELECT 1 FROM erasures) OR EXISTS (SELECT 1 ` + plainErased + `)`
+const selectAnyErasure = `SELECT EXISTS (SELECT 1 FROM erasures) OR EXISTS (SELECT 1 ` + fromPlainTextErased + `)`
 
-// Erasing reports whether there is any erasure whose data ForgetErased has not deleted
+// HasErasures reports whether there is any erasure whose data ForgetErased has not deleted
 // yet, or any subject that an older program has erased in plain text.
-func (l *Ledger) Erasing(ctx context.Context) (isRunning bool, err error) {
-	if err = l.read.QueryRowContext(ctx, anyErasure).Scan(&isRunning); err != nil {
+func (l *Ledger) HasErasures(ctx context.Context) (hasErasures bool, err error) {
+	if err = l.readPool.QueryRowContext(ctx, selectAnyErasure).Scan(&hasErasures); err != nil {
 		err = fmt.Errorf("ledger: erasures: %w", err)
 	}
-	return isRunning, err
+	return hasErasures, err
 }

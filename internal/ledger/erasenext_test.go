@@ -13,20 +13,20 @@ import (
 
 // An erasure whose step fails, because the record of a match is missing, does not stop
 // later ones. It is logged and tried again, also if the clock was far ahead for a while.
-func TestABadErasureHoldsUpNoOther(t *testing.T) {
+func TestAFailingErasureDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
+		l := openWithClock(t, db, time.UTC)
 		var logged bytes.Buffer
 		l.log = slog.New(slog.NewJSONHandler(&logged, nil))
-		addPlayer(t, l.Ledger, jane)
+		addPlayer(t, l.Ledger, erasedSubjectID)
 		addPlayer(t, l.Ledger, "second")
-		buzzer := duel("b", 1, jane, "other")
-		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: jane}}
+		buzzer := duel("b", 1, erasedSubjectID, "other")
+		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID}}
 		must(l.Commit(t.Context(), results(buzzer, duel("m", 2, "second", "other"))))(t)
-		for i, id := range []string{jane, "second"} {
-			l.set(t, 1000*int64(i+1))
+		for i, id := range []string{erasedSubjectID, "second"} {
+			l.setClock(t, 1000*int64(i+1))
 			if err := l.Erase(t.Context(), game, id); err != nil {
 				t.Fatal(err)
 			}
@@ -36,17 +36,17 @@ func TestABadErasureHoldsUpNoOther(t *testing.T) {
 			t.Errorf("%d erasures ended, want that of the second player", moved)
 		}
 		for _, want := range []string{"erasure step failed", `"game":"` + game, `"retry_in":`, "match b"} {
-			if got := logged.String(); strings.Count(got, want) != 1 || strings.Contains(got, jane) {
+			if got := logged.String(); strings.Count(got, want) != 1 || strings.Contains(got, erasedSubjectID) {
 				t.Errorf("logged %s, want one %s", got, want)
 			}
 		}
-		l.set(t, 2000+eraseRetry.Milliseconds())
+		l.setClock(t, 2000+eraseRetryDelay.Milliseconds())
 		if moved := eraseAll(t, l.Ledger); moved != 0 || strings.Count(logged.String(), "erasure step failed") != 2 {
 			t.Errorf("the second try: %d erasures ended, logged %s", moved, logged.String())
 		}
-		l.set(t, 500*dayMS)
+		l.setClock(t, 500*dayMS)
 		eraseAll(t, l.Ledger)
-		l.set(t, 3000)
+		l.setClock(t, 3000)
 		must(l.exec(t.Context(), `UPDATE matches SET id = 'b' WHERE id = 'gone'`))(t)
 		if moved := eraseAll(t, l.Ledger); moved != 1 {
 			t.Errorf("%d erasures ended after the record was restored", moved)

@@ -31,10 +31,10 @@ func (l *Ledger) loadHashKey(ctx context.Context, tx *sql.Tx) (key hashKey, err 
 	return hashKey(text), err
 }
 
-// hash returns the text that replaces an erased subject. It starts with #, so it is no
+// hashSubject returns the text that replaces an erased subject. It starts with #, so it is no
 // valid id. Without the key it does not reveal the subject.
-func (e hashKey) hash(game, subject string) string {
-	mac := hmac.New(sha256.New, e)
+func (k hashKey) hashSubject(game, subject string) string {
+	mac := hmac.New(sha256.New, k)
 	mac.Write([]byte(game + "\x00" + subject))
 	return "#" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }
@@ -74,17 +74,17 @@ ON CONFLICT (game, subject) DO NOTHING`
 
 // replaceByHash replaces a subject by its hash, and schedules the rest for EraseNext. An
 // id that this server made for a guest stays in results, because it is anonymous.
-func (l *Ledger) replaceByHash(ctx context.Context, tx *sql.Tx, w erasedSubject) error {
+func (l *Ledger) replaceByHash(ctx context.Context, tx *sql.Tx, erased erasedSubject) error {
 	opaque := ""
-	if w.wasPlayer {
+	if erased.wasPlayer {
 		opaque = newOpaqueID()
 	}
-	if _, err := tx.ExecContext(ctx, l.sql(insertErased), w.game, w.hash(w.game, w.subject), opaque); err != nil {
+	if _, err := tx.ExecContext(ctx, l.expandSQL(insertErased), erased.game, erased.hashSubject(erased.game, erased.subject), opaque); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, deleteSubject, w.game, w.subject); err != nil || isGuestID(w.subject) && !w.wasPlayer {
+	if _, err := tx.ExecContext(ctx, deleteSubject, erased.game, erased.subject); err != nil || isGuestID(erased.subject) && !erased.wasPlayer {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, l.sql(insertErasure), w.game, w.subject, opaque)
+	_, err := tx.ExecContext(ctx, l.expandSQL(insertErasure), erased.game, erased.subject, opaque)
 	return err
 }

@@ -19,7 +19,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-const jane = "jane.doe.1984"
+const erasedSubjectID = "jane.doe.1984"
 
 // eraseAll does all steps of all erasures, and returns how many had moves.
 func eraseAll(t *testing.T, l *Ledger) (moved int) {
@@ -49,12 +49,12 @@ func rowsWith(t *testing.T, l *Ledger, text string) (found []string) {
 	err := scanAll(func(rows *sql.Rows) error {
 		names = append(names, "")
 		return rows.Scan(&names[len(names)-1])
-	})(l.read.QueryContext(t.Context(), tables))
+	})(l.readPool.QueryContext(t.Context(), tables))
 	if err != nil || len(names) < 20 {
 		t.Fatalf("tables %v: %v", names, err)
 	}
 	for _, name := range names {
-		rows, err := l.read.QueryContext(t.Context(), "SELECT * FROM "+name)
+		rows, err := l.readPool.QueryContext(t.Context(), "SELECT * FROM "+name)
 		err = scanAll(func(rows *sql.Rows) error {
 			columns, _ := rows.Columns()
 			values, places := make([]any, len(columns)), make([]any, len(columns))
@@ -93,36 +93,36 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 
 // A player of an operator's login service with results on many days is erased. Then no
 // table and no file of SQLite contains the id. All sums stay, under one opaque id.
-func TestErasedSubjectIsInNoStore(t *testing.T) {
+func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		l.pairs = map[string]int64{game: 1000}
-		addPlayer(t, l.Ledger, jane)
+		l := openWithClock(t, db, time.UTC)
+		l.pairDuelLimits = map[string]int64{game: 1000}
+		addPlayer(t, l.Ledger, erasedSubjectID)
 		addPlayer(t, l.Ledger, "other")
 		for day := range int64(25) {
-			l.set(t, day*2*dayMS)
-			all := results(duel(fmt.Sprint("d", day), day, jane, "other"))
-			buzzer := duel(fmt.Sprint("b", day), day, "other", jane)
-			buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: jane, Nickname: "Nick " + jane}, {Question: 1, Player: "other"}}
+			l.setClock(t, day*2*dayMS)
+			all := results(duel(fmt.Sprint("d", day), day, erasedSubjectID, "other"))
+			buzzer := duel(fmt.Sprint("b", day), day, "other", erasedSubjectID)
+			buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID, Nickname: "Nick " + erasedSubjectID}, {Question: 1, Player: "other"}}
 			must(l.Commit(t.Context(), append(all, buzzer)))(t)
 		}
-		many := names("many", erasePage)
+		many := names("many", erasePageSize)
 		for some := range slices.Chunk(many, 100) {
 			var batch []match.Result
 			for _, id := range some {
-				batch = append(batch, duel(id, 99, jane, "third"))
+				batch = append(batch, duel(id, 99, erasedSubjectID, "third"))
 			}
 			must(l.Commit(t.Context(), batch))(t)
 		}
-		disqualify(t, l.Ledger, "d3", jane)
+		disqualify(t, l.Ledger, "d3", erasedSubjectID)
 		must(l.SumDays(t.Context(), game))(t)
-		total := must(l.Player(t.Context(), game, jane))(t).Totals
-		if err := l.Erase(t.Context(), game, jane); err != nil {
+		total := must(l.Player(t.Context(), game, erasedSubjectID))(t).Totals
+		if err := l.Erase(t.Context(), game, erasedSubjectID); err != nil {
 			t.Fatal(err)
 		}
-		must(l.Commit(t.Context(), results(duel("late", 100, jane, "other"), duel("later", 101, "other", jane))))(t)
+		must(l.Commit(t.Context(), results(duel("late", 100, erasedSubjectID, "other"), duel("later", 101, "other", erasedSubjectID))))(t)
 		if moved := eraseAll(t, l.Ledger); moved != 1 {
 			t.Errorf("erasures with moves: %d", moved)
 		}
@@ -134,31 +134,31 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 				moves = append(moves, r)
 			}
 		}
-		if len(moves) != 6 || moves[0].FormerHolder != jane || moves[5].Holder != opaque || moves[0].TargetDay != "" || moves[1].TargetDay != "1970-01-01" || moves[2].TargetDay != "1970-01-11" {
+		if len(moves) != 6 || moves[0].FormerHolder != erasedSubjectID || moves[5].Holder != opaque || moves[0].TargetDay != "" || moves[1].TargetDay != "1970-01-01" || moves[2].TargetDay != "1970-01-11" {
 			t.Errorf("moves %+v", moves)
 		}
 		disqualify(t, l.Ledger, "later", "")
-		sum := total.Add(resultParts(t, "late", jane))
+		sum := total.Add(resultParts(t, "late", erasedSubjectID))
 		if got := totalOf(t, l.Ledger, opaque); got != sum {
 			t.Errorf("sums %+v, want %+v", got, sum)
 		}
-		if !must(l.ForgetErased(t.Context(), 0))(t) || must(l.ForgetErased(t.Context(), 0))(t) || must(l.Erasing(t.Context()))(t) {
+		if !must(l.ForgetErased(t.Context(), 0))(t) || must(l.ForgetErased(t.Context(), 0))(t) || must(l.HasErasures(t.Context()))(t) {
 			t.Error("ForgetErased did not delete the erasure exactly once")
 		}
-		if revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.ErasedID(game, jane) {
+		if revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.ErasedID(game, erasedSubjectID) {
 			t.Errorf("revocations %+v", revocations)
 		}
-		must(l.Commit(t.Context(), results(duel("latest", 102, jane, "other"))))(t)
+		must(l.Commit(t.Context(), results(duel("latest", 102, erasedSubjectID, "other"))))(t)
 		if all := standingsOf(t, l.Ledger, "latest"); all[0].Player != opaque || all[0].Nickname != "" {
 			t.Errorf("standings %+v", all)
 		}
 		checkSums(t, l.Ledger)
-		if found := rowsWith(t, l.Ledger, jane); len(found) > 0 {
+		if found := rowsWith(t, l.Ledger, erasedSubjectID); len(found) > 0 {
 			t.Errorf("%d rows, the first %s", len(found), found[0])
 		}
 		if db.URL == "" {
-			_, err := l.write.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
-			if found := filesWith(t, db.Dir, jane); err != nil || len(found) > 0 {
+			_, err := l.writePool.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)")
+			if found := filesWith(t, db.Dir, erasedSubjectID); err != nil || len(found) > 0 {
 				t.Errorf("files %q, %v", found, err)
 			}
 		}
@@ -167,10 +167,10 @@ func TestErasedSubjectIsInNoStore(t *testing.T) {
 			t.Errorf("firsts %+v", m.Firsts)
 		}
 		page, _, err := l.Matches(t.Context(), game, opaque, "", 1000)
-		if err != nil || len(page) != 50+erasePage+3 {
+		if err != nil || len(page) != 50+erasePageSize+3 {
 			t.Errorf("%d matches of the opaque id, %v", len(page), err)
 		}
-		if _, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: jane, Nickname: "J", Skeleton: "j", At: 1}); !errors.Is(err, identity.ErrErased) {
+		if _, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: erasedSubjectID, Nickname: "J", Skeleton: "j", JoinedAt: 1}); !errors.Is(err, identity.ErrErased) {
 			t.Errorf("the subject was created again: %v", err)
 		}
 	})
@@ -184,7 +184,7 @@ func resultParts(t *testing.T, id, player string) leaderboard.Aggregates {
 
 func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Aggregates) {
 	t.Helper()
-	for _, s := range snapshotOf(t, l) {
+	for _, s := range readSnapshot(t, l) {
 		if s.Holder == player {
 			total = total.Add(s.Aggregates)
 		}
@@ -194,16 +194,16 @@ func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Aggregat
 
 // Several nodes run erasure steps, commits, corrections and SumDays at the same time. No
 // result is lost, and no row has the former id.
-func TestErasureRacesCommits(t *testing.T) {
+func TestErasureDuringCommitsLosesNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		subjects := names("op.", 4)
 		for _, id := range subjects {
 			addPlayer(t, l, id)
 		}
-		atOnceN(8, func(i int) {
+		runConcurrently(8, func(i int) {
 			sub, other := subjects[i%4], subjects[(i+1)%4]
 			for n := range 10 {
 				r := duel(fmt.Sprint("m", i, "-", n), int64(n), sub, other)
@@ -241,7 +241,7 @@ func TestErasureRacesCommits(t *testing.T) {
 
 func totalMatches(t *testing.T, l *Ledger) (n int64) {
 	t.Helper()
-	for _, s := range snapshotOf(t, l) {
+	for _, s := range readSnapshot(t, l) {
 		n += s.Aggregates.Matches
 	}
 	return n

@@ -9,11 +9,11 @@ import (
 
 // An operator's service may mint a subject in the form of a guest's id. Its results
 // before, during and after its erasure get the same id.
-func TestErasedSubjectLikeAGuest(t *testing.T) {
+func TestAnErasedSubjectThatLooksLikeAGuestGetsOneOpaqueID(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		subject := newOpaqueID()
 		addPlayer(t, l, subject)
 		must(l.Commit(t.Context(), results(duel("m1", 1, subject, "other"))))(t)

@@ -23,11 +23,11 @@ var (
 	ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 )
 
-// Unavailable reports whether an error comes from the state of the database (for example
+// IsUnavailable reports whether an error comes from the state of the database (for example
 // unreachable, too slow, busy or disk full), from a context that ended, or from a closed
 // ledger. The same call may succeed later.
-func Unavailable(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyForgotten) || errors.Is(err, errClosed) ||
+func IsUnavailable(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyDeleted) || errors.Is(err, errClosed) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return true
 	}
@@ -38,34 +38,34 @@ func Unavailable(err error) bool {
 		return true
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return postgresUnavailable(e.Code)
+		return isPostgresUnavailable(e.Code)
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return sqliteUnavailable(e.Code())
+		return isSQLiteUnavailable(e.Code())
 	}
 	return false
 }
 
-// RefusesResult reports whether an error of Commit is caused by the content of a result,
+// IsResultRefused reports whether an error of Commit is caused by the content of a result,
 // so that the same result can never be committed. All other errors may be temporary.
-func RefusesResult(err error) bool {
+func IsResultRefused(err error) bool {
 	if errors.Is(err, ErrBadResult) {
 		return true
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return slices.Contains(badData, e.Code)
+		return slices.Contains(badDataStates, e.Code)
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_CHECK
 }
 
-// badData are the SQLSTATEs of data that PostgreSQL cannot store: an invalid character, a
+// badDataStates are the SQLSTATEs of data that PostgreSQL cannot store: an invalid character, a
 // character that cannot be translated to the encoding, a failed CHECK constraint.
-var badData = []string{"22021", "22P05", "23514"}
+var badDataStates = []string{"22021", "22P05", "23514"}
 
-// postgresUnavailable decides by the class of a SQLSTATE, which is its first two
+// isPostgresUnavailable decides by the class of a SQLSTATE, which is its first two
 // characters (PostgreSQL manual, appendix A).
-func postgresUnavailable(code string) bool {
+func isPostgresUnavailable(code string) bool {
 	switch code[:min(2, len(code))] {
 	case "08", // connection
 		"25", // transaction state: read-only after a fail-over
@@ -79,8 +79,8 @@ func postgresUnavailable(code string) bool {
 	return false
 }
 
-// sqliteUnavailable decides by the primary result code, which is the low byte.
-func sqliteUnavailable(code int) bool {
+// isSQLiteUnavailable decides by the primary result code, which is the low byte.
+func isSQLiteUnavailable(code int) bool {
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT,
 		sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
@@ -89,8 +89,8 @@ func sqliteUnavailable(code int) bool {
 	return false
 }
 
-// breaksUnique reports whether a unique index has refused a write.
-func breaksUnique(err error) bool {
+// isUniqueViolation reports whether a unique index has refused a write.
+func isUniqueViolation(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "23505"
 	}

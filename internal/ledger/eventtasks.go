@@ -16,47 +16,47 @@ import (
 // f returns. So the tasks exist if and only if the changes of f do. After the commit it
 // notifies the topics of the tasks.
 func (l *Ledger) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue.NewTask, error)) error {
-	return l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
+	return l.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
 		tasks, err := f(tx)
 		if err != nil || len(tasks) == 0 {
 			return nil, err
 		}
-		if _, woken, err = l.enqueue(ctx, tx, tasks); err != nil {
+		if _, topicsToNotify, err = l.enqueueInTx(ctx, tx, tasks); err != nil {
 			return nil, fmt.Errorf("tasks: %w", err)
 		}
-		return woken, nil
+		return topicsToNotify, nil
 	})
 }
 
 // eventTasks returns the tasks that report the ended days of a head, and then the new
 // results.
-func (l *Ledger) eventTasks(h *head, items ...*batchItem) (tasks []taskqueue.NewTask) {
+func (l *Ledger) eventTasks(h *head, items ...*resultItem) (tasks []taskqueue.NewTask) {
 	if l.events == nil {
 		return nil
 	}
 	for _, day := range h.endedDays {
-		tasks = append(tasks, l.events.Sealed(h.game, day, h.now)...)
+		tasks = append(tasks, l.events.TasksForEndedDay(h.game, day, h.now)...)
 	}
-	for _, it := range items {
-		tasks = append(tasks, l.events.Settled(it.result, h.now)...)
+	for _, item := range items {
+		tasks = append(tasks, l.events.TasksForResult(item.result, h.now)...)
 	}
-	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return l.isRefused(h.game, n) })
+	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return l.rejectInvalid(h.game, n) })
 }
 
-// isRefused reports whether the queue can never accept a task, and then logs and counts
+// rejectInvalid reports whether the queue can never accept a task, and then logs and counts
 // it. The caller drops such a task, so that it does not block the result or the day.
-func (l *Ledger) isRefused(game string, n taskqueue.NewTask) bool {
+func (l *Ledger) rejectInvalid(game string, n taskqueue.NewTask) bool {
 	err := n.Check()
 	if err == nil {
 		return false
 	}
-	l.refusedEvents.WithLabelValues(game).Inc()
+	l.droppedEvents.WithLabelValues(game).Inc()
 	l.log.Error("event dropped: task queue refuses its task",
 		"game", game, "topic", n.Topic, "key", n.Key, "error", err)
 	return true
 }
 
-func newRefusedEvents(r prometheus.Registerer) *prometheus.CounterVec {
+func newDroppedEvents(r prometheus.Registerer) *prometheus.CounterVec {
 	return promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_ledger_event_enqueue_failures_total", Help: "Events lost because the task queue refused their tasks; the log has the reason.",
 	}, []string{"game"})

@@ -21,23 +21,23 @@ import (
 // game, except "all", which has one queue for all games.
 type endpoints []string
 
-func (e endpoints) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
+func (e endpoints) TasksForResult(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
 	for _, name := range e {
 		topic := "webhook/" + r.Game + "/" + name
 		if name == "all" {
 			topic = "webhook/all"
 		}
-		tasks = append(tasks, taskqueue.NewTask{Game: r.Game, Topic: topic, Key: r.Match, Payload: fmt.Appendf(nil, `[%d,%t]`, at, r.Counts)})
+		tasks = append(tasks, taskqueue.NewTask{Game: r.Game, Topic: topic, Key: r.Match, Payload: fmt.Appendf(nil, `[%d,%t]`, at, r.CountsForLeaderboards)})
 	}
 	return tasks
 }
 
-func (e endpoints) Sealed(game, day string, at int64) []taskqueue.NewTask {
+func (e endpoints) TasksForEndedDay(game, day string, at int64) []taskqueue.NewTask {
 	return []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: day, Payload: fmt.Appendf(nil, `[%d]`, at)}}
 }
 
-// listedTasks returns topic, key and payload of all tasks, by topic and position.
-func listedTasks(t *testing.T, l *Ledger) (all []string) {
+// listTasks returns topic, key and payload of all tasks, by topic and position.
+func listTasks(t *testing.T, l *Ledger) (all []string) {
 	t.Helper()
 	var tasks []taskqueue.Task
 	for cursor, more := "", true; more; more = cursor != "" {
@@ -56,7 +56,7 @@ func listedTasks(t *testing.T, l *Ledger) (all []string) {
 
 func wantTasks(t *testing.T, l *Ledger, want ...string) {
 	t.Helper()
-	if got := listedTasks(t, l); !slices.Equal(got, want) {
+	if got := listTasks(t, l); !slices.Equal(got, want) {
 		t.Errorf("tasks\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -67,15 +67,15 @@ func TestNewResultsMakeTasks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		l.events, l.pairs = endpoints{"a", "b"}, map[string]int64{game: 1}
-		l.set(t, 7)
+		l := openWithClock(t, db, time.UTC)
+		l.events, l.pairDuelLimits = endpoints{"a", "b"}, map[string]int64{game: 1}
+		l.setClock(t, 7)
 		uncounted, other := duel("m2", 2, "p1", "p3"), duel("m1", 3, "p1")
-		uncounted.Counts, other.Game = false, "another.game"
+		uncounted.CountsForLeaderboards, other.Game = false, "another.game"
 		for range 2 {
 			must(l.Commit(t.Context(), results(
 				duel("m3", 1, "p1", "p2"), uncounted, other, duel("m3", 1, "p1", "p2"), duel("m0", 4, "p2", "p1"))))(t)
-			l.set(t, 8)
+			l.setClock(t, 8)
 		}
 		must(l.Commit(t.Context(), results(duel("m3", 1, "p1", "p2"), duel("m4", 1, "p4"))))(t)
 		wantTasks(t, l.Ledger,
@@ -92,31 +92,31 @@ func TestEndedDaysMakeTasks(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		const day = 24 * 3600 * 1000
-		l := openClock(t, db, time.UTC)
+		l := openWithClock(t, db, time.UTC)
 		l.events = endpoints{"a"}
-		must(l.Turn(t.Context(), game))(t)
+		must(l.StartNewDays(t.Context(), game))(t)
 		wantTasks(t, l.Ledger)
-		l.set(t, day)
+		l.setClock(t, day)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
 		must(l.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
 		want := []string{"seal/G 1970-01-01 [86400000]", "webhook/G/a m1 [86400000,true]", "webhook/G/a m2 [86400000,true]"}
 		wantTasks(t, l.Ledger, want...)
-		l.set(t, 4*day)
-		must(l.Turn(t.Context(), game))(t)
-		l.set(t, 3*day)
-		must(l.Turn(t.Context(), game))(t)
+		l.setClock(t, 4*day)
+		must(l.StartNewDays(t.Context(), game))(t)
+		l.setClock(t, 3*day)
+		must(l.StartNewDays(t.Context(), game))(t)
 		want = slices.Insert(want, 1, "seal/G 1970-01-02 [345600000]", "seal/G 1970-01-03 [345600000]", "seal/G 1970-01-04 [345600000]")
 		wantTasks(t, l.Ledger, want...)
-		l.set(t, 5*day)
+		l.setClock(t, 5*day)
 		for _, match := range []string{"m1", "m1", "m2"} { // the second call has nothing to correct
 			must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: match, Reason: "bots", By: "op"}))(t)
 		}
 		want = slices.Insert(want, 4, "seal/G 1970-01-05 [432000000]")
 		wantTasks(t, l.Ledger, want...)
-		l.set(t, 6*day)
+		l.setClock(t, 6*day)
 		must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: "m1", Reason: "bots", By: "op"}))(t)
 		wantTasks(t, l.Ledger, want...) // it has written nothing, also no start of a day
-		must(l.Turn(t.Context(), game))(t)
+		must(l.StartNewDays(t.Context(), game))(t)
 		wantTasks(t, l.Ledger, slices.Insert(want, 5, "seal/G 1970-01-06 [518400000]")...)
 	})
 }
@@ -128,7 +128,7 @@ func TestFailedTransactionsMakeNoTasks(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		rung := 0
-		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a"}, Wake: func(string) { rung++ }})
+		l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a"}, NotifyTopic: func(string) { rung++ }})
 		r := duel("m1", 1, "p1", "p2")
 		r.Teams = []match.TeamResult{{Rank: 1, ID: "t1", Name: "Team", Score: 1}}
 		r.Standings[0].Team = "t1"
@@ -143,14 +143,14 @@ func TestFailedTransactionsMakeNoTasks(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		l.events = cancelingEvents{endpoints{"a"}, cancel}
-		if _, err := l.Commit(ctx, results(r)); !Unavailable(err) {
+		if _, err := l.Commit(ctx, results(r)); !IsUnavailable(err) {
 			t.Errorf("cut off in the transaction: %v", err)
 		}
 		wantTasks(t, l)
 		if rung > 0 {
 			t.Errorf("notified %d times for a rolled back transaction", rung)
 		}
-		if done := must(l.Commit(t.Context(), results(r)))(t); !done[0].New || done[0].FirstPos != 2 || len(listedTasks(t, l)) != 1 || rung != 1 {
+		if done := must(l.Commit(t.Context(), results(r)))(t); !done[0].IsNew || done[0].FirstPos != 2 || len(listTasks(t, l)) != 1 || rung != 1 {
 			t.Errorf("afterwards %+v, notified %d times", done, rung)
 		}
 	})
@@ -162,14 +162,14 @@ type cancelingEvents struct {
 	now func()
 }
 
-func (c cancelingEvents) Settled(r *match.Result, at int64) []taskqueue.NewTask {
+func (c cancelingEvents) TasksForResult(r *match.Result, at int64) []taskqueue.NewTask {
 	defer c.now()
-	return c.endpoints.Settled(r, at)
+	return c.endpoints.TasksForResult(r, at)
 }
 
 // A notified worker finds the task, because the transaction has ended. A queue that
 // already has a ready task is not notified.
-func TestRungOnceItIsThere(t *testing.T) {
+func TestATopicIsNotifiedAfterTheTaskExists(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -179,7 +179,7 @@ func TestRungOnceItIsThere(t *testing.T) {
 			tasks, _, err := l.Tasks(t.Context(), taskqueue.Filter{Topic: topic}, "", 10)
 			rung = append(rung, fmt.Sprintln(topic, len(tasks), err))
 		}
-		l = openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a", "b"}, Wake: wake})
+		l = openConfig(t, Config{URL: db.URL, Dir: db.Dir, Events: endpoints{"a", "b"}, NotifyTopic: wake})
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
 		must(l.Commit(t.Context(), results(duel("m2", 1, "p1"))))(t)
 		want := []string{"webhook/" + game + "/a 1 <nil>\n", "webhook/" + game + "/b 1 <nil>\n"}
@@ -191,33 +191,33 @@ func TestRungOnceItIsThere(t *testing.T) {
 
 // A task that the queue can never accept is dropped and counted. It blocks neither the
 // result nor other tasks.
-func TestBadEventHoldsUpNothing(t *testing.T) {
+func TestAnInvalidEventTaskIsDroppedAndCounted(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Events: badTaskEvents{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
+		l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, Events: badTaskEvents{endpoints{"a"}}, Registry: prometheus.NewRegistry()})
 		for _, id := range []string{"m1", "m2"} {
-			if done := must(l.Commit(t.Context(), results(duel(id, 1, "p1"))))(t); !done[0].New {
+			if done := must(l.Commit(t.Context(), results(duel(id, 1, "p1"))))(t); !done[0].IsNew {
 				t.Error("the result is missing")
 			}
 		}
-		if got := listedTasks(t, l); len(got) != 2 {
+		if got := listTasks(t, l); len(got) != 2 {
 			t.Errorf("tasks for %q", got)
 		}
-		if n := testutil.ToFloat64(l.refusedEvents.WithLabelValues(game)); n != 2*float64(len(spoils)) {
+		if n := testutil.ToFloat64(l.droppedEvents.WithLabelValues(game)); n != 2*float64(len(invalidChanges)) {
 			t.Errorf("counted %v", n)
 		}
 	})
 }
 
-var spoils = []func(*taskqueue.NewTask){
+var invalidChanges = []func(*taskqueue.NewTask){
 	func(n *taskqueue.NewTask) { n.Topic = "web hook" },
 	func(n *taskqueue.NewTask) { n.Topic = "\xff\x00" },
-	func(n *taskqueue.NewTask) { n.Key = strings.Repeat("k", taskqueue.MaxName+1) },
+	func(n *taskqueue.NewTask) { n.Key = strings.Repeat("k", taskqueue.MaxNameBytes+1) },
 	func(n *taskqueue.NewTask) { n.Payload = []byte("{") },
 	func(n *taskqueue.NewTask) { n.Payload = []byte("\"\xff\"") },
 	func(n *taskqueue.NewTask) {
-		n.Payload = fmt.Appendf(nil, "%q", strings.Repeat("x", taskqueue.MaxPayload))
+		n.Payload = fmt.Appendf(nil, "%q", strings.Repeat("x", taskqueue.MaxPayloadBytes))
 	},
 	func(n *taskqueue.NewTask) { n.Payload = nil },
 	func(n *taskqueue.NewTask) { n.Priority = -1 },
@@ -226,13 +226,13 @@ var spoils = []func(*taskqueue.NewTask){
 // badTaskEvents adds invalid tasks.
 type badTaskEvents struct{ endpoints }
 
-func (s badTaskEvents) Settled(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
-	for _, spoil := range spoils {
-		n := s.endpoints.Settled(r, at)[0]
+func (s badTaskEvents) TasksForResult(r *match.Result, at int64) (tasks []taskqueue.NewTask) {
+	for _, spoil := range invalidChanges {
+		n := s.endpoints.TasksForResult(r, at)[0]
 		spoil(&n)
 		tasks = append(tasks, n)
 	}
-	return append(tasks, s.endpoints.Settled(r, at)...)
+	return append(tasks, s.endpoints.TasksForResult(r, at)...)
 }
 
 const eventTestDir = "LASTSTAND_LEDGER_TELL_DIR"
@@ -244,7 +244,7 @@ func TestNotifyUntilKilled(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	l := openWith(t, Config{Dir: dir, Events: endpoints{"a", "b"}})
+	l := openConfig(t, Config{Dir: dir, Events: endpoints{"a", "b"}})
 	for i := 0; ; i++ {
 		id := fmt.Sprint("m", i)
 		must(l.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
@@ -254,13 +254,13 @@ func TestNotifyUntilKilled(t *testing.T) {
 
 // A process is killed while it commits. Then each event in the ledger has its tasks, and
 // there are no other tasks.
-func TestKilledProcessNotifiesAll(t *testing.T) {
+func TestAKilledProcessReportsEachEvent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	killAfter(t, "TestNotifyUntilKilled", eventTestDir+"="+dir, 30)
-	l := openWith(t, Config{Dir: dir})
+	killAfterLines(t, "TestNotifyUntilKilled", eventTestDir+"="+dir, 30)
+	l := openConfig(t, Config{Dir: dir})
 	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
-	keys := listedTasks(t, l)
+	keys := listTasks(t, l)
 	if matches := len(rows) / 2; matches < 30 || len(keys) != 2*matches {
 		t.Errorf("%d matches, %d tasks", matches, len(keys))
 	}

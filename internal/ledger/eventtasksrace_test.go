@@ -24,19 +24,19 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		const day, rounds, matches = 24 * 3600 * 1000, 4, 6
-		l := openClock(t, db, time.UTC)
-		second := openOn(t, db)
-		second.clock = l.clock
+		l := openWithClock(t, db, time.UTC)
+		second := openLedger(t, db)
+		second.clockSQL = l.clockSQL
 		l.events, second.events = endpoints{"a"}, endpoints{"a"}
 		nodes := []*Ledger{l.Ledger, second}
 		var mu sync.Mutex
 		at := map[string]int64{} // of each match, its first position
 		for round := range rounds {
-			l.set(t, int64(round)*2*day)
-			atOnceN(8, func(i int) {
+			l.setClock(t, int64(round)*2*day)
+			runConcurrently(8, func(i int) {
 				node := nodes[i%2]
 				if i < 2 {
-					if _, err := node.Turn(t.Context(), game); err != nil {
+					if _, err := node.StartNewDays(t.Context(), game); err != nil {
 						t.Error(err)
 					}
 					return
@@ -52,7 +52,7 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, c := range done {
-					if c.New {
+					if c.IsNew {
 						at[c.Match] = c.FirstPos
 					}
 				}
@@ -97,13 +97,13 @@ func TestEventTasksDoNotDeadlock(t *testing.T) {
 		}
 		t.Parallel()
 		const committers, rounds, games = 6, 25, 3
-		nodes := []*Ledger{openOn(t, db), openOn(t, db)}
+		nodes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		for i, node := range nodes { // each names the endpoints in another order
 			node.events = []Events{endpoints{"a", "all", "b"}, endpoints{"b", "all", "a"}}[i]
 		}
 		var left atomic.Int64
 		left.Store(committers)
-		atOnceN(committers+4, func(i int) {
+		runConcurrently(committers+4, func(i int) {
 			node := nodes[i%2]
 			if i >= committers {
 				deliver(t, node, func() bool { return left.Load() == 0 || t.Failed() })

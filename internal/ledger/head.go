@@ -11,44 +11,44 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Turn adds an entry for each day that has started since the last entry, and the tasks
+// StartNewDays adds an entry for each day that has started since the last entry, and the tasks
 // that report the ended days. It reports whether it added any. Commit does the same
 // before it adds its entries, so StartNewDays is for games without new results. If there
 // is nothing to do, it only reads.
-func (l *Ledger) Turn(ctx context.Context, game string) (bool, error) {
-	day, today, err := l.day(ctx, game)
+func (l *Ledger) StartNewDays(ctx context.Context, game string) (bool, error) {
+	day, today, err := l.currentDay(ctx, game)
 	if err != nil {
 		return false, err
 	}
 	if day >= today {
-		l.releaseDay(&head{game: game, day: day}, today)
+		l.unblockDay(&head{game: game, currentDay: day}, today)
 		return false, nil
 	}
-	turned := false
+	hasNewDays := false
 	err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
 		h, err := l.lockHead(ctx, tx, game)
 		if err != nil {
 			return nil, err
 		}
-		turned = len(h.entries) > 0
+		hasNewDays = len(h.entries) > 0
 		return l.eventTasks(h), l.saveHead(ctx, tx, h)
 	})
 	if err != nil {
 		return false, fmt.Errorf("ledger: start the new days of %s: %w", game, err)
 	}
-	return turned, nil
+	return hasNewDays, nil
 }
 
 const selectToday = `SELECT COALESCE((SELECT day FROM heads WHERE game = $1), ''), {now}`
 
-// day returns the game's current day, "" before its first day. It also returns today's
+// currentDay returns the game's current day, "" before its first day. It also returns today's
 // date by the database's clock, which is earlier if the clock was set back.
-func (l *Ledger) day(ctx context.Context, game string) (day, today string, err error) {
+func (l *Ledger) currentDay(ctx context.Context, game string) (currentDay, today string, err error) {
 	var now int64
-	if err := l.read.QueryRowContext(ctx, l.sql(selectToday), game).Scan(&day, &now); err != nil {
+	if err := l.readPool.QueryRowContext(ctx, l.expandSQL(selectToday), game).Scan(&currentDay, &now); err != nil {
 		return "", "", fmt.Errorf("ledger: day of %s: %w", game, err)
 	}
-	return day, civilDay(now, l.zone(game)), nil
+	return currentDay, civilDay(now, l.timeZone(game)), nil
 }
 
 const selectHead = `
@@ -57,39 +57,39 @@ SELECT h.pos, h.day, h.first_day, e.id FROM heads h JOIN entries e ON e.game = h
 // Head returns the watermark of a view that has applied all entries of a game's ledger.
 // Pos is the position of the last entry, and 0 for a game without entries.
 func (l *Ledger) Head(ctx context.Context, game string) (leaderboard.Watermark, error) {
-	head, _, err := l.headOf(l.read.QueryRowContext(ctx, selectHead, game))
+	head, _, err := l.scanHead(l.readPool.QueryRowContext(ctx, selectHead, game))
 	if err != nil {
 		return leaderboard.Watermark{}, fmt.Errorf("ledger: head of %s: %w", game, err)
 	}
 	return head, nil
 }
 
-// headOf scans a row of selectHead. It also returns the game's first day. Without a row
+// scanHead scans a row of selectHead. It also returns the game's first day. Without a row
 // the game has no entries, and both are empty except for the epoch.
-func (l *Ledger) headOf(row *sql.Row) (head leaderboard.Watermark, first string, err error) {
+func (l *Ledger) scanHead(row *sql.Row) (head leaderboard.Watermark, firstDay string, err error) {
 	head.Epoch = l.epoch
-	err = row.Scan(&head.Pos, &head.Day, &first, &head.RowID)
+	err = row.Scan(&head.Pos, &head.Day, &firstDay, &head.RowID)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return head, first, err
+	return head, firstDay, err
 }
 
 // head is a game's row of table heads, locked until the transaction ends, with the
 // entries to add.
 type head struct {
-	game      string
-	pos       int64    // position of the last entry
-	day       string   // the current day, YYYY-MM-DD; "" before the first day
-	now       int64    // time of the lock, epoch ms
-	entries   []*entry // starts of days come first
-	endedDays []string // days that end with these entries
+	game       string
+	pos        int64    // position of the last entry
+	currentDay string   // the current day, YYYY-MM-DD; "" before the first day
+	now        int64    // time of the lock, epoch ms
+	entries    []*entry // starts of days come first
+	endedDays  []string // days that end with these entries
 }
 
 const (
 	insertHead        = `INSERT INTO heads (game, pos, day, first_day) VALUES ($1, 0, '', '') ON CONFLICT DO NOTHING`
 	lockHeadStatement = `UPDATE heads SET pos = pos WHERE game = $1 RETURNING pos, day, {now}`
-	moveHead          = `UPDATE heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
+	updateHead        = `UPDATE heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
 	insertDay         = `
 WITH v (game, day, pos) AS ({rows})
 INSERT INTO days (game, day, pos) SELECT game, day, pos FROM v WHERE true`
@@ -102,10 +102,10 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 	if err != nil {
 		return nil, err
 	}
-	today := civilDay(h.now, l.zone(game))
-	days, err := daysAfter(h.day, today)
-	if err != nil && l.clocks.processTime != nil {
-		l.logDayBlock(h, today, reasonStep)
+	today := civilDay(h.now, l.timeZone(game))
+	days, err := daysAfter(h.currentDay, today)
+	if err != nil && l.dayClocks.processTime != nil {
+		l.recordDayBlock(h, today, reasonLeap)
 		return h, nil
 	}
 	if err != nil {
@@ -115,10 +115,10 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 		return nil, err
 	}
 	for _, day := range days {
-		if h.day != "" {
-			h.endedDays = append(h.endedDays, h.day)
+		if h.currentDay != "" {
+			h.endedDays = append(h.endedDays, h.currentDay)
 		}
-		h.day = day
+		h.currentDay = day
 		h.add(&entry{Row: leaderboard.Row{Kind: leaderboard.DayStartRow}})
 	}
 	return h, nil
@@ -128,24 +128,24 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 // position never has an earlier time.
 func (l *Ledger) lockHeadRow(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
 	h := head{game: game}
-	hold := func() error {
-		return tx.QueryRowContext(ctx, l.sql(lockHeadStatement), game).Scan(&h.pos, &h.day, &h.now)
+	lockRow := func() error {
+		return tx.QueryRowContext(ctx, l.expandSQL(lockHeadStatement), game).Scan(&h.pos, &h.currentDay, &h.now)
 	}
-	err := hold()
+	err := lockRow()
 	if !errors.Is(err, sql.ErrNoRows) {
 		return &h, err
 	}
 	if _, err := tx.ExecContext(ctx, insertHead, game); err != nil {
 		return nil, err
 	}
-	return &h, hold()
+	return &h, lockRow()
 }
 
 // add sets the positions, ids, day and time of entries, and appends them to h.entries.
 func (h *head) add(entries ...*entry) {
 	for _, e := range entries {
 		h.pos++
-		e.Pos, e.ID, e.Day, e.CommittedAt = h.pos, rand.Text(), h.day, h.now
+		e.Pos, e.ID, e.Day, e.CommittedAt = h.pos, rand.Text(), h.currentDay, h.now
 	}
 	h.entries = append(h.entries, entries...)
 }
@@ -157,19 +157,19 @@ func (l *Ledger) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
 	}
 	var rows, days [][]any
 	for _, e := range h.entries {
-		rows = append(rows, e.row(h.game))
+		rows = append(rows, e.insertRow(h.game))
 		if e.Kind == leaderboard.DayStartRow {
 			days = append(days, []any{h.game, e.Day, e.Pos})
 		}
 	}
-	bulk := l.bulk(tx)
+	bulk := l.newBulkRunner(tx)
 	if err := bulk.run(ctx, insertEntry, rows, nil); err != nil {
 		return fmt.Errorf("entries: %w", err)
 	}
 	if err := bulk.run(ctx, insertDay, days, nil); err != nil {
 		return fmt.Errorf("days: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, moveHead, h.game, h.pos, h.day, h.entries[0].Day); err != nil {
+	if _, err := tx.ExecContext(ctx, updateHead, h.game, h.pos, h.currentDay, h.entries[0].Day); err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
 	return nil

@@ -27,7 +27,7 @@ func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit
 		err := rows.Scan(&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players)
 		page = append(page, p)
 		return err
-	})(l.read.QueryContext(ctx, selectPlayed, game, player, overAt, id, limit+1))
+	})(l.readPool.QueryContext(ctx, selectPlayed, game, player, overAt, id, limit+1))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: matches of %s: %w", player, err)
 	}
@@ -36,5 +36,5 @@ func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit
 	}
 	page = page[:limit]
 	last := page[limit-1]
-	return page, cursorAt(last.OverAt, last.Match), nil
+	return page, newCursor(last.OverAt, last.Match), nil
 }

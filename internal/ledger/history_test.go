@@ -12,13 +12,13 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestHistoryEntry(t *testing.T) {
+func TestAHistoryEntryDescribesTheMatch(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		r := duel("m1", 99, "p1", "p2")
-		r.Counts = false // the history also has matches that do not count
+		r.CountsForLeaderboards = false // the history also has matches that do not count
 		must(l.Commit(t.Context(), results(r)))(t)
 		page, next, err := l.Matches(t.Context(), game, "p2", "", 10)
 		want := []match.HistoryEntry{{Match: "m1", Mode: match.Duel, OverAt: 99, Rank: 2, Score: 150, Correct: 1, Players: 2}}
@@ -33,12 +33,12 @@ func TestHistoryEntry(t *testing.T) {
 
 // Pages of any size return the history as it was at the first page, although newer
 // matches are settled between the calls.
-func TestPagesNeitherRepeatNorSkip(t *testing.T) {
+func TestHistoryPagesNeitherRepeatNorSkip(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		rapid.Check(t, func(rt *rapid.T) {
-			wipe(t, l)
+			deleteGame(t, l)
 			ats := rapid.SliceOfN(rapid.Int64Range(1, 9), 1, 30).Draw(rt, "over at") // many at once
 			ids := names("m", len(ats))
 			var old []match.Result
@@ -72,10 +72,10 @@ func TestPagesNeitherRepeatNorSkip(t *testing.T) {
 	})
 }
 
-func TestBadCursor(t *testing.T) {
+func TestAnInvalidHistoryCursorIsRefused(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
-	for _, cursor := range []string{"!", "MTIz", "eDpt", "MTI6", cursorAt(0, "m 1")} {
+	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
+	for _, cursor := range []string{"!", "MTIz", "eDpt", "MTI6", newCursor(0, "m 1")} {
 		if _, _, err := l.Matches(t.Context(), game, "p1", cursor, 10); !errors.Is(err, match.ErrBadCursor) {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}
@@ -83,14 +83,14 @@ func TestBadCursor(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	f.Add(cursorAt(1, "m1"))
+	f.Add(newCursor(1, "m1"))
 	f.Add("")
 	f.Fuzz(func(t *testing.T, cursor string) {
 		at, id, ok := parseCursor(cursor)
 		if !ok {
 			return
 		}
-		again, same, ok := parseCursor(cursorAt(at, id))
+		again, same, ok := parseCursor(newCursor(at, id))
 		if cursor != "" && (!ok || again != at || same != id) {
 			t.Errorf("%q: %d %q, again %d %q, %t", cursor, at, id, again, same, ok)
 		}

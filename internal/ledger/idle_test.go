@@ -15,16 +15,16 @@ import (
 	"laststand/internal/testenv"
 )
 
-// statements counts the statements that a PostgreSQL of this test runs in one database.
-type statements struct {
+// statementCounter counts the statements that a PostgreSQL of this test runs in one database.
+type statementCounter struct {
 	t     *testing.T
 	admin *pgx.Conn // connected to another database
 	name  string
 }
 
-// counted returns an empty database whose statements are counted, including BEGIN and
+// newStatementCounter returns an empty database whose statements are counted, including BEGIN and
 // COMMIT.
-func counted(t *testing.T) (*statements, testenv.SQL) {
+func newStatementCounter(t *testing.T) (*statementCounter, testenv.SQL) {
 	t.Helper()
 	server := testenv.Postgres(t)
 	once := func(text string) {
@@ -36,12 +36,12 @@ func counted(t *testing.T) (*statements, testenv.SQL) {
 	server.Restart()
 	once("CREATE EXTENSION pg_stat_statements")
 	once("CREATE DATABASE idle")
-	s := &statements{t: t, admin: must(pgx.Connect(t.Context(), server.URL))(t), name: "idle"}
+	s := &statementCounter{t: t, admin: must(pgx.Connect(t.Context(), server.URL))(t), name: "idle"}
 	t.Cleanup(func() { _ = s.admin.Close(context.Background()) })
 	return s, testenv.SQL{URL: fmt.Sprintf("postgres://postgres@%s/idle?sslmode=disable", server.Addr)}
 }
 
-func (s *statements) count() (n int) {
+func (s *statementCounter) count() (n int) {
 	s.t.Helper()
 	err := s.admin.QueryRow(s.t.Context(), `
 SELECT COALESCE(SUM(calls), 0) FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = $1`, s.name).Scan(&n)
@@ -51,11 +51,11 @@ SELECT COALESCE(SUM(calls), 0) FROM pg_stat_statements s JOIN pg_database d ON d
 	return n
 }
 
-// quiet waits until no statement has run for 3 s, and returns the count.
-func (s *statements) quiet() int {
+// waitUntilIdle waits until no statement has run for 3 s, and returns the count.
+func (s *statementCounter) waitUntilIdle() int {
 	s.t.Helper()
 	last, since := s.count(), time.Now()
-	until(s.t, func() bool {
+	waitUntil(s.t, func() bool {
 		if n := s.count(); n != last {
 			last, since = n, time.Now()
 		}
@@ -67,11 +67,11 @@ func (s *statements) quiet() int {
 // While a queue is idle, several nodes run no statements between their polls, and few
 // per poll. A task that one node enqueues wakes the workers of other nodes long before
 // the next poll.
-func TestIdleQueueAsksForLittle(t *testing.T) {
+func TestAnIdleQueueRunsFewStatements(t *testing.T) {
 	t.Parallel()
-	s, db := counted(t)
+	s, db := newStatementCounter(t)
 	kinds := []string{"one", "two", "three"}
-	nodes := []*idleNode{openIdler(t, db, kinds), openIdler(t, db, nil)}
+	nodes := []*idleNode{openIdleNode(t, db, kinds), openIdleNode(t, db, nil)}
 	before := s.count()
 	for _, n := range nodes {
 		n.start()
@@ -84,14 +84,14 @@ func TestIdleQueueAsksForLittle(t *testing.T) {
 	)
 	// Each worker and maintainer polls twice: at the start, and after it has subscribed.
 	most := len(nodes)*(2*ofMaintainer+ofListen+ofOpen) + len(kinds)*2*ofPool
-	if n := s.quiet() - before; n > most || n < len(nodes)*ofMaintainer {
+	if n := s.waitUntilIdle() - before; n > most || n < len(nodes)*ofMaintainer {
 		t.Errorf("%d statements, want up to %d", n, most)
 	}
 	in, err := nodes[1].Enqueue(t.Context(), []taskqueue.NewTask{{Topic: "two/a", Key: "k", Payload: []byte("1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return must(nodes[1].Task(t.Context(), in[0].ID))(t).State == taskqueue.Done })
+	waitUntil(t, func() bool { return must(nodes[1].Task(t.Context(), in[0].ID))(t).State == taskqueue.StateDone })
 }
 
 // idleNode is a node with all components of the task queue.
@@ -102,20 +102,20 @@ type idleNode struct {
 	run []func(context.Context) error
 }
 
-func openIdler(t *testing.T, db testenv.SQL, kinds []string) *idleNode {
+func openIdleNode(t *testing.T, db testenv.SQL, kinds []string) *idleNode {
 	t.Helper()
 	n := &idleNode{t: t}
 	notifier, registry, log := &taskqueue.Notifier{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	relay := taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{
 		Notifier: notifier, Publish: func(ctx context.Context, kinds []string) error { return n.Notify(ctx, kinds) }, Registry: registry,
 	})
-	n.Ledger = openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: relay.Notify})
-	var services []taskqueue.Service
+	n.Ledger = openConfig(t, Config{URL: db.URL, Dir: db.Dir, NotifyTopic: relay.Notify})
+	var services []taskqueue.KindConfig
 	for _, kind := range kinds {
-		services = append(services, taskqueue.Service{Kind: kind, Handle: func(context.Context, taskqueue.Task) error { return nil }})
+		services = append(services, taskqueue.KindConfig{Kind: kind, Handle: func(context.Context, taskqueue.Task) error { return nil }})
 	}
-	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n, Notifier: notifier, Services: services, Poll: time.Hour, Logger: log, Registry: registry})
-	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: notifier, Poll: time.Hour, Logger: log, Registry: registry})
+	workers := taskqueue.NewWorkers(taskqueue.Config{Store: n, Notifier: notifier, Kinds: services, PollInterval: time.Hour, Logger: log, Registry: registry})
+	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: notifier, PollInterval: time.Hour, Logger: log, Registry: registry})
 	listen := func(ctx context.Context) error { return n.Listen(ctx, relay.Receive) }
 	n.run = []func(context.Context) error{maintainer.Run, workers.Run, relay.Run, listen}
 	return n

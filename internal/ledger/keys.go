@@ -20,7 +20,7 @@ func (l *Ledger) Keys(ctx context.Context, game string) ([]identity.Key, error) 
 		err := rows.Scan(&k.ID, &k.Alg, &k.Secret, &k.CreatedAt)
 		keys = append(keys, k)
 		return err
-	})(l.read.QueryContext(ctx, selectKeys, game))
+	})(l.readPool.QueryContext(ctx, selectKeys, game))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: keys: %w", err)
 	}
@@ -44,27 +44,27 @@ const (
 	// maxKeys limits the keys of a game.
 	maxKeys = 16
 
-	countKeys     = `SELECT COUNT(*), COALESCE(MAX(number), 0) FROM keys WHERE game = $1`
-	insertKey     = `INSERT INTO keys (game, number, id, alg, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
-	deleteKey     = `DELETE FROM keys WHERE game = $1 AND id = $2`
-	selectSettled = `SELECT EXISTS (SELECT 1 FROM keys WHERE game = $1 AND created_at <= $2)`
+	countKeys      = `SELECT COUNT(*), COALESCE(MAX(number), 0) FROM keys WHERE game = $1`
+	insertKey      = `INSERT INTO keys (game, number, id, alg, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
+	deleteKey      = `DELETE FROM keys WHERE game = $1 AND id = $2`
+	selectOlderKey = `SELECT EXISTS (SELECT 1 FROM keys WHERE game = $1 AND created_at <= $2)`
 )
 
 // AddKey stores one more key. The error is identity.ErrTooManyKeys if the game has 16
 // already.
 func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error {
-	err := l.inChange(ctx, func(c *change) error {
-		var count, last int64
-		if err := c.tx.QueryRowContext(ctx, countKeys, game).Scan(&count, &last); err != nil {
+	err := l.inAccessChange(ctx, func(c *accessChange) error {
+		var count, lastNumber int64
+		if err := c.tx.QueryRowContext(ctx, countKeys, game).Scan(&count, &lastNumber); err != nil {
 			return err
 		}
 		if count >= maxKeys {
 			return fmt.Errorf("%w: the game has %d; retire one first", identity.ErrTooManyKeys, count)
 		}
-		if _, err := c.tx.ExecContext(ctx, insertKey, game, last+1, k.ID, k.Alg, k.Secret, c.at); err != nil {
+		if _, err := c.tx.ExecContext(ctx, insertKey, game, lastNumber+1, k.ID, k.Alg, k.Secret, c.now); err != nil {
 			return err
 		}
-		_, err := c.tx.ExecContext(ctx, moveKeys)
+		_, err := c.tx.ExecContext(ctx, updateKeysRevision)
 		return err
 	})
 	if err != nil {
@@ -76,22 +76,22 @@ func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error 
 // RetireKey deletes a key. The error is identity.ErrNoKey if the game has no such key. It
 // is identity.ErrKeyInUse if no other key is at least minAgeMS old, because nodes may not
 // have read the others yet.
-func (l *Ledger) RetireKey(ctx context.Context, game, id string, settleIn int64) error {
-	err := l.inChange(ctx, func(c *change) error {
-		done, err := c.tx.ExecContext(ctx, deleteKey, game, id)
+func (l *Ledger) RetireKey(ctx context.Context, game, id string, minAgeMS int64) error {
+	err := l.inAccessChange(ctx, func(c *accessChange) error {
+		result, err := c.tx.ExecContext(ctx, deleteKey, game, id)
 		if err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err != nil || n == 0 {
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
 			return cmp.Or(err, identity.ErrNoKey)
 		}
-		if _, err := c.tx.ExecContext(ctx, moveKeys); err != nil {
+		if _, err := c.tx.ExecContext(ctx, updateKeysRevision); err != nil {
 			return err
 		}
-		var left bool
-		err = c.tx.QueryRowContext(ctx, selectSettled, game, c.at-settleIn).Scan(&left)
-		if err == nil && !left {
-			err = fmt.Errorf("%w: no other key is at least %d s old; rotate first, and wait", identity.ErrKeyInUse, settleIn/1000)
+		var hasOtherKey bool
+		err = c.tx.QueryRowContext(ctx, selectOlderKey, game, c.now-minAgeMS).Scan(&hasOtherKey)
+		if err == nil && !hasOtherKey {
+			err = fmt.Errorf("%w: no other key is at least %d s old; rotate first, and wait", identity.ErrKeyInUse, minAgeMS/1000)
 		}
 		return err
 	})

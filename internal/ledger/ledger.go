@@ -19,18 +19,18 @@ import (
 
 // Config configures a ledger.
 type Config struct {
-	URL      string                    // postgres://…; "": SQLite in Dir
-	Dir      string                    // folder of the embedded database; created if missing
-	Zones    map[string]*time.Location // time zone of each game's days; missing: UTC
-	Pairs    map[string]int64          // by game: how many duels of the same two players count per day; 0 or missing: all
-	Wake     func(topic string)        // called for each topic with new work, "" for maintenance; must not block; may be nil
-	Events   Events                    // makes the tasks that report events; nil: no tasks
-	Cluster  func() int64              // cluster time, epoch ms, which must confirm a new day; nil: no second clock
-	Logger   *slog.Logger              // nil: slog.Default
-	Registry prometheus.Registerer     // nil: no metrics
+	URL            string                    // postgres://…; "": SQLite in Dir
+	Dir            string                    // folder of the embedded database; created if missing
+	TimeZones      map[string]*time.Location // time zone of each game's days; missing: UTC
+	PairDuelLimits map[string]int64          // by game: how many duels of the same two players count per day; 0 or missing: all
+	NotifyTopic    func(topic string)        // called for each topic with new work, "" for maintenance; must not block; may be nil
+	Events         Events                    // makes the tasks that report events; nil: no tasks
+	ClusterTime    func() int64              // cluster time, epoch ms, which must confirm a new day; nil: no second clock
+	Logger         *slog.Logger              // nil: slog.Default
+	Registry       prometheus.Registerer     // nil: no metrics
 
-	clock       string        // for tests: SQL expression that replaces the database's clock; "": none
-	sumPage     int64         // for tests: positions per step of SumDays; 0: the constant
+	clockSQL    string        // for tests: SQL expression that replaces the database's clock; "": none
+	sumPageSize int64         // for tests: positions per step of SumDays; 0: the constant
 	maxIdleInTx time.Duration // for tests: replaces the constant of this name; 0: the constant
 }
 
@@ -40,72 +40,72 @@ type Config struct {
 // epoch ms. If a transaction is retried, the ledger calls the methods again.
 type Events interface {
 	// TasksForResult is called for a result that is new to the ledger.
-	Settled(r *match.Result, at int64) []taskqueue.NewTask
+	TasksForResult(r *match.Result, at int64) []taskqueue.NewTask
 	// TasksForEndedDay is called for a game's day (YYYY-MM-DD) when it has ended.
-	Sealed(game, day string, at int64) []taskqueue.NewTask
+	TasksForEndedDay(game, day string, at int64) []taskqueue.NewTask
 }
 
 // Ledger is an open ledger, or its Public view.
 type Ledger struct {
 	*core
-	read *sql.DB // core.nodePool, or core.publicPool in a Public view
+	readPool *sql.DB // core.nodePool, or core.publicPool in a Public view
 }
 
 // core is what a ledger shares with its Public view.
 type core struct {
 	dialect
-	write  *sql.DB // SQLite: one connection, because it allows one writer
-	own    *sql.DB // for reads on which the node itself depends; on PostgreSQL the same pool as write
-	public *sql.DB // for reads that any client may cause
+	writePool  *sql.DB // SQLite: one connection, because it allows one writer
+	nodePool   *sql.DB // for reads on which the node itself depends; on PostgreSQL the same pool as write
+	publicPool *sql.DB // for reads that any client may cause
 
-	zones map[string]*time.Location
-	pairs map[string]int64
-	epoch string // see Ledger.Epoch
+	timeZones      map[string]*time.Location
+	pairDuelLimits map[string]int64
+	epoch          string // see Ledger.Epoch
 
 	hashKey     hashKey // the same on all nodes
-	notifyWoken func(topic string)
+	notifyTopic func(topic string)
 	events      Events
 	processID   string // random; unique among the processes that use the database
 	log         *slog.Logger
 
 	registrations registrationBatcher
-	clocks        *dayClocks
-	refusedEvents *prometheus.CounterVec // events whose tasks were dropped, by game
-	sumPage       int64                  // positions per step of SumDays
+	dayClocks     *dayClocks
+	droppedEvents *prometheus.CounterVec // events whose tasks were dropped, by game
+	sumPageSize   int64                  // positions per step of SumDays
 
-	namePage int   // names per statement of NamesBetween and EachSkeleton
-	rules    int64 // version of the rules by which this program computes skeletons of nicknames
+	namePageSize int   // names per statement of NamesBetween and EachSkeleton
+	rulesVersion int64 // version of the rules by which this program computes skeletons of nicknames
 }
 
 // Open opens the ledger. It creates the ledger if there is none, and migrates its
 // tables. If the database does not answer, the folder is not writable, or the disk is
 // full, Open fails within about 5 s. The error says what to do and never contains a
 // password. The caller must close the ledger.
-func Open(ctx context.Context, c Config) (*Ledger, error) {
-	if c.Logger == nil {
-		c.Logger = slog.Default()
+func Open(ctx context.Context, config Config) (*Ledger, error) {
+	if config.Logger == nil {
+		config.Logger = slog.Default()
 	}
 	open := openSQLite
-	if c.URL != "" {
+	if config.URL != "" {
 		open = openPostgres
 	}
-	l, err := open(ctx, c)
+	l, err := open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	l.zones, l.pairs, l.notifyWoken, l.events, l.sumPage = c.Zones, c.Pairs, c.Wake, c.Events, cmp.Or(c.sumPage, sumPage)
-	l.namePage, l.rules = namePage, nickname.RulesVersion
-	l.processID, l.log = rand.Text(), c.Logger
-	if c.clock != "" {
-		l.clock = c.clock
+	l.timeZones, l.pairDuelLimits, l.notifyTopic, l.events, l.sumPageSize = config.TimeZones, config.PairDuelLimits, config.NotifyTopic, config.Events, cmp.Or(config.sumPageSize, sumPageSize)
+	l.namePageSize, l.rulesVersion = namePageSize, nickname.RulesVersion
+	l.processID, l.log = rand.Text(), config.Logger
+	if config.clockSQL != "" {
+		l.clockSQL = config.clockSQL
 	}
-	l.registrations.admit, l.registrations.workers = l.admit, l.registrationWorkers
+	l.registrations.admit, l.registrations.maxWorkers = l.admit, l.registrationWorkers
 	if err := l.initialize(ctx); err != nil {
 		l.Close()
-		return nil, fmt.Errorf("ledger: %w", withAdvice(err, c))
+		return nil, fmt.Errorf("ledger: %w", withAdvice(err, config))
 	}
-	l.clocks = newDayClocks(c, time.Now().UnixMilli())
-	l.refusedEvents, l.registrations.batchSizes = newRefusedEvents(c.Registry), newBatchSizes(c.Registry)
+	l.dayClocks = newDayClocks(config, time.Now().UnixMilli())
+	l.droppedEvents, l.registrations.batchSizes = newDroppedEvents(config.Registry), newBatchSizes(config.Registry)
 	return l, nil
 }
 
@@ -113,9 +113,9 @@ func Open(ctx context.Context, c Config) (*Ledger, error) {
 // connections, after running statements have ended.
 func (l *Ledger) Close() error {
 	l.registrations.close()
-	err := errors.Join(l.own.Close(), l.public.Close())
-	if l.write != l.own {
-		err = errors.Join(err, l.write.Close())
+	err := errors.Join(l.nodePool.Close(), l.publicPool.Close())
+	if l.writePool != l.nodePool {
+		err = errors.Join(err, l.writePool.Close())
 	}
 	return err
 }
@@ -123,12 +123,12 @@ func (l *Ledger) Close() error {
 // Public returns a view of the same ledger for reads that any client may cause. Its
 // reads use separate connections. So they cannot delay settlement, leaderboards, logins
 // and tasks. The caller must not close the view.
-func (l *Ledger) Public() *Ledger { return &Ledger{core: l.core, read: l.public} }
+func (l *Ledger) Public() *Ledger { return &Ledger{core: l.core, readPool: l.publicPool} }
 
 // Ping checks that the database answers.
 func (l *Ledger) Ping(ctx context.Context) error {
 	var one int
-	if err := l.read.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
+	if err := l.readPool.QueryRowContext(ctx, "SELECT 1").Scan(&one); err != nil {
 		return fmt.Errorf("ledger: ping: %w", err)
 	}
 	return nil
@@ -136,7 +136,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 
 // Now returns the database's time, epoch ms.
 func (l *Ledger) Now(ctx context.Context) (now int64, err error) {
-	if err = l.read.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
+	if err = l.readPool.QueryRowContext(ctx, l.expandSQL("SELECT {now}")).Scan(&now); err != nil {
 		return 0, fmt.Errorf("ledger: clock: %w", err)
 	}
 	return now, nil
@@ -158,12 +158,12 @@ func (l *Ledger) initialize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.read.QueryRowContext(ctx, "SELECT epoch FROM about").Scan(&l.epoch)
+	return l.readPool.QueryRowContext(ctx, "SELECT epoch FROM about").Scan(&l.epoch)
 }
 
-// zone returns the time zone of a game's days.
-func (l *Ledger) zone(game string) *time.Location {
-	if zone := l.zones[game]; zone != nil {
+// timeZone returns the time zone of a game's days.
+func (l *Ledger) timeZone(game string) *time.Location {
+	if zone := l.timeZones[game]; zone != nil {
 		return zone
 	}
 	return time.UTC
@@ -173,7 +173,7 @@ func (l *Ledger) zone(game string) *time.Location {
 // an error nothing has changed. If the error comes from the commit itself, the outcome
 // is unknown.
 func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := l.write.BeginTx(ctx, l.txOptions)
+	tx, err := l.writePool.BeginTx(ctx, l.txOptions)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (l *Ledger) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 // inSnapshot runs f in a reading transaction. All its reads see the ledger at the same
 // moment. f may take long.
 func (l *Ledger) inSnapshot(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := l.read.BeginTx(ctx, l.snapshotOptions)
+	tx, err := l.readPool.BeginTx(ctx, l.snapshotOptions)
 	if err != nil {
 		return err
 	}

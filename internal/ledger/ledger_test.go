@@ -19,13 +19,13 @@ func TestMain(m *testing.M) {
 
 const game = "com.example.quiz"
 
-// openOn opens the ledger of a test database, and closes it when the test ends.
-func openOn(t testing.TB, db testenv.SQL) *Ledger {
+// openLedger opens the ledger of a test database, and closes it when the test ends.
+func openLedger(t testing.TB, db testenv.SQL) *Ledger {
 	t.Helper()
-	return openWith(t, Config{URL: db.URL, Dir: db.Dir})
+	return openConfig(t, Config{URL: db.URL, Dir: db.Dir})
 }
 
-func openWith(t testing.TB, c Config) *Ledger {
+func openConfig(t testing.TB, c Config) *Ledger {
 	t.Helper()
 	c.Logger = slog.New(slog.DiscardHandler)
 	l, err := Open(t.Context(), c)
@@ -44,7 +44,7 @@ func openWith(t testing.TB, c Config) *Ledger {
 func duel(id string, overAt int64, players ...string) match.Result {
 	r := match.Result{
 		Match: id, Game: game, Mode: match.Duel, StartedAt: overAt - 60_000, OverAt: overAt,
-		Reason: match.Finished, Questions: 10, Counts: true, Winner: players[0],
+		Reason: match.ReasonFinished, Questions: 10, CountsForLeaderboards: true, Winner: players[0],
 	}
 	for i, p := range players {
 		n := len(players) - i
@@ -68,14 +68,14 @@ func must[T any](v T, err error) func(t testing.TB) T {
 
 func addPlayer(t testing.TB, l *Ledger, id string) {
 	t.Helper()
-	_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: id, Nickname: "Nick " + id, Skeleton: "nick" + id, At: 7})
+	_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: id, Nickname: "Nick " + id, Skeleton: "nick" + id, JoinedAt: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// atOnceN calls f(0) … f(n-1) concurrently and waits until all have returned.
-func atOnceN(n int, f func(i int)) {
+// runConcurrently calls f(0) … f(n-1) concurrently and waits until all have returned.
+func runConcurrently(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() { f(i) })

@@ -23,7 +23,7 @@ var migrations embed.FS
 // migrate migrates the tables. If several processes start together, one migrates and the
 // others wait. It refuses a ledger of a newer program.
 func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
-	provider, err := l.provider(log)
+	provider, err := l.migrationProvider(log)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
+func (l *Ledger) migrationProvider(log *slog.Logger) (*goose.Provider, error) {
 	options := []goose.ProviderOption{
 		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"),
 		goose.WithGoMigrations(l.byteOrderMigration()),
@@ -56,14 +56,14 @@ func (l *Ledger) provider(log *slog.Logger) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(l.name, l.write, files, options...)
+	return goose.NewProvider(l.name, l.writePool, files, options...)
 }
 
 // byteOrderMigration returns the migration that makes PostgreSQL compare holders by
 // bytes, in a database of any locale. SQLite and leaderboards compare by bytes too. So
 // indexes have the same order everywhere.
 func (l *Ledger) byteOrderMigration() *goose.Migration {
-	alter := func(collation string) *goose.GoFunc {
+	alterCollation := func(collation string) *goose.GoFunc {
 		return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 			if l.name != goose.DialectPostgres {
 				return nil
@@ -78,7 +78,7 @@ func (l *Ledger) byteOrderMigration() *goose.Migration {
 			return nil
 		}}
 	}
-	return goose.NewGoMigration(3, alter("C"), alter("default"))
+	return goose.NewGoMigration(3, alterCollation("C"), alterCollation("default"))
 }
 
 // runMigrations retries on SQLite, where another process may migrate at the same time. A

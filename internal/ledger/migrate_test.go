@@ -28,18 +28,18 @@ INSERT INTO entries (game, pos, id, kind, day, at, match_id, player, score, time
 
 // A ledger of the first version is migrated with all its rows and days. It can be
 // migrated back for a program of that version.
-func TestLedgerOfVersion1(t *testing.T) {
+func TestALedgerOfVersion1IsMigrated(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		provider := must(l.provider(slog.New(slog.DiscardHandler)))(t)
+		l := openWithClock(t, db, time.UTC)
+		provider := must(l.migrationProvider(slog.New(slog.DiscardHandler)))(t)
 		must(provider.DownTo(t.Context(), 1))(t)
 		for statement := range strings.SplitSeq(version1Rows, ";") {
 			must(l.exec(t.Context(), statement))(t)
 		}
 		must(provider.Up(t.Context()))(t)
-		l.set(t, 2*dayMS)
+		l.setClock(t, 2*dayMS)
 		l.checkVersion1(t)
 		team := duel("m3", 1, "p1")
 		team.Teams, team.Standings[0].Team = []match.TeamResult{{Rank: 1, ID: "red"}}, "red"
@@ -56,7 +56,7 @@ func TestLedgerOfVersion1(t *testing.T) {
 			err := rows.Scan(&kind, &player, &score)
 			left = append(left, fmt.Sprint(kind, " ", player, " ", score))
 			return err
-		})(l.read.QueryContext(t.Context(), "SELECT kind, player, score FROM entries WHERE pos > 5 ORDER BY pos"))
+		})(l.readPool.QueryContext(t.Context(), "SELECT kind, player, score FROM entries WHERE pos > 5 ORDER BY pos"))
 		want := []string{"day.turn  0", "result p1 150", "day.turn  0", "result p1 300", "result p2 150", "result p1 -150", "day.turn  0"}
 		if err != nil || !slices.Equal(left, want) {
 			t.Errorf("entries %q, %v, want %q", left, err, want)
@@ -70,34 +70,34 @@ func TestLedgerOfVersion1(t *testing.T) {
 
 // Dead letters of a version before the task queue become tasks. After a migration back
 // they are dead letters again.
-func TestTasksOfVersion4(t *testing.T) {
+func TestDeadLettersOfVersion4BecomeTasks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
-		provider := must(l.provider(slog.New(slog.DiscardHandler)))(t)
+		l := openLedger(t, db)
+		provider := must(l.migrationProvider(slog.New(slog.DiscardHandler)))(t)
 		must(provider.DownTo(t.Context(), 4))(t)
 		must(l.exec(t.Context(), `INSERT INTO tasks (id, game, topic, key, payload, state, tries, errors, created_at, changed_at)
 VALUES ('t1', 'g', 'settle', 'm1', '{}', 'dead', 10, '[{"at":1,"error":"why"}]', 1, 2)`))(t)
 		must(provider.Up(t.Context()))(t)
 		task := must(l.Task(t.Context(), "t1"))(t)
-		if task.State != taskqueue.Dead || task.Key != "m1" || task.Tries != 10 || len(task.Errors) != 1 || task.ChangedAt != 2 {
+		if task.State != taskqueue.StateDead || task.Key != "m1" || task.Tries != 10 || len(task.Errors) != 1 || task.ChangedAt != 2 {
 			t.Errorf("the letter became %+v", task)
 		}
 		must(l.ChangeTask(t.Context(), "t1", (*taskqueue.Task).Requeue))(t)
-		if tasks := must(l.Claim(t.Context(), taskqueue.Settle, 1, lease))(t); len(tasks) != 1 || tasks[0].ID != "t1" {
+		if tasks := must(l.Claim(t.Context(), taskqueue.SettleTopic, 1, lease))(t); len(tasks) != 1 || tasks[0].ID != "t1" {
 			t.Errorf("claimed %+v", tasks)
 		}
 		must(l.ChangeTask(t.Context(), "t1", (*taskqueue.Task).Discard))(t)
 		must(provider.DownTo(t.Context(), 4))(t)
 		var state string
-		if err := l.read.QueryRowContext(t.Context(), "SELECT state FROM tasks WHERE id = 't1'").Scan(&state); err != nil || state != "discarded" {
+		if err := l.readPool.QueryRowContext(t.Context(), "SELECT state FROM tasks WHERE id = 't1'").Scan(&state); err != nil || state != "discarded" {
 			t.Errorf("the letter is %q, %v", state, err)
 		}
 	})
 }
 
-func (c clocked) checkVersion1(t *testing.T) {
+func (c clockLedger) checkVersion1(t *testing.T) {
 	t.Helper()
 	rows := must(c.ReadRows(t.Context(), game, 0, 10))(t)
 	var got []string
@@ -110,29 +110,29 @@ func (c clocked) checkVersion1(t *testing.T) {
 	if n := must(c.SumDays(t.Context(), game))(t); n != 1 {
 		t.Errorf("%d days summed", n)
 	}
-	if sums := daySumsOf(t, c.Ledger, "1970-01-01", leaderboard.Players); len(sums) != 2 || sums[0].Aggregates.Score != 7 || sums[1].Newest != 3 {
+	if sums := readDaySums(t, c.Ledger, "1970-01-01", leaderboard.Players); len(sums) != 2 || sums[0].Aggregates.Score != 7 || sums[1].Newest != 3 {
 		t.Errorf("sums %+v", sums)
 	}
 	checkSums(t, c.Ledger)
 }
 
 // Holders are ordered by their bytes in a database of any locale.
-func TestHoldersInBytesInAnyLocale(t *testing.T) {
+func TestHoldersAreOrderedByBytesInAnyLocale(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" {
 			return
 		}
-		admin := openOn(t, db)
-		const name = "trial_english"
+		admin := openLedger(t, db)
+		const name = "test_english"
 		must(admin.exec(t.Context(), "CREATE DATABASE "+name+" TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'"))(t)
 		t.Cleanup(func() { must(admin.exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"))(t) })
 		u := must(url.Parse(db.URL))(t)
 		u.Path = "/" + name
-		l := openClock(t, testenv.SQL{URL: u.String()}, time.UTC)
+		l := openWithClock(t, testenv.SQL{URL: u.String()}, time.UTC)
 		ids := []string{"b", "B", "a-b", "a", "A_", "a_", "aB"}
 		for day := range int64(3) {
-			l.set(t, day*dayMS)
+			l.setClock(t, day*dayMS)
 			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", day), 1, ids...))))(t)
 		}
 		must(l.SumDays(t.Context(), game))(t)
@@ -141,7 +141,7 @@ func TestHoldersInBytesInAnyLocale(t *testing.T) {
 			t.Errorf("holders %q, want %q", got, ids)
 		}
 		var got []string
-		for _, s := range snapshotOf(t, l.Ledger) {
+		for _, s := range readSnapshot(t, l.Ledger) {
 			got = append(got, s.Holder)
 		}
 		if got = slices.Compact(got); !slices.Equal(got, ids) {

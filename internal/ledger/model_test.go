@@ -16,35 +16,35 @@ import (
 	"laststand/internal/testenv"
 )
 
-// model computes in plain Go what the ledger of one game must contain.
-type model struct {
-	now     int64
-	day     string
-	limit   int64
-	rows    []leaderboard.Row // without ids
-	results map[string]match.Result
-	of      map[string][]int64 // by match: the positions of its entries
-	taken   map[int64]int64    // by position of an entry: the position of its correction
-	duels   map[string]int64   // number of duels by day and pair
-	teams   map[string]string
-	version map[string]int64
+// ledgerModel computes in plain Go what the ledger of one game must contain.
+type ledgerModel struct {
+	now            int64
+	day            string
+	limit          int64
+	rows           []leaderboard.Row // without ids
+	results        map[string]match.Result
+	entryPositions map[string][]int64 // by match: the positions of its entries
+	correctionOf   map[int64]int64    // by position of an entry: the position of its correction
+	duels          map[string]int64   // number of duels by day and pair
+	teams          map[string]string
+	version        map[string]int64
 }
 
-func newModel(limit int64) *model {
-	return &model{
-		limit: limit, results: map[string]match.Result{}, of: map[string][]int64{}, taken: map[int64]int64{},
+func newLedgerModel(limit int64) *ledgerModel {
+	return &ledgerModel{
+		limit: limit, results: map[string]match.Result{}, entryPositions: map[string][]int64{}, correctionOf: map[int64]int64{},
 		duels: map[string]int64{}, teams: map[string]string{}, version: map[string]int64{},
 	}
 }
 
-func (m *model) add(r leaderboard.Row) int64 {
+func (m *ledgerModel) add(r leaderboard.Row) int64 {
 	r.Pos, r.Day, r.CommittedAt = int64(len(m.rows))+1, m.day, m.now
 	m.rows = append(m.rows, r)
 	return r.Pos
 }
 
 // startDays starts the days up to today.
-func (m *model) startDays() {
+func (m *ledgerModel) startDays() {
 	today := civilDay(m.now, time.UTC)
 	for m.day < today {
 		next := today
@@ -58,20 +58,20 @@ func (m *model) startDays() {
 }
 
 // commit adds a result, and reports whether it counts.
-func (m *model) commit(r match.Result) bool {
+func (m *ledgerModel) commit(r match.Result) bool {
 	if known, ok := m.results[r.Match]; ok {
-		return known.Counts
+		return known.CountsForLeaderboards
 	}
 	m.startDays()
-	if r.Mode == match.Duel && r.Counts && m.limit > 0 {
+	if r.Mode == match.Duel && r.CountsForLeaderboards && m.limit > 0 {
 		key := m.day + pairKey(r)
-		r.Counts = m.duels[key] < m.limit
-		if r.Counts {
+		r.CountsForLeaderboards = m.duels[key] < m.limit
+		if r.CountsForLeaderboards {
 			m.duels[key]++
 		}
 	}
 	m.results[r.Match] = r
-	if !r.Counts {
+	if !r.CountsForLeaderboards {
 		return false
 	}
 	inTeam := map[string]leaderboard.Aggregates{}
@@ -98,28 +98,28 @@ func pairKey(r match.Result) string {
 	return fmt.Sprint(slices.Sorted(slices.Values(ids)))
 }
 
-func (m *model) addResult(id string, kind leaderboard.Kind, holder string, p leaderboard.Aggregates) {
+func (m *ledgerModel) addResult(id string, kind leaderboard.Kind, holder string, p leaderboard.Aggregates) {
 	pos := m.add(leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p})
-	m.of[id] = append(m.of[id], pos)
+	m.entryPositions[id] = append(m.entryPositions[id], pos)
 }
 
 // disqualify corrects the entries that still count, and returns how many. ok is false for
 // an unknown match or player.
-func (m *model) disqualify(id, player string) (rows int, ok bool) {
+func (m *ledgerModel) disqualify(id, player string) (rows int, ok bool) {
 	r, known := m.results[id]
 	if !known || player != "" && !slices.ContainsFunc(r.Standings, func(s match.Standing) bool { return s.Player == player }) {
 		return 0, false
 	}
-	for _, pos := range m.of[id] {
+	for _, pos := range m.entryPositions[id] {
 		row := m.rows[pos-1]
-		if m.taken[pos] > 0 || player != "" && (row.HolderKind != leaderboard.Players || row.Holder != player) {
+		if m.correctionOf[pos] > 0 || player != "" && (row.HolderKind != leaderboard.Players || row.Holder != player) {
 			continue
 		}
 		if rows == 0 {
 			m.startDays()
 		}
 		rows++
-		m.taken[pos] = int64(len(m.rows)) + 1
+		m.correctionOf[pos] = int64(len(m.rows)) + 1
 		c := leaderboard.Row{Kind: leaderboard.CorrectionRow, TargetDay: row.Day, HolderKind: row.HolderKind, Holder: row.Holder, Aggregates: negate(row.Aggregates)}
 		for _, s := range m.sums(int64(len(m.rows))+1, row.HolderKind, row.Holder) {
 			c.Newest = max(c.Newest, s.Newest)
@@ -130,29 +130,29 @@ func (m *model) disqualify(id, player string) (rows int, ok bool) {
 		m.add(c)
 	}
 	if rows > 0 {
-		m.version[m.rows[m.of[id][0]-1].Day]++
+		m.version[m.rows[m.entryPositions[id][0]-1].Day]++
 	}
 	return rows, true
 }
 
 // sums returns the sums of a holder's rows up to a position; holder "" means all holders.
-func (m *model) sums(upTo int64, kind leaderboard.Kind, holder string) []leaderboard.Sum {
+func (m *ledgerModel) sums(upTo int64, kind leaderboard.Kind, holder string) []leaderboard.DaySum {
 	type key struct {
 		whose       leaderboard.Kind
 		holder, day string
 	}
-	sums := map[key]leaderboard.Sum{}
+	sums := map[key]leaderboard.DaySum{}
 	for _, r := range m.rows[:min(upTo, int64(len(m.rows)))] {
-		back := m.taken[r.Pos]
+		back := m.correctionOf[r.Pos]
 		if r.Kind != leaderboard.ResultRow || back > 0 && back <= upTo || holder != "" && (r.HolderKind != kind || r.Holder != holder) {
 			continue
 		}
 		k := key{r.HolderKind, r.Holder, r.Day}
-		s := leaderboard.Sum{HolderKind: r.HolderKind, Holder: r.Holder, Day: r.Day, Newest: r.Pos, CommittedAt: r.CommittedAt}
+		s := leaderboard.DaySum{HolderKind: r.HolderKind, Holder: r.Holder, Day: r.Day, Newest: r.Pos, CommittedAt: r.CommittedAt}
 		s.Aggregates = sums[k].Aggregates.Add(r.Aggregates)
 		sums[k] = s
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b leaderboard.Sum) int {
+	return slices.SortedFunc(maps.Values(sums), func(a, b leaderboard.DaySum) int {
 		return cmp.Or(cmp.Compare(a.HolderKind, b.HolderKind), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Day, b.Day))
 	})
 }
@@ -168,7 +168,7 @@ func drawResult(t *rapid.T) match.Result {
 	n := rapid.IntRange(0, 40).Draw(t, "match")
 	players := rapid.Permutation(modelPlayers).Draw(t, "players")[:2+n%3]
 	r := duel(fmt.Sprint("m", n), int64(n), players...)
-	r.Counts = n%7 != 0
+	r.CountsForLeaderboards = n%7 != 0
 	if len(players) == 2 {
 		return r
 	}
@@ -184,16 +184,16 @@ func drawResult(t *rapid.T) match.Result {
 
 const dayMS = 24 * 3600 * 1000
 
-// history runs randomly drawn steps on a ledger and its model.
-type history struct {
+// ledgerHistory runs randomly drawn steps on a ledger and its model.
+type ledgerHistory struct {
 	t *testing.T
-	l clocked
-	m *model
+	l clockLedger
+	m *ledgerModel
 
 	versions map[int64]string // of days, as far as they were seen
 }
 
-func (h *history) step(rt *rapid.T) {
+func (h *ledgerHistory) runStep(rt *rapid.T) {
 	switch rapid.IntRange(0, 9).Draw(rt, "step") {
 	case 0, 1, 2, 3:
 		var batch []match.Result
@@ -205,23 +205,23 @@ func (h *history) step(rt *rapid.T) {
 			}
 		}
 		for i, c := range must(h.l.Commit(h.t.Context(), batch))(h.t) {
-			if c.Counted != want[i] {
-				rt.Errorf("%s counted: %v", c.Match, c.Counted)
+			if c.CountsForLeaderboards != want[i] {
+				rt.Errorf("%s counted: %v", c.Match, c.CountsForLeaderboards)
 			}
 		}
 	case 4:
 		h.m.now += rapid.SampledFrom([]int64{1, dayMS / 2, dayMS, 3 * dayMS, -dayMS}).Draw(rt, "pass")
 		h.m.now = max(h.m.now, 0)
-		h.l.set(h.t, h.m.now)
+		h.l.setClock(h.t, h.m.now)
 	case 5:
 		h.m.startDays()
-		must(h.l.Turn(h.t.Context(), game))(h.t)
+		must(h.l.StartNewDays(h.t.Context(), game))(h.t)
 	case 6, 7:
 		h.disqualify(rt)
 	case 8: // some pages, as if killed then
 		for range rapid.IntRange(1, 4).Draw(rt, "pages") {
 			if d, over, err := h.l.nextUnsummed(h.t.Context(), game); err != nil || over {
-				must(h.l.sumPageOf(h.t.Context(), d))(h.t)
+				must(h.l.sumNextPage(h.t.Context(), d))(h.t)
 			}
 		}
 	case 9:
@@ -229,17 +229,17 @@ func (h *history) step(rt *rapid.T) {
 	}
 }
 
-func (h *history) disqualify(rt *rapid.T) {
+func (h *ledgerHistory) disqualify(rt *rapid.T) {
 	id := fmt.Sprint("m", rapid.IntRange(0, 41).Draw(rt, "match"))
 	player := rapid.SampledFrom(append([]string{"", "", "nobody"}, modelPlayers...)).Draw(rt, "player")
 	want, ok := h.m.disqualify(id, player)
 	done, err := h.l.Disqualify(h.t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "cheated", By: "op"})
-	if done.Rows != want || (err == nil) != ok {
+	if done.EntryCount != want || (err == nil) != ok {
 		rt.Errorf("disqualified %q in %s: %+v, %v, want %d rows, found %v", player, id, done, err, want, ok)
 	}
 }
 
-func (h *history) check(rt *rapid.T) {
+func (h *ledgerHistory) check(rt *rapid.T) {
 	ctx := h.t.Context()
 	rows := must(h.l.ReadRows(ctx, game, 0, 10_000))(h.t)
 	for i := range rows {
@@ -249,7 +249,7 @@ func (h *history) check(rt *rapid.T) {
 		rt.Fatalf("rows\n%+v, want\n%+v", rows, h.m.rows)
 	}
 	all := h.m.sums(int64(len(rows)), "", "")
-	if got := snapshotOf(h.t, h.l.Ledger); !slices.Equal(got, all) {
+	if got := readSnapshot(h.t, h.l.Ledger); !slices.Equal(got, all) {
 		rt.Errorf("snapshot\n%+v, want\n%+v", got, all)
 	}
 	days := map[string]bool{"1969-12-31": true}
@@ -269,16 +269,16 @@ func (h *history) check(rt *rapid.T) {
 		rt.Errorf("%d duels of %s and %s, want %d", got, one, other, want)
 	}
 	for id, r := range h.m.results {
-		if got := must(h.l.Match(ctx, game, id))(h.t); got.Counts != r.Counts {
-			rt.Errorf("%s is recorded to count: %v", id, got.Counts)
+		if got := must(h.l.Match(ctx, game, id))(h.t); got.CountsForLeaderboards != r.CountsForLeaderboards {
+			rt.Errorf("%s is recorded to count: %v", id, got.CountsForLeaderboards)
 		}
 	}
 }
 
-func (h *history) checkDay(rt *rapid.T, day string, all []leaderboard.Sum) {
+func (h *ledgerHistory) checkDay(rt *rapid.T, day string, all []leaderboard.DaySum) {
 	for _, kind := range leaderboard.Kinds() {
-		want := slices.DeleteFunc(slices.Clone(all), func(s leaderboard.Sum) bool { return s.Day != day || s.HolderKind != kind })
-		if got := daySumsOf(h.t, h.l.Ledger, day, kind); !slices.Equal(got, want) {
+		want := slices.DeleteFunc(slices.Clone(all), func(s leaderboard.DaySum) bool { return s.Day != day || s.HolderKind != kind })
+		if got := readDaySums(h.t, h.l.Ledger, day, kind); !slices.Equal(got, want) {
 			rt.Errorf("%s of %s\n%+v, want\n%+v", kind, day, got, want)
 		}
 	}
@@ -290,7 +290,7 @@ func (h *history) checkDay(rt *rapid.T, day string, all []leaderboard.Sum) {
 	h.versions[version] = of
 }
 
-func (h *history) checkHolders(rt *rapid.T, head int64) {
+func (h *ledgerHistory) checkHolders(rt *rapid.T, head int64) {
 	ctx := h.t.Context()
 	upTo := rapid.Int64Range(0, head+1).Draw(rt, "up to")
 	for _, kind := range leaderboard.Kinds() {
@@ -309,7 +309,7 @@ func (h *history) checkHolders(rt *rapid.T, head int64) {
 		if want := slices.Sorted(maps.Keys(given)); !slices.Equal(got, want) {
 			rt.Errorf("holders %q, want %q", got, want)
 		}
-		var want []leaderboard.Sum
+		var want []leaderboard.DaySum
 		for _, s := range h.m.sums(upTo, "", "") {
 			if s.HolderKind == kind {
 				want = append(want, s)
@@ -330,7 +330,7 @@ func (h *history) checkHolders(rt *rapid.T, head int64) {
 	}
 }
 
-func snapshotOf(t *testing.T, l *Ledger) (all []leaderboard.Sum) {
+func readSnapshot(t *testing.T, l *Ledger) (all []leaderboard.DaySum) {
 	t.Helper()
 	err := l.Snapshot(t.Context(), game, func(s leaderboard.Snapshot) error {
 		for sum, err := range s.Sums {
@@ -347,9 +347,9 @@ func snapshotOf(t *testing.T, l *Ledger) (all []leaderboard.Sum) {
 	return all
 }
 
-func daySumsOf(t *testing.T, l *Ledger, day string, kind leaderboard.Kind) (all []leaderboard.Sum) {
+func readDaySums(t *testing.T, l *Ledger, day string, kind leaderboard.Kind) (all []leaderboard.DaySum) {
 	t.Helper()
-	err := l.ReadDaySums(t.Context(), game, day, kind, func(s leaderboard.Sum) error {
+	err := l.ReadDaySums(t.Context(), game, day, kind, func(s leaderboard.DaySum) error {
 		all = append(all, s)
 		return nil
 	})
@@ -360,21 +360,21 @@ func daySumsOf(t *testing.T, l *Ledger, day string, kind leaderboard.Kind) (all 
 }
 
 // After any sequence of steps, the ledger contains what its model contains.
-func TestLedgerIsItsModel(t *testing.T) {
+func TestTheLedgerBehavesLikeItsModel(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		l := openClock(t, db, time.UTC)
-		l.sumPage = 3
+		l := openWithClock(t, db, time.UTC)
+		l.sumPageSize = 3
 		for _, id := range modelPlayers {
 			addPlayer(t, l.Ledger, id)
 		}
 		rapid.Check(t, func(rt *rapid.T) {
-			wipe(t, l.Ledger)
-			l.set(t, 0)
-			l.pairs = map[string]int64{game: rapid.Int64Range(0, 2).Draw(rt, "limit")}
-			h := history{t, l, newModel(l.pairs[game]), map[int64]string{}}
+			deleteGame(t, l.Ledger)
+			l.setClock(t, 0)
+			l.pairDuelLimits = map[string]int64{game: rapid.Int64Range(0, 2).Draw(rt, "limit")}
+			h := ledgerHistory{t, l, newLedgerModel(l.pairDuelLimits[game]), map[int64]string{}}
 			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
-				h.step(rt)
+				h.runStep(rt)
 			}
 			h.check(rt)
 		})

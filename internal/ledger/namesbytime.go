@@ -10,9 +10,9 @@ import (
 
 var _ identity.NameSource = (*Ledger)(nil)
 
-// namePage is how many names one statement reads. Short statements do not delay VACUUM,
+// namePageSize is how many names one statement reads. Short statements do not delay VACUUM,
 // which removes old row versions.
-const namePage = 10_000
+const namePageSize = 10_000
 
 const selectNamedBetween = `
 SELECT named_at, game, skeleton FROM players WHERE (named_at, game, skeleton) > ($1, $2, $3) AND named_at <= $4
@@ -24,7 +24,7 @@ ORDER BY named_at, game, skeleton LIMIT $5`
 // Claims may be committed in another order. So a later call must repeat the last minute.
 // MigrateSkeletons does not change the time of a name when it applies newer rules for
 // the first time, because views by older rules are useless then.
-func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error {
+func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, onName func(game, skeleton string, at int64)) error {
 	at, game, skeleton := from, "", "" // before all names of that time, because no game has an empty name
 	for {
 		n := 0
@@ -33,13 +33,13 @@ func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, f func(game, 
 			if err := rows.Scan(&at, &game, &skeleton); err != nil {
 				return err
 			}
-			f(game, skeleton, at)
+			onName(game, skeleton, at)
 			return nil
-		})(l.read.QueryContext(ctx, selectNamedBetween, at, game, skeleton, to, l.namePage))
+		})(l.readPool.QueryContext(ctx, selectNamedBetween, at, game, skeleton, to, l.namePageSize))
 		if err != nil {
 			return fmt.Errorf("ledger: names by time: %w", err)
 		}
-		if n < l.namePage {
+		if n < l.namePageSize {
 			return nil
 		}
 	}
@@ -51,7 +51,7 @@ SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton
 // EachSkeleton calls onSkeleton for the skeleton of every nickname of a game, in order. A
 // nickname that changes during the call may be missing, or appear with the old and the
 // new skeleton.
-func (l *Ledger) EachSkeleton(ctx context.Context, game string, f func(skeleton string)) error {
+func (l *Ledger) EachSkeleton(ctx context.Context, game string, onSkeleton func(skeleton string)) error {
 	last := ""
 	for {
 		n := 0
@@ -60,13 +60,13 @@ func (l *Ledger) EachSkeleton(ctx context.Context, game string, f func(skeleton 
 			if err := rows.Scan(&last); err != nil {
 				return err
 			}
-			f(last)
+			onSkeleton(last)
 			return nil
-		})(l.read.QueryContext(ctx, selectSkeletons, game, last, l.namePage))
+		})(l.readPool.QueryContext(ctx, selectSkeletons, game, last, l.namePageSize))
 		if err != nil {
 			return fmt.Errorf("ledger: skeletons: %w", err)
 		}
-		if n < l.namePage {
+		if n < l.namePageSize {
 			return nil
 		}
 	}
@@ -77,7 +77,7 @@ const countNames = `SELECT COUNT(*) FROM players WHERE game = $1`
 // CountNames returns the number of nicknames of a game, which is its number of players.
 // It reads a whole index, so it is slow for many players.
 func (l *Ledger) CountNames(ctx context.Context, game string) (n int64, err error) {
-	if err = l.read.QueryRowContext(ctx, countNames, game).Scan(&n); err != nil {
+	if err = l.readPool.QueryRowContext(ctx, countNames, game).Scan(&n); err != nil {
 		return 0, fmt.Errorf("ledger: count names: %w", err)
 	}
 	return n, nil
@@ -86,7 +86,7 @@ func (l *Ledger) CountNames(ctx context.Context, game string) (n int64, err erro
 // Clock returns the database's time, epoch ms. It does the same as Now, for
 // identity.NameSource.
 func (l *Ledger) Clock(ctx context.Context) (now int64, err error) {
-	if err = l.read.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
+	if err = l.readPool.QueryRowContext(ctx, l.expandSQL("SELECT {now}")).Scan(&now); err != nil {
 		return 0, fmt.Errorf("ledger: clock: %w", err)
 	}
 	return now, nil

@@ -25,20 +25,20 @@ func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
 
 // Names of all games come in the order of their times, each once. That also holds if more
 // names of one time exist than fit on a page.
-func TestNamedBetween(t *testing.T) {
+func TestNamesBetweenReturnsNamesInOrderOfTime(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, nil)
-		l.namePage = 3
+		l := openWithClock(t, db, nil)
+		l.namePageSize = 3
 		claim := func(game, id, skeleton string) {
 			t.Helper()
-			p := identity.NewPlayer{Game: game, ID: id, Nickname: skeleton, Skeleton: skeleton, At: 7}
+			p := identity.NewPlayer{Game: game, ID: id, Nickname: skeleton, Skeleton: skeleton, JoinedAt: 7}
 			if _, _, err := l.EnsurePlayer(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
 		}
-		l.set(t, 1000)
+		l.setClock(t, 1000)
 		var want []string
 		for i := range 4 {
 			claim("a", fmt.Sprint("p", i), fmt.Sprint("ada", i))
@@ -49,7 +49,7 @@ func TestNamedBetween(t *testing.T) {
 				want = append(want, fmt.Sprintf("%s/ada%d@1000", game, i))
 			}
 		}
-		l.set(t, 2000)
+		l.setClock(t, 2000)
 		claim("a", "p9", "grace")
 		want = append(want, "a/grace@2000")
 		for since, from := range map[int64]int{-1 << 62: 0, 0: 0, 1000: 0, 1001: 8, 2000: 8, 2001: 9} {
@@ -62,7 +62,7 @@ func TestNamedBetween(t *testing.T) {
 				t.Errorf("to %d: %v, want %v", to, got, want[:n])
 			}
 		}
-		l.set(t, 3000)
+		l.setClock(t, 3000)
 		if err := l.Rename(t.Context(), "a", "p0", "Z", "z"); err != nil {
 			t.Fatal(err)
 		}
@@ -75,12 +75,12 @@ func TestNamedBetween(t *testing.T) {
 	})
 }
 
-func TestEachSkeleton(t *testing.T) {
+func TestEachSkeletonReturnsAllNamesOfAGame(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
-		l.namePage = 3
+		l := openLedger(t, db)
+		l.namePageSize = 3
 		for n := range 8 { // so that the last page is sometimes full
 			var want []string
 			for i := range n {
@@ -102,12 +102,12 @@ func TestEachSkeleton(t *testing.T) {
 }
 
 // EachSkeleton returns names of many scripts, whatever order the database has for them.
-func TestEachSkeletonOfAllScripts(t *testing.T) {
+func TestEachSkeletonReturnsNamesOfAllScripts(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
-		l.namePage = 2
+		l := openLedger(t, db)
+		l.namePageSize = 2
 		want := map[string]bool{}
 		for i, skeleton := range []string{"ada", "a da", "ada-", "Ada", "äda", "адa", "小明", "小 明", "a🎮", "-", "ß", "ss", "zz", "0", "\u00a0"} {
 			p := identity.NewPlayer{Game: game, ID: fmt.Sprint("p", i), Nickname: skeleton, Skeleton: skeleton}
@@ -128,11 +128,11 @@ func TestEachSkeletonOfAllScripts(t *testing.T) {
 }
 
 // The time of a name is the database's, whatever the clock of the claiming process shows.
-func TestNamesHaveTheDatabasesInstant(t *testing.T) {
+func TestNamesHaveTheDatabasesTime(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		before, err := l.Clock(t.Context())
 		if err != nil {
 			t.Fatal(err)

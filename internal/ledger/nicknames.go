@@ -11,43 +11,43 @@ import (
 // MaxNames limits the ids of one call of Nicknames, TeamNames or GameTasks.
 const MaxNames = 200
 
-// noNewerRules is the start of an SQL condition. The condition is true if the ledger's
+// existsRulesUpTo is the start of an SQL condition. The condition is true if the ledger's
 // skeletons are computed by rules of a version up to the claim's. The claim's version,
 // {share} and a closing bracket must follow. The lock of {share} keeps the condition true
 // until the claim is committed.
-const noNewerRules = `EXISTS (SELECT 1 FROM spelling WHERE one = 1 AND rules <= `
+const existsRulesUpTo = `EXISTS (SELECT 1 FROM spelling WHERE one = 1 AND rules <= `
 
 const renamePlayer = `
 UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2
-AND ` + noNewerRules + `$5 {share})`
+AND ` + existsRulesUpTo + `$5 {share})`
 
 // Rename claims a nickname by its skeleton and frees the old one, in one step. The error
 // is identity.ErrNicknameTaken if another player has the skeleton, identity.ErrNotFound
 // if there is no such player, or identity.ErrOldRules.
 func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
-	changed, err := l.exec(ctx, renamePlayer, game, id, nickname, skeleton, l.rules)
+	changed, err := l.exec(ctx, renamePlayer, game, id, nickname, skeleton, l.rulesVersion)
 	switch {
-	case breaksUnique(err):
+	case isUniqueViolation(err):
 		return identity.ErrNicknameTaken
 	case err != nil:
 		return fmt.Errorf("ledger: rename: %w", err)
 	case changed == 0:
-		return l.claimFailure(ctx, identity.ErrNotFound)
+		return l.claimError(ctx, identity.ErrNotFound)
 	}
 	return nil
 }
 
 const selectRules = `SELECT rules FROM spelling WHERE one = 1`
 
-// claimFailure returns the error of a claim that has changed no row. It is
+// claimError returns the error of a claim that has changed no row. It is
 // identity.ErrOldRules if the ledger has newer rules, else fallback.
-func (l *Ledger) claimFailure(ctx context.Context, fallback error) error {
+func (l *Ledger) claimError(ctx context.Context, fallback error) error {
 	var rules int64
-	err := l.read.QueryRowContext(ctx, selectRules).Scan(&rules)
+	err := l.readPool.QueryRowContext(ctx, selectRules).Scan(&rules)
 	switch {
 	case err != nil:
 		return fmt.Errorf("ledger: read the version of the nickname rules: %w", err)
-	case rules > l.rules:
+	case rules > l.rulesVersion:
 		return identity.ErrOldRules
 	}
 	return fallback
@@ -58,7 +58,7 @@ const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND 
 // NicknameTaken reports whether a player of the game holds the skeleton.
 func (l *Ledger) NicknameTaken(ctx context.Context, game, skeleton string) (bool, error) {
 	var taken bool
-	if err := l.read.QueryRowContext(ctx, nicknameTaken, game, skeleton).Scan(&taken); err != nil {
+	if err := l.readPool.QueryRowContext(ctx, nicknameTaken, game, skeleton).Scan(&taken); err != nil {
 		return false, fmt.Errorf("ledger: is the nickname taken: %w", err)
 	}
 	return taken, nil
@@ -69,11 +69,11 @@ const selectNicknames = `SELECT n.id, n.nickname FROM {ids} players n WHERE n.ga
 // Nicknames returns the nicknames of up to MaxNames players by id, in one query. Unknown
 // ids are missing.
 func (l *Ledger) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	return l.names(ctx, selectNicknames, game, ids)
+	return l.namesByID(ctx, selectNicknames, game, ids)
 }
 
-// names runs a query that returns ids with their names.
-func (l *Ledger) names(ctx context.Context, query, game string, ids []string) (map[string]string, error) {
+// namesByID runs a query that returns ids with their names.
+func (l *Ledger) namesByID(ctx context.Context, query, game string, ids []string) (map[string]string, error) {
 	if len(ids) > MaxNames {
 		return nil, fmt.Errorf("ledger: %d names in one call: ask for at most %d", len(ids), MaxNames)
 	}
@@ -86,7 +86,7 @@ func (l *Ledger) names(ctx context.Context, query, game string, ids []string) (m
 		err := rows.Scan(&id, &name)
 		names[id] = name
 		return err
-	})(l.read.QueryContext(ctx, l.sql(query), game, l.idList(ids)))
+	})(l.readPool.QueryContext(ctx, l.expandSQL(query), game, l.idList(ids)))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: names: %w", err)
 	}

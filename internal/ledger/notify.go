@@ -13,12 +13,12 @@ import (
 // on one channel. A payload has the sender's process id and the kinds of the tasks,
 // separated by spaces.
 const (
-	notifyChannel = "laststand_woken"
-	notify        = "SELECT pg_notify('" + notifyChannel + "', $1)"
-	maxPayload    = 7900 // bytes of a payload; PostgreSQL allows less than 8,000
+	notifyChannel   = "laststand_woken"
+	selectNotify    = "SELECT pg_notify('" + notifyChannel + "', $1)"
+	maxPayloadBytes = 7900 // bytes of a payload; PostgreSQL allows less than 8,000
 
-	minListenPause = 100 * time.Millisecond // delay before Listen reconnects; doubled after each failure
-	maxListenPause = 10 * time.Second
+	minListenRetryDelay = 100 * time.Millisecond // delay before Listen reconnects; doubled after each failure
+	maxListenRetryDelay = 10 * time.Second
 )
 
 // Notify notifies the other processes that use this database of ready tasks of these
@@ -28,7 +28,7 @@ func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
 		return nil
 	}
 	for _, payload := range notifyPayloads(l.processID, kinds) {
-		if _, err := l.exec(ctx, notify, payload); err != nil {
+		if _, err := l.exec(ctx, selectNotify, payload); err != nil {
 			return err
 		}
 	}
@@ -37,15 +37,15 @@ func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
 
 // notifyPayloads returns the payloads for kinds, as few as possible. A kind must have no
 // spaces.
-func notifyPayloads(from string, kinds []string) (payloads []string) {
+func notifyPayloads(senderID string, kinds []string) (payloads []string) {
 	var payload strings.Builder
 	for _, kind := range kinds {
-		if payload.Len() > 0 && payload.Len()+1+len(kind) > maxPayload {
+		if payload.Len() > 0 && payload.Len()+1+len(kind) > maxPayloadBytes {
 			payloads = append(payloads, payload.String())
 			payload.Reset()
 		}
 		if payload.Len() == 0 {
-			payload.WriteString(from)
+			payload.WriteString(senderID)
 		}
 		payload.WriteString(" " + kind)
 	}
@@ -62,24 +62,24 @@ func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error
 		<-ctx.Done()
 		return nil
 	}
-	pause, isLogged := minListenPause, false
+	retryDelay, isFailing := minListenRetryDelay, false
 	for ctx.Err() == nil {
 		err := l.listen(ctx, func(kinds []string) {
-			if isLogged {
+			if isFailing {
 				l.log.InfoContext(ctx, "task notifications recovered")
 			}
-			pause, isLogged = minListenPause, false
+			retryDelay, isFailing = minListenRetryDelay, false
 			onKinds(kinds)
 		})
-		if !isLogged && ctx.Err() == nil {
-			isLogged = true
+		if !isFailing && ctx.Err() == nil {
+			isFailing = true
 			l.log.WarnContext(ctx, "task notifications failed; falling back to polling", "error", err)
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause/2 + rand.N(pause/2)): //nolint:gosec // a wait is no secret
+		case <-time.After(retryDelay/2 + rand.N(retryDelay/2)): //nolint:gosec // a wait is no secret
 		}
-		pause = min(2*pause, maxListenPause)
+		retryDelay = min(2*retryDelay, maxListenRetryDelay)
 	}
 	return nil
 }

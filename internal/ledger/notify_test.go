@@ -24,7 +24,7 @@ type listener struct {
 // subscribed.
 func listen(t *testing.T, db testenv.SQL) *listener {
 	t.Helper()
-	p := &listener{Ledger: openOn(t, db)}
+	p := &listener{Ledger: openLedger(t, db)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Listen(ctx, p.onKinds) }()
@@ -35,7 +35,7 @@ func listen(t *testing.T, db testenv.SQL) *listener {
 		}
 	})
 	if db.URL != "" {
-		until(t, func() bool { return p.times() == 1 })
+		waitUntil(t, func() bool { return p.times() == 1 })
 	}
 	return p
 }
@@ -75,11 +75,11 @@ func TestProcessesNotifyEachOther(t *testing.T) {
 			}
 			return
 		}
-		until(t, func() bool { return slices.Equal(other.received(), []string{"work", "webhook"}) })
+		waitUntil(t, func() bool { return slices.Equal(other.received(), []string{"work", "webhook"}) })
 		if err := other.Notify(t.Context(), []string{"back"}); err != nil {
 			t.Fatal(err)
 		}
-		until(t, func() bool { return slices.Equal(one.received(), []string{"back"}) })
+		waitUntil(t, func() bool { return slices.Equal(one.received(), []string{"back"}) })
 		if got := other.received(); len(got) != 2 {
 			t.Errorf("it received its own notification: %q", got)
 		}
@@ -95,11 +95,11 @@ func TestManyKindsAreNotified(t *testing.T) {
 	if err := one.Notify(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return slices.Equal(other.received(), all) })
+	waitUntil(t, func() bool { return slices.Equal(other.received(), all) })
 }
 
 // Listen reconnects after a lost connection, and reports that notifications may be lost.
-func TestListenerIsCutOff(t *testing.T) {
+func TestListenReconnectsAfterALostConnection(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	one, other := listen(t, db), listen(t, db)
@@ -109,29 +109,29 @@ WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		until(t, func() bool { return one.times() == times && other.times() == times })
+		waitUntil(t, func() bool { return one.times() == times && other.times() == times })
 	}
 	if err := one.Notify(t.Context(), []string{"work"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return slices.Equal(other.received(), []string{"work"}) })
+	waitUntil(t, func() bool { return slices.Equal(other.received(), []string{"work"}) })
 }
 
 // While the database is down, neither Notify nor Listen ends its process. After that,
 // Listen receives notifications again.
-func TestListenerOutlivesItsDatabase(t *testing.T) {
+func TestListenReconnectsAfterADatabaseRestart(t *testing.T) {
 	t.Parallel()
 	server := testenv.Postgres(t)
 	db := testenv.SQL{URL: server.URL}
 	one, other := listen(t, db), listen(t, db)
 	server.Kill()
-	if err := one.Notify(t.Context(), []string{"lost"}); !Unavailable(err) {
+	if err := one.Notify(t.Context(), []string{"lost"}); !IsUnavailable(err) {
 		t.Errorf("notify without listener: %v", err)
 	}
 	server.Restart()
-	until(t, func() bool { return one.times() == 2 && other.times() == 2 })
-	until(t, func() bool { return one.Notify(t.Context(), []string{"work"}) == nil })
-	until(t, func() bool { return slices.Contains(other.received(), "work") })
+	waitUntil(t, func() bool { return one.times() == 2 && other.times() == 2 })
+	waitUntil(t, func() bool { return one.Notify(t.Context(), []string{"work"}) == nil })
+	waitUntil(t, func() bool { return slices.Contains(other.received(), "work") })
 	if slices.Contains(other.received(), "lost") {
 		t.Error("received a notification that was not sent")
 	}
@@ -143,7 +143,7 @@ func TestListenEndsWithItsContext(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if err := openOn(t, db).Listen(ctx, func([]string) {}); err != nil {
+		if err := openLedger(t, db).Listen(ctx, func([]string) {}); err != nil {
 			t.Error(err)
 		}
 	})

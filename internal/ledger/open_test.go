@@ -17,7 +17,7 @@ func TestEpochIsWrittenOnce(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		epochs := make([]string, 4)
-		atOnceN(len(epochs), func(i int) { // as several processes that start at once
+		runConcurrently(len(epochs), func(i int) { // as several processes that start at once
 			l, err := Open(t.Context(), Config{URL: db.URL, Dir: db.Dir})
 			if err != nil {
 				t.Error(err)
@@ -28,7 +28,7 @@ func TestEpochIsWrittenOnce(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		again := openOn(t, db).Epoch()
+		again := openLedger(t, db).Epoch()
 		for _, epoch := range epochs {
 			if epoch != again || epoch == "" {
 				t.Errorf("epochs %q, after reopening %q", epochs, again)
@@ -37,11 +37,11 @@ func TestEpochIsWrittenOnce(t *testing.T) {
 	})
 }
 
-func TestPing(t *testing.T) {
+func TestPingReportsAClosedLedger(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		if err := l.Ping(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -59,14 +59,14 @@ func TestAPanicEndsItsTransaction(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for name, in := range map[string]func(context.Context, func(*sql.Tx) error) error{"writing": l.inTx, "reading": l.inSnapshot} {
 			func() {
 				defer func() { _ = recover() }()
 				err := in(t.Context(), func(*sql.Tx) error { panic(name) })
 				t.Errorf("%s: no panic, %v", name, err)
 			}()
-			if n := l.write.Stats().InUse + l.read.Stats().InUse; n > 0 {
+			if n := l.writePool.Stats().InUse + l.readPool.Stats().InUse; n > 0 {
 				t.Errorf("%s: connections are in use after a panic", name)
 			}
 		}
@@ -77,7 +77,7 @@ func TestNewerTablesAreRefused(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		if _, err := l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (99999, TRUE)"); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestPostgresOutOfReach(t *testing.T) {
+func TestAnUnreachablePostgresIsReported(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
@@ -125,13 +125,13 @@ func TestPostgresOutOfReach(t *testing.T) {
 	}
 }
 
-func TestPostgresThatForgetsIsRefused(t *testing.T) {
+func TestPostgresWithoutSynchronousCommitIsRefused(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		if db.URL == "" {
 			return
 		}
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		_, err := l.exec(t.Context(), `DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET synchronous_commit = off'; END $$`)
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestPostgresThatForgetsIsRefused(t *testing.T) {
 	})
 }
 
-func TestDataFolderNotWritable(t *testing.T) {
+func TestAReadOnlyDataFolderIsReported(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -158,10 +158,10 @@ func TestDamagedFileIsRefused(t *testing.T) {
 	wantRefusal(t, Config{Dir: dir}, "is damaged or is not a database", dir)
 }
 
-func TestFilesArePrivate(t *testing.T) {
+func TestDatabaseFilesAreReadableByTheOwnerOnly(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new folder #1?") // characters that have a meaning in a URL
-	openWith(t, Config{Dir: dir})
+	openConfig(t, Config{Dir: dir})
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) < 3 {
 		t.Fatalf("files %v, %v: want the database, its log and its index", files, err)
@@ -176,25 +176,25 @@ func TestFilesArePrivate(t *testing.T) {
 
 // While the disk is full, Commit fails with an error for which IsUnavailable is true. The
 // same commit succeeds after space is free.
-func TestFullDisk(t *testing.T) {
+func TestAFullDiskIsTemporary(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
+	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
 	limit := func(pages string) {
-		if _, err := l.write.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages); err != nil {
+		if _, err := l.writePool.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages); err != nil {
 			t.Fatal(err)
 		}
 	}
 	limit("1") // no less than there are
 	big := duel("m1", 1, names("p", 2000)...)
 	_, err := l.Commit(t.Context(), results(big))
-	if !Unavailable(err) {
+	if !IsUnavailable(err) {
 		t.Fatalf("error %v: want one that is the database's condition", err)
 	}
 	if advice := withAdvice(err, Config{Dir: "data"}); !strings.Contains(advice.Error(), "free some space") {
 		t.Errorf("no advice in %q", advice)
 	}
 	limit("1000000")
-	if done := must(l.Commit(t.Context(), results(big)))(t); !done[0].New {
+	if done := must(l.Commit(t.Context(), results(big)))(t); !done[0].IsNew {
 		t.Error("the refused result left a trace")
 	}
 }
@@ -223,11 +223,11 @@ func wantRefusal(t *testing.T, c Config, wants ...string) {
 
 // Many processes open a new file at the same time. Each waits while another switches the
 // file to WAL mode.
-func TestManyOpenANewFile(t *testing.T) {
+func TestManyProcessesOpenANewFile(t *testing.T) {
 	t.Parallel()
 	for range 4 {
 		dir := t.TempDir()
-		atOnceN(8, func(int) {
+		runConcurrently(8, func(int) {
 			l, err := Open(t.Context(), Config{Dir: dir})
 			if err != nil {
 				t.Error(err)

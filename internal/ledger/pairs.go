@@ -13,14 +13,14 @@ import (
 // playerPair is two players. first is the smaller id in byte order.
 type playerPair struct{ first, second string }
 
-func pairOf(a, b string) playerPair { return playerPair{min(a, b), max(a, b)} }
+func newPlayerPair(a, b string) playerPair { return playerPair{min(a, b), max(a, b)} }
 
 // duelPair returns the players of a duel that counts, and false for other results.
-func (it *batchItem) duelPair() (playerPair, bool) {
-	if it.result.Mode != match.Duel || len(it.entries) != 2 {
+func (item *resultItem) duelPair() (playerPair, bool) {
+	if item.result.Mode != match.Duel || len(item.entries) != 2 {
 		return playerPair{}, false
 	}
-	return pairOf(it.entries[0].Holder, it.entries[1].Holder), true
+	return newPlayerPair(item.entries[0].Holder, item.entries[1].Holder), true
 }
 
 const (
@@ -38,10 +38,10 @@ WITH v (game, id, result) AS ({rows})
 UPDATE matches SET result = v.result FROM v WHERE matches.game = v.game AND matches.id = v.id`
 )
 
-// limitPairs counts the duels of each pair on the head's day. It makes duels above the
+// applyPairLimit counts the duels of each pair on the head's day. It makes duels above the
 // game's limit not count. If the game has no limit, it does nothing.
-func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*batchItem) error {
-	limit := l.pairs[h.game]
+func (l *Ledger) applyPairLimit(ctx context.Context, tx *sql.Tx, h *head, items []*resultItem) error {
+	limit := l.pairDuelLimits[h.game]
 	if limit == 0 {
 		return nil
 	}
@@ -49,44 +49,44 @@ func (l *Ledger) limitPairs(ctx context.Context, tx *sql.Tx, h *head, items []*b
 	if err != nil {
 		return err
 	}
-	var overLimit [][]any
-	for _, it := range items {
-		p, isDuel := it.duelPair()
+	var excludedRows [][]any
+	for _, item := range items {
+		p, isDuel := item.duelPair()
 		switch {
 		case !isDuel:
 		case duels[p] < limit:
 			duels[p]++
 		default:
-			if err := it.discount(); err != nil {
+			if err := item.excludeFromCounting(); err != nil {
 				return err
 			}
-			overLimit = append(overLimit, []any{h.game, it.result.Match, it.text})
+			excludedRows = append(excludedRows, []any{h.game, item.result.Match, item.recordJSON})
 		}
 	}
 	var rows [][]any
 	for p, n := range duels {
-		rows = append(rows, []any{h.game, h.day, p.first, p.second, n})
+		rows = append(rows, []any{h.game, h.currentDay, p.first, p.second, n})
 	}
-	bulk := l.bulk(tx)
+	bulk := l.newBulkRunner(tx)
 	if err := bulk.run(ctx, savePairDuels, rows, nil); err != nil {
 		return err
 	}
-	return bulk.run(ctx, updateMatch, overLimit, nil)
+	return bulk.run(ctx, updateMatch, excludedRows, nil)
 }
 
 // countDuels returns, for each pair of the items, how many duels were counted on the
 // head's day before.
-func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*batchItem) (map[playerPair]int64, error) {
+func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*resultItem) (map[playerPair]int64, error) {
 	duels := map[playerPair]int64{}
 	var rows [][]any
-	for _, it := range items {
-		p, isDuel := it.duelPair()
+	for _, item := range items {
+		p, isDuel := item.duelPair()
 		if _, known := duels[p]; isDuel && !known {
 			duels[p] = 0
-			rows = append(rows, []any{h.game, h.day, p.first, p.second})
+			rows = append(rows, []any{h.game, h.currentDay, p.first, p.second})
 		}
 	}
-	err := l.bulk(tx).run(ctx, selectPairDuels, rows, func(r *sql.Rows) error {
+	err := l.newBulkRunner(tx).run(ctx, selectPairDuels, rows, func(r *sql.Rows) error {
 		var p playerPair
 		var n int64
 		err := r.Scan(&p.first, &p.second, &n)
@@ -96,15 +96,15 @@ func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*b
 	return duels, err
 }
 
-// discount makes a result not count for leaderboards, totals and ratings.
-func (it *batchItem) discount() error {
-	r := *it.result
-	r.Counts, r.Standings = false, slices.Clone(r.Standings)
+// excludeFromCounting makes a result not count for leaderboards, totals and ratings.
+func (item *resultItem) excludeFromCounting() error {
+	r := *item.result
+	r.CountsForLeaderboards, r.Standings = false, slices.Clone(r.Standings)
 	for i := range r.Standings {
 		r.Standings[i].Rating = nil
 	}
-	it.entries = nil
-	return it.setResult(&r)
+	item.entries = nil
+	return item.setResult(&r)
 }
 
 const selectDuels = `SELECT duels FROM pairs WHERE game = $1 AND day = $2 AND one = $3 AND other = $4`
@@ -112,13 +112,13 @@ const selectDuels = `SELECT duels FROM pairs WHERE game = $1 AND day = $2 AND on
 // PairDuels returns how many duels of two players have counted today. In a game without
 // a limit per pair it returns 0.
 func (l *Ledger) PairDuels(ctx context.Context, game, one, other string) (int64, error) {
-	day, today, err := l.day(ctx, game)
+	day, today, err := l.currentDay(ctx, game)
 	if err != nil {
 		return 0, err
 	}
-	p := pairOf(one, other)
+	p := newPlayerPair(one, other)
 	var duels int64
-	err = l.read.QueryRowContext(ctx, selectDuels, game, max(day, today), p.first, p.second).Scan(&duels)
+	err = l.readPool.QueryRowContext(ctx, selectDuels, game, max(day, today), p.first, p.second).Scan(&duels)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("ledger: duels of %s and %s: %w", one, other, err)
 	}
@@ -129,10 +129,10 @@ const deletePairs = `
 DELETE FROM pairs WHERE (game, day, one, other) IN (
     SELECT game, day, one, other FROM pairs WHERE game = $1 AND day = $2 LIMIT $3)`
 
-// forgetPairs deletes the pairs of a past day, in pages.
-func (l *Ledger) forgetPairs(ctx context.Context, game, day string) error {
+// deletePairsOfDay deletes the pairs of a past day, in pages.
+func (l *Ledger) deletePairsOfDay(ctx context.Context, game, day string) error {
 	for {
-		if n, err := l.exec(ctx, deletePairs, game, day, l.sumPage); err != nil || n == 0 {
+		if n, err := l.exec(ctx, deletePairs, game, day, l.sumPageSize); err != nil || n == 0 {
 			return err
 		}
 	}

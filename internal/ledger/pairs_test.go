@@ -11,12 +11,12 @@ import (
 
 // Duels of a pair above the limit do not count, however they are divided into commits. On
 // the next day the limit applies anew. Other duels are not affected.
-func TestPairLimit(t *testing.T) {
+func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		l.pairs = map[string]int64{game: 2}
+		l := openWithClock(t, db, time.UTC)
+		l.pairDuelLimits = map[string]int64{game: 2}
 		addPlayer(t, l.Ledger, "p1")
 		rated := func(id string, players ...string) match.Result { return ratedDuel(id, 1, players...) }
 		arena := duel("arena", 1, "p1", "p2")
@@ -24,31 +24,31 @@ func TestPairLimit(t *testing.T) {
 		batch := results(rated("m0", "p1", "p2"), rated("m1", "p2", "p1"), rated("m2", "p1", "p2"), arena, rated("m3", "p1", "p3"))
 		for again := range 2 {
 			for i, c := range must(l.Commit(t.Context(), batch))(t) {
-				if want := i != 2; c.Counted != want || c.New != (again == 0) {
+				if want := i != 2; c.CountsForLeaderboards != want || c.IsNew != (again == 0) {
 					t.Errorf("time %d: %+v, want counted %v", again, c, want)
 				}
 			}
 		}
 		p1 := must(l.Player(t.Context(), game, "p1"))(t)
-		if p1.Totals.Matches != 4 || p1.Rated != 3 {
+		if p1.Totals.Matches != 4 || p1.RatedMatches != 3 {
 			t.Errorf("p1 %+v", p1)
 		}
 		recorded, standing := must(l.Match(t.Context(), game, "m2"))(t), standingsOf(t, l.Ledger, "m2")[0]
-		if recorded.Counts || standing.Rating != nil || batch[2].Standings[0].Rating == nil {
+		if recorded.CountsForLeaderboards || standing.Rating != nil || batch[2].Standings[0].Rating == nil {
 			t.Errorf("recorded %+v, committed %+v", recorded, batch[2])
 		}
 		for day, want := range []int64{2, 0} {
-			l.set(t, int64(day)*dayMS) // the ledger has not started the second day yet
+			l.setClock(t, int64(day)*dayMS) // the ledger has not started the second day yet
 			if n := must(l.PairDuels(t.Context(), game, "p2", "p1"))(t); n != want {
 				t.Errorf("%d duels on day %d, want %d", n, day, want)
 			}
 		}
-		if done := must(l.Commit(t.Context(), results(rated("m4", "p1", "p2"))))(t); !done[0].Counted {
+		if done := must(l.Commit(t.Context(), results(rated("m4", "p1", "p2"))))(t); !done[0].CountsForLeaderboards {
 			t.Errorf("the next day %+v", done)
 		}
 		must(l.SumDays(t.Context(), game))(t)
 		var days int
-		if err := l.read.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT day) FROM pairs").Scan(&days); err != nil || days != 1 {
+		if err := l.readPool.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT day) FROM pairs").Scan(&days); err != nil || days != 1 {
 			t.Errorf("pairs of %d days are stored, %v", days, err)
 		}
 	})
@@ -56,20 +56,20 @@ func TestPairLimit(t *testing.T) {
 
 // Several nodes commit duels of one pair at the same time. Exactly as many count as the
 // limit allows.
-func TestPairLimitAtOnce(t *testing.T) {
+func TestThePairLimitHoldsForConcurrentCommits(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
-		l.pairs = map[string]int64{game: 3}
+		l := openLedger(t, db)
+		l.pairDuelLimits = map[string]int64{game: 3}
 		counted := make([]bool, 10)
-		atOnceN(len(counted), func(i int) {
+		runConcurrently(len(counted), func(i int) {
 			done, err := l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2")))
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			counted[i] = done[0].Counted
+			counted[i] = done[0].CountsForLeaderboards
 		})
 		n := 0
 		for _, c := range counted {

@@ -15,14 +15,14 @@ import (
 )
 
 // Frequent statements find their rows by an index, however large the tables are.
-func TestPlansUseIndexes(t *testing.T) {
+func TestFrequentStatementsUseIndexes(t *testing.T) {
 	t.Parallel()
 	statements := map[string]statement{
 		"player by id":     {selectPlayerByID, []any{"g", "p"}},
 		"player by device": {selectPlayerByDevice, []any{"g", "d"}},
 		"rename":           {renamePlayer, []any{"g", "p", "n", "s", 2}},
 		"nickname taken":   {nicknameTaken, []any{"g", "s"}},
-		"nicknames":        {selectNicknames, []any{"g", ids{"p", "q"}}},
+		"nicknames":        {selectNicknames, []any{"g", idList{"p", "q"}}},
 		"skeletons":        {selectSkeletons, []any{"g", "s", 10}},
 		"names of late":    {selectNamedBetween, []any{1, "g", "s", 2, 10}},
 		"counted names":    {countNames, []any{"g"}},
@@ -35,12 +35,12 @@ func TestPlansUseIndexes(t *testing.T) {
 		"erased subject":   {selectErased, []any{"g", "s", "h"}},
 		"opaque id":        {selectOpaque, []any{"g", "s", "h"}},
 		"being erased":     {selectErasing, []any{"g", "s"}},
-		"own or guest":     {selectSelf, []any{"g", "p"}},
+		"own or guest":     {selectIsOwnAccount, []any{"g", "p"}},
 		"delete subject":   {deleteSubject, []any{"g", "s"}},
 		"next erasure":     {selectErasure, []any{1}},
 		"postpone erasure": {postponeErasure, []any{"g", "s", 1}},
-		"plain erased":     {selectPlainErased, nil},
-		"begin plain anew": {deletePlainErased, []any{"g", "s"}},
+		"plain erased":     {selectPlainTextErased, nil},
+		"begin plain anew": {deletePlainTextErased, []any{"g", "s"}},
 		"one erasure":      {lockErasure, []any{"g", "s"}},
 		"ended erasure":    {selectEndedErasure, []any{1}},
 		"end of erasure":   {endErasure, []any{"g", "s", 1, 2}},
@@ -48,34 +48,34 @@ func TestPlansUseIndexes(t *testing.T) {
 		"seats to rename":  {selectSeats, []any{"g", "s", 500}},
 		"rename seats":     {renameSeats, []any{"g", "s", 1, "m", "p"}},
 		"lock a match":     {lockMatch, []any{"g", "m"}},
-		"days of a player": {selectDaysOf, []any{"g", "s"}},
-		"versions":         {changeVersions, []any{"g", "d", 1}},
+		"days of a player": {selectPlayerDays, []any{"g", "s"}},
+		"versions":         {updateDayVersionsFrom, []any{"g", "d", 1}},
 		"merge sums":       {mergeSums, []any{"g", "s", "p"}},
 		"delete sums":      {deleteSums, []any{"g", "s"}},
 		"moves":            {selectMoves, []any{"g", 1}},
 		"guest's account":  {selectLinkedAccount, []any{"g", "p"}},
 		"move account":     {moveAccount, []any{"g", "s", "p"}},
-		"has results":      {selectSeated, []any{"g", "p"}},
-		"ratings":          {selectRatings, []any{"g", ids{"p", "q"}}},
+		"has results":      {selectHasSeat, []any{"g", "p"}},
+		"ratings":          {selectRatings, []any{"g", idList{"p", "q"}}},
 		"seat ratings":     {selectSeatRatings, []any{"g", "m"}},
 		"delete player":    {deletePlayer, []any{"g", "p"}},
 		"revision":         {selectRevision, nil},
-		"bars":             {selectBars, []any{1, 10}},
-		"bars of a game":   {selectBarsOfGame, []any{"g", 1, "ban", 10}},
-		"end a bar":        {endBar, []any{"g", "ban", "p", 1, "by", 2}},
-		"ended bars":       {forgetBars, []any{1}},
+		"bars":             {selectRevocationsSince, []any{1, 10}},
+		"bars of a game":   {selectRevocationsOfGame, []any{"g", 1, "ban", 10}},
+		"end a bar":        {endRevocation, []any{"g", "ban", "p", 1, "by", 2}},
+		"ended bars":       {deleteOldRevocations, []any{1}},
 		"delete a key":     {deleteKey, []any{"g", "k"}},
 		"questions":        {selectQuestions, []any{"b"}},
 		"today":            {selectToday, []any{"g"}},
 		"head":             {selectHead, []any{"g"}},
 		"hold head":        {lockHeadStatement, []any{"g"}},
-		"move head":        {moveHead, []any{"g", 1, "d", "d"}},
+		"move head":        {updateHead, []any{"g", 1, "d", "d"}},
 		"rows":             {selectEntries, []any{"g", 1, 10}},
 		"history":          {selectPlayed, []any{"g", "p", 1, "m", 10}},
 		"match":            {selectMatch, []any{"g", "m"}},
 		"standings":        {selectStandings, []any{"g", "m", 0, 50}},
 		"one seat":         {selectOneSeat, []any{"g", "m", "p"}},
-		"team names":       {selectTeamNames, []any{"g", ids{"t", "u"}}},
+		"team names":       {selectTeamNames, []any{"g", idList{"t", "u"}}},
 		"known matches":    {selectKnown, []any{"g", "m"}},
 		"recorded match":   {updateMatch, []any{"g", "m", "r"}},
 		"pairs met":        {selectPairDuels, []any{"g", "d", "p", "q"}},
@@ -83,42 +83,42 @@ func TestPlansUseIndexes(t *testing.T) {
 		"forgotten pairs":  {deletePairs, []any{"g", "d", 10}},
 		"player's entry":   {selectPlayerEntry, []any{"g", "p", "m"}},
 		"match's entries":  {selectMatchEntries, []any{"g", "m", 1, 10}},
-		"remaining":        {selectRemaining, []any{"g", 1, "player", "p", 1, 10}},
-		"day's version":    {changeVersion, []any{"g", "d", 1}},
+		"remaining":        {selectNewestRemaining, []any{"g", 1, "player", "p", 1, 10}},
+		"day's version":    {updateDayVersion, []any{"g", "d", 1}},
 		"correct sums":     {correctSums, []any{"g", "player", "p", "d", 1, 1, 1, 1, 1, 1, 1, 1}},
 		"empty sums":       {deleteEmptySums, []any{"g", "player", "p", "d"}},
 		"version":          {selectVersion, []any{"g", "d"}},
 		"day":              {selectDay, []any{"g", "d"}},
 		"day to sum":       {selectUnsummed, []any{"g"}},
 		"first unsummed":   {selectFirstUnsummed, []any{"g"}},
-		"page summed":      {moveSummed, []any{"g", "d", 1, 1, 1}},
+		"page summed":      {updateSummedTo, []any{"g", "d", 1, 1, 1}},
 		"add sums":         {addSums, []any{"g", 1, 10}},
-		"day's sums":       {selectSumsOfDay, []any{"g", "d", "player"}},
-		"day's rows":       {selectRowsOfDay, []any{"g", 1, 10, "player"}},
+		"day's sums":       {selectDaySums, []any{"g", "d", "player"}},
+		"day's rows":       {computeDaySums, []any{"g", 1, 10, "player"}},
 		"snapshot":         {selectSums, []any{"g", "d", 1}},
 		"holders":          {selectHolders, []any{"g", "player", "p", 10}},
 		"holders' sums":    {selectSumsUpTo, []any{"g", "player", "p", 10}},
-		"tasks of ids":     {selectOwn, []any{"g", ids{"t", "u"}}},
-		"done tasks":       chosenBy(taskqueue.Filter{State: taskqueue.Done}),
+		"tasks of ids":     {selectTasksByIDs, []any{"g", idList{"t", "u"}}},
+		"done tasks":       taskPage(taskqueue.Filter{State: taskqueue.StateDone}),
 		"keeping":          {lockMaintenance, nil},
-		"lines":            {strings.Replace(selectLines, "{chosen}", "true", 1), []any{"t", 1, 10}},
-		"busy lines":       {strings.Replace(selectLines, "{chosen}", busyLine, 1), []any{"t", 1, 10}},
-		"lines of a kind":  {strings.Replace(selectLines, "{chosen}", "l.kind = $4", 1), []any{"t", 1, 10, "k"}},
-		"lines of a topic": {strings.Replace(selectLines, "{chosen}", "l.topic = $4", 1), []any{"t", 1, 10, "t"}},
+		"lines":            {strings.Replace(selectQueues, "{chosen}", "true", 1), []any{"t", 1, 10}},
+		"busy lines":       {strings.Replace(selectQueues, "{chosen}", busyQueue, 1), []any{"t", 1, 10}},
+		"lines of a kind":  {strings.Replace(selectQueues, "{chosen}", "l.kind = $4", 1), []any{"t", 1, 10, "k"}},
+		"lines of a topic": {strings.Replace(selectQueues, "{chosen}", "l.topic = $4", 1), []any{"t", 1, 10, "t"}},
 		"backlogs":         {selectBacklogs, []any{10, 10}},
 		"disable endpoint": {insertDisabled, []any{"g", "e", "w"}},
 		"enable endpoint":  {deleteDisabled, []any{"g", "e"}},
 		"counted tasks":    {selectCounts, []any{"t", 10}},
 		"end audit entry":  {endAudit, []any{"a", 200}},
-		"forget audit":     {forgetAudit, []any{1, 10}},
+		"forget audit":     {deleteOldAudit, []any{1, 10}},
 		"audit":            auditPage(audit.Filter{}),
 		"audit of a game":  auditPage(audit.Filter{Game: "g"}),
 		"audit of actor":   auditPage(audit.Filter{Actor: "ops"}),
-		"player by name":   {selectPlayerNamed, []any{"g", "s"}},
+		"player by name":   {selectPlayerBySkeleton, []any{"g", "s"}},
 		"update player":    {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
 	}
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for name, s := range statements {
 			plan := l.explain(t, s.text, s.args)
 			if bad := tableScan(l.name, plan); bad != "" {
@@ -137,10 +137,10 @@ type statement struct {
 	args []any
 }
 
-// ids is a list of ids as one parameter of a statement.
-type ids []string
+// idList is a list of ids as one parameter of a statement.
+type idList []string
 
-func chosenBy(f taskqueue.Filter) statement {
+func taskPage(f taskqueue.Filter) statement {
 	chosen, args := taskCondition(f, []any{"t", 10})
 	return statement{strings.Replace(selectTasks, "{chosen}", chosen, 1), args}
 }
@@ -156,7 +156,7 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 	var plan strings.Builder
 	args = slices.Clone(args)
 	for i, a := range args {
-		if list, ok := a.(ids); ok {
+		if list, ok := a.(idList); ok {
 			args[i] = l.idList(list)
 		}
 	}
@@ -169,11 +169,11 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 			}
 			attempt, columns = "EXPLAIN ", 1
 			if strings.Contains(text, "{rows}") {
-				types, arrays := columnsOf(arrayable(args))
+				types, arrays := arrayColumns(asArrays(args))
 				rows, args = unnestRows(types), arrays
 			}
 		}
-		text := attempt + strings.ReplaceAll(l.sql(text), "{rows}", rows)
+		text := attempt + strings.ReplaceAll(l.expandSQL(text), "{rows}", rows)
 		return scanAll(func(r *sql.Rows) error {
 			line := make([]any, columns)
 			for i := range line {
@@ -190,7 +190,7 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 	return plan.String()
 }
 
-func arrayable(args []any) [][]any {
+func asArrays(args []any) [][]any {
 	row := make([]any, len(args))
 	for i, a := range args {
 		if n, ok := a.(int); ok {
@@ -201,8 +201,8 @@ func arrayable(args []any) [][]any {
 	return [][]any{row}
 }
 
-// computed are the nodes of SQLite's plans that scan no table, but intermediate results.
-var computed = []string{"CONSTANT ROW", "v", "g", "h", "held", "kinds", "ids VIRTUAL TABLE INDEX 1:"}
+// computedNodes are the nodes of SQLite's plans that scan no table, but intermediate results.
+var computedNodes = []string{"CONSTANT ROW", "v", "g", "h", "held", "kinds", "ids VIRTUAL TABLE INDEX 1:"}
 
 // tableScan returns the line of a plan that scans a whole table, or "".
 func tableScan(name goose.Dialect, plan string) string {
@@ -211,7 +211,7 @@ func tableScan(name goose.Dialect, plan string) string {
 			return line
 		}
 		scanned, scan := strings.CutPrefix(strings.TrimSpace(line), "SCAN ")
-		if name == goose.DialectSQLite3 && scan && !slices.Contains(computed, scanned) {
+		if name == goose.DialectSQLite3 && scan && !slices.Contains(computedNodes, scanned) {
 			return line
 		}
 	}

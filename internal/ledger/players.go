@@ -19,12 +19,12 @@ func (l *Ledger) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ ident
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: create guest: the device hash is empty")
 	}
-	return l.create(ctx, p, func() (identity.Player, error) { return l.Guest(ctx, p.Game, p.DeviceHash) })
+	return l.findOrCreate(ctx, p, func() (identity.Player, error) { return l.Guest(ctx, p.Game, p.DeviceHash) })
 }
 
 // Guest returns the player of a device, or identity.ErrNotFound.
 func (l *Ledger) Guest(ctx context.Context, game, deviceHash string) (identity.Player, error) {
-	return l.player(ctx, selectPlayerByDevice, game, deviceHash)
+	return l.queryPlayer(ctx, selectPlayerByDevice, game, deviceHash)
 }
 
 // EnsurePlayer returns the player of a subject of an operator's login service, or creates
@@ -32,56 +32,56 @@ func (l *Ledger) Guest(ctx context.Context, game, deviceHash string) (identity.P
 // if the player exists, so callers try Known first.
 func (l *Ledger) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
-	return l.create(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
+	return l.findOrCreate(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
 }
 
 // Player returns a player, or identity.ErrNotFound.
 func (l *Ledger) Player(ctx context.Context, game, id string) (identity.Player, error) {
-	return l.player(ctx, selectPlayerByID, game, id)
+	return l.queryPlayer(ctx, selectPlayerByID, game, id)
 }
 
 // PlayerBySkeleton returns the player with a skeleton, or identity.ErrNotFound.
 func (l *Ledger) PlayerBySkeleton(ctx context.Context, game, skeleton string) (identity.Player, error) {
-	return l.player(ctx, selectPlayerNamed, game, skeleton)
+	return l.queryPlayer(ctx, selectPlayerBySkeleton, game, skeleton)
 }
 
-// create creates the player. If the player exists already, it returns the result of find.
-func (l *Ledger) create(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
+// findOrCreate creates the player. If the player exists already, it returns the result of find.
+func (l *Ledger) findOrCreate(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
 	created, err := l.registrations.register(ctx, p)
 	switch {
 	case err != nil:
 		return identity.Player{}, false, fmt.Errorf("ledger: create player: %w", err)
 	case created:
-		return identity.Player{Game: p.Game, ID: p.ID, Nickname: p.Nickname, JoinedAt: p.At}, true, nil
+		return identity.Player{Game: p.Game, ID: p.ID, Nickname: p.Nickname, JoinedAt: p.JoinedAt}, true, nil
 	}
-	known, err := find()
+	existing, err := find()
 	if errors.Is(err, identity.ErrNotFound) {
-		return identity.Player{}, false, l.claimFailure(ctx, identity.ErrNicknameTaken)
+		return identity.Player{}, false, l.claimError(ctx, identity.ErrNicknameTaken)
 	}
-	return known, false, err
+	return existing, false, err
 }
 
 const (
-	selectPlayer = `
+	selectPlayerWhere = `
 SELECT game, id, nickname, joined_at, rating, rated, score, time_ms, limit_ms, matches, asked, answered, correct
 FROM players WHERE game = $1 AND `
-	selectPlayerByID     = selectPlayer + `id = $2`
-	selectPlayerByDevice = selectPlayer + `device_hash = $2`
-	selectPlayerNamed    = selectPlayer + `skeleton = $2`
+	selectPlayerByID       = selectPlayerWhere + `id = $2`
+	selectPlayerByDevice   = selectPlayerWhere + `device_hash = $2`
+	selectPlayerBySkeleton = selectPlayerWhere + `skeleton = $2`
 )
 
-func (l *Ledger) player(ctx context.Context, query string, args ...any) (identity.Player, error) {
+func (l *Ledger) queryPlayer(ctx context.Context, query string, args ...any) (identity.Player, error) {
 	var p identity.Player
-	var rated string
+	var ratingJSON string
 	t := &p.Totals
-	err := l.read.QueryRowContext(ctx, query, args...).Scan(
-		&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, &rated, &p.Rated,
+	err := l.readPool.QueryRowContext(ctx, query, args...).Scan(
+		&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, &ratingJSON, &p.RatedMatches,
 		&t.Score, &t.TimeMS, &t.LimitMS, &t.Matches, &t.Asked, &t.Answered, &t.Correct)
 	if errors.Is(err, sql.ErrNoRows) {
 		return identity.Player{}, identity.ErrNotFound
 	}
-	if err == nil && rated != "" {
-		err = json.Unmarshal([]byte(rated), &p.Rating)
+	if err == nil && ratingJSON != "" {
+		err = json.Unmarshal([]byte(ratingJSON), &p.Rating)
 	}
 	if err != nil {
 		return identity.Player{}, fmt.Errorf("ledger: player: %w", err)
@@ -92,9 +92,9 @@ func (l *Ledger) player(ctx context.Context, query string, args ...any) (identit
 // exec runs one writing statement and returns the number of changed rows. When exec
 // returns without an error, the changes are on disk.
 func (l *Ledger) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	done, err := l.write.ExecContext(ctx, l.sql(text), args...)
+	result, err := l.writePool.ExecContext(ctx, l.expandSQL(text), args...)
 	if err != nil {
 		return 0, err
 	}
-	return done.RowsAffected()
+	return result.RowsAffected()
 }

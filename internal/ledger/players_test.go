@@ -13,17 +13,17 @@ import (
 )
 
 func guest(id, device, skeleton string) identity.NewPlayer {
-	return identity.NewPlayer{Game: game, ID: id, DeviceHash: device, Nickname: "Nick " + skeleton, Skeleton: skeleton, At: 42}
+	return identity.NewPlayer{Game: game, ID: id, DeviceHash: device, Nickname: "Nick " + skeleton, Skeleton: skeleton, JoinedAt: 42}
 }
 
 func TestOneGuestPerDevice(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		got := make([]identity.Player, 50)
 		var created atomic.Int64
-		atOnceN(50, func(i int) {
+		runConcurrently(50, func(i int) {
 			p, isNew, err := l.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), "device", fmt.Sprint("name", i)))
 			if err != nil {
 				t.Error(err)
@@ -43,13 +43,13 @@ func TestOneGuestPerDevice(t *testing.T) {
 	})
 }
 
-func TestOneHolderPerNickname(t *testing.T) {
+func TestOnePlayerPerNickname(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		var created, taken atomic.Int64
-		atOnceN(50, func(i int) {
+		runConcurrently(50, func(i int) {
 			_, _, err := l.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), fmt.Sprint("device", i), "ada"))
 			switch {
 			case err == nil:
@@ -74,7 +74,7 @@ func TestOneHolderPerNickname(t *testing.T) {
 
 func TestGuestNeedsADevice(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, testenv.SQL{Dir: t.TempDir()})
+	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
 	for range 2 {
 		if _, _, err := l.CreateGuest(t.Context(), guest("p1", "", "ada")); err == nil {
 			t.Error("a guest without a device was created")
@@ -86,28 +86,28 @@ func TestEnsurePlayer(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		if _, err := l.Player(t.Context(), game, "sub1"); !errors.Is(err, identity.ErrNotFound) {
 			t.Errorf("unknown player: %v", err)
 		}
 		for i, wantNew := range []bool{true, false} {
-			p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub1", Nickname: "Ada", Skeleton: fmt.Sprint("ada", i), At: 1})
+			p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub1", Nickname: "Ada", Skeleton: fmt.Sprint("ada", i), JoinedAt: 1})
 			if err != nil || created != wantNew || p.Nickname != "Ada" || p.Rating != (rating.Rating{}) {
 				t.Errorf("call %d: %+v, created %v, %v", i, p, created, err)
 			}
 		}
-		_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub2", Nickname: "ADA", Skeleton: "ada0", At: 1})
+		_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub2", Nickname: "ADA", Skeleton: "ada0", JoinedAt: 1})
 		if !errors.Is(err, identity.ErrNicknameTaken) {
 			t.Errorf("taken nickname: %v", err)
 		}
 	})
 }
 
-func TestRename(t *testing.T) {
+func TestRenameClaimsTheNewNickname(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		addPlayer(t, l, "p1")
 		addPlayer(t, l, "p2")
 		for _, c := range []struct {
@@ -132,17 +132,17 @@ func TestRename(t *testing.T) {
 	})
 }
 
-func TestOneClaimWins(t *testing.T) {
+func TestOneOfConcurrentClaimsWins(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		ids := names("p", 20)
 		for _, id := range ids {
 			addPlayer(t, l, id)
 		}
 		var won atomic.Int64
-		atOnceN(len(ids), func(i int) {
+		runConcurrently(len(ids), func(i int) {
 			switch err := l.Rename(t.Context(), game, ids[i], "Ada", "ada"); {
 			case err == nil:
 				won.Add(1)
@@ -156,11 +156,11 @@ func TestOneClaimWins(t *testing.T) {
 	})
 }
 
-func TestNicknamesOfManySizes(t *testing.T) {
+func TestNicknamesReturnsUpToMaxNames(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		ids := names("p", MaxNames)
 		for _, id := range ids {
 			addPlayer(t, l, id)
@@ -177,13 +177,13 @@ func TestNicknamesOfManySizes(t *testing.T) {
 	})
 }
 
-func TestKeysOfNodesThatStartAtOnce(t *testing.T) {
+func TestConcurrentNodesStoreOneFirstKey(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		read := make([]string, 10)
-		atOnceN(len(read), func(i int) {
+		runConcurrently(len(read), func(i int) {
 			k := identity.Key{ID: fmt.Sprint("k", i), Alg: "HS256", Secret: []byte{0, 0xff, byte(i)}}
 			if err := l.AddKeyIfNone(t.Context(), "", k); err != nil {
 				t.Error(err)

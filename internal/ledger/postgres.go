@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	postgresConns  = 16 // per node, for everything except public reads
-	publicConns    = 8  // per node, for public reads
+	maxNodeConns   = 16 // per node, for everything except public reads
+	maxPublicConns = 8  // per node, for public reads
 	connectTimeout = 5 * time.Second
 
 	// maxIdleInTx is how long a transaction may be idle. Without this limit, a node that
@@ -39,20 +39,20 @@ func Validate(databaseURL string) error {
 }
 
 func parsePostgres(databaseURL string) (*pgx.ConnConfig, error) {
-	const want = "want postgres://USER:PASSWORD@HOST:PORT/DATABASE, special characters in the password percent-encoded"
+	const advice = "want postgres://USER:PASSWORD@HOST:PORT/DATABASE, special characters in the password percent-encoded"
 	u, err := url.Parse(databaseURL)
 	if err != nil {
-		return nil, errors.New("not a URL: " + want) // err would quote the password
+		return nil, errors.New("not a URL: " + advice) // err would quote the password
 	}
 	if u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return nil, fmt.Errorf("scheme %q is not supported: %s", u.Scheme, want)
+		return nil, fmt.Errorf("scheme %q is not supported: %s", u.Scheme, advice)
 	}
 	if u.Host == "" && !u.Query().Has("host") {
-		return nil, errors.New("no host: " + want)
+		return nil, errors.New("no host: " + advice)
 	}
 	c, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", hidePassword(errors.Unwrap(err), u), want)
+		return nil, fmt.Errorf("%s: %s", hidePassword(errors.Unwrap(err), u), advice)
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeout
@@ -72,25 +72,25 @@ func hidePassword(err error, u *url.URL) string {
 	return text
 }
 
-// indexScansOnly makes the planner of a connection avoid scans of whole tables. Each
+// preferIndexScans makes the planner of a connection avoid scans of whole tables. Each
 // statement has an index, but a plan that was made while the table was small would not
 // use it. JIT is off, because compiling a statement takes 20 to 30 ms.
-const indexScansOnly = "SET enable_seqscan = off; SET jit = off"
+const preferIndexScans = "SET enable_seqscan = off; SET jit = off"
 
 func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 	config, err := parsePostgres(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: database address: %w", err)
 	}
-	setting := fmt.Sprintf(indexScansOnly+"; SET idle_in_transaction_session_timeout = %d", cmp.Or(c.maxIdleInTx, maxIdleInTx).Milliseconds())
-	db := postgresPool(config, setting, postgresConns)
+	setupSQL := fmt.Sprintf(preferIndexScans+"; SET idle_in_transaction_session_timeout = %d", cmp.Or(c.maxIdleInTx, maxIdleInTx).Milliseconds())
+	db := postgresPool(config, setupSQL, maxNodeConns)
 	if err := checkServer(ctx, db, config); err != nil {
 		db.Close()
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &Ledger{read: db, core: &core{write: db, own: db, public: postgresPool(config, setting, publicConns), dialect: dialect{
-		name:  goose.DialectPostgres,
-		clock: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
+	return &Ledger{readPool: db, core: &core{writePool: db, nodePool: db, publicPool: postgresPool(config, setupSQL, maxPublicConns), dialect: dialect{
+		name:     goose.DialectPostgres,
+		clockSQL: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
 		// A statement that has waited for a lock must see later commits.
 		txOptions:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		snapshotOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
@@ -101,10 +101,10 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		forUpdate:           "FOR UPDATE",
 		forShare:            "FOR SHARE",
 		skipLocked:          "FOR UPDATE SKIP LOCKED",
-		inSelect:            "= ANY(ARRAY",
+		inSelectPrefix:      "= ANY(ARRAY",
 		inIDs:               "= ANY(CAST($2 AS TEXT[]))",
 		idList:              func(ids []string) any { return ids },
-		bulk:                func(in executor) bulk { return arrayBulk{in} },
+		newBulkRunner:       func(in executor) bulkRunner { return postgresBulkRunner{in} },
 		registrationWorkers: 2,
 		openListener:        func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listenConfig(config)) },
 	}}}, nil
@@ -112,13 +112,13 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 
 // postgresPool returns a pool of up to maxConns connections. On each new connection it
 // runs setupSQL.
-func postgresPool(config *pgx.ConnConfig, setting string, conns int) *sql.DB {
+func postgresPool(config *pgx.ConnConfig, setupSQL string, maxConns int) *sql.DB {
 	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, setting)
+		_, err := conn.Exec(ctx, setupSQL)
 		return err
 	}))
-	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns)
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(10 * time.Minute)
 	return db
 }

@@ -11,14 +11,14 @@ import (
 
 // Many public reads, which use all of their connections, do not delay settlement,
 // leaderboards and checks of bans.
-func TestPublicReadsDoNotStarveSettlement(t *testing.T) {
+func TestPublicReadsDoNotDelaySettlement(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		public := l.Public()
-		for range public.read.Stats().MaxOpenConnections {
-			conn, err := public.read.Conn(t.Context())
+		for range public.readPool.Stats().MaxOpenConnections {
+			conn, err := public.readPool.Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

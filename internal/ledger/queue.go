@@ -20,21 +20,21 @@ import (
 // error for which IsUnavailable is true.
 
 var (
-	_ taskqueue.Claims           = (*Ledger)(nil)
+	_ taskqueue.ClaimStore       = (*Ledger)(nil)
 	_ taskqueue.Enqueuer         = (*Ledger)(nil)
 	_ taskqueue.MaintenanceStore = (*Ledger)(nil)
 )
 
-// queueTx runs f in one writing transaction, and then notifies the topics that f returns.
+// inQueueTx runs f in one writing transaction, and then notifies the topics that f returns.
 // It notifies even if the commit returns an error, because the commit may have succeeded
 // nevertheless. A repeated call would then find nothing to notify.
-func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) (woken []string, err error)) error {
-	var woken []string
+func (l *Ledger) inQueueTx(ctx context.Context, f func(*sql.Tx) (topicsToNotify []string, err error)) error {
+	var topicsToNotify []string
 	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
-		woken, err = f(tx)
+		topicsToNotify, err = f(tx)
 		return err
 	})
-	l.notifyTopics(woken)
+	l.notifyTopics(topicsToNotify)
 	return err
 }
 
@@ -42,11 +42,11 @@ func (l *Ledger) queueTx(ctx context.Context, f func(*sql.Tx) (woken []string, e
 // "" means that maintenance has work: a lease or a wait has started, or a done cursor may
 // move.
 func (l *Ledger) notifyTopics(topics []string) {
-	if l.notifyWoken == nil {
+	if l.notifyTopic == nil {
 		return
 	}
 	for _, topic := range topics {
-		l.notifyWoken(topic)
+		l.notifyTopic(topic)
 	}
 }
 
@@ -58,9 +58,9 @@ func (l *Ledger) notifyTopics(topics []string) {
 // again.
 func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
 	var accepted []taskqueue.Accepted
-	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
-		accepted, woken, err = l.enqueue(ctx, tx, tasks)
-		return woken, err
+	err := l.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
+		accepted, topicsToNotify, err = l.enqueueInTx(ctx, tx, tasks)
+		return topicsToNotify, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: enqueue %d tasks: %w", len(tasks), err)
@@ -68,55 +68,55 @@ func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]task
 	return accepted, nil
 }
 
-// enqueue does the work of Enqueue as the last step of a transaction. Only the commit may
+// enqueueInTx does the work of Enqueue as the last step of a transaction. Only the commit may
 // follow, because enqueue locks queues. The caller must notify the returned topics after
 // the commit.
-func (l *Ledger) enqueue(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, woken []string, err error) {
+func (l *Ledger) enqueueInTx(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, topicsToNotify []string, err error) {
 	var now int64
 	if slices.ContainsFunc(tasks, func(n taskqueue.NewTask) bool { return n.NotBefore > 0 }) {
-		if err := tx.QueryRowContext(ctx, l.sql("SELECT {now}")).Scan(&now); err != nil {
+		if err := tx.QueryRowContext(ctx, l.expandSQL("SELECT {now}")).Scan(&now); err != nil {
 			return nil, nil, err
 		}
 	}
-	in := newEnqueueBatch()
+	batch := newEnqueueBatch()
 	for i := range tasks {
 		if err := tasks[i].Check(); err != nil {
 			return nil, nil, err
 		}
-		in.add(tasks[i].Task(now))
+		batch.add(tasks[i].Task(now))
 	}
-	if err := l.insertTasks(ctx, tx, in); err != nil {
+	if err := l.insertTasks(ctx, tx, batch); err != nil {
 		return nil, nil, err
 	}
-	return in.accepted(tasks), in.woken, nil
+	return batch.outcomes(tasks), batch.topicsToNotify, nil
 }
 
 // AddTask adds a task in the state that it has, for example a dead one. It sets the id
 // and the times. The task is on disk when AddTask returns true. If the topic and game
 // have the key already, AddTask changes nothing and returns false.
 func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
-	in := newEnqueueBatch()
-	in.add(t)
-	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		err := l.insertTasks(ctx, tx, in)
-		return in.woken, err
+	batch := newEnqueueBatch()
+	batch.add(t)
+	err := l.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		err := l.insertTasks(ctx, tx, batch)
+		return batch.topicsToNotify, err
 	})
 	if err != nil {
 		return false, fmt.Errorf("ledger: add task %s: %w", t.Key, err)
 	}
-	return in.byKey[keyOfTask(&t)].isNew, nil
+	return batch.byKey[taskKeyOf(&t)].isNew, nil
 }
 
 // enqueueBatch holds tasks to add. If several have the same key, it holds the first.
 type enqueueBatch struct {
-	byKey map[taskKey]*enqueueItem
-	items []*enqueueItem // in the order of the call, which is the order of their positions
-	woken []string       // set by insertTasks, see notifyTopics
+	byKey          map[taskKey]*enqueueItem
+	items          []*enqueueItem // in the order of the call, which is the order of their positions
+	topicsToNotify []string       // set by insertTasks, see notifyTopics
 }
 
 type taskKey struct{ topic, game, key string }
 
-func keyOfTask(t *taskqueue.Task) taskKey { return taskKey{t.Topic, t.Game, t.Key} }
+func taskKeyOf(t *taskqueue.Task) taskKey { return taskKey{t.Topic, t.Game, t.Key} }
 
 // enqueueItem is a task to add. If its key exists already, ID and State become those of
 // the existing task.
@@ -129,22 +129,22 @@ type enqueueItem struct {
 
 func newEnqueueBatch() *enqueueBatch { return &enqueueBatch{byKey: map[taskKey]*enqueueItem{}} }
 
-func (in *enqueueBatch) add(t taskqueue.Task) {
-	key := keyOfTask(&t)
-	if in.byKey[key] == nil {
+func (e *enqueueBatch) add(t taskqueue.Task) {
+	key := taskKeyOf(&t)
+	if e.byKey[key] == nil {
 		t.ID = ulid.Make().String()
-		in.byKey[key] = &enqueueItem{Task: t}
-		in.items = append(in.items, in.byKey[key])
+		e.byKey[key] = &enqueueItem{Task: t}
+		e.items = append(e.items, e.byKey[key])
 	}
 }
 
-// accepted returns the outcomes of tasks, in their order.
-func (in *enqueueBatch) accepted(tasks []taskqueue.NewTask) []taskqueue.Accepted {
+// outcomes returns the outcomes of tasks, in their order.
+func (e *enqueueBatch) outcomes(tasks []taskqueue.NewTask) []taskqueue.Accepted {
 	all := make([]taskqueue.Accepted, len(tasks))
 	for i, n := range tasks {
-		it := in.byKey[taskKey{n.Topic, n.Game, n.Key}]
-		all[i] = taskqueue.Accepted{ID: it.ID, State: it.State, New: it.isNew}
-		it.isNew = false // a later task with the same key is not new
+		item := e.byKey[taskKey{n.Topic, n.Game, n.Key}]
+		all[i] = taskqueue.Accepted{ID: item.ID, State: item.State, New: item.isNew}
+		item.isNew = false // a later task with the same key is not new
 	}
 	return all
 }
@@ -152,104 +152,104 @@ func (in *enqueueBatch) accepted(tasks []taskqueue.NewTask) []taskqueue.Accepted
 // insertTasks assigns positions to the new tasks and inserts them. It reads existing keys
 // first, so that they do not lock queues. If another transaction adds a key after that,
 // no task gets the assigned position.
-func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, in *enqueueBatch) error {
-	bulk := l.bulk(tx)
-	if err := bulk.run(ctx, selectFirst, in.unknownKeys(), in.scanFirst); err != nil {
+func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, batch *enqueueBatch) error {
+	bulk := l.newBulkRunner(tx)
+	if err := bulk.run(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
 		return fmt.Errorf("known keys: %w", err)
 	}
 	moves := newQueueMoves()
-	for _, it := range in.items {
-		if !it.isKnown && it.State == taskqueue.Waiting {
-			moves.append(&it.Task)
+	for _, item := range batch.items {
+		if !item.isKnown && item.State == taskqueue.StateWaiting {
+			moves.append(&item.Task)
 		}
 	}
 	if err := l.applyMoves(ctx, tx, moves); err != nil {
 		return fmt.Errorf("queues: %w", err)
 	}
-	rows, err := in.rows()
+	rows, err := batch.insertRows()
 	if err != nil {
 		return err
 	}
-	if err := bulk.run(ctx, l.sql(insertTask), rows, in.scanInserted); err != nil {
+	if err := bulk.run(ctx, l.expandSQL(insertTask), rows, batch.scanInserted); err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
-	in.woken = moves.woken
-	if slices.ContainsFunc(in.items, func(it *enqueueItem) bool { return it.isNew && it.State == taskqueue.Later }) {
-		in.woken = append(in.woken, "")
+	batch.topicsToNotify = moves.topicsToNotify
+	if slices.ContainsFunc(batch.items, func(item *enqueueItem) bool { return item.isNew && item.State == taskqueue.StateLater }) {
+		batch.topicsToNotify = append(batch.topicsToNotify, "")
 	}
-	if err := bulk.run(ctx, selectFirst, in.unknownKeys(), in.scanFirst); err != nil {
+	if err := bulk.run(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
 		return err
 	}
-	if left := in.unknownKeys(); len(left) > 0 {
-		return fmt.Errorf("%w: %d keys", errKeyForgotten, len(left))
+	if unresolved := batch.unresolvedKeys(); len(unresolved) > 0 {
+		return fmt.Errorf("%w: %d keys", errKeyDeleted, len(unresolved))
 	}
 	return nil
 }
 
-// errKeyForgotten means that a key existed at the insert and was deleted before it was
+// errKeyDeleted means that a key existed at the insert and was deleted before it was
 // read. Enqueue must not report a task that does not exist, so the caller must retry.
-var errKeyForgotten = errors.New("the task of a key was deleted while the key was enqueued again; enqueue it again")
+var errKeyDeleted = errors.New("the task of a key was deleted while the key was enqueued again; enqueue it again")
 
-// byKeys returns the items in the order in which all transactions lock keys.
-func (in *enqueueBatch) byKeys() []*enqueueItem {
-	return slices.SortedFunc(slices.Values(in.items), func(a, b *enqueueItem) int {
+// sortedByKey returns the items in the order in which all transactions lock keys.
+func (e *enqueueBatch) sortedByKey() []*enqueueItem {
+	return slices.SortedFunc(slices.Values(e.items), func(a, b *enqueueItem) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Key, b.Key))
 	})
 }
 
-// unknownKeys returns the rows of selectTasksByKey: the keys of items that were neither
+// unresolvedKeys returns the rows of selectTasksByKey: the keys of items that were neither
 // found nor inserted yet.
-func (in *enqueueBatch) unknownKeys() (rows [][]any) {
-	for _, it := range in.items {
-		if !it.isKnown && !it.isNew {
-			rows = append(rows, []any{it.Topic, it.Game, it.Key})
+func (e *enqueueBatch) unresolvedKeys() (rows [][]any) {
+	for _, item := range e.items {
+		if !item.isKnown && !item.isNew {
+			rows = append(rows, []any{item.Topic, item.Game, item.Key})
 		}
 	}
 	return rows
 }
 
-// scanFirst scans a row of selectTasksByKey: an existing task.
-func (in *enqueueBatch) scanFirst(rows *sql.Rows) error {
+// scanKnown scans a row of selectTasksByKey: an existing task.
+func (e *enqueueBatch) scanKnown(rows *sql.Rows) error {
 	var key taskKey
 	var id, state string
 	if err := rows.Scan(&key.topic, &key.game, &key.key, &id, &state); err != nil {
 		return err
 	}
-	it := in.byKey[key]
-	it.isKnown, it.ID, it.State = true, id, taskqueue.State(state)
+	item := e.byKey[key]
+	item.isKnown, item.ID, item.State = true, id, taskqueue.State(state)
 	return nil
 }
 
-// rows returns the rows of insertTask: the items whose keys are not known to exist.
-func (in *enqueueBatch) rows() (rows [][]any, err error) {
-	for _, it := range in.byKeys() {
-		if it.isKnown {
+// insertRows returns the rows of insertTask: the items whose keys are not known to exist.
+func (e *enqueueBatch) insertRows() (insertRows [][]any, err error) {
+	for _, item := range e.sortedByKey() {
+		if item.isKnown {
 			continue
 		}
-		failures, err := json.Marshal(it.Errors)
+		failures, err := json.Marshal(item.Errors)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, []any{
-			it.ID, it.Game, it.Topic, it.Key, it.Priority, string(it.Ordering), string(it.Payload), string(it.State), it.Pos, it.DueAt,
-			it.Tries, it.MaxTries, string(failures),
+		insertRows = append(insertRows, []any{
+			item.ID, item.Game, item.Topic, item.Key, item.Priority, string(item.Ordering), string(item.Payload), string(item.State), item.Pos, item.DueAt,
+			item.Tries, item.MaxTries, string(failures),
 		})
 	}
-	return rows, nil
+	return insertRows, nil
 }
 
 // scanInserted scans a row that insertTask returns, and marks its item as new.
-func (in *enqueueBatch) scanInserted(rows *sql.Rows) error {
+func (e *enqueueBatch) scanInserted(rows *sql.Rows) error {
 	var key taskKey
 	if err := rows.Scan(&key.topic, &key.game, &key.key); err != nil {
 		return err
 	}
-	in.byKey[key].isNew = true
+	e.byKey[key].isNew = true
 	return nil
 }
 
 const (
-	selectFirst = `
+	selectTasksByKey = `
 WITH v (topic, game, key) AS ({rows})
 SELECT tasks.topic, tasks.game, tasks.key, tasks.id, tasks.state FROM v JOIN tasks ON tasks.topic = v.topic AND tasks.game = v.game AND tasks.key = v.key`
 

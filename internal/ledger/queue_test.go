@@ -21,9 +21,9 @@ const (
 	lease = time.Minute
 )
 
-// queued is a ledger with an empty queue and a clock that the test sets.
-type queued struct {
-	clocked
+// queueFixture is a ledger with an empty queue and a clock that the test sets.
+type queueFixture struct {
+	clockLedger
 
 	t     *testing.T
 	db    testenv.SQL
@@ -33,81 +33,81 @@ type queued struct {
 }
 
 // eachQueue runs a test on both databases, each with an empty queue.
-func eachQueue(t *testing.T, f func(t *testing.T, q *queued)) {
+func eachQueue(t *testing.T, f func(t *testing.T, q *queueFixture)) {
 	t.Helper()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		q := &queued{clocked: openClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
-		q.notifyWoken = func(topic string) {
+		q := &queueFixture{clockLedger: openWithClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
+		q.notifyTopic = func(topic string) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
 			q.woken = append(q.woken, topic)
 		}
-		q.set(t, q.now)
+		q.setClock(t, q.now)
 		f(t, q)
 	})
 }
 
-func (q *queued) pass(d time.Duration) {
+func (q *queueFixture) advanceClock(d time.Duration) {
 	q.now += d.Milliseconds()
-	q.set(q.t, q.now)
+	q.setClock(q.t, q.now)
 }
 
-// work returns a new task with the topic kind/topic.
-func work(topic, key string) taskqueue.NewTask {
+// newTask returns a new task with the topic kind/topic.
+func newTask(topic, key string) taskqueue.NewTask {
 	return taskqueue.NewTask{Game: game, Topic: kind + "/" + topic, Key: key, Payload: []byte(`{"key":"` + key + `"}`)}
 }
 
-func (q *queued) enqueue(tasks ...taskqueue.NewTask) []taskqueue.Accepted {
+func (q *queueFixture) enqueue(tasks ...taskqueue.NewTask) []taskqueue.Accepted {
 	q.t.Helper()
 	return must(q.Enqueue(q.t.Context(), tasks))(q.t)
 }
 
-func (q *queued) claim(n int) []taskqueue.Task {
+func (q *queueFixture) claim(n int) []taskqueue.Task {
 	q.t.Helper()
 	return must(q.Claim(q.t.Context(), kind, n, lease))(q.t)
 }
 
 // claimOne claims tasks, and checks that the only one has the key.
-func (q *queued) claimOne(key string) taskqueue.Task {
+func (q *queueFixture) claimOne(key string) taskqueue.Task {
 	q.t.Helper()
 	tasks := q.claim(10)
-	if got := keysOf(tasks); !slices.Equal(got, []string{key}) {
+	if got := taskKeys(tasks); !slices.Equal(got, []string{key}) {
 		q.t.Fatalf("claimed %q, want %q", got, key)
 	}
 	return tasks[0]
 }
 
-func (q *queued) claimNone(cause string) {
+func (q *queueFixture) claimNone(cause string) {
 	q.t.Helper()
-	if got := keysOf(q.claim(10)); len(got) > 0 {
+	if got := taskKeys(q.claim(10)); len(got) > 0 {
 		q.t.Fatalf("claimed %q: %s", got, cause)
 	}
 }
 
-// holds reports whether the lease of an ended attempt was still held.
-func (q *queued) holds(lost []taskqueue.Lease, err error) bool {
+// hasLease reports whether the lease of an ended attempt was still held.
+func (q *queueFixture) hasLease(lost []taskqueue.Lease, err error) bool {
 	q.t.Helper()
 	return len(must(lost, err)(q.t)) == 0
 }
 
-func (q *queued) complete(tasks ...taskqueue.Task) bool {
+func (q *queueFixture) complete(tasks ...taskqueue.Task) bool {
 	q.t.Helper()
-	return q.holds(q.Complete(q.t.Context(), leasesOf(tasks)))
+	return q.hasLease(q.Complete(q.t.Context(), taskLeases(tasks)))
 }
 
-func (q *queued) fail(task taskqueue.Task, wait time.Duration, final bool) bool {
+func (q *queueFixture) fail(task taskqueue.Task, wait time.Duration, final bool) bool {
 	q.t.Helper()
-	return q.holds(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Final: final}}))
+	return q.hasLease(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Final: final}}))
 }
 
-func (q *queued) change(id string, f func(*taskqueue.Task) error) taskqueue.Task {
+func (q *queueFixture) change(id string, f func(*taskqueue.Task) error) taskqueue.Task {
 	q.t.Helper()
 	return must(q.ChangeTask(q.t.Context(), id, f))(q.t)
 }
 
 // maintain does all due maintenance, as the maintainer does.
-func (q *queued) maintain() {
+func (q *queueFixture) maintain() {
 	q.t.Helper()
 	must(q.ReturnDue(q.t.Context(), 1000))(q.t)
 	if _, _, _, err := q.MoveDone(q.t.Context(), taskqueue.QueueID{}, 1000); err != nil {
@@ -116,26 +116,26 @@ func (q *queued) maintain() {
 	must(q.ForgetTasks(q.t.Context(), 1000))(q.t)
 }
 
-func (q *queued) line(topic string, priority int64) taskqueue.Queue {
+func (q *queueFixture) readQueue(topic string, priority int64) taskqueue.Queue {
 	q.t.Helper()
-	lines := q.lines(taskqueue.QueueFilter{Topic: kind + "/" + topic})
-	at := slices.IndexFunc(lines, func(l taskqueue.Queue) bool { return l.Priority == priority })
+	queues := q.listQueues(taskqueue.QueueFilter{Topic: kind + "/" + topic})
+	at := slices.IndexFunc(queues, func(l taskqueue.Queue) bool { return l.Priority == priority })
 	if at < 0 {
-		q.t.Fatalf("queue %s %d is not among %+v", topic, priority, lines)
+		q.t.Fatalf("queue %s %d is not among %+v", topic, priority, queues)
 	}
-	return lines[at]
+	return queues[at]
 }
 
-func (q *queued) lines(f taskqueue.QueueFilter) []taskqueue.Queue {
+func (q *queueFixture) listQueues(f taskqueue.QueueFilter) []taskqueue.Queue {
 	q.t.Helper()
-	return linesWhere(q.t, q.Ledger, f)
+	return listQueuesOf(q.t, q.Ledger, f)
 }
 
-// linesWhere returns all queues that a filter selects, read in pages.
-func linesWhere(t *testing.T, l *Ledger, f taskqueue.QueueFilter) (all []taskqueue.Queue) {
+// listQueuesOf returns all queues that a filter selects, read in pages.
+func listQueuesOf(t *testing.T, l *Ledger, f taskqueue.QueueFilter) (all []taskqueue.Queue) {
 	t.Helper()
 	for cursor := ""; ; {
-		page, next, err := l.Lines(t.Context(), f, cursor, 100)
+		page, next, err := l.Queues(t.Context(), f, cursor, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,16 +145,16 @@ func linesWhere(t *testing.T, l *Ledger, f taskqueue.QueueFilter) (all []taskque
 	}
 }
 
-// wantLine checks the cursors of a queue after all due maintenance.
-func (q *queued) wantLine(topic string, pos, scan, done int64) {
+// wantQueue checks the cursors of a queue after all due maintenance.
+func (q *queueFixture) wantQueue(topic string, pos, scan, done int64) {
 	q.t.Helper()
 	q.maintain()
-	if l := q.line(topic, 0); l.Pos != pos || l.Scan != scan || l.Done != done {
+	if l := q.readQueue(topic, 0); l.Pos != pos || l.Scan != scan || l.Done != done {
 		q.t.Errorf("queue %s: position %d, scan %d, done %d, want %d, %d, %d", topic, l.Pos, l.Scan, l.Done, pos, scan, done)
 	}
 }
 
-func (q *queued) wantState(id string, want taskqueue.State) taskqueue.Task {
+func (q *queueFixture) wantState(id string, want taskqueue.State) taskqueue.Task {
 	q.t.Helper()
 	task := must(q.Task(q.t.Context(), id))(q.t)
 	if task.State != want {
@@ -163,98 +163,98 @@ func (q *queued) wantState(id string, want taskqueue.State) taskqueue.Task {
 	return task
 }
 
-func keysOf(tasks []taskqueue.Task) (keys []string) {
+func taskKeys(tasks []taskqueue.Task) (keys []string) {
 	for _, t := range tasks {
 		keys = append(keys, t.Key)
 	}
 	return keys
 }
 
-func leasesOf(tasks []taskqueue.Task) (leases []taskqueue.Lease) {
+func taskLeases(tasks []taskqueue.Task) (leases []taskqueue.Lease) {
 	for _, t := range tasks {
 		leases = append(leases, t.Lease())
 	}
 	return leases
 }
 
-func TestQueueFromEnqueueToDone(t *testing.T) {
+func TestATaskIsEnqueuedClaimedAndCompleted(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		first := work("a", "k1")
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		first := newTask("a", "k1")
 		first.Payload = []byte(`"` + strings.Repeat("ä\\u0000", 6000) + `"`)
-		in := q.enqueue(first, work("a", "k2"), first)
-		if !in[0].New || !in[1].New || in[2].New || in[2].ID != in[0].ID || in[0].State != taskqueue.Waiting {
+		in := q.enqueue(first, newTask("a", "k2"), first)
+		if !in[0].New || !in[1].New || in[2].New || in[2].ID != in[0].ID || in[0].State != taskqueue.StateWaiting {
 			t.Errorf("accepted %+v", in)
 		}
 		if want := []string{"work/a"}; !slices.Equal(q.woken, want) {
 			t.Errorf("notified topics %q, want %q", q.woken, want)
 		}
-		q.wantLine("a", 2, 0, 0)
+		q.wantQueue("a", 2, 0, 0)
 		tasks := q.claim(10)
-		if got := keysOf(tasks); !slices.Equal(got, []string{"k1", "k2"}) {
+		if got := taskKeys(tasks); !slices.Equal(got, []string{"k1", "k2"}) {
 			t.Fatalf("claimed %q", got)
 		}
 		want := taskqueue.Task{
-			ID: in[0].ID, Game: game, Topic: "work/a", Key: "k1", State: taskqueue.Claimed, Pos: 1, Fence: 1, MaxTries: 20,
+			ID: in[0].ID, Game: game, Topic: "work/a", Key: "k1", State: taskqueue.StateClaimed, Pos: 1, Fence: 1, MaxTries: 20,
 			DueAt: q.now + lease.Milliseconds(), CreatedAt: q.now, ChangedAt: q.now, Payload: first.Payload,
 		}
 		if !reflect.DeepEqual(tasks[0], want) {
 			t.Errorf("claimed %+v\nwant    %+v", tasks[0], want)
 		}
 		q.claimNone("all are claimed")
-		q.wantLine("a", 2, 2, 0)
+		q.wantQueue("a", 2, 2, 0)
 		if !q.complete(tasks[1]) {
 			t.Error("the lease was not held")
 		}
-		q.wantLine("a", 2, 2, 0)
+		q.wantQueue("a", 2, 2, 0)
 		if !q.complete(tasks[0]) || !q.complete(tasks...) {
 			t.Error("the lease was not held, or not for a repeated call")
 		}
-		q.wantLine("a", 2, 2, 2)
-		if again := q.enqueue(first)[0]; again.New || again.ID != in[0].ID || again.State != taskqueue.Done {
+		q.wantQueue("a", 2, 2, 2)
+		if again := q.enqueue(first)[0]; again.New || again.ID != in[0].ID || again.State != taskqueue.StateDone {
 			t.Errorf("a key that is done is answered with %+v", again)
 		}
 		q.claimNone("nothing new was enqueued")
-		if l := q.line("a", 0); l.Pos != 2 {
+		if l := q.readQueue("a", 0); l.Pos != 2 {
 			t.Errorf("a known key changed the position to %d", l.Pos)
 		}
 	})
 }
 
-func TestQueueRefusesBadTasks(t *testing.T) {
+func TestInvalidTasksAreRefused(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		bad := work("a", "k")
-		bad.Payload = make([]byte, taskqueue.MaxPayload+1)
-		if _, err := q.Enqueue(t.Context(), []taskqueue.NewTask{work("a", "good"), bad}); !errors.Is(err, taskqueue.ErrBadTask) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		bad := newTask("a", "k")
+		bad.Payload = make([]byte, taskqueue.MaxPayloadBytes+1)
+		if _, err := q.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "good"), bad}); !errors.Is(err, taskqueue.ErrBadTask) {
 			t.Error(err)
 		}
 		q.claimNone("one of them was refused")
 	})
 }
 
-func TestLateWorkerEndsNothing(t *testing.T) {
+func TestAWorkerWithoutLeaseChangesNothing(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(work("a", "k"))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "k"))
 		late := q.claimOne("k")
-		q.pass(lease / 2)
-		if !q.holds(q.Renew(t.Context(), leasesOf([]taskqueue.Task{late}), lease)) {
+		q.advanceClock(lease / 2)
+		if !q.hasLease(q.Renew(t.Context(), taskLeases([]taskqueue.Task{late}), lease)) {
 			t.Error("a lease was not renewed")
 		}
-		q.pass(lease - time.Millisecond)
+		q.advanceClock(lease - time.Millisecond)
 		q.maintain()
 		q.claimNone("the lease still runs")
-		q.pass(time.Millisecond)
-		q.wantLine("a", 2, 1, 1) // the task has left its position and has a new one
+		q.advanceClock(time.Millisecond)
+		q.wantQueue("a", 2, 1, 1) // the task has left its position and has a new one
 		again := q.claimOne("k")
 		if again.Fence != 2 || again.Tries != 1 || len(again.Errors) != 1 || again.Pos != 2 {
 			t.Errorf("claimed again as %+v", again)
 		}
 		for name, held := range map[string]bool{
 			"complete": q.complete(late), "fail": q.fail(late, 0, true),
-			"renew":  q.holds(q.Renew(t.Context(), leasesOf([]taskqueue.Task{late}), lease)),
-			"return": q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{late}))),
+			"renew":  q.hasLease(q.Renew(t.Context(), taskLeases([]taskqueue.Task{late}), lease)),
+			"return": q.hasLease(q.Return(t.Context(), taskLeases([]taskqueue.Task{late}))),
 		} {
 			if held {
 				t.Errorf("%s: the old lease was still held", name)
@@ -269,45 +269,45 @@ func TestLateWorkerEndsNothing(t *testing.T) {
 	})
 }
 
-func TestFailingTaskHoldsUpNothing(t *testing.T) {
+func TestAFailingTaskDoesNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		failing := work("a", "bad")
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		failing := newTask("a", "bad")
 		failing.MaxTries = 2
-		id := q.enqueue(failing, work("a", "good"))[0].ID
+		id := q.enqueue(failing, newTask("a", "good"))[0].ID
 		tasks := q.claim(10)
 		if !q.fail(tasks[0], time.Second, false) || !q.complete(tasks[1]) {
 			t.Fatal("a lease was not held")
 		}
-		q.wantState(id, taskqueue.Later)
-		q.wantLine("a", 2, 2, 2)
+		q.wantState(id, taskqueue.StateLater)
+		q.wantQueue("a", 2, 2, 2)
 		if wait, ok, err := q.NextDue(t.Context()); wait != time.Second || !ok || err != nil {
 			t.Errorf("due in %s, %v, %v", wait, ok, err)
 		}
-		q.pass(time.Second)
-		q.wantLine("a", 3, 2, 2)
+		q.advanceClock(time.Second)
+		q.wantQueue("a", 3, 2, 2)
 		if !q.fail(q.claimOne("bad"), time.Second, false) {
 			t.Fatal("the lease was not held")
 		}
-		dead := q.wantState(id, taskqueue.Dead)
-		if dead.Tries != 2 || len(dead.Errors) != 2 || dead.Errors[1] != (taskqueue.Failure{At: q.now, Error: "why"}) {
+		dead := q.wantState(id, taskqueue.StateDead)
+		if dead.Tries != 2 || len(dead.Errors) != 2 || dead.Errors[1] != (taskqueue.AttemptError{At: q.now, Error: "why"}) {
 			t.Errorf("dead with %+v", dead)
 		}
-		q.wantLine("a", 3, 3, 3)
+		q.wantQueue("a", 3, 3, 3)
 		q.change(id, (*taskqueue.Task).Requeue)
 		if again := q.claimOne("bad"); again.Tries != 0 || len(again.Errors) != 2 || !q.complete(again) {
 			t.Errorf("requeued as %+v", again)
 		}
-		q.wantLine("a", 4, 4, 4)
+		q.wantQueue("a", 4, 4, 4)
 	})
 }
 
-func TestPermanentFailureAndReturn(t *testing.T) {
+func TestAPermanentFailureIsDeadAndAReturnedTaskWaits(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(work("a", "k"))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "k"))
 		task := q.claimOne("k")
-		if !q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{task}))) {
+		if !q.hasLease(q.Return(t.Context(), taskLeases([]taskqueue.Task{task}))) {
 			t.Error("the lease was not held")
 		}
 		again := q.claimOne("k")
@@ -315,44 +315,44 @@ func TestPermanentFailureAndReturn(t *testing.T) {
 			t.Errorf("returned as %+v", again)
 		}
 		q.fail(again, time.Second, true)
-		q.wantState(task.ID, taskqueue.Dead)
+		q.wantState(task.ID, taskqueue.StateDead)
 	})
 }
 
 // If workers of a task die, the task becomes dead after its last attempt, like a failing
 // one.
-func TestTaskThatKillsItsWorkers(t *testing.T) {
+func TestATaskWhoseWorkersDieIsDeadInTheEnd(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		deadly := work("a", "k")
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		deadly := newTask("a", "k")
 		deadly.MaxTries = 3
 		id := q.enqueue(deadly)[0].ID
-		for try, want := range []taskqueue.Returned{{Back: 1}, {Back: 1}, {Dead: 1}} {
+		for try, want := range []taskqueue.DueCounts{{Requeued: 1}, {Requeued: 1}, {Dead: 1}} {
 			q.claimOne("k")
-			q.pass(lease)
+			q.advanceClock(lease)
 			if got := must(q.ReturnDue(t.Context(), 10))(t); got != want {
 				t.Errorf("after %d tries more than one was due, or less: %+v", try+1, got)
 			}
 		}
-		if task := q.wantState(id, taskqueue.Dead); len(task.Errors) != 3 || !strings.Contains(task.Errors[2].Error, "lease") {
+		if task := q.wantState(id, taskqueue.StateDead); len(task.Errors) != 3 || !strings.Contains(task.Errors[2].Error, "lease") {
 			t.Errorf("dead with %+v", task.Errors)
 		}
 	})
 }
 
-func TestNotBefore(t *testing.T) {
+func TestATaskWaitsUntilNotBefore(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		later, past := work("a", "later"), work("a", "past")
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		later, past := newTask("a", "later"), newTask("a", "past")
 		later.NotBefore, past.NotBefore = q.now+5000, q.now
-		if in := q.enqueue(later, past); in[0].State != taskqueue.Later || in[1].State != taskqueue.Waiting {
+		if in := q.enqueue(later, past); in[0].State != taskqueue.StateLater || in[1].State != taskqueue.StateWaiting {
 			t.Errorf("accepted %+v", in)
 		}
 		q.complete(q.claimOne("past"))
-		q.wantLine("a", 1, 1, 1)
-		q.pass(5 * time.Second)
+		q.wantQueue("a", 1, 1, 1)
+		q.advanceClock(5 * time.Second)
 		q.woken = nil
-		q.wantLine("a", 2, 1, 1)
+		q.wantQueue("a", 2, 1, 1)
 		if len(q.woken) != 1 {
 			t.Errorf("notified topics %q", q.woken)
 		}
@@ -362,10 +362,10 @@ func TestNotBefore(t *testing.T) {
 
 // A due time later than a time.Duration can express is not due now. Otherwise the
 // maintainer would poll without a pause.
-func TestNextDueOfTheLastInstant(t *testing.T) {
+func TestAVeryLateDueTimeIsNotDueNow(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		last := work("a", "last")
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		last := newTask("a", "last")
 		last.NotBefore = 253_402_300_799_999 // of the year 9999
 		q.enqueue(last)
 		if wait, ok, err := q.NextDue(t.Context()); err != nil || !ok || wait < 200*365*24*time.Hour {
@@ -374,38 +374,38 @@ func TestNextDueOfTheLastInstant(t *testing.T) {
 	})
 }
 
-func TestQueueForgetsAfterSevenDays(t *testing.T) {
+func TestEndedTasksAreDeletedAfterSevenDays(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		ids := q.enqueue(work("a", "done"), work("a", "discarded"), work("a", "waits"))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		ids := q.enqueue(newTask("a", "done"), newTask("a", "discarded"), newTask("a", "waits"))
 		q.complete(q.claim(1)...)
 		q.change(ids[1].ID, (*taskqueue.Task).Discard)
-		q.pass(keyTTL)
+		q.advanceClock(keyTTL)
 		q.maintain()
-		q.wantState(ids[0].ID, taskqueue.Done)
-		q.wantState(ids[1].ID, taskqueue.Discarded)
-		q.pass(time.Millisecond)
+		q.wantState(ids[0].ID, taskqueue.StateDone)
+		q.wantState(ids[1].ID, taskqueue.StateDiscarded)
+		q.advanceClock(time.Millisecond)
 		q.maintain()
 		for _, in := range ids[:2] {
 			if _, err := q.Task(t.Context(), in.ID); !errors.Is(err, taskqueue.ErrNotFound) {
 				t.Error(err)
 			}
 		}
-		q.wantState(ids[2].ID, taskqueue.Waiting)
-		if again := q.enqueue(work("a", "done"))[0]; !again.New || again.ID == ids[0].ID {
+		q.wantState(ids[2].ID, taskqueue.StateWaiting)
+		if again := q.enqueue(newTask("a", "done"))[0]; !again.New || again.ID == ids[0].ID {
 			t.Errorf("the outcome of a deleted key is %+v", again)
 		}
 	})
 }
 
 // A waiting task that an operator discards is skipped.
-func TestDiscardedWhileWaiting(t *testing.T) {
+func TestADiscardedWaitingTaskIsSkipped(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		for _, ordering := range []taskqueue.Ordering{taskqueue.Free, taskqueue.Ordered} {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		for _, ordering := range []taskqueue.Ordering{taskqueue.Unordered, taskqueue.Ordered} {
 			var in []taskqueue.Accepted
 			for i := range 5 {
-				task := work("a"+string(ordering), fmt.Sprint(i))
+				task := newTask("a"+string(ordering), fmt.Sprint(i))
 				task.Ordering = ordering
 				in = append(in, q.enqueue(task)...)
 			}
@@ -414,41 +414,41 @@ func TestDiscardedWhileWaiting(t *testing.T) {
 			}
 			var got []string
 			for tasks := q.claim(1); len(tasks) > 0; tasks = q.claim(1) {
-				got = append(got, keysOf(tasks)...)
+				got = append(got, taskKeys(tasks)...)
 				q.complete(tasks...)
 			}
 			if want := []string{"2", "4"}; !slices.Equal(got, want) {
 				t.Errorf("claimed %q, want %q", got, want)
 			}
-			q.wantLine("a"+string(ordering), 5, 5, 5)
+			q.wantQueue("a"+string(ordering), 5, 5, 5)
 		}
 	})
 }
 
 // A claimed task that an operator discards has lost its lease.
-func TestDiscardedWhileClaimed(t *testing.T) {
+func TestDiscardingAClaimedTaskEndsTheLease(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(work("a", "k"))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "k"))
 		task := q.claimOne("k")
 		q.change(task.ID, (*taskqueue.Task).Discard)
 		if q.complete(task) {
 			t.Error("the lease of a discarded task was still held")
 		}
-		q.wantState(task.ID, taskqueue.Discarded)
-		q.wantLine("a", 1, 1, 1)
+		q.wantState(task.ID, taskqueue.StateDiscarded)
+		q.wantQueue("a", 1, 1, 1)
 	})
 }
 
 // Tasks can be enqueued in the caller's own transaction. If that is rolled back, they do
 // not exist.
-func TestEnqueueInATransaction(t *testing.T) {
+func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		undone := errors.New("undone")
 		in := func(end error) error {
 			return q.inTx(t.Context(), func(tx *sql.Tx) error {
-				if _, _, err := q.Ledger.enqueue(t.Context(), tx, []taskqueue.NewTask{work("a", "k")}); err != nil {
+				if _, _, err := q.Ledger.enqueueInTx(t.Context(), tx, []taskqueue.NewTask{newTask("a", "k")}); err != nil {
 					return err
 				}
 				return end
@@ -465,13 +465,13 @@ func TestEnqueueInATransaction(t *testing.T) {
 	})
 }
 
-func TestDepth(t *testing.T) {
+func TestDepthCountsTasksByState(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(work("a", "1"), work("b", "2"), work("c", "3"))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "1"), newTask("b", "2"), newTask("c", "3"))
 		q.claim(1)
-		q.pass(time.Second)
-		for state, want := range map[taskqueue.State]int64{taskqueue.Waiting: 2, taskqueue.Claimed: 1, taskqueue.Dead: 0} {
+		q.advanceClock(time.Second)
+		for state, want := range map[taskqueue.State]int64{taskqueue.StateWaiting: 2, taskqueue.StateClaimed: 1, taskqueue.StateDead: 0} {
 			many, oldest, err := q.Depth(context.Background(), state, 2)
 			if err != nil || many != want || (oldest == time.Second) != (want > 0) {
 				t.Errorf("%s: %d, oldest %s, %v", state, many, oldest, err)

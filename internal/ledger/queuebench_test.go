@@ -35,7 +35,7 @@ func benchQueue(b *testing.B, l *Ledger, size int, each bool) {
 	for b.Loop() {
 		batch := make([]taskqueue.NewTask, size)
 		for i := range batch {
-			batch[i] = work("one", fmt.Sprint(unique, "-", n))
+			batch[i] = newTask("one", fmt.Sprint(unique, "-", n))
 			if each {
 				batch[i].Topic = fmt.Sprint(kind, "/", unique, "-", n)
 			}
@@ -44,7 +44,7 @@ func benchQueue(b *testing.B, l *Ledger, size int, each bool) {
 		var tasks []taskqueue.Task
 		timed("enqueue", func() error { _, err := l.Enqueue(ctx, batch); return err })
 		timed("claim", func() (err error) { tasks, err = l.Claim(ctx, kind, size, lease); return err })
-		timed("complete", func() error { _, err := l.Complete(ctx, leasesOf(tasks)); return err })
+		timed("complete", func() error { _, err := l.Complete(ctx, taskLeases(tasks)); return err })
 	}
 	for name, d := range took {
 		b.ReportMetric(float64(n)/d.Seconds(), name+"/s")

@@ -18,67 +18,67 @@ type taskChange struct{ before, after taskqueue.Task }
 
 // saveChanges writes changed tasks that the transaction has locked, and updates their
 // queues. now is the time of the change, epoch ms. It returns the topics to notify.
-func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, all []*taskChange) (woken []string, err error) {
-	heads, err := l.queueHeads(ctx, tx, all)
+func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, changes []*taskChange) (topicsToNotify []string, err error) {
+	heads, err := l.readQueueHeads(ctx, tx, changes)
 	if err != nil {
 		return nil, fmt.Errorf("heads: %w", err)
 	}
-	slices.SortFunc(all, func(a, b *taskChange) int { // the order in which they return to their queues
+	slices.SortFunc(changes, func(a, b *taskChange) int { // the order in which they return to their queues
 		return cmp.Or(cmp.Compare(a.before.DueAt, b.before.DueAt), cmp.Compare(a.before.Pos, b.before.Pos), cmp.Compare(a.before.ID, b.before.ID))
 	})
 	moves := newQueueMoves()
-	for _, c := range all {
+	for _, c := range changes {
 		c.after.ChangedAt = now
-		c.addMoves(moves, heads[c.before.Queue()] == c.before.ID)
+		c.addMoves(moves, heads[c.before.QueueID()] == c.before.ID)
 	}
 	if err := l.applyMoves(ctx, tx, moves); err != nil {
 		return nil, fmt.Errorf("queues: %w", err)
 	}
-	bulk := l.bulk(tx)
-	rows, payloads, err := changedRows(all)
+	bulk := l.newBulkRunner(tx)
+	rows, payloads, err := updateRows(changes)
 	if err != nil {
 		return nil, err
 	}
 	if err := bulk.run(ctx, updateTask, rows, nil); err != nil {
 		return nil, err
 	}
-	return moves.woken, bulk.run(ctx, updatePayload, payloads, nil)
+	return moves.topicsToNotify, bulk.run(ctx, updatePayload, payloads, nil)
 }
 
 // addMoves adds to m what a change of state does to the task's queue. isHead says whether
 // the task is the head for which an ordered queue waits. A head keeps its position while
 // its queue waits for it: in state later, and in state dead if the ordering is pausing.
-func (c *taskChange) addMoves(m *queueMoves, head bool) {
+func (c *taskChange) addMoves(moves *queueMoves, isHead bool) {
 	if c.after.State == c.before.State {
 		return
 	}
-	stays := head && (c.after.State == taskqueue.Later || c.after.State == taskqueue.Dead && c.after.Ordering == taskqueue.Pausing)
+	keepsPosition := isHead && (c.after.State == taskqueue.StateLater || c.after.State == taskqueue.StateDead && c.after.Ordering == taskqueue.OrderedPausing)
 	switch {
-	case stays:
-	case head:
-		m.releaseHead(&c.after, c.after.State == taskqueue.Waiting)
-	case c.after.State == taskqueue.Waiting:
-		m.appendAgain(&c.after)
+	case keepsPosition:
+	case isHead:
+		moves.releaseHead(&c.after, c.after.State == taskqueue.StateWaiting)
+	case c.after.State == taskqueue.StateWaiting:
+		moves.appendAgain(&c.after)
 	}
-	if !stays && c.after.State != taskqueue.Waiting {
+	if !keepsPosition && c.after.State != taskqueue.StateWaiting {
 		c.after.Pos = 0
 	}
 }
 
-// queueHeads returns the id of the head of each task's queue, "" for none. It must run
+// readQueueHeads returns the id of the head of each task's queue, "" for none. It must run
 // after the tasks were locked, because then these heads cannot change.
-func (l *Ledger) queueHeads(ctx context.Context, tx *sql.Tx, all []*taskChange) (map[taskqueue.QueueID]string, error) {
+func (l *Ledger) readQueueHeads(ctx context.Context, tx *sql.Tx, changes []*taskChange) (map[taskqueue.QueueID]string, error) {
 	heads := map[taskqueue.QueueID]string{}
-	for _, c := range all {
+	for _, c := range changes {
 		if c.before.Pos > 0 {
-			heads[c.before.Queue()] = ""
+			heads[c.before.QueueID()] = ""
 		}
 	}
 	var rows [][]any
 	for _, key := range slices.SortedFunc(maps.Keys(heads), compareQueues) {
 		rows = append(rows, []any{key.Topic, key.Priority})
 	}
-	return heads, l.bulk(tx).run(ctx, selectHeads, rows, func(rows *sql.Rows) error {
+	return heads, l.newBulkRunner(tx).run(ctx, selectHeads, rows, func(rows *sql.Rows) error {
 		var key taskqueue.QueueID
 		var head string
 		err := rows.Scan(&key.Topic, &key.Priority, &head)
@@ -87,21 +87,21 @@ func (l *Ledger) queueHeads(ctx context.Context, tx *sql.Tx, all []*taskChange) 
 	})
 }
 
-// changedRows returns the rows of updateTask. Payloads may be large, so it returns rows
+// updateRows returns the rows of updateTask. Payloads may be large, so it returns rows
 // of updatePayload only for those that have changed.
-func changedRows(all []*taskChange) (rows, payloads [][]any, err error) {
-	all = slices.SortedFunc(slices.Values(all), func(a, b *taskChange) int { return cmp.Compare(a.before.ID, b.before.ID) })
-	for _, c := range all {
+func updateRows(changes []*taskChange) (rows, payloads [][]any, err error) {
+	changes = slices.SortedFunc(slices.Values(changes), func(a, b *taskChange) int { return cmp.Compare(a.before.ID, b.before.ID) })
+	for _, c := range changes {
 		failures, err := json.Marshal(c.after.Errors)
 		if err != nil {
 			return nil, nil, err
 		}
-		ended := int64(0)
-		if c.after.State == taskqueue.Done || c.after.State == taskqueue.Discarded {
-			ended = c.after.ChangedAt
+		endedAt := int64(0)
+		if c.after.State == taskqueue.StateDone || c.after.State == taskqueue.StateDiscarded {
+			endedAt = c.after.ChangedAt
 		}
 		t := &c.after
-		rows = append(rows, []any{t.ID, string(t.State), t.Pos, t.DueAt, t.Tries, t.MaxTries, string(failures), t.ChangedAt, ended})
+		rows = append(rows, []any{t.ID, string(t.State), t.Pos, t.DueAt, t.Tries, t.MaxTries, string(failures), t.ChangedAt, endedAt})
 		if !bytes.Equal(c.before.Payload, t.Payload) {
 			payloads = append(payloads, []any{t.ID, string(t.Payload)})
 		}

@@ -36,52 +36,52 @@ SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON tasks.id =
 type leaseSet map[taskqueue.Lease]bool
 
 func newLeaseSet(leases []taskqueue.Lease) leaseSet {
-	h := leaseSet{}
+	s := leaseSet{}
 	for _, lease := range leases {
-		h[lease] = false
+		s[lease] = false
 	}
-	return h
+	return s
 }
 
-// rows returns a row for each lease that was not found yet, with more values at its end.
+// pendingRows returns a row for each lease that was not found yet, with more values at its end.
 // The rows are in the order in which all transactions lock tasks.
-func (h leaseSet) rows(more ...any) (rows [][]any) {
-	for lease, seen := range h {
-		if !seen {
-			rows = append(rows, append([]any{lease.ID, lease.Fence}, more...))
+func (s leaseSet) pendingRows(more ...any) (pendingRows [][]any) {
+	for lease, isHeld := range s {
+		if !isHeld {
+			pendingRows = append(pendingRows, append([]any{lease.ID, lease.Fence}, more...))
 		}
 	}
-	slices.SortFunc(rows, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
-	return rows
+	slices.SortFunc(pendingRows, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
+	return pendingRows
 }
 
 // scanLease reads a lease from a row and marks it as held.
-func (h leaseSet) scanLease(rows *sql.Rows, more ...any) (lease taskqueue.Lease, err error) {
+func (s leaseSet) scanLease(rows *sql.Rows, more ...any) (lease taskqueue.Lease, err error) {
 	err = rows.Scan(append([]any{&lease.ID, &lease.Fence}, more...)...)
-	h[lease] = true
+	s[lease] = true
 	return lease, err
 }
 
-// lost returns those of the leases that are not held, in their order.
-func (h leaseSet) lost(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
+// lostLeases returns those of the leases that are not held, in their order.
+func (s leaseSet) lostLeases(leases []taskqueue.Lease) (lostLeases []taskqueue.Lease) {
 	for _, lease := range leases {
-		if !h[lease] {
-			lost = append(lost, lease)
+		if !s[lease] {
+			lostLeases = append(lostLeases, lease)
 		}
 	}
-	return lost
+	return lostLeases
 }
 
 // Complete ends tasks as done, and returns the leases that were lost. A repeated call for
 // a task that is done with the same lease succeeds.
 func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	h := newLeaseSet(leases)
-	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		moves, bulk := newQueueMoves(), l.bulk(tx)
-		err := bulk.run(ctx, l.sql(completeTasks), h.rows(), func(rows *sql.Rows) error {
+	held := newLeaseSet(leases)
+	err := l.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		moves, bulk := newQueueMoves(), l.newBulkRunner(tx)
+		err := bulk.run(ctx, l.expandSQL(completeTasks), held.pendingRows(), func(rows *sql.Rows) error {
 			var t taskqueue.Task
 			var head string
-			lease, err := h.scanLease(rows, &t.Topic, &t.Priority, &head)
+			lease, err := held.scanLease(rows, &t.Topic, &t.Priority, &head)
 			if t.ID = lease.ID; head == t.ID {
 				moves.releaseHead(&t, false)
 			}
@@ -90,35 +90,35 @@ func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]task
 		if err != nil {
 			return nil, err
 		}
-		if err := bulk.run(ctx, selectEnded, h.rows(), h.markHeld); err != nil {
+		if err := bulk.run(ctx, selectEnded, held.pendingRows(), held.markHeld); err != nil {
 			return nil, err
 		}
 		err = l.applyMoves(ctx, tx, moves)
-		return append(moves.woken, ""), err
+		return append(moves.topicsToNotify, ""), err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: complete %d tasks: %w", len(leases), err)
 	}
-	return h.lost(leases), nil
+	return held.lostLeases(leases), nil
 }
 
 // markHeld scans the lease of a row and marks it as held.
-func (h leaseSet) markHeld(rows *sql.Rows) error {
-	_, err := h.scanLease(rows)
+func (s leaseSet) markHeld(rows *sql.Rows) error {
+	_, err := s.scanLease(rows)
 	return err
 }
 
 // Renew extends leases: they end at the database's time plus lease. It returns the leases
 // that were lost.
 func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
-	h := newLeaseSet(leases)
+	held := newLeaseSet(leases)
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		return l.bulk(tx).run(ctx, l.sql(renewLeases), h.rows(lease.Milliseconds()), h.markHeld)
+		return l.newBulkRunner(tx).run(ctx, l.expandSQL(renewLeases), held.pendingRows(lease.Milliseconds()), held.markHeld)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: renew %d leases: %w", len(leases), err)
 	}
-	return h.lost(leases), nil
+	return held.lostLeases(leases), nil
 }
 
 // Fail records failed attempts: a task waits for its next attempt, or is dead after the
@@ -143,7 +143,7 @@ func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]
 // leases that were lost.
 func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 	lost, err := l.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
-		t.Return()
+		t.ReturnToQueue()
 		return nil
 	})
 	if err != nil {
@@ -155,40 +155,40 @@ func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 // changeClaimed calls change for each task whose lease is held and saves the tasks. It
 // returns the leases that were lost.
 func (l *Ledger) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
-	h := newLeaseSet(leases)
-	err := l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		woken, err := l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
-			return l.bulk(tx).run(ctx, l.sql(lockClaimed), h.rows(), scan)
+	held := newLeaseSet(leases)
+	err := l.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		topicsToNotify, err := l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
+			return l.newBulkRunner(tx).run(ctx, l.expandSQL(lockClaimed), held.pendingRows(), scan)
 		}, func(t *taskqueue.Task, now int64) error {
-			h[t.Lease()] = true
+			held[t.Lease()] = true
 			return change(t, now)
 		})
-		return append(woken, ""), err
+		return append(topicsToNotify, ""), err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return h.lost(leases), nil
+	return held.lostLeases(leases), nil
 }
 
 // changeLocked calls change for each task that lockTasks locks and passes to scan, and
 // saves the tasks. It returns the topics to notify.
 func (l *Ledger) changeLocked(
-	ctx context.Context, tx *sql.Tx, lock func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
+	ctx context.Context, tx *sql.Tx, lockTasks func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
 ) ([]string, error) {
-	var all []*taskChange
+	var changes []*taskChange
 	var now int64
-	err := lock(func(rows *sql.Rows) error {
-		was, err := scanTask(rows, &now)
+	err := lockTasks(func(rows *sql.Rows) error {
+		before, err := scanTask(rows, &now)
 		if err != nil {
 			return err
 		}
-		c := &taskChange{was, was}
-		all = append(all, c)
+		c := &taskChange{before, before}
+		changes = append(changes, c)
 		return change(&c.after, now)
 	})
-	if err != nil || len(all) == 0 {
+	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
-	return l.saveChanges(ctx, tx, now, all)
+	return l.saveChanges(ctx, tx, now, changes)
 }

@@ -10,41 +10,41 @@ import (
 
 // A queue is deleted with its last task, and is created again by the next task. A queue
 // that is in use or has a waiting task stays.
-func TestIdleLinesAreForgotten(t *testing.T) {
+func TestIdleQueuesAreDeleted(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		topics := func() (all []string) {
-			for _, l := range q.lines(taskqueue.QueueFilter{}) {
+			for _, l := range q.listQueues(taskqueue.QueueFilter{}) {
 				all = append(all, l.Topic)
 			}
 			return all
 		}
-		q.enqueue(work("idle", "1"), work("used", "1"), work("waits", "1"))
+		q.enqueue(newTask("idle", "1"), newTask("used", "1"), newTask("waits", "1"))
 		for _, task := range q.claim(10) {
 			if task.Topic != kind+"/waits" {
 				q.complete(task)
 			}
 		}
-		q.pass(keyTTL + time.Millisecond)
-		q.enqueue(work("used", "2"))
+		q.advanceClock(keyTTL + time.Millisecond)
+		q.enqueue(newTask("used", "2"))
 		q.complete(q.claimTopic("used"))
 		q.maintain()
 		if got, want := topics(), []string{kind + "/used", kind + "/waits"}; !slices.Equal(got, want) {
 			t.Errorf("queues %q are left, want %q", got, want)
 		}
-		q.enqueue(work("idle", "1"))
-		q.wantLine("idle", 1, 0, 0)
+		q.enqueue(newTask("idle", "1"))
+		q.wantQueue("idle", 1, 0, 0)
 		q.complete(q.claimTopic("idle"))
-		q.wantLine("idle", 1, 1, 1)
+		q.wantQueue("idle", 1, 1, 1)
 	})
 }
 
 // claimTopic claims the only task, which must have the topic.
-func (q *queued) claimTopic(topic string) taskqueue.Task {
+func (q *queueFixture) claimTopic(topic string) taskqueue.Task {
 	q.t.Helper()
 	tasks := slices.DeleteFunc(q.claim(10), func(t taskqueue.Task) bool { return t.Topic != kind+"/"+topic })
 	if len(tasks) != 1 {
-		q.t.Fatalf("claimed %q of %s, want one", keysOf(tasks), topic)
+		q.t.Fatalf("claimed %q of %s, want one", taskKeys(tasks), topic)
 	}
 	return tasks[0]
 }

@@ -25,18 +25,18 @@ func queueRounds(few int) int {
 	return few
 }
 
-// recorder runs producers, workers, operators and a maintainer of two processes on one
+// queueClients runs producers, workers, operators and a maintainer of two processes on one
 // queue, and records the history. The maintainer advances the clock. Often that is longer
 // than the leases of workers, and sometimes longer than keyTTL.
-type recorder struct {
+type queueClients struct {
 	*historyRecorder
 
-	t       *testing.T
-	nodes   []*Ledger
-	line    string // the ordered topic
-	now     atomic.Int64
-	working atomic.Int64
-	leapt   bool // the clock was advanced by more than keyTTL; used by the maintainer only
+	t            *testing.T
+	nodes        []*Ledger
+	orderedTopic string // the ordered topic
+	now          atomic.Int64
+	working      atomic.Int64
+	skippedTTL   bool // the clock was advanced by more than keyTTL; used by the maintainer only
 
 	mu     sync.Mutex
 	leases []taskqueue.Task // claimed tasks, also those whose leases have ended
@@ -44,9 +44,9 @@ type recorder struct {
 }
 
 const (
-	testSteps = 60 // steps of each worker
-	testKeys  = 6  // keys of each of two topics
-	lineTasks = 12
+	stepsPerWorker   = 60 // steps of each worker
+	keysPerTopic     = 6  // keys of each of two topics
+	orderedTaskCount = 12
 )
 
 // Producers, workers, late workers, operators and a maintainer run concurrently. The
@@ -54,10 +54,10 @@ const (
 // tasks in order.
 func TestQueueIsLinearizable(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for round := range queueRounds(2) {
-			r := &recorder{
-				historyRecorder: newWitness(), t: t, nodes: []*Ledger{q.Ledger, q.openSecond()}, line: fmt.Sprint(kind, "/line", round), ids: map[string]string{},
+			r := &queueClients{
+				historyRecorder: newHistoryRecorder(), t: t, nodes: []*Ledger{q.Ledger, q.openSecond()}, orderedTopic: fmt.Sprint(kind, "/line", round), ids: map[string]string{},
 			}
 			r.now.Store(q.now)
 			r.run(round)
@@ -70,143 +70,143 @@ func TestQueueIsLinearizable(t *testing.T) {
 }
 
 // openSecond opens the ledger a second time, as another process does.
-func (q *queued) openSecond() *Ledger {
+func (q *queueFixture) openSecond() *Ledger {
 	q.t.Helper()
-	return openWith(q.t, Config{URL: q.db.URL, Dir: q.db.Dir, clock: testClock})
+	return openConfig(q.t, Config{URL: q.db.URL, Dir: q.db.Dir, clockSQL: testClock})
 }
 
-func (r *recorder) run(round int) {
-	r.t.Helper()
+func (c *queueClients) run(round int) {
+	c.t.Helper()
 	const workers = 6
-	r.working.Store(workers)
-	atOnceN(workers+2, func(i int) {
-		switch node := r.nodes[i%2]; {
+	c.working.Store(workers)
+	runConcurrently(workers+2, func(i int) {
+		switch node := c.nodes[i%2]; {
 		case i < workers:
-			defer r.working.Add(-1)
-			for range testSteps {
-				r.step(node, round)
+			defer c.working.Add(-1)
+			for range stepsPerWorker {
+				c.runStep(node, round)
 			}
 		case i == workers:
-			r.fill(node)
+			c.fillQueue(node)
 		default:
-			r.keep(node)
+			c.runMaintenance(node)
 		}
 	})
-	r.finish()
+	c.finish()
 }
 
 // reported reports whether the queue has given an answer. A call that failed because the
 // database was unavailable has changed nothing.
-func (r *recorder) reported(err error) bool {
-	if err != nil && !Unavailable(err) {
-		r.t.Error(err)
+func (c *queueClients) reported(err error) bool {
+	if err != nil && !IsUnavailable(err) {
+		c.t.Error(err)
 	}
 	return err == nil
 }
 
-func (r *recorder) step(l *Ledger, round int) {
+func (c *queueClients) runStep(l *Ledger, round int) {
 	switch rand.IntN(10) {
 	case 0, 1:
-		r.enqueue(l, round)
+		c.enqueue(l, round)
 	case 2, 3, 4:
-		r.claim(l, 1+rand.IntN(4))
+		c.claim(l, 1+rand.IntN(4))
 	case 5:
-		r.operate(l)
+		c.operate(l)
 	case 6:
-		r.look(l)
+		c.readRandomTask(l)
 	default:
-		r.endTry(l)
+		c.endAttempt(l)
 	}
 }
 
-func (r *recorder) enqueue(l *Ledger, round int) {
+func (c *queueClients) enqueue(l *Ledger, round int) {
 	var batch []taskqueue.NewTask
-	for _, i := range rand.Perm(2 * testKeys)[:1+rand.IntN(3)] {
-		task := work(fmt.Sprint("t", i%2), fmt.Sprint(round, "-", i))
-		task.MaxTries, task.Priority = taskqueue.TriesLimit, int64(i%3)
+	for _, i := range rand.Perm(2 * keysPerTopic)[:1+rand.IntN(3)] {
+		task := newTask(fmt.Sprint("t", i%2), fmt.Sprint(round, "-", i))
+		task.MaxTries, task.Priority = taskqueue.MaxTriesLimit, int64(i%3)
 		batch = append(batch, task)
 	}
-	begun := r.begin()
-	accepted, err := l.Enqueue(r.t.Context(), batch)
-	if !r.reported(err) {
+	begun := c.start()
+	accepted, err := l.Enqueue(c.t.Context(), batch)
+	if !c.reported(err) {
 		return
 	}
 	for i, a := range accepted {
-		r.recordKey(batch[i].Key, begun, didEnqueue{}, a)
-		r.know(a.ID, batch[i].Key)
+		c.recordKey(batch[i].Key, begun, didEnqueue{}, a)
+		c.addKey(a.ID, batch[i].Key)
 	}
 }
 
-func (r *recorder) know(id, key string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ids[id] = key
+func (c *queueClients) addKey(id, key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ids[id] = key
 }
 
-// fill enqueues the tasks of the ordered line, in the order of their numbers.
-func (r *recorder) fill(l *Ledger) {
-	for n := 1; n <= lineTasks && !r.t.Failed(); {
-		_, err := l.Enqueue(r.t.Context(), []taskqueue.NewTask{{
-			Game: game, Topic: r.line, Key: fmt.Sprint(n), Ordering: taskqueue.Ordered, MaxTries: taskqueue.TriesLimit, Payload: []byte("1"),
+// fillQueue enqueues the tasks of the ordered line, in the order of their numbers.
+func (c *queueClients) fillQueue(l *Ledger) {
+	for n := 1; n <= orderedTaskCount && !c.t.Failed(); {
+		_, err := l.Enqueue(c.t.Context(), []taskqueue.NewTask{{
+			Game: game, Topic: c.orderedTopic, Key: fmt.Sprint(n), Ordering: taskqueue.Ordered, MaxTries: taskqueue.MaxTriesLimit, Payload: []byte("1"),
 		}})
-		if r.reported(err) {
+		if c.reported(err) {
 			n++
 		}
 	}
 }
 
-// note notes a deed about a task.
-func (r *recorder) note(t *taskqueue.Task, begun int64, d operation, gave any) {
-	if t.Topic == r.line {
+// recordOperation notes a deed about a task.
+func (c *queueClients) recordOperation(t *taskqueue.Task, begun int64, d operation, gave any) {
+	if t.Topic == c.orderedTopic {
 		number, err := strconv.Atoi(t.Key)
 		if err != nil {
-			r.t.Error(err)
+			c.t.Error(err)
 		}
-		r.recordQueue(number, begun, d, gave)
+		c.recordQueue(number, begun, d, gave)
 		return
 	}
-	r.recordKey(t.Key, begun, d, gave)
+	c.recordKey(t.Key, begun, d, gave)
 }
 
-func (r *recorder) claim(l *Ledger, n int) (many int) {
-	begun := r.begin()
-	tasks, err := l.Claim(r.t.Context(), kind, n, lease)
-	if !r.reported(err) {
+func (c *queueClients) claim(l *Ledger, n int) (many int) {
+	begun := c.start()
+	tasks, err := l.Claim(c.t.Context(), kind, n, lease)
+	if !c.reported(err) {
 		return 0
 	}
 	for i := range tasks {
-		r.note(&tasks[i], begun, didClaim{}, tasks[i])
+		c.recordOperation(&tasks[i], begun, didClaim{}, tasks[i])
 	}
-	r.hold(tasks...)
+	c.addClaimed(tasks...)
 	return len(tasks)
 }
 
-func (r *recorder) hold(tasks ...taskqueue.Task) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.leases = append(r.leases, tasks...)
+func (c *queueClients) addClaimed(tasks ...taskqueue.Task) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leases = append(c.leases, tasks...)
 }
 
-// take takes up to n of the leases that anybody means to hold.
-func (r *recorder) take(n int) (tasks []taskqueue.Task) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for range min(n, len(r.leases)) {
-		i := rand.IntN(len(r.leases))
-		tasks = append(tasks, r.leases[i])
-		r.leases = slices.Delete(r.leases, i, i+1)
+// takeClaimed takes up to n of the leases that anybody means to hold.
+func (c *queueClients) takeClaimed(n int) (tasks []taskqueue.Task) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for range min(n, len(c.leases)) {
+		i := rand.IntN(len(c.leases))
+		tasks = append(tasks, c.leases[i])
+		c.leases = slices.Delete(c.leases, i, i+1)
 	}
 	return tasks
 }
 
-// endTry renews or ends some tries. Leases that are over are tried again now and
+// endAttempt renews or ends some tries. Leases that are over are tried again now and
 // then, as late workers do.
-func (r *recorder) endTry(l *Ledger) {
-	ctx, tasks := r.t.Context(), r.take(1+rand.IntN(3))
+func (c *queueClients) endAttempt(l *Ledger) {
+	ctx, tasks := c.t.Context(), c.takeClaimed(1+rand.IntN(3))
 	if len(tasks) == 0 {
 		return
 	}
-	leases, now, begun := leasesOf(tasks), r.now.Load(), r.begin()
+	leases, now, begun := taskLeases(tasks), c.now.Load(), c.start()
 	var lost []taskqueue.Lease
 	var err error
 	var did func(taskqueue.Lease) operation
@@ -227,15 +227,15 @@ func (r *recorder) endTry(l *Ledger) {
 		lost, err = l.Complete(ctx, leases)
 		did = func(of taskqueue.Lease) operation { return didComplete{of, now} }
 	}
-	if !r.reported(err) {
-		r.hold(tasks...)
+	if !c.reported(err) {
+		c.addClaimed(tasks...)
 		return
 	}
 	for i := range tasks {
 		held := !slices.Contains(lost, leases[i])
-		r.note(&tasks[i], begun, did(leases[i]), held)
-		if renew && held || tasks[i].Topic != r.line && rand.IntN(4) == 0 {
-			r.hold(tasks[i])
+		c.recordOperation(&tasks[i], begun, did(leases[i]), held)
+		if renew && held || tasks[i].Topic != c.orderedTopic && rand.IntN(4) == 0 {
+			c.addClaimed(tasks[i])
 		}
 	}
 }
@@ -247,11 +247,11 @@ func failures(leases []taskqueue.Lease, wait time.Duration, final bool) (failed 
 	return failed
 }
 
-// some is a task that was accepted, not of the ordered line.
-func (r *recorder) some() (id, key string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id, key = range r.ids {
+// randomTask is a task that was accepted, not of the ordered line.
+func (c *queueClients) randomTask() (id, key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, key = range c.ids {
 		break
 	}
 	return id, key
@@ -263,11 +263,11 @@ func answerOf(t *taskqueue.Task, err error) (answer, bool) {
 			return answer{err: is}, true
 		}
 	}
-	return answer{shownStand: shownStand{t.State, t.Fence}}, false
+	return answer{shownState: shownState{t.State, t.Fence}}, false
 }
 
-func (r *recorder) operate(l *Ledger) {
-	id, key := r.some()
+func (c *queueClients) operate(l *Ledger) {
+	id, key := c.randomTask()
 	if id == "" {
 		return
 	}
@@ -275,81 +275,81 @@ func (r *recorder) operate(l *Ledger) {
 	if rand.IntN(3) == 0 {
 		change = (*taskqueue.Task).Discard
 	}
-	did, begun := didChange{id, r.now.Load(), change}, r.begin()
-	t, err := l.ChangeTask(r.t.Context(), id, change)
-	if gave, refused := answerOf(&t, err); refused || r.reported(err) {
-		r.recordKey(key, begun, did, gave)
+	did, begun := didChange{id, c.now.Load(), change}, c.start()
+	t, err := l.ChangeTask(c.t.Context(), id, change)
+	if gave, refused := answerOf(&t, err); refused || c.reported(err) {
+		c.recordKey(key, begun, did, gave)
 	}
 }
 
-func (r *recorder) look(l *Ledger) {
-	if id, key := r.some(); id != "" {
-		r.lookAt(l, id, key)
+func (c *queueClients) readRandomTask(l *Ledger) {
+	if id, key := c.randomTask(); id != "" {
+		c.readTask(l, id, key)
 	}
 }
 
-func (r *recorder) lookAt(l *Ledger, id, key string) {
-	begun := r.begin()
-	t, err := l.Task(r.t.Context(), id)
-	if gave, refused := answerOf(&t, err); refused || r.reported(err) {
-		r.recordKey(key, begun, didLook{id}, gave)
+func (c *queueClients) readTask(l *Ledger, id, key string) {
+	begun := c.start()
+	t, err := l.Task(c.t.Context(), id)
+	if gave, refused := answerOf(&t, err); refused || c.reported(err) {
+		c.recordKey(key, begun, didRead{id}, gave)
 	}
 }
 
-// keep is the keeper, whose rounds go on while anybody works.
-func (r *recorder) keep(l *Ledger) {
-	for r.working.Load() > 0 && !r.t.Failed() {
+// runMaintenance is the keeper, whose rounds go on while anybody works.
+func (c *queueClients) runMaintenance(l *Ledger) {
+	for c.working.Load() > 0 && !c.t.Failed() {
 		d := []time.Duration{lease / 4, lease / 2, lease}[rand.IntN(3)]
 		if rand.IntN(10) == 0 {
-			d, r.leapt = keyTTL+lease, true
+			d, c.skippedTTL = keyTTL+lease, true
 		}
-		r.maintain(l, d)
+		c.maintain(l, d)
 	}
 }
 
 // maintain passes some time and does what is due then.
-func (r *recorder) maintain(l *Ledger, d time.Duration) {
-	at := r.now.Load() + d.Milliseconds()
-	if _, err := l.exec(r.t.Context(), "UPDATE test_clock SET ms = $1", at); !r.reported(err) {
+func (c *queueClients) maintain(l *Ledger, d time.Duration) {
+	at := c.now.Load() + d.Milliseconds()
+	if _, err := l.exec(c.t.Context(), "UPDATE test_clock SET ms = $1", at); !c.reported(err) {
 		return
 	}
-	r.now.Store(at)
-	begun := r.begin()
-	if _, err := l.ReturnDue(r.t.Context(), 1000); r.reported(err) {
-		r.recordAll(begun, didMaintain{at})
+	c.now.Store(at)
+	begun := c.start()
+	if _, err := l.ReturnDue(c.t.Context(), 1000); c.reported(err) {
+		c.recordAll(begun, didMaintain{at})
 	}
-	_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 1000)
-	r.reported(err)
-	begun = r.begin()
-	if _, err := l.ForgetTasks(r.t.Context(), 1000); r.reported(err) && r.leapt {
-		r.recordAll(begun, didForget{at})
+	_, _, _, err := l.MoveDone(c.t.Context(), taskqueue.QueueID{}, 1000)
+	c.reported(err)
+	begun = c.start()
+	if _, err := l.ForgetTasks(c.t.Context(), 1000); c.reported(err) && c.skippedTTL {
+		c.recordAll(begun, didForget{at})
 	}
 }
 
 // finish works off what is left, and looks at all there is.
-func (r *recorder) finish() {
-	l := r.nodes[0]
-	for many, rounds := 1, 0; many > 0 && !r.t.Failed(); rounds++ {
+func (c *queueClients) finish() {
+	l := c.nodes[0]
+	for many, rounds := 1, 0; many > 0 && !c.t.Failed(); rounds++ {
 		if rounds == 1000 {
-			r.t.Fatal("the queue does not become empty")
+			c.t.Fatal("the queue does not become empty")
 		}
-		r.maintain(l, 2*lease)
-		many = r.claim(l, 100)
-		r.leases = r.leases[max(0, len(r.leases)-many):]
-		for len(r.leases) > 0 {
-			r.endTry(l)
+		c.maintain(l, 2*lease)
+		many = c.claim(l, 100)
+		c.leases = c.leases[max(0, len(c.leases)-many):]
+		for len(c.leases) > 0 {
+			c.endAttempt(l)
 		}
-		left, _, err := l.Depth(r.t.Context(), taskqueue.Later, 1)
-		r.reported(err)
+		left, _, err := l.Depth(c.t.Context(), taskqueue.StateLater, 1)
+		c.reported(err)
 		many += int(left)
 	}
-	for id, key := range r.ids {
-		r.lookAt(l, id, key)
+	for id, key := range c.ids {
+		c.readTask(l, id, key)
 	}
-	r.maintain(l, 0)
-	for _, line := range linesWhere(r.t, l, taskqueue.QueueFilter{}) {
-		if line.Done != line.Pos || !strings.HasPrefix(line.Topic, kind) {
-			r.t.Errorf("at the end %+v", line)
+	c.maintain(l, 0)
+	for _, queue := range listQueuesOf(c.t, l, taskqueue.QueueFilter{}) {
+		if queue.Done != queue.Pos || !strings.HasPrefix(queue.Topic, kind) {
+			c.t.Errorf("at the end %+v", queue)
 		}
 	}
 }

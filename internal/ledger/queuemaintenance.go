@@ -25,7 +25,7 @@ SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <
 	// selectDone computes where the done cursors can move, all at the same moment. Tasks
 	// before the first one with a position have ended or left the queue. They never
 	// return to their positions.
-	selectDone = `
+	computeDone = `
 SELECT l.topic, l.priority, COALESCE((
     SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = l.topic AND tasks.priority = l.priority AND tasks.pos > l.done AND tasks.pos <= l.scan
     ORDER BY tasks.pos LIMIT 1), l.scan), l.done
@@ -56,24 +56,24 @@ const (
 // queues. An ended lease counts as a failed attempt; after the last attempt the task is
 // dead. It returns the counts of these tasks. While another process runs ReturnDue, it
 // does nothing and returns zeros.
-func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Returned, err error) {
-	err = l.queueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.DueCounts, err error) {
+	err = l.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		var one int
-		if err := tx.QueryRowContext(ctx, l.sql(lockMaintenance)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
+		if err := tx.QueryRowContext(ctx, l.expandSQL(lockMaintenance)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
 			return nil, nil
 		} else if err != nil {
 			return nil, err
 		}
 		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
-			return scanAll(scan)(tx.QueryContext(ctx, l.sql(lockDue), n))
+			return scanAll(scan)(tx.QueryContext(ctx, l.expandSQL(lockDue), n))
 		}, func(t *taskqueue.Task, now int64) error {
 			t.HandleDue(now)
-			returned.Note(t)
+			returned.Count(t)
 			return nil
 		})
 	})
 	if err != nil {
-		return taskqueue.Returned{}, fmt.Errorf("ledger: return due tasks: %w", err)
+		return taskqueue.DueCounts{}, fmt.Errorf("ledger: return due tasks: %w", err)
 	}
 	return returned, nil
 }
@@ -81,37 +81,37 @@ func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.Retur
 // NextDue returns the time until the wait or lease of a task ends. ok is false if no task
 // waits for a time or has a lease.
 func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
-	var due, now int64
-	err = l.read.QueryRowContext(ctx, l.sql(selectNextDue)).Scan(&due, &now)
+	var dueAt, now int64
+	err = l.readPool.QueryRowContext(ctx, l.expandSQL(selectNextDue)).Scan(&dueAt, &now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("ledger: next due task: %w", err)
 	}
-	return time.Duration(min(max(0, due-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true, nil
+	return time.Duration(min(max(0, dueAt-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true, nil
 }
 
 // MoveDone checks the done cursors of up to n queues, in order after the queue after. It
 // moves those that are behind. It returns the last checked queue, the number of checked
 // queues, and the number of moved cursors. If it checked fewer than n, there are no more.
-func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, seen, moved int, err error) {
+func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, checked, moved int, err error) {
 	var rows [][]any
 	err = scanAll(func(r *sql.Rows) error {
 		var done, former int64
 		err := r.Scan(&last.Topic, &last.Priority, &done, &former)
-		if seen++; done > former {
+		if checked++; done > former {
 			rows = append(rows, []any{last.Topic, last.Priority, done})
 		}
 		return err
-	})(l.read.QueryContext(ctx, selectDone, after.Topic, after.Priority, n))
+	})(l.readPool.QueryContext(ctx, computeDone, after.Topic, after.Priority, n))
 	if err == nil && len(rows) > 0 {
-		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.bulk(tx).run(ctx, l.sql(moveDone), rows, nil) })
+		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.newBulkRunner(tx).run(ctx, l.expandSQL(moveDone), rows, nil) })
 	}
 	if err != nil {
 		return taskqueue.QueueID{}, 0, 0, fmt.Errorf("ledger: move done cursors: %w", err)
 	}
-	return last, seen, len(rows), nil
+	return last, checked, len(rows), nil
 }
 
 // ForgetTasks deletes up to n tasks, with their keys, that ended more than 7 days ago
@@ -119,32 +119,32 @@ func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (
 // deletes the queues of these tasks if they are idle. It skips tasks and queues that
 // another transaction has locked.
 func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
-	var tasks, lines [][]any
+	var taskRows, queueRows [][]any
 	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		known := map[taskqueue.QueueID]bool{}
+		isListed := map[taskqueue.QueueID]bool{}
 		err := scanAll(func(r *sql.Rows) error {
 			var id string
-			var line taskqueue.QueueID
-			err := r.Scan(&id, &line.Topic, &line.Priority)
-			tasks = append(tasks, []any{id})
-			if !known[line] {
-				known[line] = true
-				lines = append(lines, []any{line.Topic, line.Priority, idleQueueTTL.Milliseconds()})
+			var queue taskqueue.QueueID
+			err := r.Scan(&id, &queue.Topic, &queue.Priority)
+			taskRows = append(taskRows, []any{id})
+			if !isListed[queue] {
+				isListed[queue] = true
+				queueRows = append(queueRows, []any{queue.Topic, queue.Priority, idleQueueTTL.Milliseconds()})
 			}
 			return err
-		})(tx.QueryContext(ctx, l.sql(lockExpired), keyTTL.Milliseconds(), n))
+		})(tx.QueryContext(ctx, l.expandSQL(lockExpired), keyTTL.Milliseconds(), n))
 		if err != nil {
 			return err
 		}
-		if err := l.bulk(tx).run(ctx, deleteTasks, tasks, nil); err != nil {
+		if err := l.newBulkRunner(tx).run(ctx, deleteTasks, taskRows, nil); err != nil {
 			return err
 		}
-		return l.bulk(tx).run(ctx, l.sql(deleteQueues), lines, nil)
+		return l.newBulkRunner(tx).run(ctx, l.expandSQL(deleteQueues), queueRows, nil)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("ledger: delete old tasks: %w", err)
 	}
-	return len(tasks), nil
+	return len(taskRows), nil
 }
 
 const selectDepth = `
@@ -155,10 +155,10 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
 
 // Depth returns how many tasks have a state, counted only up to maxCount. It also returns
 // the age of the oldest of them, 0 if there is none.
-func (l *Ledger) Depth(ctx context.Context, state taskqueue.State, upTo int) (count int64, oldest time.Duration, err error) {
+func (l *Ledger) Depth(ctx context.Context, state taskqueue.State, maxCount int) (count int64, oldest time.Duration, err error) {
 	var age int64
-	text := strings.ReplaceAll(l.sql(selectDepth), "{ended}", endedCondition(state))
-	if err := l.read.QueryRowContext(ctx, text, string(state), upTo).Scan(&count, &age); err != nil {
+	text := strings.ReplaceAll(l.expandSQL(selectDepth), "{ended}", endedConditionFor(state))
+	if err := l.readPool.QueryRowContext(ctx, text, string(state), maxCount).Scan(&count, &age); err != nil {
 		return 0, 0, fmt.Errorf("ledger: count tasks with state %s: %w", state, err)
 	}
 	return count, time.Duration(max(0, age)) * time.Millisecond, nil

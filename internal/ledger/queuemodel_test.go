@@ -33,15 +33,15 @@ type queueModel struct {
 	lines  map[taskqueue.QueueID]taskqueue.Queue // as they were seen last
 }
 
-func (m *queueModel) enter(t *modelTask) {
-	m.order[t.Queue()] = t.Ordering
+func (m *queueModel) enqueue(t *modelTask) {
+	m.order[t.QueueID()] = t.Ordering
 	m.places++
 	t.place = m.places
 }
 
-// become changes a task's state as package taskqueue does, and its position by the rules
+// changeTask changes a task's state as package taskqueue does, and its position by the rules
 // of queues.
-func (m *queueModel) become(id string, change func(*taskqueue.Task)) {
+func (m *queueModel) changeTask(id string, change func(*taskqueue.Task)) {
 	t := m.tasks[id]
 	was := t.State
 	change(&t.Task)
@@ -49,24 +49,24 @@ func (m *queueModel) become(id string, change func(*taskqueue.Task)) {
 		return
 	}
 	t.ended = 0
-	if t.State == taskqueue.Done || t.State == taskqueue.Discarded {
+	if t.State == taskqueue.StateDone || t.State == taskqueue.StateDiscarded {
 		t.ended = m.now
 	}
-	head := m.heads[t.Queue()] == id
+	head := m.heads[t.QueueID()] == id
 	switch {
-	case head && (t.State == taskqueue.Later || t.State == taskqueue.Dead && t.Ordering == taskqueue.Pausing || t.State == taskqueue.Waiting):
-	case t.State == taskqueue.Waiting:
-		m.enter(t)
-	case t.State != taskqueue.Claimed:
+	case head && (t.State == taskqueue.StateLater || t.State == taskqueue.StateDead && t.Ordering == taskqueue.OrderedPausing || t.State == taskqueue.StateWaiting):
+	case t.State == taskqueue.StateWaiting:
+		m.enqueue(t)
+	case t.State != taskqueue.StateClaimed:
 		t.place = 0
 		if head {
-			delete(m.heads, t.Queue())
+			delete(m.heads, t.QueueID())
 		}
 	}
 }
 
-// compare orders tasks as they return to their queues.
-func (m *queueModel) compare(a, b string) int {
+// compareTasks orders tasks as they return to their queues.
+func (m *queueModel) compareTasks(a, b string) int {
 	s, t := m.tasks[a], m.tasks[b]
 	if s == nil || t == nil {
 		return strings.Compare(a, b)
@@ -75,20 +75,20 @@ func (m *queueModel) compare(a, b string) int {
 }
 
 // waiting returns the tasks that a queue may deliver, in order.
-func (m *queueModel) waiting(line taskqueue.QueueID) (ids []string) {
+func (m *queueModel) waiting(queue taskqueue.QueueID) (ids []string) {
 	for id, t := range m.tasks {
-		if t.Queue() == line && t.State == taskqueue.Waiting {
+		if t.QueueID() == queue && t.State == taskqueue.StateWaiting {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, func(a, b string) int { return int(m.tasks[a].place - m.tasks[b].place) })
-	head := m.heads[line]
+	head := m.heads[queue]
 	switch {
-	case head != "" && m.tasks[head].State == taskqueue.Waiting:
+	case head != "" && m.tasks[head].State == taskqueue.StateWaiting:
 		return []string{head}
 	case head != "":
 		return nil
-	case m.order[line] != taskqueue.Free:
+	case m.order[queue] != taskqueue.Unordered:
 		return ids[:min(1, len(ids))]
 	}
 	return ids
@@ -97,12 +97,12 @@ func (m *queueModel) waiting(line taskqueue.QueueID) (ids []string) {
 // queueHistory runs randomly drawn steps on a queue and its model. It also uses leases
 // that have ended, as late workers do.
 type queueHistory struct {
-	q      *queued
+	q      *queueFixture
 	m      *queueModel
 	leases []taskqueue.Lease
 }
 
-func (h *queueHistory) step(rt *rapid.T) {
+func (h *queueHistory) runStep(rt *rapid.T) {
 	ctx := h.q.t.Context()
 	switch rapid.SampledFrom([]string{
 		"enqueue", "enqueue", "enqueue", "claim", "claim", "claim", "complete", "complete", "fail", "postpone",
@@ -119,20 +119,20 @@ func (h *queueHistory) step(rt *rapid.T) {
 		attempt := taskqueue.FailedAttempt{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
 		h.fail(rt, attempt, func(t *taskqueue.Task) {
 			if t.Retry(h.m.now, errCause, attempt.Wait); attempt.Final {
-				t.State, t.DueAt = taskqueue.Dead, 0
+				t.State, t.DueAt = taskqueue.StateDead, 0
 			}
 		})
 	case "postpone":
 		attempt := taskqueue.FailedAttempt{Wait: drawWait(rt), Postponed: true}
-		h.fail(rt, attempt, func(t *taskqueue.Task) { t.State, t.DueAt = taskqueue.Later, h.m.now+attempt.Wait.Milliseconds() })
+		h.fail(rt, attempt, func(t *taskqueue.Task) { t.State, t.DueAt = taskqueue.StateLater, h.m.now+attempt.Wait.Milliseconds() })
 	case "renew":
 		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Renew(ctx, leases, lease) },
 			func(t *taskqueue.Task) { t.DueAt = h.m.now + lease.Milliseconds() })
 	case "return":
-		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Return(ctx, leases) }, (*taskqueue.Task).Return)
+		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Return(ctx, leases) }, (*taskqueue.Task).ReturnToQueue)
 	case "pass":
 		d := rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, lease, 3 * 24 * time.Hour}).Draw(rt, "pass")
-		h.q.pass(d)
+		h.q.advanceClock(d)
 		h.m.now = h.q.now
 	case "tend":
 		h.maintain(rt)
@@ -144,9 +144,9 @@ func (h *queueHistory) step(rt *rapid.T) {
 func (h *queueHistory) enqueue(rt *rapid.T) {
 	var batch []taskqueue.NewTask
 	for range rapid.IntRange(1, 4).Draw(rt, "tasks") {
-		n := work(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "topic"), fmt.Sprint(rapid.IntRange(0, 30).Draw(rt, "key")))
+		n := newTask(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "topic"), fmt.Sprint(rapid.IntRange(0, 30).Draw(rt, "key")))
 		n.Priority = int64(rapid.IntRange(0, 1).Draw(rt, "priority"))
-		n.Ordering = map[string]taskqueue.Ordering{kind + "/a": taskqueue.Free, kind + "/b": taskqueue.Ordered, kind + "/c": taskqueue.Pausing}[n.Topic]
+		n.Ordering = map[string]taskqueue.Ordering{kind + "/a": taskqueue.Unordered, kind + "/b": taskqueue.Ordered, kind + "/c": taskqueue.OrderedPausing}[n.Topic]
 		n.MaxTries = int64(rapid.IntRange(1, 3).Draw(rt, "tries"))
 		if rapid.IntRange(0, 3).Draw(rt, "later") == 0 {
 			n.NotBefore = h.m.now + int64(rapid.IntRange(-1, 2).Draw(rt, "before"))*10_000
@@ -154,7 +154,7 @@ func (h *queueHistory) enqueue(rt *rapid.T) {
 		batch = append(batch, n)
 	}
 	for i, got := range h.q.enqueue(batch...) {
-		first := h.first(batch[i])
+		first := h.findByKey(batch[i])
 		if (first == nil) != got.New || first != nil && (first.ID != got.ID || first.State != got.State) {
 			rt.Fatalf("enqueued %s %s: %+v, where %+v was", batch[i].Topic, batch[i].Key, got, first)
 		}
@@ -164,13 +164,13 @@ func (h *queueHistory) enqueue(rt *rapid.T) {
 		t := &modelTask{Task: batch[i].Task(h.m.now)}
 		t.ID = got.ID
 		h.m.tasks[t.ID] = t
-		if t.State == taskqueue.Waiting {
-			h.m.enter(t)
+		if t.State == taskqueue.StateWaiting {
+			h.m.enqueue(t)
 		}
 	}
 }
 
-func (h *queueHistory) first(n taskqueue.NewTask) *modelTask {
+func (h *queueHistory) findByKey(n taskqueue.NewTask) *modelTask {
 	for _, t := range h.m.tasks {
 		if t.Topic == n.Topic && t.Key == n.Key {
 			return t
@@ -182,7 +182,7 @@ func (h *queueHistory) first(n taskqueue.NewTask) *modelTask {
 func (h *queueHistory) claim(rt *rapid.T, n int) {
 	got := map[taskqueue.QueueID][]string{}
 	for _, t := range h.q.claim(n) {
-		got[t.Queue()] = append(got[t.Queue()], t.ID)
+		got[t.QueueID()] = append(got[t.QueueID()], t.ID)
 		h.leases = append(h.leases, t.Lease())
 		if n--; t.Fence != h.m.tasks[t.ID].Fence+1 {
 			rt.Errorf("fence %d after %d", t.Fence, h.m.tasks[t.ID].Fence)
@@ -192,18 +192,18 @@ func (h *queueHistory) claim(rt *rapid.T, n int) {
 		rt.Fatalf("claimed %d too many", -n)
 	}
 	left := 0
-	for line := range h.m.order {
-		want := h.m.waiting(line)
-		left += len(want) - len(got[line])
-		if k := len(got[line]); k > len(want) || !slices.Equal(got[line], want[:k]) {
-			rt.Fatalf("claimed %q of %v, want the first of %q", got[line], line, want)
+	for queue := range h.m.order {
+		want := h.m.waiting(queue)
+		left += len(want) - len(got[queue])
+		if k := len(got[queue]); k > len(want) || !slices.Equal(got[queue], want[:k]) {
+			rt.Fatalf("claimed %q of %v, want the first of %q", got[queue], queue, want)
 		}
-		for _, id := range got[line] {
-			h.m.become(id, func(t *taskqueue.Task) {
-				t.State, t.Fence, t.DueAt = taskqueue.Claimed, t.Fence+1, h.m.now+lease.Milliseconds()
+		for _, id := range got[queue] {
+			h.m.changeTask(id, func(t *taskqueue.Task) {
+				t.State, t.Fence, t.DueAt = taskqueue.StateClaimed, t.Fence+1, h.m.now+lease.Milliseconds()
 			})
-			if h.m.order[line] != taskqueue.Free {
-				h.m.heads[line] = id
+			if h.m.order[queue] != taskqueue.Unordered {
+				h.m.heads[queue] = id
 			}
 		}
 	}
@@ -237,14 +237,14 @@ func (h *queueHistory) end(rt *rapid.T, end func([]taskqueue.Lease) ([]taskqueue
 	}
 	some := rapid.SliceOfNDistinct(rapid.SampledFrom(h.leases), 1, min(3, len(h.leases)), rapid.ID[taskqueue.Lease]).Draw(rt, "leases")
 	lost := must(end(some))(h.q.t)
-	slices.SortFunc(some, func(a, b taskqueue.Lease) int { return h.m.compare(a.ID, b.ID) })
+	slices.SortFunc(some, func(a, b taskqueue.Lease) int { return h.m.compareTasks(a.ID, b.ID) })
 	for _, lease := range some {
 		t := h.m.tasks[lease.ID]
-		holds := t != nil && t.State == taskqueue.Claimed && t.Fence == lease.Fence
+		holds := t != nil && t.State == taskqueue.StateClaimed && t.Fence == lease.Fence
 		if holds {
-			h.m.become(lease.ID, change)
+			h.m.changeTask(lease.ID, change)
 		}
-		if !holds && t != nil && t.State == taskqueue.Done && t.Fence == lease.Fence {
+		if !holds && t != nil && t.State == taskqueue.StateDone && t.Fence == lease.Fence {
 			continue // a repeated call of the same kind does not lose the lease, another one does
 		}
 		if slices.Contains(lost, lease) == holds {
@@ -255,25 +255,25 @@ func (h *queueHistory) end(rt *rapid.T, end func([]taskqueue.Lease) ([]taskqueue
 
 func (h *queueHistory) maintain(rt *rapid.T) {
 	h.q.maintain()
-	due := slices.SortedFunc(maps.Keys(h.m.tasks), h.m.compare)
+	due := slices.SortedFunc(maps.Keys(h.m.tasks), h.m.compareTasks)
 	for _, id := range due {
 		t := h.m.tasks[id]
 		if t.DueAt > 0 && t.DueAt <= h.m.now {
-			h.m.become(id, func(t *taskqueue.Task) { t.HandleDue(h.m.now) })
+			h.m.changeTask(id, func(t *taskqueue.Task) { t.HandleDue(h.m.now) })
 		}
 		if t.ended > 0 && t.ended < h.m.now-keyTTL.Milliseconds() {
 			delete(h.m.tasks, id)
 		}
 	}
-	for line, l := range h.check(rt) {
+	for queueID, l := range h.check(rt) {
 		want := l.Scan
 		for _, t := range h.m.tasks {
-			if got := must(h.q.Task(h.q.t.Context(), t.ID))(h.q.t); t.Queue() == line && got.Pos > 0 {
+			if got := must(h.q.Task(h.q.t.Context(), t.ID))(h.q.t); t.QueueID() == queueID && got.Pos > 0 {
 				want = min(want, got.Pos-1)
 			}
 		}
 		if l.Done != want {
-			rt.Errorf("queue %v is done up to %d, want %d", line, l.Done, want)
+			rt.Errorf("queue %v is done up to %d, want %d", queueID, l.Done, want)
 		}
 	}
 }
@@ -287,13 +287,13 @@ func (h *queueHistory) change(rt *rapid.T) {
 		(*taskqueue.Task).Requeue, (*taskqueue.Task).Requeue, (*taskqueue.Task).Discard,
 		func(t *taskqueue.Task) error { return t.Edit([]byte(`"edited"`)) },
 	}).Draw(rt, "change")
-	done := h.m.tasks[id].State == taskqueue.Done
+	done := h.m.tasks[id].State == taskqueue.StateDone
 	_, err := h.q.ChangeTask(h.q.t.Context(), id, change)
 	if done != errors.Is(err, taskqueue.ErrDone) || !done && err != nil {
 		rt.Fatalf("change of %+v: %v", h.m.tasks[id], err)
 	}
 	if !done {
-		h.m.become(id, func(t *taskqueue.Task) { _ = change(t) })
+		h.m.changeTask(id, func(t *taskqueue.Task) { _ = change(t) })
 	}
 }
 
@@ -311,30 +311,30 @@ func (h *queueHistory) check(rt *rapid.T) map[taskqueue.QueueID]taskqueue.Queue 
 		if got.State != t.State || got.Fence != t.Fence || got.DueAt != t.DueAt || got.Tries != t.Tries || len(got.Errors) != len(t.Errors) || got.MaxTries != t.MaxTries {
 			rt.Fatalf("task\n%+v, want\n%+v", got, t.Task)
 		}
-		if (got.Pos > 0) != (t.place > 0) || got.Pos > 0 && t.place <= last[got.Queue()] {
-			rt.Fatalf("task %+v has no place or a wrong one, want after %d", got, last[got.Queue()])
+		if (got.Pos > 0) != (t.place > 0) || got.Pos > 0 && t.place <= last[got.QueueID()] {
+			rt.Fatalf("task %+v has no place or a wrong one, want after %d", got, last[got.QueueID()])
 		}
 		if got.Pos > 0 {
-			last[got.Queue()] = t.place
+			last[got.QueueID()] = t.place
 		}
 	}
-	lines := map[taskqueue.QueueID]taskqueue.Queue{}
-	for _, l := range h.q.lines(taskqueue.QueueFilter{}) {
+	queues := map[taskqueue.QueueID]taskqueue.Queue{}
+	for _, l := range h.q.listQueues(taskqueue.QueueFilter{}) {
 		was := h.m.lines[l.QueueID]
 		if l.Pos < was.Pos || l.Scan < was.Scan || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.QueueID] {
 			rt.Fatalf("queue %+v after %+v, head %q", l, was, h.m.heads[l.QueueID])
 		}
-		lines[l.QueueID] = l
+		queues[l.QueueID] = l
 	}
-	h.m.lines = lines
-	return lines
+	h.m.lines = queues
+	return queues
 }
 
 // After any sequence of calls by producers, workers, late workers and operators, and of
 // clock changes, the queue equals its model. All remaining tasks can be completed.
-func TestQueueIsItsModel(t *testing.T) {
+func TestTheQueueBehavesLikeItsModel(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		rapid.Check(t, func(rt *rapid.T) {
 			for _, table := range []string{"tasks", "lines"} {
 				must(q.exec(t.Context(), "DELETE FROM "+table))(t)
@@ -342,7 +342,7 @@ func TestQueueIsItsModel(t *testing.T) {
 			m := &queueModel{now: q.now, tasks: map[string]*modelTask{}, order: map[taskqueue.QueueID]taskqueue.Ordering{}, heads: map[taskqueue.QueueID]string{}}
 			h := &queueHistory{q: q, m: m}
 			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
-				h.step(rt)
+				h.runStep(rt)
 				h.check(rt)
 			}
 		})

@@ -16,48 +16,48 @@ func compareQueues(a, b taskqueue.QueueID) int {
 
 // queueMoves collects what a transaction changes in queues. applyMoves writes it.
 type queueMoves struct {
-	queues    map[taskqueue.QueueID]*queueMove
-	reordered [][]any  // rows of updateOrderings
-	woken     []string // topics that had no ready task before and have one now
+	queues         map[taskqueue.QueueID]*queueMove
+	orderingRows   [][]any  // rows of updateOrderings
+	topicsToNotify []string // topics that had no ready task before and have one now
 }
 
 // queueMove says which tasks get positions in a queue, and what happens to its head.
 type queueMove struct {
-	ordering      taskqueue.Ordering
-	setsOrdering  bool              // true: ordering replaces the queue's ordering; false: it applies to a new queue only
-	appended      []*taskqueue.Task // tasks that get the next positions, in this order
-	head          string            // id of the queue's head, if its part changes; "": no change
-	isRedelivered bool              // true: the head is delivered again; false: it has left the queue
+	ordering     taskqueue.Ordering
+	setsOrdering bool              // true: ordering replaces the queue's ordering; false: it applies to a new queue only
+	appended     []*taskqueue.Task // tasks that get the next positions, in this order
+	head         string            // id of the queue's head, if its part changes; "": no change
+	redeliver    bool              // true: the head is delivered again; false: it has left the queue
 }
 
 func newQueueMoves() *queueMoves { return &queueMoves{queues: map[taskqueue.QueueID]*queueMove{}} }
 
-// queueOf returns the move of a task's queue, and adds one if there is none.
-func (m *queueMoves) queueOf(t *taskqueue.Task) *queueMove {
-	if m.queues[t.Queue()] == nil {
-		m.queues[t.Queue()] = &queueMove{}
+// moveFor returns the move of a task's queue, and adds one if there is none.
+func (m *queueMoves) moveFor(t *taskqueue.Task) *queueMove {
+	if m.queues[t.QueueID()] == nil {
+		m.queues[t.QueueID()] = &queueMove{}
 	}
-	return m.queues[t.Queue()]
+	return m.queues[t.QueueID()]
 }
 
 // append appends a new task to its queue, and sets the queue's ordering to the task's.
 func (m *queueMoves) append(t *taskqueue.Task) {
 	m.appendAgain(t)
-	m.queueOf(t).setsOrdering = true
+	m.moveFor(t).setsOrdering = true
 }
 
 // appendAgain appends a task to its queue once more. The queue keeps its ordering.
 func (m *queueMoves) appendAgain(t *taskqueue.Task) {
-	line := m.queueOf(t)
-	line.ordering = t.Ordering
-	line.appended = append(line.appended, t)
+	move := m.moveFor(t)
+	move.ordering = t.Ordering
+	move.appended = append(move.appended, t)
 }
 
 // releaseHead records that a queue stops waiting for its head, or, if redeliver is true,
 // that it delivers the head again.
-func (m *queueMoves) releaseHead(t *taskqueue.Task, again bool) {
-	line := m.queueOf(t)
-	line.head, line.isRedelivered = t.ID, again
+func (m *queueMoves) releaseHead(t *taskqueue.Task, redeliver bool) {
+	move := m.moveFor(t)
+	move.head, move.redeliver = t.ID, redeliver
 }
 
 // updateQueues locks or creates each queue, in the order of its rows. The database
@@ -90,36 +90,36 @@ UPDATE lines SET ordering = v.ordering FROM v WHERE lines.topic = v.topic AND li
 func (l *Ledger) applyMoves(ctx context.Context, tx *sql.Tx, m *queueMoves) error {
 	var rows [][]any
 	for _, key := range slices.SortedFunc(maps.Keys(m.queues), compareQueues) {
-		line := m.queues[key]
+		move := m.queues[key]
 		rows = append(rows, []any{
-			key.Topic, key.Priority, taskqueue.Kind(key.Topic), string(line.ordering), int64(len(line.appended)), line.head, boolToInt(line.isRedelivered),
+			key.Topic, key.Priority, taskqueue.Kind(key.Topic), string(move.ordering), int64(len(move.appended)), move.head, boolToInt(move.redeliver),
 		})
 	}
-	if err := l.bulk(tx).run(ctx, l.sql(updateQueues), rows, m.setPositions); err != nil {
+	if err := l.newBulkRunner(tx).run(ctx, l.expandSQL(updateQueues), rows, m.scanPositions); err != nil {
 		return err
 	}
-	return l.bulk(tx).run(ctx, updateOrderings, m.reordered, nil)
+	return l.newBulkRunner(tx).run(ctx, updateOrderings, m.orderingRows, nil)
 }
 
-// setPositions scans a row that updateQueues returns. It sets the positions of the
+// scanPositions scans a row that updateQueues returns. It sets the positions of the
 // appended tasks, and notes whether the ordering must change and the topic be notified.
-func (m *queueMoves) setPositions(rows *sql.Rows) error {
+func (m *queueMoves) scanPositions(rows *sql.Rows) error {
 	var key taskqueue.QueueID
 	var ordering taskqueue.Ordering
 	var pos, scan, ready int64
 	if err := rows.Scan(&key.Topic, &key.Priority, &ordering, &pos, &scan, &ready); err != nil {
 		return err
 	}
-	line := m.queues[key]
-	if line.setsOrdering && line.ordering != ordering {
-		m.reordered = append(m.reordered, []any{key.Topic, key.Priority, string(line.ordering)})
+	move := m.queues[key]
+	if move.setsOrdering && move.ordering != ordering {
+		m.orderingRows = append(m.orderingRows, []any{key.Topic, key.Priority, string(move.ordering)})
 	}
-	first := pos - int64(len(line.appended))
-	for i, t := range line.appended {
+	first := pos - int64(len(move.appended))
+	for i, t := range move.appended {
 		t.Pos = first + int64(i) + 1
 	}
-	if ready == 1 && (first == scan || line.head != "") {
-		m.woken = append(m.woken, key.Topic)
+	if ready == 1 && (first == scan || move.head != "") {
+		m.topicsToNotify = append(m.topicsToNotify, key.Topic)
 	}
 	return nil
 }

@@ -9,25 +9,25 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-func ordered(ordering taskqueue.Ordering, key string, tries int64) taskqueue.NewTask {
-	n := work("a", key)
+func orderedTask(ordering taskqueue.Ordering, key string, tries int64) taskqueue.NewTask {
+	n := newTask("a", key)
 	n.Ordering, n.MaxTries = ordering, tries
 	return n
 }
 
 // An ordered queue delivers one task at a time. A failing task blocks the others until it
 // is done.
-func TestOrderedLine(t *testing.T) {
+func TestAnOrderedQueueRunsOneTaskAtATime(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(ordered(taskqueue.Ordered, "1", 3), ordered(taskqueue.Ordered, "2", 3), ordered(taskqueue.Ordered, "3", 3))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(orderedTask(taskqueue.Ordered, "1", 3), orderedTask(taskqueue.Ordered, "2", 3), orderedTask(taskqueue.Ordered, "3", 3))
 		head := q.claimOne("1")
 		q.claimNone("one is in flight")
-		q.wantLine("a", 3, 1, 0)
+		q.wantQueue("a", 3, 1, 0)
 		q.fail(head, time.Second, false)
 		q.claimNone("it is to be tried again first")
-		q.wantLine("a", 3, 1, 0)
-		q.pass(time.Second)
+		q.wantQueue("a", 3, 1, 0)
+		q.advanceClock(time.Second)
 		q.woken = nil
 		q.maintain()
 		if !slices.Equal(q.woken, []string{"work/a"}) {
@@ -37,67 +37,67 @@ func TestOrderedLine(t *testing.T) {
 		if head.Pos != 1 || head.Tries != 1 {
 			t.Errorf("the head came back as %+v", head)
 		}
-		q.pass(lease) // its worker dies
+		q.advanceClock(lease) // its worker dies
 		q.maintain()
 		head = q.claimOne("1")
-		q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{head})))
+		q.hasLease(q.Return(t.Context(), taskLeases([]taskqueue.Task{head})))
 		head = q.claimOne("1")
 		q.woken = nil
 		q.complete(head)
 		if !slices.Equal(q.woken, []string{"work/a", ""}) {
 			t.Errorf("notified topics %q when the head was done", q.woken)
 		}
-		q.wantLine("a", 3, 1, 1)
+		q.wantQueue("a", 3, 1, 1)
 		q.complete(q.claimOne("2"))
 		q.complete(q.claimOne("3"))
-		q.wantLine("a", 3, 3, 3)
+		q.wantQueue("a", 3, 3, 3)
 	})
 }
 
-func TestDeadHead(t *testing.T) {
+func TestADeadHeadReleasesAnOrderedQueue(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(_ *testing.T, q *queued) {
-		q.enqueue(ordered(taskqueue.Ordered, "1", 1), ordered(taskqueue.Ordered, "2", 1))
+	eachQueue(t, func(_ *testing.T, q *queueFixture) {
+		q.enqueue(orderedTask(taskqueue.Ordered, "1", 1), orderedTask(taskqueue.Ordered, "2", 1))
 		q.fail(q.claimOne("1"), 0, false)
-		q.wantLine("a", 2, 1, 1)
+		q.wantQueue("a", 2, 1, 1)
 		q.claimOne("2")
 	})
 }
 
 // A dead head of a pausing queue blocks the queue until an operator requeues or discards
 // it.
-func TestDeadHeadOfAPausingLine(t *testing.T) {
+func TestADeadHeadBlocksAPausingQueue(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(_ *testing.T, q *queued) {
-		id := q.enqueue(ordered(taskqueue.Pausing, "1", 1), ordered(taskqueue.Pausing, "2", 1))[0].ID
+	eachQueue(t, func(_ *testing.T, q *queueFixture) {
+		id := q.enqueue(orderedTask(taskqueue.OrderedPausing, "1", 1), orderedTask(taskqueue.OrderedPausing, "2", 1))[0].ID
 		for range 2 {
 			q.fail(q.claimOne("1"), 0, false)
-			q.wantState(id, taskqueue.Dead)
-			q.pass(time.Hour)
-			q.wantLine("a", 2, 1, 0)
+			q.wantState(id, taskqueue.StateDead)
+			q.advanceClock(time.Hour)
+			q.wantQueue("a", 2, 1, 0)
 			q.claimNone("the head is dead")
 			q.change(id, (*taskqueue.Task).Requeue)
 		}
 		q.fail(q.claimOne("1"), 0, false)
 		q.change(id, (*taskqueue.Task).Discard)
-		q.wantLine("a", 2, 1, 1)
+		q.wantQueue("a", 2, 1, 1)
 		q.complete(q.claimOne("2"))
 		q.change(id, (*taskqueue.Task).Requeue)
-		q.wantLine("a", 3, 2, 2)
+		q.wantQueue("a", 3, 2, 2)
 		q.claimOne("1")
 	})
 }
 
 // A head that an operator discards, in whatever state, does not block its queue.
-func TestDiscardedHead(t *testing.T) {
+func TestADiscardedHeadReleasesItsQueue(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		for name, bring := range map[string]func(head taskqueue.Task){
 			"claimed": func(taskqueue.Task) {},
 			"later":   func(head taskqueue.Task) { q.fail(head, time.Hour, false) },
-			"again":   func(head taskqueue.Task) { q.holds(q.Return(t.Context(), leasesOf([]taskqueue.Task{head}))) },
+			"again":   func(head taskqueue.Task) { q.hasLease(q.Return(t.Context(), taskLeases([]taskqueue.Task{head}))) },
 		} {
-			q.enqueue(ordered(taskqueue.Ordered, "1"+name, 3), ordered(taskqueue.Ordered, "2"+name, 3))
+			q.enqueue(orderedTask(taskqueue.Ordered, "1"+name, 3), orderedTask(taskqueue.Ordered, "2"+name, 3))
 			head := q.claimOne("1" + name)
 			bring(head)
 			q.change(head.ID, (*taskqueue.Task).Discard)
@@ -107,19 +107,19 @@ func TestDiscardedHead(t *testing.T) {
 }
 
 // The last enqueued task sets the ordering of a queue.
-func TestLineThatIsOrderedLater(t *testing.T) {
+func TestTheLastEnqueuedTaskSetsTheOrdering(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(work("a", "1"), work("a", "2"))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "1"), newTask("a", "2"))
 		free := q.claim(1)
-		q.enqueue(ordered(taskqueue.Ordered, "3", 3))
+		q.enqueue(orderedTask(taskqueue.Ordered, "3", 3))
 		head := q.claimOne("2")
 		q.complete(free...)
 		q.claimNone("2 is in flight")
-		q.enqueue(work("a", "4"))
+		q.enqueue(newTask("a", "4"))
 		q.claimNone("2 is still in flight")
 		q.complete(head)
-		if got := keysOf(q.claim(10)); !slices.Equal(got, []string{"3", "4"}) {
+		if got := taskKeys(q.claim(10)); !slices.Equal(got, []string{"3", "4"}) {
 			t.Errorf("claimed %q", got)
 		}
 	})
@@ -129,22 +129,22 @@ func TestLineThatIsOrderedLater(t *testing.T) {
 // added later.
 func TestTopicsAreServedAlternately(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		var many []taskqueue.NewTask
 		for i := range 1000 {
-			many = append(many, work("huge", fmt.Sprint(i)))
+			many = append(many, newTask("huge", fmt.Sprint(i)))
 		}
 		q.enqueue(many...)
 		q.complete(q.claim(500)...)
-		q.enqueue(work("b", "b"), work("c", "c"))
-		got := keysOf(q.claim(3))
+		q.enqueue(newTask("b", "b"), newTask("c", "c"))
+		got := taskKeys(q.claim(3))
 		if !slices.Contains(got, "b") || !slices.Contains(got, "c") {
 			t.Errorf("claimed %q", got)
 		}
 		q.complete(q.claim(1000)...)
-		q.enqueue(work("late", "late")) // when all had been idle
-		q.enqueue(work("huge", "more"), work("b", "more"))
-		if got := keysOf(q.claim(3)); len(got) != 3 {
+		q.enqueue(newTask("late", "late")) // when all had been idle
+		q.enqueue(newTask("huge", "more"), newTask("b", "more"))
+		if got := taskKeys(q.claim(3)); len(got) != 3 {
 			t.Errorf("claimed %q", got)
 		}
 	})
@@ -152,13 +152,13 @@ func TestTopicsAreServedAlternately(t *testing.T) {
 
 // Priorities are served by weight: each one twice as often as the next lower one. None
 // starves.
-func TestPrioritiesByWeight(t *testing.T) {
+func TestPrioritiesAreServedByWeight(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		var tasks []taskqueue.NewTask
 		for i := range 400 {
 			for _, priority := range []int64{0, 1, 3} {
-				n := work("a", fmt.Sprint(priority, "-", i))
+				n := newTask("a", fmt.Sprint(priority, "-", i))
 				n.Priority = priority
 				tasks = append(tasks, n)
 			}

@@ -14,33 +14,33 @@ import (
 	"laststand/internal/testenv"
 )
 
-// planned is a statement of the queue with a row of its list or its parameters, and the
+// plannedStatement is a statement of the queue with a row of its list or its parameters, and the
 // indexes that it must use.
-type planned struct {
+type plannedStatement struct {
 	text    string
 	args    []any
 	indexes string
 }
 
-func plannedStatements() map[string]planned {
+func plannedStatements() map[string]plannedStatement {
 	chosen := func(f taskqueue.Filter) string {
 		text, _ := taskCondition(f, make([]any, 2))
 		return strings.Replace(selectTasks, "{chosen}", text, 1)
 	}
 	one := int64(1)
-	return map[string]planned{
+	return map[string]plannedStatement{
 		"task":                {selectTask, []any{"t"}, "tasks_pkey"},
 		"lock task":           {lockTask, []any{"t"}, "tasks_pkey"},
 		"tasks":               {chosen(taskqueue.Filter{}), []any{"t", 10}, "tasks_pkey"},
-		"tasks of a state":    {chosen(taskqueue.Filter{State: taskqueue.Dead}), []any{"t", 10, "dead"}, "tasks_state"},
-		"oldest of a state":   {chosen(taskqueue.Filter{State: taskqueue.Dead, OldestFirst: true}), []any{"t", 10, "dead"}, "tasks_state"},
-		"first of a key":      {selectFirst, []any{"t", "g", "k"}, "tasks_key"},
+		"tasks of a state":    {chosen(taskqueue.Filter{State: taskqueue.StateDead}), []any{"t", 10, "dead"}, "tasks_state"},
+		"oldest of a state":   {chosen(taskqueue.Filter{State: taskqueue.StateDead, OldestFirst: true}), []any{"t", 10, "dead"}, "tasks_state"},
+		"first of a key":      {selectTasksByKey, []any{"t", "g", "k"}, "tasks_key"},
 		"move lines":          {updateQueues, []any{"t", one, "k", "o", one, "h", one}, "lines_ready"},
 		"heads":               {selectHeads, []any{"t", one}, "lines_pkey"},
 		"update task":         {updateTask, []any{"t", "s", one, one, one, one, "e", one, one}, "tasks_pkey"},
 		"update payload":      {updatePayload, []any{"t", "p"}, "tasks_pkey"},
 		"ready lines":         {selectReady, []any{"k", 10}, "lines_ready"},
-		"next ready line":     {nextReady, []any{"k"}, "lines_ready"},
+		"next ready line":     {selectNextReady, []any{"k"}, "lines_ready"},
 		"lock a line":         {lockReady, []any{"t", 1}, "lines_pkey"},
 		"claim":               {claimTasks, []any{"t", one, one, one}, "tasks_pkey tasks_place"},
 		"move scan":           {moveScan, []any{"t", one, one, one, "h", one}, "lines_pkey"},
@@ -50,24 +50,24 @@ func plannedStatements() map[string]planned {
 		"lock claimed":        {lockClaimed, []any{"t", one}, "tasks_pkey"},
 		"due":                 {lockDue, []any{10}, "tasks_due"},
 		"next due":            {selectNextDue, nil, "tasks_due"},
-		"lines behind":        {selectDone, []any{"t", 1, 10}, "lines_behind tasks_place"},
+		"lines behind":        {computeDone, []any{"t", 1, 10}, "lines_behind tasks_place"},
 		"move done":           {moveDone, []any{"t", one, one}, "lines_pkey"},
 		"lock forgotten":      {lockExpired, []any{1, 10}, "tasks_ended"},
 		"forget":              {deleteTasks, []any{"t"}, "tasks_pkey"},
 		"forget lines":        {deleteQueues, []any{"t", one, one}, "lines_pkey"},
-		"lines":               {strings.Replace(selectLines, "{chosen}", "true", 1), []any{"t", 1, 10}, "lines_pkey"},
-		"how many of a state": {strings.ReplaceAll(selectDepth, "{ended}", notEnded), []any{"waiting", 10}, "tasks_state"},
+		"lines":               {strings.Replace(selectQueues, "{chosen}", "true", 1), []any{"t", 1, 10}, "lines_pkey"},
+		"how many of a state": {strings.ReplaceAll(selectDepth, "{ended}", notEndedSQL), []any{"waiting", 10}, "tasks_state"},
 	}
 }
 
 // The statements of the queue use their own indexes in queues of 100,000 tasks. SQLite
 // ignores sizes. PostgreSQL keeps plans: a plan from a new, small or idle queue must be
 // as good as one from later statistics.
-func TestQueuePlans(t *testing.T) {
+func TestQueueStatementsUseTheirIndexes(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		if l.name == goose.DialectSQLite3 {
 			l.fillQueue(t, 1, 1000)
 			for name, s := range plannedStatements() {
@@ -75,12 +75,12 @@ func TestQueuePlans(t *testing.T) {
 			}
 			return
 		}
-		conn := must(l.write.Conn(t.Context()))(t)
+		conn := must(l.writePool.Conn(t.Context()))(t)
 		defer conn.Close()
-		p := prepared{t, conn, map[string]string{}}
+		p := preparedConn{t, conn, map[string]string{}}
 		p.exec("SET plan_cache_mode = force_generic_plan")
 		for name, s := range plannedStatements() {
-			p.prepare(name, l.sql(s.text), s.args)
+			p.prepare(name, l.expandSQL(s.text), s.args)
 		}
 		p.check("a new queue")
 		l.fillQueue(t, 1, 10)
@@ -111,27 +111,27 @@ SELECT 'k/' || i, 0, 'k', '', 10, 3, 1, '', 0, i FROM n`,
 SELECT 'task' || i, 'g', 'k/' || i, 'key' || i, 0, '', '{}', CASE i % 10 WHEN 0 THEN 'done' WHEN 1 THEN 'claimed' WHEN 2 THEN 'later' ELSE 'waiting' END,
     CASE WHEN i % 10 IN (0, 2) THEN NULL ELSE i END, 1, CASE WHEN i % 10 IN (1, 2) THEN i END, 0, 20, '[]', 1, 1, CASE WHEN i % 10 = 0 THEN i END FROM n`,
 	} {
-		must(l.write.ExecContext(t.Context(), numbers+text))(t)
+		must(l.writePool.ExecContext(t.Context(), numbers+text))(t)
 	}
 }
 
-// prepared is a connection to PostgreSQL with prepared statements.
-type prepared struct {
+// preparedConn is a connection to PostgreSQL with prepared statements.
+type preparedConn struct {
 	t       *testing.T
 	conn    *sql.Conn
 	execute map[string]string // by name: the text that executes it
 }
 
-func (p prepared) exec(text string) {
+func (p preparedConn) exec(text string) {
 	p.t.Helper()
 	must(p.conn.ExecContext(p.t.Context(), text))(p.t)
 }
 
-func (p prepared) prepare(name, text string, args []any) {
+func (p preparedConn) prepare(name, text string, args []any) {
 	p.t.Helper()
 	list := strings.Contains(text, "{rows}")
 	if list {
-		types, _ := columnsOf(arrayable(args))
+		types, _ := arrayColumns(asArrays(args))
 		text = strings.ReplaceAll(text, "{rows}", unnestRows(types))
 	}
 	var values []string
@@ -150,7 +150,7 @@ func (p prepared) prepare(name, text string, args []any) {
 	}
 }
 
-func (p prepared) check(when string) {
+func (p preparedConn) check(when string) {
 	p.t.Helper()
 	for name, s := range plannedStatements() {
 		var plan strings.Builder
@@ -174,7 +174,7 @@ var (
 
 // check checks that a plan uses exactly these indexes. Each must have a condition, unless
 // it provides the order of a LIMIT.
-func (s planned) check(t *testing.T, name, plan string) {
+func (s plannedStatement) check(t *testing.T, name, plan string) {
 	t.Helper()
 	var used []string
 	for _, m := range usesIndex.FindAllStringSubmatch(plan, -1) {

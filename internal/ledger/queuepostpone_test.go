@@ -9,13 +9,13 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-func (q *queued) postpone(task taskqueue.Task, wait time.Duration) bool {
+func (q *queueFixture) postpone(task taskqueue.Task, wait time.Duration) bool {
 	q.t.Helper()
-	return q.holds(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Postponed: true}}))
+	return q.hasLease(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Postponed: true}}))
 }
 
 // wantUntried checks that a task has had no attempt.
-func (q *queued) wantUntried(task taskqueue.Task) {
+func (q *queueFixture) wantUntried(task taskqueue.Task) {
 	q.t.Helper()
 	if task.Tries != 0 || len(task.Errors) != 0 {
 		q.t.Errorf("task %s has %d tries, errors %+v", task.Key, task.Tries, task.Errors)
@@ -24,32 +24,32 @@ func (q *queued) wantUntried(task taskqueue.Task) {
 
 // A postponed task leaves its queue until it is due, like a failed one. It keeps all its
 // attempts, however often it is postponed.
-func TestPostponedTask(t *testing.T) {
+func TestAPostponedTaskKeepsItsAttempts(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		late := work("a", "late")
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		late := newTask("a", "late")
 		late.MaxTries = 1
-		id := q.enqueue(late, work("a", "good"))[0].ID
+		id := q.enqueue(late, newTask("a", "good"))[0].ID
 		tasks := q.claim(10)
 		if !q.postpone(tasks[0], 30*time.Second) || !q.complete(tasks[1]) {
 			t.Fatal("a lease was not held")
 		}
-		task := q.wantState(id, taskqueue.Later)
+		task := q.wantState(id, taskqueue.StateLater)
 		q.wantUntried(task)
 		if task.DueAt != q.now+30_000 || task.Pos != 0 || task.Fence != 1 {
 			t.Errorf("postponed as %+v", task)
 		}
-		q.wantLine("a", 2, 2, 2)
+		q.wantQueue("a", 2, 2, 2)
 		for n := int64(1); n <= 3; n++ {
 			if wait, ok, err := q.NextDue(t.Context()); wait != 30*time.Second || !ok || err != nil {
 				t.Errorf("due in %s, %v, %v", wait, ok, err)
 			}
-			q.pass(30*time.Second - time.Millisecond)
+			q.advanceClock(30*time.Second - time.Millisecond)
 			q.maintain()
 			q.claimNone("it is not due")
-			q.pass(time.Millisecond)
+			q.advanceClock(time.Millisecond)
 			q.woken = nil
-			q.wantLine("a", 2+n, 1+n, 1+n)
+			q.wantQueue("a", 2+n, 1+n, 1+n)
 			if !slices.Equal(q.woken, []string{"work/a"}) {
 				t.Errorf("notified topics %q when it was due", q.woken)
 			}
@@ -59,10 +59,10 @@ func TestPostponedTask(t *testing.T) {
 				t.Errorf("came back as %+v", again)
 			}
 		}
-		q.pass(30 * time.Second)
+		q.advanceClock(30 * time.Second)
 		q.maintain()
 		q.fail(q.claimOne("late"), 0, false) // the try that it has
-		if dead := q.wantState(id, taskqueue.Dead); dead.Tries != 1 || len(dead.Errors) != 1 {
+		if dead := q.wantState(id, taskqueue.StateDead); dead.Tries != 1 || len(dead.Errors) != 1 {
 			t.Errorf("dead as %+v", dead)
 		}
 	})
@@ -71,18 +71,18 @@ func TestPostponedTask(t *testing.T) {
 // Postponing ends the lease. A worker whose lease has ended can postpone nothing.
 func TestPostponingEndsTheLease(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(work("a", "k"))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "k"))
 		first := q.claimOne("k")
 		q.postpone(first, 0)
 		q.wantLost("postponed", first)
 		q.maintain()
 		second := q.claimOne("k")
 		q.wantLost("claimed again", first)
-		q.pass(lease)
+		q.advanceClock(lease)
 		q.maintain()
 		q.wantLost("expired", second)
-		if task := q.wantState(first.ID, taskqueue.Waiting); task.Tries != 1 || len(task.Errors) != 1 {
+		if task := q.wantState(first.ID, taskqueue.StateWaiting); task.Tries != 1 || len(task.Errors) != 1 {
 			t.Errorf("of the lease that ran out it knows %+v", task)
 		}
 		third := q.claimOne("k")
@@ -94,13 +94,13 @@ func TestPostponingEndsTheLease(t *testing.T) {
 }
 
 // wantLost checks that a worker with the lease of task can end nothing.
-func (q *queued) wantLost(when string, task taskqueue.Task) {
+func (q *queueFixture) wantLost(when string, task taskqueue.Task) {
 	q.t.Helper()
 	was := must(q.Task(q.t.Context(), task.ID))(q.t)
 	for attempt, held := range map[string]bool{
 		"postpone": q.postpone(task, time.Hour), "complete": q.complete(task), "fail": q.fail(task, 0, true),
-		"renew":  q.holds(q.Renew(q.t.Context(), leasesOf([]taskqueue.Task{task}), lease)),
-		"return": q.holds(q.Return(q.t.Context(), leasesOf([]taskqueue.Task{task}))),
+		"renew":  q.hasLease(q.Renew(q.t.Context(), taskLeases([]taskqueue.Task{task}), lease)),
+		"return": q.hasLease(q.Return(q.t.Context(), taskLeases([]taskqueue.Task{task}))),
 	} {
 		if held {
 			q.t.Errorf("%s: %s: the lease held", when, attempt)
@@ -113,13 +113,13 @@ func (q *queued) wantLost(when string, task taskqueue.Task) {
 
 // A postponed head of an ordered queue keeps its position, and blocks the others until it
 // has ended.
-func TestPostponedHead(t *testing.T) {
+func TestAPostponedHeadKeepsItsPosition(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		for _, ordering := range []taskqueue.Ordering{taskqueue.Ordered, taskqueue.Pausing} {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		for _, ordering := range []taskqueue.Ordering{taskqueue.Ordered, taskqueue.OrderedPausing} {
 			topic := string(ordering)
 			for _, key := range []string{"1", "2"} {
-				n := ordered(ordering, key, 1)
+				n := orderedTask(ordering, key, 1)
 				n.Topic = kind + "/" + topic
 				q.enqueue(n)
 			}
@@ -127,10 +127,10 @@ func TestPostponedHead(t *testing.T) {
 			for n := int64(1); n <= 3; n++ {
 				q.postpone(head, time.Second)
 				q.claimNone("the head is to be tried first")
-				q.wantLine(topic, 2, 1, 0)
-				q.pass(time.Second)
+				q.wantQueue(topic, 2, 1, 0)
+				q.advanceClock(time.Second)
 				q.woken = nil
-				q.wantLine(topic, 2, 1, 0)
+				q.wantQueue(topic, 2, 1, 0)
 				if !slices.Equal(q.woken, []string{kind + "/" + topic}) {
 					t.Errorf("notified topics %q when the head was due", q.woken)
 				}
@@ -141,18 +141,18 @@ func TestPostponedHead(t *testing.T) {
 				}
 			}
 			q.complete(head)
-			q.wantLine(topic, 2, 1, 1)
+			q.wantQueue(topic, 2, 1, 1)
 			q.complete(q.claimOne("2"))
-			q.wantLine(topic, 2, 2, 2)
+			q.wantQueue(topic, 2, 2, 2)
 		}
 	})
 }
 
 // An operator can change a postponed task like any task that waits for its due time.
-func TestPostponedTaskOfAnOperator(t *testing.T) {
+func TestAnOperatorCanChangeAPostponedTask(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(_ *testing.T, q *queued) {
-		q.enqueue(ordered(taskqueue.Ordered, "1", 1), ordered(taskqueue.Ordered, "2", 1))
+	eachQueue(t, func(_ *testing.T, q *queueFixture) {
+		q.enqueue(orderedTask(taskqueue.Ordered, "1", 1), orderedTask(taskqueue.Ordered, "2", 1))
 		head := q.claimOne("1")
 		q.postpone(head, time.Hour)
 		q.change(head.ID, (*taskqueue.Task).Requeue)
@@ -160,18 +160,18 @@ func TestPostponedTaskOfAnOperator(t *testing.T) {
 		q.postpone(head, time.Hour)
 		q.change(head.ID, (*taskqueue.Task).Discard)
 		q.complete(q.claimOne("2"))
-		q.wantLine("a", 2, 2, 2)
-		q.pass(time.Hour)
+		q.wantQueue("a", 2, 2, 2)
+		q.advanceClock(time.Hour)
 		q.maintain()
 		q.claimNone("the other one was discarded")
 	})
 }
 
 // One call can end attempts in different ways.
-func TestTriesThatEndTogether(t *testing.T) {
+func TestOneCallEndsAttemptsDifferently(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.enqueue(work("a", "postponed"), work("a", "final"), work("a", "failed"))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "postponed"), newTask("a", "final"), newTask("a", "failed"))
 		tasks, cause := q.claim(3), errors.New("why")
 		lost := must(q.Fail(t.Context(), []taskqueue.FailedAttempt{
 			{Lease: tasks[2].Lease(), Err: cause, Wait: time.Second},
@@ -184,7 +184,7 @@ func TestTriesThatEndTogether(t *testing.T) {
 		for i, want := range []struct {
 			state      taskqueue.State
 			tries, due int64
-		}{{taskqueue.Later, 0, q.now + 60_000}, {taskqueue.Dead, 1, 0}, {taskqueue.Later, 1, q.now + 1000}} {
+		}{{taskqueue.StateLater, 0, q.now + 60_000}, {taskqueue.StateDead, 1, 0}, {taskqueue.StateLater, 1, q.now + 1000}} {
 			task := q.wantState(tasks[i].ID, want.state)
 			if task.Tries != want.tries || len(task.Errors) != int(want.tries) || task.DueAt != want.due {
 				t.Errorf("%s: %+v", task.Key, task)

@@ -13,32 +13,32 @@ import (
 	"laststand/internal/testenv"
 )
 
-// rush runs producers, workers, maintainers and readers of several processes on one
+// concurrentQueue runs producers, workers, maintainers and readers of several processes on one
 // queue.
-type rush struct {
-	t         *testing.T
-	processes []*Ledger
-	producing atomic.Int64
-	left      atomic.Int64 // tasks accepted and not completed
+type concurrentQueue struct {
+	t           *testing.T
+	processes   []*Ledger
+	producing   atomic.Int64
+	uncompleted atomic.Int64 // tasks accepted and not completed
 
-	mu     sync.Mutex
-	leases map[taskqueue.Lease]bool // leases of all claims so far
-	done   map[string]bool
+	mu            sync.Mutex
+	leases        map[taskqueue.Lease]bool // leases of all claims so far
+	completedKeys map[string]bool
 }
 
-const rushTasks = 80
+const rushTaskCount = 80
 
 // Many processes enqueue, claim, fail, complete and maintain concurrently. No lease is
 // given twice, and each task is completed once. Ordered queues run one task at a time,
 // in order, and cursors only move forward.
-func TestQueueRush(t *testing.T) {
+func TestConcurrentProcessesShareAQueue(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		r := &rush{t: t, processes: []*Ledger{openOn(t, db), openOn(t, db)}, leases: map[taskqueue.Lease]bool{}, done: map[string]bool{}}
+		r := &concurrentQueue{t: t, processes: []*Ledger{openLedger(t, db), openLedger(t, db)}, leases: map[taskqueue.Lease]bool{}, completedKeys: map[string]bool{}}
 		const producers, workers = 3, 6
 		r.producing.Store(producers)
-		atOnceN(producers+workers+2, func(i int) {
+		runConcurrently(producers+workers+2, func(i int) {
 			l := r.processes[i%2]
 			switch {
 			case i < producers:
@@ -46,7 +46,7 @@ func TestQueueRush(t *testing.T) {
 			case i < producers+workers:
 				r.work(l)
 			case i == producers+workers:
-				r.keep(l)
+				r.runMaintenance(l)
 			default:
 				r.watch(l)
 			}
@@ -55,33 +55,35 @@ func TestQueueRush(t *testing.T) {
 	})
 }
 
-func (r *rush) over() bool { return r.t.Failed() || r.producing.Load() == 0 && r.left.Load() == 0 }
+func (r *concurrentQueue) isOver() bool {
+	return r.t.Failed() || r.producing.Load() == 0 && r.uncompleted.Load() == 0
+}
 
 // try repeats a call while the database is unavailable.
-func (r *rush) try(f func() error) {
+func (r *concurrentQueue) try(f func() error) {
 	for err := f(); err != nil; err = f() {
-		if !Unavailable(err) || r.t.Context().Err() != nil {
+		if !IsUnavailable(err) || r.t.Context().Err() != nil {
 			r.t.Error(err)
 			return
 		}
 	}
 }
 
-func (r *rush) produce(l *Ledger, producer int) {
+func (r *concurrentQueue) produce(l *Ledger, producer int) {
 	defer r.producing.Add(-1)
-	for n := 0; n < rushTasks && !r.t.Failed(); {
+	for n := 0; n < rushTaskCount && !r.t.Failed(); {
 		var batch []taskqueue.NewTask
-		for range min(1+rand.IntN(10), rushTasks-n) {
-			task := work(fmt.Sprint("t", rand.IntN(5)), fmt.Sprint(producer, "-", n))
+		for range min(1+rand.IntN(10), rushTaskCount-n) {
+			task := newTask(fmt.Sprint("t", rand.IntN(5)), fmt.Sprint(producer, "-", n))
 			task.Priority = rand.Int64N(2)
 			if rand.IntN(10) == 0 {
 				task.Topic, task.Ordering = kind+"/ordered", taskqueue.Ordered
 			}
-			task.MaxTries = taskqueue.TriesLimit
+			task.MaxTries = taskqueue.MaxTriesLimit
 			batch = append(batch, task)
 			n++
 		}
-		r.left.Add(int64(len(batch)))
+		r.uncompleted.Add(int64(len(batch)))
 		r.try(func() error {
 			_, err := l.Enqueue(r.t.Context(), batch)
 			return err
@@ -89,14 +91,14 @@ func (r *rush) produce(l *Ledger, producer int) {
 	}
 }
 
-func (r *rush) work(l *Ledger) {
-	for !r.over() {
+func (r *concurrentQueue) work(l *Ledger) {
+	for !r.isOver() {
 		var tasks []taskqueue.Task
 		r.try(func() (err error) {
 			tasks, err = l.Claim(r.t.Context(), kind, 1+rand.IntN(20), lease)
 			return err
 		})
-		r.claimed(tasks)
+		r.recordClaimed(tasks)
 		if len(tasks) == 0 {
 			time.Sleep(time.Millisecond) // until there may be more to claim
 			continue
@@ -110,20 +112,20 @@ func (r *rush) work(l *Ledger) {
 				good = append(good, t.Lease())
 			}
 		}
-		r.try(func() error { return r.kept(l.Fail(r.t.Context(), bad)) })
-		r.try(func() error { return r.kept(l.Complete(r.t.Context(), good)) })
-		r.completed(good)
+		r.try(func() error { return r.checkLeases(l.Fail(r.t.Context(), bad)) })
+		r.try(func() error { return r.checkLeases(l.Complete(r.t.Context(), good)) })
+		r.recordCompleted(good)
 	}
 }
 
-func (r *rush) kept(lost []taskqueue.Lease, err error) error {
+func (r *concurrentQueue) checkLeases(lost []taskqueue.Lease, err error) error {
 	if len(lost) > 0 {
 		r.t.Errorf("lost %v", lost)
 	}
 	return err
 }
 
-func (r *rush) claimed(tasks []taskqueue.Task) {
+func (r *concurrentQueue) recordClaimed(tasks []taskqueue.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ordered := map[int64]int{}
@@ -140,20 +142,20 @@ func (r *rush) claimed(tasks []taskqueue.Task) {
 	}
 }
 
-func (r *rush) completed(leases []taskqueue.Lease) {
+func (r *concurrentQueue) recordCompleted(leases []taskqueue.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, lease := range leases {
-		if r.done[lease.ID] {
+		if r.completedKeys[lease.ID] {
 			r.t.Errorf("task %s was completed twice", lease.ID)
 		}
-		r.done[lease.ID] = true
-		r.left.Add(-1)
+		r.completedKeys[lease.ID] = true
+		r.uncompleted.Add(-1)
 	}
 }
 
-func (r *rush) keep(l *Ledger) {
-	for !r.over() {
+func (r *concurrentQueue) runMaintenance(l *Ledger) {
+	for !r.isOver() {
 		r.try(func() error {
 			_, err := l.ReturnDue(r.t.Context(), 100)
 			return err
@@ -166,15 +168,15 @@ func (r *rush) keep(l *Ledger) {
 	}
 }
 
-func (r *rush) watch(l *Ledger) {
+func (r *concurrentQueue) watch(l *Ledger) {
 	seen := map[taskqueue.QueueID]taskqueue.Queue{}
-	for !r.over() {
-		lines, _, err := l.Lines(r.t.Context(), taskqueue.QueueFilter{}, "", 100)
+	for !r.isOver() {
+		queues, _, err := l.Queues(r.t.Context(), taskqueue.QueueFilter{}, "", 100)
 		if err != nil {
 			r.t.Error(err)
 			return
 		}
-		for _, now := range lines {
+		for _, now := range queues {
 			was := seen[now.QueueID]
 			if now.Pos < was.Pos || now.Scan < was.Scan || now.Done < was.Done || now.Done > now.Scan || now.Scan > now.Pos {
 				r.t.Errorf("queue %+v after %+v", now, was)
@@ -185,10 +187,10 @@ func (r *rush) watch(l *Ledger) {
 	}
 }
 
-func (r *rush) checkEnd() {
+func (r *concurrentQueue) checkEnd() {
 	r.t.Helper()
 	l, n := r.processes[0], 0
-	for state, want := range map[taskqueue.State]int64{taskqueue.Done: 3 * rushTasks, taskqueue.Waiting: 0, taskqueue.Claimed: 0, taskqueue.Later: 0, taskqueue.Dead: 0} {
+	for state, want := range map[taskqueue.State]int64{taskqueue.StateDone: 3 * rushTaskCount, taskqueue.StateWaiting: 0, taskqueue.StateClaimed: 0, taskqueue.StateLater: 0, taskqueue.StateDead: 0} {
 		if many, _, err := l.Depth(r.t.Context(), state, 100_000); err != nil || many != want {
 			r.t.Errorf("%d tasks are %s, %v, want %d", many, state, err, want)
 		}
@@ -196,27 +198,27 @@ func (r *rush) checkEnd() {
 	if _, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100); err != nil {
 		r.t.Error(err)
 	}
-	for _, line := range linesWhere(r.t, l, taskqueue.QueueFilter{}) {
-		if n++; line.Done != line.Pos {
-			r.t.Errorf("at the end %+v", line)
+	for _, queue := range listQueuesOf(r.t, l, taskqueue.QueueFilter{}) {
+		if n++; queue.Done != queue.Pos {
+			r.t.Errorf("at the end %+v", queue)
 		}
 	}
-	if n == 0 || len(r.done) != 3*rushTasks {
-		r.t.Errorf("%d lines, %d tasks done", n, len(r.done))
+	if n == 0 || len(r.completedKeys) != 3*rushTaskCount {
+		r.t.Errorf("%d lines, %d tasks done", n, len(r.completedKeys))
 	}
 }
 
 // Several processes enqueue one key at the same time. Only one task is created.
-func TestKeyEnqueuedAtOnce(t *testing.T) {
+func TestConcurrentEnqueuesOfAKeyMakeOneTask(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		processes := []*Ledger{openOn(t, db), openOn(t, db)}
+		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		for round := range 10 {
 			var mu sync.Mutex
 			ids, fresh := map[string]bool{}, 0
-			atOnceN(6, func(i int) {
-				in, err := processes[i%2].Enqueue(t.Context(), []taskqueue.NewTask{work("a", fmt.Sprint(round)), work("b", fmt.Sprint(round))})
+			runConcurrently(6, func(i int) {
+				in, err := processes[i%2].Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", fmt.Sprint(round)), newTask("b", fmt.Sprint(round))})
 				if err != nil {
 					t.Error(err)
 					return

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	selectLines = `
+	selectQueues = `
 SELECT ` + queueColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) AND {chosen} ORDER BY l.topic, l.priority LIMIT $3`
-	busyLine = "(l.ready = 1 OR l.done < l.scan)"
+	busyQueue = "(l.ready = 1 OR l.done < l.scan)"
 
 	// selectBacklogs reads the next kind by the index each time, because most queues may
 	// have the same kind. held has the tasks of queues that wait for their heads.
@@ -33,16 +33,16 @@ SELECT kinds.kind,
 FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 )
 
-// Lines returns up to limit (at least 1) queues that match a filter, in the order of
+// Queues returns up to limit (at least 1) queues that match a filter, in the order of
 // topic and priority. next is the cursor of the next page, "" after the last. The error
 // is taskqueue.ErrBadCursor for a cursor that Queues has not returned.
-func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
+func (l *Ledger) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
 	after, ok := parseQueueCursor(cursor)
 	if !ok {
 		return nil, "", taskqueue.ErrBadCursor
 	}
-	chosen, args := queueCondition(f, []any{after.Topic, after.Priority, limit + 1})
-	page, err = scanQueues(l.read.QueryContext(ctx, strings.Replace(selectLines, "{chosen}", chosen, 1), args...))
+	condition, args := queueCondition(f, []any{after.Topic, after.Priority, limit + 1})
+	page, err = scanQueues(l.readPool.QueryContext(ctx, strings.Replace(selectQueues, "{chosen}", condition, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: queues: %w", err)
 	}
@@ -56,17 +56,17 @@ func (l *Ledger) Lines(ctx context.Context, f taskqueue.QueueFilter, cursor stri
 // queueCondition returns the SQL condition of a filter, and args with its arguments
 // appended.
 func queueCondition(f taskqueue.QueueFilter, args []any) (string, []any) {
-	chosen := "true"
+	condition := "true"
 	if f.Busy {
-		chosen = busyLine
+		condition = busyQueue
 	}
 	for _, c := range []struct{ column, value string }{{"kind", f.Kind}, {"topic", f.Topic}} {
 		if c.value != "" {
 			args = append(args, c.value)
-			chosen += fmt.Sprintf(" AND l.%s = $%d", c.column, len(args))
+			condition += fmt.Sprintf(" AND l.%s = $%d", c.column, len(args))
 		}
 	}
-	return chosen, args
+	return condition, args
 }
 
 // queueCursor returns the cursor of the page after the queue last.
@@ -94,13 +94,13 @@ func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 // Backlogs returns the numbers of ready queues and waiting tasks for each kind, in the
 // order of names. It returns up to maxKinds kinds, and counts in up to maxQueues queues
 // of each.
-func (l *Ledger) Backlogs(ctx context.Context, kinds, upTo int) (all []taskqueue.Backlog, err error) {
+func (l *Ledger) Backlogs(ctx context.Context, maxKinds, maxQueues int) (all []taskqueue.Backlog, err error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		var b taskqueue.Backlog
 		err := rows.Scan(&b.Kind, &b.Ready, &b.Tasks)
 		all = append(all, b)
 		return err
-	})(l.read.QueryContext(ctx, selectBacklogs, kinds, upTo))
+	})(l.readPool.QueryContext(ctx, selectBacklogs, maxKinds, maxQueues))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: backlogs: %w", err)
 	}

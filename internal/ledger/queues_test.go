@@ -10,33 +10,33 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// topicsOf returns topics and priorities of queues, in their order.
-func topicsOf(lines []taskqueue.Queue) (all []string) {
-	for _, l := range lines {
+// topicNames returns topics and priorities of queues, in their order.
+func topicNames(queues []taskqueue.Queue) (all []string) {
+	for _, l := range queues {
 		all = append(all, fmt.Sprintf("%s %d", l.Topic, l.Priority))
 	}
 	return all
 }
 
-// some adds a queue of each sort: idle, with a waiting task, with a claimed task, and one
+// addSomeTasks adds a queue of each sort: idle, with a waiting task, with a claimed task, and one
 // of another kind.
-func (q *queued) some() {
+func (q *queueFixture) addSomeTasks() {
 	q.t.Helper()
-	q.enqueue(work("idle", "1"))
+	q.enqueue(newTask("idle", "1"))
 	q.complete(q.claimOne("1"))
-	q.enqueue(work("out", "2"))
+	q.enqueue(newTask("out", "2"))
 	q.claimOne("2")
-	urgent := work("waits", "4")
+	urgent := newTask("waits", "4")
 	urgent.Priority = 7
 	other := taskqueue.NewTask{Game: game, Topic: "other", Key: "5", Payload: []byte("1")}
-	q.enqueue(work("waits", "3"), urgent, other)
+	q.enqueue(newTask("waits", "3"), urgent, other)
 	q.maintain()
 }
 
-func TestLinesAreChosen(t *testing.T) {
+func TestQueuesAreFiltered(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.some()
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.addSomeTasks()
 		for _, tt := range []struct {
 			filter taskqueue.QueueFilter
 			want   []string
@@ -47,30 +47,30 @@ func TestLinesAreChosen(t *testing.T) {
 			{taskqueue.QueueFilter{Topic: "work/waits"}, []string{"work/waits 0", "work/waits 7"}},
 			{taskqueue.QueueFilter{Kind: "other", Topic: "work/waits"}, nil},
 		} {
-			if got := topicsOf(q.lines(tt.filter)); !slices.Equal(got, tt.want) {
+			if got := topicNames(q.listQueues(tt.filter)); !slices.Equal(got, tt.want) {
 				t.Errorf("%+v: %q, want %q", tt.filter, got, tt.want)
 			}
 		}
 		want := taskqueue.Queue{QueueID: taskqueue.QueueID{Topic: "work/out"}, Pos: 1, Scan: 1}
-		if got := q.line("out", 0); got.QueueID != want.QueueID || got.Pos != want.Pos || got.Scan != want.Scan || got.Done != want.Done {
+		if got := q.readQueue("out", 0); got.QueueID != want.QueueID || got.Pos != want.Pos || got.Scan != want.Scan || got.Done != want.Done {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	})
 }
 
-func TestLinesByPages(t *testing.T) {
+func TestQueuesAreListedInPages(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.some()
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.addSomeTasks()
 		var got []string
 		cursor := ""
 		for pages := 1; ; pages++ {
-			page, next, err := q.Lines(t.Context(), taskqueue.QueueFilter{}, cursor, 2)
+			page, next, err := q.Queues(t.Context(), taskqueue.QueueFilter{}, cursor, 2)
 			if err != nil || len(page) > 2 {
 				t.Fatalf("%d lines, %v", len(page), err)
 			}
-			q.enqueue(work("a", fmt.Sprint("late", pages))) // before or after the cursor
-			if got, cursor = append(got, topicsOf(page)...), next; next == "" {
+			q.enqueue(newTask("a", fmt.Sprint("late", pages))) // before or after the cursor
+			if got, cursor = append(got, topicNames(page)...), next; next == "" {
 				break
 			}
 		}
@@ -78,7 +78,7 @@ func TestLinesByPages(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		for _, bad := range []string{"x", "eA", queueCursor(taskqueue.QueueID{Topic: "t"}) + "="} {
-			if _, _, err := q.Lines(t.Context(), taskqueue.QueueFilter{}, bad, 2); !errors.Is(err, taskqueue.ErrBadCursor) {
+			if _, _, err := q.Queues(t.Context(), taskqueue.QueueFilter{}, bad, 2); !errors.Is(err, taskqueue.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", bad, err)
 			}
 		}
@@ -86,11 +86,11 @@ func TestLinesByPages(t *testing.T) {
 }
 
 // Waiting tasks are counted by kind, also those behind a head, in up to maxQueues queues.
-func TestBacklogs(t *testing.T) {
+func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
-		q.some()
-		q.enqueue(ordered(taskqueue.Ordered, "6", 3), ordered(taskqueue.Ordered, "7", 3), ordered(taskqueue.Ordered, "8", 3))
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.addSomeTasks()
+		q.enqueue(orderedTask(taskqueue.Ordered, "6", 3), orderedTask(taskqueue.Ordered, "7", 3), orderedTask(taskqueue.Ordered, "8", 3))
 		for name, tt := range map[string]struct {
 			kinds, upTo int
 			want        []taskqueue.Backlog
@@ -119,9 +119,9 @@ func TestBacklogs(t *testing.T) {
 	})
 }
 
-func TestBacklogsOfNothing(t *testing.T) {
+func TestBacklogsOfAnEmptyLedger(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		if got := must(q.Backlogs(t.Context(), 10, 10))(t); len(got) > 0 {
 			t.Errorf("%+v", got)
 		}
@@ -129,9 +129,9 @@ func TestBacklogsOfNothing(t *testing.T) {
 }
 
 // Maintenance is notified when a wait or a lease starts, or a cursor may move.
-func TestRingForWaitsAndCursors(t *testing.T) {
+func TestMaintenanceIsNotifiedOfWaitsAndCursors(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queued) {
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		rang := func(cause string, want bool) {
 			t.Helper()
 			if slices.Contains(q.woken, "") != want {
@@ -139,9 +139,9 @@ func TestRingForWaitsAndCursors(t *testing.T) {
 			}
 			q.woken = nil
 		}
-		later := work("a", "later")
+		later := newTask("a", "later")
 		later.NotBefore = q.now + time.Hour.Milliseconds()
-		q.enqueue(work("a", "1"), work("a", "2"), work("a", "3"))
+		q.enqueue(newTask("a", "1"), newTask("a", "2"), newTask("a", "3"))
 		rang("enqueue", false)
 		q.enqueue(later)
 		rang("enqueue for later", true)
@@ -155,7 +155,7 @@ func TestRingForWaitsAndCursors(t *testing.T) {
 		rang("complete", true)
 		q.fail(tasks[1], time.Minute, false)
 		rang("fail", true)
-		q.holds(q.Return(t.Context(), leasesOf(tasks[2:])))
+		q.hasLease(q.Return(t.Context(), taskLeases(tasks[2:])))
 		rang("return", true)
 	})
 }

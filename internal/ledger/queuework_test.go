@@ -18,32 +18,32 @@ import (
 // Workers and maintainers of two processes complete all tasks, each after as many
 // attempts as it needs. When they stop, they return the tasks that they have not
 // completed.
-func TestWorkersAtTheLedger(t *testing.T) {
+func TestWorkersOfTwoProcessesCompleteAllTasks(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		const tasks = 60
-		s := &shop{tries: map[string]int{}, held: make(chan struct{})}
+		s := &workerNodes{tries: map[string]int{}, held: make(chan struct{})}
 		ctx, end := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		var batchers []*taskqueue.Batcher
 		for range 2 {
 			batchers = append(batchers, s.open(ctx, t, db, &running))
 		}
-		atOnceN(tasks, func(i int) {
-			if _, err := batchers[i%2].Enqueue(t.Context(), work(fmt.Sprint(i%7), fmt.Sprint(i))); err != nil {
+		runConcurrently(tasks, func(i int) {
+			if _, err := batchers[i%2].Enqueue(t.Context(), newTask(fmt.Sprint(i%7), fmt.Sprint(i))); err != nil {
 				t.Error(err)
 			}
 		})
-		stuck := must(batchers[0].Enqueue(t.Context(), work("stuck", "stuck")))(t)
-		l := openOn(t, db)
-		until(t, func() bool {
-			done, _, err := l.Depth(t.Context(), taskqueue.Done, 1000)
+		stuck := must(batchers[0].Enqueue(t.Context(), newTask("stuck", "stuck")))(t)
+		l := openLedger(t, db)
+		waitUntil(t, func() bool {
+			done, _, err := l.Depth(t.Context(), taskqueue.StateDone, 1000)
 			return err == nil && done == tasks && s.isHeld()
 		})
 		end()
 		running.Wait()
-		if task := must(l.Task(t.Context(), stuck.ID))(t); task.State != taskqueue.Waiting || task.Tries != 0 {
+		if task := must(l.Task(t.Context(), stuck.ID))(t); task.State != taskqueue.StateWaiting || task.Tries != 0 {
 			t.Errorf("at the end the task under way is %+v", task)
 		}
 		for key, tries := range s.tries {
@@ -54,23 +54,23 @@ func TestWorkersAtTheLedger(t *testing.T) {
 	})
 }
 
-// shop runs worker nodes whose handler fails each task once, and blocks on one task.
-type shop struct {
+// workerNodes runs worker nodes whose handler fails each task once, and blocks on one task.
+type workerNodes struct {
 	held chan struct{}
 
 	mu    sync.Mutex
 	tries map[string]int
 }
 
-func (s *shop) open(ctx context.Context, t *testing.T, db testenv.SQL, running *sync.WaitGroup) *taskqueue.Batcher {
+func (s *workerNodes) open(ctx context.Context, t *testing.T, db testenv.SQL, running *sync.WaitGroup) *taskqueue.Batcher {
 	t.Helper()
 	notifier := &taskqueue.Notifier{}
-	l := openWith(t, Config{URL: db.URL, Dir: db.Dir, Wake: notifier.Notify})
+	l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, NotifyTopic: notifier.Notify})
 	log := slog.New(slog.DiscardHandler)
 	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: l, Notifier: notifier, Logger: log, Registry: prometheus.NewRegistry()})
 	workers := taskqueue.NewWorkers(taskqueue.Config{
-		Claims: l, Notifier: notifier, Grace: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
-		Services: []taskqueue.Service{{Kind: kind, Handle: s.try, Backoff: taskqueue.Backoff{First: time.Millisecond, Max: time.Millisecond}}},
+		Store: l, Notifier: notifier, GracePeriod: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
+		Kinds: []taskqueue.KindConfig{{Kind: kind, Handle: s.try, Backoff: taskqueue.Backoff{First: time.Millisecond, Max: time.Millisecond}}},
 	})
 	for _, run := range []func(context.Context) error{maintainer.Run, workers.Run} {
 		running.Go(func() { _ = run(ctx) })
@@ -78,7 +78,7 @@ func (s *shop) open(ctx context.Context, t *testing.T, db testenv.SQL, running *
 	return taskqueue.NewBatcher(l)
 }
 
-func (s *shop) try(ctx context.Context, task taskqueue.Task) error {
+func (s *workerNodes) try(ctx context.Context, task taskqueue.Task) error {
 	s.mu.Lock()
 	s.tries[task.Key]++
 	first := s.tries[task.Key] == 1
@@ -94,7 +94,7 @@ func (s *shop) try(ctx context.Context, task taskqueue.Task) error {
 	return nil
 }
 
-func (s *shop) isHeld() bool {
+func (s *workerNodes) isHeld() bool {
 	select {
 	case <-s.held:
 		return true
@@ -104,7 +104,7 @@ func (s *shop) isHeld() bool {
 }
 
 // waitUntil waits until a condition is true.
-func until(t *testing.T, is func() bool) {
+func waitUntil(t *testing.T, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {

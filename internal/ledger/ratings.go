@@ -22,40 +22,40 @@ WITH v (game, id) AS ({rows})
 SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats s ON s.game = v.game AND s.match_id = v.id AND s.rating <> 0`
 )
 
-// rate computes the ratings of new results, one result after another in commit order. It
+// rateResults computes the ratings of new results, one result after another in commit order. It
 // starts with the ratings that the players have now. The caller holds the lock on the
 // game's head, so these do not change. The ratings in a result are provisional. rate uses
 // them only for players who do not exist any more.
-func rate(items []*batchItem, stored map[string]string) error {
-	ratings := make(map[string]rating.Rating, len(stored))
-	for _, it := range items {
-		if !it.result.IsRated() {
+func rateResults(items []*resultItem, storedRatings map[string]string) error {
+	ratings := make(map[string]rating.Rating, len(storedRatings))
+	for _, item := range items {
+		if !item.result.IsRated() {
 			continue
 		}
-		for _, s := range it.result.Standings {
+		for _, s := range item.result.Standings {
 			if _, known := ratings[s.Player]; known {
 				continue
 			}
-			before, err := ratingBefore(s, stored)
+			before, err := ratingBefore(s, storedRatings)
 			if err != nil {
 				return fmt.Errorf("rating of player %s: %w", s.Player, err)
 			}
 			ratings[s.Player] = before
 		}
-		r := *it.result
+		r := *item.result
 		r.Rate(func(s match.Standing) rating.Rating { return ratings[s.Player] })
 		for _, s := range r.Standings {
 			ratings[s.Player] = s.Rating.After
 		}
-		it.result, it.committed.Standings = &r, r.Standings
+		item.result, item.outcome.Standings = &r, r.Standings
 	}
 	return nil
 }
 
 // ratingBefore returns the stored rating of a player: the default for a player without
 // rated matches, and the provisional one of the standing if the player does not exist.
-func ratingBefore(s match.Standing, stored map[string]string) (rating.Rating, error) {
-	text, exists := stored[s.Player]
+func ratingBefore(s match.Standing, storedRatings map[string]string) (rating.Rating, error) {
+	text, exists := storedRatings[s.Player]
 	if !exists {
 		return s.Rating.Before, nil
 	}
@@ -67,9 +67,9 @@ func ratingBefore(s match.Standing, stored map[string]string) (rating.Rating, er
 	return r, err
 }
 
-// readPlayers returns the result of storedRatings for new results. Then it replaces
+// readRatings returns the result of storedRatings for new results. Then it replaces
 // erased players in the results by their opaque ids.
-func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) (map[string]string, error) {
+func (l *Ledger) readRatings(ctx context.Context, tx *sql.Tx, game string, items []*resultItem) (map[string]string, error) {
 	stored, err := l.storedRatings(ctx, tx, game, items)
 	if err != nil {
 		return nil, fmt.Errorf("players: %w", err)
@@ -83,8 +83,8 @@ func (l *Ledger) readPlayers(ctx context.Context, tx *sql.Tx, game string, items
 // storedRatings returns the ratings of the players of new results, by player id: as JSON,
 // or "" for a player without rated matches. Players who do not exist, for example erased
 // ones, are missing.
-func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, items []*batchItem) (map[string]string, error) {
-	players := playersOf(items)
+func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, items []*resultItem) (map[string]string, error) {
+	players := playerIDs(items)
 	stored := make(map[string]string, len(players))
 	if len(players) == 0 {
 		return stored, nil
@@ -94,15 +94,15 @@ func (l *Ledger) storedRatings(ctx context.Context, tx *sql.Tx, game string, ite
 		err := rows.Scan(&id, &text)
 		stored[id] = text
 		return err
-	})(tx.QueryContext(ctx, l.sql(selectRatings), game, l.idList(players)))
+	})(tx.QueryContext(ctx, l.expandSQL(selectRatings), game, l.idList(players)))
 	return stored, err
 }
 
-// playersOf returns the players of results, sorted, each once.
-func playersOf(items []*batchItem) []string {
+// playerIDs returns the players of results, sorted, each once.
+func playerIDs(items []*resultItem) []string {
 	var players []string
-	for _, it := range items {
-		for s := range humans(it.result) {
+	for _, item := range items {
+		for s := range humanStandings(item.result) {
 			players = append(players, s.Player)
 		}
 	}
@@ -110,24 +110,24 @@ func playersOf(items []*batchItem) []string {
 	return slices.Compact(players)
 }
 
-// knownRatings sets the committed ratings in the outcomes of rated results that the
+// setKnownRatings sets the committed ratings in the outcomes of rated results that the
 // ledger already has. They are rounded to whole points.
-func (l *Ledger) knownRatings(ctx context.Context, tx *sql.Tx, b *batch) error {
+func (l *Ledger) setKnownRatings(ctx context.Context, tx *sql.Tx, batch *resultBatch) error {
 	var rows [][]any
-	for _, it := range b.items {
-		if r := it.result; !it.committed.New && it.counts && r.IsRated() {
-			it.committed.Standings = slices.Clone(r.Standings)
+	for _, item := range batch.items {
+		if r := item.result; !item.outcome.IsNew && item.counts && r.IsRated() {
+			item.outcome.Standings = slices.Clone(r.Standings)
 			rows = append(rows, []any{r.Game, r.Match})
 		}
 	}
-	return l.bulk(tx).run(ctx, selectSeatRatings, rows, func(rows *sql.Rows) error {
+	return l.newBulkRunner(tx).run(ctx, selectSeatRatings, rows, func(rows *sql.Rows) error {
 		var key matchKey
 		var player string
 		var after, delta float64
 		if err := rows.Scan(&key.game, &key.id, &player, &after, &delta); err != nil {
 			return err
 		}
-		standings := b.byKey[key].committed.Standings
+		standings := batch.byKey[key].outcome.Standings
 		for i := range standings {
 			if standings[i].Player == player {
 				standings[i].Rating = &match.RatingChange{Before: rating.Rating{R: after - delta}, After: rating.Rating{R: after}}

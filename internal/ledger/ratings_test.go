@@ -21,8 +21,8 @@ func ratedDuel(id string, overAt int64, players ...string) match.Result {
 	return r
 }
 
-// after returns the ratings of a winner and a loser after their duel.
-func after(winner, loser rating.Rating) (won, lost rating.Rating) {
+// ratingsAfterDuel returns the ratings of a winner and a loser after their duel.
+func ratingsAfterDuel(winner, loser rating.Rating) (won, lost rating.Rating) {
 	return rating.Update(winner, []rating.Game{{Opponent: loser, Score: 1}}),
 		rating.Update(loser, []rating.Game{{Opponent: winner, Score: 0}})
 }
@@ -34,8 +34,8 @@ func sameRating(a, b rating.Rating) bool {
 func wantRating(t *testing.T, l *Ledger, player string, want rating.Rating, rated int64) {
 	t.Helper()
 	p := must(l.Player(t.Context(), game, player))(t)
-	if !sameRating(p.Rating, want) || p.Rated != rated {
-		t.Errorf("%s has %+v after %d, want %+v after %d", player, p.Rating, p.Rated, want, rated)
+	if !sameRating(p.Rating, want) || p.RatedMatches != rated {
+		t.Errorf("%s has %+v after %d, want %+v after %d", player, p.Rating, p.RatedMatches, want, rated)
 	}
 }
 
@@ -46,18 +46,18 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for _, p := range []string{"p1", "p2", "p3"} {
 			addPlayer(t, l, p)
 		}
 		uncounted := ratedDuel("m2", 2, "p3", "p1")
-		uncounted.Counts = false
+		uncounted.CountsForLeaderboards = false
 		batch := results(ratedDuel("m1", 1, "p1", "p2"), uncounted, duel("m3", 3, "p1", "p2"), ratedDuel("m4", 4, "p1", "p2"))
-		p1, p2 := after(rating.Default(), rating.Default())
+		p1, p2 := ratingsAfterDuel(rating.Default(), rating.Default())
 		first := p1
-		p3, p1 := after(rating.Default(), p1)
+		p3, p1 := ratingsAfterDuel(rating.Default(), p1)
 		third := p1
-		p1, p2 = after(p1, p2)
+		p1, p2 = ratingsAfterDuel(p1, p2)
 		for time := range 2 { // the second time changes nothing
 			done := must(l.Commit(t.Context(), batch))(t)
 			wantRating(t, l, "p1", p1, 3)
@@ -85,37 +85,37 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 
 // A late result, for example a dead letter that is retried, changes the newest rating. It
 // does not restore an old one.
-func TestALateResultKeepsNewerRatings(t *testing.T) {
+func TestALateResultChangesTheNewestRating(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		addPlayer(t, l, "p1")
 		addPlayer(t, l, "p2")
 		p1, p2 := rating.Default(), rating.Default()
 		for i := range 4 {
 			must(l.Commit(t.Context(), results(ratedDuel(fmt.Sprint("m", i+2), int64(i+2), "p1", "p2"))))(t)
-			p1, p2 = after(p1, p2)
+			p1, p2 = ratingsAfterDuel(p1, p2)
 		}
 		lost := duel("m1", 1, "p2", "p1")
 		lost.Rate(func(match.Standing) rating.Rating { return rating.Default() }) // as it was on the day
 		must(l.Commit(t.Context(), results(lost)))(t)
-		p2, p1 = after(p2, p1)
+		p2, p1 = ratingsAfterDuel(p2, p1)
 		wantRating(t, l, "p1", p1, 5)
 		wantRating(t, l, "p2", p2, 5)
 	})
 }
 
 // A duel against an erased opponent still counts, with the opponent's provisional rating.
-func TestRatingAgainstANobody(t *testing.T) {
+func TestAnErasedOpponentCountsWithTheProvisionalRating(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		addPlayer(t, l, "p1")
 		r := ratedDuel("m1", 1, "gone", "p1")
 		must(l.Commit(t.Context(), results(r)))(t)
-		_, want := after(r.Standings[0].Rating.Before, rating.Default())
+		_, want := ratingsAfterDuel(r.Standings[0].Rating.Before, rating.Default())
 		wantRating(t, l, "p1", want, 1)
 	})
 }
@@ -126,9 +126,9 @@ func TestRatingsAreInCommitOrder(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		nodes := []*Ledger{openOn(t, db)}
+		nodes := []*Ledger{openLedger(t, db)}
 		if db.URL != "" { // SQLite has one process
-			nodes = append(nodes, openOn(t, db))
+			nodes = append(nodes, openLedger(t, db))
 		}
 		players := []string{"p1", "p2", "p3", "p4"}
 		for _, p := range players {
@@ -136,7 +136,7 @@ func TestRatingsAreInCommitOrder(t *testing.T) {
 		}
 		var mu sync.Mutex
 		won := map[int64]match.Result{} // by first position
-		atOnceN(12, func(i int) {
+		runConcurrently(12, func(i int) {
 			a, b := players[i%4], players[(i+1+i/4)%4]
 			if a == b {
 				b = players[(i+1)%4]
@@ -159,7 +159,7 @@ func TestRatingsAreInCommitOrder(t *testing.T) {
 		ratings, rated := map[string]rating.Rating{}, map[string]int64{}
 		for _, pos := range slices.Sorted(maps.Keys(won)) {
 			winner, loser := won[pos].Standings[0].Player, won[pos].Standings[1].Player
-			ratings[winner], ratings[loser] = after(ratings[winner], ratings[loser])
+			ratings[winner], ratings[loser] = ratingsAfterDuel(ratings[winner], ratings[loser])
 			rated[winner]++
 			rated[loser]++
 		}

@@ -22,7 +22,7 @@ func readRecord(text string) (match.Summary, error) {
 		if !s.Bot {
 			s.Nickname = ""
 		}
-		r.Recorded = append(r.Recorded, match.IndexedStanding{Index: i, OverStanding: s.View()})
+		r.StandingsWithoutRow = append(r.StandingsWithoutRow, match.IndexedStanding{Index: i, OverStanding: s.View()})
 	}
 	r.Players = max(r.Players, len(r.Standings))
 	for i := range r.Firsts {

@@ -30,7 +30,7 @@ func runGated(t *testing.T, f func(d *gatedAdmit)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := &gatedAdmit{T: t, open: make(chan struct{}), fault: func([]string) error { return nil }}
-		d.registrationBatcher = &registrationBatcher{workers: 1, batchSizes: newBatchSizes(nil), admit: d.admit}
+		d.registrationBatcher = &registrationBatcher{maxWorkers: 1, batchSizes: newBatchSizes(nil), admit: d.admit}
 		f(d)
 		d.close()
 	})
@@ -82,7 +82,7 @@ func (d *gatedAdmit) check(passed ...[]string) {
 	}
 }
 
-func TestWaitingPlayersGoTogether(t *testing.T) {
+func TestWaitingPlayersShareATransaction(t *testing.T) {
 	runGated(t, func(d *gatedAdmit) {
 		ids := names("p", 2+maxRegistrationBatch)
 		ends := d.registerAll(d.Context(), ids...)
@@ -98,7 +98,7 @@ func TestWaitingPlayersGoTogether(t *testing.T) {
 	})
 }
 
-func TestCallersThatGaveUpAreLeftOut(t *testing.T) {
+func TestPlayersWhoseCallersLeftAreSkipped(t *testing.T) {
 	runGated(t, func(d *gatedAdmit) {
 		d.registerAll(d.Context(), "first")
 		ctx, cancel := context.WithCancel(d.Context())
@@ -115,7 +115,7 @@ func TestCallersThatGaveUpAreLeftOut(t *testing.T) {
 
 // A caller whose context ends during the transaction returns immediately, and delays no
 // other caller.
-func TestACallerGivesUpDuringTheTransaction(t *testing.T) {
+func TestACallerMayLeaveDuringTheTransaction(t *testing.T) {
 	runGated(t, func(d *gatedAdmit) {
 		d.registerAll(d.Context(), "first")
 		ctx, cancel := context.WithCancel(d.Context())
@@ -167,7 +167,7 @@ func TestAPlayerThatCausesAnErrorFailsAlone(t *testing.T) {
 }
 
 // If the database is unreachable, a batch is not retried player by player.
-func TestAllFailWithTheDatabase(t *testing.T) {
+func TestAnUnreachableDatabaseIsTriedOncePerBatch(t *testing.T) {
 	runGated(t, func(d *gatedAdmit) {
 		ends := d.registerAll(d.Context(), "p1", "p2", "p3")
 		time.Sleep(time.Minute) // the running registration waits as long as its own context
@@ -197,7 +197,7 @@ func TestCloseRefusesWaitingPlayers(t *testing.T) {
 			d.Error("it is closed amid a transaction")
 		default:
 		}
-		if err := <-d.registerAll(d.Context(), "late")[0]; !errors.Is(err, errClosed) || !Unavailable(err) { // another node may take them
+		if err := <-d.registerAll(d.Context(), "late")[0]; !errors.Is(err, errClosed) || !IsUnavailable(err) { // another node may take them
 			d.Errorf("who comes: %v", err)
 		}
 		close(d.open)

@@ -22,27 +22,27 @@ var newRules = skeletonRules{nickname.RulesVersion + 1, func(name string) (strin
 	return strings.ReplaceAll(strings.ToLower(name), "-", ""), nil
 }, 7}
 
-func newcomer(n int, name, skeleton string) identity.NewPlayer {
-	return identity.NewPlayer{Game: game, ID: fmt.Sprint("g", n), DeviceHash: fmt.Sprint("d", n), Nickname: name, Skeleton: skeleton, At: 1}
+func newGuest(n int, name, skeleton string) identity.NewPlayer {
+	return identity.NewPlayer{Game: game, ID: fmt.Sprint("g", n), DeviceHash: fmt.Sprint("d", n), Nickname: name, Skeleton: skeleton, JoinedAt: 1}
 }
 
 // Programs with older and with newer rules run together. Once skeletons follow the newer
 // rules, claims by older rules fail, so that no lookalike of another name remains.
-func TestClaimsByOldRules(t *testing.T) {
+func TestClaimsByOldRulesFailAfterTheMigration(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		older, newer := openOn(t, db), openOn(t, db)
-		newer.rules = newRules.rules
+		older, newer := openLedger(t, db), openLedger(t, db)
+		newer.rulesVersion = newRules.version
 		addPlayer(t, older, "p1")
-		if _, _, err := older.CreateGuest(t.Context(), newcomer(0, "A-da", "a-da")); err != nil {
+		if _, _, err := older.CreateGuest(t.Context(), newGuest(0, "A-da", "a-da")); err != nil {
 			t.Fatal(err)
 		}
 
 		const claimers = 4
 		var next atomic.Int64
 		claimed, respelt := make(chan struct{}, claimers), make(chan struct{})
-		atOnceN(claimers+1, func(i int) {
+		runConcurrently(claimers+1, func(i int) {
 			if i == claimers {
 				for range claimers { // it begins beside them
 					<-claimed
@@ -61,7 +61,7 @@ func TestClaimsByOldRules(t *testing.T) {
 				}
 				n := next.Add(1)
 				name := fmt.Sprint("N-", n)
-				_, _, err := older.CreateGuest(t.Context(), newcomer(int(n), name, strings.ToLower(name)))
+				_, _, err := older.CreateGuest(t.Context(), newGuest(int(n), name, strings.ToLower(name)))
 				select {
 				case claimed <- struct{}{}:
 				default:
@@ -82,7 +82,7 @@ func TestClaimsByOldRules(t *testing.T) {
 			}
 		}
 		checkOutdated(t, older)
-		if _, _, err := newer.CreateGuest(t.Context(), newcomer(int(next.Add(1)), "Ada", "ada")); !errors.Is(err, identity.ErrNicknameTaken) {
+		if _, _, err := newer.CreateGuest(t.Context(), newGuest(int(next.Add(1)), "Ada", "ada")); !errors.Is(err, identity.ErrNicknameTaken) {
 			t.Errorf("the newer program on a name of before: %v", err)
 		}
 		if err := newer.Rename(t.Context(), game, "g0", "Grace", "grace"); err != nil {
@@ -96,9 +96,9 @@ func TestClaimsByOldRules(t *testing.T) {
 func checkOutdated(t *testing.T, l *Ledger) {
 	t.Helper()
 	for what, err := range map[string]error{
-		"a guest":            second(l.CreateGuest(t.Context(), newcomer(-1, "Eva", "eva"))),
-		"a guest, taken":     second(l.CreateGuest(t.Context(), newcomer(-1, "Nick p1", "nickp1"))),
-		"an own player":      second(l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub", Nickname: "Eva", Skeleton: "eva", At: 1})),
+		"a guest":            errorOf(l.CreateGuest(t.Context(), newGuest(-1, "Eva", "eva"))),
+		"a guest, taken":     errorOf(l.CreateGuest(t.Context(), newGuest(-1, "Nick p1", "nickp1"))),
+		"an own player":      errorOf(l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub", Nickname: "Eva", Skeleton: "eva", JoinedAt: 1})),
 		"a new name":         l.Rename(t.Context(), game, "p1", "Eva", "eva"),
 		"the start":          func() error { _, err := l.MigrateSkeletons(t.Context()); return err }(),
 		"a player of nobody": l.Rename(t.Context(), game, "nobody", "Eva", "eva"),
@@ -110,22 +110,22 @@ func checkOutdated(t *testing.T, l *Ledger) {
 	if _, err := l.Known(t.Context(), game, "sub"); !errors.Is(err, identity.ErrNotFound) {
 		t.Errorf("the id of a player who was refused: %v", err)
 	}
-	if p, created, err := l.CreateGuest(t.Context(), newcomer(0, "Eva", "eva")); err != nil || created || p.Nickname != "A-da" {
+	if p, created, err := l.CreateGuest(t.Context(), newGuest(0, "Eva", "eva")); err != nil || created || p.Nickname != "A-da" {
 		t.Errorf("a known guest: %+v, %v, %v", p, created, err)
 	}
 }
 
-func second(_ identity.Player, _ bool, err error) error { return err }
+func errorOf(_ identity.Player, _ bool, err error) error { return err }
 
 // A migration of skeletons waits for a running claim, and also updates its name.
 func TestSkeletonMigrationWaitsForClaims(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
-	older, newer := openOn(t, db), openOn(t, db)
+	older, newer := openLedger(t, db), openLedger(t, db)
 	ended := make(chan error, 1)
 	err := older.inTx(t.Context(), func(tx *sql.Tx) error {
-		slow := identity.NewPlayer{Game: game, ID: "slow", Nickname: "S-low", Skeleton: "s-low", At: 1}
-		err := older.insertPlayers(t.Context(), older.bulk(tx), []*registration{{NewPlayer: slow}})
+		slow := identity.NewPlayer{Game: game, ID: "slow", Nickname: "S-low", Skeleton: "s-low", JoinedAt: 1}
+		err := older.insertPlayers(t.Context(), older.newBulkRunner(tx), []*registration{{NewPlayer: slow}})
 		if err != nil {
 			ended <- nil
 			return err
@@ -147,7 +147,7 @@ func TestSkeletonMigrationWaitsForClaims(t *testing.T) {
 // awaitLock returns when a transaction waits for a lock, or when over is closed.
 func (l *Ledger) awaitLock(ctx context.Context, over func() bool) error {
 	for waiting := 0; waiting == 0 && !over(); {
-		err := l.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)
+		err := l.readPool.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)
 		if err != nil {
 			return err
 		}
@@ -157,13 +157,13 @@ func (l *Ledger) awaitLock(ctx context.Context, over func() bool) error {
 
 // Two registries use one ledger, and one of them has older rules from some time on. It
 // logs that once, counts the players that it refuses, and serves existing players.
-func TestRegistryOfOldRules(t *testing.T) {
+func TestARegistryWithOldRulesRefusesNewNames(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		logged := &counting{}
-		older, newer := registryOn(t, openOn(t, db), logged), registryOn(t, openOn(t, db), logged)
-		newer.ledger.rules = newRules.rules
+		logged := &warningCounter{}
+		older, newer := newRegistry(t, openLedger(t, db), logged), newRegistry(t, openLedger(t, db), logged)
+		newer.ledger.rulesVersion = newRules.version
 		q := identity.GuestRequest{Game: game, Device: "kT3vJ0w9Qm2xB7sLr5Yd8Ze1", Nickname: "A-da"}
 		ada, err := older.Guest(t.Context(), q)
 		if err != nil {
@@ -193,7 +193,7 @@ func TestRegistryOfOldRules(t *testing.T) {
 			t.Errorf("said %d times", n)
 		}
 		// A registry that starts now logs it immediately, and starts.
-		late := registryOn(t, openOn(t, db), logged)
+		late := newRegistry(t, openLedger(t, db), logged)
 		if err := late.MigrateSkeletons(t.Context()); err != nil || logged.warned.Load() != 2 {
 			t.Errorf("an older node starts: %v, said %d times", err, logged.warned.Load())
 		}
@@ -208,7 +208,7 @@ type registry struct {
 	metrics *prometheus.Registry
 }
 
-func registryOn(t *testing.T, l *Ledger, logged *counting) *registry {
+func newRegistry(t *testing.T, l *Ledger, logged *warningCounter) *registry {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{game}, Keys: l, Now: func() int64 { return 1795212345678 }})
 	if err != nil {
@@ -242,15 +242,17 @@ func (r *registry) check(t *testing.T, refused, outdated float64) {
 	}
 }
 
-// counting is a log handler that only counts warnings.
-type counting struct {
+// warningCounter is a log handler that only counts warnings.
+type warningCounter struct {
 	slog.Handler
 	warned atomic.Int64
 }
 
-func (c *counting) Enabled(_ context.Context, level slog.Level) bool { return level == slog.LevelWarn }
+func (c *warningCounter) Enabled(_ context.Context, level slog.Level) bool {
+	return level == slog.LevelWarn
+}
 
-func (c *counting) Handle(context.Context, slog.Record) error {
+func (c *warningCounter) Handle(context.Context, slog.Record) error {
 	c.warned.Add(1)
 	return nil
 }

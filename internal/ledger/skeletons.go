@@ -10,21 +10,21 @@ import (
 	"laststand/internal/nickname"
 )
 
-// skeletonPage is how many names one step of MigrateSkeletons changes.
-const skeletonPage = 500
+// skeletonPageSize is how many names one step of MigrateSkeletons changes.
+const skeletonPageSize = 500
 
 // skeletonRules are rules by which skeletons are computed, and how to apply them.
 type skeletonRules struct {
-	rules    int64                                 // version of the rules
-	skeleton func(nickname string) (string, error) // an error: the nickname is invalid by these rules
-	page     int                                   // names per step
+	version  int64                                 // version of the rules
+	compute  func(nickname string) (string, error) // an error: the nickname is invalid by these rules
+	pageSize int                                   // names per step
 }
 
 func currentRules() skeletonRules {
 	return skeletonRules{nickname.RulesVersion, func(name string) (string, error) {
 		n, err := nickname.ParseExisting(name)
 		return n.Skeleton, err
-	}, skeletonPage}
+	}, skeletonPageSize}
 }
 
 // MigrateSkeletons updates the skeletons of all players to this program's rules for
@@ -45,29 +45,29 @@ func (l *Ledger) MigrateSkeletons(ctx context.Context) (map[string]int, error) {
 	return l.migrateSkeletons(ctx, currentRules())
 }
 
-func (l *Ledger) migrateSkeletons(ctx context.Context, by skeletonRules) (map[string]int, error) {
-	lost := map[string]int{}
+func (l *Ledger) migrateSkeletons(ctx context.Context, rules skeletonRules) (map[string]int, error) {
+	lostNames := map[string]int{}
 	more, isFirst, tries := true, true, 0
 	for more {
-		p, err := l.migratePage(ctx, by, isFirst)
-		if tries < 5 && ctx.Err() == nil && (breaksUnique(err) || Unavailable(err)) { // a name was claimed at the same time, or the database is busy: retry the page
+		p, err := l.migratePage(ctx, rules, isFirst)
+		if tries < 5 && ctx.Err() == nil && (isUniqueViolation(err) || IsUnavailable(err)) { // a name was claimed at the same time, or the database is busy: retry the page
 			tries++
 			continue
 		}
 		if err != nil {
-			return lost, fmt.Errorf("ledger: migrate skeletons: %w", err)
+			return lostNames, fmt.Errorf("ledger: migrate skeletons: %w", err)
 		}
 		for game, n := range p.lostNames {
-			lost[game] += n
+			lostNames[game] += n
 		}
-		more, isFirst, tries = len(p.names) == by.page, false, 0
+		more, isFirst, tries = len(p.names) == rules.pageSize, false, 0
 	}
-	return lost, nil
+	return lostNames, nil
 }
 
-// skeletonOverlap is how far before the last name of the former call names are read
+// skeletonOverlapMS is how far before the last name of the former call names are read
 // again, in ms, because claims are not committed in order of time.
-const skeletonOverlap = 60_000
+const skeletonOverlapMS = 60_000
 
 const (
 	selectProgress = `SELECT rules, done, named_at, game, id FROM spelling WHERE one = 1`
@@ -91,67 +91,67 @@ FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = 
 
 // migratePage updates the next page of names, under the lock on the progress. The first
 // page of a call also repeats the last names, if all names were updated once before.
-func (l *Ledger) migratePage(ctx context.Context, by skeletonRules, isFirst bool) (p skeletonBatch, err error) {
+func (l *Ledger) migratePage(ctx context.Context, rules skeletonRules, isFirst bool) (p namesPage, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, l.lockSpelling); err != nil {
 			return err
 		}
-		p = skeletonBatch{lostNames: map[string]int{}, holders: map[gameText]skeletonHolder{}}
-		var rules, done int64
-		err := tx.QueryRowContext(ctx, selectProgress).Scan(&rules, &done, &p.lastNamedAt, &p.last.game, &p.last.text)
-		if err == nil && rules > by.rules {
+		p = namesPage{lostNames: map[string]int{}, holders: map[gameKey]skeletonHolder{}}
+		var storedVersion, done int64
+		err := tx.QueryRowContext(ctx, selectProgress).Scan(&storedVersion, &done, &p.lastNamedAt, &p.lastID.game, &p.lastID.key)
+		if err == nil && storedVersion > rules.version {
 			err = identity.ErrOldRules
 		}
 		if err != nil {
 			return err
 		}
-		p.update = updateSkeletons
-		if p.isRepeat = rules == by.rules && done == 1; p.isRepeat {
-			p.update = l.sql(updateRepeated)
+		p.updateSQL = updateSkeletons
+		if p.isRepeat = storedVersion == rules.version && done == 1; p.isRepeat {
+			p.updateSQL = l.expandSQL(updateRepeated)
 		}
 		switch {
-		case rules < by.rules:
-			done, p.lastNamedAt, p.last = 0, 0, gameText{}
+		case storedVersion < rules.version:
+			done, p.lastNamedAt, p.lastID = 0, 0, gameKey{}
 		case p.isRepeat && isFirst:
-			p.lastNamedAt -= skeletonOverlap
+			p.lastNamedAt -= skeletonOverlapMS
 		}
-		if err := p.migrate(ctx, tx, l.bulk(tx), by); err != nil {
+		if err := p.migrate(ctx, tx, l.newBulkRunner(tx), rules); err != nil {
 			return err
 		}
-		if len(p.names) < by.page {
+		if len(p.names) < rules.pageSize {
 			done = 1
 		}
-		_, err = tx.ExecContext(ctx, updateProgress, by.rules, done, p.lastNamedAt, p.last.game, p.last.text)
+		_, err = tx.ExecContext(ctx, updateProgress, rules.version, done, p.lastNamedAt, p.lastID.game, p.lastID.key)
 		return err
 	})
 	return p, err
 }
 
-// skeletonBatch is one page of names, in the order of their claims.
-type skeletonBatch struct {
+// namesPage is one page of names, in the order of their claims.
+type namesPage struct {
 	isRepeat    bool          // all names were updated once to these rules; the page has names that were claimed since
-	update      string        // statement that changes skeletons
+	updateSQL   string        // statement that changes skeletons
 	lastNamedAt int64         // when the last name of the page was claimed, epoch ms
-	last        gameText      // id of the player with the last name of the page
+	lastID      gameKey       // id of the player with the last name of the page
 	names       []namedPlayer // oldest first
 
-	lostNames map[string]int              // how many names have lost their skeleton, by game
-	holders   map[gameText]skeletonHolder // the current holders of wanted skeletons, by skeleton
-	freed     []skeletonChange            // changes that free skeletons for other names of the page
+	lostNames map[string]int             // how many names have lost their skeleton, by game
+	holders   map[gameKey]skeletonHolder // the current holders of wanted skeletons, by skeleton
+	freed     []skeletonChange           // changes that free skeletons for other names of the page
 }
 
-// gameText is a skeleton or a player's id in a game.
-type gameText struct{ game, text string }
+// gameKey is a skeleton or a player's id in a game.
+type gameKey struct{ game, key string }
 
-func (p *skeletonBatch) migrate(ctx context.Context, tx *sql.Tx, b bulk, by skeletonRules) error {
-	if err := p.read(ctx, tx, by); err != nil {
+func (p *namesPage) migrate(ctx context.Context, tx *sql.Tx, bulk bulkRunner, rules skeletonRules) error {
+	if err := p.readNames(ctx, tx, rules); err != nil {
 		return err
 	}
-	if err := p.readHolders(ctx, b); err != nil {
+	if err := p.readHolders(ctx, bulk); err != nil {
 		return err
 	}
-	p.decide()
-	return p.write(ctx, b)
+	p.chooseSkeletons()
+	return p.writeSkeletons(ctx, bulk)
 }
 
 // namedPlayer is a player with the current skeleton, and the wanted one by the new rules.
@@ -180,45 +180,45 @@ const (
 
 // readNames reads the next names, and computes the skeletons that they want.
 
-func (p *skeletonBatch) read(ctx context.Context, tx *sql.Tx, by skeletonRules) error {
+func (p *namesPage) readNames(ctx context.Context, tx *sql.Tx, rules skeletonRules) error {
 	return scanAll(func(rows *sql.Rows) error {
 		var n namedPlayer
 		var name string
 		if err := rows.Scan(&n.game, &n.id, &name, &n.current, &n.namedAt); err != nil {
 			return err
 		}
-		p.lastNamedAt, p.last = n.namedAt, gameText{n.game, n.id}
+		p.lastNamedAt, p.lastID = n.namedAt, gameKey{n.game, n.id}
 		var err error
-		if n.wanted, err = by.skeleton(name); err != nil {
+		if n.wanted, err = rules.compute(name); err != nil {
 			n.wanted = lostMark + n.id // invalid by the current rules
 		}
 		p.names = append(p.names, n)
 		return nil
-	})(tx.QueryContext(ctx, selectNextNames, p.lastNamedAt, p.last.game, p.last.text, by.page))
+	})(tx.QueryContext(ctx, selectNextNames, p.lastNamedAt, p.lastID.game, p.lastID.key, rules.pageSize))
 }
 
 // readHolders reads the holders of the wanted skeletons.
-func (p *skeletonBatch) readHolders(ctx context.Context, b bulk) error {
+func (p *namesPage) readHolders(ctx context.Context, bulk bulkRunner) error {
 	var wanted [][]any
-	seen := map[gameText]bool{}
+	seen := map[gameKey]bool{}
 	for _, n := range p.names {
-		want := gameText{n.game, n.wanted}
-		if n.wanted != n.current && !seen[want] {
-			seen[want] = true
+		key := gameKey{n.game, n.wanted}
+		if n.wanted != n.current && !seen[key] {
+			seen[key] = true
 			wanted = append(wanted, []any{n.game, n.id, n.wanted, n.namedAt})
 		}
 	}
-	return b.run(ctx, selectSkeletonHolders, wanted, func(rows *sql.Rows) error {
-		var other skeletonHolder
-		var has gameText
-		err := rows.Scan(&has.game, &other.id, &has.text, &other.isPending)
-		p.holders[has] = other
+	return bulk.run(ctx, selectSkeletonHolders, wanted, func(rows *sql.Rows) error {
+		var holder skeletonHolder
+		var key gameKey
+		err := rows.Scan(&key.game, &holder.id, &key.key, &holder.isPending)
+		p.holders[key] = holder
 		return err
 	})
 }
 
-// decide assigns each name the skeleton that it wants, unless an older name has it.
-func (p *skeletonBatch) decide() {
+// chooseSkeletons assigns each name the skeleton that it wants, unless an older name has it.
+func (p *namesPage) chooseSkeletons() {
 	for i := range p.names {
 		n := &p.names[i]
 		hasLost := strings.HasPrefix(n.current, lostMark)
@@ -228,49 +228,49 @@ func (p *skeletonBatch) decide() {
 		if n.wanted == n.current {
 			continue
 		}
-		if other, exists := p.holders[gameText{n.game, n.wanted}]; exists && other.isPending && !p.isRepeat {
-			p.freeSkeleton(other.id, gameText{n.game, n.wanted})
+		if holder, exists := p.holders[gameKey{n.game, n.wanted}]; exists && holder.isPending && !p.isRepeat {
+			p.freeSkeleton(holder.id, gameKey{n.game, n.wanted})
 		} else if exists {
 			n.wanted = lostMark + n.id
 		}
 		if strings.HasPrefix(n.wanted, lostMark) && !hasLost {
 			p.lostNames[n.game]++
 		}
-		if has := (gameText{n.game, n.current}); p.holders[has].id == n.id { // a later name wants it
-			p.freeSkeleton(n.id, has)
-			delete(p.holders, has)
+		if held := (gameKey{n.game, n.current}); p.holders[held].id == n.id { // a later name wants it
+			p.freeSkeleton(n.id, held)
+			delete(p.holders, held)
 		}
-		p.holders[gameText{n.game, n.wanted}] = skeletonHolder{id: n.id}
+		p.holders[gameKey{n.game, n.wanted}] = skeletonHolder{id: n.id}
 	}
 }
 
 // freeSkeleton removes a skeleton from a player who will get another one, now or later.
-func (p *skeletonBatch) freeSkeleton(id string, has gameText) {
+func (p *namesPage) freeSkeleton(id string, held gameKey) {
 	moved := movedMark + id
-	p.freed = append(p.freed, skeletonChange{has.game, id, has.text, moved})
+	p.freed = append(p.freed, skeletonChange{held.game, id, held.key, moved})
 	for i := range p.names {
-		if n := &p.names[i]; n.game == has.game && n.id == id {
+		if n := &p.names[i]; n.game == held.game && n.id == id {
 			n.current = moved
 		}
 	}
 }
 
-// write first frees the skeletons that other names of the page get, and then writes the
+// writeSkeletons first frees the skeletons that other names of the page get, and then writes the
 // new skeletons. It skips players who were renamed at the same time. Their new names are
 // on a later page.
-func (p *skeletonBatch) write(ctx context.Context, b bulk) error {
-	var given []skeletonChange
+func (p *namesPage) writeSkeletons(ctx context.Context, bulk bulkRunner) error {
+	var assigned []skeletonChange
 	for _, n := range p.names {
 		if n.wanted != n.current {
-			given = append(given, skeletonChange{n.game, n.id, n.current, n.wanted})
+			assigned = append(assigned, skeletonChange{n.game, n.id, n.current, n.wanted})
 		}
 	}
-	for _, changes := range [][]skeletonChange{p.freed, given} {
+	for _, changes := range [][]skeletonChange{p.freed, assigned} {
 		var rows [][]any
 		for _, c := range changes {
 			rows = append(rows, []any{c.game, c.id, c.former, c.skeleton})
 		}
-		if err := b.run(ctx, p.update, rows, nil); err != nil {
+		if err := bulk.run(ctx, p.updateSQL, rows, nil); err != nil {
 			return err
 		}
 	}

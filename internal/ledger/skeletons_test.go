@@ -17,13 +17,13 @@ import (
 	"laststand/internal/testenv"
 )
 
-// called is a player's nickname and skeleton, claimed at a time.
-type called struct {
+// namedAs is a player's nickname and skeleton, claimed at a time.
+type namedAs struct {
 	id, nickname, skeleton string
 	at                     int64
 }
 
-func (l *Ledger) call(t *testing.T, all ...called) {
+func (l *Ledger) call(t *testing.T, all ...namedAs) {
 	t.Helper()
 	for _, c := range all {
 		must(l.exec(t.Context(), `INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at) VALUES ($1, $2, $3, $4, $5, 1)`,
@@ -40,7 +40,7 @@ func (l *Ledger) skeletons(t *testing.T) map[string]string {
 		err := rows.Scan(&id, &skeleton)
 		got[id] = skeleton
 		return err
-	})(l.read.QueryContext(t.Context(), "SELECT id, skeleton FROM players WHERE game = $1", game))
+	})(l.readPool.QueryContext(t.Context(), "SELECT id, skeleton FROM players WHERE game = $1", game))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,20 +48,20 @@ func (l *Ledger) skeletons(t *testing.T) map[string]string {
 }
 
 // A ledger has names from before skeletons treated letters that look alike as equal.
-func TestNamesOfOldRules(t *testing.T) {
+func TestOldNamesGetSkeletonsOfNewRules(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		l.call(t,
-			called{"young", "Аdа", "аdа", 30}, // Cyrillic
-			called{"old", "Ada", "ada", 20},
-			called{"max", "Max", "max", 10},
-			called{"rnax", "Rnax", "rnax", 5}, // older, and what Max is now
-			called{"ill", "Ill", "ill", 50},
-			called{"lll", "lll", "lll", 60}, // it has what an older one is to have
-			called{"none", "a", "a", 1},     // too short by now
-			called{"free", "Grace", "grace", 2},
+			namedAs{"young", "Аdа", "аdа", 30}, // Cyrillic
+			namedAs{"old", "Ada", "ada", 20},
+			namedAs{"max", "Max", "max", 10},
+			namedAs{"rnax", "Rnax", "rnax", 5}, // older, and what Max is now
+			namedAs{"ill", "Ill", "ill", 50},
+			namedAs{"lll", "lll", "lll", 60}, // it has what an older one is to have
+			namedAs{"none", "a", "a", 1},     // too short by now
+			namedAs{"free", "Grace", "grace", 2},
 		)
 		want := map[string]string{
 			"young": lostMark + "young", "old": "ada", "max": lostMark + "max", "rnax": "rnax",
@@ -82,7 +82,7 @@ func TestNamesOfOldRules(t *testing.T) {
 		}
 		// Names that a program with old rules has claimed since are updated. No other name loses
 		// its skeleton to them.
-		l.call(t, called{"late", "Eｖa", "eｖa", 70}, called{"later", "Мах", "мах", 71}, called{"fine", "Tom", "tom", 72})
+		l.call(t, namedAs{"late", "Eｖa", "eｖa", 70}, namedAs{"later", "Мах", "мах", 71}, namedAs{"fine", "Tom", "tom", 72})
 		if err := l.Rename(t.Context(), game, "rnax", "Other", "other"); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestNamesOfOldRules(t *testing.T) {
 			lost = append(lost, n[:strings.LastIndex(n, "@")])
 		}
 		slices.Sort(lost)
-		if want := []string{lostMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(lost, inGame(want)) {
+		if want := []string{lostMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(lost, scopedSkeletons(want)) {
 			t.Errorf("nodes hear of %q, want %q", lost, want)
 		}
 		must(l.MigrateSkeletons(t.Context()))(t)
@@ -111,7 +111,7 @@ func TestNamesOfOldRules(t *testing.T) {
 	})
 }
 
-func inGame(skeletons []string) (all []string) {
+func scopedSkeletons(skeletons []string) (all []string) {
 	for _, s := range skeletons {
 		all = append(all, game+"/"+s)
 	}
@@ -121,10 +121,10 @@ func inGame(skeletons []string) (all []string) {
 // A claim is committed while a page is written. The page is rolled back and repeated.
 func TestSkeletonMigrationDuringAClaim(t *testing.T) {
 	t.Parallel()
-	l := openOn(t, testenv.Database(t))
-	l.call(t, called{"tom", "Tom", "torn", 10_000})
+	l := openLedger(t, testenv.Database(t))
+	l.call(t, namedAs{"tom", "Tom", "torn", 10_000})
 	must(l.MigrateSkeletons(t.Context()))(t)
-	l.call(t, called{"late", "Eｖa", "eｖa", 9_000}) // by a program of the old rules, committed late
+	l.call(t, namedAs{"late", "Eｖa", "eｖa", 9_000}) // by a program of the old rules, committed late
 	ended := make(chan error, 1)
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(t.Context(), `INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at) VALUES ($1, 'eva', 'Eva', 'eva', 11000, 1)`, game)
@@ -146,21 +146,21 @@ func TestSkeletonMigrationDuringAClaim(t *testing.T) {
 	}
 }
 
-// progress is a set of names whose skeletons change by random rules.
-type progress struct {
-	names []called
+// skeletonProgress is a set of names whose skeletons change by random rules.
+type skeletonProgress struct {
+	names []namedAs
 	rules skeletonRules
 }
 
-func newProgress(rng *rand.Rand, rules int64, names int) progress {
-	c := progress{rules: skeletonRules{rules: rules, page: 7}}
+func newProgress(rng *rand.Rand, rules int64, names int) skeletonProgress {
+	c := skeletonProgress{rules: skeletonRules{version: rules, pageSize: 7}}
 	table := map[string]string{}
 	for i := range names {
 		name := fmt.Sprint("n", i)
-		c.names = append(c.names, called{fmt.Sprint("p", rng.IntN(1000), "-", i), name, fmt.Sprint("s", i), rng.Int64N(20)})
+		c.names = append(c.names, namedAs{fmt.Sprint("p", rng.IntN(1000), "-", i), name, fmt.Sprint("s", i), rng.Int64N(20)})
 		table[name] = fmt.Sprint("s", rng.IntN(names*3/2)) // often what another has now
 	}
-	c.rules.skeleton = func(name string) (string, error) {
+	c.rules.compute = func(name string) (string, error) {
 		if table[name] == "s1" {
 			return "", errors.New("no name any more")
 		}
@@ -170,7 +170,7 @@ func newProgress(rng *rand.Rand, rules int64, names int) progress {
 }
 
 // check checks the outcome: of all names that want one skeleton, the oldest has it.
-func (c progress) check(t *testing.T, l *Ledger, bare int) {
+func (c skeletonProgress) check(t *testing.T, l *Ledger, bare int) {
 	t.Helper()
 	var order []string
 	err := scanAll(func(rows *sql.Rows) error {
@@ -178,7 +178,7 @@ func (c progress) check(t *testing.T, l *Ledger, bare int) {
 		err := rows.Scan(&id)
 		order = append(order, id)
 		return err
-	})(l.read.QueryContext(t.Context(), "SELECT id FROM players WHERE game = $1 ORDER BY named_at, game, id", game))
+	})(l.readPool.QueryContext(t.Context(), "SELECT id FROM players WHERE game = $1 ORDER BY named_at, game, id", game))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func (c progress) check(t *testing.T, l *Ledger, bare int) {
 		byID[n.id] = n.nickname
 	}
 	for _, id := range order {
-		want, err := c.rules.skeleton(byID[id])
+		want, err := c.rules.compute(byID[id])
 		if err != nil || taken[want] {
 			want = lostMark + id
 			lost++
@@ -202,11 +202,11 @@ func (c progress) check(t *testing.T, l *Ledger, bare int) {
 	}
 }
 
-func TestSkeletonMigration(t *testing.T) {
+func TestSkeletonMigrationKeepsTheOldestName(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for seed := range uint64(4) {
 			c := newProgress(rand.New(rand.NewPCG(seed, 1)), 3, 60)
 			must(l.exec(t.Context(), "DELETE FROM players"))(t)
@@ -220,8 +220,8 @@ func TestSkeletonMigration(t *testing.T) {
 				t.Errorf("again: %v", again)
 			}
 			older := c.rules
-			older.rules = 2
-			older.skeleton = func(name string) (string, error) { return "older " + name, nil }
+			older.version = 2
+			older.compute = func(name string) (string, error) { return "older " + name, nil }
 			if got, err := l.migrateSkeletons(t.Context(), older); !errors.Is(err, identity.ErrOldRules) || len(got) != 0 {
 				t.Errorf("by older rules: %v, %v", got, err)
 			}
@@ -236,28 +236,28 @@ func TestSkeletonMigration(t *testing.T) {
 
 // Nodes that migrate at the same time, and a node that is stopped half-way, have the same
 // outcome.
-func TestSkeletonMigrationsAtOnceAndCutOff(t *testing.T) {
+func TestConcurrentAndInterruptedSkeletonMigrations(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		c := newProgress(rand.New(rand.NewPCG(9, 9)), 3, 100)
 		l.call(t, c.names...)
 		for cut := range 5 {
 			ctx, cancel := context.WithCancel(t.Context())
 			ending, read := c.rules, 0
-			ending.skeleton = func(name string) (string, error) {
+			ending.compute = func(name string) (string, error) {
 				if read++; read == 3+8*cut {
 					cancel()
 				}
-				return c.rules.skeleton(name)
+				return c.rules.compute(name)
 			}
 			if _, err := l.migrateSkeletons(ctx, ending); err == nil {
 				t.Errorf("cut %d: it ended in order", cut)
 			}
 		}
 		left := make([]int, 3)
-		atOnceN(len(left), func(i int) {
+		runConcurrently(len(left), func(i int) {
 			bare, err := l.migrateSkeletons(t.Context(), c.rules)
 			if err != nil {
 				t.Error(err)

@@ -21,15 +21,15 @@ const stillCounts = `e.kind = 'result' AND NOT EXISTS (
 // sumColumns are the columns of a leaderboard.Sum, in the order of scanSum.
 const sumColumns = `whose, holder, day, newest, at, ` + aggregateColumns
 
-// sumsOf is a SELECT that sums the entries e of {from}, by holder and day.
-var sumsOf = `
+// sumsTemplate is a SELECT that sums the entries e of {from}, by holder and day.
+var sumsTemplate = `
 SELECT g.whose, g.holder, g.day, g.newest, n.at, ` + eachAggregate("g.@") + ` FROM (
     SELECT e.game, e.whose, e.holder, e.day, MAX(e.pos) AS newest, ` + eachAggregate("CAST(SUM(e.@) AS BIGINT) AS @") + `
     FROM {from} GROUP BY e.game, e.whose, e.holder, e.day
 ) g JOIN entries n ON n.game = g.game AND n.pos = g.newest`
 
 // sumsFrom returns the SELECT that sums the entries e of a FROM clause.
-func sumsFrom(from string) string { return strings.ReplaceAll(sumsOf, "{from}", from) }
+func sumsFrom(from string) string { return strings.ReplaceAll(sumsTemplate, "{from}", from) }
 
 const (
 	orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see byteOrderMigration
@@ -49,7 +49,7 @@ var selectSums = `SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day ||
 // The snapshot is valid only until work returns.
 func (l *Ledger) Snapshot(ctx context.Context, game string, work func(leaderboard.Snapshot) error) error {
 	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
-		mark, first, err := l.headOf(tx.QueryRowContext(ctx, selectHead, game))
+		mark, firstDay, err := l.scanHead(tx.QueryRowContext(ctx, selectHead, game))
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (l *Ledger) Snapshot(ctx context.Context, game string, work func(leaderboar
 		if err != nil && !errors.Is(err, sql.ErrNoRows) { // no day at all
 			return err
 		}
-		return work(leaderboard.Snapshot{Mark: mark, First: first, Sums: eachSum(ctx, tx, selectSums, game, day, pos)})
+		return work(leaderboard.Snapshot{Watermark: mark, FirstDay: firstDay, Sums: querySums(ctx, tx, selectSums, game, day, pos)})
 	})
 	if err != nil {
 		return fmt.Errorf("ledger: snapshot of %s: %w", game, err)
@@ -67,13 +67,13 @@ func (l *Ledger) Snapshot(ctx context.Context, game string, work func(leaderboar
 	return nil
 }
 
-// eachSum iterates over the rows of a query that returns sumColumns. After an error it
+// querySums iterates over the rows of a query that returns sumColumns. After an error it
 // stops.
-func eachSum(ctx context.Context, tx *sql.Tx, query string, args ...any) iter.Seq2[leaderboard.Sum, error] {
-	return func(yield func(leaderboard.Sum, error) bool) {
+func querySums(ctx context.Context, tx *sql.Tx, query string, args ...any) iter.Seq2[leaderboard.DaySum, error] {
+	return func(yield func(leaderboard.DaySum, error) bool) {
 		rows, err := tx.QueryContext(ctx, query, args...)
 		if err != nil {
-			yield(leaderboard.Sum{}, err)
+			yield(leaderboard.DaySum{}, err)
 			return
 		}
 		defer rows.Close()
@@ -84,12 +84,12 @@ func eachSum(ctx context.Context, tx *sql.Tx, query string, args ...any) iter.Se
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(leaderboard.Sum{}, err)
+			yield(leaderboard.DaySum{}, err)
 		}
 	}
 }
 
-func scanSum(rows *sql.Rows) (s leaderboard.Sum, err error) {
+func scanSum(rows *sql.Rows) (s leaderboard.DaySum, err error) {
 	err = rows.Scan(append([]any{&s.HolderKind, &s.Holder, &s.Day, &s.Newest, &s.CommittedAt}, aggregatePointers(&s.Aggregates)...)...)
 	return s, err
 }
@@ -110,7 +110,7 @@ func (l *Ledger) ReadHolders(ctx context.Context, game string, kind leaderboard.
 		err := rows.Scan(&id)
 		all = append(all, id)
 		return err
-	})(l.read.QueryContext(ctx, selectHolders, game, string(kind), after, limit))
+	})(l.readPool.QueryContext(ctx, selectHolders, game, string(kind), after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: holders of %s: %w", game, err)
 	}
@@ -127,14 +127,14 @@ WITH v (game, whose, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entries e
 
 // ReadSums returns the sums of holders up to a position, in ascending byte order of
 // holder and day. It computes them only from entries, without table sums.
-func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) ([]leaderboard.Sum, error) {
-	var all []leaderboard.Sum
+func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) ([]leaderboard.DaySum, error) {
+	var all []leaderboard.DaySum
 	var rows [][]any
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(holders))) {
 		rows = append(rows, []any{game, string(kind), id, upTo})
 	}
 	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
-		return l.bulk(tx).run(ctx, selectSumsUpTo, rows, func(r *sql.Rows) error {
+		return l.newBulkRunner(tx).run(ctx, selectSumsUpTo, rows, func(r *sql.Rows) error {
 			s, err := scanSum(r)
 			all = append(all, s)
 			return err

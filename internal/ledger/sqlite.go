@@ -20,37 +20,37 @@ const sqliteFile = "laststand.db"
 // time.
 const sqliteMmap = "mmap_size(2147418112)"
 
-// sqliteReaders is the maximum number of reading connections per pool. There are two
+// maxSQLiteReaders is the maximum number of reading connections per pool. There are two
 // pools: for the node's own reads and for public reads.
-const sqliteReaders = 4
+const maxSQLiteReaders = 4
 
 func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 	path, err := filepath.Abs(filepath.Join(c.Dir, sqliteFile))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	if err := makePrivate(path); err != nil {
+	if err := createPrivateFile(path); err != nil {
 		return nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
 	}
-	write := sql.OpenDB(cachingConnector{sqliteURL(path, "_txlock", "immediate")})
-	write.SetMaxOpenConns(1)
-	readers := func() *sql.DB {
+	writePool := sql.OpenDB(cachingConnector{sqliteURL(path, "_txlock", "immediate")})
+	writePool.SetMaxOpenConns(1)
+	openReaders := func() *sql.DB {
 		db := sql.OpenDB(cachingConnector{sqliteURL(path, "_pragma", "query_only(1)", sqliteMmap)})
-		db.SetMaxOpenConns(sqliteReaders)
-		db.SetMaxIdleConns(sqliteReaders)
+		db.SetMaxOpenConns(maxSQLiteReaders)
+		db.SetMaxIdleConns(maxSQLiteReaders)
 		return db
 	}
-	own := readers()
-	return &Ledger{read: own, core: &core{write: write, own: own, public: readers(), dialect: dialect{
+	nodePool := openReaders()
+	return &Ledger{readPool: nodePool, core: &core{writePool: writePool, nodePool: nodePool, publicPool: openReaders(), dialect: dialect{
 		name:                goose.DialectSQLite3,
-		clock:               "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
+		clockSQL:            "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
 		lockSpelling:        "SELECT 1", // there is only one writer
-		inSelect:            "IN (",
+		inSelectPrefix:      "IN (",
 		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids this takes half the time of one parameter per id
 		inIDs:               "= ids.value",
 		idList:              jsonList,
-		bulk:                func(in executor) bulk { return rowBulk{in} },
+		newBulkRunner:       func(in executor) bulkRunner { return sqliteBulkRunner{in} },
 		registrationWorkers: 1, // there is one writer
 	}}}, nil
 }
@@ -60,10 +60,10 @@ func jsonList(ids []string) any {
 	return string(text)
 }
 
-// makePrivate creates the file and its folder if they are missing. Only the owner may
+// createPrivateFile creates the file and its folder if they are missing. Only the owner may
 // read them, because the file contains token keys. SQLite gives its other files the same
 // mode.
-func makePrivate(path string) error {
+func createPrivateFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}

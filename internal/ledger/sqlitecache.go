@@ -16,20 +16,20 @@ var sqliteDriver sqlite.Driver
 // SQLite, preparing a statement often takes longer than running it.
 type cachingConnector struct{ url string }
 
-func (k cachingConnector) Driver() driver.Driver { return &sqliteDriver }
+func (c cachingConnector) Driver() driver.Driver { return &sqliteDriver }
 
 // Connect opens a connection. It retries for up to connectTimeout while the file is busy.
 // Another process may be switching the file to WAL mode, and busy_timeout does not cover
 // that.
-func (k cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	for {
-		conn, err := sqliteDriver.Open(k.url)
+		conn, err := sqliteDriver.Open(c.url)
 		if err == nil {
 			return &cachingConn{conn.(sqliteConn), map[string]sqliteStmt{}}, nil
 		}
-		if fault, ok := errors.AsType[*sqlite.Error](err); !ok || fault.Code()&0xff != sqlite3.SQLITE_BUSY {
+		if sqliteErr, ok := errors.AsType[*sqlite.Error](err); !ok || sqliteErr.Code()&0xff != sqlite3.SQLITE_BUSY {
 			return nil, err
 		}
 		select {

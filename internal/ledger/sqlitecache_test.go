@@ -7,7 +7,7 @@ import (
 )
 
 // After very many different statements, the cache has the last one, and not all of them.
-func TestKeptStatementsMakeRoom(t *testing.T) {
+func TestTheStatementCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	conn := must(cachingConnector{sqliteURL(filepath.Join(t.TempDir(), "kept.db"), "_txlock", "immediate")}.Connect(t.Context()))(t).(*cachingConn)
 	defer conn.Close()

@@ -18,9 +18,9 @@ const selectMatch = `SELECT result FROM matches WHERE game = $1 AND id = $2`
 // Match returns the stored summary of a settled match with current nicknames, or
 // match.ErrNotFound.
 func (l *Ledger) Match(ctx context.Context, game, id string) (match.Summary, error) {
-	m, err := l.summary(ctx, game, id)
+	m, err := l.readSummary(ctx, game, id)
 	if err == nil {
-		err = l.nameFirsts(ctx, game, m.Firsts)
+		err = l.setFirstNicknames(ctx, game, m.Firsts)
 	}
 	if err != nil && !errors.Is(err, match.ErrNotFound) {
 		err = fmt.Errorf("ledger: match %s: %w", id, err)
@@ -28,10 +28,10 @@ func (l *Ledger) Match(ctx context.Context, game, id string) (match.Summary, err
 	return m, err
 }
 
-// summary does the same as Match, but without nicknames.
-func (l *Ledger) summary(ctx context.Context, game, id string) (match.Summary, error) {
+// readSummary does the same as Match, but without nicknames.
+func (l *Ledger) readSummary(ctx context.Context, game, id string) (match.Summary, error) {
 	var text string
-	err := l.read.QueryRowContext(ctx, selectMatch, game, id).Scan(&text)
+	err := l.readPool.QueryRowContext(ctx, selectMatch, game, id).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return match.Summary{}, match.ErrNotFound
 	}
@@ -43,8 +43,8 @@ func (l *Ledger) summary(ctx context.Context, game, id string) (match.Summary, e
 	return m, err
 }
 
-// nameFirsts sets the current nicknames of players. It sets "" for an erased player.
-func (l *Ledger) nameFirsts(ctx context.Context, game string, firsts []match.First) error {
+// setFirstNicknames sets the current nicknames of players. It sets "" for an erased player.
+func (l *Ledger) setFirstNicknames(ctx context.Context, game string, firsts []match.First) error {
 	ids := make([]string, len(firsts))
 	for i := range firsts {
 		ids[i] = firsts[i].Player
@@ -56,8 +56,8 @@ func (l *Ledger) nameFirsts(ctx context.Context, game string, firsts []match.Fir
 	return err
 }
 
-// nameRecorded sets the current nicknames of players. Bots keep theirs.
-func (l *Ledger) nameRecorded(ctx context.Context, game string, page []match.IndexedStanding) error {
+// setRecordedNicknames sets the current nicknames of players. Bots keep theirs.
+func (l *Ledger) setRecordedNicknames(ctx context.Context, game string, page []match.IndexedStanding) error {
 	ids := make([]string, len(page))
 	for i := range page {
 		ids[i] = page[i].Player
@@ -73,8 +73,8 @@ func (l *Ledger) nameRecorded(ctx context.Context, game string, page []match.Ind
 func (l *Ledger) allNicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
 	all := make(map[string]string, len(ids))
 	slices.Sort(ids)
-	for some := range slices.Chunk(slices.Compact(ids), MaxNames) {
-		names, err := l.Nicknames(ctx, game, some)
+	for chunk := range slices.Chunk(slices.Compact(ids), MaxNames) {
+		names, err := l.Nicknames(ctx, game, chunk)
 		if err != nil {
 			return nil, err
 		}
@@ -97,12 +97,12 @@ WHERE s.game = $1 AND s.match_id = $2 AND s.seq >= $3 AND s.seq < $4 ORDER BY s.
 )
 
 // seatRows returns the rows of insertSeat.
-func seatRows(game string, items []*batchItem) [][]any {
+func seatRows(game string, items []*resultItem) [][]any {
 	var rows [][]any
-	for _, it := range items {
-		for i := range it.result.Standings {
-			if s := &it.result.Standings[i]; !s.Bot {
-				rows = append(rows, seatRow(game, it.result, i))
+	for _, item := range items {
+		for i := range item.result.Standings {
+			if s := &item.result.Standings[i]; !s.Bot {
+				rows = append(rows, seatRow(game, item.result, i))
 			}
 		}
 	}
@@ -127,20 +127,20 @@ func seatRow(game string, r *match.Result, i int) []any {
 // nickname. m is the match's summary as Match returns it.
 func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
-	for _, one := range m.Recorded {
-		if from <= one.Index && one.Index < to {
-			page = append(page, one)
+	for _, standing := range m.StandingsWithoutRow {
+		if from <= standing.Index && standing.Index < to {
+			page = append(page, standing)
 		}
 	}
 	var err error
-	if len(m.Recorded) == m.Players {
-		err = l.nameRecorded(ctx, m.Game, page)
+	if len(m.StandingsWithoutRow) == m.Players {
+		err = l.setRecordedNicknames(ctx, m.Game, page)
 	} else {
 		err = scanAll(func(rows *sql.Rows) error {
-			one, err := scanStanding(rows)
-			page = append(page, one)
+			standing, err := scanStanding(rows)
+			page = append(page, standing)
 			return err
-		})(l.read.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
+		})(l.readPool.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)

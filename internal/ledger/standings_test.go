@@ -19,9 +19,9 @@ func standingsOf(t *testing.T, l *Ledger, id string) []protocol.OverStanding {
 	return must(l.Standings(t.Context(), m, 0, m.Players))(t)
 }
 
-// shownAs returns the standings of a result as the push match.over has them. Only the
+// wantStandings returns the standings of a result as the push match.over has them. Only the
 // named players have nicknames.
-func shownAs(r match.Result, named ...string) []protocol.OverStanding {
+func wantStandings(r match.Result, named ...string) []protocol.OverStanding {
 	var all []protocol.OverStanding
 	for _, s := range r.Standings {
 		view := s.View()
@@ -38,18 +38,18 @@ func shownAs(r match.Result, named ...string) []protocol.OverStanding {
 	return all
 }
 
-func TestMatchComesBackWhole(t *testing.T) {
+func TestMatchReturnsTheCommittedResult(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		addPlayer(t, l, "p1")
 		r := duel("m1", 12345, "p1", "bot", "p2")
 		r.Standings[1].Bot, r.Standings[1].Nickname = true, "机器人 😀\x00\"'"
 		r.Standings[0].Team, r.Standings[2].Rank = "red", 2
 		must(l.Commit(t.Context(), results(r)))(t)
-		if got := standingsOf(t, l, "m1"); !reflect.DeepEqual(got, shownAs(r, "p1")) {
-			t.Errorf("got %s\nwant %s", must(json.Marshal(got))(t), must(json.Marshal(shownAs(r, "p1")))(t))
+		if got := standingsOf(t, l, "m1"); !reflect.DeepEqual(got, wantStandings(r, "p1")) {
+			t.Errorf("got %s\nwant %s", must(json.Marshal(got))(t), must(json.Marshal(wantStandings(r, "p1")))(t))
 		}
 		for _, key := range [][2]string{{game, "m2"}, {"other", "m1"}} {
 			if _, err := l.Match(t.Context(), key[0], key[1]); !errors.Is(err, match.ErrNotFound) {
@@ -61,17 +61,17 @@ func TestMatchComesBackWhole(t *testing.T) {
 
 // A match is read page by page as it was settled, with its teams and firsts. Its record
 // contains no nickname.
-func TestMatchOfAnArena(t *testing.T) {
+func TestAnArenaMatchIsReadInPages(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		addPlayer(t, l, "p001")
 		r := duel("m1", 99, names("p", 2*maxBulkRows+1)...)
 		r.ArenaID, r.Mode, r.Winner = "a1", match.Buzzer, "red"
 		r.Teams = []match.TeamResult{{Rank: 1, ID: "red", Score: 1}, {Rank: 2, ID: "blue"}}
 		for i, player := range []string{"p001", "p000"} {
-			r.Firsts = append(r.Firsts, match.First{Question: i, Player: player, Nickname: "Nick of then", Team: "red", At: 42, ElapsedMS: 7, Node: "n1"})
+			r.Firsts = append(r.Firsts, match.First{Question: i, Player: player, Nickname: "Nick of then", Team: "red", ArrivedAt: 42, ElapsedMS: 7, Node: "n1"})
 		}
 		done := must(l.Commit(t.Context(), results(r)))(t)
 		if n := done[0].LastPos - done[0].FirstPos + 1; n != int64(len(r.Standings)) {
@@ -87,7 +87,7 @@ func TestMatchOfAnArena(t *testing.T) {
 		for from := 0; from < got.Players; from += 700 {
 			pages = append(pages, must(l.Standings(t.Context(), got, from, from+700))(t)...)
 		}
-		if !reflect.DeepEqual(pages, shownAs(r, "p001")) {
+		if !reflect.DeepEqual(pages, wantStandings(r, "p001")) {
 			t.Errorf("%d standings, the first %+v", len(pages), pages[0])
 		}
 		if text := recordText(t, l, "m1"); strings.Contains(text, "Nick") || len(text) > 1000 {
@@ -102,7 +102,7 @@ func TestMatchOfAnArena(t *testing.T) {
 
 func recordText(t *testing.T, l *Ledger, id string) (text string) {
 	t.Helper()
-	if err := l.read.QueryRowContext(t.Context(), selectMatch, game, id).Scan(&text); err != nil {
+	if err := l.readPool.QueryRowContext(t.Context(), selectMatch, game, id).Scan(&text); err != nil {
 		t.Fatal(err)
 	}
 	return text

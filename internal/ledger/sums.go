@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// sumPage is the number of positions per step of SumDays.
-const sumPage = 1000
+// sumPageSize is the number of positions per step of SumDays.
+const sumPageSize = 1000
 
 // unsummedDay is a day to sum. Its entries are after startPos and before nextDayPos,
 // which is 0 for the current day. Table sums already has the entries up to summedTo.
 type unsummedDay struct {
-	game, day          string
-	pos, summedTo, end int64
+	game, day                      string
+	startPos, summedTo, nextDayPos int64
 }
 
 // SumDays sums the past days of a game, and returns how many it finished. It works in
@@ -29,18 +29,18 @@ func (l *Ledger) SumDays(ctx context.Context, game string) (int, error) {
 		if err != nil || !isPast {
 			return days, err
 		}
-		began := time.Now()
-		isEnded, err := l.sumPageOf(ctx, d)
+		start := time.Now()
+		isDone, err := l.sumNextPage(ctx, d)
 		if err != nil {
 			return days, fmt.Errorf("ledger: sum %s of %s: %w", d.day, game, err)
 		}
-		if isEnded {
+		if isDone {
 			days++
 		}
 		select {
 		case <-ctx.Done():
 			return days, ctx.Err()
-		case <-time.After(time.Since(began)):
+		case <-time.After(time.Since(start)):
 		}
 	}
 }
@@ -52,17 +52,17 @@ FROM days d WHERE d.game = $1 AND d.summed = 0 ORDER BY d.day LIMIT 1`
 // nextUnsummed returns the first day that is not summed, and whether it has ended.
 func (l *Ledger) nextUnsummed(ctx context.Context, game string) (unsummedDay, bool, error) {
 	d := unsummedDay{game: game}
-	err := l.read.QueryRowContext(ctx, selectUnsummed, game).Scan(&d.day, &d.pos, &d.summedTo, &d.end)
+	err := l.readPool.QueryRowContext(ctx, selectUnsummed, game).Scan(&d.day, &d.startPos, &d.summedTo, &d.nextDayPos)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return d, false, fmt.Errorf("ledger: days to sum of %s: %w", game, err)
 	}
-	return d, d.end > 0, nil
+	return d, d.nextDayPos > 0, nil
 }
 
-// moveSummed changes no row if another node has summed the page already. It locks the
+// updateSummedTo changes no row if another node has summed the page already. It locks the
 // day, so that a correction is committed either before the page or after it. If before,
 // the page leaves out the corrected entries. If after, the correction updates the sums.
-const moveSummed = `
+const updateSummedTo = `
 UPDATE days SET summed_to = $3, summed = $4 WHERE game = $1 AND day = $2 AND summed_to = $5 AND summed = 0`
 
 // addSums stores the greater of the two newest positions, because a correction may have
@@ -78,29 +78,29 @@ ON CONFLICT (game, whose, holder, day) DO UPDATE SET
     at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
     {parts}`)
 
-// sumPageOf sums a day's next page, and reports whether it has finished the day. With the
+// sumNextPage sums a day's next page, and reports whether it has finished the day. With the
 // last page it also deletes the counts of duels per pair of that day.
-func (l *Ledger) sumPageOf(ctx context.Context, d unsummedDay) (isEnded bool, err error) {
-	from := max(d.pos, d.summedTo)
-	to := min(from+l.sumPage, d.end-1)
+func (l *Ledger) sumNextPage(ctx context.Context, d unsummedDay) (isDone bool, err error) {
+	from := max(d.startPos, d.summedTo)
+	to := min(from+l.sumPageSize, d.nextDayPos-1)
 	summed := int64(0)
-	if to == d.end-1 {
+	if to == d.nextDayPos-1 {
 		summed = 1
-		if err := l.forgetPairs(ctx, d.game, d.day); err != nil {
+		if err := l.deletePairsOfDay(ctx, d.game, d.day); err != nil {
 			return false, err
 		}
 	}
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		moved, err := tx.ExecContext(ctx, moveSummed, d.game, d.day, to, summed, d.summedTo)
+		moved, err := tx.ExecContext(ctx, updateSummedTo, d.game, d.day, to, summed, d.summedTo)
 		if err != nil {
 			return err
 		}
 		if n, err := moved.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		isEnded = summed == 1
+		isDone = summed == 1
 		_, err = tx.ExecContext(ctx, addSums, d.game, from, to)
 		return err
 	})
-	return isEnded && err == nil, err
+	return isDone && err == nil, err
 }

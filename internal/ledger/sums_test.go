@@ -15,21 +15,21 @@ import (
 
 // Several past days without sums, some of them empty, are summed together. The open day
 // is not summed.
-func TestSumDays(t *testing.T) {
+func TestSumDaysSumsPastDays(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		l.sumPage = 3
+		l := openWithClock(t, db, time.UTC)
+		l.sumPageSize = 3
 		if n := must(l.SumDays(t.Context(), game))(t); n != 0 {
 			t.Errorf("%d days of an empty ledger", n)
 		}
 		for _, day := range []int64{0, 3, 5} {
-			l.set(t, day*dayMS)
+			l.setClock(t, day*dayMS)
 			id := fmt.Sprint("m", day)
 			must(l.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p1", "p3"))))(t)
 		}
-		before := snapshotOf(t, l.Ledger)
+		before := readSnapshot(t, l.Ledger)
 		if n := must(l.SumDays(t.Context(), game))(t); n != 5 {
 			t.Errorf("%d days, want 5", n)
 		}
@@ -41,7 +41,7 @@ func TestSumDays(t *testing.T) {
 				t.Errorf("%s summed: %v", day, got)
 			}
 		}
-		if after := snapshotOf(t, l.Ledger); !slices.Equal(after, before) || len(after) != 9 {
+		if after := readSnapshot(t, l.Ledger); !slices.Equal(after, before) || len(after) != 9 {
 			t.Errorf("snapshot %+v, before the days were summed %+v", after, before)
 		}
 		checkSums(t, l.Ledger)
@@ -54,15 +54,15 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
+		l := openWithClock(t, db, time.UTC)
 		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		head := must(l.Head(t.Context(), game))(t)
-		var got []leaderboard.Sum
+		var got []leaderboard.DaySum
 		err := l.Snapshot(t.Context(), game, func(s leaderboard.Snapshot) error {
-			if s.Mark != head || s.First != "1970-01-01" {
-				t.Errorf("mark %+v of %+v, first %s", s.Mark, head, s.First)
+			if s.Watermark != head || s.FirstDay != "1970-01-01" {
+				t.Errorf("mark %+v of %+v, first %s", s.Watermark, head, s.FirstDay)
 			}
-			l.set(t, dayMS)
+			l.setClock(t, dayMS)
 			must(l.Commit(t.Context(), results(duel("m2", 1, "p1", "p3"))))(t)
 			disqualify(t, l.Ledger, "m1", "p1")
 			must(l.SumDays(t.Context(), game))(t)
@@ -81,7 +81,7 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 			t.Error("the error of the work is lost")
 		}
 		if err := l.Snapshot(t.Context(), "other", func(s leaderboard.Snapshot) error {
-			if s.Mark.Pos != 0 || s.First != "" {
+			if s.Watermark.Pos != 0 || s.FirstDay != "" {
 				t.Errorf("snapshot of an empty ledger %+v", s)
 			}
 			for sum, err := range s.Sums {
@@ -95,19 +95,19 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 }
 
 // Nodes that sum the same days at the same time share the work.
-func TestSumDaysOfManyNodesAtOnce(t *testing.T) {
+func TestConcurrentNodesShareTheDaysToSum(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
-		l.sumPage = 2
+		l := openWithClock(t, db, time.UTC)
+		l.sumPageSize = 2
 		for i := range 20 {
 			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
 		}
-		l.set(t, 2*dayMS)
-		must(l.Turn(t.Context(), game))(t)
+		l.setClock(t, 2*dayMS)
+		must(l.StartNewDays(t.Context(), game))(t)
 		ended := make([]int, 5)
-		atOnceN(len(ended), func(i int) {
+		runConcurrently(len(ended), func(i int) {
 			var err error
 			if ended[i], err = l.SumDays(t.Context(), game); err != nil {
 				t.Error(err)
@@ -121,16 +121,16 @@ func TestSumDaysOfManyNodesAtOnce(t *testing.T) {
 }
 
 // After a canceled call, the finished sums stay, and the next call continues.
-func TestSumDaysIsEnded(t *testing.T) {
+func TestSumDaysContinuesAfterACanceledContext(t *testing.T) {
 	t.Parallel()
-	l := openClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
-	l.sumPage = 1
+	l := openWithClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
+	l.sumPageSize = 1
 	must(l.Commit(t.Context(), results(duel("m", 1, names("p", 100)...))))(t)
-	l.set(t, dayMS)
-	must(l.Turn(t.Context(), game))(t)
+	l.setClock(t, dayMS)
+	must(l.StartNewDays(t.Context(), game))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, err := l.SumDays(ctx, game); n != 0 || !Unavailable(err) {
+	if n, err := l.SumDays(ctx, game); n != 0 || !IsUnavailable(err) {
 		t.Errorf("%d days, %v", n, err)
 	}
 	must(l.SumDays(t.Context(), game))(t)
@@ -146,30 +146,30 @@ func TestSumUntilKilled(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	l := openWith(t, Config{Dir: dir, sumPage: 1})
+	l := openConfig(t, Config{Dir: dir, sumPageSize: 1})
 	for {
 		d, over, err := l.nextUnsummed(t.Context(), game)
 		if err != nil || !over {
 			t.Fatal("all is summed", err)
 		}
-		must(l.sumPageOf(t.Context(), d))(t)
-		fmt.Println("committed", d.pos)
+		must(l.sumNextPage(t.Context(), d))(t)
+		fmt.Println("committed", d.startPos)
 	}
 }
 
 // A process that is killed while it sums a day has summed no entry twice.
-func TestKilledSumsGoOn(t *testing.T) {
+func TestAKilledProcessSumsNothingTwice(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := openClock(t, testenv.SQL{Dir: dir}, time.UTC)
+	l := openWithClock(t, testenv.SQL{Dir: dir}, time.UTC)
 	var batch = results()
 	for i := range 300 {
 		batch = append(batch, duel(fmt.Sprint("m", i), 1, "p1", "p2"))
 	}
 	must(l.Commit(t.Context(), batch))(t)
-	l.set(t, dayMS)
-	must(l.Turn(t.Context(), game))(t)
-	killAfter(t, "TestSumUntilKilled", sumDir+"="+dir, 20)
+	l.setClock(t, dayMS)
+	must(l.StartNewDays(t.Context(), game))(t)
+	killAfterLines(t, "TestSumUntilKilled", sumDir+"="+dir, 20)
 	if must(l.HasDaySums(t.Context(), game, "1970-01-01"))(t) {
 		t.Fatal("the process was killed too late")
 	}
@@ -181,18 +181,18 @@ func TestKilledSumsGoOn(t *testing.T) {
 
 // A day starts and ends by the clocks of its time zone, also if these are changed on that
 // day.
-func TestSumsOfADayOf25Hours(t *testing.T) {
+func TestADayWithAClockChangeIsSummed(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, must(time.LoadLocation("Europe/Berlin"))(t))
+		l := openWithClock(t, db, must(time.LoadLocation("Europe/Berlin"))(t))
 		for i, at := range []string{"2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"} {
-			l.set(t, must(time.Parse(time.RFC3339, at))(t).UnixMilli())
+			l.setClock(t, must(time.Parse(time.RFC3339, at))(t).UnixMilli())
 			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1"))))(t)
 		}
 		must(l.SumDays(t.Context(), game))(t)
 		for day, want := range map[string]int64{"2026-10-24": 1, "2026-10-25": 2, "2026-10-26": 1} {
-			if got := daySumsOf(t, l.Ledger, day, leaderboard.Players); len(got) != 1 || got[0].Aggregates.Matches != want {
+			if got := readDaySums(t, l.Ledger, day, leaderboard.Players); len(got) != 1 || got[0].Aggregates.Matches != want {
 				t.Errorf("%s: %+v, want %d matches", day, got, want)
 			}
 		}

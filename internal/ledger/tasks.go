@@ -17,19 +17,19 @@ const (
     tasks.id, tasks.game, tasks.topic, tasks.key, tasks.priority, tasks.ordering, tasks.state, COALESCE(tasks.pos, 0), tasks.fence, COALESCE(tasks.due_at, 0),
     tasks.tries, tasks.max_tries, tasks.errors, tasks.created_at, tasks.changed_at`
 
-	selectTask  = `SELECT ` + taskColumns + `, tasks.payload FROM tasks WHERE tasks.id = $1`
-	selectOwn   = `SELECT ` + taskColumns + `, '' FROM {ids} tasks WHERE tasks.game = $1 AND tasks.id {listed}`
-	selectTasks = `SELECT ` + taskColumns + `, '' FROM tasks WHERE {chosen} LIMIT $2`
-	lockTask    = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
+	selectTask       = `SELECT ` + taskColumns + `, tasks.payload FROM tasks WHERE tasks.id = $1`
+	selectTasksByIDs = `SELECT ` + taskColumns + `, '' FROM {ids} tasks WHERE tasks.game = $1 AND tasks.id {listed}`
+	selectTasks      = `SELECT ` + taskColumns + `, '' FROM tasks WHERE {chosen} LIMIT $2`
+	lockTask         = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
 // Task returns a task. The error is taskqueue.ErrNotFound if there is none or the id is
 // invalid.
 func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
-	if isBadID(id) {
+	if isInvalidID(id) {
 		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
-	t, err := scanTask(l.read.QueryRowContext(ctx, selectTask, id))
+	t, err := scanTask(l.readPool.QueryRowContext(ctx, selectTask, id))
 	if err != nil {
 		return taskqueue.Task{}, fmt.Errorf("ledger: task: %w", err)
 	}
@@ -38,16 +38,16 @@ func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
 
 // GameTasks returns the tasks with these ids that belong to the game, without payloads. It
 // accepts 1 to MaxNames ids. Unknown ids are missing in the result.
-func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]taskqueue.Task, error) {
+func (l *Ledger) GameTasks(ctx context.Context, game string, ids []string) ([]taskqueue.Task, error) {
 	if len(ids) == 0 || len(ids) > MaxNames {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: use 1 to %d ids", len(ids), MaxNames)
 	}
-	ids = slices.DeleteFunc(slices.Clone(ids), isBadID)
+	ids = slices.DeleteFunc(slices.Clone(ids), isInvalidID)
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	slices.Sort(ids)
-	tasks, err := scanTasks(l.read.QueryContext(ctx, l.sql(selectOwn), game, l.idList(slices.Compact(ids))))
+	tasks, err := scanTasks(l.readPool.QueryContext(ctx, l.expandSQL(selectTasksByIDs), game, l.idList(slices.Compact(ids))))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: %w", len(ids), err)
 	}
@@ -59,14 +59,14 @@ func (l *Ledger) TasksOf(ctx context.Context, game string, ids []string) ([]task
 // page, "" after the last. Tasks that are added between two calls neither repeat nor hide
 // one. The error is taskqueue.ErrBadCursor for a cursor that Tasks has not returned.
 func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error) {
-	if cursor != "" && isBadID(cursor) {
+	if cursor != "" && isInvalidID(cursor) {
 		return nil, "", taskqueue.ErrBadCursor
 	}
 	if cursor == "" && !f.OldestFirst {
 		cursor = newestID
 	}
-	chosen, args := taskCondition(f, []any{cursor, limit + 1})
-	page, err = scanTasks(l.read.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", chosen, 1), args...))
+	condition, args := taskCondition(f, []any{cursor, limit + 1})
+	page, err = scanTasks(l.readPool.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", condition, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: tasks: %w", err)
 	}
@@ -84,29 +84,29 @@ const newestID = "8"
 // taskCondition returns the SQL condition and ORDER BY of a filter, and args with its
 // arguments appended. args must start with the cursor and the limit.
 func taskCondition(f taskqueue.Filter, args []any) (string, []any) {
-	way := newestFirst
+	listOrder := newestFirst
 	if f.OldestFirst {
-		way = oldestFirst
+		listOrder = oldestFirst
 	}
-	chosen, order := way.all()
+	condition, order := listOrder.allTasks()
 	if f.State != "" {
 		args = append(args, string(f.State))
-		chosen, order = way.ofState(f.State)
+		condition, order = listOrder.tasksInState(f.State)
 	}
 	for _, c := range []struct{ column, value string }{{"game", f.Game}, {"topic", f.Topic}, {"key", f.Key}} {
 		if c.value != "" {
 			args = append(args, c.value)
-			chosen += fmt.Sprintf(" AND tasks.%s = $%d", c.column, len(args))
+			condition += fmt.Sprintf(" AND tasks.%s = $%d", c.column, len(args))
 		}
 	}
-	return chosen + " ORDER BY " + order, args
+	return condition + " ORDER BY " + order, args
 }
 
 // taskOrder is an order of tasks by id. $1 is the cursor.
 type taskOrder struct {
-	condition string // compares ids with the cursor
-	within    string // compares states with the filter's state: the index needs a range
-	order     string // ASC or DESC
+	idOperator    string // compares ids with the cursor
+	stateOperator string // compares states with the filter's state: the index needs a range
+	direction     string // ASC or DESC
 }
 
 var (
@@ -114,37 +114,37 @@ var (
 	oldestFirst = taskOrder{">", "<=", "ASC"}
 )
 
-// all returns the condition and the order of all tasks after the cursor.
-func (w taskOrder) all() (chosen, order string) {
-	return "tasks.id " + w.condition + " $1", "tasks.id " + w.order
+// allTasks returns the condition and the order of all tasks after the cursor.
+func (o taskOrder) allTasks() (condition, order string) {
+	return "tasks.id " + o.idOperator + " $1", "tasks.id " + o.direction
 }
 
-// ofState returns the condition and the order of the tasks after the cursor whose state
+// tasksInState returns the condition and the order of the tasks after the cursor whose state
 // is $3.
-func (w taskOrder) ofState(state taskqueue.State) (chosen, order string) {
-	if endedCondition(state) == hasEnded {
-		chosen, order = w.all()
-		return chosen + " AND tasks.state = $3", order
+func (o taskOrder) tasksInState(state taskqueue.State) (condition, order string) {
+	if endedConditionFor(state) == endedSQL {
+		condition, order = o.allTasks()
+		return condition + " AND tasks.state = $3", order
 	}
-	chosen = fmt.Sprintf("(tasks.state, tasks.id) %s ($3, $1) AND tasks.state %s $3 AND %s", w.condition, w.within, notEnded)
-	return chosen, fmt.Sprintf("tasks.state %s, tasks.id %[1]s", w.order)
+	condition = fmt.Sprintf("(tasks.state, tasks.id) %s ($3, $1) AND tasks.state %s $3 AND %s", o.idOperator, o.stateOperator, notEndedSQL)
+	return condition, fmt.Sprintf("tasks.state %s, tasks.id %[1]s", o.direction)
 }
 
 // The index of states contains only tasks that have not ended. A query of their states
 // orders by state and id, because only that index has this order. So the database must
 // use it.
 const (
-	hasEnded = "tasks.ended_at IS NOT NULL"
-	notEnded = "tasks.ended_at IS NULL"
+	endedSQL    = "tasks.ended_at IS NOT NULL"
+	notEndedSQL = "tasks.ended_at IS NULL"
 )
 
-// endedCondition returns the condition that a query of tasks with a state needs, so that
+// endedConditionFor returns the condition that a query of tasks with a state needs, so that
 // the database can use the index that contains them.
-func endedCondition(state taskqueue.State) string {
-	if state == taskqueue.Done || state == taskqueue.Discarded {
-		return hasEnded
+func endedConditionFor(state taskqueue.State) string {
+	if state == taskqueue.StateDone || state == taskqueue.StateDiscarded {
+		return endedSQL
 	}
-	return notEnded
+	return notEndedSQL
 }
 
 // ChangeTask calls change for a task that it has locked, saves the task, and returns it.
@@ -153,9 +153,9 @@ func endedCondition(state taskqueue.State) string {
 // task.
 func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
 	var c taskChange
-	err := l.queueTx(ctx, func(tx *sql.Tx) (woken []string, err error) {
+	err := l.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
 		var now int64
-		if c.before, err = scanTask(tx.QueryRowContext(ctx, l.sql(lockTask), id), &now); err != nil {
+		if c.before, err = scanTask(tx.QueryRowContext(ctx, l.expandSQL(lockTask), id), &now); err != nil {
 			return nil, err
 		}
 		c.after = c.before

@@ -13,18 +13,18 @@ import (
 // deadTask returns a dead task with one failed attempt.
 func deadTask(t testing.TB, key string) taskqueue.Task {
 	t.Helper()
-	task := taskqueue.Task{Game: game, Topic: taskqueue.Settle, Key: key, Payload: []byte(`{"match":"` + key + `"}`)}
+	task := taskqueue.Task{Game: game, Topic: taskqueue.SettleTopic, Key: key, Payload: []byte(`{"match":"` + key + `"}`)}
 	if err := task.Fail(7, errors.New("no good \x00")); err != nil {
 		t.Fatal(err)
 	}
 	return task
 }
 
-func TestTasks(t *testing.T) {
+func TestTasksAreAddedReadAndChanged(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		added := deadTask(t, "m1")
 		if !must(l.AddTask(t.Context(), added))(t) {
 			t.Error("a new key was there")
@@ -48,7 +48,7 @@ func TestTasks(t *testing.T) {
 			task.Finish([]byte("2"))
 			return nil
 		}))(t)
-		if kept := must(l.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != taskqueue.Done || kept.Tries != 2 {
+		if kept := must(l.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != taskqueue.StateDone || kept.Tries != 2 {
 			t.Errorf("changed to %+v, kept %+v", done, kept)
 		}
 		if must(l.AddTask(t.Context(), again))(t) {
@@ -57,11 +57,11 @@ func TestTasks(t *testing.T) {
 	})
 }
 
-func TestTaskThatIsNotThere(t *testing.T) {
+func TestAnUnknownTaskIsNotFound(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		if _, err := l.Task(t.Context(), "x"); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Error(err)
 		}
@@ -76,11 +76,11 @@ func TestTaskThatIsNotThere(t *testing.T) {
 	})
 }
 
-func TestRefusedChangeOfATask(t *testing.T) {
+func TestARefusedChangeOfATaskChangesNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		must(l.AddTask(t.Context(), deadTask(t, "m1")))(t)
 		page, _, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
@@ -98,17 +98,17 @@ func TestRefusedChangeOfATask(t *testing.T) {
 }
 
 // Several processes change a task at the same time. No change is lost.
-func TestTaskChangedAtOnce(t *testing.T) {
+func TestConcurrentChangesOfATaskAreAllApplied(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		processes := []*Ledger{openOn(t, db), openOn(t, db)}
+		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		must(processes[0].AddTask(t.Context(), deadTask(t, "m1")))(t)
 		page, _, err := processes[0].Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		atOnceN(10, func(i int) {
+		runConcurrently(10, func(i int) {
 			_, err := processes[i%2].ChangeTask(t.Context(), page[0].ID, func(task *taskqueue.Task) error {
 				return task.Fail(int64(i), errors.New("again"))
 			})
@@ -122,15 +122,15 @@ func TestTaskChangedAtOnce(t *testing.T) {
 	})
 }
 
-func TestTasksByPageAndFilter(t *testing.T) {
+func TestTasksAreFilteredAndListedInPages(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openOn(t, db)
+		l := openLedger(t, db)
 		for i := range 7 {
 			task := deadTask(t, fmt.Sprint("m", i))
 			if i%2 == 1 {
-				task.State, task.Game = taskqueue.Discarded, "other"
+				task.State, task.Game = taskqueue.StateDiscarded, "other"
 			}
 			must(l.AddTask(t.Context(), task))(t)
 		}
@@ -140,12 +140,12 @@ func TestTasksByPageAndFilter(t *testing.T) {
 		}{
 			{taskqueue.Filter{}, 7},
 			{taskqueue.Filter{OldestFirst: true}, 7},
-			{taskqueue.Filter{State: taskqueue.Dead}, 4},
-			{taskqueue.Filter{State: taskqueue.Dead, OldestFirst: true}, 4},
-			{taskqueue.Filter{State: taskqueue.Discarded, OldestFirst: true}, 3},
-			{taskqueue.Filter{Game: "other", State: taskqueue.Discarded}, 3},
-			{taskqueue.Filter{Game: "other", State: taskqueue.Dead}, 0},
-			{taskqueue.Filter{Topic: taskqueue.Settle, Key: "m3"}, 1},
+			{taskqueue.Filter{State: taskqueue.StateDead}, 4},
+			{taskqueue.Filter{State: taskqueue.StateDead, OldestFirst: true}, 4},
+			{taskqueue.Filter{State: taskqueue.StateDiscarded, OldestFirst: true}, 3},
+			{taskqueue.Filter{Game: "other", State: taskqueue.StateDiscarded}, 3},
+			{taskqueue.Filter{Game: "other", State: taskqueue.StateDead}, 0},
+			{taskqueue.Filter{Topic: taskqueue.SettleTopic, Key: "m3"}, 1},
 			{taskqueue.Filter{Topic: "another"}, 0},
 		} {
 			seen := map[string]bool{}

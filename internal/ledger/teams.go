@@ -15,14 +15,14 @@ ON CONFLICT (game, id) DO UPDATE SET name = excluded.name WHERE teams.name <> ex
 
 // teamRows returns the rows of saveTeam: the teams with entries, with the names in their
 // newest result.
-func teamRows(game string, items []*batchItem) [][]any {
+func teamRows(game string, items []*resultItem) [][]any {
 	names := map[string]string{}
-	for _, it := range items {
+	for _, item := range items {
 		counts := map[string]bool{}
-		for _, e := range it.entries {
+		for _, e := range item.entries {
 			counts[e.Holder] = counts[e.Holder] || e.HolderKind == leaderboard.Teams
 		}
-		for _, t := range it.result.Teams {
+		for _, t := range item.result.Teams {
 			if counts[t.ID] && t.Name != "" {
 				names[t.ID] = t.Name
 			}
@@ -40,5 +40,5 @@ const selectTeamNames = `SELECT n.id, n.name FROM {ids} teams n WHERE n.game = $
 // TeamNames returns the names of up to MaxNames teams by id, in one query. A team has the
 // name of its last match that counted. Unknown ids are missing.
 func (l *Ledger) TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	return l.names(ctx, selectTeamNames, game, ids)
+	return l.namesByID(ctx, selectTeamNames, game, ids)
 }

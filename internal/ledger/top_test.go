@@ -12,11 +12,11 @@ import (
 )
 
 // The top lists of an ended day are the same before it is summed and after.
-func TestTopLists(t *testing.T) {
+func TestTopListsAreTheSameBeforeAndAfterSumming(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		l := openClock(t, db, time.UTC)
+		l := openWithClock(t, db, time.UTC)
 		addPlayer(t, l.Ledger, "p1")
 		addPlayer(t, l.Ledger, "p3")
 		first := duel("m1", 1, "p1", "p2")
@@ -24,7 +24,7 @@ func TestTopLists(t *testing.T) {
 		first.Standings[0].Team = "t1"
 		must(l.Commit(t.Context(), results(first, duel("m2", 1, "p3", "p2"), duel("m3", 1, "p4"), duel("m4", 1, "p5", "p1"))))(t)
 		must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: "m3", Reason: "bots", By: "op"}))(t)
-		l.set(t, 24*3600*1000)
+		l.setClock(t, 24*3600*1000)
 		must(l.Commit(t.Context(), results(duel("m5", 1, "p6"))))(t)
 		for range 2 {
 			l.wantTop(t, leaderboard.Players, 4, "1 p1 Nick p1 450", "2 p3 Nick p3 300", "2 p2  300")
@@ -35,7 +35,7 @@ func TestTopLists(t *testing.T) {
 }
 
 // wantTop checks the first three of the first day.
-func (c clocked) wantTop(t *testing.T, kind leaderboard.Kind, total int64, want ...string) {
+func (c clockLedger) wantTop(t *testing.T, kind leaderboard.Kind, total int64, want ...string) {
 	t.Helper()
 	lists := leaderboard.NewTopLists([]leaderboard.Config{{Game: game, Weights: leaderboard.DefaultWeights}}, c, c)
 	top, ranked, err := lists.Top(t.Context(), game, "1970-01-01", kind, 3)

@@ -13,7 +13,7 @@ type ActionLimit struct {
 	// AddressGrace exempts players with few actions from PerAddress: a player who has used
 	// at most so many tokens of PerPlayer is checked by PerPlayer only. So one busy player
 	// does not lock out a school behind the same address.
-	Free int
+	AddressGrace int
 }
 
 // Check returns a *protocol.Error of code rate_limited if the player or the address has no
@@ -25,7 +25,7 @@ func (l *ActionLimit) Check(player, address Key) error {
 	if err := l.PerPlayer.checkLocal(player); err != nil {
 		return err
 	}
-	if l.PerPlayer != nil && l.PerPlayer.used(player) <= l.Free {
+	if l.PerPlayer != nil && l.PerPlayer.usedTokens(player) <= l.AddressGrace {
 		return nil
 	}
 	return l.PerAddress.checkLocal(address)
@@ -33,7 +33,7 @@ func (l *ActionLimit) Check(player, address Key) error {
 
 // CountAction counts an action: it takes a token of the player and one of the address. A
 // missing token becomes a debt of the bucket.
-func (l *ActionLimit) Count(ctx context.Context, player, address Key) {
+func (l *ActionLimit) CountAction(ctx context.Context, player, address Key) {
 	if l == nil {
 		return
 	}

@@ -8,37 +8,37 @@ import (
 
 // A player without tokens is refused and gets a retry time. When the address has no
 // tokens, players who have used more than AddressGrace tokens are refused.
-func TestActionLimit(t *testing.T) {
+func TestActionLimitRefusesPlayersAndAddressesWithoutTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := New(Config{})
-		d := &ActionLimit{
-			PerPlayer:  l.Rule(RuleConfig{Name: "each", Subject: "matches", Limit: 4, Per: time.Hour}),
-			PerAddress: l.Rule(RuleConfig{Name: "from", Subject: "matches", Limit: 6, Per: time.Hour}), Free: 1,
+		limiter := New(Config{})
+		actionLimit := &ActionLimit{
+			PerPlayer:  limiter.NewRule(RuleConfig{Name: "each", Subject: "matches", Limit: 4, Per: time.Hour}),
+			PerAddress: limiter.NewRule(RuleConfig{Name: "from", Subject: "matches", Limit: 6, Per: time.Hour}), AddressGrace: 1,
 		}
-		school := Named("", "school")
-		wait := func(by Key) time.Duration {
-			err := d.Check(by, school)
+		school := ObjectKey("", "school")
+		wait := func(player Key) time.Duration {
+			err := actionLimit.Check(player, school)
 			if err == nil {
 				return 0
 			}
-			return refusedFor(t, err)
+			return retryTime(t, err)
 		}
 		for range 4 {
 			if wait(ada) != 0 {
 				t.Error("refused too early")
 			}
-			d.Count(t.Context(), ada, school)
+			actionLimit.CountAction(t.Context(), ada, school)
 		}
 		if got := wait(ada); got != 15*time.Minute {
 			t.Errorf("ada waits %v", got)
 		}
-		d.Count(t.Context(), bob, school)
-		d.Count(t.Context(), Named("demo", "cyd"), school)
-		if wait(bob) != 0 || wait(Named("demo", "new")) != 0 {
+		actionLimit.CountAction(t.Context(), bob, school)
+		actionLimit.CountAction(t.Context(), ObjectKey("demo", "cyd"), school)
+		if wait(bob) != 0 || wait(ObjectKey("demo", "new")) != 0 {
 			t.Error("players below Free are refused for another player's actions")
 		}
-		d.Count(t.Context(), bob, school)
+		actionLimit.CountAction(t.Context(), bob, school)
 		if wait(bob) == 0 {
 			t.Error("a player above Free on a used-up address is not refused")
 		}
@@ -53,15 +53,15 @@ func TestActionLimit(t *testing.T) {
 }
 
 // CountAction also returns what other nodes have counted. Check does not use the store.
-func TestActionLimitOverNodes(t *testing.T) {
+func TestActionLimitLearnsActionsAtOtherNodes(t *testing.T) {
 	t.Parallel()
-	s := &fakeStore{wait: time.Minute}
-	d := &ActionLimit{PerPlayer: New(Config{Store: s}).Rule(RuleConfig{Name: "each", Limit: 4, Per: time.Hour, ClusterWide: true})}
-	if err := d.Check(ada, bob); err != nil || len(s.demands) != 0 {
-		t.Errorf("%v, asked %d times", err, len(s.demands))
+	store := &fakeStore{wait: time.Minute}
+	actionLimit := &ActionLimit{PerPlayer: New(Config{Store: store}).NewRule(RuleConfig{Name: "each", Limit: 4, Per: time.Hour, ClusterWide: true})}
+	if err := actionLimit.Check(ada, bob); err != nil || len(store.demands) != 0 {
+		t.Errorf("%v, asked %d times", err, len(store.demands))
 	}
-	d.Count(t.Context(), ada, bob)
-	if err := d.Check(ada, bob); refusedFor(t, err) == 0 || len(s.demands) != 1 {
-		t.Errorf("%v, asked %d times", err, len(s.demands))
+	actionLimit.CountAction(t.Context(), ada, bob)
+	if err := actionLimit.Check(ada, bob); retryTime(t, err) == 0 || len(store.demands) != 1 {
+		t.Errorf("%v, asked %d times", err, len(store.demands))
 	}
 }

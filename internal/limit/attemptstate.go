@@ -9,7 +9,7 @@ import (
 // attemptState is the part of a key's bucket that a FailureLimiter uses.
 type attemptState struct {
 	reserved        int           // tokens that are reserved now and may be returned
-	secrets         []knownSecret // secrets that were right for this key, the newest last
+	knownSecrets    []knownSecret // secrets that were right for this key, the newest last
 	fetchedAt       time.Time     // when the secrets of other nodes were last fetched
 	publishFailedAt time.Time     // when publishing a secret last failed
 }
@@ -19,14 +19,14 @@ type attemptState struct {
 func (b *bucket) reserve(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	g := b.attemptState()
+	state := b.attemptState()
 	switch {
 	case now.Before(b.refusedUntil):
 		return max(b.refusedUntil.Sub(now), RetrySoon+1)
 	case b.tokens.AllowN(now, 1):
-		g.reserved++
+		state.reserved++
 		return 0
-	case g.reserved > 0:
+	case state.reserved > 0:
 		return RetrySoon
 	}
 	return max(b.timeUntil(now, 1), RetrySoon+1)
@@ -58,24 +58,24 @@ type knownSecret struct {
 func (b *bucket) addSecret(now time.Time, secret string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	g, secretEntry := b.attemptState(), b.findSecret(secret)
-	if secretEntry == nil {
-		if len(g.secrets) == MaxSecrets {
-			g.secrets = slices.Delete(g.secrets, 0, 1)
+	state, entry := b.attemptState(), b.findSecret(secret)
+	if entry == nil {
+		if len(state.knownSecrets) == MaxSecretsPerKey {
+			state.knownSecrets = slices.Delete(state.knownSecrets, 0, 1)
 		}
-		g.secrets = append(g.secrets, knownSecret{hash: maphash.String(secretSeed, secret)})
-		secretEntry = &g.secrets[len(g.secrets)-1]
+		state.knownSecrets = append(state.knownSecrets, knownSecret{hash: maphash.String(secretSeed, secret)})
+		entry = &state.knownSecrets[len(state.knownSecrets)-1]
 	}
-	if secretEntry.published || now.Sub(g.publishFailedAt) < fetchEvery {
+	if entry.published || now.Sub(state.publishFailedAt) < fetchInterval {
 		return false
 	}
-	secretEntry.published = true
+	entry.published = true
 	return true
 }
 
 // markPublishFailed notes that publishing a secret has failed. addSecret asks for it again
 // after fetchInterval.
-func (b *bucket) markUnpublished(now time.Time, secret string) {
+func (b *bucket) markPublishFailed(now time.Time, secret string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if entry := b.findSecret(secret); entry != nil {
@@ -96,9 +96,9 @@ func (b *bucket) findSecret(secret string) *knownSecret {
 		return nil
 	}
 	hash := maphash.String(secretSeed, secret)
-	for i := range b.attempts.secrets {
-		if b.attempts.secrets[i].hash == hash {
-			return &b.attempts.secrets[i]
+	for i := range b.attempts.knownSecrets {
+		if b.attempts.knownSecrets[i].hash == hash {
+			return &b.attempts.knownSecrets[i]
 		}
 	}
 	return nil
@@ -117,10 +117,10 @@ func (b *bucket) attemptState() *attemptState {
 func (b *bucket) startFetch(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	g := b.attemptState()
-	if now.Sub(g.fetchedAt) < fetchEvery {
+	state := b.attemptState()
+	if now.Sub(state.fetchedAt) < fetchInterval {
 		return false
 	}
-	g.fetchedAt = now
+	state.fetchedAt = now
 	return true
 }

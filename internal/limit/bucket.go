@@ -23,30 +23,30 @@ func newBucket(limit, burst int, per time.Duration) *bucket {
 
 // localDemand is a demand for tokens of the bucket at this node. It takes cost tokens if
 // the bucket has at least required tokens.
-type amount struct{ cost, needed int }
+type localDemand struct{ cost, required int }
 
 // apply applies a demand to the bucket. It returns 0, or how long until the bucket has the
 // required tokens.
-func (b *bucket) demand(now time.Time, a amount, mode Mode) time.Duration {
+func (b *bucket) apply(now time.Time, demand localDemand, mode Mode) time.Duration {
 	switch mode {
 	case Take:
-		return b.take(now, a)
+		return b.take(now, demand)
 	case Charge:
-		b.charge(now, a.cost)
+		b.charge(now, demand.cost)
 		return 0
 	}
-	return b.timeUntil(now, a.needed)
+	return b.timeUntil(now, demand.required)
 }
 
 // take takes the tokens and returns 0, or returns how long until they are available. It
 // checks and takes in one step.
-func (b *bucket) take(now time.Time, a amount) time.Duration {
+func (b *bucket) take(now time.Time, demand localDemand) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if wait := b.timeUntil(now, a.needed); wait > 0 {
+	if wait := b.timeUntil(now, demand.required); wait > 0 {
 		return wait
 	}
-	b.charge(now, a.cost)
+	b.charge(now, demand.cost)
 	return 0
 }
 
@@ -70,29 +70,29 @@ func (b *bucket) timeUntil(now time.Time, cost int) time.Duration {
 
 // knownWait returns for how long a demand will be refused, as far as this node knows: by
 // the last reply of the shared store, or by this bucket. It returns 0 if it is not refused.
-func (b *bucket) knownWait(now time.Time, needed int) time.Duration {
+func (b *bucket) knownWait(now time.Time, required int) time.Duration {
 	b.mu.Lock()
-	until, costly := b.refusedUntil, b.refusedCost
+	until, refusedCost := b.refusedUntil, b.refusedCost
 	b.mu.Unlock()
-	if needed >= costly && now.Before(until) {
+	if required >= refusedCost && now.Before(until) {
 		return until.Sub(now)
 	}
-	return b.timeUntil(now, needed)
+	return b.timeUntil(now, required)
 }
 
 // applySharedWait applies the shared store's reply to this node's bucket. wait is the time
 // until the store has the tokens, 0 if it has granted them.
-func (b *bucket) applySharedWait(now time.Time, a amount, wait time.Duration, mode Mode) {
+func (b *bucket) applySharedWait(now time.Time, demand localDemand, wait time.Duration, mode Mode) {
 	if mode == Charge {
-		a.needed = 1 // the wait is for the next token
-		b.charge(now, a.cost)
+		demand.required = 1 // the wait is for the next token
+		b.charge(now, demand.cost)
 	}
 	switch {
 	case wait > 0:
 		b.mu.Lock()
-		b.refusedUntil, b.refusedCost = now.Add(wait), a.needed
+		b.refusedUntil, b.refusedCost = now.Add(wait), demand.required
 		b.mu.Unlock()
 	case mode == Take:
-		b.charge(now, a.cost)
+		b.charge(now, demand.cost)
 	}
 }

@@ -12,7 +12,7 @@ const shardCount = 16
 
 // bucketTable holds the buckets of a rule's keys at this node. It is safe for concurrent
 // use.
-type buckets struct {
+type bucketTable struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
 }
@@ -29,68 +29,68 @@ type shard struct {
 	idleAfter time.Duration // after this time without use any bucket is full again
 	onEvict   func(float64) // called with the number of keys that were evicted before their bucket was full
 
-	mu        sync.Mutex
-	recent    map[Key]*bucket
-	old       map[Key]*bucket
-	rotatedAt time.Time
+	mu         sync.Mutex
+	recentKeys map[Key]*bucket
+	oldKeys    map[Key]*bucket
+	rotatedAt  time.Time
 }
 
-func newBuckets(keys int, idleAfter time.Duration, onEvict func(float64)) *buckets {
-	b := &buckets{seed: maphash.MakeSeed()}
-	for i := range b.shards {
-		s := &b.shards[i]
-		s.maxKeys, s.idleAfter, s.onEvict = max(keys/shardCount/2, 1), idleAfter, onEvict
-		s.recent, s.rotatedAt = make(map[Key]*bucket), time.Now()
+func newBucketTable(maxKeys int, idleAfter time.Duration, onEvict func(float64)) *bucketTable {
+	table := &bucketTable{seed: maphash.MakeSeed()}
+	for i := range table.shards {
+		shard := &table.shards[i]
+		shard.maxKeys, shard.idleAfter, shard.onEvict = max(maxKeys/shardCount/2, 1), idleAfter, onEvict
+		shard.recentKeys, shard.rotatedAt = make(map[Key]*bucket), time.Now()
 	}
-	return b
+	return table
 }
 
 // get returns a key's bucket, or a full one for a new key.
-func (b *buckets) get(now time.Time, k Key, newFull func() *bucket) *bucket {
-	s := &b.shards[maphash.Comparable(b.seed, k)%shardCount]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rotateIfDue(now)
-	if found := s.recent[k]; found != nil {
-		return found
+func (b *bucketTable) get(now time.Time, key Key, newBucket func() *bucket) *bucket {
+	shard := &b.shards[maphash.Comparable(b.seed, key)%shardCount]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	shard.rotateIfDue(now)
+	if bucket := shard.recentKeys[key]; bucket != nil {
+		return bucket
 	}
-	found := s.old[k]
-	if found == nil {
-		found = newFull()
+	bucket := shard.oldKeys[key]
+	if bucket == nil {
+		bucket = newBucket()
 	}
-	delete(s.old, k)
-	if len(s.recent) >= s.maxKeys {
-		s.rotate(now)
+	delete(shard.oldKeys, key)
+	if len(shard.recentKeys) >= shard.maxKeys {
+		shard.rotateEarly(now)
 	}
-	s.recent[k] = found
-	return found
+	shard.recentKeys[key] = bucket
+	return bucket
 }
 
 // rotateIfDue evicts keys that were unused for at least idleAfter. The caller holds mu.
 func (s *shard) rotateIfDue(now time.Time) {
 	switch idle := now.Sub(s.rotatedAt); {
 	case idle >= 2*s.idleAfter:
-		s.recent, s.old, s.rotatedAt = make(map[Key]*bucket), nil, now
+		s.recentKeys, s.oldKeys, s.rotatedAt = make(map[Key]*bucket), nil, now
 	case idle >= s.idleAfter:
-		s.old, s.recent, s.rotatedAt = s.recent, make(map[Key]*bucket), now
+		s.oldKeys, s.recentKeys, s.rotatedAt = s.recentKeys, make(map[Key]*bucket), now
 	}
 }
 
 // rotateEarly evicts the old keys before their buckets are full, because there are too many
 // keys. The caller holds mu.
-func (s *shard) rotate(now time.Time) {
-	s.onEvict(float64(len(s.old)))
-	s.old, s.recent, s.rotatedAt = s.recent, make(map[Key]*bucket, s.maxKeys), now
+func (s *shard) rotateEarly(now time.Time) {
+	s.onEvict(float64(len(s.oldKeys)))
+	s.oldKeys, s.recentKeys, s.rotatedAt = s.recentKeys, make(map[Key]*bucket, s.maxKeys), now
 }
 
 // len returns how many keys are stored.
-func (b *buckets) len() (n int) {
+func (b *bucketTable) len() (n int) {
 	for i := range b.shards {
-		s := &b.shards[i]
-		s.mu.Lock()
-		s.rotateIfDue(time.Now())
-		n += len(s.recent) + len(s.old)
-		s.mu.Unlock()
+		shard := &b.shards[i]
+		shard.mu.Lock()
+		shard.rotateIfDue(time.Now())
+		n += len(shard.recentKeys) + len(shard.oldKeys)
+		shard.mu.Unlock()
 	}
 	return n
 }

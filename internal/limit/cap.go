@@ -8,8 +8,8 @@ type Cap struct {
 }
 
 // NewCap returns a Cap. Its name must differ from the names of all rules.
-func (l *Limiter) Cap(name string) *Cap {
-	return &Cap{dryRun: l.config.DryRun(name), counters: l.metrics.countersOf(name)}
+func (l *Limiter) NewCap(name string) *Cap {
+	return &Cap{dryRun: l.config.IsDryRun(name), counters: l.metrics.ruleCounters(name)}
 }
 
 // Refuse counts a refusal. It returns true if the caller must refuse, and false in dry

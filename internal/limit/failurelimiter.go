@@ -25,12 +25,12 @@ type FailureLimiter struct {
 	// token of both of these rules. Each player has only a few of them. So a player with
 	// the right secret competes with the attacker's players and not with all the
 	// attacker's attempts. If one of the rules is nil, no such attempt is allowed.
-	ByPlayers *Rule // wrong attempts of all such players, per address
-	PerPlayer *Rule // wrong attempts per Attempt.Player
+	PlayersPerAddress *Rule // wrong attempts of all such players, per address
+	PerPlayer         *Rule // wrong attempts per Attempt.Player
 
 	// RefusalsPerAddress counts the refused attempts per address. When it has no token
 	// left, known secrets work only for players who have a token of PerPlayer left.
-	Refused *Rule
+	RefusalsPerAddress *Rule
 }
 
 // Attempt is an attempt to use a secret, such as a join code.
@@ -45,53 +45,53 @@ type Attempt struct {
 const RetrySoon time.Duration = 1
 
 // MaxSecretsPerKey is how many known secrets of a key are stored: the newest ones.
-const MaxSecrets = 64
+const MaxSecretsPerKey = 64
 
 // Try calls try and returns its error, or refuses with a *protocol.Error of code
 // rate_limited without calling it. The secret counts as wrong if try returns a
 // *protocol.Error of code not_found, and as right if try returns nil.
-func (l *FailureLimiter) Try(ctx context.Context, a Attempt, try func() error) error {
+func (l *FailureLimiter) Try(ctx context.Context, attempt Attempt, try func() error) error {
 	if l == nil || l.PerAddress == nil {
 		return try()
 	}
-	reserved, err := l.reserve(ctx, a)
+	reservations, err := l.reserve(ctx, attempt)
 	if err != nil {
 		return err
 	}
 	isSpent := true // also after a panic
-	defer func() { reserved.finish(ctx, isSpent) }()
+	defer func() { reservations.finish(ctx, isSpent) }()
 	err = try()
 	refusal, ok := errors.AsType[*protocol.Error](err)
 	isSpent = ok && refusal.Code == protocol.CodeNotFound
 	if err == nil {
-		l.PerAddress.addSecret(ctx, a)
+		l.PerAddress.addSecret(ctx, attempt)
 	}
 	return err
 }
 
 // AddSecret makes a secret a known one of the attempt's address. The caller calls it when
 // the server has given the secret to a client at that address.
-func (l *FailureLimiter) AddSecret(ctx context.Context, a Attempt) {
+func (l *FailureLimiter) AddSecret(ctx context.Context, attempt Attempt) {
 	if l != nil && l.PerAddress != nil {
-		l.PerAddress.addSecret(ctx, a)
+		l.PerAddress.addSecret(ctx, attempt)
 	}
 }
 
 // reserve reserves tokens for an attempt, or returns the refusal. It reserves none for a
 // known secret.
-func (l *FailureLimiter) reserve(ctx context.Context, a Attempt) (reservations, error) {
-	isKnown := func() bool { return l.PerAddress.knowsSecret(a) && l.canUseSecret(ctx, a) }
+func (l *FailureLimiter) reserve(ctx context.Context, attempt Attempt) (reservations, error) {
+	isKnown := func() bool { return l.PerAddress.knowsSecret(attempt) && l.mayUseKnownSecret(ctx, attempt) }
 	if isKnown() {
 		return nil, nil
 	}
-	reserved, wait := l.PerAddress.reserve(ctx, a.Address, isKnown)
-	if wait <= 0 || l.PerAddress.fetchSecret(ctx, a) && l.canUseSecret(ctx, a) {
+	reserved, wait := l.PerAddress.reserve(ctx, attempt.Address, isKnown)
+	if wait <= 0 || l.PerAddress.fetchSecret(ctx, attempt) && l.mayUseKnownSecret(ctx, attempt) {
 		return reserved, nil
 	}
-	l.Refused.TakeIfAvailable(ctx, a.Address)
-	if a.Player != (Key{}) && l.ByPlayers != nil && l.PerPlayer != nil {
+	l.RefusalsPerAddress.TakeIfAvailable(ctx, attempt.Address)
+	if attempt.Player != (Key{}) && l.PlayersPerAddress != nil && l.PerPlayer != nil {
 		var playerWait time.Duration
-		if reserved, playerWait = l.reserveAsPlayer(ctx, a, isKnown); playerWait <= 0 {
+		if reserved, playerWait = l.reserveAsPlayer(ctx, attempt, isKnown); playerWait <= 0 {
 			return reserved, nil
 		}
 		wait = min(wait, playerWait)
@@ -101,23 +101,23 @@ func (l *FailureLimiter) reserve(ctx context.Context, a Attempt) (reservations, 
 
 // mayUseKnownSecret returns true if the client has not been refused too often to use a
 // known secret without a token.
-func (l *FailureLimiter) canUseSecret(ctx context.Context, a Attempt) bool {
-	return l.Refused.hasToken(ctx, a.Address) || a.Player != (Key{}) && l.PerPlayer.hasToken(ctx, a.Player)
+func (l *FailureLimiter) mayUseKnownSecret(ctx context.Context, attempt Attempt) bool {
+	return l.RefusalsPerAddress.hasToken(ctx, attempt.Address) || attempt.Player != (Key{}) && l.PerPlayer.hasToken(ctx, attempt.Player)
 }
 
 // reserveAsPlayer reserves a token of PerPlayer and one of PlayersPerAddress. It returns
 // how long to wait if one of them is missing. If only the second is missing, the player's
 // token is spent.
-func (l *FailureLimiter) reserveAsPlayer(ctx context.Context, a Attempt, isKnown func() bool) (reservations, time.Duration) {
-	own, wait := l.PerPlayer.reserve(ctx, a.Player, isKnown)
-	if wait > 0 || own == nil {
+func (l *FailureLimiter) reserveAsPlayer(ctx context.Context, attempt Attempt, isKnown func() bool) (reservations, time.Duration) {
+	playerToken, wait := l.PerPlayer.reserve(ctx, attempt.Player, isKnown)
+	if wait > 0 || playerToken == nil {
 		return nil, wait
 	}
-	all, wait := l.ByPlayers.reserve(ctx, a.Address, isKnown)
+	addressToken, wait := l.PlayersPerAddress.reserve(ctx, attempt.Address, isKnown)
 	if wait > 0 {
-		own.finish(ctx, true)
+		playerToken.finish(ctx, true)
 		return nil, wait
 	}
-	l.ByPlayers.counters.allowed.Inc()
-	return append(own, all...), 0
+	l.PlayersPerAddress.counters.allowed.Inc()
+	return append(playerToken, addressToken...), 0
 }

@@ -7,9 +7,9 @@ import (
 // Key identifies the address, player or other object whose actions a rule counts. Keys can
 // be compared with ==.
 type Key struct {
-	address    netip.Addr
-	game, name string
-	burst      int // 0 means the rule's own burst
+	address  netip.Addr
+	game, id string
+	burst    int // 0 means the rule's own burst
 }
 
 // hostBits is the number of low bits of an IPv6 address that one customer can choose.
@@ -18,18 +18,18 @@ const hostBits = 64
 // AddressKey returns the key of a client's address. All IPv6 addresses of a /64 network
 // have the same key, since one customer has the whole network. An IPv4 address mapped to
 // IPv6 has the key of the IPv4 address. The zero Addr has a key too.
-func Address(a netip.Addr) Key {
-	a = a.Unmap().WithZone("")
-	if a.Is6() {
-		if prefix, err := a.Prefix(hostBits); err == nil {
-			a = prefix.Addr()
+func AddressKey(address netip.Addr) Key {
+	address = address.Unmap().WithZone("")
+	if address.Is6() {
+		if prefix, err := address.Prefix(hostBits); err == nil {
+			address = prefix.Addr()
 		}
 	}
-	return Key{address: a}
+	return Key{address: address}
 }
 
 // ObjectKey returns the key of a player or another object of a game, by its id.
-func Named(game, name string) Key { return Key{game: game, name: name} }
+func ObjectKey(game, id string) Key { return Key{game: game, id: id} }
 
 // WithBurst returns the key with a smaller burst than the rule's. A burst below the rule's
 // Limit counts as Limit. The burst applies only to the call with this key. All calls with
@@ -42,8 +42,8 @@ func (k Key) WithBurst(burst int) Key {
 // String returns the key as text, unique among the keys of a rule.
 func (k Key) String() string {
 	switch {
-	case k.name != "" || k.game != "":
-		return k.game + "/" + k.name
+	case k.id != "" || k.game != "":
+		return k.game + "/" + k.id
 	case k.address.Is6():
 		return netip.PrefixFrom(k.address, hostBits).String()
 	}

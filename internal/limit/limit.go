@@ -24,14 +24,14 @@ type Store interface {
 	// Take applies a demand. It returns 0, or how long until the tokens are available. For
 	// the mode Charge it returns how long until the next token is available. If a reply is
 	// lost and the call is repeated, it may take the tokens twice.
-	Take(ctx context.Context, d Demand) (wait time.Duration, err error)
+	Take(ctx context.Context, demand SharedDemand) (wait time.Duration, err error)
 
 	// Reserve takes one token that may be returned. It returns 0, or how long until a
 	// token is available, or RetrySoon if all tokens are reserved. FinishReservation
 	// returns the token if spent is false. A reservation that is never finished counts as
 	// spent after some seconds. Both ignore Mode and Cost of the demand.
-	Reserve(ctx context.Context, d Demand) (wait time.Duration, err error)
-	FinishReservation(ctx context.Context, d Demand, spent bool) error
+	Reserve(ctx context.Context, demand SharedDemand) (wait time.Duration, err error)
+	FinishReservation(ctx context.Context, demand SharedDemand, spent bool) error
 
 	// AddSecret adds a secret that is right for a key of a rule. ListSecrets returns the
 	// newest MaxSecretsPerKey secrets, none if no secret was added in the last day.
@@ -41,7 +41,7 @@ type Store interface {
 
 // SharedDemand is a demand for Cost tokens of a bucket that all nodes share. The bucket has
 // at most Burst tokens and gets a new one each Interval.
-type Demand struct {
+type SharedDemand struct {
 	Rule, Key   string
 	Cost, Burst int
 	Interval    time.Duration
@@ -61,7 +61,7 @@ const (
 // Config configures a limiter.
 type Config struct {
 	Store    Store                  // nil: each node counts alone, also for cluster-wide rules
-	DryRun   func(rule string) bool // whether a rule counts refusals without making them; nil: no rule does
+	IsDryRun func(rule string) bool // whether a rule counts refusals without making them; nil: no rule does
 	MaxKeys  int                    // maximum per rule at this node; 0: 65,536
 	Registry prometheus.Registerer  // nil: no metrics
 }
@@ -74,38 +74,38 @@ type Limiter struct {
 }
 
 const (
-	defaultKeys = 1 << 16
+	defaultMaxKeys = 1 << 16
 	// storeTimeout is how long a call waits for the store. After it the node decides alone.
 	storeTimeout = 250 * time.Millisecond
 )
 
 // New returns a limiter.
-func New(c Config) *Limiter {
-	if c.DryRun == nil {
-		c.DryRun = func(string) bool { return false }
+func New(config Config) *Limiter {
+	if config.IsDryRun == nil {
+		config.IsDryRun = func(string) bool { return false }
 	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = defaultKeys
+	if config.MaxKeys == 0 {
+		config.MaxKeys = defaultMaxKeys
 	}
-	return &Limiter{config: c, metrics: newMetrics(c.Registry)}
+	return &Limiter{config: config, metrics: newMetrics(config.Registry)}
 }
 
 // NewRule returns a rule. If the config has no limit it returns nil, which allows all. It
 // panics if another rule has the same name.
-func (l *Limiter) Rule(c RuleConfig) *Rule {
-	if c.Limit <= 0 {
+func (l *Limiter) NewRule(config RuleConfig) *Rule {
+	if config.Limit <= 0 {
 		return nil
 	}
-	if c.Burst == 0 {
-		c.Burst = c.Limit
+	if config.Burst == 0 {
+		config.Burst = config.Limit
 	}
-	r := &Rule{config: c, dryRun: l.config.DryRun(c.Name), counters: l.metrics.countersOf(c.Name)}
-	if c.ClusterWide {
-		r.store = l.config.Store
+	rule := &Rule{config: config, dryRun: l.config.IsDryRun(config.Name), counters: l.metrics.ruleCounters(config.Name)}
+	if config.ClusterWide {
+		rule.store = l.config.Store
 	}
-	r.buckets = newBuckets(l.config.MaxKeys, r.idleAfter(), r.counters.evicted.Add)
-	l.metrics.addKeyGauge(c.Name, r.buckets)
-	return r
+	rule.buckets = newBucketTable(l.config.MaxKeys, rule.refillTime(), rule.counters.evicted.Add)
+	l.metrics.addKeyGauge(config.Name, rule.buckets)
+	return rule
 }
 
 // rateText returns the rate as people read it, such as "60 a minute".

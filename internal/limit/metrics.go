@@ -28,7 +28,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-func (m *metrics) countersOf(rule string) ruleCounters {
+func (m *metrics) ruleCounters(rule string) ruleCounters {
 	return ruleCounters{
 		m.allowed.WithLabelValues(rule), m.refused.WithLabelValues(rule), m.wouldRefuse.WithLabelValues(rule),
 		m.storeErrors.WithLabelValues(rule), m.evicted.WithLabelValues(rule),
@@ -36,7 +36,7 @@ func (m *metrics) countersOf(rule string) ruleCounters {
 }
 
 // addKeyGauge adds the gauge of the keys that a rule stores.
-func (m *metrics) addKeyGauge(rule string, b *buckets) {
+func (m *metrics) addKeyGauge(rule string, b *bucketTable) {
 	m.factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_limit_keys", Help: "Addresses, players and other keys that a limit remembers at this node.",
 		ConstLabels: prometheus.Labels{"rule": rule},

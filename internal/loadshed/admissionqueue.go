@@ -19,21 +19,21 @@ import (
 // The next one is refused and retries after 4.1 s, the one after it after 4.2 s, and so
 // on.
 type admissionQueue struct {
-	minRate float64 // lowest value of perSecond
+	minPerSecond float64 // lowest value of perSecond
 
-	mu       sync.Mutex
-	rate     float64   // hellos admitted per second; +Inf admits all immediately
-	next     time.Time // earliest time at which another hello can be admitted
-	promised time.Time // the last retry time given to a single client
-	admitted float64   // hellos admitted since the last adaptRate
+	mu          sync.Mutex
+	perSecond   float64   // hellos admitted per second; +Inf admits all immediately
+	nextFreeAt  time.Time // earliest time at which another hello can be admitted
+	lastRetryAt time.Time // the last retry time given to a single client
+	admitted    float64   // hellos admitted since the last adaptRate
 }
 
 const (
-	rateDecrease  = 0.5
-	rateIncrease  = 1.25
-	unlimitedRate = 10_000 // a higher perSecond becomes +Inf
-	maxWait       = 4 * time.Second
-	maxPromise    = 20 * time.Second // up to this delay each client gets a different retry time; longer delays are random, up to twice this
+	rateDecreaseFactor = 0.5
+	rateIncreaseFactor = 1.25
+	maxPerSecond       = 10_000 // a higher perSecond becomes +Inf
+	maxAdmissionWait   = 4 * time.Second
+	maxExclusiveRetry  = 20 * time.Second // up to this delay each client gets a different retry time; longer delays are random, up to twice this
 
 	highBusy = 0.95 // from this share of processor use on, half of the maximum lag is enough to queue hellos
 
@@ -45,16 +45,16 @@ const (
 func (q *admissionQueue) reserve(now time.Time) (wait time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if math.IsInf(q.rate, 1) {
+	if math.IsInf(q.perSecond, 1) {
 		q.admitted++
 		return 0, true
 	}
-	interval := time.Duration(float64(time.Second) / q.rate)
-	wait = max(q.next.Sub(now), 0)
-	if wait > maxWait {
-		return q.promiseRetry(now, interval), false
+	interval := time.Duration(float64(time.Second) / q.perSecond)
+	wait = max(q.nextFreeAt.Sub(now), 0)
+	if wait > maxAdmissionWait {
+		return q.nextRetry(now, interval), false
 	}
-	q.next = now.Add(wait + interval)
+	q.nextFreeAt = now.Add(wait + interval)
 	q.admitted++
 	return wait, true
 }
@@ -63,26 +63,26 @@ func (q *admissionQueue) reserve(now time.Time) (wait time.Duration, ok bool) {
 // retry time of the last refused client. If that is more than maxExclusiveRetry from now,
 // it returns a random longer delay. The retry time reserves no admission: another hello
 // may be admitted at that time.
-func (q *admissionQueue) promiseRetry(now time.Time, interval time.Duration) time.Duration {
-	wait := max(q.promised.Sub(now), maxWait) + interval
-	if wait > maxPromise {
-		return maxPromise + rand.N(maxPromise) //nolint:gosec // a delay is no secret
+func (q *admissionQueue) nextRetry(now time.Time, interval time.Duration) time.Duration {
+	wait := max(q.lastRetryAt.Sub(now), maxAdmissionWait) + interval
+	if wait > maxExclusiveRetry {
+		return maxExclusiveRetry + rand.N(maxExclusiveRetry) //nolint:gosec // a delay is no secret
 	}
-	q.promised = now.Add(wait)
+	q.lastRetryAt = now.Add(wait)
 	return wait
 }
 
 // adaptRate changes perSecond after each update interval: down if the node is overloaded,
 // up if not.
-func (q *admissionQueue) adapt(overloaded bool) {
+func (q *admissionQueue) adaptRate(overloaded bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	perSecond := q.admitted / duelUpdateEvery.Seconds()
+	admittedPerSecond := q.admitted / duelUpdateInterval.Seconds()
 	q.admitted = 0
 	if overloaded {
-		q.rate = max(rateDecrease*min(q.rate, perSecond), q.minRate)
-	} else if q.rate *= rateIncrease; q.rate > unlimitedRate {
-		q.rate, q.promised = math.Inf(1), time.Time{}
+		q.perSecond = max(rateDecreaseFactor*min(q.perSecond, admittedPerSecond), q.minPerSecond)
+	} else if q.perSecond *= rateIncreaseFactor; q.perSecond > maxPerSecond {
+		q.perSecond, q.lastRetryAt = math.Inf(1), time.Time{}
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // DuelLimitConfig configures a DuelLimit. Both functions measure the time since their
 // previous call. Only one goroutine calls them.
 type DuelLimitConfig struct {
-	Lag        func() float64 // returns the scheduler lag in seconds, see LagSignal
-	Busy       func() float64 // returns the share of the processors in use, 0 to 1
+	ReadLag    func() float64 // returns the scheduler lag in seconds, see LagSignal
+	ReadBusy   func() float64 // returns the share of the processors in use, 0 to 1
 	MaxLag     float64        // lag in seconds at which players are refused, 0 for no limit
 	MinPlayers int64          // the limit is never below this number of players
 }
@@ -35,7 +35,7 @@ type DuelLimit struct {
 }
 
 const (
-	duelUpdateEvery        = 250 * time.Millisecond
+	duelUpdateInterval     = 250 * time.Millisecond
 	minPlayersPerProcessor = 100
 	duelRetryFactor        = 2 // factor of the retry time of refused duel requests, because most requests of a spike are these
 )
@@ -43,24 +43,24 @@ const (
 // NewDuelLimit returns the duel limit of a node. It refuses players when the scheduler lag
 // is maxLag or more; maxLag 0 accepts all. It makes refusals with the shedder. readBusy
 // returns the share of the processors in use, see DuelLimitConfig.
-func NewDuelLimit(s *Shedder, maxLag time.Duration, busy func() float64) *DuelLimit {
+func NewDuelLimit(shedder *Shedder, maxLag time.Duration, readBusy func() float64) *DuelLimit {
 	minPlayers := minPlayersPerProcessor * int64(runtime.GOMAXPROCS(0))
-	return newDuelLimit(s, DuelLimitConfig{Lag: newLagReader().read, Busy: busy, MaxLag: maxLag.Seconds(), MinPlayers: minPlayers})
+	return newDuelLimit(shedder, DuelLimitConfig{ReadLag: newLagReader().read, ReadBusy: readBusy, MaxLag: maxLag.Seconds(), MinPlayers: minPlayers})
 }
 
-func newDuelLimit(s *Shedder, c DuelLimitConfig) *DuelLimit {
-	d := &DuelLimit{DuelLimitConfig: c, shedder: s, controller: newLimitController(c.MinPlayers)}
-	d.admissions = admissionQueue{rate: math.Inf(1), minRate: minHellosPerProcessor * float64(runtime.GOMAXPROCS(0))}
-	d.limit.Store(math.MaxInt64)
-	factory := promauto.With(s.Registry)
+func newDuelLimit(shedder *Shedder, config DuelLimitConfig) *DuelLimit {
+	duelLimit := &DuelLimit{DuelLimitConfig: config, shedder: shedder, controller: newLimitController(config.MinPlayers)}
+	duelLimit.admissions = admissionQueue{perSecond: math.Inf(1), minPerSecond: minHellosPerProcessor * float64(runtime.GOMAXPROCS(0))}
+	duelLimit.limit.Store(math.MaxInt64)
+	factory := promauto.With(shedder.Registry)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_duel_players", Help: "Players at this node who play a duel or wait for one.",
-	}, func() float64 { return float64(d.players.Load()) })
-	d.limitGauge = factory.NewGauge(prometheus.GaugeOpts{
+	}, func() float64 { return float64(duelLimit.players.Load()) })
+	duelLimit.limitGauge = factory.NewGauge(prometheus.GaugeOpts{
 		Name: "laststand_duel_players_limit", Help: "Players for whom this node has capacity in duels now; +Inf means all.",
 	})
-	d.limitGauge.Set(d.controller.limit)
-	return d
+	duelLimit.limitGauge.Set(duelLimit.controller.limit)
+	return duelLimit
 }
 
 // Acquire counts a player until Release, or returns the refusal.
@@ -68,7 +68,7 @@ func (d *DuelLimit) Acquire() error {
 	if d.players.Add(1) <= d.limit.Load() {
 		return nil
 	}
-	err := d.shedder.refuseFor(Duels, duelRetryFactor*retryDelay())
+	err := d.shedder.refuseFor(Duels, duelRetryFactor*randomRetryMS())
 	if err != nil {
 		d.Release()
 	}
@@ -87,12 +87,12 @@ func (d *DuelLimit) Run(ctx context.Context) error {
 	if d.MaxLag == 0 {
 		return nil
 	}
-	return runEvery(ctx, duelUpdateEvery, d.update)
+	return runPeriodically(ctx, duelUpdateInterval, d.update)
 }
 
 func (d *DuelLimit) update() {
-	lag, busy := d.Lag()/d.MaxLag, d.Busy()
-	d.admissions.adapt(lag >= 1 || lag >= 0.5 && busy >= highBusy)
+	lag, busy := d.ReadLag()/d.MaxLag, d.ReadBusy()
+	d.admissions.adaptRate(lag >= 1 || lag >= 0.5 && busy >= highBusy)
 	limit := d.controller.update(lag, busy, d.players.Load())
 	d.limitGauge.Set(limit)
 	d.limit.Store(int64(min(limit, math.MaxInt64/2)))

@@ -24,7 +24,7 @@ type fakeMachine struct {
 
 func newFakeMachine(capacity float64, c Config) *fakeMachine {
 	m := &fakeMachine{capacity: capacity}
-	m.duels = newDuelLimit(newTestShedder(c), DuelLimitConfig{Lag: m.lag, Busy: func() float64 { return min(m.load(), 1) }, MaxLag: .015, MinPlayers: 20})
+	m.duels = newDuelLimit(newTestShedder(c), DuelLimitConfig{ReadLag: m.lag, ReadBusy: func() float64 { return min(m.load(), 1) }, MaxLag: .015, MinPlayers: 20})
 	return m
 }
 
@@ -66,7 +66,7 @@ func (m *fakeMachine) offer(players int64, updates int) (most int64, refused int
 
 // In a spike of three times the capacity about as many play as the machine can serve,
 // and never many more. Before and after it no player is refused.
-func TestDuelLimitInASpike(t *testing.T) {
+func TestDuelLimitAcceptsTheCapacityInASpike(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
 	if _, refused := m.offer(850, 100); refused > 0 {
@@ -91,13 +91,13 @@ func TestDuelLimitInASpike(t *testing.T) {
 
 // While many want to play, the number of players stays near the target load, even with
 // uneven processor use and lag from garbage collection.
-func TestDuelLimitIsStable(t *testing.T) {
+func TestDuelLimitStaysNearTheTargetLoad(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
 	m.offer(800, 50)
 	updates := 0
-	m.duels.Busy = func() float64 { updates++; return min(m.load()*[]float64{.8, 1.2, 1, .9, 1.1}[updates%5], 1) }
-	m.duels.Lag = func() float64 {
+	m.duels.ReadBusy = func() float64 { updates++; return min(m.load()*[]float64{.8, 1.2, 1, .9, 1.1}[updates%5], 1) }
+	m.duels.ReadLag = func() float64 {
 		if updates%16 == 0 {
 			return .02
 		}
@@ -115,7 +115,7 @@ func TestDuelLimitIsStable(t *testing.T) {
 }
 
 // When very many players join an idle node at the same time, not all are accepted.
-func TestDuelLimitFromZeroPlayers(t *testing.T) {
+func TestDuelLimitDoesNotAcceptManyPlayersTogetherAtAnIdleNode(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
 	m.offer(10, 50)
@@ -125,18 +125,18 @@ func TestDuelLimitFromZeroPlayers(t *testing.T) {
 	if n, _ := m.offer(4000, 60); n > 2400 { // includes the players accepted before they cause load
 		t.Errorf("%d accepted", n)
 	}
-	if m.offer(4000, floorPeriod); m.duels.players.Load() < 700 || m.duels.players.Load() > 1000 { // the floor keeps a half for a while
+	if m.offer(4000, floorPeriodUpdates); m.duels.players.Load() < 700 || m.duels.players.Load() > 1000 { // the floor keeps a half for a while
 		t.Errorf("%d players in the end", m.duels.players.Load())
 	}
 }
 
 // A wave on a half-busy node, which is busier at times, is accepted whole.
-func TestDuelLimitDoesNotRefuseASmallWave(t *testing.T) {
+func TestDuelLimitAcceptsASmallWave(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
 	m.offer(450, 50)
 	updates := 0
-	m.duels.Busy = func() float64 {
+	m.duels.ReadBusy = func() float64 {
 		if updates++; updates%4 == 0 {
 			return .6
 		}
@@ -150,19 +150,19 @@ func TestDuelLimitDoesNotRefuseASmallWave(t *testing.T) {
 }
 
 // Other load that leaves some lag, but uses all processors, halves the players at most.
-func TestDuelLimitBesideModerateLoad(t *testing.T) {
+func TestModerateOtherLoadHalvesThePlayersAtMost(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
 	m.offer(600, 50)
-	m.duels.Busy = func() float64 { return 1 }
-	m.duels.Lag = func() float64 { return .01 }
-	if m.offer(600, 10*floorPeriod); m.duels.players.Load() < 300 {
+	m.duels.ReadBusy = func() float64 { return 1 }
+	m.duels.ReadLag = func() float64 { return .01 }
+	if m.offer(600, 10*floorPeriodUpdates); m.duels.players.Load() < 300 {
 		t.Errorf("%d players left", m.duels.players.Load())
 	}
 }
 
 // The floor of players before an idle time does not apply after it.
-func TestDuelLimitResetsItsFloor(t *testing.T) {
+func TestTheFloorDoesNotApplyAfterAnIdleTime(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
 	m.offer(900, 50)
@@ -182,13 +182,13 @@ func TestDuelLimitResetsItsFloor(t *testing.T) {
 // Load that uses all processors without lag refuses no player.
 func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 	t.Parallel()
-	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{Lag: func() float64 { return .001 }, Busy: func() float64 { return 1 }, MaxLag: .015})
+	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 	for range 500 {
 		if r.Acquire() != nil {
 			t.Fatal("refused")
 		}
 	}
-	for range floorPeriod {
+	for range floorPeriodUpdates {
 		r.update()
 	}
 	if r.controller.limit < 500 {
@@ -198,15 +198,15 @@ func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 
 // If other programs use the machine, half of the players stay for a minute, and the
 // minimum is always accepted.
-func TestDuelLimitBesideOtherLoad(t *testing.T) {
+func TestHalfOfThePlayersStayBesideOtherLoad(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
 	m.offer(800, 50)
 	m.otherLoad = 2
-	if m.offer(800, floorPeriod-10); m.duels.players.Load() < 380 {
+	if m.offer(800, floorPeriodUpdates-10); m.duels.players.Load() < 380 {
 		t.Errorf("%d players left within a minute", m.duels.players.Load())
 	}
-	if m.offer(800, 10*floorPeriod); m.duels.players.Load() >= 30 { // below 30 players nobody leaves in this test
+	if m.offer(800, 10*floorPeriodUpdates); m.duels.players.Load() >= 30 { // below 30 players nobody leaves in this test
 		t.Errorf("%d players left in the end", m.duels.players.Load())
 	}
 	m.otherLoad = 0
@@ -217,7 +217,7 @@ func TestDuelLimitBesideOtherLoad(t *testing.T) {
 
 // The floor is half of the players when the other load starts, even if there were few
 // at an earlier time.
-func TestDuelLimitFloorFollowsThePlayers(t *testing.T) {
+func TestTheFloorIsHalfOfThePlayersWhenTheLoadStarts(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
 	m.offer(100, 50)
@@ -232,10 +232,10 @@ func TestDuelLimitFloorFollowsThePlayers(t *testing.T) {
 }
 
 // A single update with too much lag does not lower the limit.
-func TestSingleLagSpikeIsIgnored(t *testing.T) {
+func TestASingleUpdateWithLagIsIgnored(t *testing.T) {
 	t.Parallel()
 	lag := 0.0
-	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{Lag: func() float64 { return lag }, Busy: func() float64 { return 1 }, MaxLag: .015})
+	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 	for range 9 {
 		if r.Acquire() != nil {
 			t.Fatal("refused")
@@ -252,7 +252,7 @@ func TestSingleLagSpikeIsIgnored(t *testing.T) {
 
 // A refused player gets a retry time, and is counted; in dry run only counted. Add
 // always counts a player.
-func TestDuelLimitRefuses(t *testing.T) {
+func TestDuelLimitRefusesWithARetryTime(t *testing.T) {
 	t.Parallel()
 	for _, dryRun := range []bool{false, true} {
 		g := newTestShedder(Config{DryRun: dryRun})
@@ -264,9 +264,9 @@ func TestDuelLimitRefuses(t *testing.T) {
 		err := r.Acquire()
 		var reported *protocol.Error
 		switch {
-		case dryRun && (err != nil || testutil.ToFloat64(g.metrics.wouldShed[Duels]) != 1 || r.players.Load() != 2):
+		case dryRun && (err != nil || testutil.ToFloat64(g.metrics.wouldRefuse[Duels]) != 1 || r.players.Load() != 2):
 			t.Errorf("dry run: %v, %d players", err, r.players.Load())
-		case !dryRun && (!errors.As(err, &reported) || reported.Code != protocol.CodeOverloaded || reported.RetryAfterMS < 4000 || testutil.ToFloat64(g.metrics.shed[Duels]) != 1 || r.players.Load() != 1):
+		case !dryRun && (!errors.As(err, &reported) || reported.Code != protocol.CodeOverloaded || reported.RetryAfterMS < 4000 || testutil.ToFloat64(g.metrics.refused[Duels]) != 1 || r.players.Load() != 1):
 			t.Errorf("%v, %d players", err, r.players.Load())
 		}
 		before := r.players.Load()
@@ -283,16 +283,16 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lag := 1.0
 		g := newTestShedder(Config{})
-		r := newDuelLimit(g, DuelLimitConfig{Lag: func() float64 { return lag }, Busy: func() float64 { return 1 }, MaxLag: .015})
-		r.admissions.minRate = 4
-		began := time.Now()
+		r := newDuelLimit(g, DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
+		r.admissions.minPerSecond = 4
+		startedAt := time.Now()
 		await := func(n int) (waited time.Duration) {
 			for range n {
 				if err := r.AwaitHello(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			return time.Since(began)
+			return time.Since(startedAt)
 		}
 		if waited := await(100); waited > 0 {
 			t.Errorf("they wait for %v without lag", waited)
@@ -315,15 +315,15 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 				refused++
 			}
 		}
-		if refused < 2 || refused > 4 || testutil.ToFloat64(g.metrics.shed[NewSessions]) != float64(refused) {
+		if refused < 2 || refused > 4 || testutil.ToFloat64(g.metrics.refused[NewSessions]) != float64(refused) {
 			t.Errorf("%d of 20 refused, at 4 per second", refused)
 		}
 		lag = 0
 		for range 40 {
 			r.update()
 		}
-		time.Sleep(maxWait)
-		began = time.Now()
+		time.Sleep(maxAdmissionWait)
+		startedAt = time.Now()
 		if waited := await(100); waited > 0 {
 			t.Errorf("they wait for %v after the lag", waited)
 		}
@@ -335,7 +335,7 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 func TestRefusedHellosGetDistinctRetryTimes(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
-	queue := admissionQueue{rate: 10}
+	queue := admissionQueue{perSecond: 10}
 	var waits []time.Duration
 	for range 150 {
 		if wait, ok := queue.reserve(now); !ok {
@@ -346,7 +346,7 @@ func TestRefusedHellosGetDistinctRetryTimes(t *testing.T) {
 		t.Fatalf("%d of 150 were refused, at 10 per second for 4 s", len(waits))
 	}
 	for i, wait := range waits {
-		if want := maxWait + time.Duration(i+1)*100*time.Millisecond; wait != want {
+		if want := maxAdmissionWait + time.Duration(i+1)*100*time.Millisecond; wait != want {
 			t.Fatalf("retry %d is after %v, want %v", i, wait, want)
 		}
 		if _, ok := queue.reserve(now.Add(wait)); !ok {
@@ -354,16 +354,16 @@ func TestRefusedHellosGetDistinctRetryTimes(t *testing.T) {
 		}
 	}
 	for range 500 {
-		if wait, ok := queue.reserve(now); !ok && (wait < maxWait || wait > 2*maxPromise) {
+		if wait, ok := queue.reserve(now); !ok && (wait < maxAdmissionWait || wait > 2*maxExclusiveRetry) {
 			t.Fatalf("refused for %v", wait)
 		}
 	}
 	for range 99 {
-		queue.adapt(false)
+		queue.adaptRate(false)
 	}
-	queue.rate = 1
+	queue.perSecond = 1
 	for range 20 {
-		if wait, ok := queue.reserve(now.Add(time.Minute)); !ok && wait > maxPromise {
+		if wait, ok := queue.reserve(now.Add(time.Minute)); !ok && wait > maxExclusiveRetry {
 			t.Fatalf("refused for %v, because of earlier retry times", wait)
 		}
 	}
@@ -373,7 +373,7 @@ func TestRefusedHellosGetDistinctRetryTimes(t *testing.T) {
 // admitted on their retry.
 func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 	t.Parallel()
-	queue := admissionQueue{rate: 100}
+	queue := admissionQueue{perSecond: 100}
 	due := map[int]int{0: 1500} // first attempts, by second
 	retries, refusedAgain := map[int]int{}, 0
 	for second := range 60 {
@@ -400,7 +400,7 @@ func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{})
-	r.admissions.rate = 1
+	r.admissions.perSecond = 1
 	ctx, end := context.WithCancel(t.Context())
 	end()
 	_ = r.AwaitHello(ctx) // the first turn is free
@@ -410,11 +410,11 @@ func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 }
 
 // Run updates the limit, unless there is none.
-func TestDuelLimitRuns(t *testing.T) {
+func TestRunUpdatesTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		updates := 0
-		c := DuelLimitConfig{Lag: func() float64 { updates++; return 0 }, Busy: func() float64 { return 0 }, MaxLag: 1}
+		c := DuelLimitConfig{ReadLag: func() float64 { updates++; return 0 }, ReadBusy: func() float64 { return 0 }, MaxLag: 1}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
 		defer stop()
 		if err := newDuelLimit(newTestShedder(Config{}), c).Run(ctx); err != nil || updates != 4 {

@@ -12,51 +12,51 @@ import "math"
 // Example: 1,000 players use 95% of the processors, with some lag. The capacity is 1000 ×
 // 0.85 / 0.95 = 894 players. The limit falls by 1% per update to 894.
 type limitController struct {
-	minimum float64 // the limit is never below this number of players
+	minPlayers float64 // the limit is never below this number of players
 
-	limit      float64             // current limit, +Inf for none
-	history    [historySize]sample // ring buffer of the last samples
-	next       int                 // index of the oldest sample in history
-	overloaded int                 // consecutive updates with too much lag
-	sinceFloor int                 // updates since floor was first set
-	floorValue float64             // the limit does not fall below this number of players; 0 if not set
+	limit             float64             // current limit, +Inf for none
+	history           [historySize]sample // ring buffer of the last samples
+	oldest            int                 // index of the oldest sample in history
+	overloadedUpdates int                 // consecutive updates with too much lag
+	updatesSinceFloor int                 // updates since floor was first set
+	floor             float64             // the limit does not fall below this number of players; 0 if not set
 }
 
 // sample is the number of players and the processor use that one update measured.
 type sample struct{ players, busy float64 }
 
 const (
-	historySize     = 8    // updates (2 s) in the mean; a new player causes full load after as many updates
-	overloadedAfter = 2    // consecutive updates with too much lag before the limit falls
-	lowBusy         = 0.5  // below this mean use of the processors there is no limit
-	targetBusy      = 0.85 // the use of the processors at which the capacity is reached
-	nearLimit       = 0.95 // the limit may grow above the capacity when this share of it is in use
-	moderateLag     = 0.5  // from this share of the maximum lag on, busy processors lower the limit
-	shrinkFactor    = 0.97 // factor of the limit per update with too much lag
-	smallStep       = 0.01 // share of the limit: growth per update without lag, and fall per update with busy processors
-	maxGrowth       = 0.05 // share of the limit: largest growth per update
-	firstHeadroom   = 0.3  // share of the current players: room above them when a limit is first set
-	floorPeriod     = 240  // updates (60 s) during which the limit stays at half of the players or more
+	historySize        = 8    // updates (2 s) in the mean; a new player causes full load after as many updates
+	overloadedAfter    = 2    // consecutive updates with too much lag before the limit falls
+	lowBusy            = 0.5  // below this mean use of the processors there is no limit
+	targetBusy         = 0.85 // the use of the processors at which the capacity is reached
+	nearLimit          = 0.95 // the limit may grow above the capacity when this share of it is in use
+	moderateLag        = 0.5  // from this share of the maximum lag on, busy processors lower the limit
+	shrinkFactor       = 0.97 // factor of the limit per update with too much lag
+	smallStepShare     = 0.01 // share of the limit: growth per update without lag, and fall per update with busy processors
+	maxGrowthShare     = 0.05 // share of the limit: largest growth per update
+	firstHeadroomShare = 0.3  // share of the current players: room above them when a limit is first set
+	floorPeriodUpdates = 240  // updates (60 s) during which the limit stays at half of the players or more
 )
 
 func newLimitController(minimum int64) limitController {
-	return limitController{minimum: float64(minimum), limit: math.Inf(1)}
+	return limitController{minPlayers: float64(minimum), limit: math.Inf(1)}
 }
 
 // update returns the new limit; DuelLimit calls it four times a second. lag is the
 // scheduler lag divided by its maximum. busy is the use of the processors since the last
 // update, 0 to 1.
 func (c *limitController) update(lag, busy float64, players int64) float64 {
-	current := float64(players)
-	earlier := min(c.history[c.next].players, current)
-	c.history[c.next] = sample{current, busy}
-	c.next = (c.next + 1) % historySize
-	c.sinceFloor++
+	currentPlayers := float64(players)
+	earlierPlayers := min(c.history[c.oldest].players, currentPlayers)
+	c.history[c.oldest] = sample{currentPlayers, busy}
+	c.oldest = (c.oldest + 1) % historySize
+	c.updatesSinceFloor++
 	if lag < 1 {
-		c.overloaded = 0
-		c.adapt(earlier, current, busy, lag)
-	} else if c.overloaded++; c.overloaded >= overloadedAfter {
-		c.shrink(current)
+		c.overloadedUpdates = 0
+		c.moveToCapacity(earlierPlayers, currentPlayers, busy, lag)
+	} else if c.overloadedUpdates++; c.overloadedUpdates >= overloadedAfter {
+		c.lowerForLag(currentPlayers)
 	}
 	return c.limit
 }
@@ -65,24 +65,24 @@ func (c *limitController) update(lag, busy float64, players int64) float64 {
 // number of players at that time. Other programs on the machine may cause the lag, and
 // refusing players would not end that. So for floorPeriodUpdates the limit stays at half
 // of the players or more.
-func (c *limitController) shrink(players float64) {
-	if c.sinceFloor >= floorPeriod {
-		c.floorValue = 0
+func (c *limitController) lowerForLag(players float64) {
+	if c.updatesSinceFloor >= floorPeriodUpdates {
+		c.floor = 0
 	}
-	if c.overloaded == overloadedAfter {
+	if c.overloadedUpdates == overloadedAfter {
 		c.limit = min(c.limit, players)
 	}
-	c.limit = max(c.limit*shrinkFactor, c.floor(players))
+	c.limit = max(c.limit*shrinkFactor, c.raiseFloor(players))
 }
 
 // raiseFloor raises the floor to half of the current players and returns it. It never
 // lowers the floor.
-func (c *limitController) floor(players float64) float64 {
-	if c.floorValue == 0 {
-		c.sinceFloor = 0
+func (c *limitController) raiseFloor(players float64) float64 {
+	if c.floor == 0 {
+		c.updatesSinceFloor = 0
 	}
-	c.floorValue = max(c.floorValue, players/2, c.minimum)
-	return c.floorValue
+	c.floor = max(c.floor, players/2, c.minPlayers)
+	return c.floor
 }
 
 // moveToCapacity moves the limit towards the number of players that the processors can
@@ -90,30 +90,30 @@ func (c *limitController) floor(players float64) float64 {
 // load by now. If the limit is nearly used, it grows a little above the capacity; with
 // more lag it grows less. The limit falls only with moderate lag, and never below half of
 // the players: other load on the processors may end by itself.
-func (c *limitController) adapt(earlier, players, latestBusy, lag float64) {
+func (c *limitController) moveToCapacity(earlierPlayers, players, latestBusy, lag float64) {
 	busy := c.meanBusy()
-	goal := earlier * targetBusy / max(busy, lowBusy)
+	capacity := earlierPlayers * targetBusy / max(busy, lowBusy)
 	switch {
 	case busy < lowBusy && latestBusy < targetBusy:
-		c.limit, c.floorValue = math.Inf(1), 0
+		c.limit, c.floor = math.Inf(1), 0
 		return
 	case math.IsInf(c.limit, 1):
-		c.limit = max(players, min(goal, players*(1+firstHeadroom)))
+		c.limit = max(players, min(capacity, players*(1+firstHeadroomShare)))
 	}
 	if busy > targetBusy && lag >= moderateLag {
-		c.limit = max(min(c.limit, max(goal, c.limit*(1-smallStep))), c.floor(players))
+		c.limit = max(min(c.limit, max(capacity, c.limit*(1-smallStepShare))), c.raiseFloor(players))
 		return
 	}
 	if players >= nearLimit*c.limit {
-		goal = max(goal, c.limit*(1+smallStep*(1-lag)*(1-lag)))
+		capacity = max(capacity, c.limit*(1+smallStepShare*(1-lag)*(1-lag)))
 	}
-	c.limit = max(c.limit, min(goal, c.limit*(1+maxGrowth)), c.minimum)
+	c.limit = max(c.limit, min(capacity, c.limit*(1+maxGrowthShare)), c.minPlayers)
 }
 
 // meanBusy returns the mean processor use of the last samples.
 func (c *limitController) meanBusy() (mean float64) {
-	for _, s := range c.history {
-		mean += s.busy / historySize
+	for _, measured := range c.history {
+		mean += measured.busy / historySize
 	}
 	return mean
 }

@@ -29,7 +29,7 @@ const (
 )
 
 // MaxLevel is the highest load level; the lowest is 0.
-const Levels = 5
+const MaxLevel = 5
 
 // shedLevels holds the lowest level at which each kind is refused. MaxInt32 means that no
 // level refuses it.
@@ -55,18 +55,18 @@ type Shedder struct {
 }
 
 // New returns a shedder. It refuses nothing before Run has computed a level.
-func New(c Config) *Shedder {
-	s := &Shedder{Config: c, metrics: newShedMetrics(c.Registry)}
-	if c.MaxRequests > 0 {
-		c.Signals = append(c.Signals, Signal{
-			Name: "requests", Thresholds: [Levels]float64{.5, .7, .8, .9, math.Inf(1)}, RiseAfter: 2,
-			Read: func() float64 { return float64(s.requests.Load()) / float64(c.MaxRequests) },
+func New(config Config) *Shedder {
+	shedder := &Shedder{Config: config, metrics: newShedMetrics(config.Registry)}
+	if config.MaxRequests > 0 {
+		config.Signals = append(config.Signals, Signal{
+			Name: "requests", Thresholds: [MaxLevel]float64{.5, .7, .8, .9, math.Inf(1)}, RiseAfter: 2,
+			Read: func() float64 { return float64(shedder.requests.Load()) / float64(config.MaxRequests) },
 		})
 	}
-	for _, signal := range c.Signals {
-		s.signals = append(s.signals, signalState{Signal: signal})
+	for _, signal := range config.Signals {
+		shedder.signals = append(shedder.signals, signalState{Signal: signal})
 	}
-	return s
+	return shedder
 }
 
 // Level returns the load level, 0 to MaxLevel. Level 0 refuses nothing.
@@ -102,30 +102,32 @@ func (s *Shedder) AcquireRequest() error {
 func (s *Shedder) ReleaseRequest() { s.requests.Add(-1) }
 
 // refuse counts and returns a refusal with a random retry time. In dry run it returns nil.
-func (s *Shedder) refuse(kind Kind) error { return s.refuseFor(kind, retryDelay()) }
+func (s *Shedder) refuse(kind Kind) error { return s.refuseFor(kind, randomRetryMS()) }
 
 // refuseFor is refuse with a given retry time in ms.
 func (s *Shedder) refuseFor(kind Kind, retryMS int64) error {
 	if s.DryRun {
-		s.metrics.wouldShed[kind].Inc()
+		s.metrics.wouldRefuse[kind].Inc()
 		return nil
 	}
-	s.metrics.shed[kind].Inc()
+	s.metrics.refused[kind].Inc()
 	return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "server is overloaded; try again in some seconds")
 }
 
 // randomRetryMS returns a random retry time of 2 to 5 s, in ms.
-func retryDelay() int64 { return 2000 + rand.Int64N(3000) } //nolint:gosec // a delay is no secret
+func randomRetryMS() int64 { return 2000 + rand.Int64N(3000) } //nolint:gosec // a delay is no secret
 
 // levelUpdateInterval is the time between two computations of the level.
-const updateEvery = time.Second
+const levelUpdateInterval = time.Second
 
 // Run computes the level once a second until ctx ends. It returns nil.
-func (s *Shedder) Run(ctx context.Context) error { return runEvery(ctx, updateEvery, s.update) }
+func (s *Shedder) Run(ctx context.Context) error {
+	return runPeriodically(ctx, levelUpdateInterval, s.update)
+}
 
 // runPeriodically calls update once per interval until ctx ends. It returns nil.
-func runEvery(ctx context.Context, pause time.Duration, update func()) error {
-	ticker := time.NewTicker(pause)
+func runPeriodically(ctx context.Context, interval time.Duration, update func()) error {
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -151,8 +153,8 @@ func (s *Shedder) update() {
 		return
 	}
 	if s.DryRun {
-		s.metrics.wouldShed[ClosingIdle].Inc()
+		s.metrics.wouldRefuse[ClosingIdle].Inc()
 		return
 	}
-	s.metrics.shed[ClosingIdle].Add(float64(s.CloseIdle()))
+	s.metrics.refused[ClosingIdle].Add(float64(s.CloseIdle()))
 }

@@ -26,7 +26,7 @@ type fakeSignal struct{ value atomic.Uint64 }
 func (d *fakeSignal) set(value float64) { d.value.Store(math.Float64bits(value)) }
 
 func (d *fakeSignal) signal(steady int) Signal {
-	return Signal{Name: "dial", Read: func() float64 { return math.Float64frombits(d.value.Load()) }, Thresholds: [Levels]float64{1, 2, 3, 4, 5}, RiseAfter: steady}
+	return Signal{Name: "dial", Read: func() float64 { return math.Float64frombits(d.value.Load()) }, Thresholds: [MaxLevel]float64{1, 2, 3, 4, 5}, RiseAfter: steady}
 }
 
 func newTestShedder(c Config) *Shedder {
@@ -35,7 +35,7 @@ func newTestShedder(c Config) *Shedder {
 }
 
 // Each level refuses what the level below refuses and more; level 0 refuses nothing.
-func TestShedOrder(t *testing.T) {
+func TestEachLevelRefusesMoreKinds(t *testing.T) {
 	t.Parallel()
 	var d fakeSignal
 	g := newTestShedder(Config{Signals: []Signal{d.signal(0)}})
@@ -59,7 +59,7 @@ func TestShedOrder(t *testing.T) {
 			t.Errorf("level %d: %v refused, want %v", g.Level(), refused, want)
 		}
 	}
-	if n := testutil.ToFloat64(g.metrics.shed[Reading]); n != 5 {
+	if n := testutil.ToFloat64(g.metrics.refused[Reading]); n != 5 {
 		t.Errorf("%v refusals of reading counted", n)
 	}
 	if n := testutil.ToFloat64(g.metrics.level); n != 5 {
@@ -68,7 +68,7 @@ func TestShedOrder(t *testing.T) {
 }
 
 // In dry run all is counted, and nothing is refused or closed.
-func TestDryRun(t *testing.T) {
+func TestDryRunRefusesNothing(t *testing.T) {
 	t.Parallel()
 	var d fakeSignal
 	d.set(5)
@@ -77,7 +77,7 @@ func TestDryRun(t *testing.T) {
 	if err := g.Check(Reading); err != nil {
 		t.Error(err)
 	}
-	if testutil.ToFloat64(g.metrics.wouldShed[Reading]) != 1 || testutil.ToFloat64(g.metrics.wouldShed[ClosingIdle]) != 1 || testutil.ToFloat64(g.metrics.shed[Reading]) != 0 {
+	if testutil.ToFloat64(g.metrics.wouldRefuse[Reading]) != 1 || testutil.ToFloat64(g.metrics.wouldRefuse[ClosingIdle]) != 1 || testutil.ToFloat64(g.metrics.refused[Reading]) != 0 {
 		t.Error("counted otherwise")
 	}
 }
@@ -85,7 +85,7 @@ func TestDryRun(t *testing.T) {
 // A signal rises to the level of its value after RiseAfter updates. It falls step by
 // step when it has been well below its level for a while, and stays where it only
 // wavers.
-func TestHysteresis(t *testing.T) {
+func TestASignalRisesAndFallsWithDelay(t *testing.T) {
 	t.Parallel()
 	var d fakeSignal
 	s := signalState{Signal: d.signal(3)}
@@ -129,16 +129,16 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 		go func() { done <- g.Run(ctx) }()
 		a.set(4)
 		b.set(1)
-		time.Sleep(updateEvery + time.Millisecond)
+		time.Sleep(levelUpdateInterval + time.Millisecond)
 		synctest.Wait()
-		if g.Level() != 4 || testutil.ToFloat64(g.metrics.shed[ClosingIdle]) != 0 {
-			t.Errorf("level %d, %v closed", g.Level(), testutil.ToFloat64(g.metrics.shed[ClosingIdle]))
+		if g.Level() != 4 || testutil.ToFloat64(g.metrics.refused[ClosingIdle]) != 0 {
+			t.Errorf("level %d, %v closed", g.Level(), testutil.ToFloat64(g.metrics.refused[ClosingIdle]))
 		}
 		b.set(5)
-		time.Sleep(2 * updateEvery)
+		time.Sleep(2 * levelUpdateInterval)
 		synctest.Wait()
-		if g.Level() != 5 || testutil.ToFloat64(g.metrics.shed[ClosingIdle]) != 6 {
-			t.Errorf("level %d, %v closed", g.Level(), testutil.ToFloat64(g.metrics.shed[ClosingIdle]))
+		if g.Level() != 5 || testutil.ToFloat64(g.metrics.refused[ClosingIdle]) != 6 {
+			t.Errorf("level %d, %v closed", g.Level(), testutil.ToFloat64(g.metrics.refused[ClosingIdle]))
 		}
 		stop()
 		if err := <-done; err != nil {
@@ -149,7 +149,7 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 
 // Live memory counts against the limit. Freed memory stops counting, even if nothing
 // else runs the garbage collector. With little memory in use no collection is forced.
-func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+func TestMemorySignalReadsTheMemoryInUse(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	const limit = 1 << 26
 	s := MemorySignal(limit)
 	held := make([]byte, 48<<20)
@@ -162,27 +162,27 @@ func TestMemory(t *testing.T) { //nolint:paralleltest // it measures the memory 
 		t.Errorf("%v with three quarters alive", risen)
 	}
 	fallen := risen // held is not used from here on
-	for range 3 * staleAfter {
+	for range 3 * forceGCAfterReads {
 		fallen = min(fallen, s.Read())
 	}
 	if fallen > risen-0.7 {
 		t.Errorf("from %v to %v with three quarters less", risen, fallen)
 	}
 	const forced = "/gc/cycles/forced:gc-cycles"
-	before := testenv.Runtime(forced)
-	for range 3 * staleAfter {
+	before := testenv.RuntimeMetric(forced)
+	for range 3 * forceGCAfterReads {
 		s.Read()
 	}
-	if n := testenv.Runtime(forced) - before; n > 0 {
+	if n := testenv.RuntimeMetric(forced) - before; n > 0 {
 		t.Errorf("%d collections with %v in use", n, fallen)
 	}
 }
 
 // The lag is measured since the last read; without samples it is 0.
-func TestLag(t *testing.T) {
+func TestLagSignalReadsTheSchedulerLag(t *testing.T) {
 	t.Parallel()
 	s := LagSignal(250 * time.Millisecond)
-	if want := [Levels]float64{.25, .5, 1, 2, math.Inf(1)}; s.Thresholds != want {
+	if want := [MaxLevel]float64{.25, .5, 1, 2, math.Inf(1)}; s.Thresholds != want {
 		t.Errorf("from %v", s.Thresholds)
 	}
 	for range 3 {
@@ -193,7 +193,7 @@ func TestLag(t *testing.T) {
 }
 
 // MaxRequests limits the requests under way. Their number is also a signal of load.
-func TestRequests(t *testing.T) {
+func TestConcurrentRequestsAreLimited(t *testing.T) {
 	t.Parallel()
 	g := newTestShedder(Config{MaxRequests: 10})
 	for range 10 {
@@ -202,7 +202,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	var reported *protocol.Error
-	if err := g.AcquireRequest(); !errors.As(err, &reported) || reported.Code != protocol.CodeOverloaded || testutil.ToFloat64(g.metrics.shed[Requests]) != 1 {
+	if err := g.AcquireRequest(); !errors.As(err, &reported) || reported.Code != protocol.CodeOverloaded || testutil.ToFloat64(g.metrics.refused[Requests]) != 1 {
 		t.Errorf("the eleventh: %v", err)
 	}
 	g.update()

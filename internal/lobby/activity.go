@@ -13,7 +13,7 @@ import (
 // a ticket or is in another match than former, it does nothing and returns that id:
 // a ticket's if isTicket is true, else a match's. On success it returns "". It
 // implements arena.Activities.
-func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (with string, ticket bool, err error) {
+func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (otherID string, isTicket bool, err error) {
 	activity, err := l.Store.Occupy(ctx, OccupyRequest{Game: game, Player: player, Match: id, Former: former}, l.Now())
 	if activity.Ticket != "" {
 		return activity.Ticket, true, err
@@ -27,10 +27,10 @@ func (l *Lobby) Free(ctx context.Context, game, player, id string) error {
 	return l.Store.Free(ctx, game, player, id)
 }
 
-// Release removes an erased player from the current match and from the last duel,
+// ReleaseErasedPlayer removes an erased player from the current match and from the last duel,
 // which may be another match. A duel that ended early has no result to settle, so
 // only this call removes the player from it.
-func (l *Lobby) Release(ctx context.Context, game, player string) error {
+func (l *Lobby) ReleaseErasedPlayer(ctx context.Context, game, player string) error {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	for _, id := range []string{activity.Match, activity.Duel} {
 		if err == nil && id != "" {
@@ -40,8 +40,8 @@ func (l *Lobby) Release(ctx context.Context, game, player string) error {
 	return err
 }
 
-// Playing returns the running match that a player is in, or nil.
-func (l *Lobby) Playing(ctx context.Context, game, player string) (*protocol.Playing, error) {
+// RunningMatch returns the running match that a player is in, or nil.
+func (l *Lobby) RunningMatch(ctx context.Context, game, player string) (*protocol.Playing, error) {
 	playing, _, err := l.ReadOnConnect(ctx, game, player)
 	return playing, err
 }
@@ -50,16 +50,16 @@ func (l *Lobby) Playing(ctx context.Context, game, player string) (*protocol.Pla
 // connected, nil for none. It also returns the id of the player's newest match that
 // existed before, "" if unknown. The client knows that match or gets it by
 // match.sync, so the server must not announce it again.
-func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing *protocol.Playing, before string, err error) {
+func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing *protocol.Playing, newestKnown string, err error) {
 	activity, err := l.Store.ReadActivity(ctx, game, player)
 	if err != nil || activity.Match == "" {
 		return nil, "", err
 	}
-	status, seated, err := l.statusWithSeat(ctx, activity.Match, player)
+	status, hasSeat, err := l.statusWithSeat(ctx, activity.Match, player)
 	switch {
 	case err != nil:
 		return nil, "", err
-	case seated:
+	case hasSeat:
 		return &protocol.Playing{Match: activity.Match, Seq: status.Seq, ArenaID: status.ArenaID}, activity.Match, nil
 	case activity.Forming && status.Seq == 0: // it does not exist yet
 		return nil, "", nil
@@ -83,12 +83,12 @@ func (l *Lobby) statusWithSeat(ctx context.Context, id, player string) (match.St
 	return status, err == nil, err
 }
 
-// readFormer returns the player's recorded activity if it does not prevent a new
+// readFormerActivity returns the player's recorded activity if it does not prevent a new
 // ticket: a match that no longer has the player. Otherwise it returns an error. The
 // player's rating must be read after the last result is committed. So readFormerActivity
 // waits up to maxSettleWait for that.
-func (l *Lobby) readFormer(ctx context.Context, r Request) (Activity, error) {
-	until := time.Now().Add(settleWait)
+func (l *Lobby) readFormerActivity(ctx context.Context, r Request) (Activity, error) {
+	deadline := time.Now().Add(maxSettleWait)
 	for {
 		activity, err := l.Store.ReadActivity(ctx, r.Game, r.Player)
 		if err != nil || activity.Ticket != "" {
@@ -98,20 +98,20 @@ func (l *Lobby) readFormer(ctx context.Context, r Request) (Activity, error) {
 			return Activity{}, busyError(activity)
 		}
 		if activity.Match != "" {
-			if _, seated, err := l.statusWithSeat(ctx, activity.Match, r.Player); err != nil || seated {
+			if _, hasSeat, err := l.statusWithSeat(ctx, activity.Match, r.Player); err != nil || hasSeat {
 				return Activity{}, firstError(err, busyError(activity))
 			}
 		}
-		if unsettled, err := l.isUnsettled(ctx, activity); err != nil || !unsettled {
+		if isUnsettled, err := l.isUnsettled(ctx, activity); err != nil || !isUnsettled {
 			return Activity{Match: activity.Match}, err
 		}
-		if time.Now().After(until) {
+		if time.Now().After(deadline) {
 			return Activity{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is not settled yet; retry in 1 s")
 		}
 		select {
 		case <-ctx.Done():
 			return Activity{}, ctx.Err()
-		case <-time.After(settlePoll):
+		case <-time.After(settlePollInterval):
 		}
 	}
 }
@@ -120,8 +120,8 @@ func (l *Lobby) readFormer(ctx context.Context, r Request) (Activity, error) {
 // and its result is not committed yet.
 func (l *Lobby) isUnsettled(ctx context.Context, activity Activity) (bool, error) {
 	if activity.Match != "" {
-		if unsettled, err := l.Matches.IsUnsettled(ctx, activity.Match); err != nil || unsettled {
-			return unsettled, err
+		if isUnsettled, err := l.Matches.IsUnsettled(ctx, activity.Match); err != nil || isUnsettled {
+			return isUnsettled, err
 		}
 	}
 	if activity.Duel == "" || activity.Duel == activity.Match {
@@ -141,18 +141,18 @@ func (l *Lobby) IsUnsettled(ctx context.Context, game, player string) (bool, err
 }
 
 // busyError returns the refusal for a player who has a ticket or is in a match.
-func busyError(with Activity) error {
-	if with.Ticket != "" {
+func busyError(activity Activity) error {
+	if activity.Ticket != "" {
 		return newRefusal(protocol.CodeAlreadyQueued, "you already wait for an opponent; send duel.leave to stop waiting")
 	}
 	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; send match.leave to forfeit it, or arena.leave to leave an arena")
-	err.Match = with.Match
+	err.Match = activity.Match
 	return err
 }
 
-func firstError(err, other error) error {
+func firstError(err, fallback error) error {
 	if err != nil {
 		return err
 	}
-	return other
+	return fallback
 }

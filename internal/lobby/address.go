@@ -12,12 +12,12 @@ import (
 // addressHash returns a keyed hash of a player's IP address for the ticket. For IPv6
 // it is the hash of the /64 network. It returns "" if the game counts duels between
 // players with the same address, or if the address is unknown.
-func (l *Lobby) addressHash(game string, a netip.Addr) string {
-	if l.Games[game].CountSameAddress || !a.IsValid() {
+func (l *Lobby) addressHash(game string, address netip.Addr) string {
+	if l.Games[game].CountSameAddress || !address.IsValid() {
 		return ""
 	}
 	mac := hmac.New(sha256.New, l.AddressKey)
-	mac.Write([]byte(game + "\x00" + limit.Address(a).String()))
+	mac.Write([]byte(game + "\x00" + limit.AddressKey(address).String()))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 

@@ -15,7 +15,7 @@ func fromAddress(address string) func(*Request) {
 
 // A duel between two players of one address counts only if the game allows it.
 // IPv6 addresses of one /64 network count as the same address.
-func TestDuelsOfOneAddressCountIfTheGameAllowsIt(t *testing.T) {
+func TestDuelsWithTheSameAddressCountIfTheGameAllowsIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		one, other string
@@ -30,15 +30,15 @@ func TestDuelsOfOneAddressCountIfTheGameAllowsIt(t *testing.T) {
 	} {
 		for _, matter := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s and %s, matter %v", c.one, c.other, matter), func(t *testing.T) {
-				inBubble(t, func(w *cluster) {
-					w.addressesMatter = matter
-					a, b := w.node(), w.node()
-					w.mustJoin(a, "ada", botAfter(0), fromAddress(c.one))
-					w.mustJoin(b, "bob", botAfter(0), fromAddress(c.other))
+				inVirtualTime(t, func(test *cluster) {
+					test.excludeSameAddress = matter
+					a, b := test.startNode(), test.startNode()
+					test.mustJoin(a, "ada", botAfter(0), fromAddress(c.one))
+					test.mustJoin(b, "bob", botAfter(0), fromAddress(c.other))
 					time.Sleep(time.Second)
 					want := !matter || !c.same
-					if p := w.plan(a, "ada"); p != w.plan(b, "bob") || p.Counts != want || p.Rated != want {
-						w.Errorf("counts %v, rated %v, want %v", p.Counts, p.Rated, want)
+					if p := test.attachedPlan(a, "ada"); p != test.attachedPlan(b, "bob") || p.CountsForLeaderboards != want || p.Rated != want {
+						test.Errorf("counts %v, rated %v, want %v", p.CountsForLeaderboards, p.Rated, want)
 					}
 				})
 			})
@@ -47,14 +47,14 @@ func TestDuelsOfOneAddressCountIfTheGameAllowsIt(t *testing.T) {
 }
 
 // If the node of a pairing dies, another node applies the same rule.
-func TestATakenOverDuelOfOneAddressDoesNotCount(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		w.addressesMatter = true
-		_, b, id, open := w.newFormingMatch(fromAddress("192.0.2.7"))
+func TestATakenOverDuelWithTheSameAddressDoesNotCount(t *testing.T) {
+	inVirtualTime(t, func(test *cluster) {
+		test.excludeSameAddress = true
+		_, b, id, open := test.newFormingMatch(fromAddress("192.0.2.7"))
 		open()
-		pass(takeOverAfterMS*time.Millisecond + 2*sweepEvery)
-		if p := w.plan(b, "bob"); p.ID != id || p.Counts || p.Rated {
-			w.Errorf("%+v", p)
+		advanceTime(takeOverAfterMS*time.Millisecond + 2*sweepInterval)
+		if p := test.attachedPlan(b, "bob"); p.ID != id || p.CountsForLeaderboards || p.Rated {
+			test.Errorf("%+v", p)
 		}
 	})
 }
@@ -62,30 +62,30 @@ func TestATakenOverDuelOfOneAddressDoesNotCount(t *testing.T) {
 // If the game counts duels of one address, a ticket stores nothing about the
 // address. Otherwise it stores a hash that is useless without the key and
 // differs between games.
-func TestATicketKeepsNoAddress(t *testing.T) {
-	inBubble(t, func(w *cluster) {
+func TestATicketDoesNotStoreTheAddress(t *testing.T) {
+	inVirtualTime(t, func(test *cluster) {
 		for _, matter := range []bool{false, true} {
-			w.addressesMatter = matter
-			n := w.node()
+			test.excludeSameAddress = matter
+			n := test.startNode()
 			ticket, err := n.newTicket(Request{Game: "demo", Player: "ada", Address: netip.MustParseAddr("192.0.2.7")})
 			if err != nil {
-				w.Fatal(err)
+				test.Fatal(err)
 			}
 			text, err := json.Marshal(ticket)
 			if err != nil {
-				w.Fatal(err)
+				test.Fatal(err)
 			}
 			if strings.Contains(string(text), "192.0.2") || strings.Contains(string(text), `"address"`) != matter {
-				w.Errorf("matter %v: %s", matter, text)
+				test.Errorf("matter %v: %s", matter, text)
 			}
 			other := n.addressHash("other", netip.MustParseAddr("192.0.2.7")) // the zero settings do not count them
 			if matter && (other == "" || other == ticket.Address) {
-				w.Errorf("another game has %q, this one %q", other, ticket.Address)
+				test.Errorf("another game has %q, this one %q", other, ticket.Address)
 			}
 			former := ticket.Address
 			n.AddressKey = []byte("another key")
 			if matter && n.addressHash("demo", netip.MustParseAddr("192.0.2.7")) == former {
-				w.Error("the key does not matter")
+				test.Error("the key does not matter")
 			}
 		}
 	})

@@ -13,144 +13,144 @@ import (
 
 // matchRecords are the matches that all nodes see.
 type matchRecords struct {
-	mu         sync.Mutex
-	plans      map[string]*match.Plan
-	tombstoned map[string]bool // tombstoned matches
-	left       map[string]bool // players who lost their seat
-	over       map[string]bool
-	unsettled  map[string]bool
+	mu          sync.Mutex
+	plans       map[string]*match.Plan
+	tombstoned  map[string]bool // tombstoned matches
+	withoutSeat map[string]bool // players who lost their seat
+	over        map[string]bool
+	unsettled   map[string]bool
 }
 
 // created lists the created matches.
-func (h *matchRecords) created() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Collect(maps.Keys(h.plans))
+func (r *matchRecords) created() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.plans))
 }
 
-// set marks a match or a player.
-func (h *matchRecords) set(marks map[string]bool, id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// setMark marks a match or a player.
+func (r *matchRecords) setMark(marks map[string]bool, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	marks[id] = true
 }
 
 // isTombstoned reports whether a match is tombstoned.
-func (h *matchRecords) isTombstoned(id string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.tombstoned[id]
+func (r *matchRecords) isTombstoned(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tombstoned[id]
 }
 
 // fakeMatches is a node's connection to matchRecords, with the players at the
 // node.
 type fakeMatches struct {
 	*matchRecords
-	full bool
-	shut func() bool // error of Start; nil for none
+	isOverloaded    bool
+	shouldFailStart func() bool // error of Start; nil for none
 
-	here       map[string]bool
-	attachedTo map[string]string // the match to which each local player was attached
+	localPlayers map[string]bool
+	attachedTo   map[string]string // the match to which each local player was attached
 }
 
-var errShut = errors.New("the match cannot be created")
+var errStartFails = errors.New("the match cannot be created")
 
-func (d *fakeMatches) Start(_ context.Context, p *match.Plan) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.shut != nil && d.shut() {
-		return errShut
+func (m *fakeMatches) StartDuel(_ context.Context, p *match.Plan) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shouldFailStart != nil && m.shouldFailStart() {
+		return errStartFails
 	}
-	if d.tombstoned[p.ID] {
+	if m.tombstoned[p.ID] {
 		return match.ErrNotFound
 	}
-	if d.plans[p.ID] == nil {
-		d.plans[p.ID] = p
+	if m.plans[p.ID] == nil {
+		m.plans[p.ID] = p
 	}
-	for _, s := range d.plans[p.ID].Seats {
-		d.recordAttach(p.ID, s.Player)
+	for _, s := range m.plans[p.ID].Seats {
+		m.recordAttach(p.ID, s.Player)
 	}
 	return nil
 }
 
 // recordAttach records that a player was attached to a match. The caller holds
 // mu.
-func (d *fakeMatches) recordAttach(match, player string) {
-	if d.here[player] {
-		d.attachedTo[player] = match
+func (m *fakeMatches) recordAttach(match, player string) {
+	if m.localPlayers[player] {
+		m.attachedTo[player] = match
 	}
 }
 
-func (d *fakeMatches) AttachSession(_ context.Context, _, id, player string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.here[player] && d.plans[id] == nil {
+func (m *fakeMatches) AttachSession(_ context.Context, _, id, player string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.localPlayers[player] && m.plans[id] == nil {
 		return match.ErrNotFound
 	}
-	d.recordAttach(id, player)
+	m.recordAttach(id, player)
 	return nil
 }
 
-func (d *fakeMatches) CheckOverload() error {
-	if d.full {
+func (m *fakeMatches) CheckOverload() error {
+	if m.isOverloaded {
 		return match.ErrOverloaded
 	}
 	return nil
 }
 
-func (d *fakeMatches) Tombstone(_ context.Context, id string) (bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.plans[id] != nil {
+func (m *fakeMatches) Tombstone(_ context.Context, id string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.plans[id] != nil {
 		return true, nil
 	}
-	d.tombstoned[id] = true
+	m.tombstoned[id] = true
 	return false, nil
 }
 
-func (d *fakeMatches) Status(_ context.Context, id string) (match.Status, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.plans[id] == nil {
+func (m *fakeMatches) Status(_ context.Context, id string) (match.Status, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.plans[id] == nil {
 		return match.Status{}, nil
 	}
-	r := match.Status{Seq: 7, Running: !d.over[id]}
-	if r.Running && d.plans[id].Arena != nil {
-		r.ArenaID = d.plans[id].Arena.ID
+	r := match.Status{Seq: 7, Running: !m.over[id]}
+	if r.Running && m.plans[id].Arena != nil {
+		r.ArenaID = m.plans[id].Arena.ID
 	}
 	return r, nil
 }
 
-func (d *fakeMatches) CheckSeat(_ context.Context, id, player string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, ok := d.plans[id].Seat(player); !ok || d.left[player] {
+func (m *fakeMatches) CheckSeat(_ context.Context, id, player string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.plans[id].FindSeat(player); !ok || m.withoutSeat[player] {
 		return match.ErrNotFound
 	}
 	return nil
 }
 
-func (d *fakeMatches) IsUnsettled(_ context.Context, id string) (bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.unsettled[id], nil
+func (m *fakeMatches) IsUnsettled(_ context.Context, id string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.unsettled[id], nil
 }
 
-// match returns the match to which a local player was attached, or "".
-func (d *fakeMatches) match(player string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.attachedTo[player]
+// attachedMatch returns the match to which a local player was attached, or "".
+func (m *fakeMatches) attachedMatch(player string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.attachedTo[player]
 }
 
 // fakeBank has 30 questions: 20 about sport and 20 in English, of which 10 are
 // both.
 type fakeBank struct{}
 
-func (fakeBank) questions(w Filter) []quiz.Drawn {
-	var all []quiz.Drawn
+func (fakeBank) questions(w Filter) []quiz.DrawnQuestion {
+	var all []quiz.DrawnQuestion
 	for i := range 30 {
-		q := quiz.Drawn{Question: &quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}}
+		q := quiz.DrawnQuestion{Question: &quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}}
 		if i < 10 {
 			q.Lang = "zh-CN"
 		}
@@ -166,12 +166,12 @@ func (fakeBank) questions(w Filter) []quiz.Drawn {
 
 func (s fakeBank) Count(_ string, w Filter) int { return len(s.questions(w)) }
 
-func (s fakeBank) Draw(_ string, w Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error) {
+func (s fakeBank) Draw(_ string, w Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error) {
 	all := s.questions(w)
 	if len(all) < count {
 		return nil, errors.New("too few questions")
 	}
-	slices.SortStableFunc(all, func(a, b quiz.Drawn) int {
+	slices.SortStableFunc(all, func(a, b quiz.DrawnQuestion) int {
 		_, x := seen[a.ID]
 		_, y := seen[b.ID]
 		return map[bool]int{true: 1}[x] - map[bool]int{true: 1}[y]
@@ -185,23 +185,23 @@ type fakeSeenStore struct {
 	seen map[string][]string
 }
 
-func (m *fakeSeenStore) SeenQuestions(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (s *fakeSeenStore) SeenQuestions(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	all := map[string]struct{}{}
 	for _, p := range players {
-		for _, id := range m.seen[p] {
+		for _, id := range s.seen[p] {
 			all[id] = struct{}{}
 		}
 	}
 	return all, nil
 }
 
-func (m *fakeSeenStore) AddSeen(_ context.Context, _ string, players, questions []string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (s *fakeSeenStore) AddSeen(_ context.Context, _ string, players, questions []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, p := range players {
-		m.seen[p] = append(m.seen[p], questions...)
+		s.seen[p] = append(s.seen[p], questions...)
 	}
 	return nil
 }

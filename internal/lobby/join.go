@@ -29,22 +29,22 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 	if err != nil {
 		return l.refuse(err)
 	}
-	former, err := l.readFormer(ctx, r)
+	former, err := l.readFormerActivity(ctx, r)
 	if err != nil {
 		return l.refuse(err)
 	}
 	if t.Seat, err = l.Players.Seat(ctx, r.Game, r.Player); err != nil {
 		return l.refuse(err)
 	}
-	waiting, with, err := l.Store.AddTicket(ctx, t, former, l.Now())
+	waiting, activity, err := l.Store.AddTicket(ctx, t, former, l.Now())
 	if err != nil {
 		return l.refuse(err)
 	}
-	if with != (Activity{}) {
-		return l.refuse(busyError(with))
+	if activity != (Activity{}) {
+		return l.refuse(busyError(activity))
 	}
 	l.metrics.joins.WithLabelValues("queued").Inc()
-	l.scheduleTry(t, tryEvery)
+	l.scheduleTry(t, tryInterval)
 	return protocol.DuelQueued{Ticket: t.ID, Waiting: waiting}, func() { l.tryPairing(t) }, nil
 }
 
@@ -63,9 +63,9 @@ func (l *Lobby) newTicket(r Request) (Ticket, error) {
 	if err := l.Matches.CheckOverload(); err != nil {
 		return Ticket{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too many results wait to be settled; retry in 5 s")
 	}
-	if have := l.Bank.Count(r.Game, r.Filter); have < duel.Questions {
+	if available := l.Bank.Count(r.Game, r.Filter); available < duel.Questions {
 		return Ticket{}, newRefusal(protocol.CodeBadRequest,
-			"a duel needs %d questions and only %d match; leave out category, lang or difficulty", duel.Questions, have)
+			"a duel needs %d questions and only %d match; leave out category, lang or difficulty", duel.Questions, available)
 	}
 	botAfter := duel.BotAfterMS
 	if r.BotAfterMS != nil {
@@ -83,7 +83,7 @@ func (l *Lobby) newTicket(r Request) (Ticket, error) {
 
 // refuse counts a failed or refused request, and returns the results of Join for it.
 func (l *Lobby) refuse(err error) (protocol.DuelQueued, func(), error) {
-	l.metrics.joins.WithLabelValues(codeOf(err)).Inc()
+	l.metrics.joins.WithLabelValues(outcomeLabel(err)).Inc()
 	return protocol.DuelQueued{}, func() {}, err
 }
 

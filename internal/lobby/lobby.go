@@ -30,7 +30,7 @@ type Store interface {
 	// It also reports whether t still waits. The call extends the life of t, also
 	// in a pairing. If t has expired and its player has no other ticket, it adds t
 	// again.
-	ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, waits bool, err error)
+	ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, isWaiting bool, err error)
 	// Pair moves the tickets of a pairing from waiting to the pairing, and returns
 	// true. If one of them does not wait any more, it does nothing and returns
 	// false.
@@ -75,7 +75,7 @@ type OccupyRequest struct{ Game, Player, Match, Former string }
 type Matches interface {
 	// Start creates a match unless it exists. It returns match.ErrNotFound if
 	// it will never exist.
-	Start(ctx context.Context, p *match.Plan) error
+	StartDuel(ctx context.Context, p *match.Plan) error
 	// Tombstone prevents that a match is ever created. If the match exists
 	// already, it does nothing and returns true.
 	Tombstone(ctx context.Context, match string) (exists bool, err error)
@@ -92,7 +92,7 @@ type Matches interface {
 // others.
 type Bank interface {
 	Count(game string, w Filter) int
-	Draw(game string, w Filter, count int, seen map[string]struct{}) ([]quiz.Drawn, error)
+	Draw(game string, w Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error)
 }
 
 // SeenStore remembers which questions players saw recently.
@@ -106,14 +106,14 @@ type Players interface {
 	Seat(ctx context.Context, game, player string) (match.Seat, error)
 }
 
-// Pairs returns how many duels of two players counted today. Duels that are not
+// DuelCounter returns how many duels of two players counted today. Duels that are not
 // settled yet may be missing.
-type Pairs interface {
+type DuelCounter interface {
 	PairDuels(ctx context.Context, game, one, other string) (int64, error)
 }
 
-// Duel contains the settings of a game's duels.
-type Duel struct {
+// DuelSettings contains the settings of a game's duels.
+type DuelSettings struct {
 	Questions                      int
 	LimitMS, CountdownMS, RevealMS int64
 	BotAfterMS                     int64 // 0: no bot
@@ -127,17 +127,17 @@ type Duel struct {
 // CountSameAddress; it must be the same on all nodes. All other fields are
 // required.
 type Config struct {
-	Games     map[string]Duel
-	Store     Store
-	Matches   Matches
-	Bank      Bank
-	SeenStore SeenStore
-	Players   Players
-	Pairs     Pairs
-	Wheel     *timer.Wheel
-	Now       func() int64 // cluster time, epoch ms
-	Logger    *slog.Logger
-	Registry  prometheus.Registerer
+	Games       map[string]DuelSettings
+	Store       Store
+	Matches     Matches
+	Bank        Bank
+	SeenStore   SeenStore
+	Players     Players
+	DuelCounter DuelCounter
+	Wheel       *timer.Wheel
+	Now         func() int64 // cluster time, epoch ms
+	Logger      *slog.Logger
+	Registry    prometheus.Registerer
 
 	AddressKey []byte // key of the address hashes in tickets
 }
@@ -148,22 +148,22 @@ type Lobby struct {
 	Config
 	metrics *metrics
 
-	mu      sync.Mutex
-	tickets map[string]localTicket // by ticket id: the tickets that this node handles
-	waiting map[playerKey]string   // by player: the ids of these tickets
+	mu        sync.Mutex
+	tickets   map[string]localTicket // by ticket id: the tickets that this node handles
+	ticketIDs map[playerKey]string   // by player: the ids of these tickets
 }
 
 const (
-	tryEvery    = 500 * time.Millisecond // between two tries to pair a ticket
-	callTimeout = 2 * time.Second
-	settleWait  = 2 * time.Second // limit of the wait for a player's last result
-	settlePoll  = 20 * time.Millisecond
+	tryInterval        = 500 * time.Millisecond // between two tries to pair a ticket
+	callTimeout        = 2 * time.Second
+	maxSettleWait      = 2 * time.Second // limit of the wait for a player's last result
+	settlePollInterval = 20 * time.Millisecond
 )
 
 // New returns a lobby. The lobby handles pairings of dead nodes only while Run
 // runs.
 func New(c Config) *Lobby {
-	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), waiting: make(map[playerKey]string)}
+	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string)}
 }
 
 func newRefusal(c protocol.Code, format string, args ...any) error {

@@ -8,8 +8,8 @@ import (
 
 // localTicket is a ticket that this node handles.
 type localTicket struct {
-	nextTry *timer.Timer // runs the next tryPairing
-	player  playerKey
+	tryTimer *timer.Timer // runs the next tryPairing
+	key      playerKey
 }
 
 // playerKey identifies a player with a ticket.
@@ -21,11 +21,11 @@ func (l *Lobby) scheduleTry(t Ticket, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if former, ok := l.tickets[t.ID]; ok {
-		former.nextTry.Stop()
+		former.tryTimer.Stop()
 	}
 	key := playerKey{t.Game, t.Seat.Player}
 	l.tickets[t.ID] = localTicket{l.Wheel.After(wait, func() { l.tryPairing(t) }), key}
-	l.waiting[key] = t.ID
+	l.ticketIDs[key] = t.ID
 	l.metrics.tickets.Set(float64(len(l.tickets)))
 }
 
@@ -34,14 +34,14 @@ func (l *Lobby) dropTicket(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t, ok := l.tickets[id]; ok {
-		t.nextTry.Stop()
-		if l.waiting[t.player] == id {
-			delete(l.waiting, t.player)
+		t.tryTimer.Stop()
+		if l.ticketIDs[t.key] == id {
+			delete(l.ticketIDs, t.key)
 		}
 	}
 	delete(l.tickets, id)
 	if len(l.tickets) == 0 { // new maps, because maps never shrink
-		l.tickets, l.waiting = make(map[string]localTicket), make(map[playerKey]string)
+		l.tickets, l.ticketIDs = make(map[string]localTicket), make(map[playerKey]string)
 	}
 	l.metrics.tickets.Set(float64(len(l.tickets)))
 }
@@ -50,6 +50,6 @@ func (l *Lobby) dropTicket(id string) {
 func (l *Lobby) HasTicket(game, player string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, waiting := l.waiting[playerKey{game, player}]
+	_, waiting := l.ticketIDs[playerKey{game, player}]
 	return waiting
 }

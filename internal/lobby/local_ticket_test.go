@@ -12,12 +12,12 @@ import (
 
 // When all tickets are gone, the memory of a large number of tickets is
 // released.
-func TestManyTicketsLeaveNoMemoryBehind(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
+func TestMemoryOfManyTicketsIsReleased(t *testing.T) {
+	inVirtualTime(t, func(test *cluster) {
+		n := test.startNode()
 		synctest.Wait()
 		rooms := func() [2]uintptr {
-			return [2]uintptr{reflect.ValueOf(n.tickets).Pointer(), reflect.ValueOf(n.waiting).Pointer()}
+			return [2]uintptr{reflect.ValueOf(n.tickets).Pointer(), reflect.ValueOf(n.ticketIDs).Pointer()}
 		}
 		before := rooms()
 		const rush = 100
@@ -26,15 +26,15 @@ func TestManyTicketsLeaveNoMemoryBehind(t *testing.T) {
 		}
 		for i := range rush {
 			if rooms() != before || !n.HasTicket("demo", fmt.Sprint(i)) {
-				w.Fatalf("ticket %d does not wait where it did", i)
+				test.Fatalf("ticket %d does not wait where it did", i)
 			}
 			n.dropTicket(fmt.Sprint(i))
 			if n.HasTicket("demo", fmt.Sprint(i)) {
-				w.Fatalf("ticket %d still waits", i)
+				test.Fatalf("ticket %d still waits", i)
 			}
 		}
 		if after := rooms(); after[0] == before[0] || after[1] == before[1] {
-			w.Error("the memory of many tickets was not released")
+			test.Error("the memory of many tickets was not released")
 		}
 	})
 }

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-const aliveMS = 5000 // how long a ticket lives without renewal
+const ticketAliveMS = 5000 // how long a ticket lives without renewal
 
 // memoryStore implements Store with maps, as the Lua scripts of redislobby do.
 type memoryStore struct {
 	mu sync.Mutex
-	tables
+	storeTables
 }
 
-type tables struct {
+type storeTables struct {
 	tickets  map[string]Ticket   // waiting tickets by id
 	alive    map[string]int64    // expiry by ticket id, epoch ms
 	busy     map[string]Activity // by player
@@ -25,36 +25,36 @@ type tables struct {
 	pairings map[string]Pairing  // by match id
 }
 
-func newMemory() *memoryStore {
-	return &memoryStore{tables: tables{
+func newMemoryStore() *memoryStore {
+	return &memoryStore{storeTables: storeTables{
 		tickets: map[string]Ticket{}, alive: map[string]int64{}, busy: map[string]Activity{}, duels: map[string]string{}, pairings: map[string]Pairing{},
 	}}
 }
 
-// copied returns a copy of all tables.
-func (m *memoryStore) copied() tables {
+// copyTables returns a copy of all tables.
+func (m *memoryStore) copyTables() storeTables {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return tables{maps.Clone(m.tickets), maps.Clone(m.alive), maps.Clone(m.busy), maps.Clone(m.duels), maps.Clone(m.pairings)}
+	return storeTables{maps.Clone(m.tickets), maps.Clone(m.alive), maps.Clone(m.busy), maps.Clone(m.duels), maps.Clone(m.pairings)}
 }
 
 func (m *memoryStore) AddTicket(_ context.Context, t Ticket, former Activity, now int64) (int64, Activity, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	own, former := Activity{Ticket: t.ID}, Activity{Match: former.Match}
-	if b := m.busy[t.Seat.Player]; b != (Activity{}) && b != former && b != own {
-		if b.Match != "" || m.alive[b.Ticket] >= now {
-			return 0, b, nil
+	newActivity, former := Activity{Ticket: t.ID}, Activity{Match: former.Match}
+	if activity := m.busy[t.Seat.Player]; activity != (Activity{}) && activity != former && activity != newActivity {
+		if activity.Match != "" || m.alive[activity.Ticket] >= now {
+			return 0, activity, nil
 		}
-		m.drop(b.Ticket)
+		m.deleteTicket(activity.Ticket)
 	}
-	m.busy[t.Seat.Player] = own
-	m.tickets[t.ID], m.alive[t.ID] = t, now+aliveMS
+	m.busy[t.Seat.Player] = newActivity
+	m.tickets[t.ID], m.alive[t.ID] = t, now+ticketAliveMS
 	return int64(len(m.tickets)), Activity{}, nil
 }
 
-// drop removes a ticket. The caller holds mu.
-func (m *memoryStore) drop(id string) {
+// deleteTicket removes a ticket. The caller holds mu.
+func (m *memoryStore) deleteTicket(id string) {
 	delete(m.tickets, id)
 	delete(m.alive, id)
 }
@@ -65,18 +65,18 @@ func (m *memoryStore) ListNearest(_ context.Context, t Ticket, s Slice, now int6
 	if _, ok := m.tickets[t.ID]; !ok {
 		if m.busy[t.Seat.Player] != (Activity{Ticket: t.ID}) {
 			if _, paired := m.alive[t.ID]; paired {
-				m.alive[t.ID] = now + aliveMS
+				m.alive[t.ID] = now + ticketAliveMS
 			}
 			return nil, false, nil
 		}
 		m.tickets[t.ID] = t
 	}
-	m.alive[t.ID] = now + aliveMS
+	m.alive[t.ID] = now + ticketAliveMS
 	var higher, lower []Ticket // the ticket itself counts, as in the scripts
 	for id, c := range m.tickets {
 		switch {
 		case m.alive[id] < now:
-			m.drop(id)
+			m.deleteTicket(id)
 		case c.Rating() >= t.Rating():
 			higher = append(higher, c)
 		default:
@@ -153,7 +153,7 @@ func (m *memoryStore) Occupy(_ context.Context, o OccupyRequest, now int64) (Act
 		if b.Match != "" || m.alive[b.Ticket] >= now {
 			return b, nil
 		}
-		m.drop(b.Ticket)
+		m.deleteTicket(b.Ticket)
 	}
 	m.busy[o.Player] = own
 	return Activity{}, nil
@@ -165,7 +165,7 @@ func (m *memoryStore) RemoveTicket(_ context.Context, _, player string) (string,
 	id := m.busy[player].Ticket
 	if id != "" {
 		delete(m.busy, player)
-		m.drop(id)
+		m.deleteTicket(id)
 	}
 	return id, nil
 }
@@ -173,8 +173,8 @@ func (m *memoryStore) RemoveTicket(_ context.Context, _, player string) (string,
 func (m *memoryStore) ReadTicket(_ context.Context, _, id string) (Ticket, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t, waits := m.tickets[id]
-	return t, waits, nil
+	t, isWaiting := m.tickets[id]
+	return t, isWaiting, nil
 }
 
 func (m *memoryStore) ReadActivity(_ context.Context, _, player string) (Activity, error) {
@@ -210,31 +210,31 @@ func (m *memoryStore) ListPairings(context.Context, string) ([]Pairing, error) {
 
 var errDown = errors.New("the store is down")
 
-// fault is what happens to one call of the store.
-type fault int
+// storeFault is what happens to one call of the store.
+type storeFault int
 
 const (
-	works fault = iota
-	fails       // the call does nothing
-	loses       // the call is executed, and its reply is lost
+	faultNone        storeFault = iota
+	faultNotExecuted            // the call does nothing
+	faultReplyLost              // the call is executed, and its reply is lost
 )
 
 // faultyStore is a node's connection to the store. The function faultOf decides
 // which fault each call of a method has; nil means no faults.
 type faultyStore struct {
 	*memoryStore
-	mu    sync.Mutex
-	calls map[string]int
-	fault func(method string) fault
+	mu      sync.Mutex
+	calls   map[string]int
+	faultOf func(method string) storeFault
 }
 
-func (l *faultyStore) set(f func(method string) fault) {
+func (l *faultyStore) setFault(f func(method string) storeFault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fault, l.calls = f, map[string]int{}
+	l.faultOf, l.calls = f, map[string]int{}
 }
 
-func (l *faultyStore) called(method string) int {
+func (l *faultyStore) countCalls(method string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.calls[method]
@@ -242,16 +242,16 @@ func (l *faultyStore) called(method string) int {
 
 func (l *faultyStore) call(method string, call func() error) error {
 	l.mu.Lock()
-	f := works
-	if l.fault != nil {
-		f = l.fault(method)
+	f := faultNone
+	if l.faultOf != nil {
+		f = l.faultOf(method)
 		l.calls[method]++
 	}
 	l.mu.Unlock()
-	if f == fails {
+	if f == faultNotExecuted {
 		return errDown
 	}
-	if err := call(); err != nil || f == works {
+	if err := call(); err != nil || f == faultNone {
 		return err
 	}
 	return errDown
@@ -262,12 +262,12 @@ func (l *faultyStore) AddTicket(ctx context.Context, t Ticket, former Activity, 
 	return waiting, with, err
 }
 
-func (l *faultyStore) ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (near []Ticket, waits bool, err error) {
-	err = l.call("ListNearest", func() error { near, waits, err = l.memoryStore.ListNearest(ctx, t, s, now); return err })
+func (l *faultyStore) ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (near []Ticket, isWaiting bool, err error) {
+	err = l.call("ListNearest", func() error { near, isWaiting, err = l.memoryStore.ListNearest(ctx, t, s, now); return err })
 	if err != nil {
 		return nil, false, err
 	}
-	return near, waits, nil
+	return near, isWaiting, nil
 }
 
 func (l *faultyStore) Pair(ctx context.Context, p Pairing) (won bool, err error) {

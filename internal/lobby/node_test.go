@@ -16,23 +16,23 @@ import (
 // cluster is a store, matches and the nodes that share them, in virtual time.
 type cluster struct {
 	*testing.T
-	store      *memoryStore
-	records    *matchRecords
-	seen       *fakeSeenStore
-	skill      map[string]float64 // ratings of players; 1500 else
-	limit      int64              // daily limit of duels of one pair
-	duelsToday func(one, other string) (int64, error)
+	store           *memoryStore
+	records         *matchRecords
+	seenStore       *fakeSeenStore
+	ratings         map[string]float64 // ratings of players; 1500 else
+	pairLimitPerDay int64              // daily limit of duels of one pair
+	countDuels      func(one, other string) (int64, error)
 
-	addressesMatter bool // duels between players of one address do not count
+	excludeSameAddress bool // duels between players of one address do not count
 }
 
-func inBubble(t *testing.T, f func(w *cluster)) {
+func inVirtualTime(t *testing.T, f func(test *cluster)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f(&cluster{
-			T: t, store: newMemory(), seen: &fakeSeenStore{seen: map[string][]string{}}, skill: map[string]float64{},
+			T: t, store: newMemoryStore(), seenStore: &fakeSeenStore{seen: map[string][]string{}}, ratings: map[string]float64{},
 			records: &matchRecords{
-				plans: map[string]*match.Plan{}, tombstoned: map[string]bool{}, left: map[string]bool{},
+				plans: map[string]*match.Plan{}, tombstoned: map[string]bool{}, withoutSeat: map[string]bool{},
 				over: map[string]bool{}, unsettled: map[string]bool{},
 			},
 		})
@@ -40,43 +40,43 @@ func inBubble(t *testing.T, f func(w *cluster)) {
 }
 
 // Seat implements Players.
-func (w *cluster) Seat(_ context.Context, _, player string) (match.Seat, error) {
+func (c *cluster) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	r := rating.Rating{R: 1500, RD: 80, Sigma: 0.06}
-	if r0, ok := w.skill[player]; ok {
+	if r0, ok := c.ratings[player]; ok {
 		r.R = r0
 	}
 	return match.Seat{Player: player, Nickname: player, Rating: &r}, nil
 }
 
 // PairDuels implements Pairs.
-func (w *cluster) PairDuels(_ context.Context, _, one, other string) (int64, error) {
-	return w.duelsToday(one, other)
+func (c *cluster) PairDuels(_ context.Context, _, one, other string) (int64, error) {
+	return c.countDuels(one, other)
 }
 
 // node is a lobby that runs until it is killed.
 type node struct {
 	*Lobby
 	matches *fakeMatches
-	link    *faultyStore
+	store   *faultyStore
 	kill    func()
 }
 
-func (w *cluster) node() *node {
+func (c *cluster) startNode() *node {
 	n := &node{
-		link:    &faultyStore{memoryStore: w.store, calls: map[string]int{}},
-		matches: &fakeMatches{matchRecords: w.records, here: map[string]bool{}, attachedTo: map[string]string{}},
+		store:   &faultyStore{memoryStore: c.store, calls: map[string]int{}},
+		matches: &fakeMatches{matchRecords: c.records, localPlayers: map[string]bool{}, attachedTo: map[string]string{}},
 	}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Lobby = New(Config{
-		Games: map[string]Duel{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: w.limit, CountSameAddress: !w.addressesMatter}},
-		Store: n.link, Matches: n.matches, Bank: fakeBank{}, SeenStore: w.seen, Players: w, Pairs: w, Wheel: wheel,
+		Games: map[string]DuelSettings{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: c.pairLimitPerDay, CountSameAddress: !c.excludeSameAddress}},
+		Store: n.store, Matches: n.matches, Bank: fakeBank{}, SeenStore: c.seenStore, Players: c, DuelCounter: c, Wheel: wheel,
 		Now: now, Logger: slog.New(slog.DiscardHandler), AddressKey: []byte("a key"),
 	})
-	ctx, cancel := context.WithCancel(w.Context())
+	ctx, cancel := context.WithCancel(c.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := n.Run(ctx); err != nil {
-			w.Error(err)
+			c.Error(err)
 		}
 	})
 	n.kill = sync.OnceFunc(func() {
@@ -84,7 +84,7 @@ func (w *cluster) node() *node {
 		running.Wait()
 		wheel.Close()
 	})
-	w.Cleanup(n.kill)
+	c.Cleanup(n.kill)
 	return n
 }
 
@@ -94,7 +94,7 @@ func now() int64 { return time.Now().UnixMilli() }
 func (n *node) addPlayer(player string) {
 	n.matches.mu.Lock()
 	defer n.matches.mu.Unlock()
-	n.matches.here[player] = true
+	n.matches.localPlayers[player] = true
 }
 
 // join requests an opponent for a player at the node.
@@ -109,36 +109,36 @@ func (n *node) join(player string, tune ...func(*Request)) error {
 	return err
 }
 
-func withFilter(w Filter) func(*Request) { return func(r *Request) { r.Filter = w } }
+func withFilter(test Filter) func(*Request) { return func(r *Request) { r.Filter = test } }
 
 func botAfter(ms int64) func(*Request) { return func(r *Request) { r.BotAfterMS = &ms } }
 
 // mustJoin joins a player, who must be accepted.
-func (w *cluster) mustJoin(n *node, player string, tune ...func(*Request)) {
-	w.Helper()
+func (c *cluster) mustJoin(n *node, player string, tune ...func(*Request)) {
+	c.Helper()
 	if err := n.join(player, tune...); err != nil {
-		w.Fatalf("%s: %v", player, err)
+		c.Fatalf("%s: %v", player, err)
 	}
 }
 
-// plan returns the plan of the match to which a local player was attached.
-func (w *cluster) plan(n *node, player string) *match.Plan {
-	w.Helper()
+// attachedPlan returns the plan of the match to which a local player was attached.
+func (c *cluster) attachedPlan(n *node, player string) *match.Plan {
+	c.Helper()
 	synctest.Wait()
 	n.matches.mu.Lock()
 	defer n.matches.mu.Unlock()
 	p := n.matches.plans[n.matches.attachedTo[player]]
 	if p == nil {
-		w.Fatalf("%s was not attached to a match", player)
+		c.Fatalf("%s was not attached to a match", player)
 	}
 	return p
 }
 
 // checkWaits checks that a player was not attached to a match yet.
-func (w *cluster) checkWaits(n *node, player string) {
-	w.Helper()
+func (c *cluster) checkWaits(n *node, player string) {
+	c.Helper()
 	synctest.Wait()
-	if id := n.matches.match(player); id != "" {
-		w.Fatalf("%s was attached to match %s too early", player, id)
+	if id := n.matches.attachedMatch(player); id != "" {
+		c.Fatalf("%s was attached to match %s too early", player, id)
 	}
 }

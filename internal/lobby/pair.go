@@ -15,12 +15,12 @@ import (
 func (l *Lobby) tryPairing(t Ticket) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	waits, err := l.pair(ctx, t)
+	isWaiting, err := l.pair(ctx, t)
 	switch {
 	case err != nil:
 		l.Logger.Warn("ticket pairing failed; retrying", "ticket", t.ID, "error", err)
-		l.scheduleTry(t, tryEvery)
-	case waits:
+		l.scheduleTry(t, tryInterval)
+	case isWaiting:
 		l.scheduleTry(t, l.nextTryDelay(t))
 	default:
 		l.dropTicket(t.ID)
@@ -30,23 +30,23 @@ func (l *Lobby) tryPairing(t Ticket) {
 // pair tries to pair a ticket with another one or with a bot, and then creates the
 // match. It reports whether this node must still handle the ticket: it waits for an
 // opponent, or for a match that another node is creating.
-func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
-	other, waits, err := l.findOpponent(ctx, t)
+func (l *Lobby) pair(ctx context.Context, t Ticket) (isWaiting bool, err error) {
+	opponent, isWaiting, err := l.findOpponent(ctx, t)
 	if err != nil {
 		return true, err
 	}
-	if !waits {
+	if !isWaiting {
 		return l.attachPaired(ctx, t)
 	}
 	now := l.Now()
-	p := Pairing{Match: "m_" + newID(), At: now, Tickets: []Ticket{t}}
-	if other != nil {
-		p.Tickets = append(p.Tickets, *other)
+	p := Pairing{Match: "m_" + newID(), PairedAt: now, Tickets: []Ticket{t}}
+	if opponent != nil {
+		p.Tickets = append(p.Tickets, *opponent)
 	} else if t.BotAt == 0 || now < t.BotAt {
 		return true, nil
 	}
-	won, err := l.Store.Pair(ctx, p)
-	if err != nil || !won {
+	isPaired, err := l.Store.Pair(ctx, p)
+	if err != nil || !isPaired {
 		return true, err
 	}
 	l.metrics.pairings.WithLabelValues(opponentKind(p)).Inc()
@@ -54,8 +54,8 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
 	if err := l.startMatch(ctx, p); err != nil {
 		return true, err // this node must extend the life of the tickets until the match exists
 	}
-	for _, paired := range p.Tickets {
-		l.dropTicket(paired.ID)
+	for _, ticket := range p.Tickets {
+		l.dropTicket(ticket.ID)
 	}
 	return false, nil
 }
@@ -63,38 +63,38 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (waits bool, err error) {
 // findOpponent returns the best opponent among the waiting tickets, or nil if none is
 // suitable. It also reports whether t still waits. It reads one slice after another,
 // as long as the next may contain a better opponent.
-func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (other *Ticket, waits bool, err error) {
-	var seen []Ticket
+func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (opponent *Ticket, isWaiting bool, err error) {
+	var candidates []Ticket
 	for _, s := range searchSlices {
-		near, waits, err := l.Store.ListNearest(ctx, t, s, l.Now())
-		if err != nil || !waits {
-			return nil, waits, err
+		listed, isWaiting, err := l.Store.ListNearest(ctx, t, s, l.Now())
+		if err != nil || !isWaiting {
+			return nil, isWaiting, err
 		}
-		for _, c := range near {
-			if l.hasEnoughQuestions(t.Game, t.Filter.Merge(c.Filter)) {
-				seen = append(seen, c)
+		for _, candidate := range listed {
+			if l.hasEnoughQuestions(t.Game, t.Filter.Merge(candidate.Filter)) {
+				candidates = append(candidates, candidate)
 			}
 		}
-		if best, ok := pickOpponent(t, seen, l.Now()); ok {
-			other = &best
+		if best, ok := pickOpponent(t, candidates, l.Now()); ok {
+			opponent = &best
 		}
-		higher, lower := s.distanceToUnseen(t, near)
-		if other != nil && isCertainlyBest(t, *other, higher, lower) || math.IsInf(min(higher, lower), 1) {
+		higher, lower := s.minUnreadDistances(t, listed)
+		if opponent != nil && isCertainlyBest(t, *opponent, higher, lower) || math.IsInf(min(higher, lower), 1) {
 			break
 		}
 	}
-	return other, true, nil
+	return opponent, true, nil
 }
 
 // hasEnoughQuestions reports whether enough questions for a duel match a filter. Few
 // questions may match the merged filter of two compatible filters.
-func (l *Lobby) hasEnoughQuestions(game string, w Filter) bool {
-	return l.Bank.Count(game, w) >= l.Games[game].Questions
+func (l *Lobby) hasEnoughQuestions(game string, filter Filter) bool {
+	return l.Bank.Count(game, filter) >= l.Games[game].Questions
 }
 
 // attachPaired attaches the session of a player, whose ticket another node has
 // paired, to the match. It returns true if the match does not exist yet.
-func (l *Lobby) attachPaired(ctx context.Context, t Ticket) (forming bool, err error) {
+func (l *Lobby) attachPaired(ctx context.Context, t Ticket) (isForming bool, err error) {
 	activity, err := l.Store.ReadActivity(ctx, t.Game, t.Seat.Player)
 	if err != nil || activity.Match == "" || activity.Forming {
 		return activity.Forming, err
@@ -113,7 +113,7 @@ func (l *Lobby) startMatch(ctx context.Context, p Pairing) error {
 	if err != nil {
 		return err
 	}
-	if err := l.Matches.Start(ctx, plan); err != nil {
+	if err := l.Matches.StartDuel(ctx, plan); err != nil {
 		return err
 	}
 	return l.Store.CompletePairing(ctx, p)
@@ -150,9 +150,9 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 		return nil, err
 	}
 	return &match.Plan{
-		Form: match.Form, ID: p.Match, Game: game, Mode: match.Duel, Questions: questions, Seats: p.seats(),
+		Form: match.CurrentForm, ID: p.Match, Game: game, Mode: match.Duel, Questions: questions, Seats: p.seats(),
 		StartsAt: l.Now() + duel.CountdownMS, LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
-		Rated: duel.Rated && counts, Counts: counts,
+		Rated: duel.Rated && counts, CountsForLeaderboards: counts,
 	}, nil
 }
 
@@ -168,17 +168,17 @@ func (l *Lobby) shouldCount(ctx context.Context, p Pairing, players []string) (b
 	if limit == 0 {
 		return true, nil
 	}
-	today, err := l.Pairs.PairDuels(ctx, game, players[0], players[1])
-	return today < limit, err
+	countedToday, err := l.DuelCounter.PairDuels(ctx, game, players[0], players[1])
+	return countedToday < limit, err
 }
 
 // nextTryDelay returns the delay until a ticket's next try: tryInterval, or less if a
 // bot may be the opponent earlier.
 func (l *Lobby) nextTryDelay(t Ticket) time.Duration {
-	if untilBot := time.Duration(t.BotAt-l.Now()) * time.Millisecond; t.BotAt > 0 && untilBot < tryEvery {
+	if untilBot := time.Duration(t.BotAt-l.Now()) * time.Millisecond; t.BotAt > 0 && untilBot < tryInterval {
 		return max(untilBot, time.Millisecond)
 	}
-	return tryEvery
+	return tryInterval
 }
 
 func opponentKind(p Pairing) string {
@@ -188,12 +188,12 @@ func opponentKind(p Pairing) string {
 	return "player"
 }
 
-// codeOf returns the metric label of a refused or failed request: the refusal's code,
+// outcomeLabel returns the metric label of a refused or failed request: the refusal's code,
 // or failed.
-func codeOf(err error) string {
-	var refused *protocol.Error
-	if errors.As(err, &refused) {
-		return string(refused.Code)
+func outcomeLabel(err error) string {
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) {
+		return string(refusal.Code)
 	}
 	return "failed"
 }

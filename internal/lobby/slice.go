@@ -11,7 +11,7 @@ type Slice struct{ Skip, Count int }
 // ticket takes time.
 var searchSlices = []Slice{{0, 4}, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
 
-// distanceToUnseen returns the smallest rating distances from t that an unread ticket
+// minUnreadDistances returns the smallest rating distances from t that an unread ticket
 // can have, on the higher and on the lower side. listed is the content of s, the last
 // slice that was read. A distance is infinite if no tickets are left on that side. If
 // very many tickets have expired, it may be infinite too early; the next try corrects
@@ -19,21 +19,21 @@ var searchSlices = []Slice{{0, 4}, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
 //
 // Example: t has rating 1500, and the slice listed 1510, 1530 and 1480. Unread
 // tickets are at least 30 above or 20 below.
-func (s Slice) distanceToUnseen(t Ticket, near []Ticket) (higher, lower float64) {
-	var highers, lowers int
-	for _, c := range near {
-		if c.Rating() >= t.Rating() {
-			highers++
-			higher = max(higher, distance(t, c))
+func (s Slice) minUnreadDistances(t Ticket, listed []Ticket) (higher, lower float64) {
+	var higherCount, lowerCount int
+	for _, ticket := range listed {
+		if ticket.Rating() >= t.Rating() {
+			higherCount++
+			higher = max(higher, ratingDistance(t, ticket))
 		} else {
-			lowers++
-			lower = max(lower, distance(t, c))
+			lowerCount++
+			lower = max(lower, ratingDistance(t, ticket))
 		}
 	}
-	if highers < s.Count-1 { // one place may be t itself
+	if higherCount < s.Count-1 { // one place may be t itself
 		higher = math.Inf(1)
 	}
-	if lowers < s.Count {
+	if lowerCount < s.Count {
 		lower = math.Inf(1)
 	}
 	return higher, lower
@@ -43,6 +43,6 @@ func (s Slice) distanceToUnseen(t Ticket, near []Ticket) (higher, lower float64)
 // best. higher and lower are the distances of minUnreadDistances. At an equal distance
 // on the higher side, unread tickets are newer than best, so best remains the best.
 func isCertainlyBest(t, best Ticket, higher, lower float64) bool {
-	gap := distance(t, best)
+	gap := ratingDistance(t, best)
 	return gap < lower && (gap < higher || gap == higher && best.Rating() >= t.Rating())
 }

@@ -13,8 +13,8 @@ import (
 func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		store := newMemory()
-		lobby := New(Config{Games: map[string]Duel{"demo": {Questions: 10}}, Store: store, Bank: fakeBank{}, Now: func() int64 { return 20_000 }})
+		store := newMemoryStore()
+		lobby := New(Config{Games: map[string]DuelSettings{"demo": {Questions: 10}}, Store: store, Bank: fakeBank{}, Now: func() int64 { return 20_000 }})
 		var all []Ticket
 		draw := func(name string) Ticket {
 			c := ticket(name, float64(1400+rapid.IntRange(0, 12).Draw(t, "rating")*25), int64(len(all)+1)+rapid.SampledFrom([]int64{0, 18_000}).Draw(t, "joined"))
@@ -31,10 +31,10 @@ func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 		}
 		own := all[0] // pickOpponent ignores it
 		want, found := pickOpponent(own, all, 20_000)
-		got, waits, err := lobby.findOpponent(t.Context(), own)
+		got, isWaiting, err := lobby.findOpponent(t.Context(), own)
 		switch {
-		case err != nil || !waits:
-			t.Fatalf("waits %v, %v", waits, err)
+		case err != nil || !isWaiting:
+			t.Fatalf("waits %v, %v", isWaiting, err)
 		case !found && got != nil:
 			t.Errorf("found %+v", got)
 		case found && (got == nil || got.ID != want.ID):
@@ -45,28 +45,28 @@ func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 
 // A ticket reads no further than necessary: once, if few wait or one of the
 // nearest is suitable.
-func TestATicketSearchesOnce(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		n.link.set(func(string) fault { return works }) // and counts the reads
-		w.skill["far"] = 9000
-		w.mustJoin(n, "far", botAfter(0))
-		w.mustJoin(n, "alone", botAfter(0))
-		began := n.link.called("ListNearest")
+func TestASearchReadsNoMoreThanNecessary(t *testing.T) {
+	inVirtualTime(t, func(test *cluster) {
+		n := test.startNode()
+		n.store.setFault(func(string) storeFault { return faultNone }) // and counts the reads
+		test.ratings["far"] = 9000
+		test.mustJoin(n, "far", botAfter(0))
+		test.mustJoin(n, "alone", botAfter(0))
+		began := n.store.countCalls("ListNearest")
 		time.Sleep(2250 * time.Millisecond)
-		if looks := n.link.called("ListNearest") - began; looks != 8 {
-			w.Errorf("two tickets looked %d times in 2.25 s", looks)
+		if looks := n.store.countCalls("ListNearest") - began; looks != 8 {
+			test.Errorf("two tickets looked %d times in 2.25 s", looks)
 		}
 		for i := range 50 {
 			other := ticket(fmt.Sprint("p_", i), 1500, now())
-			if _, _, err := w.store.AddTicket(w.Context(), other, Activity{}, now()); err != nil {
-				w.Fatal(err)
+			if _, _, err := test.store.AddTicket(test.Context(), other, Activity{}, now()); err != nil {
+				test.Fatal(err)
 			}
 		}
-		began = n.link.called("ListNearest")
-		w.mustJoin(n, "ada")
-		if looks := n.link.called("ListNearest") - began; looks != 1 {
-			w.Errorf("it looked %d times", looks)
+		began = n.store.countCalls("ListNearest")
+		test.mustJoin(n, "ada")
+		if looks := n.store.countCalls("ListNearest") - began; looks != 1 {
+			test.Errorf("it looked %d times", looks)
 		}
 	})
 }

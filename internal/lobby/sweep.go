@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	sweepEvery      = 2 * time.Second
+	sweepInterval   = 2 * time.Second
 	takeOverAfterMS = 3000   // age of a pairing at which its node counts as dead
 	rollBackAfterMS = 30_000 // age of a pairing at which its match counts as impossible to create
 )
@@ -15,7 +15,7 @@ const (
 // Run handles old pairings of all games that have no match yet, until ctx ends. It
 // creates their matches or rolls them back. It returns nil.
 func (l *Lobby) Run(ctx context.Context) error {
-	tick := time.NewTicker(sweepEvery)
+	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -41,7 +41,7 @@ func (l *Lobby) sweep(ctx context.Context, game string) error {
 	}
 	var errs []error
 	for _, p := range pairings {
-		switch age := l.Now() - p.At; {
+		switch age := l.Now() - p.PairedAt; {
 		case age >= rollBackAfterMS:
 			errs = append(errs, l.rollBack(ctx, p))
 		case age >= takeOverAfterMS:

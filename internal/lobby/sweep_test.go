@@ -6,99 +6,99 @@ import (
 	"time"
 )
 
-// pass advances the virtual time and runs what is due then.
-func pass(d time.Duration) {
+// advanceTime advances the virtual time and runs what is due then.
+func advanceTime(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
 // newFormingMatch pairs two players at two nodes. Their match cannot be created
 // until open is called.
-func (w *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string, open func()) {
-	w.Helper()
-	a, b = w.node(), w.node()
-	shut := true // under the mutex of matchRecords
+func (c *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string, allowStart func()) {
+	c.Helper()
+	a, b = c.startNode(), c.startNode()
+	failsStart := true // under the mutex of matchRecords
 	for _, n := range []*node{a, b} {
-		n.matches.shut = func() bool { return shut }
+		n.matches.shouldFailStart = func() bool { return failsStart }
 	}
 	tune = append(tune, botAfter(0))
-	w.mustJoin(a, "ada", tune...)
-	w.mustJoin(b, "bob", tune...)
+	c.mustJoin(a, "ada", tune...)
+	c.mustJoin(b, "bob", tune...)
 	synctest.Wait()
-	for id = range w.store.copied().pairings {
+	for id = range c.store.copyTables().pairings {
 		return a, b, id, func() {
-			w.records.mu.Lock()
-			defer w.records.mu.Unlock()
-			shut = false
+			c.records.mu.Lock()
+			defer c.records.mu.Unlock()
+			failsStart = false
 		}
 	}
-	w.Fatal("the two tickets were not paired")
+	c.Fatal("the two tickets were not paired")
 	return nil, nil, "", nil
 }
 
 // A pairing whose match cannot be created is rolled back after 30 s. Its match
 // is tombstoned, and the tickets wait again with their age.
 func TestAPairingIsRolledBack(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		began := now()
-		a, b, first, open := w.newFormingMatch()
-		pass(29 * time.Second)
-		if kept := w.store.copied(); len(kept.pairings) != 1 || kept.pairings[first].Match != first || w.records.isTombstoned(first) {
-			w.Fatalf("pairings %v, tombstoned %v", kept.pairings, w.records.isTombstoned(first))
+	inVirtualTime(t, func(test *cluster) {
+		startMS := now()
+		a, b, first, open := test.newFormingMatch()
+		advanceTime(29 * time.Second)
+		if stored := test.store.copyTables(); len(stored.pairings) != 1 || stored.pairings[first].Match != first || test.records.isTombstoned(first) {
+			test.Fatalf("pairings %v, tombstoned %v", stored.pairings, test.records.isTombstoned(first))
 		}
-		pass(3 * time.Second)
-		kept := w.store.copied()
-		if _, still := kept.pairings[first]; still || !w.records.isTombstoned(first) {
-			w.Fatalf("pairings %v, tombstoned %v", kept.pairings, w.records.isTombstoned(first))
+		advanceTime(3 * time.Second)
+		stored := test.store.copyTables()
+		if _, still := stored.pairings[first]; still || !test.records.isTombstoned(first) {
+			test.Fatalf("pairings %v, tombstoned %v", stored.pairings, test.records.isTombstoned(first))
 		}
-		for _, p := range kept.pairings { // the two are paired again
+		for _, p := range stored.pairings { // the two are paired again
 			for _, t := range p.Tickets {
-				if t.JoinedAt != began {
-					w.Errorf("%s has joined at %d, not %d", t.ID, t.JoinedAt, began)
+				if t.JoinedAt != startMS {
+					test.Errorf("%s has joined at %d, not %d", t.ID, t.JoinedAt, startMS)
 				}
 			}
 		}
 		open()
-		pass(6 * time.Second)
-		p := w.plan(a, "ada")
-		if kept := w.store.copied(); p != w.plan(b, "bob") || p.ID == first || a.countTickets() != 0 || b.countTickets() != 0 || len(kept.alive) != 0 {
-			w.Errorf("%s after %s; %d and %d tickets held, alive %v", p.ID, first, a.countTickets(), b.countTickets(), kept.alive)
+		advanceTime(6 * time.Second)
+		p := test.attachedPlan(a, "ada")
+		if stored := test.store.copyTables(); p != test.attachedPlan(b, "bob") || p.ID == first || a.countTickets() != 0 || b.countTickets() != 0 || len(stored.alive) != 0 {
+			test.Errorf("%s after %s; %d and %d tickets held, alive %v", p.ID, first, a.countTickets(), b.countTickets(), stored.alive)
 		}
 	})
 }
 
 // One ticket has expired: its player is free, and the other player waits.
 func TestRollBackFreesThePlayerOfAnExpiredTicket(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a, b, _, _ := w.newFormingMatch()
+	inVirtualTime(t, func(test *cluster) {
+		a, b, _, _ := test.newFormingMatch()
 		b.kill()
-		pass(33 * time.Second)
-		kept := w.store.copied()
+		advanceTime(33 * time.Second)
+		kept := test.store.copyTables()
 		if kept.busy["bob"] != (Activity{}) || kept.busy["ada"].Ticket == "" || len(kept.tickets) != 1 || len(kept.alive) != 1 {
-			w.Errorf("%+v", kept)
+			test.Errorf("%+v", kept)
 		}
-		w.checkWaits(a, "ada")
+		test.checkWaits(a, "ada")
 	})
 }
 
 // The match was created, and only the reply was lost. The pairing is complete,
 // and no ticket waits again.
 func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n, began := w.node(), now()
-		n.link.set(func(method string) fault {
+	inVirtualTime(t, func(test *cluster) {
+		n, began := test.startNode(), now()
+		n.store.setFault(func(method string) storeFault {
 			if method == "CompletePairing" && now()-began < rollBackAfterMS {
-				return fails
+				return faultNotExecuted
 			}
-			return works
+			return faultNone
 		})
-		w.mustJoin(n, "ada")
-		w.mustJoin(n, "bob")
-		id := w.plan(n, "ada").ID
-		pass(33 * time.Second)
-		kept := w.store.copied()
-		if len(kept.pairings) != 0 || len(w.records.created()) != 1 || kept.busy["ada"].Match != id || n.countTickets() != 0 {
-			w.Errorf("%+v, matches %v, %d held", kept, w.records.created(), n.countTickets())
+		test.mustJoin(n, "ada")
+		test.mustJoin(n, "bob")
+		id := test.attachedPlan(n, "ada").ID
+		advanceTime(33 * time.Second)
+		kept := test.store.copyTables()
+		if len(kept.pairings) != 0 || len(test.records.created()) != 1 || kept.busy["ada"].Match != id || n.countTickets() != 0 {
+			test.Errorf("%+v, matches %v, %d held", kept, test.records.created(), n.countTickets())
 		}
 	})
 }
@@ -106,17 +106,17 @@ func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
 // A node stalls before it creates the match of a pairing, and others roll the
 // pairing back. The stalled node cannot create the match any more.
 func TestAStalledNodeCannotCreateARolledBackMatch(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		_, b, first, open := w.newFormingMatch()
-		stale := w.store.copied().pairings[first]
-		pass(33 * time.Second)
+	inVirtualTime(t, func(test *cluster) {
+		_, b, first, open := test.newFormingMatch()
+		stale := test.store.copyTables().pairings[first]
+		advanceTime(33 * time.Second)
 		open()
-		if err := b.startMatch(w.Context(), stale); err == nil {
-			w.Error("it was created")
+		if err := b.startMatch(test.Context(), stale); err == nil {
+			test.Error("it was created")
 		}
-		pass(6 * time.Second)
-		if created := w.records.created(); len(created) != 1 || created[0] == first {
-			w.Errorf("%v, %s was undone", created, first)
+		advanceTime(6 * time.Second)
+		if created := test.records.created(); len(created) != 1 || created[0] == first {
+			test.Errorf("%v, %s was undone", created, first)
 		}
 	})
 }

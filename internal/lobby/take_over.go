@@ -21,12 +21,12 @@ func (l *Lobby) TakeOver(ctx context.Context, game, player string) error {
 		return err
 	}
 	if activity.Ticket != "" {
-		t, waits, err := l.Store.ReadTicket(ctx, game, activity.Ticket)
+		t, isWaiting, err := l.Store.ReadTicket(ctx, game, activity.Ticket)
 		if err != nil {
 			return err
 		}
-		if waits {
-			l.scheduleTry(t, tryEvery)
+		if isWaiting {
+			l.scheduleTry(t, tryInterval)
 			return nil
 		}
 		activity.Forming = true // it was just paired
@@ -35,23 +35,23 @@ func (l *Lobby) TakeOver(ctx context.Context, game, player string) error {
 		l.attachWhenFormed(game, player, time.Now().Add(takeOverTimeout))
 		return nil
 	}
-	if _, seated, err := l.statusWithSeat(ctx, activity.Match, player); err != nil || !seated {
+	if _, hasSeat, err := l.statusWithSeat(ctx, activity.Match, player); err != nil || !hasSeat {
 		return err
 	}
 	return l.Matches.AttachSession(ctx, game, activity.Match, player)
 }
 
 // attachWhenFormed attaches a player to a match once the match is created.
-func (l *Lobby) attachWhenFormed(game, player string, until time.Time) {
-	l.Wheel.After(tryEvery, func() {
+func (l *Lobby) attachWhenFormed(game, player string, deadline time.Time) {
+	l.Wheel.After(tryInterval, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
-		forming, err := l.attachPaired(ctx, Ticket{Game: game, Seat: match.Seat{Player: player}})
+		isForming, err := l.attachPaired(ctx, Ticket{Game: game, Seat: match.Seat{Player: player}})
 		if err != nil {
 			l.Logger.Warn("attaching a player to a match failed; retrying", "error", err)
 		}
-		if (forming || err != nil) && time.Now().Before(until) {
-			l.attachWhenFormed(game, player, until)
+		if (isForming || err != nil) && time.Now().Before(deadline) {
+			l.attachWhenFormed(game, player, deadline)
 		}
 	})
 }

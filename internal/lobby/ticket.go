@@ -13,14 +13,14 @@ type Filter struct {
 
 // IsCompatible reports whether one match can match both filters: each field is
 // equal, or empty in one of them.
-func (w Filter) IsCompatible(o Filter) bool {
+func (f Filter) IsCompatible(other Filter) bool {
 	compatible := func(a, b string) bool { return a == "" || b == "" || a == b }
-	return compatible(w.Category, o.Category) && compatible(w.Lang, o.Lang) && compatible(w.Difficulty, o.Difficulty)
+	return compatible(f.Category, other.Category) && compatible(f.Lang, other.Lang) && compatible(f.Difficulty, other.Difficulty)
 }
 
 // Merge returns the filter that selects only what both filters select. They must be
 // compatible.
-func (w Filter) Merge(o Filter) Filter {
+func (f Filter) Merge(other Filter) Filter {
 	firstSet := func(a, b string) string {
 		if a != "" {
 			return a
@@ -28,7 +28,7 @@ func (w Filter) Merge(o Filter) Filter {
 		return b
 	}
 	return Filter{
-		Category: firstSet(w.Category, o.Category), Lang: firstSet(w.Lang, o.Lang), Difficulty: firstSet(w.Difficulty, o.Difficulty),
+		Category: firstSet(f.Category, other.Category), Lang: firstSet(f.Lang, other.Lang), Difficulty: firstSet(f.Difficulty, other.Difficulty),
 	}
 }
 
@@ -37,7 +37,7 @@ type Ticket struct {
 	ID       string     `json:"id"`
 	Game     string     `json:"game"`
 	Seat     match.Seat `json:"seat"`
-	Filter   Filter     `json:"wish"`
+	Filter   Filter     `json:"filter"`
 	JoinedAt int64      `json:"joined_at"` // cluster time, epoch ms
 	BotAt    int64      `json:"bot_at"`    // when a bot may be the opponent, cluster time, epoch ms; 0: never
 
@@ -49,9 +49,9 @@ type Ticket struct {
 // Pairing is two tickets, or one ticket and a bot, whose match is about to be
 // created.
 type Pairing struct {
-	Match   string   `json:"match"` // id of the match
-	At      int64    `json:"at"`    // cluster time, epoch ms
-	Tickets []Ticket `json:"tickets"`
+	Match    string   `json:"match"` // id of the match
+	PairedAt int64    `json:"at"`    // cluster time, epoch ms
+	Tickets  []Ticket `json:"tickets"`
 }
 
 // Rating returns the rating by which the ticket is paired: unratedRating if its
@@ -67,9 +67,9 @@ func (t Ticket) Rating() float64 {
 const unratedRating = 1500
 
 const (
-	firstWindow     = 100.0 // rating points up or down, for a new ticket
-	widerPerSecond  = 50.0  // rating points that the window grows per second of waiting
-	anyoneAfterSecs = 15.0  // after this wait, in seconds, any rating is accepted
+	initialWindow         = 100.0 // rating points up or down, for a new ticket
+	windowGrowthPerSecond = 50.0  // rating points that the window grows per second of waiting
+	anyRatingAfterSeconds = 15.0  // after this wait, in seconds, any rating is accepted
 )
 
 // pickOpponent returns the best opponent among the candidates, and false if none is
@@ -80,34 +80,34 @@ const (
 // Example: after 4 s of waiting the window is 100 + 4·50 = 300 rating points.
 func pickOpponent(t Ticket, candidates []Ticket, now int64) (Ticket, bool) {
 	best, found := Ticket{}, false
-	for _, c := range candidates {
-		if c.Seat.Player == t.Seat.Player || !t.Filter.IsCompatible(c.Filter) {
+	for _, candidate := range candidates {
+		if candidate.Seat.Player == t.Seat.Player || !t.Filter.IsCompatible(candidate.Filter) {
 			continue
 		}
-		gap := distance(t, c)
-		if gap > window(now-min(t.JoinedAt, c.JoinedAt)) {
+		gap := ratingDistance(t, candidate)
+		if gap > ratingWindow(now-min(t.JoinedAt, candidate.JoinedAt)) {
 			continue
 		}
-		if !found || gap < distance(t, best) || gap == distance(t, best) && c.JoinedAt < best.JoinedAt {
-			best, found = c, true
+		if !found || gap < ratingDistance(t, best) || gap == ratingDistance(t, best) && candidate.JoinedAt < best.JoinedAt {
+			best, found = candidate, true
 		}
 	}
 	return best, found
 }
 
-// distance returns the rating difference of two tickets, in rating points.
-func distance(a, b Ticket) float64 {
+// ratingDistance returns the rating difference of two tickets, in rating points.
+func ratingDistance(a, b Ticket) float64 {
 	if d := a.Rating() - b.Rating(); d >= 0 {
 		return d
 	}
 	return b.Rating() - a.Rating()
 }
 
-// window returns the largest accepted rating difference after a wait.
-func window(waitedMS int64) float64 {
+// ratingWindow returns the largest accepted rating difference after a wait.
+func ratingWindow(waitedMS int64) float64 {
 	seconds := float64(waitedMS) / 1000
-	if seconds >= anyoneAfterSecs {
+	if seconds >= anyRatingAfterSeconds {
 		return 1e9
 	}
-	return firstWindow + widerPerSecond*seconds
+	return initialWindow + windowGrowthPerSecond*seconds
 }

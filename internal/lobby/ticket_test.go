@@ -18,22 +18,22 @@ func ticket(player string, r float64, joinedAt int64) Ticket {
 	}
 }
 
-func TestWindow(t *testing.T) {
+func TestTheRatingWindowGrowsWithTheWait(t *testing.T) {
 	t.Parallel()
 	for waited, want := range map[int64]float64{0: 100, 1000: 150, 2500: 225, 14_999: 849.95, 15_000: 1e9, 1 << 40: 1e9} {
-		if got := window(waited); math.Abs(got-want) > 1e-9 {
+		if got := ratingWindow(waited); math.Abs(got-want) > 1e-9 {
 			t.Errorf("after %d ms: %g, want %g", waited, got, want)
 		}
 	}
 }
 
-func TestPick(t *testing.T) {
+func TestPickOpponentPrefersTheNearestRating(t *testing.T) {
 	t.Parallel()
 	const now = 100_000
 	own := ticket("own", 1500, now)
 	en, zh := own, own
 	en.Filter, zh.Filter = Filter{Lang: "en"}, Filter{Lang: "zh-CN"}
-	wishing := func(tk Ticket, w Filter) Ticket { tk.Filter = w; return tk }
+	withFilter := func(tk Ticket, w Filter) Ticket { tk.Filter = w; return tk }
 	stranger := ticket("stranger", 0, now)
 	stranger.Seat.Rating = nil
 	for name, c := range map[string]struct {
@@ -52,9 +52,9 @@ func TestPick(t *testing.T) {
 		"the nearest":                {own, []Ticket{ticket("a", 1560, now), ticket("b", 1450, now), ticket("c", 1580, now)}, "b"},
 		"equals: who waited longest": {own, []Ticket{ticket("a", 1550, now-1), ticket("b", 1450, now-9), ticket("c", 1550, now-5)}, "b"},
 		"no rating counts as 1500":   {own, []Ticket{stranger, ticket("b", 1501, now)}, "stranger"},
-		"other wish":                 {en, []Ticket{zh, wishing(ticket("a", 1500, now), Filter{Lang: "zh-CN"})}, ""},
-		"any wish":                   {en, []Ticket{ticket("a", 1590, now), wishing(ticket("b", 1500, now), zh.Filter)}, "a"},
-		"same wish":                  {en, []Ticket{wishing(ticket("a", 1510, now), en.Filter)}, "a"},
+		"another filter":             {en, []Ticket{zh, withFilter(ticket("a", 1500, now), Filter{Lang: "zh-CN"})}, ""},
+		"any filter":                 {en, []Ticket{ticket("a", 1590, now), withFilter(ticket("b", 1500, now), zh.Filter)}, "a"},
+		"the same filter":            {en, []Ticket{withFilter(ticket("a", 1510, now), en.Filter)}, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,24 +67,24 @@ func TestPick(t *testing.T) {
 }
 
 var (
-	wishes = rapid.Custom(func(t *rapid.T) Filter {
-		return Filter{Category: word(t, "category"), Lang: word(t, "lang"), Difficulty: word(t, "difficulty")}
+	filters = rapid.Custom(func(t *rapid.T) Filter {
+		return Filter{Category: drawWord(t, "category"), Lang: drawWord(t, "lang"), Difficulty: drawWord(t, "difficulty")}
 	})
 	tickets = rapid.Custom(func(t *rapid.T) Ticket {
 		tk := ticket(fmt.Sprint("p_", rapid.IntRange(0, 20).Draw(t, "player")), rapid.Float64Range(0, 3000).Draw(t, "rating"), rapid.Int64Range(0, 30_000).Draw(t, "joined"))
-		tk.Filter = wishes.Draw(t, "wish")
+		tk.Filter = filters.Draw(t, "filter")
 		return tk
 	})
 )
 
-func word(t *rapid.T, label string) string {
+func drawWord(t *rapid.T, label string) string {
 	return rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, label)
 }
 
-func TestFilters(t *testing.T) {
+func TestFiltersAreComparedAndMerged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := wishes.Draw(t, "a"), wishes.Draw(t, "b")
+		a, b := filters.Draw(t, "a"), filters.Draw(t, "b")
 		if a.IsCompatible(b) != b.IsCompatible(a) || !a.IsCompatible(a) || !a.IsCompatible(Filter{}) || a.Merge(a) != a || a.Merge(Filter{}) != a {
 			t.Fatalf("%+v and %+v", a, b)
 		}
@@ -98,13 +98,13 @@ func TestFilters(t *testing.T) {
 	})
 }
 
-func TestPickProperties(t *testing.T) {
+func TestPickOpponentProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		own, candidates := tickets.Draw(t, "own"), rapid.SliceOfN(tickets, 0, 10).Draw(t, "candidates")
 		now := rapid.Int64Range(30_000, 60_000).Draw(t, "now")
 		fits := func(c Ticket) bool {
-			return c.Seat.Player != own.Seat.Player && own.Filter.IsCompatible(c.Filter) && distance(own, c) <= window(now-min(own.JoinedAt, c.JoinedAt))
+			return c.Seat.Player != own.Seat.Player && own.Filter.IsCompatible(c.Filter) && ratingDistance(own, c) <= ratingWindow(now-min(own.JoinedAt, c.JoinedAt))
 		}
 		best, ok := pickOpponent(own, candidates, now)
 		if ok && !fits(best) {
@@ -114,14 +114,14 @@ func TestPickProperties(t *testing.T) {
 			if !fits(c) {
 				continue
 			}
-			if !ok || distance(own, c) < distance(own, best) || distance(own, c) == distance(own, best) && c.JoinedAt < best.JoinedAt {
+			if !ok || ratingDistance(own, c) < ratingDistance(own, best) || ratingDistance(own, c) == ratingDistance(own, best) && c.JoinedAt < best.JoinedAt {
 				t.Fatalf("%+v is better than %+v", c, best)
 			}
 			if back, ok := pickOpponent(c, []Ticket{own}, now); !ok || back.ID != own.ID {
 				t.Fatalf("%+v does not pick it back", c)
 			}
 		}
-		if later, still := pickOpponent(own, candidates, now+rapid.Int64Range(0, 20_000).Draw(t, "wait")); ok && (!still || distance(own, later) > distance(own, best)) {
+		if later, still := pickOpponent(own, candidates, now+rapid.Int64Range(0, 20_000).Draw(t, "wait")); ok && (!still || ratingDistance(own, later) > ratingDistance(own, best)) {
 			t.Fatalf("%+v later, %+v before", later, best)
 		}
 	})

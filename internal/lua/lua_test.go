@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-func TestJoin(t *testing.T) {
+func TestJoinConcatenatesFiles(t *testing.T) {
 	t.Parallel()
 	sources := fstest.MapFS{"a.lua": {Data: []byte("local a = 1\n")}, "b.lua": {Data: []byte("return a\n")}}
 	if script := Join(sources, "a", "b"); script != "local a = 1\nreturn a\n" {
@@ -20,19 +20,19 @@ func TestJoin(t *testing.T) {
 	Join(sources, "a", "c")
 }
 
-func TestReply(t *testing.T) {
+func TestReplyReadsMissingValuesAsEmpty(t *testing.T) {
 	t.Parallel()
-	r := Reply{"a", int64(7), "8", []any{"x", nil, "y"}, nil}
-	if r.Text(0) != "a" || r.Text(1) != "" || r.Text(4) != "" || r.Text(9) != "" {
+	reply := Reply{"a", int64(7), "8", []any{"x", nil, "y"}, nil}
+	if reply.Text(0) != "a" || reply.Text(1) != "" || reply.Text(4) != "" || reply.Text(9) != "" {
 		t.Error("Text returned a wrong text")
 	}
-	if r.Number(1) != 7 || r.Number(2) != 8 || r.Number(0) != 0 || r.Number(4) != 0 || r.Number(9) != 0 {
+	if reply.Number(1) != 7 || reply.Number(2) != 8 || reply.Number(0) != 0 || reply.Number(4) != 0 || reply.Number(9) != 0 {
 		t.Error("Number returned a wrong number")
 	}
-	if !slices.Equal(r.Texts(3), []string{"x", "", "y"}) || r.Texts(0) != nil || r.Texts(9) != nil {
+	if !slices.Equal(reply.Texts(3), []string{"x", "", "y"}) || reply.Texts(0) != nil || reply.Texts(9) != nil {
 		t.Error("Texts returned wrong texts")
 	}
-	if l := r.List(3); len(l) != 3 || l.Text(2) != "y" || r.List(4) != nil || r.List(9) != nil {
+	if list := reply.List(3); len(list) != 3 || list.Text(2) != "y" || reply.List(4) != nil || reply.List(9) != nil {
 		t.Error("List returned a wrong list")
 	}
 }

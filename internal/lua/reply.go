@@ -16,24 +16,24 @@ func (r Reply) element(i int) any {
 
 // List returns element i as a list.
 func (r Reply) List(i int) Reply {
-	l, _ := r.element(i).([]any)
-	return l
+	list, _ := r.element(i).([]any)
+	return list
 }
 
 // Texts returns element i as a list of texts. Elements of another type are "".
 func (r Reply) Texts(i int) []string {
-	l := r.List(i)
-	var all []string
-	for i := range l {
-		all = append(all, l.Text(i))
+	list := r.List(i)
+	var texts []string
+	for i := range list {
+		texts = append(texts, list.Text(i))
 	}
-	return all
+	return texts
 }
 
 // Text returns element i as a text.
 func (r Reply) Text(i int) string {
-	s, _ := r.element(i).(string)
-	return s
+	text, _ := r.element(i).(string)
+	return text
 }
 
 // Number returns element i as a whole number. The element may be an integer or a text.

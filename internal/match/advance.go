@@ -12,11 +12,11 @@ import (
 const (
 	// storeRetryDelay is the delay before the engine retries a step after an error
 	// of the store.
-	retryAfter = 500 * time.Millisecond
+	storeRetryDelay = 500 * time.Millisecond
 	// maxSteps limits the attempts of one call. A few steps at most can follow
 	// each other without a wait. The limit is several times higher, because an
 	// attempt fails when another node applies the step first.
-	maxSteps = 16
+	maxStepAttempts = 16
 )
 
 // errMatchChanging reports that other nodes won every step first.
@@ -33,133 +33,133 @@ func (e *Engine) Leave(ctx context.Context, match, player string) error {
 	if err := e.CheckSeat(ctx, match, player); err != nil {
 		return err
 	}
-	return e.requestStep(ctx, match, func(p *Plan, v View, now int64) (Step, bool) { return forfeitStep(p, v, player, now) })
+	return e.requestStep(ctx, match, func(plan *Plan, view View, now int64) (Step, bool) { return forfeitStep(plan, view, player, now) })
 }
 
 // requestStep applies the steps that must come first, then the requested step,
 // then the steps that become due.
-func (e *Engine) requestStep(ctx context.Context, match string, wanted stepFunc) error {
-	l, err := e.loadMatch(ctx, match)
+func (e *Engine) requestStep(ctx context.Context, match string, requestedStep stepFunc) error {
+	local, err := e.loadMatch(ctx, match)
 	if err != nil {
 		return err
 	}
-	return e.runSteps(ctx, l, View{}, wanted)
+	return e.runSteps(ctx, local, View{}, requestedStep)
 }
 
 // advance applies all due steps. It computes the first one from the view. If the
 // view is insufficient or outdated, it reads the match.
-func (e *Engine) advance(ctx context.Context, l *localMatch, v View) error {
-	return e.runSteps(ctx, l, v, nil)
+func (e *Engine) advance(ctx context.Context, local *localMatch, view View) error {
+	return e.runSteps(ctx, local, view, nil)
 }
 
 // runSteps applies steps until none is due, then sets the timer. An earlier
 // timer would apply the following steps a second time.
-func (e *Engine) runSteps(ctx context.Context, l *localMatch, v View, wanted stepFunc) error {
-	st := stepRun{engine: e, match: l}
-	err := cmp.Or(st.run(ctx, v, wanted), st.flush(ctx))
-	if st.hasStepped {
-		e.armTimer(l)
+func (e *Engine) runSteps(ctx context.Context, local *localMatch, view View, requestedStep stepFunc) error {
+	steps := stepRun{engine: e, match: local}
+	err := cmp.Or(steps.run(ctx, view, requestedStep), steps.flush(ctx))
+	if steps.hasStepped {
+		e.armTimer(local)
 	}
 	return err
 }
 
 // chooseStep returns the requested step, or else the step that is due.
-func (e *Engine) chooseStep(p *Plan, v View, wanted stepFunc) (s Step, requested, due bool) {
-	if wanted != nil {
-		if s, requested = wanted(p, v, e.Now()); requested {
-			return s, true, true
+func (e *Engine) chooseStep(plan *Plan, view View, requestedStep stepFunc) (step Step, requested, due bool) {
+	if requestedStep != nil {
+		if step, requested = requestedStep(plan, view, e.Now()); requested {
+			return step, true, true
 		}
 	}
-	s, due = nextStep(p, v, e.Now(), e.storeOutageMS(v))
-	return s, false, due
+	step, due = nextStep(plan, view, e.Now(), e.storeOutageMS(view))
+	return step, false, due
 }
 
-// deliver pushes the effect of steps to the sessions at this node. If this node
+// deliverOrCatchUp pushes the effect of steps to the sessions at this node. If this node
 // has missed earlier pushes, it reads them from the log first.
-func (e *Engine) deliver(ctx context.Context, l *localMatch, d delivery) error {
-	if l.deliver(d) {
+func (e *Engine) deliverOrCatchUp(ctx context.Context, local *localMatch, delivered delivery) error {
+	if local.deliver(delivered) {
 		return nil
 	}
 	e.metrics.filledGaps.Inc()
-	v, err := e.read(ctx, l, l.knownState().Seq)
+	view, err := e.read(ctx, local, local.knownState().Seq)
 	if err != nil {
-		return e.handleLoss(ctx, l, err)
+		return e.handleLoss(ctx, local, err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.catchUp(v)
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	local.catchUp(view)
 	return nil
 }
 
 // reportEnd passes the result of a match that this node has ended to OnResult, and
 // its arena to OnArenaEnd.
-func (e *Engine) reportEnd(ctx context.Context, l *localMatch, s *Step) {
-	reason := s.To.EndReason
-	if s.Result != nil {
-		reason = s.Result.Reason
+func (e *Engine) reportEnd(ctx context.Context, local *localMatch, step *Step) {
+	reason := step.NewState.EndReason
+	if step.Result != nil {
+		reason = step.Result.Reason
 	}
-	e.metrics.ended.WithLabelValues(string(l.plan.Mode), string(reason)).Inc()
-	if l.plan.Arena != nil {
-		e.OnArenaEnd(l.plan.Arena, l.plan.Game)
+	e.metrics.ends.WithLabelValues(string(local.plan.Mode), string(reason)).Inc()
+	if local.plan.Arena != nil {
+		e.OnArenaEnd(local.plan.Arena, local.plan.Game)
 	}
-	if s.Result == nil {
+	if step.Result == nil {
 		return
 	}
-	if err := CompleteStandings(ctx, e.Store, s.Result); err != nil {
-		e.Logger.Warn("standings read failed; settlement retries", "match", l.plan.ID, "error", err)
+	if err := CompleteStandings(ctx, e.Store, step.Result); err != nil {
+		e.Logger.Warn("standings read failed; settlement retries", "match", local.plan.ID, "error", err)
 		return
 	}
-	e.OnResult(s.Result)
+	e.OnResult(step.Result)
 }
 
 // adoptView delivers what other nodes have done to a match, stores the new state,
 // and sets the timer for the next deadline.
-func (e *Engine) adoptView(l *localMatch, v View) {
-	l.mu.Lock()
-	l.catchUp(v)
-	l.mu.Unlock()
-	e.armTimer(l)
-	e.scheduleNotices(l)
+func (e *Engine) adoptView(local *localMatch, view View) {
+	local.mu.Lock()
+	local.catchUp(view)
+	local.mu.Unlock()
+	e.armTimer(local)
+	e.scheduleNotices(local)
 }
 
 // scheduleNotices reacts to a change of the local state: it schedules the lobby
 // notice, the personal results and the lifecycle events.
-func (e *Engine) scheduleNotices(l *localMatch) {
-	e.scheduleLifecycle(l)
-	e.scheduleLobbyNotice(l, false)
-	e.schedulePersonal(l)
+func (e *Engine) scheduleNotices(local *localMatch) {
+	e.scheduleLifecycle(local)
+	e.scheduleLobbyNotice(local, false)
+	e.schedulePersonal(local)
 }
 
 // armTimer sets the timer to the instant at which this node must take the next
 // step, and schedules the bots for a new question. A match that is over is kept
 // for endedTTLMS and then dropped.
-func (e *Engine) armTimer(l *localMatch) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.state.Phase.hasEnded() {
-		e.Wheel.Set(&l.timer, keepMS*time.Millisecond, func() { e.dropLocal(l) })
+func (e *Engine) armTimer(local *localMatch) {
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	if local.state.Phase.hasEnded() {
+		e.Wheel.Set(&local.timer, endedTTLMS*time.Millisecond, func() { e.dropLocalMatch(local) })
 		return
 	}
-	e.scheduleBots(l)
-	if l.state.DueAt == 0 {
-		l.timer.Stop()
+	e.scheduleBots(local)
+	if local.state.DueAt == 0 {
+		local.timer.Stop()
 		return
 	}
-	wait := time.Duration(max(l.nextStepAt()-e.Now(), 0)) * time.Millisecond
-	e.Wheel.Set(&l.timer, wait, func() { e.advanceDue(l) })
+	wait := time.Duration(max(local.nextStepAt()-e.Now(), 0)) * time.Millisecond
+	e.Wheel.Set(&local.timer, wait, func() { e.advanceDue(local) })
 }
 
 // advanceDue advances a match whose deadline has passed. If the store fails, it
 // retries after storeRetryDelay.
-func (e *Engine) advanceDue(l *localMatch) {
+func (e *Engine) advanceDue(local *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	err := e.advance(ctx, l, View{State: l.knownState()})
+	err := e.advance(ctx, local, View{State: local.knownState()})
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return
 	}
-	e.Logger.Warn("match step failed; retrying", "match", l.plan.ID, "error", err)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	e.Wheel.Set(&l.timer, retryAfter, func() { e.advanceDue(l) })
+	e.Logger.Warn("match step failed; retrying", "match", local.plan.ID, "error", err)
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	e.Wheel.Set(&local.timer, storeRetryDelay, func() { e.advanceDue(local) })
 }

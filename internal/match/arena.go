@@ -11,9 +11,9 @@ import (
 const maxLobbyMS = 12 * 60 * 60 * 1000
 
 // CreateArena creates the match of an arena in its lobby.
-func (e *Engine) CreateArena(ctx context.Context, p *Plan) error {
-	_, err := e.create(ctx, p, State{
-		Phase: Lobby, Question: -1, LastDecided: -1, DueAt: e.Now() + maxLobbyMS, HostPaced: p.Arena.HostPaced,
+func (e *Engine) CreateArena(ctx context.Context, plan *Plan) error {
+	_, err := e.createMatch(ctx, plan, State{
+		Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: e.Now() + maxLobbyMS, HostPaced: plan.Arena.HostPaced,
 	}, nil)
 	return err
 }
@@ -21,19 +21,19 @@ func (e *Engine) CreateArena(ctx context.Context, p *Plan) error {
 // ReadArena returns the plan, state, listed seats and teams of an arena, or
 // ErrNotFound.
 func (e *Engine) ReadArena(ctx context.Context, match string) (View, error) {
-	l, err := e.loadMatch(ctx, match)
+	local, err := e.loadMatch(ctx, match)
 	if err != nil {
 		return View{}, err
 	}
-	v, err := e.read(ctx, l, -1)
-	v.Plan = l.plan
-	return v, err
+	view, err := e.read(ctx, local, -1)
+	view.Plan = local.plan
+	return view, err
 }
 
 // StartArena starts the countdown of an arena. It does nothing unless the arena is
 // in its lobby.
 func (e *Engine) StartArena(ctx context.Context, match string) error {
-	return e.requestStep(ctx, match, beginStep)
+	return e.requestStep(ctx, match, startArenaStep)
 }
 
 // CloseArena ends an arena. It does nothing if the arena is over.
@@ -47,15 +47,15 @@ func (e *Engine) CloseArena(ctx context.Context, match string) error {
 // refusal with the remaining time.
 func (e *Engine) Proceed(ctx context.Context, match string, after int) error {
 	seenPhase, remainingMS := Phase(""), int64(0)
-	err := e.requestStep(ctx, match, func(p *Plan, v View, now int64) (Step, bool) {
-		if seenPhase != "" && seenPhase != v.Phase { // the phase that the host saw has ended by itself
+	err := e.requestStep(ctx, match, func(plan *Plan, view View, now int64) (Step, bool) {
+		if seenPhase != "" && seenPhase != view.Phase { // the phase that the host saw has ended by itself
 			return Step{}, false
 		}
-		seenPhase = v.Phase
-		if v.Phase == Countdown && after == -1 && now < v.StartsAt {
-			remainingMS = v.StartsAt - now
+		seenPhase = view.Phase
+		if view.Phase == PhaseCountdown && after == -1 && now < view.StartsAt {
+			remainingMS = view.StartsAt - now
 		}
-		return proceedStep(p, v, after, now)
+		return proceedStep(plan, view, after, now)
 	})
 	if err == nil && remainingMS > 0 {
 		return protocol.RetryAfter(protocol.CodeQuestionNotOpen, remainingMS, "the countdown is still running; wait until it is over")
@@ -70,35 +70,35 @@ func (e *Engine) Expel(ctx context.Context, match, player string, frame []byte) 
 	if frame != nil {
 		frames = append(frames, frame)
 	}
-	if l := e.findLocal(match); l != nil {
-		e.expel(l, player, frames)
+	if local := e.findLocalMatch(match); local != nil {
+		e.expel(local, player, frames)
 	}
-	e.send(ctx, match, kindExpel, header{Match: match, Player: player}.encode(frames...))
+	e.sendToOtherNodes(ctx, match, kindExpel, messageHeader{Match: match, Player: player}.encode(frames...))
 }
 
-func (e *Engine) expel(l *localMatch, player string, frames [][]byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	sub := l.subs[player]
-	delete(l.subs, player)
-	delete(l.members, player)
-	e.removeAttached(l, player)
-	if sub != nil && len(frames) > 0 {
-		sub.Push("", frames...)
+func (e *Engine) expel(local *localMatch, player string, frames [][]byte) {
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	session := local.sessions[player]
+	delete(local.sessions, player)
+	delete(local.members, player)
+	e.removeAttachedMatch(local, player)
+	if session != nil && len(frames) > 0 {
+		session.Push("", frames...)
 	}
 }
 
 // Broadcast pushes a frame without a number to all sessions of a match on all
 // nodes.
 func (e *Engine) Broadcast(ctx context.Context, match string, frame []byte) {
-	if l := e.findLocal(match); l != nil {
-		l.broadcast(frame)
+	if local := e.findLocalMatch(match); local != nil {
+		local.broadcast(frame)
 	}
-	e.send(ctx, match, kindPush, header{Match: match}.encode(frame))
+	e.sendToOtherNodes(ctx, match, kindBroadcast, messageHeader{Match: match}.encode(frame))
 }
 
-// send sends a message to the other nodes that hold sessions of a match.
-func (e *Engine) send(ctx context.Context, match, kind string, payload []byte) {
+// sendToOtherNodes sends a message to the other nodes that hold sessions of a match.
+func (e *Engine) sendToOtherNodes(ctx context.Context, match, kind string, payload []byte) {
 	nodes, err := e.Store.Nodes(ctx, match)
 	if err != nil {
 		e.Logger.Warn("message to other nodes failed", "match", match, "kind", kind, "error", err)
@@ -109,13 +109,13 @@ func (e *Engine) send(ctx context.Context, match, kind string, payload []byte) {
 
 // hostReportInterval is the interval at which a node reports a present host to the
 // store.
-const hostReportEvery = 3 * time.Second
+const hostReportInterval = 3 * time.Second
 
 // reportHosts reports the hosts at this node whose arenas wait for them.
 func (e *Engine) reportHosts(ctx context.Context) error {
-	for _, l := range e.runningMatches() {
-		if l.knownState().HostPaced && l.hasHost() {
-			e.reportHost(ctx, l)
+	for _, local := range e.runningMatches() {
+		if local.knownState().HostPaced && local.hasHost() {
+			e.reportHost(ctx, local)
 		}
 	}
 	return ctx.Err()
@@ -123,18 +123,18 @@ func (e *Engine) reportHosts(ctx context.Context) error {
 
 // reportHost reports to the store that the host of an arena is present, at most
 // once per hostReportInterval.
-func (e *Engine) reportHost(ctx context.Context, l *localMatch) {
+func (e *Engine) reportHost(ctx context.Context, local *localMatch) {
 	now := e.Now()
-	l.mu.Lock()
-	recent := now-l.hostReportedAt < hostReportEvery.Milliseconds()
+	local.mu.Lock()
+	recent := now-local.hostReportedAt < hostReportInterval.Milliseconds()
 	if !recent {
-		l.hostReportedAt = now
+		local.hostReportedAt = now
 	}
-	l.mu.Unlock()
+	local.mu.Unlock()
 	if recent {
 		return
 	}
-	if err := e.Store.PostponeHostDeadline(ctx, l.plan.ID, now+hostAwayMS); err != nil {
-		e.Logger.Warn("host presence report failed", "match", l.plan.ID, "error", err)
+	if err := e.Store.PostponeHostDeadline(ctx, local.plan.ID, now+maxHostAbsenceMS); err != nil {
+		e.Logger.Warn("host presence report failed", "match", local.plan.ID, "error", err)
 	}
 }

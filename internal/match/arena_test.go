@@ -11,44 +11,44 @@ import (
 	"laststand/internal/protocol"
 )
 
-// gather creates an arena and distributes its players over the nodes.
-func (w *cluster) gather(p *Plan, players int, nodes ...*node) []*frameRecorder {
-	w.Helper()
-	if err := nodes[0].CreateArena(w.Context(), p); err != nil {
-		w.Fatal(err)
+// createArenaWithPlayers creates an arena and distributes its players over the nodes.
+func (c *cluster) createArenaWithPlayers(plan *Plan, players int, nodes ...*node) []*frameRecorder {
+	c.Helper()
+	if err := nodes[0].CreateArena(c.Context(), plan); err != nil {
+		c.Fatal(err)
 	}
 	in := make([]*frameRecorder, players)
 	for i := range in {
-		in[i] = w.join(p, i, nodes[i%len(nodes)])
+		in[i] = c.addPlayer(plan, i, nodes[i%len(nodes)])
 	}
 	return in
 }
 
-// join gives the i-th player a seat and a session at a node.
-func (w *cluster) join(p *Plan, i int, n *node) *frameRecorder {
-	w.Helper()
-	seat := p.seatOf(i)
-	if !w.store.addSeat(p.ID, seat) {
-		w.Fatalf("no seat for %s", seat.Player)
+// addPlayer gives the i-th player a seat and a session at a node.
+func (c *cluster) addPlayer(plan *Plan, i int, n *node) *frameRecorder {
+	c.Helper()
+	seat := plan.arenaSeat(i)
+	if !c.store.addSeat(plan.ID, seat) {
+		c.Fatalf("no seat for %s", seat.Player)
 	}
-	in := n.enter(seat.Player)
-	if err := n.AttachFrom(w.Context(), p.ID, seat.Player, 0); err != nil {
-		w.Fatal(err)
+	session := n.openSession(seat.Player)
+	if err := n.AttachFrom(c.Context(), plan.ID, seat.Player, 0); err != nil {
+		c.Fatal(err)
 	}
-	n.NotifyPlacesChanged(p.ID)
-	return in
+	n.NotifyPlacesChanged(plan.ID)
+	return session
 }
 
-func (w *cluster) must(err error) {
-	w.Helper()
+func (c *cluster) requireNoError(err error) {
+	c.Helper()
 	if err != nil {
-		w.Fatal(err)
+		c.Fatal(err)
 	}
 }
 
-// arenaRun is a complete match of an arena, played by its players at their
+// arenaPlaythrough is a complete match of an arena, played by its players at their
 // nodes. An oracle gets the same events.
-type arenaRun struct {
+type arenaPlaythrough struct {
 	*cluster
 	plan   *Plan
 	nodes  []*node
@@ -57,50 +57,50 @@ type arenaRun struct {
 	firsts map[int]string
 }
 
-func (w *cluster) newArenaRun(p *Plan, players int, nodes ...*node) *arenaRun {
-	e := &arenaRun{
-		cluster: w, plan: p, nodes: nodes, in: w.gather(p, players, nodes...),
-		oracle: newOracle(p.Mode, p.LimitMS), firsts: map[int]string{},
+func (c *cluster) startArenaPlaythrough(plan *Plan, players int, nodes ...*node) *arenaPlaythrough {
+	run := &arenaPlaythrough{
+		cluster: c, plan: plan, nodes: nodes, in: c.createArenaWithPlayers(plan, players, nodes...),
+		oracle: newOracle(plan.Mode, plan.LimitMS), firsts: map[int]string{},
 	}
 	for i := range players {
-		seat := p.seatOf(i)
-		e.oracle.players[seat.Player] = &playerTotals{team: seat.Team}
+		seat := plan.arenaSeat(i)
+		run.oracle.players[seat.Player] = &playerTotals{team: seat.Team}
 	}
-	return e
+	return run
 }
 
 // play answers for everyone who may answer, sometimes wrong.
-func (e *arenaRun) play() {
+func (e *arenaPlaythrough) play() {
 	e.Helper()
-	e.must(e.nodes[0].StartArena(e.Context(), e.plan.ID))
+	e.requireNoError(e.nodes[0].StartArena(e.Context(), e.plan.ID))
 	for q := 0; ; q++ {
-		for e.store.state(e.plan.ID).Phase != Over && e.store.state(e.plan.ID).Question < q {
+		for e.store.state(e.plan.ID).Phase != PhaseOver && e.store.state(e.plan.ID).Question < q {
 			time.Sleep(5 * time.Millisecond)
 		}
-		if e.store.state(e.plan.ID).Phase == Over {
+		if e.store.state(e.plan.ID).Phase == PhaseOver {
 			break
 		}
-		e.oracle.open()
-		e.answers(q)
-		e.passUntil(e.plan, Revealed, q)
-		e.oracle.close(q)
+		e.oracle.openQuestion()
+		e.answerQuestion(q)
+		e.passUntil(e.plan, PhaseRevealed, q)
+		e.oracle.closeQuestion(q)
 	}
 	time.Sleep(2100 * time.Millisecond) // two recovery rounds
 	synctest.Wait()
 }
 
-func (e *arenaRun) answers(q int) {
+func (e *arenaPlaythrough) answerQuestion(q int) {
 	e.Helper()
 	opens := e.store.state(e.plan.ID).OpensAt
 	for _, i := range rand.Perm(len(e.in)) {
 		time.Sleep(time.Duration(rand.N(20)) * time.Millisecond)
-		player, right := e.plan.seatOf(i).Player, rand.N(5) > 0
+		player, right := e.plan.arenaSeat(i).Player, rand.N(5) > 0
 		given := wrongAnswer(&e.plan.Questions[q])
 		if right {
 			given = rightAnswer(&e.plan.Questions[q])
 		}
 		reply, err := e.nodes[i%len(e.nodes)].answer(e.plan, player, q, given)
-		if (err == nil) != e.oracle.canAnswer(player) && codeOf(err) != "question_closed" {
+		if (err == nil) != e.oracle.canAnswer(player) && errorCode(err) != "question_closed" {
 			e.Fatalf("%s: %v, %+v", player, err, e.oracle.players[player])
 		}
 		if err != nil {
@@ -121,7 +121,7 @@ func (e *arenaRun) answers(q int) {
 
 // check checks that all sessions have the complete log and that the result
 // agrees with the oracle.
-func (e *arenaRun) check() {
+func (e *arenaPlaythrough) check() {
 	e.Helper()
 	e.checkStepsAppliedOnce()
 	var results []*Result
@@ -131,10 +131,10 @@ func (e *arenaRun) check() {
 	if len(results) != 1 {
 		e.Fatalf("%d results", len(results))
 	}
-	for _, s := range results[0].Standings {
-		t := e.oracle.players[s.Player]
-		if s.Score != t.score || s.TimeMS != t.time || s.Asked != t.asked || s.Correct != t.correct || s.Rank != e.oracle.rank(s.Player) {
-			e.Errorf("%+v, want %+v at rank %d", s, *t, e.oracle.rank(s.Player))
+	for _, result := range results[0].Standings {
+		t := e.oracle.players[result.Player]
+		if result.Score != t.score || result.TimeMS != t.time || result.Asked != t.asked || result.Correct != t.correct || result.Rank != e.oracle.rank(result.Player) {
+			e.Errorf("%+v, want %+v at rank %d", result, *t, e.oracle.rank(result.Player))
 		}
 	}
 	if len(results[0].Standings) != len(e.in) || len(results[0].Firsts) != len(e.firsts) {
@@ -148,28 +148,28 @@ func (e *arenaRun) check() {
 
 // checkPersonal checks that each player of a large match gets one personal
 // result after each close. In a small match there must be none.
-func (e *arenaRun) checkPersonal(in *frameRecorder) {
+func (e *arenaPlaythrough) checkPersonal(session *frameRecorder) {
 	e.Helper()
 	closed, reported := -1, -1
-	for _, f := range in.read(e) {
-		switch f.Type {
+	for _, received := range session.decodedFrames(e) {
+		switch received.Type {
 		case protocol.TypeQuestionClosed:
-			closed = f.Data.Question
+			closed = received.Data.Question
 		case protocol.TypeOwn:
-			if f.Data.Question != closed || reported == closed {
-				e.Fatalf("own of %d after the close of %d and own of %d", f.Data.Question, closed, reported)
+			if received.Data.Question != closed || reported == closed {
+				e.Fatalf("own of %d after the close of %d and own of %d", received.Data.Question, closed, reported)
 			}
 			reported = closed
 		}
 	}
-	if many := len(e.in) > FullView; many != (reported >= 0) || many && reported != closed {
+	if many := len(e.in) > FullListPlayers; many != (reported >= 0) || many && reported != closed {
 		e.Errorf("told own of %d, %d were closed", reported+1, closed+1)
 	}
 }
 
 // Three nodes play a small and a large match while messages between the nodes
 // are lost, repeated or delayed.
-func TestAnArenaOnManyNodes(t *testing.T) {
+func TestArenaOnSeveralNodesSurvivesLostMessages(t *testing.T) {
 	t.Parallel()
 	var sent atomic.Int64
 	for name, route := range map[string]func(string) (int, time.Duration){
@@ -182,11 +182,11 @@ func TestAnArenaOnManyNodes(t *testing.T) {
 		for _, mode := range []Mode{Buzzer, Survival} {
 			for _, players := range []int{5, 53} {
 				t.Run(fmt.Sprint(name, ", ", mode, " of ", players), func(t *testing.T) {
-					inBubble(t, func(w *cluster) {
-						w.bus.set(route)
-						e := w.newArenaRun(newArena(mode, 4, "red", "blue"), players, w.node(), w.node(), w.node())
-						e.play()
-						e.check()
+					runInCluster(t, func(c *cluster) {
+						c.bus.setRoute(route)
+						run := c.startArenaPlaythrough(newArena(mode, 4, "red", "blue"), players, c.startNode(), c.startNode(), c.startNode())
+						run.play()
+						run.check()
 					})
 				})
 			}
@@ -196,30 +196,30 @@ func TestAnArenaOnManyNodes(t *testing.T) {
 
 // The first push of a match is its announcement. That also holds for a player
 // who joins in the last moment, before or after the start.
-func TestJoiningInTheLastMoment(t *testing.T) {
+func TestLatePlayerGetsAnnouncementFirst(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"Member", "Read", "never"} {
 		for _, count := range []int64{1, 2} {
 			t.Run(fmt.Sprint(method, count), func(t *testing.T) {
-				inBubble(t, func(w *cluster) {
-					a, b := w.node(), w.node()
-					p := newArena(Buzzer, 1)
-					early := w.gather(p, 1, a)
+				runInCluster(t, func(c *cluster) {
+					nodeA, nodeB := c.startNode(), c.startNode()
+					plan := newArena(Buzzer, 1)
+					early := c.createArenaWithPlayers(plan, 1, nodeA)
 					var calls atomic.Int64
-					b.link.set(func(m, _ string) fault {
+					nodeB.store.setFault(func(m, _ string) fault {
 						if m == method && calls.Add(1) == count {
-							w.must(a.StartArena(w.Context(), p.ID))
+							c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 						}
-						return works
+						return noFault
 					})
-					late := w.join(p, 1, b)
-					w.must(a.StartArena(w.Context(), p.ID))
-					w.passUntil(p, Over, 0)
+					late := c.addPlayer(plan, 1, nodeB)
+					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+					c.passUntil(plan, PhaseOver, 0)
 					synctest.Wait()
 					for _, in := range []*frameRecorder{early[0], late} {
-						w.checkComplete(p, in, 0)
-						if n := in.count(w, protocol.TypeMatchFound); n != 1 {
-							w.Errorf("announced %d times", n)
+						c.checkComplete(plan, in, 0)
+						if n := in.countType(c, protocol.TypeMatchFound); n != 1 {
+							c.Errorf("announced %d times", n)
 						}
 					}
 				})
@@ -229,78 +229,78 @@ func TestJoiningInTheLastMoment(t *testing.T) {
 }
 
 // A spectator gets the pushes after joining and may request earlier ones.
-func TestASpectator(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a, b := w.node(), w.node()
-		p := newArena(Survival, 2)
-		players := w.gather(p, 2, a)
-		w.must(a.StartArena(w.Context(), p.ID))
-		w.passUntil(p, Open, 0)
-		w.store.addWatcher(p.ID, "p_eve", AsSpectator)
-		in := b.enter("p_eve")
-		w.must(b.AttachFrom(w.Context(), p.ID, "p_eve", 2))
-		if _, err := b.answer(p, "p_eve", 0, rightAnswer(&p.Questions[0])); codeOf(err) != "not_in_match" {
-			w.Errorf("%v", err)
+func TestSpectatorGetsPushesAndReplay(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		plan := newArena(Survival, 2)
+		players := c.createArenaWithPlayers(plan, 2, nodeA)
+		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+		c.passUntil(plan, PhaseOpen, 0)
+		c.store.addWatcher(plan.ID, "p_eve", SpectatorRole)
+		session := nodeB.openSession("p_eve")
+		c.requireNoError(nodeB.AttachFrom(c.Context(), plan.ID, "p_eve", 2))
+		if _, err := nodeB.answer(plan, "p_eve", 0, rightAnswer(&plan.Questions[0])); errorCode(err) != "not_in_match" {
+			c.Errorf("%v", err)
 		}
-		if b.IsInMatch("demo", "p_eve") {
-			w.Error("who watches has a seat")
+		if nodeB.IsInMatch("demo", "p_eve") {
+			c.Error("who watches has a seat")
 		}
-		w.passUntil(p, Revealed, 0)
+		c.passUntil(plan, PhaseRevealed, 0)
 		time.Sleep(10 * time.Millisecond)
-		w.checkComplete(p, in, 2)
+		c.checkComplete(plan, session, 2)
 		var got protocol.MatchState
-		w.must(b.Attach(w.Context(), Attachment{
-			Match: p.ID, Player: "p_eve", Sub: in, After: 0, OnState: func(s protocol.MatchState) { got = s },
+		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{
+			Match: plan.ID, Player: "p_eve", Session: session, AfterSeq: 0, OnState: func(s protocol.MatchState) { got = s },
 		}))
 		if got.Own != (protocol.OwnScore{}) || len(got.Scores) != 2 || got.Phase != "revealed" {
-			w.Errorf("%+v", got)
+			c.Errorf("%+v", got)
 		}
-		if err := b.CheckSeat(w.Context(), p.ID, "p_eve"); err == nil {
-			w.Error("who watches sits")
+		if err := nodeB.CheckSeat(c.Context(), plan.ID, "p_eve"); err == nil {
+			c.Error("who watches sits")
 		}
-		w.passUntil(p, Over, 1)
-		w.checkComplete(p, players[0], 0)
+		c.passUntil(plan, PhaseOver, 1)
+		c.checkComplete(plan, players[0], 0)
 	})
 }
 
 // A match in its lobby is not found, and none of its pushes precedes the
 // announcement.
-func TestNoMatchInTheLobby(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		p := newArena(Buzzer, 1)
-		in := w.gather(p, 1, n)[0]
-		player := p.seatOf(0).Player
-		err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: player, Sub: in, OnState: func(protocol.MatchState) { w.Error("told") }})
+func TestArenaInLobbyIsNotFoundAsMatch(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		plan := newArena(Buzzer, 1)
+		in := c.createArenaWithPlayers(plan, 1, n)[0]
+		player := plan.arenaSeat(0).Player
+		err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: in, OnState: func(protocol.MatchState) { c.Error("told") }})
 		if err != ErrNotFound { //nolint:errorlint // it is not wrapped
-			w.Errorf("%v", err)
+			c.Errorf("%v", err)
 		}
-		if n.IsInMatch("demo", player) || n.lacksMatch(p.ID) {
-			w.Error("seated in the lobby, or gone")
+		if n.IsInMatch("demo", player) || n.hasNoLocalMatch(plan.ID) {
+			c.Error("seated in the lobby, or gone")
 		}
-		r, err := n.Status(w.Context(), p.ID)
-		if err != nil || r != (Status{ArenaID: "a_1", Running: true}) {
-			w.Errorf("%+v, %v", r, err)
+		status, err := n.Status(c.Context(), plan.ID)
+		if err != nil || status != (Status{ArenaID: "a_1", Running: true}) {
+			c.Errorf("%+v, %v", status, err)
 		}
-		if got := in.seqs(w); len(got) != 0 {
-			w.Errorf("pushed %v", got)
+		if got := in.seqs(c); len(got) != 0 {
+			c.Errorf("pushed %v", got)
 		}
 	})
 }
 
-func (n *node) lacksMatch(id string) bool { return n.findLocal(id) == nil }
+func (n *node) hasNoLocalMatch(id string) bool { return n.findLocalMatch(id) == nil }
 
 // Engine.Leave does nothing in an arena.
-func TestNobodyForfeitsAnArenaThatRuns(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		p := newArena(Buzzer, 1)
-		w.gather(p, 2, n)
-		w.must(n.StartArena(w.Context(), p.ID))
-		w.passUntil(p, Open, 0)
-		w.must(n.Leave(w.Context(), p.ID, p.seatOf(0).Player))
-		if s := w.store.state(p.ID); s.Phase != Open || s.EndReason != "" {
-			w.Errorf("%+v", s)
+func TestLeaveDoesNothingInArena(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		plan := newArena(Buzzer, 1)
+		c.createArenaWithPlayers(plan, 2, n)
+		c.requireNoError(n.StartArena(c.Context(), plan.ID))
+		c.passUntil(plan, PhaseOpen, 0)
+		c.requireNoError(n.Leave(c.Context(), plan.ID, plan.arenaSeat(0).Player))
+		if state := c.store.state(plan.ID); state.Phase != PhaseOpen || state.EndReason != "" {
+			c.Errorf("%+v", state)
 		}
 	})
 }

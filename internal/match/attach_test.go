@@ -11,21 +11,21 @@ import (
 )
 
 func TestAttachRefusals(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		p := n.begin(w, 1)
-		for _, a := range []Attachment{{Match: "m_none", Player: ada}, {Match: p.ID, Player: "p_eve"}} {
-			a.Sub = new(frameRecorder)
-			if err := n.Attach(w.Context(), a); !errors.Is(err, ErrNotFound) {
-				w.Errorf("%s in %s: %v", a.Player, a.Match, err)
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		plan := n.startDuel(c, 1)
+		for _, a := range []AttachRequest{{Match: "m_none", Player: ada}, {Match: plan.ID, Player: "p_eve"}} {
+			a.Session = new(frameRecorder)
+			if err := n.Attach(c.Context(), a); !errors.Is(err, ErrNotFound) {
+				c.Errorf("%s in %s: %v", a.Player, a.Match, err)
 			}
 		}
-		n.enter(bob)
-		if err := n.AttachSession(w.Context(), "demo", "m_none", bob); !errors.Is(err, ErrNotFound) {
-			w.Errorf("found too early: %v", err)
+		n.openSession(bob)
+		if err := n.AttachSession(c.Context(), "demo", "m_none", bob); !errors.Is(err, ErrNotFound) {
+			c.Errorf("found too early: %v", err)
 		}
-		if err := n.AttachSession(w.Context(), "demo", "m_none", "p_away"); err != nil {
-			w.Errorf("nobody here to lead: %v", err)
+		if err := n.AttachSession(c.Context(), "demo", "m_none", "p_away"); err != nil {
+			c.Errorf("nobody here to lead: %v", err)
 		}
 	})
 }
@@ -33,171 +33,171 @@ func TestAttachRefusals(t *testing.T) {
 // A session that asks for the state gets it first, then the pushes after its
 // number, then the live pushes.
 func TestAttachWithState(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		in := n.enter(ada)
-		p := n.begin(w, 2)
-		w.passUntil(p, Open, 0)
-		if _, err := n.answer(p, ada, 0, rightAnswer(&p.Questions[0])); err != nil {
-			w.Fatal(err)
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		session := n.openSession(ada)
+		plan := n.startDuel(c, 2)
+		c.passUntil(plan, PhaseOpen, 0)
+		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
+			c.Fatal(err)
 		}
 		for _, after := range []int64{0, 2, 3, 99} {
-			w.checkSync(n, p, after)
+			c.checkSync(n, plan, after)
 		}
-		w.passUntil(p, Over, 1)
+		c.passUntil(plan, PhaseOver, 1)
 		for _, after := range []int64{0, 3, 7} {
-			w.checkSync(n, p, after)
+			c.checkSync(n, plan, after)
 		}
-		if frames := in.frames(); len(frames) != 3 { // until newer sessions replaced it
-			w.Errorf("the replaced session has %d frames", len(frames))
+		if frames := session.frames(); len(frames) != 3 { // until newer sessions replaced it
+			c.Errorf("the replaced session has %d frames", len(frames))
 		}
 	})
 }
 
-func (w *cluster) checkSync(n *node, p *Plan, after int64) {
-	w.Helper()
-	in := n.enter(ada)
+func (c *cluster) checkSync(n *node, plan *Plan, after int64) {
+	c.Helper()
+	session := n.openSession(ada)
 	var got *protocol.MatchState
-	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in, After: after, OnState: func(s protocol.MatchState) {
-		if len(in.frames()) > 0 || in.forgot != 1 {
-			w.Errorf("after %d: %d frames before the state, forgot %d times", after, len(in.frames()), in.forgot)
+	err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, AfterSeq: after, OnState: func(s protocol.MatchState) {
+		if len(session.frames()) > 0 || session.discards != 1 {
+			c.Errorf("after %d: %d frames before the state, forgot %d times", after, len(session.frames()), session.discards)
 		}
 		got = &s
 	}})
 	if err != nil || got == nil {
-		w.Fatalf("after %d: %v, %+v", after, err, got)
+		c.Fatalf("after %d: %v, %+v", after, err, got)
 	}
-	s := w.store.state(p.ID)
+	s := c.store.state(plan.ID)
 	if got.Seq != s.Seq || got.Phase != string(s.Phase) || got.Found.Players != 2 {
-		w.Errorf("after %d: %+v, it is at %+v", after, got, s)
+		c.Errorf("after %d: %+v, it is at %+v", after, got, s)
 	}
-	w.checkComplete(p, in, min(after, s.Seq))
+	c.checkComplete(plan, session, min(after, s.Seq))
 }
 
 // Sessions connect and disconnect during pushes. Each gets every frame after
 // its number once, in order.
 func TestAttachDuringPushes(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		p := newPlan("m_1", now()+100, 25)
-		p.RevealMS = 1
-		if err := n.Start(w.Context(), p); err != nil {
-			w.Fatal(err)
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		plan := newPlan("m_1", now()+100, 25)
+		plan.RevealMS = 1
+		if err := n.StartDuel(c.Context(), plan); err != nil {
+			c.Fatal(err)
 		}
 		var all sync.WaitGroup
 		for _, player := range []string{ada, bob} {
-			all.Go(func() { w.attachRepeatedly(n, p, player) })
+			all.Go(func() { c.attachRepeatedly(n, plan, player) })
 			all.Go(func() {
-				for i := range p.Questions {
-					w.answerOnceOpen(p, n, player, i)
+				for i := range plan.Questions {
+					c.answerOnceOpen(plan, n, player, i)
 				}
 			})
 		}
 		all.Wait()
-		w.checkStepsAppliedOnce()
+		c.checkStepsAppliedOnce()
 	})
 }
 
 // answerOnceOpen answers a question as soon as it is open.
-func (w *cluster) answerOnceOpen(p *Plan, n *node, player string, question int) {
+func (c *cluster) answerOnceOpen(plan *Plan, n *node, player string, question int) {
 	for range 10_000 {
-		if _, err := n.answer(p, player, question, rightAnswer(&p.Questions[question])); err == nil {
+		if _, err := n.answer(plan, player, question, rightAnswer(&plan.Questions[question])); err == nil {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
-	w.Errorf("question %d never opened", question)
+	c.Errorf("question %d never opened", question)
 }
 
 // attachRepeatedly attaches one session after the other, each from the last
 // number of the previous one, until the match is over.
-func (w *cluster) attachRepeatedly(n *node, p *Plan, player string) {
+func (c *cluster) attachRepeatedly(n *node, plan *Plan, player string) {
 	after := int64(0)
 	for last := false; !last; {
-		last = w.store.state(p.ID).Phase == Over
-		in := new(frameRecorder)
-		n.Presence.Enter("demo", player, in)
-		a := Attachment{Match: p.ID, Player: player, Sub: in, After: after}
-		if err := n.Attach(w.Context(), a); err != nil {
-			w.Error(err)
+		last = c.store.state(plan.ID).Phase == PhaseOver
+		session := new(frameRecorder)
+		n.Presence.Enter("demo", player, session)
+		a := AttachRequest{Match: plan.ID, Player: player, Session: session, AfterSeq: after}
+		if err := n.Attach(c.Context(), a); err != nil {
+			c.Error(err)
 			return
 		}
 		time.Sleep(rand.N(30 * time.Millisecond))
-		n.Detach("demo", player, in)
-		for _, seq := range in.seqs(w) {
+		n.Detach("demo", player, session)
+		for _, seq := range session.seqs(c) {
 			if seq != after+1 {
-				w.Errorf("%s: number %d after %d", player, seq, after)
+				c.Errorf("%s: number %d after %d", player, seq, after)
 				return
 			}
 			after = seq
 		}
 	}
-	if s := w.store.state(p.ID); after != s.Seq {
-		w.Errorf("%s has seen %d of %d", player, after, s.Seq)
+	if state := c.store.state(plan.ID); after != state.Seq {
+		c.Errorf("%s has seen %d of %d", player, after, state.Seq)
 	}
 }
 
 // A client may have seen more than its new node. The client gets no frame
 // twice, and the other sessions of the node catch up.
-func TestAttachAtANodeThatIsBehind(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a, b := w.node(), w.node()
-		a.enter(ada)
-		inB := b.enter(bob)
-		p := a.begin(w, 1)
-		if err := b.AttachSession(w.Context(), "demo", p.ID, bob); err != nil {
-			w.Fatal(err)
+func TestAttachAtNodeThatIsBehindRepeatsNoFrame(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		nodeA.openSession(ada)
+		sessionB := nodeB.openSession(bob)
+		plan := nodeA.startDuel(c, 1)
+		if err := nodeB.AttachSession(c.Context(), "demo", plan.ID, bob); err != nil {
+			c.Fatal(err)
 		}
-		b.link.set(followsNothing)
-		w.bus.leave(b.Node)
-		b.Wheel.Close()
-		w.passUntil(p, Open, 0)
+		nodeB.store.setFault(failsStepsAndSearches)
+		c.bus.removeNode(nodeB.Node)
+		nodeB.Wheel.Close()
+		c.passUntil(plan, PhaseOpen, 0)
 		for _, player := range []string{ada, bob} {
-			if _, err := a.answer(p, player, 0, rightAnswer(&p.Questions[0])); err != nil {
-				w.Fatal(err)
+			if _, err := nodeA.answer(plan, player, 0, rightAnswer(&plan.Questions[0])); err != nil {
+				c.Fatal(err)
 			}
 		}
-		in := b.enter(ada)
-		if err := b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in, After: 3}); err != nil {
-			w.Fatal(err)
+		session := nodeB.openSession(ada)
+		if err := nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, AfterSeq: 3}); err != nil {
+			c.Fatal(err)
 		}
-		w.checkComplete(p, in, 3)
-		w.checkComplete(p, inB, 0)
+		c.checkComplete(plan, session, 3)
+		c.checkComplete(plan, sessionB, 0)
 	})
 }
 
 // A session that is already attached gets no frame twice, unless it asks for
 // the state.
-func TestAttachAgain(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		in := n.enter(ada)
-		p := n.begin(w, 1)
-		if err := n.AttachSession(w.Context(), "demo", p.ID, ada); err != nil {
-			w.Fatal(err)
+func TestSecondAttachRepeatsNoFrame(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		session := n.openSession(ada)
+		plan := n.startDuel(c, 1)
+		if err := n.AttachSession(c.Context(), "demo", plan.ID, ada); err != nil {
+			c.Fatal(err)
 		}
-		if err := n.Start(w.Context(), p); err != nil {
-			w.Fatal(err)
+		if err := n.StartDuel(c.Context(), plan); err != nil {
+			c.Fatal(err)
 		}
-		w.checkComplete(p, in, 0)
-		w.passUntil(p, Over, 0)
-		w.checkComplete(p, in, 0)
+		c.checkComplete(plan, session, 0)
+		c.passUntil(plan, PhaseOver, 0)
+		c.checkComplete(plan, session, 0)
 	})
 }
 
 // A session that a newer one has replaced must not be attached again.
-func TestAttachOfASessionThatWasReplaced(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		former, newer := n.enter(ada), n.enter(ada)
-		p := n.begin(w, 1)
-		if err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: former}); err != nil {
-			w.Fatal(err)
+func TestReplacedSessionIsNotAttached(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		former, newer := n.openSession(ada), n.openSession(ada)
+		plan := n.startDuel(c, 1)
+		if err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: former}); err != nil {
+			c.Fatal(err)
 		}
-		w.passUntil(p, Over, 0)
-		w.checkComplete(p, newer, 0)
-		if got := former.seqs(w); len(got) != 0 {
-			w.Errorf("the former session was pushed %v", got)
+		c.passUntil(plan, PhaseOver, 0)
+		c.checkComplete(plan, newer, 0)
+		if got := former.seqs(c); len(got) != 0 {
+			c.Errorf("the former session was pushed %v", got)
 		}
 	})
 }
@@ -205,76 +205,76 @@ func TestAttachOfASessionThatWasReplaced(t *testing.T) {
 // A disconnect does not remove the seat. The end of an old session does not affect the
 // session that replaced it.
 func TestDetach(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		first := n.enter(ada)
-		p := n.begin(w, 1)
-		second := n.enter(ada)
-		if err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: second, After: 1}); err != nil {
-			w.Fatal(err)
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		first := n.openSession(ada)
+		plan := n.startDuel(c, 1)
+		second := n.openSession(ada)
+		if err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: second, AfterSeq: 1}); err != nil {
+			c.Fatal(err)
 		}
 		n.Detach("demo", ada, first)
 		n.Detach("demo", "p_eve", first)
-		w.passUntil(p, Open, 0)
-		w.checkComplete(p, second, 1)
+		c.passUntil(plan, PhaseOpen, 0)
+		c.checkComplete(plan, second, 1)
 		n.Detach("demo", ada, second)
-		w.passUntil(p, Over, 0)
+		c.passUntil(plan, PhaseOver, 0)
 		if got := len(second.frames()); got != 1 {
-			w.Errorf("%d frames after it went", got)
+			c.Errorf("%d frames after it went", got)
 		}
 	})
 }
 
 // A request for an old match does not remove a player from the current one.
-func TestAnOldMatchReplacesNoSeat(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		in := n.enter(ada)
-		old := n.begin(w, 1)
-		w.passUntil(old, Over, 0)
-		p := newPlan("m_2", now()+3000, 1)
-		if err := n.Start(w.Context(), p); err != nil {
-			w.Fatal(err)
+func TestAttachToOldMatchKeepsCurrentMatch(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		session := n.openSession(ada)
+		old := n.startDuel(c, 1)
+		c.passUntil(old, PhaseOver, 0)
+		plan := newPlan("m_2", now()+3000, 1)
+		if err := n.StartDuel(c.Context(), plan); err != nil {
+			c.Fatal(err)
 		}
-		look := Attachment{Match: old.ID, Player: ada, Sub: in, OnState: func(protocol.MatchState) {}}
-		if err := n.Attach(w.Context(), look); err != nil {
-			w.Fatal(err)
+		look := AttachRequest{Match: old.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) {}}
+		if err := n.Attach(c.Context(), look); err != nil {
+			c.Fatal(err)
 		}
 		if !n.IsInMatch("demo", ada) {
-			w.Error("not seated any more")
+			c.Error("not seated any more")
 		}
-		before := len(in.frames())
-		n.Detach("demo", ada, in)
-		w.passUntil(p, Over, 0)
-		if more := len(in.frames()) - before; more != 0 {
-			w.Errorf("%d frames after it went", more)
+		before := len(session.frames())
+		n.Detach("demo", ada, session)
+		c.passUntil(plan, PhaseOver, 0)
+		if more := len(session.frames()) - before; more != 0 {
+			c.Errorf("%d frames after it went", more)
 		}
 	})
 }
 
 func TestStatus(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		p := n.begin(w, 1)
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		plan := n.startDuel(c, 1)
 		check := func(when string, want bool) {
-			w.Helper()
-			r, err := n.Status(w.Context(), p.ID)
-			if err != nil || r != (Status{Seq: w.store.state(p.ID).Seq, Running: want}) {
-				w.Errorf("%s: %+v, %v", when, r, err)
+			c.Helper()
+			status, err := n.Status(c.Context(), plan.ID)
+			if err != nil || status != (Status{Seq: c.store.state(plan.ID).Seq, Running: want}) {
+				c.Errorf("%s: %+v, %v", when, status, err)
 			}
 		}
 		check("at the start", true)
-		if waits, err := n.IsUnsettled(w.Context(), p.ID); waits || err != nil {
-			w.Errorf("unsettled at the start: %v, %v", waits, err)
+		if waits, err := n.IsUnsettled(c.Context(), plan.ID); waits || err != nil {
+			c.Errorf("unsettled at the start: %v, %v", waits, err)
 		}
-		w.passUntil(p, Over, 0)
+		c.passUntil(plan, PhaseOver, 0)
 		check("at the end", false)
-		if r, err := n.Status(w.Context(), "m_none"); r != (Status{}) || err != nil {
-			w.Errorf("no such match: %+v, %v", r, err)
+		if status, err := n.Status(c.Context(), "m_none"); status != (Status{}) || err != nil {
+			c.Errorf("no such match: %+v, %v", status, err)
 		}
-		n.link.set(func(string, string) fault { return fails })
-		if _, err := n.Status(w.Context(), p.ID); !errors.Is(err, errDown) {
-			w.Errorf("out of reach: %v", err)
+		n.store.setFault(func(string, string) fault { return failsBefore })
+		if _, err := n.Status(c.Context(), plan.ID); !errors.Is(err, errDown) {
+			c.Errorf("out of reach: %v", err)
 		}
 	})
 }
@@ -295,8 +295,8 @@ func TestPresence(t *testing.T) {
 	if p.Leave("demo", ada, first) {
 		t.Error("the replaced session took the newer one along")
 	}
-	if sub, ok := p.Find("demo", ada); !ok || sub != second {
-		t.Errorf("%v, %v", sub, ok)
+	if session, ok := p.Find("demo", ada); !ok || session != second {
+		t.Errorf("%v, %v", session, ok)
 	}
 	if !p.Leave("demo", ada, second) {
 		t.Error("it could not leave")

@@ -17,11 +17,11 @@ func TestBotGiven(t *testing.T) {
 		q := rapid.SampledFrom(samples).Draw(t, "question")
 		right := rapid.Bool().Draw(t, "right")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		normal, err := q.Normalize(givenValue(protocol.Answer{Given: botGiven(q, right, rng)}))
+		normal, err := q.Normalize(toQuizGiven(protocol.Answer{Given: botAnswerContent(q, right, rng)}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q.Correct(normal) != right {
+		if q.IsCorrect(normal) != right {
 			t.Fatalf("%s: %s is right: %v, meant %v", q.Kind, normal, !right, right)
 		}
 	})
@@ -29,11 +29,11 @@ func TestBotGiven(t *testing.T) {
 
 func TestBotsPlayAlikeOnEveryNode(t *testing.T) {
 	t.Parallel()
-	p := newPlan("m_1", 0, 5)
+	plan := newPlan("m_1", 0, 5)
 	waits := map[time.Duration]bool{}
-	for i := range p.Questions {
-		first, given := planBotAnswer(p, i, "bot_1")
-		again, same := planBotAnswer(p, i, "bot_1")
+	for i := range plan.Questions {
+		first, given := planBotAnswer(plan, i, "bot_1")
+		again, same := planBotAnswer(plan, i, "bot_1")
 		if first != again || encoded(t, given) != encoded(t, same) {
 			t.Errorf("question %d: after %v, after %v", i, first, again)
 		}

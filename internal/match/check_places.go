@@ -8,18 +8,18 @@ import (
 	"laststand/internal/protocol"
 )
 
-// placesChunk is how many places are looked up per call.
-const placesChunk = 500
+// placesChunkSize is how many places are looked up per call.
+const placesChunkSize = 500
 
 // checkPlaces removes sessions from an arena whose places have ended without a
 // message to this node. It checks only if places have ended since the last
 // clean check. It removes a session only when two checks in a row find no place,
 // because the message may be on its way or the player may be rejoining.
-func (e *Engine) checkPlaces(ctx context.Context, l *localMatch) error {
-	sessions, ended := l.sessionsToCheck()
+func (e *Engine) checkPlaces(ctx context.Context, local *localMatch) error {
+	sessions, ended := local.sessionsToCheck()
 	withoutPlace := make(map[string]Subscriber)
-	for chunk := range slices.Chunk(slices.Collect(maps.Keys(sessions)), placesChunk) {
-		missing, err := e.Store.WithoutPlace(ctx, l.plan.ID, chunk)
+	for chunk := range slices.Chunk(slices.Collect(maps.Keys(sessions)), placesChunkSize) {
+		missing, err := e.Store.PlayersWithoutPlace(ctx, local.plan.ID, chunk)
 		if err != nil {
 			return err
 		}
@@ -27,9 +27,9 @@ func (e *Engine) checkPlaces(ctx context.Context, l *localMatch) error {
 			withoutPlace[player] = sessions[player]
 		}
 	}
-	for _, player := range l.confirmWithoutPlace(withoutPlace, ended) {
-		e.expel(l, player, [][]byte{protocol.EncodePush(protocol.TypeArenaKicked, protocol.ArenaEnd{
-			ArenaID: l.plan.Arena.ID, Reason: "kicked",
+	for _, player := range local.confirmWithoutPlace(withoutPlace, ended) {
+		e.expel(local, player, [][]byte{protocol.EncodePush(protocol.TypeArenaKicked, protocol.ArenaEnd{
+			ArenaID: local.plan.Arena.ID, Reason: "kicked",
 		})})
 	}
 	return nil
@@ -44,7 +44,7 @@ func (l *localMatch) sessionsToCheck() (sessions map[string]Subscriber, ended in
 	if l.plan.Arena == nil || l.state.EndedPlaces == l.checkedEndedPlaces {
 		return nil, l.checkedEndedPlaces
 	}
-	return maps.Clone(l.subs), l.state.EndedPlaces
+	return maps.Clone(l.sessions), l.state.EndedPlaces
 }
 
 // confirmWithoutPlace records which sessions have no place, and returns the
@@ -52,8 +52,8 @@ func (l *localMatch) sessionsToCheck() (sessions map[string]Subscriber, ended in
 func (l *localMatch) confirmWithoutPlace(withoutPlace map[string]Subscriber, ended int64) (confirmed []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for player, sub := range withoutPlace {
-		if l.withoutPlace[player] == sub && l.subs[player] == sub {
+	for player, session := range withoutPlace {
+		if l.withoutPlace[player] == session && l.sessions[player] == session {
 			confirmed = append(confirmed, player)
 		}
 	}

@@ -26,7 +26,7 @@ type cluster struct {
 }
 
 // runInCluster runs a test with a new cluster in a synctest bubble.
-func inBubble(t *testing.T, f func(w *cluster)) {
+func runInCluster(t *testing.T, f func(c *cluster)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { f(&cluster{T: t, store: newMemoryStore(), bus: newFakeBus()}) })
 }
@@ -34,95 +34,95 @@ func inBubble(t *testing.T, f func(w *cluster)) {
 // node is an engine that runs until the test or kill stops it.
 type node struct {
 	*Engine
-	link *faultyStore
-	kill func() // stops the node: it takes no further step
+	store *faultyStore
+	kill  func() // stops the node: it takes no further step
 
-	mu    sync.Mutex
-	overs []*Result
-	ended []*Arena
+	mu           sync.Mutex
+	endedResults []*Result
+	endedArenas  []*Arena
 }
 
-func (w *cluster) node() *node { return w.nodeAhead(0) }
+func (c *cluster) startNode() *node { return c.startNodeAhead(0) }
 
 // startNodeAhead starts a node whose clock is ahead of the others by a duration.
-func (w *cluster) nodeAhead(ahead time.Duration) *node {
-	w.nodes++
-	name := "n" + strconv.Itoa(w.nodes)
-	n := &node{link: &faultyStore{memoryStore: w.store}}
+func (c *cluster) startNodeAhead(ahead time.Duration) *node {
+	c.nodes++
+	name := "n" + strconv.Itoa(c.nodes)
+	n := &node{store: &faultyStore{memoryStore: c.store}}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Engine = New(Config{
-		Store: n.link, Index: n.link, Wheel: wheel, Presence: new(Presence),
+		Store: n.store, Index: n.store, Wheel: wheel, Presence: new(Presence),
 		Now:      func() int64 { return now() + ahead.Milliseconds() },
-		OnResult: n.over, OnArenaEnd: n.end, Logger: slog.New(slog.DiscardHandler),
-		Node: name, Bus: busSender{w.bus, name},
+		OnResult: n.recordResult, OnArenaEnd: n.recordArenaEnd, Logger: slog.New(slog.DiscardHandler),
+		Node: name, Bus: busSender{c.bus, name},
 	})
-	w.bus.enter(name, n.Handlers())
-	ctx, cancel := context.WithCancel(w.Context())
+	c.bus.addNode(name, n.Handlers())
+	ctx, cancel := context.WithCancel(c.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
 		if err := n.Run(ctx); err != nil {
-			w.Error(err)
+			c.Error(err)
 		}
 	})
 	n.kill = sync.OnceFunc(func() {
-		w.bus.leave(name)
+		c.bus.removeNode(name)
 		cancel()
 		running.Wait()
 		wheel.Close()
 	})
-	w.Cleanup(n.kill)
+	c.Cleanup(n.kill)
 	return n
 }
 
 func now() int64 { return time.Now().UnixMilli() }
 
-func (n *node) over(r *Result) {
+func (n *node) recordResult(result *Result) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.overs = append(n.overs, r)
+	n.endedResults = append(n.endedResults, result)
 }
 
-func (n *node) end(a *Arena, _ string) {
+func (n *node) recordArenaEnd(arena *Arena, _ string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.ended = append(n.ended, a)
+	n.endedArenas = append(n.endedArenas, arena)
 }
 
 // results returns the results of the matches that this node ended.
 func (n *node) results() []*Result {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.overs
+	return n.endedResults
 }
 
-// countHeld counts the matches and attached players in the node's memory.
-func (n *node) countHeld() (matches, fed int) {
+// countLocalMatches counts the matches and attached players in the node's memory.
+func (n *node) countLocalMatches() (matches, fed int) {
 	n.Engine.mu.Lock()
 	defer n.Engine.mu.Unlock()
-	return len(n.localMatches), len(n.attached)
+	return len(n.localMatches), len(n.matchesByPlayer)
 }
 
-// enter gives a player a session at the node.
-func (n *node) enter(player string) *frameRecorder {
-	in := new(frameRecorder)
-	n.Presence.Enter("demo", player, in)
-	return in
+// openSession gives a player a session at the node.
+func (n *node) openSession(player string) *frameRecorder {
+	session := new(frameRecorder)
+	n.Presence.Enter("demo", player, session)
+	return session
 }
 
 // startDuel creates a duel that opens its first question in 3 s.
-func (n *node) begin(w *cluster, questions int) *Plan {
-	w.Helper()
-	p := newPlan("m_1", now()+3000, questions)
-	if err := n.Start(w.Context(), p); err != nil {
-		w.Fatal(err)
+func (n *node) startDuel(c *cluster, questions int) *Plan {
+	c.Helper()
+	plan := newPlan("m_1", now()+3000, questions)
+	if err := n.StartDuel(c.Context(), plan); err != nil {
+		c.Fatal(err)
 	}
-	return p
+	return plan
 }
 
 // answer submits an answer and runs its follow-up.
-func (n *node) answer(p *Plan, player string, question int, given protocol.Given) (protocol.Answered, error) {
+func (n *node) answer(plan *Plan, player string, question int, given protocol.Given) (protocol.Answered, error) {
 	reply, then, err := n.Answer(context.Background(), Submission{
-		Player: player, At: now(), Answer: answerTo(p, question, given),
+		Player: player, ArrivedAt: now(), Answer: answerTo(plan, question, given),
 	})
 	then()
 	return reply, err
@@ -130,24 +130,24 @@ func (n *node) answer(p *Plan, player string, question int, given protocol.Given
 
 // frameRecorder is a session that records its frames.
 type frameRecorder struct {
-	mu     sync.Mutex
-	raw    [][]byte
-	forgot int
+	mu        sync.Mutex
+	rawFrames [][]byte
+	discards  int
 }
 
-func (in *frameRecorder) Push(_ string, frames ...[]byte) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.raw = append(in.raw, frames...)
+func (session *frameRecorder) Push(_ string, frames ...[]byte) {
+	session.mu.Lock()
+	defer session.mu.Unlock()
+	session.rawFrames = append(session.rawFrames, frames...)
 }
 
-func (in *frameRecorder) DiscardHeld(string) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.forgot++
+func (session *frameRecorder) DiscardUnsent(string) {
+	session.mu.Lock()
+	defer session.mu.Unlock()
+	session.discards++
 }
 
-func (in *frameRecorder) CanAttach(string) bool { return true }
+func (session *frameRecorder) CanAttach(string) bool { return true }
 
 type frame struct {
 	Type string
@@ -167,15 +167,15 @@ type frame struct {
 	}
 }
 
-func (in *frameRecorder) frames() [][]byte {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return append([][]byte(nil), in.raw...)
+func (session *frameRecorder) frames() [][]byte {
+	session.mu.Lock()
+	defer session.mu.Unlock()
+	return append([][]byte(nil), session.rawFrames...)
 }
 
-func (in *frameRecorder) read(t testing.TB) []frame {
+func (session *frameRecorder) decodedFrames(t testing.TB) []frame {
 	t.Helper()
-	raw := in.frames()
+	raw := session.frames()
 	frames := make([]frame, len(raw))
 	for i := range raw {
 		frames[i] = frameOf(t, raw[i])
@@ -183,18 +183,18 @@ func (in *frameRecorder) read(t testing.TB) []frame {
 	return frames
 }
 
-func frameOf(t rapid.TB, raw []byte) (f frame) {
+func frameOf(t rapid.TB, raw []byte) (received frame) {
 	t.Helper()
-	if err := json.Unmarshal(raw, &f); err != nil {
+	if err := json.Unmarshal(raw, &received); err != nil {
 		t.Fatalf("%s: %v", raw, err)
 	}
-	return f
+	return received
 }
 
 // numbered returns the frames that have a number.
-func (in *frameRecorder) numbered(t testing.TB) (raw [][]byte) {
+func (session *frameRecorder) numbered(t testing.TB) (raw [][]byte) {
 	t.Helper()
-	for _, frame := range in.frames() {
+	for _, frame := range session.frames() {
 		if frameOf(t, frame).Seq > 0 {
 			raw = append(raw, frame)
 		}
@@ -202,21 +202,21 @@ func (in *frameRecorder) numbered(t testing.TB) (raw [][]byte) {
 	return raw
 }
 
-// count counts the frames of a type.
-func (in *frameRecorder) count(t testing.TB, kind string) (n int) {
+// countType counts the frames of a type.
+func (session *frameRecorder) countType(t testing.TB, kind string) (n int) {
 	t.Helper()
-	for _, f := range in.read(t) {
-		if f.Type == kind {
+	for _, received := range session.decodedFrames(t) {
+		if received.Type == kind {
 			n++
 		}
 	}
 	return n
 }
 
-// last returns the newest frame of a type.
-func (in *frameRecorder) last(t testing.TB, kind string) frame {
+// lastOfType returns the newest frame of a type.
+func (session *frameRecorder) lastOfType(t testing.TB, kind string) frame {
 	t.Helper()
-	frames := in.read(t)
+	frames := session.decodedFrames(t)
 	for i := len(frames) - 1; i >= 0; i-- {
 		if frames[i].Type == kind {
 			return frames[i]
@@ -227,10 +227,10 @@ func (in *frameRecorder) last(t testing.TB, kind string) frame {
 }
 
 // seqs returns the numbers of the frames in order of arrival.
-func (in *frameRecorder) seqs(t testing.TB) []int64 {
+func (session *frameRecorder) seqs(t testing.TB) []int64 {
 	t.Helper()
 	var seqs []int64
-	for _, raw := range in.numbered(t) {
+	for _, raw := range session.numbered(t) {
 		seqs = append(seqs, frameOf(t, raw).Seq)
 	}
 	return seqs
@@ -238,50 +238,50 @@ func (in *frameRecorder) seqs(t testing.TB) []int64 {
 
 // passUntil advances the virtual time until a match is in a phase of a question
 // and everything due then is done.
-func (w *cluster) passUntil(p *Plan, phase Phase, question int) {
-	w.Helper()
+func (c *cluster) passUntil(plan *Plan, phase Phase, question int) {
+	c.Helper()
 	for range 60_000 {
-		if s := w.store.state(p.ID); s.Phase == phase && s.Question == question {
+		if state := c.store.state(plan.ID); state.Phase == phase && state.Question == question {
 			synctest.Wait()
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	w.Fatalf("%s is at %+v and never %s of question %d", p.ID, w.store.state(p.ID), phase, question)
+	c.Fatalf("%s is at %+v and never %s of question %d", plan.ID, c.store.state(plan.ID), phase, question)
 }
 
 // checkComplete checks that a session has the match's log from a number on:
 // every frame once and in order.
-func (w *cluster) checkComplete(p *Plan, in *frameRecorder, after int64) {
-	w.Helper()
-	v, err := w.store.Read(w.Context(), ReadQuery{Match: p.ID, After: after})
+func (c *cluster) checkComplete(plan *Plan, session *frameRecorder, after int64) {
+	c.Helper()
+	view, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, AfterSeq: after})
 	if err != nil {
-		w.Fatal(err)
+		c.Fatal(err)
 	}
-	got := in.numbered(w)
-	for i := range min(len(got), len(v.Frames)) {
-		if !bytes.Equal(got[i], v.Frames[i]) {
-			w.Fatalf("frame %d after %d is %s, in the log %s", i, after, got[i], v.Frames[i])
+	got := session.numbered(c)
+	for i := range min(len(got), len(view.Frames)) {
+		if !bytes.Equal(got[i], view.Frames[i]) {
+			c.Fatalf("frame %d after %d is %s, in the log %s", i, after, got[i], view.Frames[i])
 		}
 	}
-	if len(got) != len(v.Frames) {
-		w.Fatalf("%d frames after %d, %d in the log", len(got), after, len(v.Frames))
+	if len(got) != len(view.Frames) {
+		c.Fatalf("%d frames after %d, %d in the log", len(got), after, len(view.Frames))
 	}
 	for i, raw := range got {
-		if seq := frameOf(w, raw).Seq; seq != after+int64(i)+1 {
-			w.Fatalf("frame %d after %d has number %d", i, after, seq)
+		if seq := frameOf(c, raw).Seq; seq != after+int64(i)+1 {
+			c.Fatalf("frame %d after %d has number %d", i, after, seq)
 		}
 	}
 }
 
 // checkStepsAppliedOnce checks that no step of any match was applied twice.
-func (w *cluster) checkStepsAppliedOnce() {
-	w.Helper()
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
-	for step, times := range w.store.applied {
+func (c *cluster) checkStepsAppliedOnce() {
+	c.Helper()
+	c.store.mu.Lock()
+	defer c.store.mu.Unlock()
+	for step, times := range c.store.applied {
 		if times != 1 {
-			w.Errorf("%s was taken %d times", step, times)
+			c.Errorf("%s was taken %d times", step, times)
 		}
 	}
 }

@@ -54,13 +54,13 @@ type Config struct {
 // that no live node advances. It is safe for concurrent use.
 type Engine struct {
 	Config
-	metrics    *metrics
-	instanceID string        // unique among all engines
-	attempts   atomic.Uint64 // how many attempt ids this engine has created
+	metrics      *metrics
+	instanceID   string        // unique among all engines
+	attemptCount atomic.Uint64 // how many attempt ids this engine has created
 
-	mu           sync.Mutex
-	localMatches map[string]*localMatch
-	attached     map[playerKey][]*localMatch // the matches that push to each player's session at this node
+	mu              sync.Mutex
+	localMatches    map[string]*localMatch
+	matchesByPlayer map[playerKey][]*localMatch // the matches that push to each player's session at this node
 
 	unreadable     unreadableMatches
 	replayBytes    atomic.Int64 // size of all replay copies
@@ -75,30 +75,30 @@ var ErrOverloaded = errors.New("match: too many results wait for the ledger")
 const callTimeout = 2 * time.Second
 
 // New makes an engine. Matches are recovered only while Run runs.
-func New(c Config) *Engine {
-	if c.MaxUnsettled == 0 {
-		c.MaxUnsettled = 100_000
+func New(config Config) *Engine {
+	if config.MaxUnsettled == 0 {
+		config.MaxUnsettled = 100_000
 	}
-	if c.Bus == nil {
-		c.Bus = noBus{}
+	if config.Bus == nil {
+		config.Bus = noBus{}
 	}
-	if c.OnArenaEnd == nil {
-		c.OnArenaEnd = func(*Arena, string) {}
+	if config.OnArenaEnd == nil {
+		config.OnArenaEnd = func(*Arena, string) {}
 	}
-	if c.OnSettled == nil {
-		c.OnSettled = func(context.Context, Settlement) error { return nil }
+	if config.OnSettled == nil {
+		config.OnSettled = func(context.Context, Settlement) error { return nil }
 	}
-	if c.OnLifecycle == nil {
-		c.OnLifecycle = func(LifecycleEvent) {}
+	if config.OnLifecycle == nil {
+		config.OnLifecycle = func(LifecycleEvent) {}
 	}
 	e := &Engine{
-		Config:       c,
-		metrics:      newMetrics(c.Registry),
-		instanceID:   newID(),
-		localMatches: make(map[string]*localMatch),
-		attached:     make(map[playerKey][]*localMatch),
+		Config:          config,
+		metrics:         newMetrics(config.Registry),
+		instanceID:      newID(),
+		localMatches:    make(map[string]*localMatch),
+		matchesByPlayer: make(map[playerKey][]*localMatch),
 	}
-	e.storeReachedAt.Store(c.Now())
+	e.storeReachedAt.Store(config.Now())
 	return e
 }
 
@@ -114,31 +114,31 @@ func (e *Engine) CheckOverload() error {
 // StartDuel creates a duel unless it exists, and attaches the sessions that its
 // players have at this node. It returns ErrNotFound if Tombstone was called for
 // this match id before.
-func (e *Engine) Start(ctx context.Context, p *Plan) error {
-	seats := int64(len(p.Seats))
-	first := State{
-		Phase: Countdown, Question: -1, LastDecided: -1, StartsAt: p.StartsAt, DueAt: p.StartsAt, Players: seats, Alive: seats,
+func (e *Engine) StartDuel(ctx context.Context, plan *Plan) error {
+	seats := int64(len(plan.Seats))
+	initial := State{
+		Phase: PhaseCountdown, Question: -1, LastDecided: -1, StartsAt: plan.StartsAt, DueAt: plan.StartsAt, Players: seats, Alive: seats,
 	}
-	found := newPush(p, protocol.TypeMatchFound, foundView(p, View{State: first}))
-	created, err := e.create(ctx, p, first, &found)
+	foundPush := newPush(plan, protocol.TypeMatchFound, foundView(plan, View{State: initial}))
+	created, err := e.createMatch(ctx, plan, initial, &foundPush)
 	if err != nil {
 		return err
 	}
 	if !created {
-		if exists, err := e.Store.Tombstone(ctx, p.ID); err != nil || !exists {
+		if exists, err := e.Store.Tombstone(ctx, plan.ID); err != nil || !exists {
 			return cmp.Or(err, ErrNotFound)
 		}
 	}
-	var faults error
-	for _, s := range p.Seats {
-		faults = errors.Join(faults, e.AttachSession(ctx, p.Game, p.ID, s.Player))
+	var errs error
+	for _, seat := range plan.Seats {
+		errs = errors.Join(errs, e.AttachSession(ctx, plan.Game, plan.ID, seat.Player))
 	}
-	return faults
+	return errs
 }
 
-func (e *Engine) create(ctx context.Context, p *Plan, first State, found *protocol.Numbered) (created bool, err error) {
-	if created, err = e.Store.Create(ctx, p, first, found); created {
-		e.metrics.started.WithLabelValues(string(p.Mode)).Inc()
+func (e *Engine) createMatch(ctx context.Context, plan *Plan, initial State, foundPush *protocol.NumberedPush) (created bool, err error) {
+	if created, err = e.Store.Create(ctx, plan, initial, foundPush); created {
+		e.metrics.starts.WithLabelValues(string(plan.Mode)).Inc()
 	}
 	return created, err
 }
@@ -153,21 +153,21 @@ func (e *Engine) Tombstone(ctx context.Context, match string) (exists bool, err 
 // is one and it accepts the match. It returns ErrNotFound if the match does not
 // exist yet.
 func (e *Engine) AttachSession(ctx context.Context, game, match, player string) error {
-	sub, ok := e.Presence.Find(game, player)
-	if !ok || !sub.CanAttach(match) {
+	session, ok := e.Presence.Find(game, player)
+	if !ok || !session.CanAttach(match) {
 		return nil
 	}
-	return e.Attach(ctx, Attachment{Match: match, Player: player, Sub: sub})
+	return e.Attach(ctx, AttachRequest{Match: match, Player: player, Session: session})
 }
 
 // CheckSeat returns ErrNotFound unless the player has a seat in the match.
 func (e *Engine) CheckSeat(ctx context.Context, match, player string) error {
-	l, err := e.loadMatch(ctx, match)
+	local, err := e.loadMatch(ctx, match)
 	if err != nil {
 		return err
 	}
-	m, err := e.member(ctx, l, player)
-	if err == nil && m.Role != AsPlayer {
+	member, err := e.member(ctx, local, player)
+	if err == nil && member.Role != PlayerRole {
 		return ErrNotFound
 	}
 	return err
@@ -177,21 +177,21 @@ func (e *Engine) CheckSeat(ctx context.Context, match, player string) error {
 // whether it is still running. A match that is unknown, expired or abandoned is
 // not running.
 func (e *Engine) Status(ctx context.Context, match string) (r Status, err error) {
-	l, err := e.loadMatch(ctx, match)
+	local, err := e.loadMatch(ctx, match)
 	if errors.Is(err, ErrNotFound) {
 		return Status{}, nil
 	}
 	if err != nil {
 		return Status{}, err
 	}
-	v, err := e.Store.Read(ctx, ReadQuery{Match: match, After: -1, SeenVersion: l.knownVersion()})
-	err = e.handleLoss(ctx, l, err)
+	view, err := e.Store.Read(ctx, ReadQuery{Match: match, AfterSeq: -1, SeenVersion: local.knownVersion()})
+	err = e.handleLoss(ctx, local, err)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return Status{}, nil
 	}
-	r = Status{Seq: v.Seq, Running: err == nil && !v.Phase.hasEnded()}
-	if l.plan.Arena != nil {
-		r.ArenaID = l.plan.Arena.ID
+	r = Status{Seq: view.Seq, Running: err == nil && !view.Phase.hasEnded()}
+	if local.plan.Arena != nil {
+		r.ArenaID = local.plan.Arena.ID
 	}
 	return r, err
 }
@@ -213,27 +213,27 @@ func (e *Engine) IsUnsettled(ctx context.Context, match string) (bool, error) {
 // query returns the read that the rules need. It requests the records and ranks
 // of the given players and the pushes after a number (-1: none).
 func (l *localMatch) query(after int64, players ...string) ReadQuery {
-	q := ReadQuery{Match: l.plan.ID, Players: players, After: after, SeenVersion: l.knownVersion(), WantListed: true, WantRanks: true}
+	query := ReadQuery{Match: l.plan.ID, Players: players, AfterSeq: after, SeenVersion: l.knownVersion(), WantListed: true, WantRanks: true}
 	if l.plan.Arena == nil {
-		q.Players, q.WantListed, q.WantRanks = l.plan.players(), false, false
+		query.Players, query.WantListed, query.WantRanks = l.plan.duelPlayers(), false, false
 	}
-	return q
+	return query
 }
 
 // read reads the part of a match that query describes.
-func (e *Engine) read(ctx context.Context, l *localMatch, after int64, players ...string) (View, error) {
-	return e.readQuery(ctx, l, l.query(after, players...))
+func (e *Engine) read(ctx context.Context, local *localMatch, after int64, players ...string) (View, error) {
+	return e.readQuery(ctx, local, local.query(after, players...))
 }
 
-func (e *Engine) readQuery(ctx context.Context, l *localMatch, q ReadQuery) (View, error) {
-	v, err := e.Store.Read(ctx, q)
-	l.updateVersion(v.Version)
-	return v, err
+func (e *Engine) readQuery(ctx context.Context, local *localMatch, query ReadQuery) (View, error) {
+	view, err := e.Store.Read(ctx, query)
+	local.updateVersion(view.Version)
+	return view, err
 }
 
 func newID() string { return ulid.Make().String() }
 
 // attemptID returns an id that is unique among all nodes.
 func (e *Engine) attemptID() string {
-	return e.instanceID + "." + strconv.FormatUint(e.attempts.Add(1), 36)
+	return e.instanceID + "." + strconv.FormatUint(e.attemptCount.Add(1), 36)
 }

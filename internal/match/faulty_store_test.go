@@ -15,10 +15,10 @@ var errDown = errors.New("the store is down")
 type fault int
 
 const (
-	works   fault = iota
-	fails         // the call does nothing
-	loses         // the call is executed, and its reply is lost
-	unreads       // the call does nothing: this node cannot read the match
+	noFault         fault = iota
+	failsBefore           // the call does nothing
+	losesReply            // the call is executed, and its reply is lost
+	unreadableMatch       // the call does nothing: this node cannot read the match
 )
 
 // faultyStore is a node's connection to the store. It asks a function for the
@@ -26,57 +26,57 @@ const (
 // may block. nil means no faults.
 type faultyStore struct {
 	*memoryStore
-	mu    sync.Mutex
-	fault func(method, match string) fault
-	delay func(method string) // delay of the reply; may be nil
-	reads []ReadQuery         // reads since recordReads was called first
-	keeps bool
+	mu           sync.Mutex
+	fault        func(method, match string) fault
+	delay        func(method string) // delay of the reply; may be nil
+	reads        []ReadQuery         // reads since recordReads was called first
+	recordsReads bool
 }
 
 // recordReads returns the reads since its previous call.
-func (l *faultyStore) recordReads() []ReadQuery {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	reads := l.reads
-	l.reads, l.keeps = nil, true
+func (store *faultyStore) recordReads() []ReadQuery {
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	reads := store.reads
+	store.reads, store.recordsReads = nil, true
 	return reads
 }
 
-func (l *faultyStore) keepRead(q ReadQuery) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.keeps {
-		l.reads = append(l.reads, q)
+func (store *faultyStore) recordRead(query ReadQuery) {
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	if store.recordsReads {
+		store.reads = append(store.reads, query)
 	}
 }
 
-func (l *faultyStore) set(f func(method, match string) fault) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fault = f
+func (store *faultyStore) setFault(f func(method, match string) fault) {
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	store.fault = f
 }
 
-func (l *faultyStore) askFault(method, match string) fault {
-	l.mu.Lock()
-	f := l.fault
-	l.mu.Unlock()
+func (store *faultyStore) askFault(method, match string) fault {
+	store.mu.Lock()
+	f := store.fault
+	store.mu.Unlock()
 	if f == nil {
-		return works
+		return noFault
 	}
 	return f(method, match)
 }
 
-// slow delays the replies of the store.
-func (l *faultyStore) slow(delay func(method string)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.delay = delay
+// setReplyDelay delays the replies of the store.
+func (store *faultyStore) setReplyDelay(delay func(method string)) {
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	store.delay = delay
 }
 
-func (l *faultyStore) await(method string) {
-	l.mu.Lock()
-	delay := l.delay
-	l.mu.Unlock()
+func (store *faultyStore) delayReply(method string) {
+	store.mu.Lock()
+	delay := store.delay
+	store.mu.Unlock()
 	if delay != nil {
 		delay(method)
 	}
@@ -86,76 +86,76 @@ func callStore[T any](l *faultyStore, method, match string, call func() (T, erro
 	var none T
 	f := l.askFault(method, match)
 	switch f {
-	case fails:
+	case failsBefore:
 		return none, errDown
-	case unreads:
-		return none, &UnreadableError{Reason: OlderForm, Err: errors.New("form 2")}
+	case unreadableMatch:
+		return none, &UnreadableError{Reason: ReasonOlderForm, Err: errors.New("form 2")}
 	}
 	v, err := call()
-	l.await(method)
-	if f == loses {
+	l.delayReply(method)
+	if f == losesReply {
 		return none, errDown
 	}
 	return v, err
 }
 
-func (l *faultyStore) Create(ctx context.Context, p *Plan, s State, found *protocol.Numbered) (bool, error) {
-	return callStore(l, "Create", p.ID, func() (bool, error) { return l.memoryStore.Create(ctx, p, s, found) })
+func (store *faultyStore) Create(ctx context.Context, plan *Plan, state State, found *protocol.NumberedPush) (bool, error) {
+	return callStore(store, "Create", plan.ID, func() (bool, error) { return store.memoryStore.Create(ctx, plan, state, found) })
 }
 
-func (l *faultyStore) Read(ctx context.Context, q ReadQuery) (View, error) {
-	l.keepRead(q)
-	return callStore(l, "Read", q.Match, func() (View, error) { return l.memoryStore.Read(ctx, q) })
+func (store *faultyStore) Read(ctx context.Context, query ReadQuery) (View, error) {
+	store.recordRead(query)
+	return callStore(store, "Read", query.Match, func() (View, error) { return store.memoryStore.Read(ctx, query) })
 }
 
-func (l *faultyStore) Commit(ctx context.Context, a Attempt) (Outcome, error) {
-	return callStore(l, "Commit", a.Match, func() (Outcome, error) { return l.memoryStore.Commit(ctx, a) })
+func (store *faultyStore) Commit(ctx context.Context, attempt Attempt) (Outcome, error) {
+	return callStore(store, "Commit", attempt.Match, func() (Outcome, error) { return store.memoryStore.Commit(ctx, attempt) })
 }
 
-func (l *faultyStore) Race(ctx context.Context, a Attempt) (Outcome, error) {
-	return callStore(l, "Race", a.Match, func() (Outcome, error) { return l.memoryStore.Race(ctx, a) })
+func (store *faultyStore) CommitIfFirst(ctx context.Context, attempt Attempt) (Outcome, error) {
+	return callStore(store, "Race", attempt.Match, func() (Outcome, error) { return store.memoryStore.CommitIfFirst(ctx, attempt) })
 }
 
-func (l *faultyStore) Step(ctx context.Context, s Step) (StepResult, error) {
-	return callStore(l, "Step", s.Match, func() (StepResult, error) { return l.memoryStore.Step(ctx, s) })
+func (store *faultyStore) Step(ctx context.Context, step Step) (StepResult, error) {
+	return callStore(store, "Step", step.Match, func() (StepResult, error) { return store.memoryStore.Step(ctx, step) })
 }
 
-func (l *faultyStore) Member(ctx context.Context, match, player string) (Member, error) {
-	return callStore(l, "Member", match, func() (Member, error) { return l.memoryStore.Member(ctx, match, player) })
+func (store *faultyStore) Member(ctx context.Context, match, player string) (Member, error) {
+	return callStore(store, "Member", match, func() (Member, error) { return store.memoryStore.Member(ctx, match, player) })
 }
 
-func (l *faultyStore) RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error) {
-	return callStore(l, "RankedPlayers", match, func() ([]RankedPlayer, error) { return l.memoryStore.RankedPlayers(ctx, match, from, limit) })
+func (store *faultyStore) RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error) {
+	return callStore(store, "RankedPlayers", match, func() ([]RankedPlayer, error) { return store.memoryStore.RankedPlayers(ctx, match, from, limit) })
 }
 
-func (l *faultyStore) Nodes(ctx context.Context, match string) ([]string, error) {
-	return callStore(l, "Nodes", match, func() ([]string, error) { return l.memoryStore.Nodes(ctx, match) })
+func (store *faultyStore) Nodes(ctx context.Context, match string) ([]string, error) {
+	return callStore(store, "Nodes", match, func() ([]string, error) { return store.memoryStore.Nodes(ctx, match) })
 }
 
-func (l *faultyStore) PostponeHostDeadline(ctx context.Context, match string, dueAt int64) error {
-	_, err := callStore(l, "PostponeHostDeadline", match, func() (int, error) { return 0, l.memoryStore.PostponeHostDeadline(ctx, match, dueAt) })
+func (store *faultyStore) PostponeHostDeadline(ctx context.Context, match string, dueAt int64) error {
+	_, err := callStore(store, "PostponeHostDeadline", match, func() (int, error) { return 0, store.memoryStore.PostponeHostDeadline(ctx, match, dueAt) })
 	return err
 }
 
-func (l *faultyStore) ListDue(ctx context.Context, before int64) ([]string, error) {
-	return callStore(l, "ListDue", "", func() ([]string, error) { return l.memoryStore.ListDue(ctx, before) })
+func (store *faultyStore) ListDue(ctx context.Context, before int64) ([]string, error) {
+	return callStore(store, "ListDue", "", func() ([]string, error) { return store.memoryStore.ListDue(ctx, before) })
 }
 
-func (l *faultyStore) ReadProgress(ctx context.Context, matches []string) (map[string]Progress, error) {
-	return callStore(l, "ReadProgress", "", func() (map[string]Progress, error) { return l.memoryStore.ReadProgress(ctx, matches) })
+func (store *faultyStore) ReadProgress(ctx context.Context, matches []string) (map[string]Progress, error) {
+	return callStore(store, "ReadProgress", "", func() (map[string]Progress, error) { return store.memoryStore.ReadProgress(ctx, matches) })
 }
 
-func (l *faultyStore) CountUnsettled(ctx context.Context) (int64, error) {
-	return callStore(l, "CountUnsettled", "", func() (int64, error) { return l.memoryStore.CountUnsettled(ctx) })
+func (store *faultyStore) CountUnsettled(ctx context.Context) (int64, error) {
+	return callStore(store, "CountUnsettled", "", func() (int64, error) { return store.memoryStore.CountUnsettled(ctx) })
 }
 
 // failsStepsAndSearches is the fault of a node that can neither apply steps nor
 // search for them.
-func followsNothing(method, _ string) fault {
+func failsStepsAndSearches(method, _ string) fault {
 	if method == "Step" || method == "ListDue" || method == "ReadProgress" {
-		return fails
+		return failsBefore
 	}
-	return works
+	return noFault
 }
 
 // retryingStore runs the first commit twice, as the client library may.
@@ -164,62 +164,62 @@ type retryingStore struct {
 	between func()
 }
 
-func (r *retryingStore) Commit(ctx context.Context, a Attempt) (Outcome, error) {
-	out, err := r.memoryStore.Commit(ctx, a)
+func (r *retryingStore) Commit(ctx context.Context, attempt Attempt) (Outcome, error) {
+	out, err := r.memoryStore.Commit(ctx, attempt)
 	if r.between == nil || err != nil {
 		return out, err
 	}
 	r.between()
 	r.between = nil
-	return r.memoryStore.Commit(ctx, a)
+	return r.memoryStore.Commit(ctx, attempt)
 }
 
 // fakeBus is the bus between nodes. It delivers every message once, immediately. If
 // route is set, route returns how often and after which delay.
 type fakeBus struct {
-	mu    sync.Mutex
-	boxes map[string]map[string]func([]byte)
-	route func(kind string) (times int, after time.Duration)
-	sent  map[string]int // by kind
+	mu       sync.Mutex
+	handlers map[string]map[string]func([]byte)
+	route    func(kind string) (times int, after time.Duration)
+	sent     map[string]int // by kind
 }
 
 func newFakeBus() *fakeBus {
-	return &fakeBus{boxes: map[string]map[string]func([]byte){}, sent: map[string]int{}}
+	return &fakeBus{handlers: map[string]map[string]func([]byte){}, sent: map[string]int{}}
 }
 
-func (m *fakeBus) set(route func(kind string) (times int, after time.Duration)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.route = route
+func (bus *fakeBus) setRoute(route func(kind string) (times int, after time.Duration)) {
+	bus.mu.Lock()
+	defer bus.mu.Unlock()
+	bus.route = route
 }
 
-func (m *fakeBus) enter(node string, box map[string]func([]byte)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.boxes[node] = box
+func (bus *fakeBus) addNode(node string, box map[string]func([]byte)) {
+	bus.mu.Lock()
+	defer bus.mu.Unlock()
+	bus.handlers[node] = box
 }
 
-func (m *fakeBus) leave(node string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.boxes, node)
+func (bus *fakeBus) removeNode(node string) {
+	bus.mu.Lock()
+	defer bus.mu.Unlock()
+	delete(bus.handlers, node)
 }
 
-// box returns the handler of a kind at a node; nil for none.
-func (m *fakeBus) box(node, kind string) func([]byte) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.boxes[node][kind]
+// handler returns the handler of a kind at a node; nil for none.
+func (bus *fakeBus) handler(node, kind string) func([]byte) {
+	bus.mu.Lock()
+	defer bus.mu.Unlock()
+	return bus.handlers[node][kind]
 }
 
-func (m *fakeBus) plan(kind string) (times int, after time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sent[kind]++
-	if m.route == nil {
+func (bus *fakeBus) routeMessage(kind string) (times int, after time.Duration) {
+	bus.mu.Lock()
+	defer bus.mu.Unlock()
+	bus.sent[kind]++
+	if bus.route == nil {
 		return 1, 0
 	}
-	return m.route(kind)
+	return bus.route(kind)
 }
 
 // busSender is a node's side of the bus.
@@ -233,9 +233,9 @@ func (s busSender) Send(_ context.Context, nodes []string, kind string, payload 
 		if node == s.node {
 			continue
 		}
-		for times, after := s.plan(kind); times > 0; times-- {
+		for times, after := s.routeMessage(kind); times > 0; times-- {
 			deliver := func() {
-				if handler := s.box(node, kind); handler != nil {
+				if handler := s.handler(node, kind); handler != nil {
 					handler(payload)
 				}
 			}

@@ -2,26 +2,26 @@ package match
 
 import "laststand/internal/protocol"
 
-// frames are consecutive numbered pushes.
-type frames struct {
-	first int64 // number of the first frame
-	bytes [][]byte
+// numberedFrames are consecutive numbered pushes.
+type numberedFrames struct {
+	firstSeq int64 // number of the first frame
+	encoded  [][]byte
 }
 
 // indexAfter returns the index of the first frame after a number. It returns
 // the length if there is none or if an earlier frame is missing.
-func (f frames) indexAfter(seq int64) int {
-	from := seq + 1 - f.first
-	if from < 0 || from > int64(len(f.bytes)) {
-		return len(f.bytes)
+func (f numberedFrames) indexAfter(seq int64) int {
+	from := seq + 1 - f.firstSeq
+	if from < 0 || from > int64(len(f.encoded)) {
+		return len(f.encoded)
 	}
 	return int(from)
 }
 
-func encodeFrames(pushes []protocol.Numbered, first int64) frames {
-	f := frames{first: first}
-	for i, p := range pushes {
-		f.bytes = append(f.bytes, p.Frame(first+int64(i)))
+func encodeFrames(pushes []protocol.NumberedPush, first int64) numberedFrames {
+	f := numberedFrames{firstSeq: first}
+	for i, push := range pushes {
+		f.encoded = append(f.encoded, push.Frame(first+int64(i)))
 	}
 	return f
 }
@@ -29,34 +29,34 @@ func encodeFrames(pushes []protocol.Numbered, first int64) frames {
 // delivery is what the sessions at this node get as one unit: frames, personal
 // results, and the state after the frames. The state is nil if it is unchanged.
 type delivery struct {
-	frames   frames
+	frames   numberedFrames
 	personal personalResults
 	state    *State
 }
 
 // addStep adds the frames of a step after those of earlier steps.
-func (d *delivery) addStep(f frames, to State) {
-	if len(d.frames.bytes) == 0 {
-		d.frames.first = f.first
+func (d *delivery) addStep(added numberedFrames, newState State) {
+	if len(d.frames.encoded) == 0 {
+		d.frames.firstSeq = added.firstSeq
 	}
-	d.frames.bytes = append(d.frames.bytes, f.bytes...)
-	d.state = &to
+	d.frames.encoded = append(d.frames.encoded, added.encoded...)
+	d.state = &newState
 }
 
 // deliver pushes what follows the last delivered push. It returns false if
 // pushes in between are missing here.
-func (l *localMatch) deliver(d delivery) bool {
+func (l *localMatch) deliver(delivered delivery) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isAbandoned() {
 		return true
 	}
-	if len(d.frames.bytes) > 0 && d.frames.first > l.state.Seq+1 {
+	if len(delivered.frames.encoded) > 0 && delivered.frames.firstSeq > l.state.Seq+1 {
 		return false
 	}
-	l.pushWithPersonal(d.frames, l.claimPersonal(d.personal))
-	if d.state != nil {
-		l.adoptState(*d.state)
+	l.pushWithPersonal(delivered.frames, l.claimPersonal(delivered.personal))
+	if delivered.state != nil {
+		l.adoptState(*delivered.state)
 	}
 	return true
 }
@@ -64,81 +64,81 @@ func (l *localMatch) deliver(d delivery) bool {
 // catchUp pushes the frames of a view that were not delivered yet and adopts
 // its state. If the match ended with fewer frames than were delivered here, the
 // store has lost data. The caller holds mu.
-func (l *localMatch) catchUp(v View) {
+func (l *localMatch) catchUp(view View) {
 	switch {
 	case l.isAbandoned():
 		return
-	case v.Phase.hasEnded() && 0 < v.Seq && v.Seq <= l.state.Seq:
-		l.endAbandoned()
+	case view.Phase.hasEnded() && 0 < view.Seq && view.Seq <= l.state.Seq:
+		l.endAsAbandoned()
 		return
 	}
-	l.pushFrames(frames{first: v.Seq - int64(len(v.Frames)) + 1, bytes: v.Frames})
-	l.adoptState(v.State)
+	l.pushFrames(numberedFrames{firstSeq: view.Seq - int64(len(view.Frames)) + 1, encoded: view.Frames})
+	l.adoptState(view.State)
 }
 
 // pushFrames delivers frames to the sessions, in order and once each. It skips
 // frames that were delivered before. The order of the sessions is random (map
 // order). The caller holds mu.
-func (l *localMatch) pushFrames(f frames) { l.pushWithPersonal(f, personalResults{}) }
+func (l *localMatch) pushFrames(added numberedFrames) { l.pushWithPersonal(added, personalResults{}) }
 
 // pushWithPersonal works like pushFrames and inserts each player's personal
 // result after the frame that it belongs to. The caller holds mu.
-func (l *localMatch) pushWithPersonal(f frames, o personalResults) {
-	from := f.indexAfter(l.state.Seq)
-	all := f.bytes[from:]
+func (l *localMatch) pushWithPersonal(added numberedFrames, results personalResults) {
+	from := added.indexAfter(l.state.Seq)
+	all := added.encoded[from:]
 	l.state.Seq += int64(len(all))
-	if l.attaching > 0 {
+	if l.attachingSessions > 0 {
 		l.recentFrames = append(l.recentFrames, all...)
 	}
-	position := max(o.position-from, 0)
-	for player, sub := range l.subs {
-		personal, hasPersonal := o.byPlayer[player]
+	position := max(results.position-from, 0)
+	for player, session := range l.sessions {
+		personal, hasPersonal := results.byPlayer[player]
 		switch {
 		case hasPersonal:
 			mixed := append(make([][]byte, 0, len(all)+1), all[:position]...)
-			sub.Push(l.plan.ID, append(append(mixed, personal), all[position:]...)...)
+			session.Push(l.plan.ID, append(append(mixed, personal), all[position:]...)...)
 		case len(all) > 0:
-			sub.Push(l.plan.ID, all...)
+			session.Push(l.plan.ID, all...)
 		}
 	}
 }
 
 // adoptState stores a state as the known one, unless a newer one is known. The caller holds
 // mu.
-func (l *localMatch) adoptState(s State) {
+func (l *localMatch) adoptState(state State) {
 	switch {
-	case s.Phase.hasEnded() && s.EndReason == Abandoned:
-		l.endAbandoned()
+	case state.Phase.hasEnded() && state.EndReason == ReasonAbandoned:
+		l.endAsAbandoned()
 		return
-	case s.Version < l.state.Version:
+	case state.Version < l.state.Version:
 		return
-	case s.Phase.hasEnded() && s.Seq == 0 && !l.state.Phase.hasEnded(): // it ended in the lobby
-		l.broadcastLocked(lobbyClosedFrame(l.plan, Closed))
+	case state.Phase.hasEnded() && state.Seq == 0 && !l.state.Phase.hasEnded(): // it ended in the lobby
+		l.broadcastLocked(lobbyClosedFrame(l.plan, ReasonClosed))
 	}
-	s.Seq = l.state.Seq
-	l.state = s
+	state.Seq = l.state.Seq
+	l.state = state
 }
 
-// endAbandoned ends a match of which the store has lost data. The final push
+// endAsAbandoned ends a match of which the store has lost data. The final push
 // gets the next number after those delivered here. The caller holds mu.
-func (l *localMatch) endAbandoned() {
+func (l *localMatch) endAsAbandoned() {
 	if l.state.Phase.hasEnded() {
 		return
 	}
 	if l.state.Seq == 0 {
-		l.broadcastLocked(lobbyClosedFrame(l.plan, Abandoned))
+		l.broadcastLocked(lobbyClosedFrame(l.plan, ReasonAbandoned))
 	} else {
 		seq := l.state.Seq + 1
-		l.pushFrames(frames{first: seq, bytes: [][]byte{abandonedPush(l.plan).Frame(seq)}})
+		l.pushFrames(numberedFrames{firstSeq: seq, encoded: [][]byte{abandonedPush(l.plan).Frame(seq)}})
 	}
-	l.state.Phase, l.state.EndReason = Over, Abandoned
+	l.state.Phase, l.state.EndReason = PhaseOver, ReasonAbandoned
 }
 
 // broadcastLocked pushes a frame without a number to every session. The caller
 // holds mu.
 func (l *localMatch) broadcastLocked(frame []byte) {
-	for _, sub := range l.subs {
-		sub.Push("", frame)
+	for _, session := range l.sessions {
+		session.Push("", frame)
 	}
 }
 
@@ -154,17 +154,17 @@ func (l *localMatch) broadcast(frames ...[]byte) {
 // startAttaching starts to keep the delivered frames for a session that has all
 // frames up to a number. endAttaching stops that. It returns the number after
 // which the log must be read, for this session and for those already here.
-func (l *localMatch) beginAttach(after int64) int64 {
+func (l *localMatch) startAttaching(after int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.attaching++
+	l.attachingSessions++
 	return min(after, l.state.Seq)
 }
 
-func (l *localMatch) endAttach() {
+func (l *localMatch) endAttaching() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.attaching--; l.attaching == 0 {
+	if l.attachingSessions--; l.attachingSessions == 0 {
 		l.recentFrames = nil
 	}
 }
@@ -176,24 +176,24 @@ func (l *localMatch) framesSince(seq int64) [][]byte {
 	return l.recentFrames[all-min(max(l.state.Seq-seq, 0), all):]
 }
 
-// addSubscriber adds a session. It first pushes the frames that the session has
+// addSession adds a session. It first pushes the frames that the session has
 // not seen: those of the view, then those delivered since the view was read.
 // The caller holds mu and has called startAttaching before the read.
-func (l *localMatch) addSubscriber(a Attachment, v View) {
-	l.subs[a.Player] = a.Sub
-	first := v.Seq - int64(len(v.Frames)) + 1
-	for i, frame := range v.Frames {
-		if first+int64(i) > a.After {
-			a.Sub.Push(l.plan.ID, frame)
+func (l *localMatch) addSession(request AttachRequest, view View) {
+	l.sessions[request.Player] = request.Session
+	first := view.Seq - int64(len(view.Frames)) + 1
+	for i, frame := range view.Frames {
+		if first+int64(i) > request.AfterSeq {
+			request.Session.Push(l.plan.ID, frame)
 		}
 	}
 	if l.isAbandoned() {
-		if v.Seq > 0 && (v.EndReason == Abandoned || !v.Phase.hasEnded()) {
-			a.Sub.Push(l.plan.ID, abandonedPush(l.plan).Frame(max(a.After, v.Seq)+1))
+		if view.Seq > 0 && (view.EndReason == ReasonAbandoned || !view.Phase.hasEnded()) {
+			request.Session.Push(l.plan.ID, abandonedPush(l.plan).Frame(max(request.AfterSeq, view.Seq)+1))
 		}
 		return
 	}
-	for _, frame := range l.framesSince(v.Seq) {
-		a.Sub.Push(l.plan.ID, frame)
+	for _, frame := range l.framesSince(view.Seq) {
+		request.Session.Push(l.plan.ID, frame)
 	}
 }

@@ -7,78 +7,78 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestBeginStep(t *testing.T) {
+func TestStartArenaStep(t *testing.T) {
 	t.Parallel()
-	p := newArena(Survival, 2)
-	for _, phase := range []Phase{Lobby, Starting, Countdown, Open, Sealed, Revealed, Over, Settled} {
-		s, ok := beginStep(p, View{State: State{Phase: phase, Question: -1, DueAt: 1 << 40, Version: 9}}, 7000)
-		if ok != (phase == Lobby) {
+	plan := newArena(Survival, 2)
+	for _, phase := range []Phase{PhaseLobby, PhaseStarting, PhaseCountdown, PhaseOpen, PhaseSealed, PhaseRevealed, PhaseOver, PhaseSettled} {
+		step, ok := startArenaStep(plan, View{State: State{Phase: phase, Question: -1, DueAt: 1 << 40, Version: 9}}, 7000)
+		if ok != (phase == PhaseLobby) {
 			t.Errorf("%s: %v", phase, ok)
 		}
-		if ok && (s.To.Phase != Starting || s.To.DueAt != 7000 || len(s.Pushes) > 0 || s.Version != 0) {
-			t.Errorf("%+v", s)
+		if ok && (step.NewState.Phase != PhaseStarting || step.NewState.DueAt != 7000 || len(step.Pushes) > 0 || step.Version != 0) {
+			t.Errorf("%+v", step)
 		}
 	}
 }
 
 // The announcement lists the players. Its step requires the version at which
 // they were read.
-func TestAnnounceStep(t *testing.T) {
+func TestAnnounceMatchStep(t *testing.T) {
 	t.Parallel()
 	for _, hostPaced := range []bool{false, true} {
-		p := newArena(Buzzer, 2, "red", "blue")
-		v := View{
-			State: State{Phase: Starting, Question: -1, HostPaced: hostPaced, Players: 3, LeftSeats: 1, Version: 12, DueAt: 5},
-			Seats: []Seat{p.seatOf(2), p.seatOf(0), p.seatOf(1)},
+		plan := newArena(Buzzer, 2, "red", "blue")
+		view := View{
+			State: State{Phase: PhaseStarting, Question: -1, HostPaced: hostPaced, Players: 3, LeftSeats: 1, Version: 12, DueAt: 5},
+			Seats: []Seat{plan.arenaSeat(2), plan.arenaSeat(0), plan.arenaSeat(1)},
 		}
-		s, due := nextStep(p, v, 7000, 0)
+		step, due := nextStep(plan, view, 7000, 0)
 		wantDue := map[bool]int64{false: 10_000, true: 70_000}[hostPaced]
-		if !due || s.To.Phase != Countdown || s.To.StartsAt != 10_000 || s.To.DueAt != wantDue || s.To.Alive != 2 || s.Version != 12 {
-			t.Fatalf("%v, %+v", due, s)
+		if !due || step.NewState.Phase != PhaseCountdown || step.NewState.StartsAt != 10_000 || step.NewState.DueAt != wantDue || step.NewState.Alive != 2 || step.Version != 12 {
+			t.Fatalf("%v, %+v", due, step)
 		}
-		f := foundView(p, View{State: s.To, Seats: v.Seats})
-		if string(s.Pushes[0].Frame(1)) != string(newPush(p, protocol.TypeMatchFound, f).Frame(1)) {
-			t.Errorf("%s", s.Pushes[0].Frame(1))
+		shown := foundView(plan, View{State: step.NewState, Seats: view.Seats})
+		if string(step.Pushes[0].Frame(1)) != string(newPush(plan, protocol.TypeMatchFound, shown).Frame(1)) {
+			t.Errorf("%s", step.Pushes[0].Frame(1))
 		}
-		seats := []string{f.Seats[0].ID, f.Seats[1].ID, f.Seats[2].ID}
-		if f.ArenaID != "a_1" || f.Mode != "buzzer" || f.Players != 3 || f.StartsAt != 10_000 || len(f.Teams) != 2 || !slices.IsSorted(seats) {
-			t.Errorf("%+v", f)
+		seats := []string{shown.Seats[0].ID, shown.Seats[1].ID, shown.Seats[2].ID}
+		if shown.ArenaID != "a_1" || shown.Mode != "buzzer" || shown.Players != 3 || shown.StartsAt != 10_000 || len(shown.Teams) != 2 || !slices.IsSorted(seats) {
+			t.Errorf("%+v", shown)
 		}
 	}
 }
 
 func TestProceedStep(t *testing.T) {
 	t.Parallel()
-	last := State{Phase: Revealed, Question: 2, Alive: 5, DueAt: 9000}
-	for name, c := range map[string]struct {
+	last := State{Phase: PhaseRevealed, Question: 2, Alive: 5, DueAt: 9000}
+	for name, testCase := range map[string]struct {
 		state State
 		after int
 		want  Phase // "" for no step
 	}{
-		"too early":               {State{Phase: Countdown, Question: -1, StartsAt: 7001}, -1, ""},
-		"the first":               {State{Phase: Countdown, Question: -1, StartsAt: 7000}, -1, Open},
-		"before the countdown":    {State{Phase: Lobby, Question: -1}, -1, ""},
-		"while it starts":         {State{Phase: Starting, Question: -1}, -1, ""},
-		"the first, left behind":  {State{Phase: Open, Alive: 5}, -1, ""},
-		"one that is open":        {State{Phase: Open, Question: 1, Alive: 5}, 1, Sealed},
-		"one that is not yet":     {State{Phase: Open, Question: 1, Alive: 5}, 2, ""},
-		"one that is closing":     {State{Phase: Sealed, Question: 1, Alive: 5}, 1, ""},
-		"one that is closed":      {State{Phase: Revealed, Question: 1, Alive: 5, DueAt: 1 << 40}, 1, Open},
-		"one that is left behind": {State{Phase: Revealed, Question: 1, Alive: 5}, 0, ""},
-		"the last":                {last, 2, Over},
-		"the last survivor's":     {State{Phase: Revealed, Question: 1, Alive: 1}, 1, Over},
-		"at the end":              {State{Phase: Over, Question: 2}, 2, ""},
+		"too early":               {State{Phase: PhaseCountdown, Question: -1, StartsAt: 7001}, -1, ""},
+		"the first":               {State{Phase: PhaseCountdown, Question: -1, StartsAt: 7000}, -1, PhaseOpen},
+		"before the countdown":    {State{Phase: PhaseLobby, Question: -1}, -1, ""},
+		"while it starts":         {State{Phase: PhaseStarting, Question: -1}, -1, ""},
+		"the first, left behind":  {State{Phase: PhaseOpen, Alive: 5}, -1, ""},
+		"one that is open":        {State{Phase: PhaseOpen, Question: 1, Alive: 5}, 1, PhaseSealed},
+		"one that is not yet":     {State{Phase: PhaseOpen, Question: 1, Alive: 5}, 2, ""},
+		"one that is closing":     {State{Phase: PhaseSealed, Question: 1, Alive: 5}, 1, ""},
+		"one that is closed":      {State{Phase: PhaseRevealed, Question: 1, Alive: 5, DueAt: 1 << 40}, 1, PhaseOpen},
+		"one that is left behind": {State{Phase: PhaseRevealed, Question: 1, Alive: 5}, 0, ""},
+		"the last":                {last, 2, PhaseOver},
+		"the last survivor's":     {State{Phase: PhaseRevealed, Question: 1, Alive: 1}, 1, PhaseOver},
+		"at the end":              {State{Phase: PhaseOver, Question: 2}, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, ok := proceedStep(newArena(Survival, 3), View{State: c.state}, c.after, 7000)
+			step, ok := proceedStep(newArena(Survival, 3), View{State: testCase.state}, testCase.after, 7000)
 			switch {
-			case ok != (c.want != "") || s.To.Phase != c.want:
-				t.Errorf("%v, to %q, want %q", ok, s.To.Phase, c.want)
-			case c.want == Open && (s.To.OpensAt != 7000 || s.To.Question != c.after+1):
-				t.Errorf("%+v", s.To)
-			case c.want == Sealed && s.To.CloseReason != "host":
-				t.Errorf("%+v", s.To)
+			case ok != (testCase.want != "") || step.NewState.Phase != testCase.want:
+				t.Errorf("%v, to %q, want %q", ok, step.NewState.Phase, testCase.want)
+			case testCase.want == PhaseOpen && (step.NewState.OpensAt != 7000 || step.NewState.Question != testCase.after+1):
+				t.Errorf("%+v", step.NewState)
+			case testCase.want == PhaseSealed && step.NewState.CloseReason != "host":
+				t.Errorf("%+v", step.NewState)
 			}
 		})
 	}
@@ -86,25 +86,25 @@ func TestProceedStep(t *testing.T) {
 
 func TestCloseArena(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for _, testCase := range []struct {
 		phase  Phase
 		want   Phase // "" for no step
 		pushes int
 		result bool
 	}{
-		{Lobby, Over, 0, false}, {Starting, Over, 0, false}, {Countdown, Over, 1, false}, {Open, Sealed, 0, false},
-		{Sealed, "", 0, false}, {Revealed, Over, 1, true}, {Over, "", 0, false}, {Settled, "", 0, false},
+		{PhaseLobby, PhaseOver, 0, false}, {PhaseStarting, PhaseOver, 0, false}, {PhaseCountdown, PhaseOver, 1, false}, {PhaseOpen, PhaseSealed, 0, false},
+		{PhaseSealed, "", 0, false}, {PhaseRevealed, PhaseOver, 1, true}, {PhaseOver, "", 0, false}, {PhaseSettled, "", 0, false},
 	} {
-		p := newArena(Buzzer, 3)
-		s, ok := closeArenaStep(p, View{State: State{Phase: c.phase, Question: 0, Alive: 5, HostPaced: true}}, 7000)
-		if ok != (c.want != "") || s.To.Phase != c.want || len(s.Pushes) != c.pushes || (s.Result != nil) != c.result {
-			t.Errorf("%s: %v, %+v", c.phase, ok, s)
+		plan := newArena(Buzzer, 3)
+		step, ok := closeArenaStep(plan, View{State: State{Phase: testCase.phase, Question: 0, Alive: 5, HostPaced: true}}, 7000)
+		if ok != (testCase.want != "") || step.NewState.Phase != testCase.want || len(step.Pushes) != testCase.pushes || (step.Result != nil) != testCase.result {
+			t.Errorf("%s: %v, %+v", testCase.phase, ok, step)
 		}
-		if ends := c.want == Over; ends != (s.KeepMS > 0) || ends && s.To.DueAt != 0 {
-			t.Errorf("%s: kept for %d ms, %+v", c.phase, s.KeepMS, s.To)
+		if ends := testCase.want == PhaseOver; ends != (step.TTLMS > 0) || ends && step.NewState.DueAt != 0 {
+			t.Errorf("%s: kept for %d ms, %+v", testCase.phase, step.TTLMS, step.NewState)
 		}
-		if c.result && s.Result.Reason != Closed {
-			t.Errorf("%+v", s.Result)
+		if testCase.result && step.Result.Reason != ReasonClosed {
+			t.Errorf("%+v", step.Result)
 		}
 	}
 }
@@ -113,74 +113,74 @@ func TestCloseArena(t *testing.T) {
 // ends at once, even if the node of the request dies.
 func TestCloseArenaWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
-	p := newArena(Buzzer, 3)
-	v := View{State: State{Phase: Open, Question: 0, Alive: 5, HostPaced: true}}
-	s, _ := closeArenaStep(p, v, 7000)
-	for _, want := range []Phase{Revealed, Over} {
-		if s.To.DueAt != 7000 {
-			t.Fatalf("%s, due at %d", s.To.Phase, s.To.DueAt)
+	plan := newArena(Buzzer, 3)
+	view := View{State: State{Phase: PhaseOpen, Question: 0, Alive: 5, HostPaced: true}}
+	step, _ := closeArenaStep(plan, view, 7000)
+	for _, want := range []Phase{PhaseRevealed, PhaseOver} {
+		if step.NewState.DueAt != 7000 {
+			t.Fatalf("%s, due at %d", step.NewState.Phase, step.NewState.DueAt)
 		}
-		v.State = s.To
+		view.State = step.NewState
 		var due bool
-		if s, due = nextStep(p, v, 7000, 0); !due || s.To.Phase != want {
-			t.Fatalf("%v, %+v", due, s)
+		if step, due = nextStep(plan, view, 7000, 0); !due || step.NewState.Phase != want {
+			t.Fatalf("%v, %+v", due, step)
 		}
 	}
-	if s.Result.Reason != Closed || s.Result.Questions != 1 {
-		t.Errorf("%+v", s.Result)
+	if step.Result.Reason != ReasonClosed || step.Result.Questions != 1 {
+		t.Errorf("%+v", step.Result)
 	}
 }
 
 // With pace host nothing opens by itself for a minute; then everything does.
-func TestAHostIsAway(t *testing.T) {
+func TestQuestionOpensAfterHostAbsence(t *testing.T) {
 	t.Parallel()
-	p := newArena(Buzzer, 3)
-	sealed := View{State: State{Phase: Sealed, Question: 0, HostPaced: true, Players: 5, Alive: 5}}
-	s, _ := nextStep(p, sealed, 7000, 0)
-	if s.To.DueAt != 67_000 || !s.To.HostPaced {
-		t.Fatalf("%+v", s.To)
+	plan := newArena(Buzzer, 3)
+	sealed := View{State: State{Phase: PhaseSealed, Question: 0, HostPaced: true, Players: 5, Alive: 5}}
+	step, _ := nextStep(plan, sealed, 7000, 0)
+	if step.NewState.DueAt != 67_000 || !step.NewState.HostPaced {
+		t.Fatalf("%+v", step.NewState)
 	}
-	if _, due := nextStep(p, View{State: s.To}, 66_999, 0); due {
+	if _, due := nextStep(plan, View{State: step.NewState}, 66_999, 0); due {
 		t.Fatal("it went on by itself")
 	}
-	s, due := nextStep(p, View{State: s.To}, 67_040, 0)
-	if !due || s.To.Phase != Open || s.To.HostPaced || s.To.OpensAt != 67_040 || s.To.Question != 1 {
-		t.Fatalf("%v, %+v", due, s.To)
+	step, due := nextStep(plan, View{State: step.NewState}, 67_040, 0)
+	if !due || step.NewState.Phase != PhaseOpen || step.NewState.HostPaced || step.NewState.OpensAt != 67_040 || step.NewState.Question != 1 {
+		t.Fatalf("%v, %+v", due, step.NewState)
 	}
-	s.To.Phase = Sealed
-	if s, _ = nextStep(p, View{State: s.To}, 80_000, 0); s.To.DueAt != 82_500 {
-		t.Errorf("the next opens at %d", s.To.DueAt)
+	step.NewState.Phase = PhaseSealed
+	if step, _ = nextStep(plan, View{State: step.NewState}, 80_000, 0); step.NewState.DueAt != 82_500 {
+		t.Errorf("the next opens at %d", step.NewState.DueAt)
 	}
 }
 
 // After its last question an arena with pace host ends by itself.
-func TestTheLastRevealWaitsForNoHost(t *testing.T) {
+func TestHostPacedArenaEndsByItself(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]View{
-		"last question": {State: State{Phase: Sealed, Question: 2, HostPaced: true, Alive: 5, Right: 3}},
-		"last survivor": {State: State{Phase: Sealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
-		"none is left":  {State: State{Phase: Sealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
+		"last question": {State: State{Phase: PhaseSealed, Question: 2, HostPaced: true, Alive: 5, Right: 3}},
+		"last survivor": {State: State{Phase: PhaseSealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
+		"none is left":  {State: State{Phase: PhaseSealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
 	} {
-		p := newArena(Survival, 3)
-		s, _ := nextStep(p, v, 7000, 0)
-		if s.To.DueAt != 9500 {
-			t.Errorf("%s: due at %d", name, s.To.DueAt)
+		plan := newArena(Survival, 3)
+		step, _ := nextStep(plan, v, 7000, 0)
+		if step.NewState.DueAt != 9500 {
+			t.Errorf("%s: due at %d", name, step.NewState.DueAt)
 		}
-		if s, due := nextStep(p, View{State: s.To}, 9500, 0); !due || s.To.Phase != Over || s.Result.Reason != Finished {
-			t.Errorf("%s: %v, %+v", name, due, s)
+		if step, due := nextStep(plan, View{State: step.NewState}, 9500, 0); !due || step.NewState.Phase != PhaseOver || step.Result.Reason != ReasonFinished {
+			t.Errorf("%s: %v, %+v", name, due, step)
 		}
 	}
 }
 
-func TestALobbyThatNobodyStarts(t *testing.T) {
+func TestLobbyThatIsNeverStartedEnds(t *testing.T) {
 	t.Parallel()
-	p := newArena(Buzzer, 1)
-	v := View{State: State{Phase: Lobby, Question: -1, DueAt: maxLobbyMS}}
-	if _, due := nextStep(p, v, maxLobbyMS-1, 0); due {
+	plan := newArena(Buzzer, 1)
+	view := View{State: State{Phase: PhaseLobby, Question: -1, DueAt: maxLobbyMS}}
+	if _, due := nextStep(plan, view, maxLobbyMS-1, 0); due {
 		t.Error("it was shut too early")
 	}
-	if s, due := nextStep(p, v, maxLobbyMS, 0); !due || s.To.Phase != Over || s.To.EndReason != Closed {
-		t.Errorf("%v, %+v", due, s)
+	if step, due := nextStep(plan, view, maxLobbyMS, 0); !due || step.NewState.Phase != PhaseOver || step.NewState.EndReason != ReasonClosed {
+		t.Errorf("%v, %+v", due, step)
 	}
 }
 
@@ -188,10 +188,10 @@ func TestALobbyThatNobodyStarts(t *testing.T) {
 func TestOpeningCountsAnsweringPlayers(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[Mode]int64{Buzzer: 3, Survival: 4} {
-		v := View{State: State{Phase: Revealed, Question: 0, Players: 5, LeftSeats: 2, Alive: 4, DueAt: 7000}}
-		s, due := nextStep(newArena(mode, 3), v, 7000, 0)
-		if !due || s.To.Alive != want || s.Buzzer != (mode == Buzzer) {
-			t.Errorf("%s: %v, %+v", mode, due, s)
+		view := View{State: State{Phase: PhaseRevealed, Question: 0, Players: 5, LeftSeats: 2, Alive: 4, DueAt: 7000}}
+		step, due := nextStep(newArena(mode, 3), view, 7000, 0)
+		if !due || step.NewState.Alive != want || step.Buzzer != (mode == Buzzer) {
+			t.Errorf("%s: %v, %+v", mode, due, step)
 		}
 	}
 }

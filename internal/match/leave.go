@@ -6,38 +6,38 @@ package match
 // An open question is sealed first, so that no answer arrives while the result
 // is computed. The question does not count. After the last reveal nothing is
 // left to forfeit, and the match ends normally.
-func forfeitStep(p *Plan, v View, player string, now int64) (Step, bool) {
-	if p.Mode != Duel { // in an arena the other players continue
+func forfeitStep(plan *Plan, view View, player string, now int64) (Step, bool) {
+	if plan.Mode != Duel { // in an arena the other players continue
 		return Step{}, false
 	}
-	if v.Phase == Revealed && v.isLastQuestion(p) {
-		return endStep(p, v, now), true
+	if view.Phase == PhaseRevealed && view.isLastQuestion(plan) {
+		return endStep(plan, view, now), true
 	}
-	v.EndReason, v.Leaver = Forfeit, player
-	switch v.Phase {
-	case Open:
-		return sealStep(p, v, string(Forfeit), now), true
-	case Countdown, Revealed:
-		return endStep(p, v, now), true
+	view.EndReason, view.Leaver = ReasonForfeit, player
+	switch view.Phase {
+	case PhaseOpen:
+		return sealStep(plan, view, string(ReasonForfeit), now), true
+	case PhaseCountdown, PhaseRevealed:
+		return endStep(plan, view, now), true
 	}
 	return Step{}, false
 }
 
 // HasForfeitedEarly reports whether a player forfeited a duel before a question
 // was closed. It returns false if this node does not hold the duel.
-func (e *Engine) ForfeitedEarly(match, player string) bool {
-	l := e.findLocal(match)
-	if l == nil {
+func (e *Engine) HasForfeitedEarly(match, player string) bool {
+	local := e.findLocalMatch(match)
+	if local == nil {
 		return false
 	}
-	s := l.knownState()
-	return s.Phase.hasEnded() && s.Leaver == player && !s.hasClosedQuestion()
+	state := local.knownState()
+	return state.Phase.hasEnded() && state.Leaver == player && !state.hasClosedQuestion()
 }
 
 // isUnrevealed reports whether the current question is not revealed. After a
 // forfeit during an open question it is never revealed.
 func (s State) isUnrevealed() bool {
-	return s.Phase == Open || s.Phase == Sealed || s.CloseReason == string(Forfeit)
+	return s.Phase == PhaseOpen || s.Phase == PhaseSealed || s.CloseReason == string(ReasonForfeit)
 }
 
 // hasClosedQuestion reports whether at least one question was closed and
@@ -49,8 +49,8 @@ func (s State) hasClosedQuestion() bool {
 // revealedTotals returns a player's totals as of the last reveal.
 func (v View) revealedTotals(player string) Totals {
 	t := v.Totals[player]
-	if r, ok := v.Records[player]; ok && v.isUnrevealed() && !t.isRetracted(r) {
-		return t.minus(r)
+	if record, ok := v.Records[player]; ok && v.isUnrevealed() && !t.isRetracted(record) {
+		return t.withoutRecord(record)
 	}
 	return t
 }

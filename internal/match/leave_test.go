@@ -8,53 +8,53 @@ func TestLeave(t *testing.T) {
 	t.Parallel()
 	totals := map[string]Totals{ada: {Score: 350, Correct: 2, Answered: 2, SavedMS: 15_000}, bob: {Score: 150, Correct: 1, Answered: 2, SavedMS: 5000}}
 	records := map[string]Record{ada: {Player: ada, Question: 1, Correct: true, Points: 150, SavedMS: 5000}}
-	for name, c := range map[string]struct {
+	for name, testCase := range map[string]struct {
 		state State
 		want  Phase // reason of the first step, "" if another step must come first
 		asked int
 		score int64 // ada's
 		time  int64 // ada's
 	}{
-		"countdown": {State{Phase: Countdown, Question: -1}, Over, 0, 0, 0},
-		"first":     {State{Phase: Open, Question: 0, StartedAt: 5}, Sealed, 0, 0, 0},
-		"open":      {State{Phase: Open, Question: 1, StartedAt: 5}, Sealed, 1, 200, 0},
-		"sealed":    {State{Phase: Sealed, Question: 1, CloseReason: timeout}, "", 0, 0, 0},
-		"revealed":  {State{Phase: Revealed, Question: 1, CloseReason: timeout, StartedAt: 5}, Over, 2, 350, 5000},
-		"over":      {State{Phase: Over, Question: 1}, "", 0, 0, 0},
-		"settled":   {State{Phase: Settled, Question: 1}, "", 0, 0, 0},
+		"countdown": {State{Phase: PhaseCountdown, Question: -1}, PhaseOver, 0, 0, 0},
+		"first":     {State{Phase: PhaseOpen, Question: 0, StartedAt: 5}, PhaseSealed, 0, 0, 0},
+		"open":      {State{Phase: PhaseOpen, Question: 1, StartedAt: 5}, PhaseSealed, 1, 200, 0},
+		"sealed":    {State{Phase: PhaseSealed, Question: 1, CloseReason: closeReasonTimeout}, "", 0, 0, 0},
+		"revealed":  {State{Phase: PhaseRevealed, Question: 1, CloseReason: closeReasonTimeout, StartedAt: 5}, PhaseOver, 2, 350, 5000},
+		"over":      {State{Phase: PhaseOver, Question: 1}, "", 0, 0, 0},
+		"settled":   {State{Phase: PhaseSettled, Question: 1}, "", 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlan("m_1", 5000, 3)
-			v := View{State: c.state, Totals: totals, Records: records}
-			s, ok := forfeitStep(p, v, ada, 9000)
-			if ok != (c.want != "") || s.To.Phase != c.want {
-				t.Fatalf("%v, to %q, want %q", ok, s.To.Phase, c.want)
+			plan := newPlan("m_1", 5000, 3)
+			view := View{State: testCase.state, Totals: totals, Records: records}
+			step, ok := forfeitStep(plan, view, ada, 9000)
+			if ok != (testCase.want != "") || step.NewState.Phase != testCase.want {
+				t.Fatalf("%v, to %q, want %q", ok, step.NewState.Phase, testCase.want)
 			}
 			if !ok {
 				return
 			}
-			if s.To.Phase == Sealed {
-				if s.Result != nil || s.To.CloseReason != "forfeit" || s.To.DueAt != 9000 {
-					t.Fatalf("%+v", s)
+			if step.NewState.Phase == PhaseSealed {
+				if step.Result != nil || step.NewState.CloseReason != "forfeit" || step.NewState.DueAt != 9000 {
+					t.Fatalf("%+v", step)
 				}
-				v.State = s.To
-				if s, ok = nextStep(p, v, 9000, 0); !ok || s.To.Phase != Over {
-					t.Fatalf("then %v, to %q", ok, s.To.Phase)
+				view.State = step.NewState
+				if step, ok = nextStep(plan, view, 9000, 0); !ok || step.NewState.Phase != PhaseOver {
+					t.Fatalf("then %v, to %q", ok, step.NewState.Phase)
 				}
 			}
-			r := s.Result
-			if c.asked == 0 {
-				if r != nil || len(s.Pushes) != 1 {
-					t.Errorf("a duel without a closed question leaves %+v, and %d pushes", r, len(s.Pushes))
+			r := step.Result
+			if testCase.asked == 0 {
+				if r != nil || len(step.Pushes) != 1 {
+					t.Errorf("a duel without a closed question leaves %+v, and %d pushes", r, len(step.Pushes))
 				}
 				return
 			}
-			if r.Winner != bob || r.Reason != Forfeit || r.Questions != c.asked || r.StartedAt == 0 {
+			if r.Winner != bob || r.Reason != ReasonForfeit || r.Questions != testCase.asked || r.StartedAt == 0 {
 				t.Errorf("%+v", r)
 			}
 			loser := r.Standings[1]
-			if loser.Player != ada || loser.Score != c.score || loser.TimeMS != c.time || loser.Asked != c.asked {
+			if loser.Player != ada || loser.Score != testCase.score || loser.TimeMS != testCase.time || loser.Asked != testCase.asked {
 				t.Errorf("%+v", loser)
 			}
 			if keeps := r.Standings[0]; keeps.Player != bob || keeps.Score != 150 {
@@ -66,21 +66,21 @@ func TestLeave(t *testing.T) {
 
 func TestLeavingAfterTheLastRevealForfeitsNothing(t *testing.T) {
 	t.Parallel()
-	p := newPlan("m_1", 5000, 1)
-	v := View{State: State{Phase: Revealed, DueAt: 9000, StartedAt: 5000}, Totals: map[string]Totals{ada: {Score: 150, Correct: 1, Answered: 1}}}
-	s, ok := forfeitStep(p, v, ada, 8000)
-	if !ok || s.Result == nil || s.Result.Reason != Finished || s.Result.Winner != ada {
-		t.Fatalf("%v, %+v; want ada's victory to stand", ok, s.Result)
+	plan := newPlan("m_1", 5000, 1)
+	view := View{State: State{Phase: PhaseRevealed, DueAt: 9000, StartedAt: 5000}, Totals: map[string]Totals{ada: {Score: 150, Correct: 1, Answered: 1}}}
+	step, ok := forfeitStep(plan, view, ada, 8000)
+	if !ok || step.Result == nil || step.Result.Reason != ReasonFinished || step.Result.Winner != ada {
+		t.Fatalf("%v, %+v; want ada's victory to stand", ok, step.Result)
 	}
 }
 
 // An arena continues without a player who leaves.
-func TestNobodyForfeitsAnArena(t *testing.T) {
+func TestForfeitStepDoesNothingInArena(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {
-		for _, phase := range []Phase{Lobby, Starting, Countdown, Open, Sealed, Revealed, Over} {
-			if s, ok := forfeitStep(newArena(mode, 2), View{State: State{Phase: phase}}, ada, 9); ok {
-				t.Errorf("%s, %s: to %+v", mode, phase, s.To)
+		for _, phase := range []Phase{PhaseLobby, PhaseStarting, PhaseCountdown, PhaseOpen, PhaseSealed, PhaseRevealed, PhaseOver} {
+			if step, ok := forfeitStep(newArena(mode, 2), View{State: State{Phase: phase}}, ada, 9); ok {
+				t.Errorf("%s, %s: to %+v", mode, phase, step.NewState)
 			}
 		}
 	}

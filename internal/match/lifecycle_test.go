@@ -36,19 +36,19 @@ func (recorder *lifecycleRecorder) check(t *testing.T, want ...LifecycleEvent) {
 	defer recorder.mu.Unlock()
 	got := slices.Clone(recorder.events)
 	for i := range got {
-		got[i].At = 0
+		got[i].OccurredAt = 0
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("heard %+v, want %+v", got, want)
 	}
 }
 
-func startEvent(p *Plan, players ...string) LifecycleEvent {
-	return LifecycleEvent{Game: "demo", Match: p.ID, Mode: p.Mode, Players: players}
+func startEvent(plan *Plan, players ...string) LifecycleEvent {
+	return LifecycleEvent{Game: "demo", Match: plan.ID, Mode: plan.Mode, Players: players}
 }
 
-func endEvent(p *Plan, reason Reason, players ...string) LifecycleEvent {
-	t := startEvent(p, players...)
+func endEvent(plan *Plan, reason Reason, players ...string) LifecycleEvent {
+	t := startEvent(plan, players...)
 	t.Ended, t.Reason = true, reason
 	return t
 }
@@ -56,28 +56,28 @@ func endEvent(p *Plan, reason Reason, players ...string) LifecycleEvent {
 // Each node reports its own players, at the opening of the first question and
 // at the end.
 func TestLifecycleOfADuel(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a, b, empty := w.node(), w.node(), w.node()
+	runInCluster(t, func(c *cluster) {
+		a, b, empty := c.startNode(), c.startNode(), c.startNode()
 		recorderA, recorderB, nothing := a.recordLifecycle(), b.recordLifecycle(), empty.recordLifecycle()
-		a.enter(ada)
-		b.enter(bob)
-		p := a.begin(w, 2)
-		w.must(b.AttachSession(w.Context(), "demo", p.ID, bob))
-		w.must(empty.CheckSeat(w.Context(), p.ID, ada))
+		a.openSession(ada)
+		b.openSession(bob)
+		plan := a.startDuel(c, 2)
+		c.requireNoError(b.AttachSession(c.Context(), "demo", plan.ID, bob))
+		c.requireNoError(empty.CheckSeat(c.Context(), plan.ID, ada))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if len(recorderA.events) > 0 {
 			t.Errorf("in the countdown: %+v", recorderA.events)
 		}
-		w.passUntil(p, Over, 1)
-		recorderA.check(t, startEvent(p, ada), endEvent(p, Finished, ada))
-		recorderB.check(t, startEvent(p, bob), endEvent(p, Finished, bob))
+		c.passUntil(plan, PhaseOver, 1)
+		recorderA.check(t, startEvent(plan, ada), endEvent(plan, ReasonFinished, ada))
+		recorderB.check(t, startEvent(plan, bob), endEvent(plan, ReasonFinished, bob))
 		nothing.check(t)
-		s := w.store.state(p.ID)
+		state := c.store.state(plan.ID)
 		for _, recorder := range []*lifecycleRecorder{recorderA, recorderB} {
-			from, to := recorder.events[0].At, recorder.events[1].At
-			if from != s.StartedAt || to < s.ClosesAt || to > now()-5000 {
-				t.Errorf("from %d to %d, began at %d", from, to, s.StartedAt)
+			from, newState := recorder.events[0].OccurredAt, recorder.events[1].OccurredAt
+			if from != state.StartedAt || newState < state.ClosesAt || newState > now()-5000 {
+				t.Errorf("from %d to %d, began at %d", from, newState, state.StartedAt)
 			}
 		}
 	})
@@ -86,25 +86,25 @@ func TestLifecycleOfADuel(t *testing.T) {
 // A forfeit after the start ends the duel for both players. A duel that is
 // forfeited in its countdown never began.
 func TestLifecycleOfAForfeit(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, testCase := range map[string]struct {
 		begun bool
 	}{"in the countdown": {}, "while it is played": {true}} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *cluster) {
-				n := w.node()
+			runInCluster(t, func(w *cluster) {
+				n := w.startNode()
 				recorder := n.recordLifecycle()
-				n.enter(ada)
-				n.enter(bob)
-				p := n.begin(w, 2)
-				if c.begun {
-					w.passUntil(p, Open, 0)
+				n.openSession(ada)
+				n.openSession(bob)
+				plan := n.startDuel(w, 2)
+				if testCase.begun {
+					w.passUntil(plan, PhaseOpen, 0)
 				}
-				w.must(n.Leave(w.Context(), p.ID, ada))
-				if !c.begun {
+				w.requireNoError(n.Leave(w.Context(), plan.ID, ada))
+				if !testCase.begun {
 					recorder.check(t)
 					return
 				}
-				recorder.check(t, startEvent(p, ada, bob), endEvent(p, Forfeit, ada, bob))
+				recorder.check(t, startEvent(plan, ada, bob), endEvent(plan, ReasonForfeit, ada, bob))
 			})
 		})
 	}
@@ -114,37 +114,37 @@ func TestLifecycleOfAForfeit(t *testing.T) {
 // reported by the new node. A node that loads a running match does not report
 // its start.
 func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a, b := w.node(), w.node()
-		recorderA, recorderB := a.recordLifecycle(), b.recordLifecycle()
-		first := a.enter(ada)
-		away := a.enter(bob)
-		p := a.begin(w, 2)
-		a.Presence.Leave("demo", bob, away)
-		a.Detach("demo", bob, away)
-		w.passUntil(p, Open, 0)
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		recorderA, recorderB := nodeA.recordLifecycle(), nodeB.recordLifecycle()
+		first := nodeA.openSession(ada)
+		away := nodeA.openSession(bob)
+		plan := nodeA.startDuel(c, 2)
+		nodeA.Presence.Leave("demo", bob, away)
+		nodeA.Detach("demo", bob, away)
+		c.passUntil(plan, PhaseOpen, 0)
 		synctest.Wait()
 		time.Sleep(time.Second)
-		a.Presence.Leave("demo", ada, first)
-		a.Detach("demo", ada, first)
-		again := b.enter(ada)
-		w.must(b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: again}))
-		w.passUntil(p, Over, 1)
-		recorderA.check(t, startEvent(p, ada))
-		recorderB.check(t, endEvent(p, Finished, ada))
+		nodeA.Presence.Leave("demo", ada, first)
+		nodeA.Detach("demo", ada, first)
+		again := nodeB.openSession(ada)
+		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: again}))
+		c.passUntil(plan, PhaseOver, 1)
+		recorderA.check(t, startEvent(plan, ada))
+		recorderB.check(t, endEvent(plan, ReasonFinished, ada))
 	})
 }
 
 // A node that loads a match after its end reports nothing.
 func TestLifecycleAfterTheEnd(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a, b := w.node(), w.node()
-		recorder := b.recordLifecycle()
-		a.enter(ada)
-		p := a.begin(w, 1)
-		w.passUntil(p, Over, 0)
-		in := b.enter(ada)
-		w.must(b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in}))
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		recorder := nodeB.recordLifecycle()
+		nodeA.openSession(ada)
+		plan := nodeA.startDuel(c, 1)
+		c.passUntil(plan, PhaseOver, 0)
+		session := nodeB.openSession(ada)
+		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session}))
 		recorder.check(t)
 	})
 }
@@ -152,43 +152,43 @@ func TestLifecycleAfterTheEnd(t *testing.T) {
 // All nodes report the players of an arena, and no spectators. An arena that is
 // closed before it begins causes no events.
 func TestLifecycleOfAnArena(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a, b := w.node(), w.node()
-		recorderA, recorderB := a.recordLifecycle(), b.recordLifecycle()
-		p := newArena(Survival, 1)
-		w.gather(p, 3, a, b)
-		w.store.addWatcher(p.ID, "p_eve", AsSpectator)
-		a.enter("p_eve")
-		w.must(a.AttachFrom(w.Context(), p.ID, "p_eve", 0))
-		w.must(a.StartArena(w.Context(), p.ID))
-		w.passUntil(p, Open, 0)
-		w.must(a.CloseArena(w.Context(), p.ID))
-		recorderA.check(t, startEvent(p, p.seatOf(0).Player, p.seatOf(2).Player), endEvent(p, Closed, p.seatOf(0).Player, p.seatOf(2).Player))
-		recorderB.check(t, startEvent(p, p.seatOf(1).Player), endEvent(p, Closed, p.seatOf(1).Player))
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		recorderA, recorderB := nodeA.recordLifecycle(), nodeB.recordLifecycle()
+		plan := newArena(Survival, 1)
+		c.createArenaWithPlayers(plan, 3, nodeA, nodeB)
+		c.store.addWatcher(plan.ID, "p_eve", SpectatorRole)
+		nodeA.openSession("p_eve")
+		c.requireNoError(nodeA.AttachFrom(c.Context(), plan.ID, "p_eve", 0))
+		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+		c.passUntil(plan, PhaseOpen, 0)
+		c.requireNoError(nodeA.CloseArena(c.Context(), plan.ID))
+		recorderA.check(t, startEvent(plan, plan.arenaSeat(0).Player, plan.arenaSeat(2).Player), endEvent(plan, ReasonClosed, plan.arenaSeat(0).Player, plan.arenaSeat(2).Player))
+		recorderB.check(t, startEvent(plan, plan.arenaSeat(1).Player), endEvent(plan, ReasonClosed, plan.arenaSeat(1).Player))
 	})
 }
 
 func TestLifecycleOfAnArenaThatNeverBegins(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
 		recorder := n.recordLifecycle()
-		p := newArena(Survival, 1)
-		w.gather(p, 2, n)
-		w.must(n.CloseArena(w.Context(), p.ID))
+		plan := newArena(Survival, 1)
+		c.createArenaWithPlayers(plan, 2, n)
+		c.requireNoError(n.CloseArena(c.Context(), plan.ID))
 		recorder.check(t)
 	})
 }
 
 // OnLifecycle may take long. The match continues.
 func TestLifecycleEventsDoNotBlock(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
 		release := make(chan struct{})
 		n.OnLifecycle = func(LifecycleEvent) { <-release }
-		n.enter(ada)
-		p := n.begin(w, 1)
-		w.passUntil(p, Over, 0)
-		if late := now() - w.store.state(p.ID).ClosesAt; late > 6000 {
+		n.openSession(ada)
+		plan := n.startDuel(c, 1)
+		c.passUntil(plan, PhaseOver, 0)
+		if late := now() - c.store.state(plan.ID).ClosesAt; late > 6000 {
 			t.Errorf("over %d ms after its close", late)
 		}
 		close(release)
@@ -197,13 +197,13 @@ func TestLifecycleEventsDoNotBlock(t *testing.T) {
 
 // A match that the store has lost ends as abandoned.
 func TestLifecycleOfALostMatch(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
 		recorder := n.recordLifecycle()
-		n.enter(ada)
-		p := n.begin(w, 3)
-		w.passUntil(p, Open, 1)
-		w.store.clear()
-		recorder.check(t, startEvent(p, ada), endEvent(p, Abandoned, ada))
+		n.openSession(ada)
+		plan := n.startDuel(c, 3)
+		c.passUntil(plan, PhaseOpen, 1)
+		c.store.clear()
+		recorder.check(t, startEvent(plan, ada), endEvent(plan, ReasonAbandoned, ada))
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"laststand/internal/timer"
 )
 
-// lobbyNoticeEvery is the shortest interval between two notices to the players
+// lobbyNoticeInterval is the shortest interval between two notices to the players
 // in an arena's lobby.
-const lobbyNoticeEvery = 500 * time.Millisecond
+const lobbyNoticeInterval = 500 * time.Millisecond
 
 // lobbyNotifier schedules the push with the player counts of a lobby. It limits
 // the rate and always sends the last change. The mutex of the match guards it.
@@ -33,59 +33,59 @@ func (n *lobbyNotifier) stop() {
 // If this node dies or does not hold the arena, the search for missed pushes
 // finds the change.
 func (e *Engine) NotifyPlacesChanged(match string) {
-	l := e.findLocal(match)
-	if l == nil {
+	local := e.findLocalMatch(match)
+	if local == nil {
 		return
 	}
-	l.mu.Lock()
-	l.lobbyNotice.notifyNodes = true
-	l.mu.Unlock()
-	e.scheduleLobbyNotice(l, true)
-	if l.knownState().Phase == Open { // the player who left may have been the last one without an answer
-		e.Wheel.After(0, func() { e.advanceDue(l) })
+	local.mu.Lock()
+	local.lobbyNotice.notifyNodes = true
+	local.mu.Unlock()
+	e.scheduleLobbyNotice(local, true)
+	if local.knownState().Phase == PhaseOpen { // the player who left may have been the last one without an answer
+		e.Wheel.After(0, func() { e.advanceDue(local) })
 	}
 }
 
 // scheduleLobbyNotice schedules a notice to the local players in a lobby, if
 // something changed or the match has a newer version than the last notice.
-func (e *Engine) scheduleLobbyNotice(l *localMatch, changed bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (e *Engine) scheduleLobbyNotice(local *localMatch, changed bool) {
+	local.mu.Lock()
+	defer local.mu.Unlock()
 	switch {
-	case l.state.Phase != Lobby, !changed && l.state.Version <= l.lobbyNotice.sentVersion:
-	case l.lobbyNotice.timer != nil:
-		l.lobbyNotice.changed = true
+	case local.state.Phase != PhaseLobby, !changed && local.state.Version <= local.lobbyNotice.sentVersion:
+	case local.lobbyNotice.timer != nil:
+		local.lobbyNotice.changed = true
 	default:
-		wait := time.Duration(l.lobbyNotice.sentAt-e.Now())*time.Millisecond + lobbyNoticeEvery
-		l.lobbyNotice.timer = e.Wheel.After(max(wait, time.Millisecond), func() { e.sendLobbyNotice(l) })
+		wait := time.Duration(local.lobbyNotice.sentAt-e.Now())*time.Millisecond + lobbyNoticeInterval
+		local.lobbyNotice.timer = e.Wheel.After(max(wait, time.Millisecond), func() { e.sendLobbyNotice(local) })
 	}
 }
 
 // sendLobbyNotice reads the player counts of a lobby and pushes them to the local
 // sessions.
 // Later changes and failed reads lead to another notice.
-func (e *Engine) sendLobbyNotice(l *localMatch) {
+func (e *Engine) sendLobbyNotice(local *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	notifyNodes := l.beginLobbyNotice()
-	v, err := e.read(ctx, l, -1)
+	notifyNodes := local.startLobbyNotice()
+	view, err := e.read(ctx, local, -1)
 	if err != nil {
-		e.Logger.Warn("lobby read failed; retrying", "match", l.plan.ID, "error", e.handleLoss(ctx, l, err))
-		l.retryLobbyNotice(notifyNodes, e.Now())
-		e.scheduleLobbyNotice(l, true)
+		e.Logger.Warn("lobby read failed; retrying", "match", local.plan.ID, "error", e.handleLoss(ctx, local, err))
+		local.retryLobbyNotice(notifyNodes, e.Now())
+		e.scheduleLobbyNotice(local, true)
 		return
 	}
 	if notifyNodes {
-		e.Bus.Send(ctx, v.Nodes, kindLobby, header{Match: l.plan.ID}.encode())
+		e.Bus.Send(ctx, view.Nodes, kindLobby, messageHeader{Match: local.plan.ID}.encode())
 	}
-	if l.endLobbyNotice(v, e.Now()) {
-		e.scheduleLobbyNotice(l, true)
+	if local.endLobbyNotice(view, e.Now()) {
+		e.scheduleLobbyNotice(local, true)
 	}
 }
 
 // startLobbyNotice starts a notice and reports whether other nodes must be
 // notified.
-func (l *localMatch) beginLobbyNotice() (notifyNodes bool) {
+func (l *localMatch) startLobbyNotice() (notifyNodes bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	notifyNodes = l.lobbyNotice.notifyNodes
@@ -102,28 +102,28 @@ func (l *localMatch) retryLobbyNotice(notifyNodes bool, now int64) {
 
 // endLobbyNotice pushes what was read. It reports whether something has changed
 // since the read.
-func (l *localMatch) endLobbyNotice(v View, now int64) (changed bool) {
+func (l *localMatch) endLobbyNotice(view View, now int64) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lobbyNotice.timer, l.lobbyNotice.sentAt, l.lobbyNotice.sentVersion = nil, now, v.Version
-	if v.Phase == Lobby && l.state.Phase == Lobby {
+	l.lobbyNotice.timer, l.lobbyNotice.sentAt, l.lobbyNotice.sentVersion = nil, now, view.Version
+	if view.Phase == PhaseLobby && l.state.Phase == PhaseLobby {
 		l.broadcastLocked(protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{
-			ArenaID: l.plan.Arena.ID, Teams: v.TeamCounts(l.plan.Arena), Players: v.Players,
+			ArenaID: l.plan.Arena.ID, Teams: view.TeamCounts(l.plan.Arena), Players: view.Players,
 		}))
 	}
 	return l.lobbyNotice.changed
 }
 
 // lobbyClosedFrame tells the players in a lobby that the match will not begin.
-func lobbyClosedFrame(p *Plan, reason Reason) []byte {
-	return protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{ArenaID: p.Arena.ID, Reason: string(reason)})
+func lobbyClosedFrame(plan *Plan, reason Reason) []byte {
+	return protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{ArenaID: plan.Arena.ID, Reason: string(reason)})
 }
 
 // TeamCounts lists the teams of an arena with their number of players, in the
 // arena's order. The list is never nil.
-func (v View) TeamCounts(a *Arena) []protocol.TeamCount {
-	counts := make([]protocol.TeamCount, 0, len(a.Teams))
-	for _, t := range a.Teams {
+func (v View) TeamCounts(arena *Arena) []protocol.TeamCount {
+	counts := make([]protocol.TeamCount, 0, len(arena.Teams))
+	for _, t := range arena.Teams {
 		counts = append(counts, protocol.TeamCount{ID: t.ID, Name: t.Name, Players: v.Teams[t.ID].Players})
 	}
 	return counts

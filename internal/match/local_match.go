@@ -14,47 +14,47 @@ import (
 type localMatch struct {
 	plan     *Plan
 	raceSlot chan struct{} // buzzer: full while an answer of this node tries to be first
-	replay   replay
+	replay   logCopy
 
-	mu                 sync.Mutex // locked before the engine's mutex; never held during store calls
-	state              State      // newest known state; its Seq is the last push delivered here
-	version            int64      // highest known version
-	remoteStepVersion  int64      // version of the newest step of another node; -1 for none
-	subs               map[string]Subscriber
-	members            map[string]Member // arena: the members looked up so far; nil for none
-	attaching          int               // number of sessions that are being attached
-	recentFrames       [][]byte          // pushes delivered since the first of those began; the last has number state.Seq
-	catchingUp         bool              // a read of missed pushes is scheduled
-	timer              timer.Timer
-	botsQuestion       int             // last question that bots were scheduled for; -1 for none
-	records            acceptedRecords // accepted here for the newest question; empty if there are too many
-	personalQuestion   int             // last question whose personal results were sent; -1 for none
-	wonQuestion        int             // question known to be won; -1 for none
-	startReported      bool            // the start was reported, or other nodes report it
-	endReported        bool            // the end was reported, or other nodes report it
-	lobbyNotice        lobbyNotifier
-	hostReportedAt     int64                 // when this node last reported the host as present, cluster time
-	checkedEndedPlaces int64                 // value of State.EndedPlaces at the last clean check of places
-	settledNotified    bool                  // the players here were notified that the result is settled
-	settledCheckAt     int64                 // when to check whether it is settled, cluster time; 0 before the end
-	settledCheckInMS   int64                 // delay between two checks, ms
-	withoutPlace       map[string]Subscriber // sessions without a place at the last check
+	mu                   sync.Mutex // locked before the engine's mutex; never held during store calls
+	state                State      // newest known state; its Seq is the last push delivered here
+	version              int64      // highest known version
+	remoteStepVersion    int64      // version of the newest step of another node; -1 for none
+	sessions             map[string]Subscriber
+	members              map[string]Member // arena: the members looked up so far; nil for none
+	attachingSessions    int               // number of sessions that are being attached
+	recentFrames         [][]byte          // pushes delivered since the first of those began; the last has number state.Seq
+	catchingUp           bool              // a read of missed pushes is scheduled
+	timer                timer.Timer
+	lastBotsQuestion     int             // last question that bots were scheduled for; -1 for none
+	records              acceptedRecords // accepted here for the newest question; empty if there are too many
+	lastPersonalQuestion int             // last question whose personal results were sent; -1 for none
+	lastWonQuestion      int             // question known to be won; -1 for none
+	startReported        bool            // the start was reported, or other nodes report it
+	endReported          bool            // the end was reported, or other nodes report it
+	lobbyNotice          lobbyNotifier
+	hostReportedAt       int64                 // when this node last reported the host as present, cluster time
+	checkedEndedPlaces   int64                 // value of State.EndedPlaces at the last clean check of places
+	settledNotified      bool                  // the players here were notified that the result is settled
+	settledCheckAt       int64                 // when to check whether it is settled, cluster time; 0 before the end
+	settledCheckDelayMS  int64                 // delay between two checks, ms
+	withoutPlace         map[string]Subscriber // sessions without a place at the last check
 }
 
-func newLocalMatch(v View) *localMatch {
-	l := &localMatch{
-		plan: v.Plan, state: v.State, version: v.Version, subs: make(map[string]Subscriber),
-		remoteStepVersion: -1, botsQuestion: -1, personalQuestion: v.Question, wonQuestion: -1, startReported: v.Question >= 0, endReported: v.Phase.hasEnded(),
-		lobbyNotice: lobbyNotifier{sentVersion: v.Version}, checkedEndedPlaces: v.EndedPlaces,
+func newLocalMatch(view View) *localMatch {
+	local := &localMatch{
+		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber),
+		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, lastWonQuestion: -1, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
+		lobbyNotice: lobbyNotifier{sentVersion: view.Version}, checkedEndedPlaces: view.EndedPlaces,
 	}
-	if v.Phase == Open || v.Phase == Sealed {
-		l.personalQuestion--
+	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {
+		local.lastPersonalQuestion--
 	}
-	l.replay.loading = make(chan struct{}, 1)
-	if l.plan.Mode == Buzzer {
-		l.raceSlot = make(chan struct{}, 1)
+	local.replay.loading = make(chan struct{}, 1)
+	if local.plan.Mode == Buzzer {
+		local.raceSlot = make(chan struct{}, 1)
 	}
-	return l
+	return local
 }
 
 // knownState returns the newest known state.
@@ -86,8 +86,8 @@ func (l *localMatch) noteOutcome(out Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.version = max(l.version, out.Version)
-	if out.Verdict == Accepted {
-		l.keepRecord(out.Record)
+	if out.Verdict == VerdictAccepted {
+		l.storeRecord(out.Record)
 	}
 }
 
@@ -99,13 +99,13 @@ const remoteStepGraceMS = 50
 
 // noteRemoteStep records the version after a step of another node. The state is
 // nil if the message contained none.
-func (l *localMatch) noteRemoteStep(s *State) {
-	if s == nil {
+func (l *localMatch) noteRemoteStep(state *State) {
+	if state == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.remoteStepVersion = max(l.remoteStepVersion, s.Version)
+	l.remoteStepVersion = max(l.remoteStepVersion, state.Version)
 }
 
 // nextStepAt is when this node should take the next step, cluster time. The
@@ -120,23 +120,23 @@ func (l *localMatch) nextStepAt() int64 {
 // isBehind reports whether the match has progressed beyond the known state, or
 // was set back. In a duel every change has a push. In an arena, changes in the
 // lobby and an end in the lobby have none, so the version is compared, too.
-func (l *localMatch) isBehind(m Progress) bool {
+func (l *localMatch) isBehind(progress Progress) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return m.Seq > l.state.Seq || m.Version < l.version || l.plan.Arena != nil && m.Version > l.state.Version
+	return progress.Seq > l.state.Seq || progress.Version < l.version || l.plan.Arena != nil && progress.Version > l.state.Version
 }
 
 // isAbandoned reports whether the match ended because the store lost data of
 // it. The caller holds mu.
 func (l *localMatch) isAbandoned() bool {
-	return l.state.Phase.hasEnded() && l.state.EndReason == Abandoned
+	return l.state.Phase.hasEnded() && l.state.EndReason == ReasonAbandoned
 }
 
 // stopAndListPlayers stops the timers and returns the players with a session.
-func (l *localMatch) release() []string {
+func (l *localMatch) stopAndListPlayers() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer.Stop()
 	l.lobbyNotice.stop()
-	return slices.Collect(maps.Keys(l.subs))
+	return slices.Collect(maps.Keys(l.sessions))
 }

@@ -6,23 +6,23 @@ import "testing"
 func TestTheNewestStateStays(t *testing.T) {
 	t.Parallel()
 	states := []State{
-		{Phase: Countdown, Question: -1, Version: 1},
-		{Phase: Open, DueAt: 1, Version: 2}, {Phase: Open, DueAt: 2, Extended: true, Version: 3},
-		{Phase: Sealed, Version: 5}, {Phase: Revealed, Version: 6},
-		{Phase: Open, Question: 1, Version: 7}, {Phase: Over, Question: 1, Version: 12}, {Phase: Settled, Question: 1, Version: 12},
+		{Phase: PhaseCountdown, Question: -1, Version: 1},
+		{Phase: PhaseOpen, DueAt: 1, Version: 2}, {Phase: PhaseOpen, DueAt: 2, Extended: true, Version: 3},
+		{Phase: PhaseSealed, Version: 5}, {Phase: PhaseRevealed, Version: 6},
+		{Phase: PhaseOpen, Question: 1, Version: 7}, {Phase: PhaseOver, Question: 1, Version: 12}, {Phase: PhaseSettled, Question: 1, Version: 12},
 	}
 	for i, former := range states {
 		for j, later := range states {
-			l := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: former})
-			l.state.Seq = 7
-			if later.Seq = 99; !l.deliver(delivery{state: &later}) {
+			local := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: former})
+			local.state.Seq = 7
+			if later.Seq = 99; !local.deliver(delivery{state: &later}) {
 				t.Fatal("no frame was missing")
 			}
 			want := states[max(i, j)]
 			if former.Version == later.Version {
 				want.Phase = later.Phase
 			}
-			if got := l.knownState(); got.Phase != want.Phase || got.DueAt != want.DueAt || got.Version != want.Version || got.Seq != 7 {
+			if got := local.knownState(); got.Phase != want.Phase || got.DueAt != want.DueAt || got.Version != want.Version || got.Seq != 7 {
 				t.Errorf("from %+v, told of %+v, it is at %+v", former, later, got)
 			}
 		}
@@ -38,7 +38,7 @@ func TestADuelHoldsNothingOfArenas(t *testing.T) {
 		t.Errorf("%v, %v", duel.raceSlot, duel.members)
 	}
 	arena := newLocalMatch(View{Plan: newArena(Buzzer, 2)})
-	arena.keepMember(Member{Seat: Seat{Player: ada}, Role: AsSpectator})
+	arena.storeMember(Member{Seat: Seat{Player: ada}, Role: SpectatorRole})
 	if cap(arena.raceSlot) != 1 || !arena.isSpectator(ada) {
 		t.Errorf("%d, %+v", cap(arena.raceSlot), arena.members)
 	}

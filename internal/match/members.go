@@ -4,27 +4,27 @@ import "context"
 
 // member returns a player's place in a match, or ErrNotFound. It uses what this
 // node looked up before.
-func (e *Engine) member(ctx context.Context, l *localMatch, player string) (Member, error) {
-	if m, ok := l.member(player); ok {
-		return m, nil
+func (e *Engine) member(ctx context.Context, local *localMatch, player string) (Member, error) {
+	if member, ok := local.member(player); ok {
+		return member, nil
 	}
-	return e.lookUpMember(ctx, l, player)
+	return e.lookUpMember(ctx, local, player)
 }
 
 // lookUpMember reads a player's place in a match from the store.
-func (e *Engine) lookUpMember(ctx context.Context, l *localMatch, player string) (Member, error) {
-	if l.plan.Arena == nil {
-		seat, ok := l.plan.Seat(player)
+func (e *Engine) lookUpMember(ctx context.Context, local *localMatch, player string) (Member, error) {
+	if local.plan.Arena == nil {
+		seat, ok := local.plan.FindSeat(player)
 		if !ok {
 			return Member{}, ErrNotFound
 		}
-		return Member{Seat: seat, Role: AsPlayer}, nil
+		return Member{Seat: seat, Role: PlayerRole}, nil
 	}
-	m, err := e.Store.Member(ctx, l.plan.ID, player)
+	member, err := e.Store.Member(ctx, local.plan.ID, player)
 	if err == nil {
-		l.keepMember(m)
+		local.storeMember(member)
 	}
-	return m, err
+	return member, err
 }
 
 func (l *localMatch) member(player string) (Member, bool) {
@@ -34,33 +34,33 @@ func (l *localMatch) member(player string) (Member, bool) {
 	return m, ok
 }
 
-// keepMember remembers a place in an arena.
-func (l *localMatch) keepMember(m Member) {
+// storeMember remembers a place in an arena.
+func (l *localMatch) storeMember(member Member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.members == nil {
 		l.members = make(map[string]Member)
 	}
-	l.members[m.Seat.Player] = m
+	l.members[member.Seat.Player] = member
 }
 
 // isSpectator reports whether the player only watches.
 func (l *localMatch) isSpectator(player string) bool {
-	m, ok := l.member(player)
-	return ok && m.Role == AsSpectator
+	member, ok := l.member(player)
+	return ok && member.Role == SpectatorRole
 }
 
 // playerSessions returns the sessions at this node whose players have a seat.
 func (l *localMatch) playerSessions() map[string]Subscriber {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	here := make(map[string]Subscriber, len(l.subs))
-	for player, sub := range l.subs {
-		if l.plan.Arena == nil || l.members[player].Role == AsPlayer {
-			here[player] = sub
+	sessions := make(map[string]Subscriber, len(l.sessions))
+	for player, session := range l.sessions {
+		if l.plan.Arena == nil || l.members[player].Role == PlayerRole {
+			sessions[player] = session
 		}
 	}
-	return here
+	return sessions
 }
 
 // hasHost reports whether the host of an arena has a session at this node, in
@@ -68,5 +68,5 @@ func (l *localMatch) playerSessions() map[string]Subscriber {
 func (l *localMatch) hasHost() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.subs[l.plan.Arena.Host] != nil
+	return l.sessions[l.plan.Arena.Host] != nil
 }

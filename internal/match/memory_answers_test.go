@@ -5,142 +5,142 @@ import (
 	"time"
 )
 
-func (m *memoryStore) Commit(_ context.Context, a Attempt) (Outcome, error) {
+func (m *memoryStore) Commit(_ context.Context, attempt Attempt) (Outcome, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, out, err := m.judge(a)
-	if err != nil || out.Verdict != Accepted || k.locks[a.place()] == a.ID {
+	stored, out, err := m.decideOutcome(attempt)
+	if err != nil || out.Verdict != VerdictAccepted || stored.locks[attempt.answerKey()] == attempt.ID {
 		return out, err
 	}
-	k.accept(a)
-	if a.LockoutMS > 0 && a.Seat.Team != "" && a.Mode == Buzzer {
-		k.lockouts[place(a.Record.Question, a.Seat.Team)] = time.Now().UnixMilli() + a.LockoutMS
+	stored.accept(attempt)
+	if attempt.LockoutMS > 0 && attempt.Seat.Team != "" && attempt.Mode == Buzzer {
+		stored.lockouts[answerKey(attempt.Record.Question, attempt.Seat.Team)] = time.Now().UnixMilli() + attempt.LockoutMS
 	}
-	out = k.outcome(Accepted, a.Record)
-	if a.Push != nil {
-		k.push(*a.Push)
-		out.Seq, out.Nodes = k.state.Seq, k.sortedNodes()
+	out = stored.outcome(VerdictAccepted, attempt.Record)
+	if attempt.Push != nil {
+		stored.push(*attempt.Push)
+		out.Seq, out.Nodes = stored.state.Seq, stored.sortedNodes()
 	}
 	return out, nil
 }
 
-func (m *memoryStore) Race(_ context.Context, a Attempt) (Outcome, error) {
+func (m *memoryStore) CommitIfFirst(_ context.Context, attempt Attempt) (Outcome, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a.Record.First = true
-	k, out, err := m.judge(a)
-	if err != nil || out.Verdict != Accepted {
+	attempt.Record.First = true
+	stored, out, err := m.decideOutcome(attempt)
+	if err != nil || out.Verdict != VerdictAccepted {
 		return out, err
 	}
-	if k.locks[a.place()] != a.ID {
-		k.win(a)
+	if stored.locks[attempt.answerKey()] != attempt.ID {
+		stored.acceptFirst(attempt)
 	}
-	out = k.outcome(Accepted, a.Record)
-	out.Sealed, out.Nodes = true, k.sortedNodes()
+	out = stored.outcome(VerdictAccepted, attempt.Record)
+	out.Sealed, out.Nodes = true, stored.sortedNodes()
 	return out, nil
 }
 
 // decideOutcome decides whether to accept an attempt, also a repeated one. The caller holds mu.
-func (m *memoryStore) judge(a Attempt) (*storedMatch, Outcome, error) {
-	k, err := m.find(a.Match, a.SeenVersion)
+func (m *memoryStore) decideOutcome(attempt Attempt) (*storedMatch, Outcome, error) {
+	stored, err := m.find(attempt.Match, attempt.SeenVersion)
 	switch {
 	case err == ErrNotFound: //nolint:errorlint // find does not wrap it
-		return nil, Outcome{Verdict: Gone}, nil
+		return nil, Outcome{Verdict: VerdictGone}, nil
 	case err != nil:
 		return nil, Outcome{}, err
 	}
-	s, r, t := k.state, a.Record, k.totals[a.Record.Player]
-	_, seated := k.seats[r.Player]
-	holder := k.locks[a.place()]
-	shut := k.lockouts[place(r.Question, a.Seat.Team)] - time.Now().UnixMilli()
-	verdict := Accepted
+	state, r, t := stored.state, attempt.Record, stored.totals[attempt.Record.Player]
+	_, seated := stored.seats[r.Player]
+	holder := stored.locks[attempt.answerKey()]
+	lockoutLeftMS := stored.lockouts[answerKey(r.Question, attempt.Seat.Team)] - time.Now().UnixMilli()
+	verdict := VerdictAccepted
 	switch {
-	case holder == a.ID:
-		return k, k.outcome(Accepted, k.records[a.place()]), nil
-	case k.plan.Mode != Duel && (!seated || t.Left):
-		verdict = Gone
-	case r.Question > s.Question:
-		verdict = Early
-	case k.plan.Mode == Survival && t.LastCorrect <= s.LastDecided:
-		verdict = Eliminated
+	case holder == attempt.ID:
+		return stored, stored.outcome(VerdictAccepted, stored.records[attempt.answerKey()]), nil
+	case stored.plan.Mode != Duel && (!seated || t.HasLeft):
+		verdict = VerdictGone
+	case r.Question > state.Question:
+		verdict = VerdictEarly
+	case stored.plan.Mode == Survival && t.LastCorrect <= state.LastDecided:
+		verdict = VerdictEliminated
 	case holder != "":
-		return k, k.outcome(Duplicate, k.records[a.place()]), nil
-	case s.Phase != Open || r.Question != s.Question || r.At > s.ClosesAt:
-		verdict = Late
-	case a.OpensAt != s.OpensAt:
-		verdict = Stale
-	case k.plan.Mode == Buzzer && a.Seat.Team != "" && shut > 0:
-		return k, Outcome{Verdict: LockedOut, RetryMS: shut}, nil
-	case k.plan.Mode == Buzzer && !k.offered[r.Question]:
-		verdict = Late
+		return stored, stored.outcome(VerdictDuplicate, stored.records[attempt.answerKey()]), nil
+	case state.Phase != PhaseOpen || r.Question != state.Question || r.ArrivedAt > state.ClosesAt:
+		verdict = VerdictLate
+	case attempt.OpensAt != state.OpensAt:
+		verdict = VerdictStale
+	case stored.plan.Mode == Buzzer && attempt.Seat.Team != "" && lockoutLeftMS > 0:
+		return stored, Outcome{Verdict: VerdictLockedOut, RetryMS: lockoutLeftMS}, nil
+	case stored.plan.Mode == Buzzer && !stored.openFirsts[r.Question]:
+		verdict = VerdictLate
 	}
-	return k, Outcome{Verdict: verdict}, nil
+	return stored, Outcome{Verdict: verdict}, nil
 }
 
-func (k *storedMatch) outcome(v Verdict, r Record) Outcome {
-	return Outcome{Verdict: v, Record: r, Answered: k.state.Answered, Alive: k.state.Alive, Version: k.state.Version}
+func (stored *storedMatch) outcome(verdict Verdict, record Record) Outcome {
+	return Outcome{Verdict: verdict, Record: record, Answered: stored.state.Answered, Alive: stored.state.Alive, Version: stored.state.Version}
 }
 
 // accept writes the effect of an accepted answer.
-func (k *storedMatch) accept(a Attempt) {
-	r, s := a.Record, &k.state
-	k.locks[a.place()], k.records[a.place()] = a.ID, r
-	k.totals[r.Player] = plus(k.totals[r.Player], r)
+func (stored *storedMatch) accept(attempt Attempt) {
+	record, s := attempt.Record, &stored.state
+	stored.locks[attempt.answerKey()], stored.records[attempt.answerKey()] = attempt.ID, record
+	stored.totals[record.Player] = addRecord(stored.totals[record.Player], record)
 	s.Answered++
 	s.Version++
-	if r.Correct {
+	if record.Correct {
 		s.Right++
 	}
 	if s.Answered >= s.Alive {
-		k.due = r.At
+		stored.dueAt = record.ArrivedAt
 	}
-	if r.Correct && k.plan.Mode == Survival {
-		k.score(a.Seat.Team, r.Points)
+	if record.Correct && stored.plan.Mode == Survival {
+		stored.addTeamScore(attempt.Seat.Team, record.Points)
 	}
 }
 
 // acceptFirst accepts the first right answer to a buzzer question and seals it.
-func (k *storedMatch) win(a Attempt) {
-	r := a.Record
-	k.accept(a)
-	k.score(a.Seat.Team, 1)
-	delete(k.offered, r.Question)
+func (stored *storedMatch) acceptFirst(attempt Attempt) {
+	record := attempt.Record
+	stored.accept(attempt)
+	stored.addTeamScore(attempt.Seat.Team, 1)
+	delete(stored.openFirsts, record.Question)
 	first := First{
-		Question: r.Question, Player: r.Player, Nickname: a.Seat.Nickname, Team: a.Seat.Team,
-		At: r.At, ElapsedMS: r.ElapsedMS, Node: r.Node,
+		Question: record.Question, Player: record.Player, Nickname: attempt.Seat.Nickname, Team: attempt.Seat.Team,
+		ArrivedAt: record.ArrivedAt, ElapsedMS: record.ElapsedMS, Node: record.Node,
 	}
-	k.state.First, k.firsts = &first, append(k.firsts, first)
-	k.state.Phase, k.state.CloseReason, k.state.DueAt, k.due = Sealed, firstCorrect, r.At, r.At
+	stored.state.First, stored.firsts = &first, append(stored.firsts, first)
+	stored.state.Phase, stored.state.CloseReason, stored.state.DueAt, stored.dueAt = PhaseSealed, closeReasonFirstCorrect, record.ArrivedAt, record.ArrivedAt
 }
 
-func (k *storedMatch) score(team string, points int64) {
-	if t, ok := k.teams[team]; ok {
+func (stored *storedMatch) addTeamScore(team string, points int64) {
+	if t, ok := stored.teams[team]; ok {
 		t.Score += points
-		k.teams[team] = t
+		stored.teams[team] = t
 	}
 }
 
-func (a Attempt) place() string { return place(a.Record.Question, a.Record.Player) }
+func (a Attempt) answerKey() string { return answerKey(a.Record.Question, a.Record.Player) }
 
 func (m *memoryStore) Record(_ context.Context, match, player string, question int) (Record, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(match, 0)
+	stored, err := m.find(match, 0)
 	if err != nil {
 		return Record{}, false, nil
 	}
-	r, ok := k.records[place(question, player)]
-	return r, ok, nil
+	record, ok := stored.records[answerKey(question, player)]
+	return record, ok, nil
 }
 
-func plus(t Totals, r Record) Totals {
-	t.Score += r.Points
+func addRecord(t Totals, record Record) Totals {
+	t.Score += record.Points
 	t.Answered++
-	t.SavedMS += r.SavedMS
-	t.LastAnswered = r.Question + 1
-	if r.Correct {
+	t.SavedMS += record.SavedMS
+	t.LastAnswered = record.Question + 1
+	if record.Correct {
 		t.Correct++
-		t.LastCorrect = r.Question + 1
+		t.LastCorrect = record.Question + 1
 	}
 	return t
 }

@@ -10,8 +10,8 @@ func (m *memoryStore) ListDue(_ context.Context, before int64) ([]string, error)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var due []string
-	for id, k := range m.matches {
-		if k.due > 0 && k.due < before {
+	for id, stored := range m.matches {
+		if stored.dueAt > 0 && stored.dueAt < before {
 			due = append(due, id)
 		}
 	}
@@ -19,7 +19,7 @@ func (m *memoryStore) ListDue(_ context.Context, before int64) ([]string, error)
 	return due, nil
 }
 
-func (m *memoryStore) RemoveIndex(_ context.Context, match string) error {
+func (m *memoryStore) RemoveIndexEntries(_ context.Context, match string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.matches, match)
@@ -29,8 +29,8 @@ func (m *memoryStore) RemoveIndex(_ context.Context, match string) error {
 func (m *memoryStore) RemoveOrphan(_ context.Context, match string, dueBefore int64) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.matches[match]
-	if k == nil || k.due >= dueBefore || k.state.Phase.hasEnded() {
+	stored := m.matches[match]
+	if stored == nil || stored.dueAt >= dueBefore || stored.state.Phase.hasEnded() {
 		return false, nil
 	}
 	delete(m.matches, match)
@@ -42,10 +42,10 @@ func (m *memoryStore) ReadProgress(_ context.Context, matches []string) (map[str
 	defer m.mu.Unlock()
 	marks := map[string]Progress{}
 	for _, id := range matches {
-		k := m.matches[id]
+		stored := m.matches[id]
 		_, waits := m.pending[id]
-		if k != nil && k.state.Phase != Settled && (waits || !k.state.Phase.hasEnded()) {
-			marks[id] = Progress{Seq: k.state.Seq, Version: k.state.Version}
+		if stored != nil && stored.state.Phase != PhaseSettled && (waits || !stored.state.Phase.hasEnded()) {
+			marks[id] = Progress{Seq: stored.state.Seq, Version: stored.state.Version}
 		}
 	}
 	return marks, nil
@@ -72,18 +72,18 @@ func (m *memoryStore) setSettledNotified(id string, ratings map[string]int) {
 	m.matches[id].state.SettledNotified, m.matches[id].state.Ratings = true, ratings
 }
 
-// copyOf copies a match; put restores the copy, as when a replica that was
+// copyMatch copies a match; put restores the copy, as when a replica that was
 // behind is promoted.
-func (m *memoryStore) copyOf(id string) *storedMatch {
+func (m *memoryStore) copyMatch(id string) *storedMatch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.matches[id].clone()
 }
 
-func (m *memoryStore) put(id string, k *storedMatch) {
+func (m *memoryStore) restoreMatch(id string, stored *storedMatch) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.matches[id] = k
+	m.matches[id] = stored
 }
 
 // clear deletes everything.

@@ -7,26 +7,26 @@ import "context"
 func (m *memoryStore) addSeat(id string, seat Seat) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.matches[id]
-	if _, ok := k.seats[seat.Player]; ok {
-		return !k.totals[seat.Player].Left
+	stored := m.matches[id]
+	if _, ok := stored.seats[seat.Player]; ok {
+		return !stored.totals[seat.Player].HasLeft
 	}
-	if k.state.Phase != Lobby || k.state.Locked || len(k.seats) >= k.plan.Arena.MaxPlayers {
+	if stored.state.Phase != PhaseLobby || stored.state.Locked || len(stored.seats) >= stored.plan.Arena.MaxPlayers {
 		return false
 	}
-	delete(k.roles, seat.Player)
-	k.seats[seat.Player] = seat
-	k.state.Players++
-	k.state.Version++
-	k.count(seat.Team, 1)
+	delete(stored.roles, seat.Player)
+	stored.seats[seat.Player] = seat
+	stored.state.Players++
+	stored.state.Version++
+	stored.addTeamPlayers(seat.Team, 1)
 	return true
 }
 
-func (k *storedMatch) count(team string, n int64) {
+func (stored *storedMatch) addTeamPlayers(team string, n int64) {
 	if team != "" {
-		t := k.teams[team]
+		t := stored.teams[team]
 		t.Players += n
-		k.teams[team] = t
+		stored.teams[team] = t
 	}
 }
 
@@ -41,57 +41,57 @@ func (m *memoryStore) addWatcher(id, player string, as Role) {
 func (m *memoryStore) removePlace(id, player string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k := m.matches[id]
-	_, watched := k.roles[player]
-	delete(k.roles, player)
-	seat, seated := k.seats[player]
+	stored := m.matches[id]
+	_, watched := stored.roles[player]
+	delete(stored.roles, player)
+	seat, seated := stored.seats[player]
 	switch {
 	case watched:
-	case !seated || k.totals[player].Left || k.state.Phase.hasEnded():
+	case !seated || stored.totals[player].HasLeft || stored.state.Phase.hasEnded():
 		return
-	case k.state.Phase == Lobby:
-		delete(k.seats, player)
-		k.count(seat.Team, -1)
-		k.state.Players--
+	case stored.state.Phase == PhaseLobby:
+		delete(stored.seats, player)
+		stored.addTeamPlayers(seat.Team, -1)
+		stored.state.Players--
 	default:
-		k.leave(player)
+		stored.leaveRunning(player)
 	}
-	k.state.EndedPlaces++
-	k.state.Version++
+	stored.state.EndedPlaces++
+	stored.state.Version++
 }
 
-// leave removes a player from a running match. The question no longer waits for
+// leaveRunning removes a player from a running match. The question no longer waits for
 // the player. In survival an unrevealed answer is retracted.
-func (k *storedMatch) leave(player string) {
-	s, t := &k.state, k.totals[player]
-	survival, closing := k.plan.Mode == Survival, s.Phase == Open || s.Phase == Sealed
-	in := !survival || t.LastCorrect > s.LastDecided
-	answered := closing && t.LastAnswered == s.Question+1
+func (stored *storedMatch) leaveRunning(player string) {
+	state, t := &stored.state, stored.totals[player]
+	survival, closing := stored.plan.Mode == Survival, state.Phase == PhaseOpen || state.Phase == PhaseSealed
+	in := !survival || t.LastCorrect > state.LastDecided
+	answered := closing && t.LastAnswered == state.Question+1
 	if survival && in && answered {
-		t = k.retractAnswer(player)
+		t = stored.retractAnswer(player)
 	}
-	t.Left = true
-	k.totals[player] = t
-	s.LeftSeats++
+	t.HasLeft = true
+	stored.totals[player] = t
+	state.LeftSeats++
 	switch {
 	case !in:
-	case s.Phase == Countdown, s.Phase == Revealed, survival && closing, s.Phase == Open && !answered:
-		s.Alive--
-		if s.Phase == Open && s.Answered >= s.Alive {
-			k.due = s.OpensAt
+	case state.Phase == PhaseCountdown, state.Phase == PhaseRevealed, survival && closing, state.Phase == PhaseOpen && !answered:
+		state.Alive--
+		if state.Phase == PhaseOpen && state.Answered >= state.Alive {
+			stored.dueAt = state.OpensAt
 		}
 	}
 }
 
 // retractAnswer retracts a player's answer to the current question.
-func (k *storedMatch) retractAnswer(player string) Totals {
-	r := k.records[place(k.state.Question, player)]
-	k.state.Answered--
-	t := k.totals[player].minus(r)
-	t.LastCorrect, t.LastAnswered = k.state.LastDecided+1, k.state.LastDecided+1
-	if r.Correct {
-		k.state.Right--
-		k.score(k.seats[player].Team, -r.Points)
+func (stored *storedMatch) retractAnswer(player string) Totals {
+	record := stored.records[answerKey(stored.state.Question, player)]
+	stored.state.Answered--
+	t := stored.totals[player].withoutRecord(record)
+	t.LastCorrect, t.LastAnswered = stored.state.LastDecided+1, stored.state.LastDecided+1
+	if record.Correct {
+		stored.state.Right--
+		stored.addTeamScore(stored.seats[player].Team, -record.Points)
 	}
 	return t
 }
@@ -99,21 +99,21 @@ func (k *storedMatch) retractAnswer(player string) Totals {
 func (m *memoryStore) Member(_ context.Context, id, player string) (Member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(id, 0)
+	stored, err := m.find(id, 0)
 	if err != nil {
 		return Member{}, err
 	}
-	if role, ok := k.roles[player]; ok {
+	if role, ok := stored.roles[player]; ok {
 		return Member{Seat: Seat{Player: player}, Role: role}, nil
 	}
-	seat, ok := k.seats[player]
-	if !ok || k.totals[player].Left {
+	seat, ok := stored.seats[player]
+	if !ok || stored.totals[player].HasLeft {
 		return Member{}, ErrNotFound
 	}
-	return Member{Seat: seat, Role: AsPlayer}, nil
+	return Member{Seat: seat, Role: PlayerRole}, nil
 }
 
-func (m *memoryStore) WithoutPlace(ctx context.Context, id string, people []string) (absent []string, err error) {
+func (m *memoryStore) PlayersWithoutPlace(ctx context.Context, id string, people []string) (absent []string, err error) {
 	for _, player := range people {
 		if _, err := m.Member(ctx, id, player); err != nil {
 			absent = append(absent, player)
@@ -125,14 +125,14 @@ func (m *memoryStore) WithoutPlace(ctx context.Context, id string, people []stri
 func (m *memoryStore) RankedPlayers(_ context.Context, id string, from, limit int) ([]RankedPlayer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(id, 0)
+	stored, err := m.find(id, 0)
 	if err != nil {
 		return nil, err
 	}
-	all := k.sorted(k.byRank)
+	all := stored.sorted(stored.byRank)
 	page := make([]RankedPlayer, 0, limit)
 	for _, seat := range all[min(from, len(all)):min(from+limit, len(all))] {
-		page = append(page, RankedPlayer{Seat: seat, Totals: k.totals[seat.Player]})
+		page = append(page, RankedPlayer{Seat: seat, Totals: stored.totals[seat.Player]})
 	}
 	return page, nil
 }

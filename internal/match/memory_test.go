@@ -15,79 +15,79 @@ import (
 // memoryStore implements Store and Index with a map. It is the model of their
 // contracts.
 type memoryStore struct {
-	mu      sync.Mutex
-	matches map[string]*storedMatch
-	tombs   map[string]bool // ids of tombstoned matches
-	pending map[string]Result
-	applied map[string]int // how often each step of a match was applied, as phase/question
+	mu         sync.Mutex
+	matches    map[string]*storedMatch
+	tombstones map[string]bool // ids of tombstoned matches
+	pending    map[string]Result
+	applied    map[string]int // how often each step of a match was applied, as phase/question
 }
 
 // storedMatch is one match.
 type storedMatch struct {
-	plan     *Plan
-	state    State
-	log      [][]byte
-	locks    map[string]string // attempt, by question|player
-	records  map[string]Record // by question|player
-	totals   map[string]Totals
-	seats    map[string]Seat // of an arena
-	roles    map[string]Role // of people without a seat
-	teams    map[string]TeamTotals
-	lockouts map[string]int64 // end (epoch ms) by question|team
-	offered  map[int]bool     // open questions without a right answer
-	firsts   []First
-	nodes    map[string]bool
-	scores   []byte
-	step     string // the last applied attempt, and the number of its first push
-	first    int64
-	due      int64
-	until    int64 // when it expires (epoch ms); 0 for never
+	plan         *Plan
+	state        State
+	log          [][]byte
+	locks        map[string]string // attempt, by question|player
+	records      map[string]Record // by question|player
+	totals       map[string]Totals
+	seats        map[string]Seat // of an arena
+	roles        map[string]Role // of people without a seat
+	teams        map[string]TeamTotals
+	lockouts     map[string]int64 // end (epoch ms) by question|team
+	openFirsts   map[int]bool     // open questions without a right answer
+	firsts       []First
+	nodes        map[string]bool
+	scores       []byte
+	step         string // the last applied attempt, and the number of its first push
+	stepFirstSeq int64
+	dueAt        int64
+	expiresAt    int64 // when it expires (epoch ms); 0 for never
 }
 
 func newMemoryStore() *memoryStore {
 	return &memoryStore{
-		matches: map[string]*storedMatch{}, tombs: map[string]bool{}, pending: map[string]Result{}, applied: map[string]int{},
+		matches: map[string]*storedMatch{}, tombstones: map[string]bool{}, pending: map[string]Result{}, applied: map[string]int{},
 	}
 }
 
 // clone copies a match, as a replica that fell behind has it.
-func (k *storedMatch) clone() *storedMatch {
-	c := *k
-	c.state.Voids, c.log, c.firsts = slices.Clone(k.state.Voids), slices.Clone(k.log), slices.Clone(k.firsts)
-	c.locks, c.records, c.totals = maps.Clone(k.locks), maps.Clone(k.records), maps.Clone(k.totals)
-	c.seats, c.roles, c.teams = maps.Clone(k.seats), maps.Clone(k.roles), maps.Clone(k.teams)
-	c.lockouts, c.offered, c.nodes = maps.Clone(k.lockouts), maps.Clone(k.offered), maps.Clone(k.nodes)
+func (stored *storedMatch) clone() *storedMatch {
+	c := *stored
+	c.state.Voids, c.log, c.firsts = slices.Clone(stored.state.Voids), slices.Clone(stored.log), slices.Clone(stored.firsts)
+	c.locks, c.records, c.totals = maps.Clone(stored.locks), maps.Clone(stored.records), maps.Clone(stored.totals)
+	c.seats, c.roles, c.teams = maps.Clone(stored.seats), maps.Clone(stored.roles), maps.Clone(stored.teams)
+	c.lockouts, c.openFirsts, c.nodes = maps.Clone(stored.lockouts), maps.Clone(stored.openFirsts), maps.Clone(stored.nodes)
 	return &c
 }
 
 // find returns a match that has not expired. The caller holds mu.
 func (m *memoryStore) find(id string, seen int64) (*storedMatch, error) {
-	k := m.matches[id]
-	if k == nil || k.until > 0 && time.Now().UnixMilli() >= k.until {
+	stored := m.matches[id]
+	if stored == nil || stored.expiresAt > 0 && time.Now().UnixMilli() >= stored.expiresAt {
 		return nil, ErrNotFound
 	}
-	if k.state.Version < seen {
+	if stored.state.Version < seen {
 		return nil, ErrAbandoned
 	}
-	return k, nil
+	return stored, nil
 }
 
-func (m *memoryStore) Create(_ context.Context, p *Plan, s State, found *protocol.Numbered) (bool, error) {
+func (m *memoryStore) Create(_ context.Context, plan *Plan, state State, found *protocol.NumberedPush) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := m.find(p.ID, 0); err == nil || m.tombs[p.ID] {
+	if _, err := m.find(plan.ID, 0); err == nil || m.tombstones[plan.ID] {
 		return false, nil
 	}
-	k := &storedMatch{
-		plan: p, state: s, due: s.DueAt, locks: map[string]string{}, records: map[string]Record{},
+	stored := &storedMatch{
+		plan: plan, state: state, dueAt: state.DueAt, locks: map[string]string{}, records: map[string]Record{},
 		totals: map[string]Totals{}, seats: map[string]Seat{}, roles: map[string]Role{}, teams: map[string]TeamTotals{},
-		lockouts: map[string]int64{}, offered: map[int]bool{}, nodes: map[string]bool{},
+		lockouts: map[string]int64{}, openFirsts: map[int]bool{}, nodes: map[string]bool{},
 	}
-	k.state.Version = 1
+	stored.state.Version = 1
 	if found != nil {
-		k.push(*found)
+		stored.push(*found)
 	}
-	m.matches[p.ID] = k
+	m.matches[plan.ID] = stored
 	return true, nil
 }
 
@@ -96,202 +96,204 @@ func (m *memoryStore) Tombstone(_ context.Context, id string) (bool, error) {
 	defer m.mu.Unlock()
 	_, err := m.find(id, 0)
 	if err != nil {
-		m.tombs[id] = true
+		m.tombstones[id] = true
 	}
 	return err == nil, nil
 }
 
-func (k *storedMatch) push(p protocol.Numbered) {
-	k.state.Seq++
-	k.log = append(k.log, p.Frame(k.state.Seq))
+func (stored *storedMatch) push(p protocol.NumberedPush) {
+	stored.state.Seq++
+	stored.log = append(stored.log, p.Frame(stored.state.Seq))
 }
 
-func (m *memoryStore) Read(_ context.Context, q ReadQuery) (View, error) {
+func (m *memoryStore) Read(_ context.Context, query ReadQuery) (View, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(q.Match, q.SeenVersion)
+	stored, err := m.find(query.Match, query.SeenVersion)
 	if err != nil {
 		return View{}, err
 	}
-	if q.Node != "" {
-		k.nodes[q.Node] = true
+	if query.Node != "" {
+		stored.nodes[query.Node] = true
 	}
-	v := View{
-		State: k.state, Nodes: k.sortedNodes(), Scores: k.scores,
+	view := View{
+		State: stored.state, Nodes: stored.sortedNodes(), Scores: stored.scores,
 		Records: map[string]Record{}, Totals: map[string]Totals{}, Ranks: map[string]int64{},
 	}
-	if q.WantPlan {
-		v.Plan = k.plan
+	if query.WantPlan {
+		view.Plan = stored.plan
 	}
-	if q.After >= 0 && q.After < int64(len(k.log)) {
-		v.Frames = slices.Clone(k.log[q.After:])
+	if query.AfterSeq >= 0 && query.AfterSeq < int64(len(stored.log)) {
+		view.Frames = slices.Clone(stored.log[query.AfterSeq:])
 	}
-	if q.WantListed {
-		v.Seats, v.Teams, v.Firsts = k.shown(), maps.Clone(k.teams), slices.Clone(k.firsts)
+	if query.WantListed {
+		view.Seats, view.Teams, view.Firsts = stored.listedSeats(), maps.Clone(stored.teams), slices.Clone(stored.firsts)
 	}
-	for i, player := range slices.Concat(ids(v.Seats), q.Players) {
-		v.Totals[player] = k.totals[player]
-		if r, ok := k.records[place(k.state.Question, player)]; ok && (i < len(v.Seats) || !q.OmitRecords) {
-			v.Records[player] = r
+	for i, player := range slices.Concat(playerIDs(view.Seats), query.Players) {
+		view.Totals[player] = stored.totals[player]
+		if record, ok := stored.records[answerKey(stored.state.Question, player)]; ok && (i < len(view.Seats) || !query.OmitRecords) {
+			view.Records[player] = record
 		}
 	}
-	for _, player := range q.Players {
-		if _, ok := k.seats[player]; ok && q.WantRanks {
-			v.Ranks[player] = 1 + int64(k.countBetter(player))
+	for _, player := range query.Players {
+		if _, ok := stored.seats[player]; ok && query.WantRanks {
+			view.Ranks[player] = 1 + int64(stored.countBetter(player))
 		}
 	}
-	return v, nil
+	return view, nil
 }
 
-func (k *storedMatch) sortedNodes() []string { return slices.Sorted(maps.Keys(k.nodes)) }
+func (stored *storedMatch) sortedNodes() []string { return slices.Sorted(maps.Keys(stored.nodes)) }
 
-func ids(seats []Seat) []string {
+func playerIDs(seats []Seat) []string {
 	players := make([]string, len(seats))
-	for i, s := range seats {
-		players[i] = s.Player
+	for i, seat := range seats {
+		players[i] = seat.Player
 	}
 	return players
 }
 
-// shown lists an arena's listed seats, best first. While a survival question is
+// listedSeats lists an arena's listed seats, best first. While a survival question is
 // open or sealed, the order is by score.
-func (k *storedMatch) shown() []Seat {
-	order := k.byRank
-	if s := k.state; k.plan.Mode == Survival && (s.Phase == Open || s.Phase == Sealed) && s.EndReason == "" {
+func (stored *storedMatch) listedSeats() []Seat {
+	order := stored.byRank
+	if state := stored.state; stored.plan.Mode == Survival && (state.Phase == PhaseOpen || state.Phase == PhaseSealed) && state.EndReason == "" {
 		order = func(a, b string) int {
-			x, y := k.totals[a], k.totals[b]
-			return cmp.Or(cmp.Compare(y.LastCorrect, x.LastCorrect), cmp.Compare(y.Score, x.Score), cmp.Compare(b, a))
+			totalsA, totalsB := stored.totals[a], stored.totals[b]
+			return cmp.Or(cmp.Compare(totalsB.LastCorrect, totalsA.LastCorrect), cmp.Compare(totalsB.Score, totalsA.Score), cmp.Compare(b, a))
 		}
 	}
-	all := k.sorted(order)
-	if len(all) > FullView {
-		return all[:ShortView]
+	all := stored.sorted(order)
+	if len(all) > FullListPlayers {
+		return all[:ShortListPlayers]
 	}
 	return all
 }
 
-func (k *storedMatch) sorted(order func(a, b string) int) []Seat {
-	all := slices.Collect(maps.Values(k.seats))
+func (stored *storedMatch) sorted(order func(a, b string) int) []Seat {
+	all := slices.Collect(maps.Values(stored.seats))
 	slices.SortFunc(all, func(a, b Seat) int { return order(a.Player, b.Player) })
 	return all
 }
 
 // byRank orders players by the rules of the mode, and equal ones by id.
-func (k *storedMatch) byRank(a, b string) int { return cmp.Or(k.compare(a, b), cmp.Compare(b, a)) }
-
-func (k *storedMatch) compare(a, b string) int {
-	x, y := k.totals[a], k.totals[b]
-	switch {
-	case x.Left && !y.Left:
-		return 1
-	case y.Left && !x.Left:
-		return -1
-	case k.plan.Mode == Survival:
-		return cmp.Or(cmp.Compare(y.LastCorrect, x.LastCorrect), cmp.Compare(y.SavedMS, x.SavedMS))
-	}
-	return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.SavedMS, x.SavedMS))
+func (stored *storedMatch) byRank(a, b string) int {
+	return cmp.Or(stored.compare(a, b), cmp.Compare(b, a))
 }
 
-func (k *storedMatch) countBetter(player string) (n int) {
-	for other := range k.seats {
-		if k.compare(other, player) < 0 {
+func (stored *storedMatch) compare(a, b string) int {
+	totalsA, totalsB := stored.totals[a], stored.totals[b]
+	switch {
+	case totalsA.HasLeft && !totalsB.HasLeft:
+		return 1
+	case totalsB.HasLeft && !totalsA.HasLeft:
+		return -1
+	case stored.plan.Mode == Survival:
+		return cmp.Or(cmp.Compare(totalsB.LastCorrect, totalsA.LastCorrect), cmp.Compare(totalsB.SavedMS, totalsA.SavedMS))
+	}
+	return cmp.Or(cmp.Compare(totalsB.Score, totalsA.Score), cmp.Compare(totalsB.SavedMS, totalsA.SavedMS))
+}
+
+func (stored *storedMatch) countBetter(player string) (n int) {
+	for other := range stored.seats {
+		if stored.compare(other, player) < 0 {
 			n++
 		}
 	}
 	return n
 }
 
-func (m *memoryStore) Step(_ context.Context, s Step) (StepResult, error) {
+func (m *memoryStore) Step(_ context.Context, step Step) (StepResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	abandons := s.To.EndReason == Abandoned
-	seen := s.SeenVersion
+	abandons := step.NewState.EndReason == ReasonAbandoned
+	seen := step.SeenVersion
 	if abandons {
 		seen = 0
 	}
-	k, err := m.find(s.Match, seen)
+	stored, err := m.find(step.Match, seen)
 	if err != nil {
 		return StepResult{}, err
 	}
-	if k.step != s.ID {
-		if k.state.Phase != s.From || k.state.Question != s.Question || s.Version > 0 && s.Version != k.state.Version {
+	if stored.step != step.ID {
+		if stored.state.Phase != step.FromPhase || stored.state.Question != step.Question || step.Version > 0 && step.Version != stored.state.Version {
 			return StepResult{}, nil
 		}
-		m.applied[s.Match+" "+s.name()]++
-		m.move(k, s)
+		m.applied[step.Match+" "+step.name()]++
+		m.applyStep(stored, step)
 	}
-	return StepResult{Applied: true, FirstSeq: k.first, Version: k.state.Version, Nodes: k.sortedNodes()}, nil
+	return StepResult{Applied: true, FirstSeq: stored.stepFirstSeq, Version: stored.state.Version, Nodes: stored.sortedNodes()}, nil
 }
 
 // name returns the phase and question of a step.
 func (s Step) name() string {
-	if s.From == Open && s.To.Phase == Open {
+	if s.FromPhase == PhaseOpen && s.NewState.Phase == PhaseOpen {
 		return "extended/" + strconv.Itoa(s.Question)
 	}
-	return string(s.To.Phase) + "/" + strconv.Itoa(s.To.Question)
+	return string(s.NewState.Phase) + "/" + strconv.Itoa(s.NewState.Question)
 }
 
-// move applies a step. The caller holds mu.
-func (m *memoryStore) move(k *storedMatch, s Step) {
-	k.step, k.first, k.due = s.ID, k.state.Seq+1, s.To.DueAt
-	opens := s.To.Phase == Open && s.From != Open
-	k.offer(s, opens)
-	k.write(s.To, opens)
-	if s.To.EndReason == Abandoned {
-		k.state.Version = max(k.state.Version, s.SeenVersion)
+// applyStep applies a step. The caller holds mu.
+func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
+	stored.step, stored.stepFirstSeq, stored.dueAt = step.ID, stored.state.Seq+1, step.NewState.DueAt
+	opens := step.NewState.Phase == PhaseOpen && step.FromPhase != PhaseOpen
+	stored.offer(step, opens)
+	stored.applyStepFields(step.NewState, opens)
+	if step.NewState.EndReason == ReasonAbandoned {
+		stored.state.Version = max(stored.state.Version, step.SeenVersion)
 	}
-	k.state.Version++
-	for _, p := range s.Pushes {
-		k.push(p)
+	stored.state.Version++
+	for _, push := range step.Pushes {
+		stored.push(push)
 	}
-	if s.Scores != nil {
-		k.scores = s.Scores
+	if step.Scores != nil {
+		stored.scores = step.Scores
 	}
-	if s.Result != nil {
-		m.pending[s.Match] = *s.Result
+	if step.Result != nil {
+		m.pending[step.Match] = *step.Result
 	}
-	if s.KeepMS > 0 && (s.Result == nil || !s.Result.Paged) {
-		k.until = time.Now().UnixMilli() + s.KeepMS
+	if step.TTLMS > 0 && (step.Result == nil || !step.Result.Paged) {
+		stored.expiresAt = time.Now().UnixMilli() + step.TTLMS
 	}
 }
 
-func (k *storedMatch) offer(s Step, opens bool) {
+func (stored *storedMatch) offer(step Step, opens bool) {
 	switch {
-	case s.Buzzer && opens:
-		k.offered[s.To.Question] = true
-	case s.Buzzer && s.From == Open && s.To.Phase != Open:
-		delete(k.offered, s.Question)
+	case step.Buzzer && opens:
+		stored.openFirsts[step.NewState.Question] = true
+	case step.Buzzer && step.FromPhase == PhaseOpen && step.NewState.Phase != PhaseOpen:
+		delete(stored.openFirsts, step.Question)
 	}
 }
 
 // applyStepFields sets the fields that steps write. Sealing does not change Alive, because
 // players may have left in between.
-func (k *storedMatch) write(to State, opens bool) {
-	was := k.state
-	k.state = to
-	if to.Phase == Sealed {
-		k.state.Alive = was.Alive
+func (stored *storedMatch) applyStepFields(newState State, opens bool) {
+	before := stored.state
+	stored.state = newState
+	if newState.Phase == PhaseSealed {
+		stored.state.Alive = before.Alive
 	}
-	k.state.Players, k.state.LeftSeats, k.state.EndedPlaces, k.state.Locked = was.Players, was.LeftSeats, was.EndedPlaces, was.Locked
-	k.state.Seq, k.state.Version = was.Seq, was.Version
-	k.state.Answered, k.state.Right, k.state.First = was.Answered, was.Right, was.First
+	stored.state.Players, stored.state.LeftSeats, stored.state.EndedPlaces, stored.state.Locked = before.Players, before.LeftSeats, before.EndedPlaces, before.Locked
+	stored.state.Seq, stored.state.Version = before.Seq, before.Version
+	stored.state.Answered, stored.state.Right, stored.state.First = before.Answered, before.Right, before.First
 	if opens {
-		k.state.Answered, k.state.Right, k.state.First = 0, 0, nil
+		stored.state.Answered, stored.state.Right, stored.state.First = 0, 0, nil
 	}
 }
 
 func (m *memoryStore) PostponeHostDeadline(_ context.Context, id string, dueAt int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(id, 0)
+	stored, err := m.find(id, 0)
 	if err != nil {
 		return err
 	}
-	s := &k.state
-	waits := s.HostPaced && s.EndReason == "" &&
-		(s.Phase == Countdown || s.Phase == Revealed && !(View{State: *s}).isLastQuestion(k.plan))
-	if waits && dueAt > s.DueAt {
-		s.DueAt, k.due = dueAt, dueAt
+	state := &stored.state
+	waits := state.HostPaced && state.EndReason == "" &&
+		(state.Phase == PhaseCountdown || state.Phase == PhaseRevealed && !(View{State: *state}).isLastQuestion(stored.plan))
+	if waits && dueAt > state.DueAt {
+		state.DueAt, stored.dueAt = dueAt, dueAt
 	}
 	return nil
 }
@@ -299,11 +301,11 @@ func (m *memoryStore) PostponeHostDeadline(_ context.Context, id string, dueAt i
 func (m *memoryStore) Nodes(_ context.Context, id string) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	k, err := m.find(id, 0)
+	stored, err := m.find(id, 0)
 	if err != nil {
 		return nil, nil
 	}
-	return k.sortedNodes(), nil
+	return stored.sortedNodes(), nil
 }
 
 // state returns the state of a match.
@@ -321,4 +323,4 @@ func (m *memoryStore) result(id string) (Result, bool) {
 	return r, ok
 }
 
-func place(question int, player string) string { return strconv.Itoa(question) + "|" + player }
+func answerKey(question int, player string) string { return strconv.Itoa(question) + "|" + player }

@@ -43,8 +43,8 @@ func newOracle(mode Mode, limit int64) *oracle {
 	return &oracle{mode: mode, limit: limit, players: map[string]*playerTotals{}}
 }
 
-// open clears the answers to the previous question.
-func (o *oracle) open() { o.answers, o.first = map[string]givenAnswer{}, "" }
+// openQuestion clears the answers to the previous question.
+func (o *oracle) openQuestion() { o.answers, o.first = map[string]givenAnswer{}, "" }
 
 // canAnswer reports whether a player may answer the open question.
 func (o *oracle) canAnswer(player string) bool {
@@ -63,8 +63,8 @@ func (o *oracle) answer(player string, right bool, elapsed int64) {
 	}
 }
 
-// asked lists the players who are asked the open question, also those who left.
-func (o *oracle) asked() []string {
+// askedPlayers lists the players who are asked the open question, also those who left.
+func (o *oracle) askedPlayers() []string {
 	var asked []string
 	for player, t := range o.players {
 		if !t.out {
@@ -84,7 +84,7 @@ func (o *oracle) leave(player string) {
 
 // haveAllAnswered reports whether everyone who may answer has answered.
 func (o *oracle) haveAllAnswered() bool {
-	for _, player := range o.asked() {
+	for _, player := range o.askedPlayers() {
 		if o.canAnswer(player) {
 			return false
 		}
@@ -103,15 +103,15 @@ func (o *oracle) points(s givenAnswer) int64 {
 	return 100 + 100*(o.limit-elapsed)/o.limit
 }
 
-// close closes the open question and returns its effect on the players who were
+// closeQuestion closes the open question and returns its effect on the players who were
 // asked. In survival it leaves out those who left.
-func (o *oracle) close(question int) (verdicts map[string]expectedResult, isVoid bool) {
+func (o *oracle) closeQuestion(question int) (verdicts map[string]expectedResult, isVoid bool) {
 	isVoid = o.mode == Survival
 	for _, s := range o.answers {
 		isVoid = isVoid && !s.right
 	}
 	verdicts = map[string]expectedResult{}
-	for _, player := range o.asked() {
+	for _, player := range o.askedPlayers() {
 		s, answered := o.answers[player]
 		v := expectedResult{givenAnswer: s, answered: answered, points: o.points(s), out: o.mode == Survival && !s.right && !isVoid}
 		if o.mode != Survival || !o.players[player].hasLeft {
@@ -169,8 +169,8 @@ func (o *oracle) rank(player string) int {
 	return rank
 }
 
-// remaining counts the players who are still in.
-func (o *oracle) remaining() (n int) {
+// countRemaining counts the players who are still in.
+func (o *oracle) countRemaining() (n int) {
 	for _, t := range o.players {
 		if !t.out && !t.hasLeft {
 			n++
@@ -194,7 +194,7 @@ func (o *oracle) winner(teams []Team) string {
 		return id(order[0])
 	}
 	if o.mode == Buzzer && len(teams) > 0 {
-		return best(len(teams), func(i int) int64 { return o.team(teams[i].ID) }, func(i int) string { return teams[i].ID })
+		return best(len(teams), func(i int) int64 { return o.teamScore(teams[i].ID) }, func(i int) string { return teams[i].ID })
 	}
 	var all []string
 	for player := range o.players {
@@ -203,8 +203,8 @@ func (o *oracle) winner(teams []Team) string {
 	return best(len(all), func(i int) int64 { return -int64(o.rank(all[i])) }, func(i int) string { return all[i] })
 }
 
-// team returns a team's score: in a buzzer match one point per first.
-func (o *oracle) team(id string) (score int64) {
+// teamScore returns a team's score: in a buzzer match one point per first.
+func (o *oracle) teamScore(id string) (score int64) {
 	for _, t := range o.players {
 		switch {
 		case t.team != id:

@@ -7,9 +7,9 @@ import (
 
 // storeOutageMS returns how long this node could not reach the store during the
 // open question. It is 0 in normal operation.
-func (e *Engine) storeOutageMS(v View) int64 {
-	lostMS := e.Now() - max(e.storeReachedAt.Load(), v.OpensAt)
-	if lostMS < pollEvery.Milliseconds()+outageMS {
+func (e *Engine) storeOutageMS(view View) int64 {
+	lostMS := e.Now() - max(e.storeReachedAt.Load(), view.OpensAt)
+	if lostMS < recoveryInterval.Milliseconds()+minOutageMS {
 		return 0
 	}
 	return lostMS
@@ -20,20 +20,20 @@ func (e *Engine) storeOutageMS(v View) int64 {
 func (e *Engine) noteStoreReached(ctx context.Context) {
 	now := e.Now()
 	since := e.storeReachedAt.Swap(now)
-	if now-since < pollEvery.Milliseconds()+outageMS {
+	if now-since < recoveryInterval.Milliseconds()+minOutageMS {
 		return
 	}
 	e.Logger.Warn("store was unreachable; extending the open questions", "outage_ms", now-since)
-	err := forEach(e.runningMatches(), func(l *localMatch) error {
-		if l.knownState().Phase != Open {
+	err := forEach(e.runningMatches(), func(local *localMatch) error {
+		if local.knownState().Phase != PhaseOpen {
 			return nil
 		}
-		return e.runSteps(ctx, l, View{}, func(p *Plan, v View, now int64) (Step, bool) {
-			lostMS := now - max(since, v.OpensAt)
-			if !v.canExtend() || lostMS < outageMS {
+		return e.runSteps(ctx, local, View{}, func(plan *Plan, view View, now int64) (Step, bool) {
+			lostMS := now - max(since, view.OpensAt)
+			if !view.canExtend() || lostMS < minOutageMS {
 				return Step{}, false
 			}
-			return extendStep(p, v, lostMS, now), true
+			return extendStep(plan, view, lostMS, now), true
 		})
 	})
 	if err != nil {
@@ -43,56 +43,56 @@ func (e *Engine) noteStoreReached(ctx context.Context) {
 
 // handleLoss ends a local match that the store has lost completely or partly,
 // and returns the error. It returns other errors unchanged.
-func (e *Engine) handleLoss(ctx context.Context, l *localMatch, err error) error {
+func (e *Engine) handleLoss(ctx context.Context, local *localMatch, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		e.handleMissing(l)
+		e.handleMissing(local)
 	case errors.Is(err, ErrAbandoned):
-		return e.abandon(ctx, l)
+		return e.abandon(ctx, local)
 	}
 	return err
 }
 
 // handleMissing releases a match that the store no longer has. If the match was
 // not over, it is abandoned.
-func (e *Engine) handleMissing(l *localMatch) {
-	l.mu.Lock()
-	running := !l.state.Phase.hasEnded()
-	l.endAbandoned()
-	l.mu.Unlock()
-	e.scheduleLifecycle(l)
+func (e *Engine) handleMissing(local *localMatch) {
+	local.mu.Lock()
+	running := !local.state.Phase.hasEnded()
+	local.endAsAbandoned()
+	local.mu.Unlock()
+	e.scheduleLifecycle(local)
 	if running {
-		e.metrics.ended.WithLabelValues(string(l.plan.Mode), string(Abandoned)).Inc()
-		e.Logger.Warn("running match missing in the store; abandoned it", "match", l.plan.ID)
+		e.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
+		e.Logger.Warn("running match missing in the store; abandoned it", "match", local.plan.ID)
 	}
-	e.dropLocal(l)
+	e.dropLocalMatch(local)
 }
 
 // abandon ends a match on all nodes after the store has lost acknowledged
 // steps. It returns ErrAbandoned when that is done.
-func (e *Engine) abandon(ctx context.Context, l *localMatch) error {
-	for range maxSteps {
-		v, err := e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, After: -1})
+func (e *Engine) abandon(ctx context.Context, local *localMatch) error {
+	for range maxStepAttempts {
+		view, err := e.Store.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
 		if err != nil {
-			return e.handleLoss(ctx, l, err)
+			return e.handleLoss(ctx, local, err)
 		}
-		if v.Phase.hasEnded() { // another node may have ended it with incomplete data: keep that result and end it here, too
-			v.EndReason = Abandoned
-			e.adoptView(l, v)
+		if view.Phase.hasEnded() { // another node may have ended it with incomplete data: keep that result and end it here, too
+			view.EndReason = ReasonAbandoned
+			e.adoptView(local, view)
 			return ErrAbandoned
 		}
-		s := abandonStep(l.plan, v)
-		st := stepRun{engine: e, match: l}
-		won, err := st.tryStep(ctx, &s, v)
-		if won {
-			_, err = st.afterStep(ctx, &s, View{State: s.To})
-			e.armTimer(l)
+		step := abandonStep(local.plan, view)
+		steps := stepRun{engine: e, match: local}
+		applied, err := steps.tryStep(ctx, &step, view)
+		if applied {
+			_, err = steps.afterStep(ctx, &step, View{State: step.NewState})
+			e.armTimer(local)
 		}
 		if err != nil {
 			return err
 		}
-		if won {
-			e.Logger.Warn("store lost steps of a match; abandoned it", "match", l.plan.ID)
+		if applied {
+			e.Logger.Warn("store lost steps of a match; abandoned it", "match", local.plan.ID)
 			return ErrAbandoned
 		}
 	}

@@ -11,9 +11,9 @@ import (
 
 // The store is unreachable during a question. The lost time is given back once,
 // and only if there is no answer.
-func TestAnOutageWithinAQuestion(t *testing.T) {
+func TestOutageExtendsQuestionOnce(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, testCase := range map[string]struct {
 		answers bool
 		outages int
 		want    int
@@ -25,145 +25,145 @@ func TestAnOutageWithinAQuestion(t *testing.T) {
 		"two of them, one answered": {true, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *cluster) {
-				a, b := w.node(), w.node()
-				in, other := a.enter(ada), b.enter(bob)
-				p := a.begin(w, 1)
-				w.must(b.AttachSession(w.Context(), "demo", p.ID, bob))
-				w.passUntil(p, Open, 0)
-				if c.answers {
-					if _, err := a.answer(p, ada, 0, wrongAnswer(&p.Questions[0])); err != nil {
+			runInCluster(t, func(w *cluster) {
+				nodeA, nodeB := w.startNode(), w.startNode()
+				session, other := nodeA.openSession(ada), nodeB.openSession(bob)
+				plan := nodeA.startDuel(w, 1)
+				w.requireNoError(nodeB.AttachSession(w.Context(), "demo", plan.ID, bob))
+				w.passUntil(plan, PhaseOpen, 0)
+				if testCase.answers {
+					if _, err := nodeA.answer(plan, ada, 0, wrongAnswer(&plan.Questions[0])); err != nil {
 						w.Fatal(err)
 					}
 				}
-				closes := w.store.state(p.ID).ClosesAt
-				for range c.outages {
-					w.cutStore(2500*time.Millisecond, a, b)
+				closes := w.store.state(plan.ID).ClosesAt
+				for range testCase.outages {
+					w.cutStore(2500*time.Millisecond, nodeA, nodeB)
 					time.Sleep(1100 * time.Millisecond)
 				}
-				given := w.store.state(p.ID).ClosesAt - closes
-				if n := in.count(w, protocol.TypeQuestionExtended); n != c.want || (given > 0) != (n > 0) {
+				given := w.store.state(plan.ID).ClosesAt - closes
+				if n := session.countType(w, protocol.TypeQuestionExtended); n != testCase.want || (given > 0) != (n > 0) {
 					w.Errorf("%d ms given, told %d times", given, n)
 				}
-				if c.want > 0 && (given < 2500 || given > 4500) {
+				if testCase.want > 0 && (given < 2500 || given > 4500) {
 					w.Errorf("%d ms given for 2500", given)
 				}
-				w.checkExtendedJudgement(p, b, given)
-				w.passUntil(p, Over, 0)
+				w.checkExtendedJudgement(plan, nodeB, given)
+				w.passUntil(plan, PhaseOver, 0)
 				synctest.Wait()
-				w.checkComplete(p, in, 0)
-				w.checkComplete(p, other, 0)
+				w.checkComplete(plan, session, 0)
+				w.checkComplete(plan, other, 0)
 			})
 		})
 	}
 }
 
 // cutStore disconnects nodes from the store for a while.
-func (w *cluster) cutStore(d time.Duration, nodes ...*node) {
+func (c *cluster) cutStore(delay time.Duration, nodes ...*node) {
 	for _, n := range nodes {
-		n.link.set(func(string, string) fault { return fails })
+		n.store.setFault(func(string, string) fault { return failsBefore })
 	}
-	time.Sleep(d)
+	time.Sleep(delay)
 	for _, n := range nodes {
-		n.link.set(nil)
+		n.store.setFault(nil)
 	}
 }
 
 // checkExtendedJudgement answers during the extension. The answer is in time,
 // and its time counts as the limit.
-func (w *cluster) checkExtendedJudgement(p *Plan, n *node, given int64) {
-	w.Helper()
+func (c *cluster) checkExtendedJudgement(plan *Plan, n *node, given int64) {
+	c.Helper()
 	if given == 0 {
 		return
 	}
-	s := w.store.state(p.ID)
-	time.Sleep(time.Duration(s.ClosesAt-now()) * time.Millisecond)
-	reply, err := n.answer(p, bob, 0, rightAnswer(&p.Questions[0]))
-	if err != nil || reply.ElapsedMS != p.LimitMS+given {
-		w.Fatalf("%+v, %v", reply, err)
+	state := c.store.state(plan.ID)
+	time.Sleep(time.Duration(state.ClosesAt-now()) * time.Millisecond)
+	reply, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0]))
+	if err != nil || reply.ElapsedMS != plan.LimitMS+given {
+		c.Fatalf("%+v, %v", reply, err)
 	}
-	w.passUntil(p, Over, 0)
-	if r, _ := w.store.result(p.ID); r.Standings[0].Player != bob || r.Standings[0].Score != 100 || r.Standings[0].TimeMS != p.LimitMS {
-		w.Errorf("%+v", r.Standings)
+	c.passUntil(plan, PhaseOver, 0)
+	if result, _ := c.store.result(plan.ID); result.Standings[0].Player != bob || result.Standings[0].Score != 100 || result.Standings[0].TimeMS != plan.LimitMS {
+		c.Errorf("%+v", result.Standings)
 	}
 }
 
 // The node of a question dies. The node that takes over extends the question
 // and pushes that within 3 s.
-func TestALateSealGivesTheTimeBack(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a, b := w.node(), w.node()
-		a.enter(ada)
-		p := a.begin(w, 1)
-		w.passUntil(p, Open, 0)
-		a.kill()
-		closes := w.store.state(p.ID).ClosesAt
-		for now() < closes+5000 && !w.store.state(p.ID).Extended {
+func TestLateSealExtendsQuestion(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		nodeA.openSession(ada)
+		plan := nodeA.startDuel(c, 1)
+		c.passUntil(plan, PhaseOpen, 0)
+		nodeA.kill()
+		closes := c.store.state(plan.ID).ClosesAt
+		for now() < closes+5000 && !c.store.state(plan.ID).Extended {
 			time.Sleep(10 * time.Millisecond)
 		}
-		s := w.store.state(p.ID)
-		if late := now() - closes; late > 3000 || s.ClosesAt < now()+1000 || s.ClosesAt > now()+3000 {
-			w.Errorf("%d ms late, closes in %d", late, s.ClosesAt-now())
+		state := c.store.state(plan.ID)
+		if late := now() - closes; late > 3000 || state.ClosesAt < now()+1000 || state.ClosesAt > now()+3000 {
+			c.Errorf("%d ms late, closes in %d", late, state.ClosesAt-now())
 		}
-		in := b.enter(ada)
-		w.must(b.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in}))
-		w.passUntil(p, Over, 0)
-		w.checkComplete(p, in, 0)
-		if n := in.count(w, protocol.TypeQuestionExtended); n != 1 {
-			w.Errorf("extended %d times", n)
+		session := nodeB.openSession(ada)
+		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session}))
+		c.passUntil(plan, PhaseOver, 0)
+		c.checkComplete(plan, session, 0)
+		if n := session.countType(c, protocol.TypeQuestionExtended); n != 1 {
+			c.Errorf("extended %d times", n)
 		}
 	})
 }
 
 // Many matches are extended at the same time, by a slow store.
-func TestAnOutageOfManyMatches(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
+func TestOutageExtendsManyMatches(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
 		for i := range 500 {
-			w.must(n.Start(w.Context(), newPlan(fmt.Sprint("m_", i), now()+1000, 1)))
+			c.requireNoError(n.StartDuel(c.Context(), newPlan(fmt.Sprint("m_", i), now()+1000, 1)))
 		}
 		time.Sleep(4 * time.Second) // there are no sessions: a sweep opens the questions
-		w.cutStore(3*time.Second, n)
-		n.link.set(func(string, string) fault {
+		c.cutStore(3*time.Second, n)
+		n.store.setFault(func(string, string) fault {
 			time.Sleep(10 * time.Millisecond)
-			return works
+			return noFault
 		})
 		time.Sleep(2500 * time.Millisecond)
 		given := 0
-		for _, l := range n.runningMatches() {
-			if w.store.state(l.plan.ID).Extended {
+		for _, local := range n.runningMatches() {
+			if c.store.state(local.plan.ID).Extended {
 				given++
 			}
 		}
 		if given != 500 {
-			w.Errorf("%d of 500 were given their time", given)
+			c.Errorf("%d of 500 were given their time", given)
 		}
 	})
 }
 
 // A node that read a question before its extension does not seal it at the
 // former end.
-func TestAnExtendedQuestionIsNotSealedByAnOldRead(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		a := w.node()
-		a.enter(ada)
-		p := a.begin(w, 1)
-		w.passUntil(p, Open, 0)
-		before, err := w.store.Read(w.Context(), ReadQuery{Match: p.ID, Players: p.players(), After: -1})
-		w.must(err)
-		extension := extendStep(p, before, 2000, now())
+func TestOutdatedReadDoesNotSealExtendedQuestion(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		a := c.startNode()
+		a.openSession(ada)
+		plan := a.startDuel(c, 1)
+		c.passUntil(plan, PhaseOpen, 0)
+		before, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, Players: plan.duelPlayers(), AfterSeq: -1})
+		c.requireNoError(err)
+		extension := extendStep(plan, before, 2000, now())
 		extension.ID = "one"
-		given, err := w.store.Step(w.Context(), extension)
-		w.must(err)
-		late, due := nextStep(p, before, before.DueAt, 0)
+		given, err := c.store.Step(c.Context(), extension)
+		c.requireNoError(err)
+		late, due := nextStep(plan, before, before.DueAt, 0)
 		late.ID = "other"
-		if !given.Applied || !due || late.To.Phase != Sealed {
-			w.Fatalf("given %v, due %v: %+v", given.Applied, due, late)
+		if !given.Applied || !due || late.NewState.Phase != PhaseSealed {
+			c.Fatalf("given %v, due %v: %+v", given.Applied, due, late)
 		}
-		sealed, err := w.store.Step(w.Context(), late)
-		w.must(err)
+		sealed, err := c.store.Step(c.Context(), late)
+		c.requireNoError(err)
 		if sealed.Applied {
-			w.Error("it was sealed at its former end")
+			c.Error("it was sealed at its former end")
 		}
 	})
 }

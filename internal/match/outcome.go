@@ -9,33 +9,33 @@ import (
 
 // newResult returns the result of a match that ends. In a match of over FullListPlayers
 // players, CompleteStandings adds the standings later.
-func resultOf(p *Plan, v View, now int64) *Result {
-	r := &Result{
-		Match: p.ID, Game: p.Game, Mode: p.Mode, StartedAt: v.StartedAt, OverAt: now,
-		Reason: cmp.Or(v.EndReason, Finished), Questions: v.closedCount(), Counts: p.Counts && v.hasClosedQuestion(),
-		Firsts: v.Firsts, Paged: v.Players > FullView,
+func newResult(plan *Plan, view View, now int64) *Result {
+	result := &Result{
+		Match: plan.ID, Game: plan.Game, Mode: plan.Mode, StartedAt: view.StartedAt, OverAt: now,
+		Reason: cmp.Or(view.EndReason, ReasonFinished), Questions: view.countedQuestions(), CountsForLeaderboards: plan.CountsForLeaderboards && view.hasClosedQuestion(),
+		Firsts: view.Firsts, Paged: view.Players > FullListPlayers,
 	}
-	if r.StartedAt == 0 { // forfeited during the countdown
-		r.StartedAt = now
+	if result.StartedAt == 0 { // forfeited during the countdown
+		result.StartedAt = now
 	}
-	if p.Arena != nil {
-		r.ArenaID, r.Teams = p.Arena.ID, teamResults(p.Arena, v.Teams)
+	if plan.Arena != nil {
+		result.ArenaID, result.Teams = plan.Arena.ID, teamResults(plan.Arena, view.Teams)
 	}
-	standings := ranked(p, v, p.listedSeats(v))
-	r.Winner = winner(p, r.Teams, standings)
-	if r.Paged {
-		r.LimitMS = p.LimitMS
-		return r
+	standings := rankedStandings(plan, view, plan.listedSeats(view))
+	result.Winner = winnerID(plan, result.Teams, standings)
+	if result.Paged {
+		result.LimitMS = plan.LimitMS
+		return result
 	}
-	r.Standings = standings
-	if p.Rated && v.hasClosedQuestion() {
-		rate(p, r)
+	result.Standings = standings
+	if plan.Rated && view.hasClosedQuestion() {
+		addProvisionalRatings(plan, result)
 	}
-	return r
+	return result
 }
 
-// closedCount is the number of questions that closed and are not void.
-func (v View) closedCount() int {
+// countedQuestions is the number of questions that closed and are not void.
+func (v View) countedQuestions() int {
 	n := v.Question + 1 - len(v.Voids)
 	if v.isUnrevealed() { // it counts for nobody
 		n--
@@ -45,20 +45,20 @@ func (v View) closedCount() int {
 
 // listedSeats are the seats of a duel, or those that the view of an arena
 // lists.
-func (p *Plan) listedSeats(v View) []Seat {
+func (p *Plan) listedSeats(view View) []Seat {
 	if p.Arena != nil {
-		return v.Seats
+		return view.Seats
 	}
 	return p.Seats
 }
 
-// ranked returns the standings of seats, best first.
-func ranked(p *Plan, v View, seats []Seat) []Standing {
+// rankedStandings returns the standings of seats, best first.
+func rankedStandings(plan *Plan, view View, seats []Seat) []Standing {
 	all := make([]Standing, 0, len(seats))
 	for _, seat := range seats {
-		all = append(all, standing(p, v, seat))
+		all = append(all, standingFor(plan, view, seat))
 	}
-	isAhead := isAheadFunc(p, v.State)
+	isAhead := isAheadFunc(plan, view.State)
 	slices.SortStableFunc(all, func(a, b Standing) int {
 		switch {
 		case isAhead(a, b):
@@ -72,16 +72,16 @@ func ranked(p *Plan, v View, seats []Seat) []Standing {
 	return all
 }
 
-func standing(p *Plan, v View, seat Seat) Standing {
-	t := v.revealedTotals(seat.Player)
+func standingFor(plan *Plan, view View, seat Seat) Standing {
+	t := view.revealedTotals(seat.Player)
 	s := Standing{
 		Player: seat.Player, Nickname: seat.Nickname, Team: seat.Team, Bot: seat.Bot,
-		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: v.closedCount(), hasLeft: t.Left,
+		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: view.countedQuestions(), hasLeft: t.HasLeft,
 	}
-	if p.Mode == Survival {
-		s.Asked, s.Answered, s.survived = v.askedCount(t), v.answeredCount(t), t.LastCorrect
+	if plan.Mode == Survival {
+		s.Asked, s.Answered, s.survived = view.askedCount(t), view.answeredCount(t), t.LastCorrect
 	}
-	s.LimitMS = p.LimitMS * int64(s.Asked)
+	s.LimitMS = plan.LimitMS * int64(s.Asked)
 	s.TimeMS = s.LimitMS - t.SavedMS
 	return s
 }
@@ -104,8 +104,8 @@ func teamResults(a *Arena, totals map[string]TeamTotals) []TeamResult {
 
 // winnerID returns the id of the winner: a team in a buzzer match with teams, else
 // a player. It returns "" if several share rank 1.
-func winner(p *Plan, teams []TeamResult, standings []Standing) string {
-	if p.Mode == Buzzer && len(teams) > 0 {
+func winnerID(plan *Plan, teams []TeamResult, standings []Standing) string {
+	if plan.Mode == Buzzer && len(teams) > 0 {
 		if len(teams) == 1 || teams[1].Rank > 1 {
 			return teams[0].ID
 		}
@@ -129,42 +129,42 @@ type RankReader interface {
 	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
 }
 
-const rankedPage = 500
+const rankedPageSize = 500
 
 // CompleteStandings reads the standings of a paged result into the result. It does
 // nothing to other results. It returns ErrNotFound if the standings no longer exist
 // or this node cannot read them. Its memory grows with the number of players; each
 // call to the store returns at most rankedPageSize of them.
-func CompleteStandings(ctx context.Context, store RankReader, r *Result) error {
-	if !r.Paged {
+func CompleteStandings(ctx context.Context, store RankReader, result *Result) error {
+	if !result.Paged {
 		return nil
 	}
-	v, err := store.Read(ctx, ReadQuery{Match: r.Match, WantPlan: r.LimitMS == 0, After: -1})
+	view, err := store.Read(ctx, ReadQuery{Match: result.Match, WantPlan: result.LimitMS == 0, AfterSeq: -1})
 	if err != nil {
-		return fmt.Errorf("match: complete %s: %w", r.Match, err)
+		return fmt.Errorf("match: complete %s: %w", result.Match, err)
 	}
-	p := v.Plan
+	p := view.Plan
 	if p == nil { // the standings need only these fields; the stored plan may have another form
-		p = &Plan{Mode: r.Mode, LimitMS: r.LimitMS}
+		p = &Plan{Mode: result.Mode, LimitMS: result.LimitMS}
 	}
 	var seats []Seat
-	v.Totals = make(map[string]Totals)
+	view.Totals = make(map[string]Totals)
 	for {
-		page, err := store.RankedPlayers(ctx, r.Match, len(seats), rankedPage)
+		page, err := store.RankedPlayers(ctx, result.Match, len(seats), rankedPageSize)
 		if err != nil {
-			return fmt.Errorf("match: complete %s: %w", r.Match, err)
+			return fmt.Errorf("match: complete %s: %w", result.Match, err)
 		}
 		for _, entry := range page {
 			seats = append(seats, entry.Seat)
-			v.Totals[entry.Seat.Player] = entry.Totals
+			view.Totals[entry.Seat.Player] = entry.Totals
 		}
-		if len(page) < rankedPage {
+		if len(page) < rankedPageSize {
 			break
 		}
 	}
 	if len(seats) == 0 { // a paged result has many
-		return fmt.Errorf("match: complete %s: its standings are gone: %w", r.Match, ErrNotFound)
+		return fmt.Errorf("match: complete %s: its standings are gone: %w", result.Match, ErrNotFound)
 	}
-	r.Standings, r.Paged, r.LimitMS = ranked(p, v, seats), false, 0
+	result.Standings, result.Paged, result.LimitMS = rankedStandings(p, view, seats), false, 0
 	return nil
 }

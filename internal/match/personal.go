@@ -10,9 +10,9 @@ import (
 
 const (
 	// personalChunk is how many players one read covers.
-	personalChunk = 200
+	personalChunkSize = 200
 	// maxPersonalTries limits how often a node tries a read that fails.
-	personalTries = 3
+	maxPersonalTries = 3
 )
 
 // personalResults are frames for single players: the effect of the revealed
@@ -40,133 +40,133 @@ type personalRecipients struct {
 
 // hasPersonalRecipients reports whether the next reveal has personal results
 // for local players.
-func (l *localMatch) hasPersonalRecipients(v View) bool {
-	if v.Phase != Sealed && !v.hasAllAnswers() || v.Players <= FullView {
+func (l *localMatch) hasPersonalRecipients(view View) bool {
+	if view.Phase != PhaseSealed && !view.hasAllAnswers() || view.Players <= FullListPlayers {
 		return false
 	}
 	here := len(l.playerSessions())
-	return 0 < here && here <= personalChunk
+	return 0 < here && here <= personalChunkSize
 }
 
 // claimRecipients returns the recipients of the next reveal. It returns the locally
 // accepted records of a question only once and then forgets them.
-func (l *localMatch) claimRecipients(v View) (d personalRecipients) {
-	if !l.hasPersonalRecipients(v) {
+func (l *localMatch) claimRecipients(view View) (recipients personalRecipients) {
+	if !l.hasPersonalRecipients(view) {
 		return personalRecipients{}
 	}
-	d.players = slices.Collect(maps.Keys(l.playerSessions()))
+	recipients.players = slices.Collect(maps.Keys(l.playerSessions()))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, player := range d.players {
-		if _, ok := l.records.byPlayer[player]; !ok || l.records.question != v.Question {
-			return d
+	for _, player := range recipients.players {
+		if _, ok := l.records.byPlayer[player]; !ok || l.records.question != view.Question {
+			return recipients
 		}
 	}
-	d.records, l.records = l.records, acceptedRecords{}
-	return d
+	recipients.records, l.records = l.records, acceptedRecords{}
+	return recipients
 }
 
 // isOutdated reports whether the records belong to another question than the
 // view.
-func (d personalRecipients) isOutdated(v View) bool {
-	return d.records.byPlayer != nil && d.records.question != v.Question
+func (recipients personalRecipients) isOutdated(view View) bool {
+	return recipients.records.byPlayer != nil && recipients.records.question != view.Question
 }
 
 // storeRecord keeps the record of an answer accepted at this node, if its player
 // will get a personal result. The caller holds mu.
-func (l *localMatch) keepRecord(r Record) {
-	if l.state.Players <= FullView || len(l.subs) > personalChunk || r.Question < l.records.question {
+func (l *localMatch) storeRecord(record Record) {
+	if l.state.Players <= FullListPlayers || len(l.sessions) > personalChunkSize || record.Question < l.records.question {
 		return
 	}
-	if l.records.byPlayer == nil || r.Question > l.records.question {
-		l.records = acceptedRecords{question: r.Question, byPlayer: make(map[string]Record, len(l.subs))}
+	if l.records.byPlayer == nil || record.Question > l.records.question {
+		l.records = acceptedRecords{question: record.Question, byPlayer: make(map[string]Record, len(l.sessions))}
 	}
-	l.records.byPlayer[r.Player] = r
+	l.records.byPlayer[record.Player] = record
 }
 
 // addPersonal adds the personal results that belong to the reveal just added.
 // They come from the view of the step, except for records that the recipients
 // carry.
-func (d *delivery) addPersonal(p *Plan, v View, recipients personalRecipients) {
+func (d *delivery) addPersonal(plan *Plan, view View, recipients personalRecipients) {
 	if len(recipients.players) == 0 {
 		return
 	}
 	if recipients.records.byPlayer != nil {
-		v.Records = recipients.records.byPlayer
+		view.Records = recipients.records.byPlayer
 	}
-	v.State = *d.state
-	d.personal = personalResults{question: v.Question, position: len(d.frames.bytes), byPlayer: make(map[string][]byte, len(recipients.players))}
+	view.State = *d.state
+	d.personal = personalResults{question: view.Question, position: len(d.frames.encoded), byPlayer: make(map[string][]byte, len(recipients.players))}
 	for _, player := range recipients.players {
-		d.personal.byPlayer[player] = protocol.EncodePush(protocol.TypeOwn, personalView(p, v, player))
+		d.personal.byPlayer[player] = protocol.EncodePush(protocol.TypeOwn, personalView(plan, view, player))
 	}
 }
 
 // includesPersonalResults reports whether the delivery contains the personal results
 // of the last reveal, or the match is too small to have any.
-func (d *delivery) hasPersonalFor(v View) bool {
-	return v.Players <= FullView || d.personal.byPlayer != nil
+func (d *delivery) includesPersonalResults(view View) bool {
+	return view.Players <= FullListPlayers || d.personal.byPlayer != nil
 }
 
 // claimPersonal returns the personal results that were not sent yet. If they
 // leave out a local player, it returns none, and schedulePersonal sends all of
 // them separately. The caller holds mu.
-func (l *localMatch) claimPersonal(o personalResults) personalResults {
-	if o.byPlayer == nil || l.personalQuestion >= o.question {
+func (l *localMatch) claimPersonal(results personalResults) personalResults {
+	if results.byPlayer == nil || l.lastPersonalQuestion >= results.question {
 		return personalResults{}
 	}
-	for player := range l.subs {
-		if _, listed := o.byPlayer[player]; !listed && l.members[player].Role == AsPlayer {
+	for player := range l.sessions {
+		if _, listed := results.byPlayer[player]; !listed && l.members[player].Role == PlayerRole {
 			return personalResults{}
 		}
 	}
-	l.personalQuestion = o.question
-	return o
+	l.lastPersonalQuestion = results.question
+	return results
 }
 
 // schedulePersonal sends the personal results of a revealed question in a large
 // match, unless they were sent with the reveal.
-func (e *Engine) schedulePersonal(l *localMatch) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.state
-	if s.Players <= FullView || s.Phase != Revealed && !s.Phase.hasEnded() || l.isAbandoned() || l.personalQuestion >= s.Question {
+func (e *Engine) schedulePersonal(local *localMatch) {
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	state := local.state
+	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || local.isAbandoned() || local.lastPersonalQuestion >= state.Question {
 		return
 	}
-	l.personalQuestion = s.Question
+	local.lastPersonalQuestion = state.Question
 	e.Wheel.After(0, func() {
-		e.sendPersonal(l, s.Question, slices.Collect(maps.Keys(l.playerSessions())), personalTries)
+		e.sendPersonal(local, state.Question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
 	})
 }
 
 // sendPersonal reads the personal results of players in chunks and pushes them.
 // After an error it continues with the rest after storeRetryDelay.
-func (e *Engine) sendPersonal(l *localMatch, question int, players []string, tries int) {
+func (e *Engine) sendPersonal(local *localMatch, question int, players []string, tries int) {
 	for len(players) > 0 {
-		chunk := players[:min(personalChunk, len(players))]
-		v, err := e.readPersonal(l, chunk)
+		chunk := players[:min(personalChunkSize, len(players))]
+		view, err := e.readPersonal(local, chunk)
 		switch {
 		case err != nil && tries > 1:
-			e.Wheel.After(retryAfter, func() { e.sendPersonal(l, question, players, tries-1) })
+			e.Wheel.After(storeRetryDelay, func() { e.sendPersonal(local, question, players, tries-1) })
 			return
 		case err != nil:
-			e.Logger.Warn("personal results not sent; players get them with match.state", "match", l.plan.ID, "players", len(players), "error", err)
+			e.Logger.Warn("personal results not sent; players get them with match.state", "match", local.plan.ID, "players", len(players), "error", err)
 			return
-		case v.Question != question:
-			e.metrics.personalSkipped.Inc()
+		case view.Question != question:
+			e.metrics.skippedPersonalResults.Inc()
 			return
 		}
-		sessions := l.playerSessions()
+		sessions := local.playerSessions()
 		for _, player := range chunk {
-			if sub, ok := sessions[player]; ok {
-				sub.Push(l.plan.ID, protocol.EncodePush(protocol.TypeOwn, personalView(l.plan, v, player)))
+			if session, ok := sessions[player]; ok {
+				session.Push(local.plan.ID, protocol.EncodePush(protocol.TypeOwn, personalView(local.plan, view, player)))
 			}
 		}
 		players = players[len(chunk):]
 	}
 }
 
-func (e *Engine) readPersonal(l *localMatch, players []string) (View, error) {
+func (e *Engine) readPersonal(local *localMatch, players []string) (View, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	return e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, Players: players, WantRanks: true, After: -1, SeenVersion: l.knownVersion()})
+	return e.Store.Read(ctx, ReadQuery{Match: local.plan.ID, Players: players, WantRanks: true, AfterSeq: -1, SeenVersion: local.knownVersion()})
 }

@@ -14,25 +14,25 @@ import (
 
 // The store fails when a node must send personal results of a question that
 // another node revealed. The players get them once, a little later.
-func TestPersonalResultsFollowALateClose(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n, other := w.node(), w.node()
-		e := w.newArenaRun(newArena(Survival, 2), 53, n, other)
+func TestPersonalResultsAreRetried(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n, other := c.startNode(), c.startNode()
+		run := c.startArenaPlaythrough(newArena(Survival, 2), 53, n, other)
 		var fail atomic.Int64
 		fail.Store(2)
 		fault := func(method, _ string) fault {
-			s := w.store.state(e.plan.ID)
-			if method == "Read" && s.Phase == Revealed && s.Question == 1 && fail.Add(-1) >= 0 {
-				return fails
+			state := c.store.state(run.plan.ID)
+			if method == "Read" && state.Phase == PhaseRevealed && state.Question == 1 && fail.Add(-1) >= 0 {
+				return failsBefore
 			}
-			return works
+			return noFault
 		}
-		n.link.set(fault)
-		other.link.set(fault)
-		e.play()
-		e.check()
+		n.store.setFault(fault)
+		other.store.setFault(fault)
+		run.play()
+		run.check()
 		if fail.Load() > 0 {
-			w.Error("nothing was read")
+			c.Error("nothing was read")
 		}
 	})
 }
@@ -52,16 +52,16 @@ func (b *bundleRecorder) Push(match string, frames ...[]byte) {
 	b.all = append(b.all, one)
 }
 
-// kinds returns the types of the frames that were pushed together, per push.
-func (b *bundleRecorder) kinds(t testing.TB) []string {
+// typesPerPush returns the types of the frames that were pushed together, per push.
+func (b *bundleRecorder) typesPerPush(t testing.TB) []string {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var kinds []string
 	for _, one := range b.all {
 		var types []string
-		for _, f := range one.read(t) {
-			types = append(types, f.Type)
+		for _, received := range one.decodedFrames(t) {
+			types = append(types, received.Type)
 		}
 		kinds = append(kinds, strings.Join(types, ", "))
 	}
@@ -71,7 +71,7 @@ func (b *bundleRecorder) kinds(t testing.TB) []string {
 // Players at the revealing node get their personal result with the reveal, and
 // also the next question if it opens at once. The node reads nothing in
 // between.
-func TestPersonalResultsComeWithTheReveal(t *testing.T) {
+func TestPersonalResultsArriveWithReveal(t *testing.T) {
 	for name, test := range map[string]struct {
 		revealMS int64
 		want     string
@@ -80,30 +80,30 @@ func TestPersonalResultsComeWithTheReveal(t *testing.T) {
 		"the next question at once": {0, "question.closed, own, question"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *cluster) {
-				n, p := w.node(), newArena(Survival, 2)
+			runInCluster(t, func(c *cluster) {
+				n, p := c.startNode(), newArena(Survival, 2)
 				p.RevealMS = test.revealMS
-				ins := w.gather(p, FullView+1, n)
+				ins := c.createArenaWithPlayers(p, FullListPlayers+1, n)
 				first := &bundleRecorder{}
-				n.Presence.Enter("demo", p.seatOf(0).Player, first)
-				w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: p.seatOf(0).Player, Sub: first}))
+				n.Presence.Enter("demo", p.arenaSeat(0).Player, first)
+				c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: p.ID, Player: p.arenaSeat(0).Player, Session: first}))
 				var reads atomic.Int64
-				n.link.set(func(method, _ string) fault {
-					if method == "Read" && w.store.state(p.ID).Phase == Revealed {
+				n.store.setFault(func(method, _ string) fault {
+					if method == "Read" && c.store.state(p.ID).Phase == PhaseRevealed {
 						reads.Add(1)
 					}
-					return works
+					return noFault
 				})
-				w.must(n.StartArena(w.Context(), p.ID))
-				w.passUntil(p, Open, 0)
+				c.requireNoError(n.StartArena(c.Context(), p.ID))
+				c.passUntil(p, PhaseOpen, 0)
 				for i := range ins {
-					if _, err := n.answer(p, p.seatOf(i).Player, 0, rightAnswer(&p.Questions[0])); err != nil {
-						w.Fatal(err)
+					if _, err := n.answer(p, p.arenaSeat(i).Player, 0, rightAnswer(&p.Questions[0])); err != nil {
+						c.Fatal(err)
 					}
 				}
 				time.Sleep(10 * time.Millisecond)
-				if kinds := first.kinds(w); !slices.Contains(kinds, test.want) || reads.Load() > 0 {
-					w.Errorf("pushed %q, read %d times", kinds, reads.Load())
+				if kinds := first.typesPerPush(c); !slices.Contains(kinds, test.want) || reads.Load() > 0 {
+					c.Errorf("pushed %q, read %d times", kinds, reads.Load())
 				}
 			})
 		})
@@ -113,29 +113,29 @@ func TestPersonalResultsComeWithTheReveal(t *testing.T) {
 // A node that learns only from a read that everyone has answered reads once
 // more for the personal results of the reveal.
 func TestPersonalResultsOfACloseByAnotherNode(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n, p := w.node(), newArena(Survival, 2)
-		ins := w.gather(p, FullView+1, n)
-		n.link.set(func(method, _ string) fault {
-			if method == "Step" && w.store.state(p.ID).hasAllAnswers() {
-				return fails
+	runInCluster(t, func(c *cluster) {
+		n, p := c.startNode(), newArena(Survival, 2)
+		ins := c.createArenaWithPlayers(p, FullListPlayers+1, n)
+		n.store.setFault(func(method, _ string) fault {
+			if method == "Step" && c.store.state(p.ID).hasAllAnswers() {
+				return failsBefore
 			}
-			return works
+			return noFault
 		})
-		w.must(n.StartArena(w.Context(), p.ID))
-		w.passUntil(p, Open, 0)
+		c.requireNoError(n.StartArena(c.Context(), p.ID))
+		c.passUntil(p, PhaseOpen, 0)
 		for i := range ins {
-			if _, err := n.answer(p, p.seatOf(i).Player, 0, rightAnswer(&p.Questions[0])); err != nil {
-				w.Fatal(err)
+			if _, err := n.answer(p, p.arenaSeat(i).Player, 0, rightAnswer(&p.Questions[0])); err != nil {
+				c.Fatal(err)
 			}
 		}
-		l, err := n.loadMatch(w.Context(), p.ID)
-		w.must(err)
-		st := stepRun{engine: n.Engine, match: l}
-		v, err := st.read(w.Context(), View{})
-		w.must(err)
-		if !v.hasAllAnswers() || len(st.recipients.players) != len(ins) {
-			w.Errorf("%s, %d players are read of %d", v.Phase, len(st.recipients.players), len(ins))
+		local, err := n.loadMatch(c.Context(), p.ID)
+		c.requireNoError(err)
+		steps := stepRun{engine: n.Engine, match: local}
+		view, err := steps.read(c.Context(), View{})
+		c.requireNoError(err)
+		if !view.hasAllAnswers() || len(steps.recipients.players) != len(ins) {
+			c.Errorf("%s, %d players are read of %d", view.Phase, len(steps.recipients.players), len(ins))
 		}
 	})
 }
@@ -144,33 +144,33 @@ func TestPersonalResultsOfACloseByAnotherNode(t *testing.T) {
 // next one. It sends the personal results of the next one, without the records
 // of the former.
 func TestPersonalResultsOfTheNextQuestion(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n, other, p := w.node(), w.node(), newArena(Survival, 3)
-		ins := w.gather(p, FullView+1, n)
+	runInCluster(t, func(c *cluster) {
+		n, other, p := c.startNode(), c.startNode(), newArena(Survival, 3)
+		ins := c.createArenaWithPlayers(p, FullListPlayers+1, n)
 		answer := func(at *node, i, question int, given protocol.Given) {
-			if _, err := at.answer(p, p.seatOf(i).Player, question, given); err != nil {
-				w.Error(err)
+			if _, err := at.answer(p, p.arenaSeat(i).Player, question, given); err != nil {
+				c.Error(err)
 			}
 		}
-		w.must(n.StartArena(w.Context(), p.ID))
-		w.passUntil(p, Open, 0)
+		c.requireNoError(n.StartArena(c.Context(), p.ID))
+		c.passUntil(p, PhaseOpen, 0)
 		for i := range ins[1:] {
 			answer(n, i+1, 0, rightAnswer(&p.Questions[0]))
 		}
 		held := make(chan struct{})
-		n.link.set(func(method, _ string) fault {
+		n.store.setFault(func(method, _ string) fault {
 			switch method {
 			case "Read":
 				<-held
 			case "ListDue", "ReadProgress":
-				return fails
+				return failsBefore
 			}
-			return works
+			return noFault
 		})
 		var last sync.WaitGroup
 		last.Go(func() { answer(n, 0, 0, rightAnswer(&p.Questions[0])) })
-		w.passUntil(p, Open, 1)
-		other.link.set(followsNothing)
+		c.passUntil(p, PhaseOpen, 1)
+		other.store.setFault(failsStepsAndSearches)
 		answer(other, 0, 1, wrongAnswer(&p.Questions[1]))
 		for i := range ins[1:] {
 			answer(other, i+1, 1, rightAnswer(&p.Questions[1]))
@@ -179,9 +179,9 @@ func TestPersonalResultsOfTheNextQuestion(t *testing.T) {
 		last.Wait()
 		synctest.Wait()
 		for i, in := range ins {
-			own := string(in.lastRaw(w, protocol.TypeOwn))
+			own := string(in.lastRawOfType(c, protocol.TypeOwn))
 			if !strings.Contains(own, `"question":1,"given":{"`) || strings.Contains(own, `"correct":true`) != (i > 0) {
-				w.Errorf("%d: %s", i, own)
+				c.Errorf("%d: %s", i, own)
 			}
 		}
 	})
@@ -193,33 +193,33 @@ func TestPersonalResultsOfTheNextQuestion(t *testing.T) {
 func TestPersonalResultsFromLocalRecords(t *testing.T) {
 	for name, moved := range map[string]bool{"all here": false, "one elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *cluster) {
-				n, p := w.node(), newArena(Survival, 2)
-				ins := w.gather(p, FullView+2, n)
-				w.must(n.StartArena(w.Context(), p.ID))
-				w.passUntil(p, Open, 0)
+			runInCluster(t, func(c *cluster) {
+				n, p := c.startNode(), newArena(Survival, 2)
+				ins := c.createArenaWithPlayers(p, FullListPlayers+2, n)
+				c.requireNoError(n.StartArena(c.Context(), p.ID))
+				c.passUntil(p, PhaseOpen, 0)
 				for i := range ins {
 					at, given := n, rightAnswer(&p.Questions[0])
 					switch {
 					case i == 0 && moved:
-						at = w.node()
+						at = c.startNode()
 					case i+1 == len(ins):
-						n.link.recordReads()
+						n.store.recordReads()
 						given = wrongAnswer(&p.Questions[0])
 					}
-					if _, err := at.answer(p, p.seatOf(i).Player, 0, given); err != nil {
-						w.Fatal(err)
+					if _, err := at.answer(p, p.arenaSeat(i).Player, 0, given); err != nil {
+						c.Fatal(err)
 					}
 				}
 				synctest.Wait()
-				if reads := n.link.recordReads(); len(reads) == 0 || len(reads[0].Players) != len(ins) || reads[0].OmitRecords == moved {
-					w.Errorf("%+v", reads)
+				if reads := n.store.recordReads(); len(reads) == 0 || len(reads[0].Players) != len(ins) || reads[0].OmitRecords == moved {
+					c.Errorf("%+v", reads)
 				}
 				for i, in := range ins {
-					own := string(in.lastRaw(w, "own"))
+					own := string(in.lastRawOfType(c, "own"))
 					right := i+1 < len(ins)
 					if !strings.Contains(own, `"question":0,"given":{"`) || strings.Contains(own, `"correct":true`) != right {
-						w.Errorf("%d: %s", i, own)
+						c.Errorf("%d: %s", i, own)
 					}
 				}
 			})
@@ -227,10 +227,10 @@ func TestPersonalResultsFromLocalRecords(t *testing.T) {
 	}
 }
 
-// lastRaw returns the newest frame of a type as pushed.
-func (in *frameRecorder) lastRaw(t testing.TB, kind string) (last []byte) {
+// lastRawOfType returns the newest frame of a type as pushed.
+func (session *frameRecorder) lastRawOfType(t testing.TB, kind string) (last []byte) {
 	t.Helper()
-	for _, frame := range in.frames() {
+	for _, frame := range session.frames() {
 		if frameOf(t, frame).Type == kind {
 			last = frame
 		}

@@ -9,24 +9,24 @@ import (
 // writes. A node
 // takes no step of a match that has another form, because the node would misread
 // the match.
-const Form = 3
+const CurrentForm = 3
 
 // Plan holds the fixed parameters of a match. It is written once and never
 // changes.
 type Plan struct {
-	Form        int          `json:"form"`
-	ID          string       `json:"id"`
-	Game        string       `json:"game"`
-	Mode        Mode         `json:"mode"`
-	Questions   []quiz.Drawn `json:"questions"`
-	Seats       []Seat       `json:"seats"`     // duels only; the seats of an arena are in the store
-	StartsAt    int64        `json:"starts_at"` // duels only, cluster time; the start of an arena is in State
-	LimitMS     int64        `json:"limit_ms"`  // time limit of each question
-	CountdownMS int64        `json:"countdown_ms"`
-	RevealMS    int64        `json:"reveal_ms"`
-	Rated       bool         `json:"rated"`
-	Counts      bool         `json:"counts"` // true: the result counts for leaderboards
-	Arena       *Arena       `json:"arena,omitempty"`
+	Form                  int                  `json:"form"`
+	ID                    string               `json:"id"`
+	Game                  string               `json:"game"`
+	Mode                  Mode                 `json:"mode"`
+	Questions             []quiz.DrawnQuestion `json:"questions"`
+	Seats                 []Seat               `json:"seats"`     // duels only; the seats of an arena are in the store
+	StartsAt              int64                `json:"starts_at"` // duels only, cluster time; the start of an arena is in State
+	LimitMS               int64                `json:"limit_ms"`  // time limit of each question
+	CountdownMS           int64                `json:"countdown_ms"`
+	RevealMS              int64                `json:"reveal_ms"`
+	Rated                 bool                 `json:"rated"`
+	CountsForLeaderboards bool                 `json:"counts"` // true: the result counts for leaderboards
+	Arena                 *Arena               `json:"arena,omitempty"`
 }
 
 // Arena is the part of a plan that only matches with a join code have.
@@ -61,25 +61,25 @@ type Seat struct {
 // match only the first ShortListPlayers players are listed, and each player also gets
 // a personal result.
 const (
-	FullView  = 50
-	ShortView = 10
+	FullListPlayers  = 50
+	ShortListPlayers = 10
 )
 
-// Seat finds a player's seat in a duel.
-func (p *Plan) Seat(player string) (Seat, bool) {
-	for _, s := range p.Seats {
-		if s.Player == player {
-			return s, true
+// FindSeat finds a player's seat in a duel.
+func (p *Plan) FindSeat(player string) (Seat, bool) {
+	for _, seat := range p.Seats {
+		if seat.Player == player {
+			return seat, true
 		}
 	}
 	return Seat{}, false
 }
 
-// players lists the players of a duel in seat order.
-func (p *Plan) players() []string {
+// duelPlayers lists the players of a duel in seat order.
+func (p *Plan) duelPlayers() []string {
 	ids := make([]string, len(p.Seats))
-	for i, s := range p.Seats {
-		ids[i] = s.Player
+	for i, seat := range p.Seats {
+		ids[i] = seat.Player
 	}
 	return ids
 }

@@ -9,74 +9,74 @@ import (
 )
 
 // checkClose checks the reason of a closed question.
-func (c *playthrough) checkClose(before, to State) {
+func (c *playthrough) checkClose(before, newState State) {
 	all := c.oracle.haveAllAnswered()
-	if to.CloseReason == allAnswered && !all {
+	if newState.CloseReason == closeReasonAllAnswered && !all {
 		c.Fatalf("not all have answered: %+v", before)
 	}
-	if grace := before.ClosesAt + sealGraceMS; to.CloseReason == timeout && c.now < grace {
+	if grace := before.ClosesAt + sealGraceMS; newState.CloseReason == closeReasonTimeout && c.now < grace {
 		c.Fatalf("closed at %d, before %d", c.now, grace)
 	}
 }
 
 // checkFrames compares the log with the oracle.
 func (c *playthrough) checkFrames() {
-	v := c.view()
-	for i, raw := range v.Frames[min(c.frames, len(v.Frames)):] {
-		f := frameOf(c, raw)
-		if f.Seq != int64(c.frames+i+1) {
+	view := c.view()
+	for i, raw := range view.Frames[min(c.frames, len(view.Frames)):] {
+		received := frameOf(c, raw)
+		if received.Seq != int64(c.frames+i+1) {
 			c.Fatalf("number %d: %s", c.frames+i+1, raw)
 		}
-		c.checkFrame(f, raw)
+		c.checkFrame(received, raw)
 	}
-	c.frames = len(v.Frames)
+	c.frames = len(view.Frames)
 }
 
-func (c *playthrough) checkFrame(f frame, raw []byte) {
-	switch f.Type {
+func (c *playthrough) checkFrame(received frame, raw []byte) {
+	switch received.Type {
 	case protocol.TypeQuestion:
-		c.oracle.open()
-		c.closesAt = f.Data.ClosesAt
-		if f.Data.ClosesAt != f.Data.OpensAt+c.plan.LimitMS {
+		c.oracle.openQuestion()
+		c.closesAt = received.Data.ClosesAt
+		if received.Data.ClosesAt != received.Data.OpensAt+c.plan.LimitMS {
 			c.Fatalf("%s", raw)
 		}
 	case protocol.TypeQuestionExtended:
-		if len(c.oracle.answers) > 0 || c.extended == f.Data.Question ||
-			f.Data.ClosesAt <= c.closesAt || f.Data.ClosesAt > max(c.closesAt, c.now+1000)+c.plan.LimitMS {
+		if len(c.oracle.answers) > 0 || c.extended == received.Data.Question ||
+			received.Data.ClosesAt <= c.closesAt || received.Data.ClosesAt > max(c.closesAt, c.now+1000)+c.plan.LimitMS {
 			c.Fatalf("%s of %+v", raw, c.oracle.answers)
 		}
-		c.extended, c.closesAt = f.Data.Question, f.Data.ClosesAt
+		c.extended, c.closesAt = received.Data.Question, received.Data.ClosesAt
 	case protocol.TypeQuestionClosed:
-		c.checkClosed(f, raw)
+		c.checkClosed(received, raw)
 	}
 }
 
 // checkClosed checks that a reveal agrees with the oracle.
-func (c *playthrough) checkClosed(f frame, raw []byte) {
+func (c *playthrough) checkClosed(received frame, raw []byte) {
 	answered, right := int64(len(c.oracle.answers)), int64(0)
 	for _, s := range c.oracle.answers {
 		if s.right {
 			right++
 		}
 	}
-	verdicts, isVoid := c.oracle.close(f.Data.Question)
-	if f.Data.Answered != answered || f.Data.Right != right || f.Data.Void != isVoid {
+	verdicts, isVoid := c.oracle.closeQuestion(received.Data.Question)
+	if received.Data.Answered != answered || received.Data.Right != right || received.Data.Void != isVoid {
 		c.Fatalf("void %v, %d answered, %d right: %s", isVoid, answered, right, raw)
 	}
-	if (f.Data.First != nil) != (c.oracle.first != "") || f.Data.First != nil && f.Data.First.Player != c.oracle.first {
+	if (received.Data.First != nil) != (c.oracle.first != "") || received.Data.First != nil && received.Data.First.Player != c.oracle.first {
 		c.Fatalf("%q was first: %s", c.oracle.first, raw)
 	}
-	many := len(c.oracle.players) > FullView
-	if !many && len(f.Data.Results) != len(verdicts) || many && len(f.Data.Results) > ShortView {
+	many := len(c.oracle.players) > FullListPlayers
+	if !many && len(received.Data.Results) != len(verdicts) || many && len(received.Data.Results) > ShortListPlayers {
 		c.Fatalf("of %d: %s", len(verdicts), raw)
 	}
 	least := int64(1 << 50)
-	for _, r := range f.Data.Results {
+	for _, r := range received.Data.Results {
 		c.checkResult(r, verdicts)
 		least = min(least, r.Score)
 		delete(verdicts, r.Player)
 	}
-	c.checkUnnamed(verdicts, least, raw)
+	c.checkNotListed(verdicts, least, raw)
 	for player, t := range c.oracle.players {
 		c.reveals[player] = t.score
 	}
@@ -96,9 +96,9 @@ func (c *playthrough) checkResult(r protocol.QuestionResult, verdicts map[string
 	}
 }
 
-// checkUnnamed checks that no unlisted player has more points than a listed
+// checkNotListed checks that no player outside the list has more points than a listed
 // one, except players who left or were eliminated.
-func (c *playthrough) checkUnnamed(verdicts map[string]expectedResult, least int64, raw []byte) {
+func (c *playthrough) checkNotListed(verdicts map[string]expectedResult, least int64, raw []byte) {
 	for player, v := range verdicts {
 		if t := c.oracle.players[player]; t.score > least && !v.out && !t.hasLeft {
 			c.Fatalf("%s has %d: %s", player, t.score, raw)
@@ -110,12 +110,12 @@ func (c *playthrough) checkUnnamed(verdicts map[string]expectedResult, least int
 // have stayed.
 func (c *playthrough) checkPersonal() {
 	players := slices.Sorted(maps.Keys(c.oracle.players))
-	v, err := c.store.Read(context.Background(), ReadQuery{Match: c.plan.ID, Players: players, WantRanks: true, After: -1})
+	v, err := c.store.Read(context.Background(), ReadQuery{Match: c.plan.ID, Players: players, WantRanks: true, AfterSeq: -1})
 	if err != nil {
 		c.Fatal(err)
 	}
 	for player, t := range c.oracle.players {
-		if c.plan.Arena == nil || v.Phase != Revealed {
+		if c.plan.Arena == nil || v.Phase != PhaseRevealed {
 			return
 		}
 		if t.hasLeft {

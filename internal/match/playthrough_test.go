@@ -38,8 +38,8 @@ func TestAnyPlaythrough(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
 				c := newPlaythrough(rt, mode)
-				rt.Repeat(c.moves())
-				c.playOn()
+				rt.Repeat(c.randomOperations())
+				c.playToEnd()
 				c.checkEnd()
 			})
 		})
@@ -55,22 +55,22 @@ func newPlaythrough(rt *rapid.T, mode Mode) *playthrough {
 		c.plan = newPlan("m_1", 3000, questions)
 		c.oracle = newOracle(mode, c.plan.LimitMS)
 		c.oracle.players[ada], c.oracle.players[bob] = &playerTotals{}, &playerTotals{}
-		first := State{Phase: Countdown, Question: -1, LastDecided: -1, StartsAt: 3000, DueAt: 3000, Players: 2, Alive: 2}
+		first := State{Phase: PhaseCountdown, Question: -1, LastDecided: -1, StartsAt: 3000, DueAt: 3000, Players: 2, Alive: 2}
 		found := newPush(c.plan, protocol.TypeMatchFound, foundView(c.plan, View{State: first}))
-		c.create(first, &found)
+		c.createMatch(first, &found)
 		return c
 	}
 	c.plan = newArena(mode, questions, [][]string{nil, {"red", "blue"}}[rapid.IntRange(0, 1).Draw(rt, "teams")]...)
 	c.plan.Arena.HostPaced = rapid.Bool().Draw(rt, "host paced")
 	c.oracle = newOracle(mode, c.plan.LimitMS)
-	c.create(State{Phase: Lobby, Question: -1, LastDecided: -1, DueAt: maxLobbyMS, HostPaced: c.plan.Arena.HostPaced}, nil)
-	c.gather(rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(48, 60)).Draw(rt, "players"))
+	c.createMatch(State{Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: maxLobbyMS, HostPaced: c.plan.Arena.HostPaced}, nil)
+	c.addPlayersUntilCountdown(rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(48, 60)).Draw(rt, "players"))
 	return c
 }
 
-func (c *playthrough) create(s State, found *protocol.Numbered) {
+func (c *playthrough) createMatch(state State, found *protocol.NumberedPush) {
 	for range 2 {
-		made, err := c.store.Create(context.Background(), c.plan, s, found)
+		made, err := c.store.Create(context.Background(), c.plan, state, found)
 		if want := c.stale.Version == 0; made != want || err != nil {
 			c.Fatalf("made: %v, %v", made, err)
 		}
@@ -78,43 +78,43 @@ func (c *playthrough) create(s State, found *protocol.Numbered) {
 	}
 }
 
-// gather adds players to an arena and removes some, up to the countdown. A
+// addPlayersUntilCountdown adds players to an arena and removes some, up to the countdown. A
 // player who leaves during the start keeps a seat.
-func (c *playthrough) gather(players int) {
+func (c *playthrough) addPlayersUntilCountdown(players int) {
 	for i := range players {
-		seat := c.plan.seatOf(i)
+		seat := c.plan.arenaSeat(i)
 		c.store.addSeat(c.plan.ID, seat)
 		c.oracle.players[seat.Player] = &playerTotals{team: seat.Team}
 	}
 	if players > 1 && rapid.Bool().Draw(c.T, "one goes before") {
-		c.store.removePlace(c.plan.ID, c.plan.seatOf(0).Player)
-		delete(c.oracle.players, c.plan.seatOf(0).Player)
+		c.store.removePlace(c.plan.ID, c.plan.arenaSeat(0).Player)
+		delete(c.oracle.players, c.plan.arenaSeat(0).Player)
 	}
-	c.requestStep(beginStep)
+	c.requestStep(startArenaStep)
 	announcing := c.view()
 	if rapid.Bool().Draw(c.T, "one goes while it starts") {
-		c.leave(c.plan.seatOf(players - 1).Player)
+		c.leave(c.plan.arenaSeat(players - 1).Player)
 		c.tick(announcing, 0)
-		if c.view().Phase != Starting {
+		if c.view().Phase != PhaseStarting {
 			c.Fatal("it was announced with somebody who had left")
 		}
 	}
 	c.tick(c.view(), 0)
-	if v := c.view(); v.Phase != Countdown || v.Alive != int64(c.oracle.remaining()) {
-		c.Fatalf("%+v", v.State)
+	if view := c.view(); view.Phase != PhaseCountdown || view.Alive != int64(c.oracle.countRemaining()) {
+		c.Fatalf("%+v", view.State)
 	}
 }
 
 func (c *playthrough) view() View {
-	q := ReadQuery{Match: c.plan.ID, Players: c.plan.players(), WantListed: c.plan.Arena != nil, After: 0}
-	v, err := c.store.Read(context.Background(), q)
+	query := ReadQuery{Match: c.plan.ID, Players: c.plan.duelPlayers(), WantListed: c.plan.Arena != nil, AfterSeq: 0}
+	v, err := c.store.Read(context.Background(), query)
 	if err != nil {
 		c.Fatal(err)
 	}
 	return v
 }
 
-func (c *playthrough) moves() map[string]func(*rapid.T) {
+func (c *playthrough) randomOperations() map[string]func(*rapid.T) {
 	player := rapid.SampledFrom(slices.Sorted(maps.Keys(c.oracle.players)))
 	rarely := func(rt *rapid.T) {
 		if rapid.IntRange(0, 7).Draw(rt, "mood") > 0 {
@@ -145,7 +145,7 @@ func (c *playthrough) moves() map[string]func(*rapid.T) {
 				rt.Skip()
 			}
 			after := rapid.SampledFrom([]View{c.stale, c.view()}).Draw(rt, "seen").Question
-			c.requestStep(func(p *Plan, v View, now int64) (Step, bool) { return proceedStep(p, v, after, now) })
+			c.requestStep(func(plan *Plan, view View, now int64) (Step, bool) { return proceedStep(plan, view, after, now) })
 		},
 		"shut": func(rt *rapid.T) {
 			rarely(rt)
@@ -160,18 +160,18 @@ func (c *playthrough) moves() map[string]func(*rapid.T) {
 
 func (c *playthrough) answerMostly() {
 	right := rapid.IntRange(0, 9).Draw(c.T, "of ten are right")
-	v := c.view()
+	view := c.view()
 	for _, player := range slices.Sorted(maps.Keys(c.oracle.players)) {
 		if mood := rapid.IntRange(0, 9).Draw(c.T, player); mood > 0 {
-			c.answer(v, player, mood <= right)
+			c.answer(view, player, mood <= right)
 		}
 	}
 }
 
-// playOn plays a match to its end.
-func (c *playthrough) playOn() {
+// playToEnd plays a match to its end.
+func (c *playthrough) playToEnd() {
 	for range 8*len(c.plan.Questions) + 8 {
-		if c.tick(c.view(), 0); c.view().Phase == Open && len(c.oracle.answers) == 0 {
+		if c.tick(c.view(), 0); c.view().Phase == PhaseOpen && len(c.oracle.answers) == 0 {
 			c.answerMostly()
 			c.tick(c.view(), 0)
 		}
@@ -180,9 +180,9 @@ func (c *playthrough) playOn() {
 }
 
 // tick applies the step that is due according to a view.
-func (c *playthrough) tick(v View, lost int64) {
-	if s, due := nextStep(c.plan, v, c.now, lost); due {
-		c.applyStep(s)
+func (c *playthrough) tick(view View, lost int64) {
+	if step, due := nextStep(c.plan, view, c.now, lost); due {
+		c.applyStep(step)
 	}
 }
 
@@ -193,44 +193,44 @@ func (c *playthrough) tickEarly() {
 	c.now -= 1000
 }
 
-func (c *playthrough) requestStep(wanted stepFunc) {
-	if s, ok := wanted(c.plan, c.view(), c.now); ok {
+func (c *playthrough) requestStep(requestedStep stepFunc) {
+	if s, ok := requestedStep(c.plan, c.view(), c.now); ok {
 		c.applyStep(s)
 	}
 }
 
-func (c *playthrough) applyStep(s Step) {
+func (c *playthrough) applyStep(step Step) {
 	c.tries++
-	s.ID = fmt.Sprint(c.tries)
+	step.ID = fmt.Sprint(c.tries)
 	before := c.store.state(c.plan.ID)
-	first, err := c.store.Step(context.Background(), s)
+	first, err := c.store.Step(context.Background(), step)
 	if err != nil {
 		c.Fatal(err)
 	}
-	if again, err := c.store.Step(context.Background(), s); err != nil || again.Applied != first.Applied || again.FirstSeq != first.FirstSeq {
+	if again, err := c.store.Step(context.Background(), step); err != nil || again.Applied != first.Applied || again.FirstSeq != first.FirstSeq {
 		c.Fatalf("%+v, %v; run again %+v", first, err, again)
 	}
-	if first.Applied && before.Phase == Open && s.To.Phase != Open {
-		c.checkClose(before, s.To)
+	if first.Applied && before.Phase == PhaseOpen && step.NewState.Phase != PhaseOpen {
+		c.checkClose(before, step.NewState)
 	}
 	c.checkFrames()
 }
 
 // answer commits an answer like a node with the given view.
-func (c *playthrough) answer(v View, player string, right bool) {
-	if v.Question < 0 {
+func (c *playthrough) answer(view View, player string, right bool) {
+	if view.Question < 0 {
 		return
 	}
 	now := c.store.state(c.plan.ID)
-	q := &c.plan.Questions[v.Question]
-	given := wrongAnswer(q)
+	question := &c.plan.Questions[view.Question]
+	given := wrongAnswer(question)
 	if right {
-		given = rightAnswer(q)
+		given = rightAnswer(question)
 	}
-	r := judgedBy(c, c.plan, v.State, Submission{Player: player, At: c.now, Answer: answerTo(c.plan, v.Question, given)})
-	out := c.submit(v, r)
-	want := now.Phase == Open && now.Question == v.Question && now.OpensAt == v.OpensAt && c.now <= now.ClosesAt && c.oracle.canAnswer(player)
-	if (out.Verdict == Accepted) != want {
+	record := judgeSubmission(c, c.plan, view.State, Submission{Player: player, ArrivedAt: c.now, Answer: answerTo(c.plan, view.Question, given)})
+	out := c.submit(view, record)
+	want := now.Phase == PhaseOpen && now.Question == view.Question && now.OpensAt == view.OpensAt && c.now <= now.ClosesAt && c.oracle.canAnswer(player)
+	if (out.Verdict == VerdictAccepted) != want {
 		c.Fatalf("%s at %d: %s of %s, right %v", player, c.now, out.Verdict, now.Phase, right)
 	}
 	if want {
@@ -241,31 +241,31 @@ func (c *playthrough) answer(v View, player string, right bool) {
 	}
 }
 
-func (c *playthrough) submit(v View, r Record) Outcome {
+func (c *playthrough) submit(view View, record Record) Outcome {
 	c.tries++
-	seat := c.seat(r.Player)
-	a := Attempt{
-		Match: c.plan.ID, ID: fmt.Sprint(c.tries), OpensAt: v.OpensAt, Record: r, Seat: seat, Mode: c.plan.Mode, Limit: c.plan.LimitMS,
+	seat := c.seatForPlayer(record.Player)
+	attempt := Attempt{
+		Match: c.plan.ID, ID: fmt.Sprint(c.tries), OpensAt: view.OpensAt, Record: record, Seat: seat, Mode: c.plan.Mode, LimitMS: c.plan.LimitMS,
 	}
 	commit := c.store.Commit
 	switch {
 	case c.plan.Mode == Duel:
-		seen := answerSeenPush(c.plan, v.Question, r.Player)
-		a.Push = &seen
-	case c.plan.Mode == Buzzer && r.Correct:
-		commit = c.store.Race
+		seen := answerSeenPush(c.plan, view.Question, record.Player)
+		attempt.Push = &seen
+	case c.plan.Mode == Buzzer && record.Correct:
+		commit = c.store.CommitIfFirst
 	}
-	out, err := commit(context.Background(), a)
+	out, err := commit(context.Background(), attempt)
 	if err != nil {
 		c.Fatal(err)
 	}
-	if again, err := commit(context.Background(), a); err != nil || again.Verdict != out.Verdict {
+	if again, err := commit(context.Background(), attempt); err != nil || again.Verdict != out.Verdict {
 		c.Fatalf("%s, run again %s, %v", out.Verdict, again.Verdict, err)
 	}
 	return out
 }
 
-func (c *playthrough) seat(player string) Seat {
+func (c *playthrough) seatForPlayer(player string) Seat {
 	seat := Seat{Player: player}
 	if c.plan.Arena != nil {
 		seat.Team = c.oracle.players[player].team
@@ -276,7 +276,7 @@ func (c *playthrough) seat(player string) Seat {
 // leave removes a player; a duel is forfeited.
 func (c *playthrough) leave(player string) {
 	if c.plan.Arena == nil {
-		c.requestStep(func(p *Plan, v View, now int64) (Step, bool) { return forfeitStep(p, v, player, now) })
+		c.requestStep(func(plan *Plan, view View, now int64) (Step, bool) { return forfeitStep(plan, view, player, now) })
 		return
 	}
 	if !c.store.state(c.plan.ID).Phase.hasEnded() {

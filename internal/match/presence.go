@@ -11,7 +11,7 @@ type Subscriber interface {
 	Push(match string, frames ...[]byte)
 	// DiscardUnsent drops the unsent frames of a match, because they are about to
 	// be pushed again.
-	DiscardHeld(match string)
+	DiscardUnsent(match string)
 	// CanAttach reports whether the session may be attached to a newly found
 	// match, from its first push on. It returns false while the hello is being
 	// answered. It also returns false for a match that the player was in
@@ -23,36 +23,36 @@ type Subscriber interface {
 // concurrent use. The zero value is
 // ready for use.
 type Presence struct {
-	mu   sync.RWMutex
-	subs map[playerKey]Subscriber
+	mu       sync.RWMutex
+	sessions map[playerKey]Subscriber
 }
 
 type playerKey struct{ game, player string }
 
 // Enter registers a player's session and returns the session that it replaces,
 // or nil.
-func (p *Presence) Enter(game, player string, sub Subscriber) Subscriber {
+func (p *Presence) Enter(game, player string, session Subscriber) Subscriber {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.subs == nil {
-		p.subs = make(map[playerKey]Subscriber)
+	if p.sessions == nil {
+		p.sessions = make(map[playerKey]Subscriber)
 	}
 	key := playerKey{game, player}
-	former := p.subs[key]
-	p.subs[key] = sub
+	former := p.sessions[key]
+	p.sessions[key] = session
 	return former
 }
 
 // Leave removes a player's session unless a newer one has replaced it. It reports
 // whether it removed the session.
-func (p *Presence) Leave(game, player string, sub Subscriber) bool {
+func (p *Presence) Leave(game, player string, session Subscriber) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := playerKey{game, player}
-	if p.subs[key] != sub {
+	if p.sessions[key] != session {
 		return false
 	}
-	delete(p.subs, key)
+	delete(p.sessions, key)
 	return true
 }
 
@@ -60,6 +60,6 @@ func (p *Presence) Leave(game, player string, sub Subscriber) bool {
 func (p *Presence) Find(game, player string) (Subscriber, bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	sub, ok := p.subs[playerKey{game, player}]
-	return sub, ok
+	session, ok := p.sessions[playerKey{game, player}]
+	return session, ok
 }

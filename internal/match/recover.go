@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	pollEvery = time.Second
+	recoveryInterval = time.Second
 	// sweepGraceMS is how long after its deadline a match is left to the nodes
 	// that have its players.
 	sweepGraceMS = 1000
@@ -32,7 +32,7 @@ const (
 //   - notifications that a result is settled
 //   - the count of results that wait for the ledger
 func (e *Engine) Run(ctx context.Context) error {
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(recoveryInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -41,7 +41,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		e.runRound(ctx, roundGaps, e.fillGaps)
-		e.runRound(ctx, roundSweep, e.sweep)
+		e.runRound(ctx, roundSweep, e.sweepOverdue)
 		e.runRound(ctx, roundHosts, e.reportHosts)
 		e.runRound(ctx, roundSettled, e.checkSettled)
 		e.runRound(ctx, roundUnsettled, e.countUnsettled)
@@ -73,10 +73,10 @@ func forEach[T any](all []T, do func(T) error) error {
 	return group.Wait()
 }
 
-// sweep advances overdue matches. It is the persistent counterpart of the
+// sweepOverdue advances overdue matches. It is the persistent counterpart of the
 // timing wheel. Each node uses a random order, so that not all nodes begin with
 // the same match.
-func (e *Engine) sweep(ctx context.Context) error {
+func (e *Engine) sweepOverdue(ctx context.Context) error {
 	ids, err := e.Index.ListDue(ctx, e.Now()-sweepGraceMS)
 	if err != nil {
 		return err
@@ -92,16 +92,16 @@ func (e *Engine) sweepMatch(ctx context.Context, id string) error {
 	if sweeps := e.unreadable.countOverdue(id); sweeps > 0 {
 		return e.removeOrphan(ctx, id, sweeps)
 	}
-	l, err := e.loadMatch(ctx, id)
+	local, err := e.loadMatch(ctx, id)
 	if err == nil {
-		e.metrics.swept.Inc()
-		err = e.advance(ctx, l, View{})
+		e.metrics.sweptMatches.Inc()
+		err = e.advance(ctx, local, View{})
 	}
 	switch {
 	case errors.Is(err, ErrUnreadable): // other nodes may be able to read it
 		return nil
 	case errors.Is(err, ErrNotFound):
-		return e.Index.RemoveIndex(ctx, id)
+		return e.Index.RemoveIndexEntries(ctx, id)
 	case errors.Is(err, ErrAbandoned):
 		return nil
 	}
@@ -113,37 +113,37 @@ func (e *Engine) sweepMatch(ctx context.Context, id string) error {
 func (e *Engine) fillGaps(ctx context.Context) error {
 	running := e.runningMatches()
 	ids := make([]string, len(running))
-	for i, l := range running {
-		ids[i] = l.plan.ID
+	for i, local := range running {
+		ids[i] = local.plan.ID
 	}
-	marks, err := e.Index.ReadProgress(ctx, ids)
+	progress, err := e.Index.ReadProgress(ctx, ids)
 	if err != nil {
 		return err
 	}
 	e.noteStoreReached(ctx)
-	return forEach(running, func(l *localMatch) error {
-		if l.isBehind(marks[l.plan.ID]) { // a match without progress is behind
-			if err := e.fillGap(ctx, l); err != nil {
+	return forEach(running, func(local *localMatch) error {
+		if local.isBehind(progress[local.plan.ID]) { // a match without progress is behind
+			if err := e.fillGap(ctx, local); err != nil {
 				return err
 			}
 		}
-		return e.checkPlaces(ctx, l)
+		return e.checkPlaces(ctx, local)
 	})
 }
 
-func (e *Engine) fillGap(ctx context.Context, l *localMatch) error {
-	v, err := e.read(ctx, l, l.knownState().Seq)
-	err = e.handleLoss(ctx, l, err)
+func (e *Engine) fillGap(ctx context.Context, local *localMatch) error {
+	view, err := e.read(ctx, local, local.knownState().Seq)
+	err = e.handleLoss(ctx, local, err)
 	switch {
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrAbandoned):
 		return nil
 	case err != nil:
 		return err
 	}
-	if len(v.Frames) > 0 {
+	if len(view.Frames) > 0 {
 		e.metrics.filledGaps.Inc()
 	}
-	e.adoptView(l, v)
+	e.adoptView(local, view)
 	return nil
 }
 

@@ -10,57 +10,57 @@ const (
 	// maxDirectReadFrames is the longest gap that a session's own read fills.
 	// Longer gaps are filled from the copy of the log that all local sessions
 	// share.
-	maxOwnReadFrames = 8
+	maxDirectReadFrames = 8
 	// maxReplayBytes limits the copies of a node. Above it all copies are
 	// dropped; they are read again when needed.
 	maxReplayBytes = 64 << 20
 )
 
-// replay is this node's copy of a match's log. It is read when first needed.
-type replay struct {
+// logCopy is this node's copy of a match's log. It is read when first needed.
+type logCopy struct {
 	loading chan struct{} // held during the read of the log
 
-	mu     sync.Mutex
-	frames [][]byte // all pushes from number 1 on
-	bytes  int64
-	closed bool // true: the node has dropped the match
+	mu           sync.Mutex
+	storedFrames [][]byte // all pushes from number 1 on
+	sizeBytes    int64
+	closed       bool // true: the node has dropped the match
 }
 
 // framesBetween returns the frames after one number up to another, and the
 // total number of frames. ok is false if some are missing.
-func (r *replay) framesBetween(after, to int64) (part [][]byte, all int64, ok bool) {
+func (r *logCopy) framesBetween(after, newState int64) (part [][]byte, storedCount int64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all = int64(len(r.frames))
-	if to > all {
-		return nil, all, false
+	storedCount = int64(len(r.storedFrames))
+	if newState > storedCount {
+		return nil, storedCount, false
 	}
-	return r.frames[after:to:to], all, true
+	return r.storedFrames[after:newState:newState], storedCount, true
 }
 
 // appendFrames appends the frames that follow a number. It returns the added
 // bytes, or 0 if the copy has changed in between.
-func (r *replay) appendFrames(after int64, frames [][]byte) (grown int64) {
+func (r *logCopy) appendFrames(after int64, frames [][]byte) (addedBytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || int64(len(r.frames)) != after {
+	if r.closed || int64(len(r.storedFrames)) != after {
 		return 0
 	}
-	r.frames = append(r.frames, frames...)
-	grown = sizeOf(frames)
-	r.bytes += grown
-	return grown
+	r.storedFrames = append(r.storedFrames, frames...)
+	addedBytes = totalBytes(frames)
+	r.sizeBytes += addedBytes
+	return addedBytes
 }
 
 // clear drops the copy and returns its size in bytes.
-func (r *replay) clear(closed bool) (freed int64) {
+func (r *logCopy) clear(closed bool) (freedBytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	freed, r.frames, r.bytes, r.closed = r.bytes, nil, 0, r.closed || closed
-	return freed
+	freedBytes, r.storedFrames, r.sizeBytes, r.closed = r.sizeBytes, nil, 0, r.closed || closed
+	return freedBytes
 }
 
-func sizeOf(frames [][]byte) (n int64) {
+func totalBytes(frames [][]byte) (n int64) {
 	for _, f := range frames {
 		n += int64(len(f))
 	}
@@ -70,43 +70,43 @@ func sizeOf(frames [][]byte) (n int64) {
 // replayFrames returns the frames after a number up to the last one delivered
 // here, from the shared copy. It returns none if they are few or unavailable;
 // the caller's own read then returns them.
-func (e *Engine) replayFrames(ctx context.Context, l *localMatch, after int64) [][]byte {
-	l.mu.Lock()
-	to, abandoned := l.state.Seq, l.isAbandoned()
-	l.mu.Unlock()
-	if abandoned || after < 0 || to-after <= maxOwnReadFrames {
+func (e *Engine) replayFrames(ctx context.Context, local *localMatch, after int64) [][]byte {
+	local.mu.Lock()
+	newState, abandoned := local.state.Seq, local.isAbandoned()
+	local.mu.Unlock()
+	if abandoned || after < 0 || newState-after <= maxDirectReadFrames {
 		return nil
 	}
-	if part, _, ok := l.replay.framesBetween(after, to); ok {
+	if part, _, ok := local.replay.framesBetween(after, newState); ok {
 		return part
 	}
 	select {
-	case l.replay.loading <- struct{}{}:
+	case local.replay.loading <- struct{}{}:
 	case <-ctx.Done():
 		return nil
 	}
-	defer func() { <-l.replay.loading }()
-	part, kept, ok := l.replay.framesBetween(after, to)
+	defer func() { <-local.replay.loading }()
+	part, storedCount, ok := local.replay.framesBetween(after, newState)
 	if ok {
 		return part
 	}
-	v, err := e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, After: kept, SeenVersion: l.knownVersion()})
-	if err != nil || v.Seq-int64(len(v.Frames)) != kept || v.Seq < to {
+	view, err := e.Store.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: storedCount, SeenVersion: local.knownVersion()})
+	if err != nil || view.Seq-int64(len(view.Frames)) != storedCount || view.Seq < newState {
 		return nil
 	}
-	e.countReplayBytes(l.replay.appendFrames(kept, v.Frames))
-	part, _, _ = l.replay.framesBetween(after, to)
+	e.countReplayBytes(local.replay.appendFrames(storedCount, view.Frames))
+	part, _, _ = local.replay.framesBetween(after, newState)
 	return part
 }
 
 // countReplayBytes adds to the size of all copies and drops them all above
 // maxReplayBytes.
-func (e *Engine) countReplayBytes(grown int64) {
-	if e.replayBytes.Add(grown) <= maxReplayBytes {
+func (e *Engine) countReplayBytes(addedBytes int64) {
+	if e.replayBytes.Add(addedBytes) <= maxReplayBytes {
 		return
 	}
-	for _, l := range e.filterLocal(func(*localMatch) bool { return true }) {
-		e.replayBytes.Add(-l.replay.clear(false))
+	for _, local := range e.filterLocalMatches(func(*localMatch) bool { return true }) {
+		e.replayBytes.Add(-local.replay.clear(false))
 	}
 }
 
@@ -121,5 +121,5 @@ func (v *View) prependFrames(earlier [][]byte, after int64) {
 // bytesAfter returns the size of a view's frames after a number.
 func (v *View) bytesAfter(after int64) int64 {
 	skip := after - (v.Seq - int64(len(v.Frames)))
-	return sizeOf(v.Frames[min(max(skip, 0), int64(len(v.Frames))):])
+	return totalBytes(v.Frames[min(max(skip, 0), int64(len(v.Frames))):])
 }

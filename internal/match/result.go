@@ -21,27 +21,27 @@ type Reason string
 
 // The reasons of the wire contract.
 const (
-	Finished  Reason = "finished"
-	Forfeit   Reason = "forfeit"
-	Closed    Reason = "closed"
-	Abandoned Reason = "abandoned"
+	ReasonFinished  Reason = "finished"
+	ReasonForfeit   Reason = "forfeit"
+	ReasonClosed    Reason = "closed"
+	ReasonAbandoned Reason = "abandoned"
 )
 
 // Result is the final, immutable outcome of a match. The last step writes it
 // and the ledger stores it. Standings and Teams are in rank order, Firsts in
 // the order of questions.
 type Result struct {
-	Match     string     `json:"match"`
-	ArenaID   string     `json:"arena_id,omitempty"`
-	Game      string     `json:"game"`
-	Mode      Mode       `json:"mode"`
-	StartedAt int64      `json:"started_at"` // cluster time, epoch ms
-	OverAt    int64      `json:"over_at"`    // cluster time, epoch ms
-	Reason    Reason     `json:"reason"`
-	Questions int        `json:"questions"` // closed and not void
-	Counts    bool       `json:"counts"`    // for the boards and the players' totals
-	Winner    string     `json:"winner,omitempty"`
-	Standings []Standing `json:"standings"`
+	Match                 string     `json:"match"`
+	ArenaID               string     `json:"arena_id,omitempty"`
+	Game                  string     `json:"game"`
+	Mode                  Mode       `json:"mode"`
+	StartedAt             int64      `json:"started_at"` // cluster time, epoch ms
+	OverAt                int64      `json:"over_at"`    // cluster time, epoch ms
+	Reason                Reason     `json:"reason"`
+	Questions             int        `json:"questions"` // closed and not void
+	CountsForLeaderboards bool       `json:"counts"`    // for the boards and the players' totals
+	Winner                string     `json:"winner,omitempty"`
+	Standings             []Standing `json:"standings"`
 	// Paged reports that the standings are not in the result. They stay with
 	// the match and are read in pages.
 	Paged bool `json:"paged,omitempty"`
@@ -122,11 +122,11 @@ func (r *Result) Ratings() map[string]int {
 	if !r.IsRated() {
 		return nil
 	}
-	shown := make(map[string]int, len(r.Standings))
-	for _, s := range r.Standings {
-		shown[s.Player] = s.Rating.After.Rounded()
+	ratings := make(map[string]int, len(r.Standings))
+	for _, entry := range r.Standings {
+		ratings[entry.Player] = entry.Rating.After.Rounded()
 	}
-	return shown
+	return ratings
 }
 
 // RatingChange is a rated player's rating before and after the match.

@@ -9,11 +9,11 @@ import (
 	"laststand/internal/rating"
 )
 
-func TestJudge(t *testing.T) {
+func TestJudgeAnswer(t *testing.T) {
 	t.Parallel()
-	p := newPlan("m_1", 0, 5)
-	s := State{Phase: Open, Question: 0, OpensAt: 50_000, ClosesAt: 60_000}
-	for name, c := range map[string]struct {
+	plan := newPlan("m_1", 0, 5)
+	state := State{Phase: PhaseOpen, Question: 0, OpensAt: 50_000, ClosesAt: 60_000}
+	for name, testCase := range map[string]struct {
 		at      int64
 		wrong   bool
 		elapsed int64
@@ -36,45 +36,45 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			given := rightAnswer(&p.Questions[0])
-			if c.wrong {
-				given = wrongAnswer(&p.Questions[0])
+			given := rightAnswer(&plan.Questions[0])
+			if testCase.wrong {
+				given = wrongAnswer(&plan.Questions[0])
 			}
-			r := judgedBy(t, p, s, Submission{Player: ada, At: c.at, Answer: answerTo(p, 0, given)})
-			if r.Correct == c.wrong || r.ElapsedMS != c.elapsed || r.Points != c.points || r.SavedMS != c.saved {
-				t.Errorf("%+v", r)
+			record := judgeSubmission(t, plan, state, Submission{Player: ada, ArrivedAt: testCase.at, Answer: answerTo(plan, 0, given)})
+			if record.Correct == testCase.wrong || record.ElapsedMS != testCase.elapsed || record.Points != testCase.points || record.SavedMS != testCase.saved {
+				t.Errorf("%+v", record)
 			}
-			if r.Player != ada || r.At != c.at || r.Question != 0 {
-				t.Errorf("%+v is not of the submission", r)
+			if record.Player != ada || record.ArrivedAt != testCase.at || record.Question != 0 {
+				t.Errorf("%+v is not of the submission", record)
 			}
 		})
 	}
 }
 
 // For any order of choices, questions, judgement and solution agree.
-func TestJudgeKnowsEveryKind(t *testing.T) {
+func TestJudgeAnswerSupportsEveryKind(t *testing.T) {
 	t.Parallel()
-	p := newPlan("m_1", 0, len(samples))
+	plan := newPlan("m_1", 0, len(samples))
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 8 * len(p.Questions) {
-		i %= len(p.Questions)
-		p.Questions[i] = p.Questions[i].Shuffle(rng)
-		q := &p.Questions[i]
-		right := judgedBy(t, p, State{}, Submission{Player: ada, Answer: answerTo(p, i, rightAnswer(q))})
-		wrong := judgedBy(t, p, State{}, Submission{Player: ada, Answer: answerTo(p, i, wrongAnswer(q))})
+	for i := range 8 * len(plan.Questions) {
+		i %= len(plan.Questions)
+		plan.Questions[i] = plan.Questions[i].Shuffle(rng)
+		question := &plan.Questions[i]
+		right := judgeSubmission(t, plan, State{}, Submission{Player: ada, Answer: answerTo(plan, i, rightAnswer(question))})
+		wrong := judgeSubmission(t, plan, State{}, Submission{Player: ada, Answer: answerTo(plan, i, wrongAnswer(question))})
 		if !right.Correct || right.Points != 200 || wrong.Correct || wrong.Points != 0 || wrong.SavedMS != 0 {
-			t.Errorf("%s: right %+v, wrong %+v", q.Kind, right, wrong)
+			t.Errorf("%s: right %+v, wrong %+v", question.Kind, right, wrong)
 		}
-		shown, ok := closedView(p, View{State: State{Question: i}}).Answer.(quiz.Solution)
-		if !ok || q.Kind == quiz.Single && questionView(p, State{Question: i}).Choices[*shown.Choice] != "c" {
-			t.Errorf("%s: %s is shown to be right", encoded(t, q), encoded(t, shown))
+		shown, ok := closedView(plan, View{State: State{Question: i}}).Answer.(quiz.Solution)
+		if !ok || question.Kind == quiz.Single && questionView(plan, State{Question: i}).Choices[*shown.Choice] != "c" {
+			t.Errorf("%s: %s is shown to be right", encoded(t, question), encoded(t, shown))
 		}
 	}
 }
 
 func TestDuelResult(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, testCase := range map[string]struct {
 		ada, bob Totals
 		leaver   string
 		ranks    map[string]int
@@ -90,20 +90,20 @@ func TestDuelResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlan("m_1", 0, 5)
-			s := State{StartedAt: 7}
-			if c.leaver != "" {
-				s.EndReason, s.Leaver = Forfeit, c.leaver
+			plan := newPlan("m_1", 0, 5)
+			state := State{StartedAt: 7}
+			if testCase.leaver != "" {
+				state.EndReason, state.Leaver = ReasonForfeit, testCase.leaver
 			}
-			r := duelResult(p, s, map[string]Totals{ada: c.ada, bob: c.bob}, 99)
-			if r.Winner != c.winner || r.Questions != 5 || r.OverAt != 99 || r.StartedAt != 7 || r.Game != "demo" || !r.Counts {
+			r := duelResult(plan, state, map[string]Totals{ada: testCase.ada, bob: testCase.bob}, 99)
+			if r.Winner != testCase.winner || r.Questions != 5 || r.OverAt != 99 || r.StartedAt != 7 || r.Game != "demo" || !r.CountsForLeaderboards {
 				t.Errorf("%+v", r)
 			}
-			if want := map[bool]Reason{true: Forfeit, false: Finished}[c.leaver != ""]; r.Reason != want {
+			if want := map[bool]Reason{true: ReasonForfeit, false: ReasonFinished}[testCase.leaver != ""]; r.Reason != want {
 				t.Errorf("reason %s, want %s", r.Reason, want)
 			}
 			for i, st := range r.Standings {
-				if st.Rank != c.ranks[st.Player] || i > 0 && st.Rank < r.Standings[i-1].Rank {
+				if st.Rank != testCase.ranks[st.Player] || i > 0 && st.Rank < r.Standings[i-1].Rank {
 					t.Errorf("%s has rank %d at place %d", st.Player, st.Rank, i)
 				}
 			}
@@ -112,19 +112,19 @@ func TestDuelResult(t *testing.T) {
 }
 
 // duelResult returns the result of a duel that ends after its last question.
-func duelResult(p *Plan, s State, totals map[string]Totals, now int64) *Result {
-	s.Phase, s.Question = Revealed, len(p.Questions)-1
-	return resultOf(p, View{State: s, Totals: totals}, now)
+func duelResult(plan *Plan, state State, totals map[string]Totals, now int64) *Result {
+	state.Phase, state.Question = PhaseRevealed, len(plan.Questions)-1
+	return newResult(plan, View{State: state, Totals: totals}, now)
 }
 
 func TestStandingTime(t *testing.T) {
 	t.Parallel()
-	p := newPlan("m_1", 0, 5)
-	v := View{
-		State:  State{Phase: Revealed, Question: 4},
+	plan := newPlan("m_1", 0, 5)
+	view := View{
+		State:  State{Phase: PhaseRevealed, Question: 4},
 		Totals: map[string]Totals{ada: {Score: 350, Correct: 2, Answered: 4, SavedMS: 15_000}},
 	}
-	got := standing(p, v, p.Seats[0])
+	got := standingFor(plan, view, plan.Seats[0])
 	if got.TimeMS != 35_000 || got.LimitMS != 50_000 || got.Asked != 5 || got.Correct != 2 || got.Answered != 4 || got.Score != 350 {
 		t.Errorf("%+v", got)
 	}
@@ -132,29 +132,29 @@ func TestStandingTime(t *testing.T) {
 
 func TestRatings(t *testing.T) {
 	t.Parallel()
-	change := func(r *Result, player string) float64 {
-		for _, s := range r.Standings {
-			if s.Player == player {
-				return s.Rating.After.R - s.Rating.Before.R
+	change := func(result *Result, player string) float64 {
+		for _, entry := range result.Standings {
+			if entry.Player == player {
+				return entry.Rating.After.R - entry.Rating.Before.R
 			}
 		}
 		return math.NaN()
 	}
-	p := newPlan("m_1", 0, 5)
-	p.Seats[0].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
-	p.Seats[1].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
-	won := duelResult(p, State{}, map[string]Totals{ada: {Score: 1}}, 9)
+	plan := newPlan("m_1", 0, 5)
+	plan.Seats[0].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
+	plan.Seats[1].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
+	won := duelResult(plan, State{}, map[string]Totals{ada: {Score: 1}}, 9)
 	if up, down := change(won, ada), change(won, bob); up <= 0 || math.Abs(up+down) > 1e-9 {
 		t.Errorf("equals: %+.3f and %+.3f are no transfer to the winner", up, down)
 	}
-	if drawn := duelResult(p, State{}, nil, 9); math.Abs(change(drawn, ada)) > 1e-9 {
+	if drawn := duelResult(plan, State{}, nil, 9); math.Abs(change(drawn, ada)) > 1e-9 {
 		t.Errorf("a draw of equals moves by %g", change(drawn, ada))
 	}
-	left := duelResult(p, State{EndReason: Forfeit, Leaver: ada}, map[string]Totals{ada: {Score: 9}}, 9)
+	left := duelResult(plan, State{EndReason: ReasonForfeit, Leaver: ada}, map[string]Totals{ada: {Score: 9}}, 9)
 	if change(left, ada) != change(won, bob) {
 		t.Errorf("leaving costs %g, losing %g", change(left, ada), change(won, bob))
 	}
-	if won.Standings[0].Rating.Before != *p.Seats[0].Rating {
+	if won.Standings[0].Rating.Before != *plan.Seats[0].Rating {
 		t.Errorf("before the match: %+v", won.Standings[0].Rating.Before)
 	}
 }
@@ -165,7 +165,7 @@ func TestNoRatings(t *testing.T) {
 	unrated.Rated = false
 	stranger := newPlan("m_2", 0, 1)
 	stranger.Seats[1].Rating = nil
-	for _, p := range []*Plan{unrated, stranger, newPlan("m_3", 0, 1).against(NewBot())} {
+	for _, p := range []*Plan{unrated, stranger, newPlan("m_3", 0, 1).withBotOpponent(NewBot())} {
 		for _, s := range duelResult(p, State{}, map[string]Totals{ada: {Score: 1}}, 9).Standings {
 			if s.Rating != nil {
 				t.Errorf("%s: %s was rated", p.ID, s.Player)

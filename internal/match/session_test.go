@@ -17,7 +17,7 @@ type bufferedSession struct {
 	mu      sync.Mutex
 	holding bool
 	held    []heldFrame
-	wrote   [][]byte
+	written [][]byte
 }
 
 type heldFrame struct {
@@ -29,7 +29,7 @@ func (s *bufferedSession) Push(match string, frames ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.holding {
-		s.wrote = append(s.wrote, frames...)
+		s.written = append(s.written, frames...)
 		return
 	}
 	for _, frame := range frames {
@@ -37,7 +37,7 @@ func (s *bufferedSession) Push(match string, frames ...[]byte) {
 	}
 }
 
-func (s *bufferedSession) DiscardHeld(match string) {
+func (s *bufferedSession) DiscardUnsent(match string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var kept []heldFrame
@@ -52,28 +52,28 @@ func (s *bufferedSession) DiscardHeld(match string) {
 func (s *bufferedSession) CanAttach(string) bool { return true }
 
 // sync requests the match from a number on, like match.sync.
-func (s *bufferedSession) sync(w *cluster, n *node, p *Plan, player string, after int64) {
+func (s *bufferedSession) sync(c *cluster, n *node, plan *Plan, player string, after int64) {
 	s.mu.Lock()
 	s.holding = true
 	s.mu.Unlock()
-	err := n.Attach(w.Context(), Attachment{Match: p.ID, Player: player, Sub: s, After: after, OnState: func(protocol.MatchState) {
+	err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: s, AfterSeq: after, OnState: func(protocol.MatchState) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.wrote = append(s.wrote, protocol.EncodePush(protocol.TypeMatchState, protocol.Empty{}))
+		s.written = append(s.written, protocol.EncodePush(protocol.TypeMatchState, protocol.Empty{}))
 	}})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.held {
-		s.wrote = append(s.wrote, h.frame)
+		s.written = append(s.written, h.frame)
 	}
 	s.holding, s.held = false, nil
 	if err != nil {
-		w.Errorf("%s: %v", player, err)
+		c.Errorf("%s: %v", player, err)
 	}
 }
 
 // sessionReader is what a player has read in all sessions together.
-type reader struct {
+type sessionReader struct {
 	last   int64 // number
 	closed int   // question
 }
@@ -81,25 +81,25 @@ type reader struct {
 // read reads the frames of a session that started at the reader's position.
 // After each state come the requested frames. No personal result comes before
 // its close.
-func (r *reader) read(t *testing.T, s *bufferedSession) {
+func (r *sessionReader) read(t *testing.T, s *bufferedSession) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := r.last
-	for i, raw := range s.wrote {
-		f := frameOf(t, raw)
+	for i, raw := range s.written {
+		received := frameOf(t, raw)
 		switch {
-		case f.Type == protocol.TypeMatchState:
+		case received.Type == protocol.TypeMatchState:
 			r.last = asked
-		case f.Type == protocol.TypeOwn && f.Data.Question > r.closed:
-			t.Errorf("own of %d after the close of %d", f.Data.Question, r.closed)
-		case f.Seq > 0 && f.Seq != r.last+1:
-			t.Errorf("frame %d of %d: number %d after %d", i, len(s.wrote), f.Seq, r.last)
-		case f.Seq > 0:
-			r.last = f.Seq
+		case received.Type == protocol.TypeOwn && received.Data.Question > r.closed:
+			t.Errorf("own of %d after the close of %d", received.Data.Question, r.closed)
+		case received.Seq > 0 && received.Seq != r.last+1:
+			t.Errorf("frame %d of %d: number %d after %d", i, len(s.written), received.Seq, r.last)
+		case received.Seq > 0:
+			r.last = received.Seq
 		}
-		if f.Type == protocol.TypeQuestionClosed {
-			r.closed = f.Data.Question
+		if received.Type == protocol.TypeQuestionClosed {
+			r.closed = received.Data.Question
 		}
 	}
 }
@@ -107,35 +107,35 @@ func (r *reader) read(t *testing.T, s *bufferedSession) {
 // Sessions of a large match request the state again and again or reconnect at
 // another node, during pushes and with a slow store. No session loses a frame
 // or gets one twice.
-func TestSyncDuringPushes(t *testing.T) {
+func TestSyncDuringPushesLosesNoFrame(t *testing.T) {
 	t.Parallel()
 	for _, players := range []int{4, 52} {
 		t.Run(fmt.Sprint(players), func(t *testing.T) {
-			inBubble(t, func(w *cluster) {
-				nodes := []*node{w.node(), w.node()}
-				p := newArena(Buzzer, 30)
-				p.RevealMS, p.LimitMS = 20, 60
-				w.gather(p, players, nodes...)
+			runInCluster(t, func(c *cluster) {
+				nodes := []*node{c.startNode(), c.startNode()}
+				plan := newArena(Buzzer, 30)
+				plan.RevealMS, plan.LimitMS = 20, 60
+				c.createArenaWithPlayers(plan, players, nodes...)
 				for _, n := range nodes {
 					dawdle := func(method string) {
 						if method == "Read" {
 							time.Sleep(rand.N(15 * time.Millisecond))
 						}
 					}
-					n.link.set(func(method, _ string) fault {
+					n.store.setFault(func(method, _ string) fault {
 						dawdle(method)
-						return works
+						return noFault
 					})
-					n.link.slow(dawdle)
+					n.store.setReplyDelay(dawdle)
 				}
-				w.must(nodes[0].StartArena(w.Context(), p.ID))
+				c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
 				time.Sleep(2900 * time.Millisecond)
 				var all sync.WaitGroup
 				for i := range 4 {
-					all.Go(func() { w.moveBetweenNodes(nodes, p, p.seatOf(i).Player) })
+					all.Go(func() { c.moveBetweenNodes(nodes, plan, plan.arenaSeat(i).Player) })
 				}
 				all.Wait()
-				w.checkStepsAppliedOnce()
+				c.checkStepsAppliedOnce()
 			})
 		})
 	}
@@ -143,73 +143,75 @@ func TestSyncDuringPushes(t *testing.T) {
 
 // moveBetweenNodes lets a player's sessions sync and move until the match is
 // over.
-func (w *cluster) moveBetweenNodes(nodes []*node, p *Plan, player string) {
-	r, over := reader{closed: -1}, false
+func (c *cluster) moveBetweenNodes(nodes []*node, plan *Plan, player string) {
+	r, over := sessionReader{closed: -1}, false
 	for round := 0; !over; round++ {
-		over = w.store.state(p.ID).Phase == Over
+		over = c.store.state(plan.ID).Phase == PhaseOver
 		n, s := nodes[round%len(nodes)], new(bufferedSession)
 		n.Presence.Enter("demo", player, s)
 		for range 1 + rand.N(3) {
-			s.sync(w, n, p, player, r.last)
+			s.sync(c, n, plan, player, r.last)
 			time.Sleep(rand.N(60 * time.Millisecond))
 		}
 		n.Presence.Leave("demo", player, s)
 		n.Detach("demo", player, s)
-		r.read(w.T, s)
+		r.read(c.T, s)
 	}
-	if s := w.store.state(p.ID); r.last != s.Seq {
-		w.Errorf("%s has seen %d of %d", player, r.last, s.Seq)
+	if s := c.store.state(plan.ID); r.last != s.Seq {
+		c.Errorf("%s has seen %d of %d", player, r.last, s.Seq)
 	}
 }
 
 // A session that a newer one has replaced must not be attached again by a sync.
-func TestSyncOfASessionThatWasReplaced(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		former := n.enter(ada)
-		p := n.begin(w, 1)
-		newer := n.enter(ada)
-		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: newer}))
+func TestReplacedSessionIsNotAttachedBySync(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		former := n.openSession(ada)
+		plan := n.startDuel(c, 1)
+		newer := n.openSession(ada)
+		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: newer}))
 		before := len(former.frames())
-		w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: former, OnState: func(protocol.MatchState) {
-			w.Error("the replaced session got the state")
+		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: former, OnState: func(protocol.MatchState) {
+			c.Error("the replaced session got the state")
 		}}))
 		n.Detach("demo", ada, former)
-		w.passUntil(p, Over, 0)
-		w.checkComplete(p, newer, 0)
+		c.passUntil(plan, PhaseOver, 0)
+		c.checkComplete(plan, newer, 0)
 		if more := len(former.frames()) - before; more != 0 {
-			w.Errorf("the replaced session got %d more frames", more)
+			c.Errorf("the replaced session got %d more frames", more)
 		}
-		if !n.hasFeed(ada) {
-			w.Error("the newer session is no longer attached")
+		if !n.isAttached(ada) {
+			c.Error("the newer session is no longer attached")
 		}
 	})
 }
 
-func (n *node) hasFeed(player string) bool { return len(n.attachedMatches("demo", player)) > 0 }
+func (n *node) isAttached(player string) bool { return len(n.attachedMatches("demo", player)) > 0 }
 
 // A session that ends during its attach must not stay attached.
-func TestASessionThatGoesWhileItIsAttached(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
-		p := n.begin(w, 1)
+func TestSessionThatEndsDuringAttachIsNotAttached(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		plan := n.startDuel(c, 1)
 		for range 50 {
-			in := n.enter(ada)
-			n.link.set(func(string, string) fault {
+			session := n.openSession(ada)
+			n.store.setFault(func(string, string) fault {
 				time.Sleep(rand.N(3 * time.Millisecond))
-				return works
+				return noFault
 			})
 			var all sync.WaitGroup
-			all.Go(func() { w.must(n.Attach(w.Context(), Attachment{Match: p.ID, Player: ada, Sub: in})) })
+			all.Go(func() {
+				c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session}))
+			})
 			all.Go(func() {
 				time.Sleep(rand.N(3 * time.Millisecond))
-				n.Presence.Leave("demo", ada, in)
-				n.Detach("demo", ada, in)
+				n.Presence.Leave("demo", ada, session)
+				n.Detach("demo", ada, session)
 			})
 			all.Wait()
 			synctest.Wait()
-			if n.hasFeed(ada) || n.findLocal(p.ID).subs[ada] != nil {
-				w.Fatal("the ended session is still attached")
+			if n.isAttached(ada) || n.findLocalMatch(plan.ID).sessions[ada] != nil {
+				c.Fatal("the ended session is still attached")
 			}
 		}
 	})

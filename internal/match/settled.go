@@ -8,7 +8,7 @@ import (
 // firstSettledCheckDelayMS is how long a node waits for the notification that a
 // result is settled before it checks the store itself. The delay doubles with
 // every check while the match is kept.
-const settledCheckAfterMS = 3000
+const firstSettledCheckDelayMS = 3000
 
 // Settlement is a match whose result is settled, with the sessions of its
 // players at this node.
@@ -21,8 +21,8 @@ type Settlement struct {
 // MarkSettledNotified records that the players at this node were notified of
 // the settled result.
 func (e *Engine) MarkSettledNotified(match string) {
-	if l := e.findLocal(match); l != nil {
-		l.claimSettledNotice()
+	if local := e.findLocalMatch(match); local != nil {
+		local.claimSettledNotice()
 	}
 }
 
@@ -30,13 +30,13 @@ func (e *Engine) MarkSettledNotified(match string) {
 // with their final ratings. It does nothing if they were notified before or if
 // this node does not hold the match.
 func (e *Engine) NotifySettled(ctx context.Context, match string, ratings map[string]int) error {
-	l := e.findLocal(match)
-	if l == nil || !l.claimSettledNotice() {
+	local := e.findLocalMatch(match)
+	if local == nil || !local.claimSettledNotice() {
 		return nil
 	}
-	err := e.OnSettled(ctx, Settlement{Game: l.plan.Game, Match: match, Ratings: ratings, Sessions: l.playerSessions()})
+	err := e.OnSettled(ctx, Settlement{Game: local.plan.Game, Match: match, Ratings: ratings, Sessions: local.playerSessions()})
 	if err != nil {
-		l.releaseSettledNotice()
+		local.releaseSettledNotice()
 	}
 	return err
 }
@@ -45,15 +45,15 @@ func (e *Engine) NotifySettled(ctx context.Context, match string, ratings map[st
 // did not arrive.
 func (e *Engine) checkSettled(ctx context.Context) error {
 	now := e.Now()
-	return forEach(e.filterLocal(func(l *localMatch) bool { return l.shouldCheckSettled(now) }), func(l *localMatch) error {
-		v, err := e.Store.Read(ctx, ReadQuery{Match: l.plan.ID, After: -1})
+	return forEach(e.filterLocalMatches(func(local *localMatch) bool { return local.shouldCheckSettled(now) }), func(local *localMatch) error {
+		view, err := e.Store.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
 		switch {
 		case errors.Is(err, ErrNotFound):
 			return nil
-		case err != nil || !v.SettledNotified:
+		case err != nil || !view.SettledNotified:
 			return err
 		}
-		return e.NotifySettled(ctx, l.plan.ID, v.Ratings)
+		return e.NotifySettled(ctx, local.plan.ID, view.Ratings)
 	})
 }
 
@@ -62,13 +62,13 @@ func (e *Engine) checkSettled(ctx context.Context) error {
 func (l *localMatch) shouldCheckSettled(now int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.plan.Counts || !l.state.hasClosedQuestion() || l.settledNotified || !l.state.Phase.hasEnded() || l.isAbandoned() || len(l.subs) == 0 {
+	if !l.plan.CountsForLeaderboards || !l.state.hasClosedQuestion() || l.settledNotified || !l.state.Phase.hasEnded() || l.isAbandoned() || len(l.sessions) == 0 {
 		return false
 	}
 	due := l.settledCheckAt > 0 && now >= l.settledCheckAt
 	if due || l.settledCheckAt == 0 {
-		l.settledCheckInMS = max(2*l.settledCheckInMS, settledCheckAfterMS)
-		l.settledCheckAt = now + l.settledCheckInMS
+		l.settledCheckDelayMS = max(2*l.settledCheckDelayMS, firstSettledCheckDelayMS)
+		l.settledCheckAt = now + l.settledCheckDelayMS
 	}
 	return due
 }
@@ -87,5 +87,5 @@ func (l *localMatch) claimSettledNotice() bool {
 func (l *localMatch) releaseSettledNotice() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.settledNotified, l.settledCheckAt, l.settledCheckInMS = false, 0, 0
+	l.settledNotified, l.settledCheckAt, l.settledCheckDelayMS = false, 0, 0
 }

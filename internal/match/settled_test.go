@@ -31,9 +31,9 @@ func (n *node) countSettled() *settledCounter {
 
 // The notification of a settled result is lost. The node detects it and
 // notifies its players once, also after failures.
-func TestSettledWithoutANotification(t *testing.T) {
+func TestLostSettledNotificationIsRecovered(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, testCase := range map[string]struct {
 		fails   int64
 		word    bool // joins before the node checks
 		counts  bool
@@ -47,30 +47,30 @@ func TestSettledWithoutANotification(t *testing.T) {
 		"on no board, and asked": {word: true, players: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(w *cluster) {
-				a, b := w.node(), w.node()
-				a.enter(ada)
-				b.enter(bob)
-				p := newPlan("m_1", now()+3000, 1)
-				p.Counts = c.counts
-				here := b.countSettled()
-				here.fails.Store(c.fails)
-				w.must(a.Start(w.Context(), p))
-				w.must(b.AttachSession(w.Context(), "demo", p.ID, bob))
-				w.passUntil(p, Over, 0)
+			runInCluster(t, func(w *cluster) {
+				nodeA, nodeB := w.startNode(), w.startNode()
+				nodeA.openSession(ada)
+				nodeB.openSession(bob)
+				plan := newPlan("m_1", now()+3000, 1)
+				plan.CountsForLeaderboards = testCase.counts
+				here := nodeB.countSettled()
+				here.fails.Store(testCase.fails)
+				w.requireNoError(nodeA.StartDuel(w.Context(), plan))
+				w.requireNoError(nodeB.AttachSession(w.Context(), "demo", plan.ID, bob))
+				w.passUntil(plan, PhaseOver, 0)
 				time.Sleep(10 * time.Second)
 				if n := here.players.Load(); n != 0 {
 					t.Errorf("%d told before it is settled", n)
 				}
-				w.store.setSettledNotified(p.ID, map[string]int{bob: 1533})
+				w.store.setSettledNotified(plan.ID, map[string]int{bob: 1533})
 				for range 2 {
-					if c.word {
-						_ = b.NotifySettled(w.Context(), p.ID, map[string]int{bob: 1533})
+					if testCase.word {
+						_ = nodeB.NotifySettled(w.Context(), plan.ID, map[string]int{bob: 1533})
 					}
 				}
 				time.Sleep(time.Minute)
-				if n := here.players.Load(); n != c.players {
-					t.Errorf("%d told, want %d", n, c.players)
+				if n := here.players.Load(); n != testCase.players {
+					t.Errorf("%d told, want %d", n, testCase.players)
 				}
 			})
 		})
@@ -79,16 +79,16 @@ func TestSettledWithoutANotification(t *testing.T) {
 
 // A node that has notified its players does not check again.
 func TestSettledIsNotifiedOnce(t *testing.T) {
-	inBubble(t, func(w *cluster) {
-		n := w.node()
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
 		here := n.countSettled()
-		n.enter(ada)
-		p := n.begin(w, 1)
-		w.passUntil(p, Over, 0)
-		n.MarkSettledNotified(p.ID)
-		w.store.setSettledNotified(p.ID, nil)
-		w.must(n.NotifySettled(w.Context(), p.ID, nil))
-		w.must(n.NotifySettled(w.Context(), "m_none", nil))
+		n.openSession(ada)
+		plan := n.startDuel(c, 1)
+		c.passUntil(plan, PhaseOver, 0)
+		n.MarkSettledNotified(plan.ID)
+		c.store.setSettledNotified(plan.ID, nil)
+		c.requireNoError(n.NotifySettled(c.Context(), plan.ID, nil))
+		c.requireNoError(n.NotifySettled(c.Context(), "m_none", nil))
 		time.Sleep(time.Minute)
 		if n := here.players.Load(); n != 0 {
 			t.Errorf("%d told", n)

@@ -17,18 +17,18 @@ type Phase string
 // The phases. Players see starting as lobby, but it accepts no more seats. They
 // see sealed as open, but it accepts no more answers.
 const (
-	Lobby     Phase = "lobby"
-	Starting  Phase = "starting"
-	Countdown Phase = "countdown"
-	Open      Phase = "open"
-	Sealed    Phase = "sealed"
-	Revealed  Phase = "revealed"
-	Over      Phase = "over"
-	Settled   Phase = "settled"
+	PhaseLobby     Phase = "lobby"
+	PhaseStarting  Phase = "starting"
+	PhaseCountdown Phase = "countdown"
+	PhaseOpen      Phase = "open"
+	PhaseSealed    Phase = "sealed"
+	PhaseRevealed  Phase = "revealed"
+	PhaseOver      Phase = "over"
+	PhaseSettled   Phase = "settled"
 )
 
 // hasEnded reports whether the match is over.
-func (p Phase) hasEnded() bool { return p == Over || p == Settled }
+func (p Phase) hasEnded() bool { return p == PhaseOver || p == PhaseSettled }
 
 // State is the part of a match that changes. Question counts from 0 and is -1
 // before the first question opens. Times are cluster time in ms.
@@ -73,21 +73,21 @@ func (s State) isDue(now int64) bool { return !s.Phase.hasEnded() && s.DueAt != 
 
 // hasAllAnswers reports whether everyone who may answer the open question has
 // answered.
-func (s State) hasAllAnswers() bool { return s.Phase == Open && s.Answered >= s.Alive }
+func (s State) hasAllAnswers() bool { return s.Phase == PhaseOpen && s.Answered >= s.Alive }
 
 // Record is an accepted answer, what it was judged by, and its points.
 type Record struct {
-	Player    string          `json:"player"`
-	Question  int             `json:"question"`
-	Given     json.RawMessage `json:"given"`  // as sent
-	Normal    string          `json:"normal"` // as normalised
-	Correct   bool            `json:"correct"`
-	At        int64           `json:"at"` // when the frame arrived, cluster time
-	ElapsedMS int64           `json:"elapsed_ms"`
-	Points    int64           `json:"points"`
-	SavedMS   int64           `json:"saved_ms"`       // limit minus elapsed for a right answer, else 0
-	Node      string          `json:"node,omitempty"` // the node that received it
-	First     bool            `json:"first,omitempty"`
+	Player     string          `json:"player"`
+	Question   int             `json:"question"`
+	Given      json.RawMessage `json:"given"`  // as sent
+	Normalized string          `json:"normal"` // as normalised
+	Correct    bool            `json:"correct"`
+	ArrivedAt  int64           `json:"at"` // when the frame arrived, cluster time
+	ElapsedMS  int64           `json:"elapsed_ms"`
+	Points     int64           `json:"points"`
+	SavedMS    int64           `json:"saved_ms"`       // limit minus elapsed for a right answer, else 0
+	Node       string          `json:"node,omitempty"` // the node that received it
+	First      bool            `json:"first,omitempty"`
 }
 
 // First is the first right answer to a buzzer question: the player, and the time
@@ -97,7 +97,7 @@ type First struct {
 	Player    string `json:"player"`
 	Nickname  string `json:"nickname"`
 	Team      string `json:"team,omitempty"`
-	At        int64  `json:"at"` // when its frame arrived, cluster time
+	ArrivedAt int64  `json:"at"` // when its frame arrived, cluster time
 	ElapsedMS int64  `json:"elapsed_ms"`
 	Node      string `json:"node"` // the node that received it
 }
@@ -108,19 +108,21 @@ type First struct {
 type Totals struct {
 	Score, Correct, Answered, SavedMS int64
 	LastCorrect, LastAnswered         int
-	Left                              bool // true: the player left the match
+	HasLeft                           bool // true: the player left the match
 }
 
 // isRetracted reports whether a record no longer counts because its player left
 // before the reveal.
-func (t Totals) isRetracted(r Record) bool { return t.Left && t.LastAnswered <= r.Question }
+func (t Totals) isRetracted(record Record) bool {
+	return t.HasLeft && t.LastAnswered <= record.Question
+}
 
-// minus returns the totals without one record.
-func (t Totals) minus(r Record) Totals {
-	t.Score -= r.Points
+// withoutRecord returns the totals without one record.
+func (t Totals) withoutRecord(record Record) Totals {
+	t.Score -= record.Points
 	t.Answered--
-	t.SavedMS -= r.SavedMS
-	if r.Correct {
+	t.SavedMS -= record.SavedMS
+	if record.Correct {
 		t.Correct--
 	}
 	return t
@@ -155,7 +157,7 @@ type ReadQuery struct {
 	OmitRecords bool     // true: leave out the records of Players, because the caller has them
 	WantRanks   bool     // ranks of Players
 	WantListed  bool     // the listed seats of an arena, and its teams
-	After       int64
+	AfterSeq    int64
 	Node        string // added to the nodes that hold sessions; "" for none
 	SeenVersion int64  // the highest version that the caller has seen
 }
@@ -168,11 +170,11 @@ type Attempt struct {
 	Record      Record
 	Seat        Seat
 	Mode        Mode
-	Limit       int64 // time limit of the question, ms
+	LimitMS     int64 // time limit of the question, ms
 	TTLMS       int64
-	LockoutMS   int64              // how long a wrong answer locks its team out, ms
-	Push        *protocol.Numbered // pushed if the answer is accepted; may be nil
-	SeenVersion int64              // the highest version seen
+	LockoutMS   int64                  // how long a wrong answer locks its team out, ms
+	Push        *protocol.NumberedPush // pushed if the answer is accepted; may be nil
+	SeenVersion int64                  // the highest version seen
 }
 
 // Verdict is the store's decision about an attempt.
@@ -180,14 +182,14 @@ type Verdict string
 
 // The verdicts of a store.
 const (
-	Accepted   Verdict = "accepted"
-	Duplicate  Verdict = "duplicate"  // the player answered before; Outcome.Record is that answer
-	Late       Verdict = "late"       // the question closed before the answer arrived
-	Early      Verdict = "early"      // the question is not open yet
-	Stale      Verdict = "stale"      // judged by another opening time; judge it again
-	Eliminated Verdict = "eliminated" // the player is eliminated
-	LockedOut  Verdict = "locked_out" // the team is locked out for RetryMS
-	Gone       Verdict = "gone"       // no such match, or the player has no seat in it
+	VerdictAccepted   Verdict = "accepted"
+	VerdictDuplicate  Verdict = "duplicate"  // the player answered before; Outcome.Record is that answer
+	VerdictLate       Verdict = "late"       // the question closed before the answer arrived
+	VerdictEarly      Verdict = "early"      // the question is not open yet
+	VerdictStale      Verdict = "stale"      // judged by another opening time; judge it again
+	VerdictEliminated Verdict = "eliminated" // the player is eliminated
+	VerdictLockedOut  Verdict = "locked_out" // the team is locked out for RetryMS
+	VerdictGone       Verdict = "gone"       // no such match, or the player has no seat in it
 )
 
 // Outcome is the store's reply to an attempt. If the answer is accepted, Answered
@@ -211,17 +213,17 @@ type Outcome struct {
 type Step struct {
 	Match       string
 	ID          string // unique id of this attempt
-	From        Phase
+	FromPhase   Phase
 	Question    int
 	Version     int64 // the version that the match must have; 0 accepts any
 	SeenVersion int64 // the highest version seen
-	To          State // the new state; only its first group is written
+	NewState    State // the new state; only its first group is written
 	Large       bool  // over FullListPlayers players wait for this step
 	Buzzer      bool  // buzzer match: opening a question allows one first right answer, closing it ends that
-	Pushes      []protocol.Numbered
+	Pushes      []protocol.NumberedPush
 	Scores      []byte  // stored as View.Scores; nil leaves them unchanged
 	Result      *Result // set on the step to Over if the match leaves a result
-	KeepMS      int64   // new time to live of the match, ms from now; 0 leaves it unchanged
+	TTLMS       int64   // new time to live of the match, ms from now; 0 leaves it unchanged
 }
 
 // StepResult reports whether the step was applied, and the number of its first

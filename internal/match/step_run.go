@@ -12,32 +12,32 @@ type stepRun struct {
 }
 
 // run applies steps until none is due.
-func (st *stepRun) run(ctx context.Context, v View, wanted stepFunc) error {
-	for range maxSteps {
-		if wanted != nil || !v.decidesNextStep(st.match.plan) {
+func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) error {
+	for range maxStepAttempts {
+		if requestedStep != nil || !view.sufficesForNextStep(r.match.plan) {
 			var err error
-			if v, err = st.read(ctx, v); err != nil {
-				return st.engine.handleLoss(ctx, st.match, err)
+			if view, err = r.read(ctx, view); err != nil {
+				return r.engine.handleLoss(ctx, r.match, err)
 			}
 		}
-		s, requested, due := st.engine.chooseStep(st.match.plan, v, wanted)
+		step, requested, due := r.engine.chooseStep(r.match.plan, view, requestedStep)
 		if !due {
-			st.engine.adoptView(st.match, v)
+			r.engine.adoptView(r.match, view)
 			return nil
 		}
-		won, err := st.tryStep(ctx, &s, v)
+		applied, err := r.tryStep(ctx, &step, view)
 		if err != nil {
 			return err
 		}
-		v = View{}
-		if !won {
+		view = View{}
+		if !applied {
 			continue
 		}
-		v.State = s.To
+		view.State = step.NewState
 		if requested {
-			wanted = nil
+			requestedStep = nil
 		}
-		if idle, err := st.afterStep(ctx, &s, v); err != nil || idle && wanted == nil {
+		if idle, err := r.afterStep(ctx, &step, view); err != nil || idle && requestedStep == nil {
 			return err
 		}
 	}
@@ -47,67 +47,67 @@ func (st *stepRun) run(ctx context.Context, v View, wanted stepFunc) error {
 // read reads the match, together with the records of the players who get
 // personal results. It reads again if only the first read shows that personal
 // results are due, or for which question.
-func (st *stepRun) read(ctx context.Context, v View) (View, error) {
+func (r *stepRun) read(ctx context.Context, view View) (View, error) {
 	for {
 		var err error
-		st.recipients = st.match.claimRecipients(v)
-		q := st.match.query(st.match.knownState().Seq, st.recipients.players...)
-		q.OmitRecords = st.recipients.records.byPlayer != nil
-		v, err = st.engine.readQuery(ctx, st.match, q)
-		if stale := st.recipients.isOutdated(v) || st.recipients.players == nil && st.match.hasPersonalRecipients(v); err != nil || !stale {
-			return v, err
+		r.recipients = r.match.claimRecipients(view)
+		query := r.match.query(r.match.knownState().Seq, r.recipients.players...)
+		query.OmitRecords = r.recipients.records.byPlayer != nil
+		view, err = r.engine.readQuery(ctx, r.match, query)
+		if stale := r.recipients.isOutdated(view) || r.recipients.players == nil && r.match.hasPersonalRecipients(view); err != nil || !stale {
+			return view, err
 		}
 	}
 }
 
 // tryStep asks the store to apply a step. If the store applies it, tryStep sends
 // its event to the other nodes and returns true.
-func (st *stepRun) tryStep(ctx context.Context, s *Step, v View) (won bool, err error) {
-	s.ID, s.SeenVersion = st.engine.attemptID(), st.match.knownVersion()
-	result, err := st.engine.Store.Step(ctx, *s)
+func (r *stepRun) tryStep(ctx context.Context, step *Step, view View) (applied bool, err error) {
+	step.ID, step.SeenVersion = r.engine.attemptID(), r.match.knownVersion()
+	result, err := r.engine.Store.Step(ctx, *step)
 	if err != nil {
-		st.engine.metrics.steps.WithLabelValues(string(s.To.Phase), "failed").Inc()
-		return false, st.engine.handleLoss(ctx, st.match, err)
+		r.engine.metrics.steps.WithLabelValues(string(step.NewState.Phase), "failed").Inc()
+		return false, r.engine.handleLoss(ctx, r.match, err)
 	}
 	if !result.Applied {
-		st.engine.metrics.steps.WithLabelValues(string(s.To.Phase), "lost").Inc()
+		r.engine.metrics.steps.WithLabelValues(string(step.NewState.Phase), "lost").Inc()
 		return false, nil
 	}
-	st.engine.metrics.steps.WithLabelValues(string(s.To.Phase), "taken").Inc()
-	st.hasStepped = true
-	s.To.Version = result.Version
-	st.match.updateVersion(result.Version)
-	f := encodeFrames(s.Pushes, result.FirstSeq)
-	st.engine.publishStep(ctx, st.match, result.Nodes, stepEvent{frames: f, state: &s.To, version: result.Version})
-	st.undelivered.addStep(f, s.To)
-	if s.To.Phase == Revealed {
-		st.undelivered.addPersonal(st.match.plan, v, st.recipients)
+	r.engine.metrics.steps.WithLabelValues(string(step.NewState.Phase), "taken").Inc()
+	r.hasStepped = true
+	step.NewState.Version = result.Version
+	r.match.updateVersion(result.Version)
+	encoded := encodeFrames(step.Pushes, result.FirstSeq)
+	r.engine.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
+	r.undelivered.addStep(encoded, step.NewState)
+	if step.NewState.Phase == PhaseRevealed {
+		r.undelivered.addPersonal(r.match.plan, view, r.recipients)
 	}
 	return true, nil
 }
 
 // afterStep delivers the effect of the steps, unless the next step is due already
 // and needs no read. It reports whether no further step is due.
-func (st *stepRun) afterStep(ctx context.Context, last *Step, v View) (idle bool, err error) {
-	nextIsDue := v.isDue(st.engine.Now())
-	if !nextIsDue || !v.decidesNextStep(st.match.plan) || !st.undelivered.hasPersonalFor(v) {
-		err = st.flush(ctx)
+func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool, err error) {
+	nextIsDue := view.isDue(r.engine.Now())
+	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) || !r.undelivered.includesPersonalResults(view) {
+		err = r.flush(ctx)
 	}
-	if last.To.Phase == Over {
-		st.engine.reportEnd(ctx, st.match, last)
+	if last.NewState.Phase == PhaseOver {
+		r.engine.reportEnd(ctx, r.match, last)
 	}
 	return !nextIsDue, err
 }
 
 // flush delivers the effect of the steps. If that fails, the local state stays
 // behind and recovery pushes it later.
-func (st *stepRun) flush(ctx context.Context) error {
-	d := st.undelivered
-	if d.state == nil {
+func (r *stepRun) flush(ctx context.Context) error {
+	undelivered := r.undelivered
+	if undelivered.state == nil {
 		return nil
 	}
-	st.undelivered = delivery{}
-	err := st.engine.deliver(ctx, st.match, d)
-	st.engine.scheduleNotices(st.match)
+	r.undelivered = delivery{}
+	err := r.engine.deliverOrCatchUp(ctx, r.match, undelivered)
+	r.engine.scheduleNotices(r.match)
 	return err
 }

@@ -22,7 +22,7 @@ type Store interface {
 	// Create writes a new match in its first state with its deadline and, if
 	// found is set, its first push. It does nothing if the id exists or existed
 	// before. It reports whether it created the match.
-	Create(ctx context.Context, p *Plan, s State, found *protocol.Numbered) (bool, error)
+	Create(ctx context.Context, p *Plan, s State, found *protocol.NumberedPush) (bool, error)
 	// Read reads a match. It returns ErrNotFound if there is none, and
 	// ErrAbandoned if the store has lost steps.
 	Read(ctx context.Context, q ReadQuery) (View, error)
@@ -31,7 +31,7 @@ type Store interface {
 	Commit(ctx context.Context, a Attempt) (Outcome, error)
 	// CommitIfFirst accepts a right answer in a buzzer match if it is the first
 	// one, and seals the question. The verdict of any later one is VerdictLate.
-	Race(ctx context.Context, a Attempt) (Outcome, error)
+	CommitIfFirst(ctx context.Context, a Attempt) (Outcome, error)
 	// Record returns a player's accepted answer to a question.
 	Record(ctx context.Context, match, player string, question int) (Record, bool, error)
 	// Step applies a step if the match still has the phase and the question of
@@ -44,7 +44,7 @@ type Store interface {
 	Member(ctx context.Context, match, player string) (Member, error)
 	// PlayersWithoutPlace lists the players who have no place in an arena. It accepts
 	// at most 500.
-	WithoutPlace(ctx context.Context, match string, people []string) ([]string, error)
+	PlayersWithoutPlace(ctx context.Context, match string, people []string) ([]string, error)
 	// RankedPlayers returns up to limit players of an arena by rank, best first,
 	// starting after the best from players.
 	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
@@ -63,9 +63,9 @@ type Role string
 
 // The roles of the wire contract.
 const (
-	AsPlayer    Role = "player"
-	AsSpectator Role = "spectator"
-	AsHost      Role = "host"
+	PlayerRole    Role = "player"
+	SpectatorRole Role = "spectator"
+	HostRole      Role = "host"
 )
 
 // Member is a person in an arena, identified by Seat.Player. Only a player has
@@ -80,7 +80,7 @@ type Index interface {
 	// ListDue lists matches whose deadline is before the given time.
 	ListDue(ctx context.Context, before int64) ([]string, error)
 	// RemoveIndexEntries removes the index entries of a match that no longer exists.
-	RemoveIndex(ctx context.Context, match string) error
+	RemoveIndexEntries(ctx context.Context, match string) error
 	// RemoveOrphan removes a match that no node can read. It does nothing if
 	// the match is over or its deadline is later than dueBefore. It reports
 	// whether it removed the match.

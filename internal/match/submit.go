@@ -7,142 +7,142 @@ import (
 	"laststand/internal/protocol"
 )
 
-// commit submits a judged answer. If this node judged by an outdated opening
+// commitAnswer submits a judged answer. If this node judged by an outdated opening
 // time, it reads the match and judges again.
-func (e *Engine) commit(ctx context.Context, l *localMatch, s Submission, j validAnswer) (Outcome, error) {
-	a := e.newAttempt(l, j)
-	state := l.knownState()
+func (e *Engine) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (Outcome, error) {
+	attempt := e.newAttempt(local, answer)
+	state := local.knownState()
 	for range 3 {
-		if state.Question == j.question {
-			a.Record, a.OpensAt, a.SeenVersion = judge(l.plan, state, j, s), state.OpensAt, l.knownVersion()
-			a.Record.Node = e.Node
-			out, err := e.submit(ctx, l, a)
-			l.noteOutcome(out)
-			if err != nil || out.Verdict != Stale {
-				return out, e.handleLoss(ctx, l, err)
+		if state.Question == answer.question {
+			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
+			attempt.Record.Node = e.Node
+			out, err := e.submitAttempt(ctx, local, attempt)
+			local.noteOutcome(out)
+			if err != nil || out.Verdict != VerdictStale {
+				return out, e.handleLoss(ctx, local, err)
 			}
 		}
-		v, err := e.read(ctx, l, -1, s.Player)
+		view, err := e.read(ctx, local, -1, submission.Player)
 		if err != nil {
-			return Outcome{}, e.handleLoss(ctx, l, err)
+			return Outcome{}, e.handleLoss(ctx, local, err)
 		}
-		if j.question != v.Question {
-			return e.outcomeOfOther(ctx, l, s.Player, j.question, v)
+		if answer.question != view.Question {
+			return e.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
 		}
-		state = v.State
+		state = view.State
 	}
 	return Outcome{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is changing; send the answer again")
 }
 
 // newAttempt returns an attempt without the record, which depends on the state.
-func (e *Engine) newAttempt(l *localMatch, j validAnswer) Attempt {
-	a := Attempt{
-		Match: l.plan.ID, ID: e.attemptID(), Seat: j.seat, Mode: l.plan.Mode, Limit: l.plan.LimitMS,
-		TTLMS: l.plan.maxDurationMS() + ttlSlackMS,
+func (e *Engine) newAttempt(local *localMatch, answer validAnswer) Attempt {
+	attempt := Attempt{
+		Match: local.plan.ID, ID: e.attemptID(), Seat: answer.seat, Mode: local.plan.Mode, LimitMS: local.plan.LimitMS,
+		TTLMS: local.plan.maxDurationMS() + lockTTLSlackMS,
 	}
-	if l.plan.Arena != nil {
-		a.LockoutMS = l.plan.Arena.TeamLockoutMS
+	if local.plan.Arena != nil {
+		attempt.LockoutMS = local.plan.Arena.TeamLockoutMS
 	}
-	if l.plan.Mode == Duel {
-		seen := answerSeenPush(l.plan, j.question, j.seat.Player)
-		a.Push = &seen
+	if local.plan.Mode == Duel {
+		seen := answerSeenPush(local.plan, answer.question, answer.seat.Player)
+		attempt.Push = &seen
 	}
-	return a
+	return attempt
 }
 
-func answerSeenPush(p *Plan, question int, player string) protocol.Numbered {
-	return newPush(p, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
+func answerSeenPush(plan *Plan, question int, player string) protocol.NumberedPush {
+	return newPush(plan, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
 }
 
-// submit passes an attempt to the store. A right answer in a buzzer match
+// submitAttempt passes an attempt to the store. A right answer in a buzzer match
 // competes with those of all nodes for the question.
-func (e *Engine) submit(ctx context.Context, l *localMatch, a Attempt) (Outcome, error) {
-	if a.Mode == Buzzer && a.Record.Correct {
-		return e.race(ctx, l, a)
+func (e *Engine) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
+	if attempt.Mode == Buzzer && attempt.Record.Correct {
+		return e.raceForFirst(ctx, local, attempt)
 	}
-	return e.Store.Commit(ctx, a)
+	return e.Store.Commit(ctx, attempt)
 }
 
-// race lets one right answer at a time from this node try to be first. If the
+// raceForFirst lets one right answer at a time from this node try to be first. If the
 // question is known to be won, it only checks whether the answer repeats an
 // accepted one.
-func (e *Engine) race(ctx context.Context, l *localMatch, a Attempt) (Outcome, error) {
-	out, raced, err := e.tryFirst(ctx, l, a)
+func (e *Engine) raceForFirst(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
+	out, raced, err := e.tryRace(ctx, local, attempt)
 	if err != nil || raced {
 		return out, err
 	}
 	e.metrics.droppedRaces.Inc()
-	return e.outcomeOfClosed(ctx, l, a.Record.Player, a.Record.Question)
+	return e.outcomeForClosedQuestion(ctx, local, attempt.Record.Player, attempt.Record.Question)
 }
 
-func (e *Engine) tryFirst(ctx context.Context, l *localMatch, a Attempt) (out Outcome, raced bool, err error) {
-	if l.isWon(a.Record.Question) {
+func (e *Engine) tryRace(ctx context.Context, local *localMatch, attempt Attempt) (out Outcome, raced bool, err error) {
+	if local.isQuestionWon(attempt.Record.Question) {
 		return Outcome{}, false, nil
 	}
 	select {
-	case l.raceSlot <- struct{}{}:
+	case local.raceSlot <- struct{}{}:
 	case <-ctx.Done():
 		return Outcome{}, false, ctx.Err()
 	}
-	defer func() { <-l.raceSlot }()
-	if l.isWon(a.Record.Question) {
+	defer func() { <-local.raceSlot }()
+	if local.isQuestionWon(attempt.Record.Question) {
 		return Outcome{}, false, nil
 	}
-	out, err = e.Store.Race(ctx, a)
-	if err == nil && (out.Verdict == Accepted || out.Verdict == Late) {
-		l.noteWon(a.Record)
+	out, err = e.Store.CommitIfFirst(ctx, attempt)
+	if err == nil && (out.Verdict == VerdictAccepted || out.Verdict == VerdictLate) {
+		local.noteQuestionWon(attempt.Record)
 	}
 	return out, true, err
 }
 
-// isWon reports whether no answer can be first on a question any more.
-func (l *localMatch) isWon(question int) bool {
+// isQuestionWon reports whether no answer can be first on a question any more.
+func (l *localMatch) isQuestionWon(question int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.wonQuestion >= question || l.state.Question > question || l.state.Question == question && l.state.Phase != Open
+	return l.lastWonQuestion >= question || l.state.Question > question || l.state.Question == question && l.state.Phase != PhaseOpen
 }
 
-// noteWon records that the question of an answer is won or closed. It ignores
+// noteQuestionWon records that the question of an answer is won or closed. It ignores
 // an answer that was late itself, because that says nothing about earlier
 // answers.
-func (l *localMatch) noteWon(r Record) {
+func (l *localMatch) noteQuestionWon(record Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.Question == l.state.Question && r.At <= l.state.ClosesAt {
-		l.wonQuestion = max(l.wonQuestion, r.Question)
+	if record.Question == l.state.Question && record.ArrivedAt <= l.state.ClosesAt {
+		l.lastWonQuestion = max(l.lastWonQuestion, record.Question)
 	}
 }
 
-// outcomeOfOther returns the outcome of an answer to a question that is not the
+// outcomeForOtherQuestion returns the outcome of an answer to a question that is not the
 // current one. The question has not opened yet, or it is closed and may have
 // been answered.
-func (e *Engine) outcomeOfOther(ctx context.Context, l *localMatch, player string, question int, v View) (Outcome, error) {
+func (e *Engine) outcomeForOtherQuestion(ctx context.Context, local *localMatch, player string, question int, view View) (Outcome, error) {
 	switch {
-	case question > v.Question:
-		return Outcome{Verdict: Early}, nil
-	case l.plan.Mode == Survival && v.isEliminated(v.Totals[player]):
-		return Outcome{Verdict: Eliminated}, nil
+	case question > view.Question:
+		return Outcome{Verdict: VerdictEarly}, nil
+	case local.plan.Mode == Survival && view.isEliminated(view.Totals[player]):
+		return Outcome{Verdict: VerdictEliminated}, nil
 	}
-	return e.outcomeOfClosed(ctx, l, player, question)
+	return e.outcomeForClosedQuestion(ctx, local, player, question)
 }
 
-// outcomeOfClosed returns the outcome of an answer to a closed question.
-func (e *Engine) outcomeOfClosed(ctx context.Context, l *localMatch, player string, question int) (Outcome, error) {
-	r, ok, err := e.Store.Record(ctx, l.plan.ID, player, question)
+// outcomeForClosedQuestion returns the outcome of an answer to a closed question.
+func (e *Engine) outcomeForClosedQuestion(ctx context.Context, local *localMatch, player string, question int) (Outcome, error) {
+	record, ok, err := e.Store.Record(ctx, local.plan.ID, player, question)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if ok {
-		return Outcome{Verdict: Duplicate, Record: r}, nil
+		return Outcome{Verdict: VerdictDuplicate, Record: record}, nil
 	}
-	return Outcome{Verdict: Late}, nil
+	return Outcome{Verdict: VerdictLate}, nil
 }
 
-// asNotInMatch turns ErrNotFound into the refusal for a match that the player
+// asNotInMatchError turns ErrNotFound into the refusal for a match that the player
 // is not in.
-func asNotInMatch(err error) error {
+func asNotInMatchError(err error) error {
 	if errors.Is(err, ErrNotFound) {
-		return notInMatch()
+		return notInMatchError()
 	}
 	return err
 }

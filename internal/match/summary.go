@@ -6,19 +6,19 @@ import "laststand/internal/protocol"
 // players' standings, which are rows of their own. It contains no nicknames; a
 // reader joins the current ones.
 type Summary struct {
-	Match     string            `json:"-"`
-	Game      string            `json:"-"`
-	ArenaID   string            `json:"arena_id,omitempty"`
-	Mode      Mode              `json:"mode"`
-	StartedAt int64             `json:"started_at"` // cluster time, epoch ms
-	OverAt    int64             `json:"over_at"`    // cluster time, epoch ms
-	Reason    Reason            `json:"reason"`
-	Questions int               `json:"questions"`      // closed and not void
-	Counts    bool              `json:"counts"`         // for the leaderboards and the players' totals
-	Players   int               `json:"players"`        // number of standings, including those of bots
-	Recorded  []IndexedStanding `json:"bots,omitempty"` // standings without a row: those of bots; all of them in records of older programs
-	Teams     []TeamResult      `json:"teams,omitempty"`
-	Firsts    []First           `json:"firsts,omitempty"` // of a buzzer match
+	Match                 string            `json:"-"`
+	Game                  string            `json:"-"`
+	ArenaID               string            `json:"arena_id,omitempty"`
+	Mode                  Mode              `json:"mode"`
+	StartedAt             int64             `json:"started_at"` // cluster time, epoch ms
+	OverAt                int64             `json:"over_at"`    // cluster time, epoch ms
+	Reason                Reason            `json:"reason"`
+	Questions             int               `json:"questions"`      // closed and not void
+	CountsForLeaderboards bool              `json:"counts"`         // for the leaderboards and the players' totals
+	Players               int               `json:"players"`        // number of standings, including those of bots
+	StandingsWithoutRow   []IndexedStanding `json:"bots,omitempty"` // standings without a row: those of bots; all of them in records of older programs
+	Teams                 []TeamResult      `json:"teams,omitempty"`
+	Firsts                []First           `json:"firsts,omitempty"` // of a buzzer match
 }
 
 // IndexedStanding is a standing and its index in the list of all standings,
@@ -31,18 +31,18 @@ type IndexedStanding struct {
 // Summary returns what the ledger stores of a result in addition to its
 // players' standings.
 func (r Result) Summary() Summary {
-	s := Summary{
+	summary := Summary{
 		Match: r.Match, Game: r.Game, ArenaID: r.ArenaID, Mode: r.Mode, StartedAt: r.StartedAt, OverAt: r.OverAt,
-		Reason: r.Reason, Questions: r.Questions, Counts: r.Counts, Players: len(r.Standings), Teams: r.Teams,
+		Reason: r.Reason, Questions: r.Questions, CountsForLeaderboards: r.CountsForLeaderboards, Players: len(r.Standings), Teams: r.Teams,
 	}
 	for i, standing := range r.Standings {
 		if standing.Bot {
-			s.Recorded = append(s.Recorded, IndexedStanding{i, standing.View()})
+			summary.StandingsWithoutRow = append(summary.StandingsWithoutRow, IndexedStanding{i, standing.View()})
 		}
 	}
 	for _, first := range r.Firsts {
 		first.Nickname = ""
-		s.Firsts = append(s.Firsts, first)
+		summary.Firsts = append(summary.Firsts, first)
 	}
-	return s
+	return summary
 }

@@ -2,16 +2,16 @@ package match
 
 import "slices"
 
-// applySurvival applies the reveal of a question to the players still in.
+// applySurvivalReveal applies the reveal of a question to the players still in.
 // Players who were wrong, late or silent are out, unless no player would be
 // left. The store records with each right answer that its player survives
 // (Totals.LastCorrect), so no player has to be updated.
-func applySurvival(v View, to *State) {
-	if v.isVoid() {
-		to.Voids = append(slices.Clone(v.Voids), v.Question)
+func applySurvivalReveal(view View, newState *State) {
+	if view.isVoid() {
+		newState.Voids = append(slices.Clone(view.Voids), view.Question)
 		return
 	}
-	to.LastDecided, to.Alive = v.Question, v.Right
+	newState.LastDecided, newState.Alive = view.Question, view.Right
 }
 
 // isVoid reports whether no player survived a sealed question, so that the

@@ -7,7 +7,7 @@ import (
 
 func TestApplySurvival(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, testCase := range map[string]struct {
 		right, alive int64
 		wantAlive    int64
 		last         int
@@ -20,10 +20,10 @@ func TestApplySurvival(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			voids := append(make([]int, 0, 8), 1)
-			v := View{State: State{Phase: Sealed, Question: 4, LastDecided: 2, Voids: voids, Right: c.right, Alive: c.alive}}
-			s, _ := nextStep(newArena(Survival, 9), v, 7000, 0)
-			if s.To.Alive != c.wantAlive || s.To.LastDecided != c.last || !slices.Equal(s.To.Voids, c.voids) {
-				t.Errorf("%+v", s.To)
+			view := View{State: State{Phase: PhaseSealed, Question: 4, LastDecided: 2, Voids: voids, Right: testCase.right, Alive: testCase.alive}}
+			step, _ := nextStep(newArena(Survival, 9), view, 7000, 0)
+			if step.NewState.Alive != testCase.wantAlive || step.NewState.LastDecided != testCase.last || !slices.Equal(step.NewState.Voids, testCase.voids) {
+				t.Errorf("%+v", step.NewState)
 			}
 			if voids = voids[:2]; voids[1] != 0 {
 				t.Error("the view it was decided by has changed")
@@ -36,8 +36,8 @@ func TestApplySurvival(t *testing.T) {
 // answered right and the last one with a survivor.
 func TestIsEliminated(t *testing.T) {
 	t.Parallel()
-	v := View{State: State{Question: 4, LastDecided: 2, Voids: []int{1, 3}}}
-	for name, c := range map[string]struct {
+	view := View{State: State{Question: 4, LastDecided: 2, Voids: []int{1, 3}}}
+	for name, testCase := range map[string]struct {
 		totals          Totals
 		out             bool
 		asked, answered int
@@ -52,8 +52,8 @@ func TestIsEliminated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, asked, answered := v.isEliminated(c.totals), v.askedCount(c.totals), v.answeredCount(c.totals)
-			if out != c.out || asked != c.asked || answered != c.answered {
+			out, asked, answered := view.isEliminated(testCase.totals), view.askedCount(testCase.totals), view.answeredCount(testCase.totals)
+			if out != testCase.out || asked != testCase.asked || answered != testCase.answered {
 				t.Errorf("out %v, asked %d, answered %d", out, asked, answered)
 			}
 		})
@@ -63,9 +63,9 @@ func TestIsEliminated(t *testing.T) {
 func TestNobodyIsOutBeforeTheFirstClose(t *testing.T) {
 	t.Parallel()
 	for _, question := range []int{-1, 0} {
-		v := View{State: State{Question: question, LastDecided: -1}}
+		view := View{State: State{Question: question, LastDecided: -1}}
 		for _, totals := range []Totals{{}, {Answered: 1, LastAnswered: 1}, {Answered: 1, Correct: 1, LastCorrect: 1, LastAnswered: 1}} {
-			if v.isEliminated(totals) {
+			if view.isEliminated(totals) {
 				t.Errorf("question %d: %+v is out", question, totals)
 			}
 		}
@@ -75,9 +75,9 @@ func TestNobodyIsOutBeforeTheFirstClose(t *testing.T) {
 // Rank is the last question survived, then the time.
 func TestSurvivalRanks(t *testing.T) {
 	t.Parallel()
-	p := newArena(Survival, 3)
-	v := View{
-		State: State{Phase: Revealed, Question: 2, LastDecided: 2, StartedAt: 1, Players: 5},
+	plan := newArena(Survival, 3)
+	view := View{
+		State: State{Phase: PhaseRevealed, Question: 2, LastDecided: 2, StartedAt: 1, Players: 5},
 		Totals: map[string]Totals{
 			"p_000": {Score: 150, Correct: 1, Answered: 2, SavedMS: 5000, LastCorrect: 1, LastAnswered: 2},
 			"p_001": {Score: 450, Correct: 3, Answered: 3, SavedMS: 15_000, LastCorrect: 3, LastAnswered: 3},
@@ -87,9 +87,9 @@ func TestSurvivalRanks(t *testing.T) {
 		},
 	}
 	for i := range 5 {
-		v.Seats = append(v.Seats, p.seatOf(i))
+		view.Seats = append(view.Seats, plan.arenaSeat(i))
 	}
-	r := resultOf(p, v, 9)
+	result := newResult(plan, view, 9)
 	for i, want := range []Standing{
 		{Player: "p_003", Rank: 1, Asked: 3, Answered: 3, TimeMS: 14_999},
 		{Player: "p_001", Rank: 2, Asked: 3, Answered: 3, TimeMS: 15_000},
@@ -97,12 +97,12 @@ func TestSurvivalRanks(t *testing.T) {
 		{Player: "p_000", Rank: 4, Asked: 2, Answered: 2, TimeMS: 15_000},
 		{Player: "p_004", Rank: 5, Asked: 1, Answered: 1, TimeMS: 10_000},
 	} {
-		got := r.Standings[i]
+		got := result.Standings[i]
 		if got.Player != want.Player || got.Rank != want.Rank || got.Asked != want.Asked || got.Answered != want.Answered || got.TimeMS != want.TimeMS {
 			t.Errorf("place %d: %+v, want %+v", i, got, want)
 		}
 	}
-	if r.Winner != "p_003" || r.Questions != 3 {
-		t.Errorf("%+v", r)
+	if result.Winner != "p_003" || result.Questions != 3 {
+		t.Errorf("%+v", result)
 	}
 }

@@ -21,9 +21,9 @@ type UnreadableError struct {
 
 // The reasons of laststand_match_decode_failures_total.
 const (
-	OlderForm = "older_form"
-	NewerForm = "newer_form"
-	Corrupt   = "corrupt"
+	ReasonOlderForm = "older_form"
+	ReasonNewerForm = "newer_form"
+	ReasonCorrupt   = "corrupt"
 )
 
 func (e *UnreadableError) Error() string {
@@ -38,8 +38,8 @@ func (e *UnreadableError) Unwrap() []error { return []error{ErrUnreadable, e.Err
 // match advances it within seconds.
 const orphanSweeps = 60
 
-// maxUnreadable limits the unreadable matches that a node remembers.
-const maxUnreadable = 20_000
+// maxUnreadableMatches limits the unreadable matches that a node remembers.
+const maxUnreadableMatches = 20_000
 
 // unreadableMatches holds the matches that this node could not read. For each
 // it counts the sweeps in a row that found the match overdue.
@@ -52,7 +52,7 @@ type unreadableMatches struct {
 func (u *unreadableMatches) add(match string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if _, known := u.sweeps[match]; known || len(u.sweeps) >= maxUnreadable {
+	if _, known := u.sweeps[match]; known || len(u.sweeps) >= maxUnreadableMatches {
 		return false
 	}
 	if u.sweeps == nil {
@@ -109,7 +109,7 @@ func (e *Engine) removeOrphan(ctx context.Context, match string, sweeps int) err
 	if sweeps < orphanSweeps {
 		return nil
 	}
-	removed, err := e.Index.RemoveOrphan(ctx, match, e.Now()-orphanSweeps*pollEvery.Milliseconds())
+	removed, err := e.Index.RemoveOrphan(ctx, match, e.Now()-orphanSweeps*recoveryInterval.Milliseconds())
 	if err != nil || !removed {
 		return err
 	}

@@ -9,91 +9,91 @@ import (
 
 // replyToOutcome turns an outcome into the reply and the function that runs
 // after it.
-func (e *Engine) replyToOutcome(l *localMatch, out Outcome, j validAnswer) (protocol.Answered, func(), error) {
-	r := out.Record
+func (e *Engine) replyToOutcome(local *localMatch, out Outcome, answer validAnswer) (protocol.Answered, func(), error) {
+	record := out.Record
 	switch out.Verdict {
-	case Accepted:
-		e.metrics.answers.WithLabelValues(string(Accepted)).Inc()
-		return replyTo(l.plan, r), e.followUpFunc(l, out), nil
-	case Duplicate:
-		if r.Normal == j.normal {
+	case VerdictAccepted:
+		e.metrics.answers.WithLabelValues(string(VerdictAccepted)).Inc()
+		return acceptedReply(local.plan, record), e.followUpFunc(local, out), nil
+	case VerdictDuplicate:
+		if record.Normalized == answer.normal {
 			e.metrics.answers.WithLabelValues("repeated").Inc()
-			return replyTo(l.plan, r), doNothing, nil
+			return acceptedReply(local.plan, record), doNothing, nil
 		}
-		err := protocol.Errorf(protocol.CodeDuplicateAnswer, "you have already answered question %d", j.question)
-		err.Accepted = acceptedAnswer(r)
-		return e.refuse(err)
-	case Early:
-		return e.refuse(notOpen(j.question))
-	case Late:
-		return e.refuse(protocol.Errorf(protocol.CodeQuestionClosed, "question %d is closed", j.question))
-	case Eliminated:
-		return e.refuse(eliminated())
-	case LockedOut:
-		return e.refuse(protocol.RetryAfter(protocol.CodeQuestionNotOpen, out.RetryMS, "your team has answered wrong and must wait"))
+		err := protocol.Errorf(protocol.CodeDuplicateAnswer, "you have already answered question %d", answer.question)
+		err.Accepted = acceptedAnswerView(record)
+		return e.countRefusal(err)
+	case VerdictEarly:
+		return e.countRefusal(questionNotOpenError(answer.question))
+	case VerdictLate:
+		return e.countRefusal(protocol.Errorf(protocol.CodeQuestionClosed, "question %d is closed", answer.question))
+	case VerdictEliminated:
+		return e.countRefusal(eliminatedError())
+	case VerdictLockedOut:
+		return e.countRefusal(protocol.RetryAfter(protocol.CodeQuestionNotOpen, out.RetryMS, "your team has answered wrong and must wait"))
 	}
-	return e.refuse(notInMatch())
+	return e.countRefusal(notInMatchError())
 }
 
 // acceptedReply returns the reply to an accepted answer. In a buzzer match it
 // tells the sender immediately whether the answer is right, because the first right
 // answer closes the question.
-func replyTo(p *Plan, r Record) protocol.Answered {
-	reply := protocol.Answered{Question: r.Question, At: r.At, ElapsedMS: r.ElapsedMS}
-	if p.Mode == Buzzer {
-		reply.Correct, reply.First = &r.Correct, &r.First
+func acceptedReply(plan *Plan, record Record) protocol.Answered {
+	reply := protocol.Answered{Question: record.Question, At: record.ArrivedAt, ElapsedMS: record.ElapsedMS}
+	if plan.Mode == Buzzer {
+		reply.Correct, reply.First = &record.Correct, &record.First
 	}
 	return reply
 }
 
 // followUpFunc returns what to do after the reply to an accepted answer. Most
 // answers need nothing.
-func (e *Engine) followUpFunc(l *localMatch, out Outcome) func() {
-	pushUnknown := l.plan.Mode == Duel && out.Seq == 0
+func (e *Engine) followUpFunc(local *localMatch, out Outcome) func() {
+	pushUnknown := local.plan.Mode == Duel && out.Seq == 0
 	advances := pushUnknown || out.Sealed || out.Answered >= out.Alive
 	if out.Seq == 0 && !advances {
 		return doNothing
 	}
 	known := out // copy it only on this path
-	return func() { e.followUp(l, known, advances) }
+	return func() { e.followUpAnswer(local, known, advances) }
 }
 
-// followUp pushes that an answer was accepted, if the mode does so. If the
+// followUpAnswer pushes that an answer was accepted, if the mode does so. If the
 // answer was the last one or the winning one, it closes the question. If the
 // push number is unknown, advancing pushes it from the log.
-func (e *Engine) followUp(l *localMatch, out Outcome, advances bool) {
+func (e *Engine) followUpAnswer(local *localMatch, out Outcome, advances bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	var err error
 	if out.Seq > 0 {
-		seen := answerSeenPush(l.plan, out.Record.Question, out.Record.Player)
-		f := encodeFrames([]protocol.Numbered{seen}, out.Seq)
-		e.publishStep(ctx, l, out.Nodes, stepEvent{frames: f, version: out.Version})
-		err = e.deliver(ctx, l, delivery{frames: f})
+		seen := answerSeenPush(local.plan, out.Record.Question, out.Record.Player)
+		encoded := encodeFrames([]protocol.NumberedPush{seen}, out.Seq)
+		e.publishStep(ctx, local, out.Nodes, stepEvent{frames: encoded, version: out.Version})
+		err = e.deliverOrCatchUp(ctx, local, delivery{frames: encoded})
 	}
 	if err == nil && advances {
-		err = e.advance(ctx, l, l.viewAfterAnswer(out))
+		err = e.advance(ctx, local, local.viewAfterAnswer(out))
 	}
 	if err != nil { // the store has the answer; a sweep completes the follow-up
-		e.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", l.plan.ID, "error", err)
+		e.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
 	}
 }
 
 // viewAfterAnswer returns the local state after an accepted answer. It is empty
 // if the push of a duel is unknown or the match has moved on.
 func (l *localMatch) viewAfterAnswer(out Outcome) View {
-	s, pushUnknown := l.knownState(), l.plan.Mode == Duel && out.Seq == 0
-	if pushUnknown || out.Sealed || s.Phase != Open || s.Question != out.Record.Question {
+	state, pushUnknown := l.knownState(), l.plan.Mode == Duel && out.Seq == 0
+	if pushUnknown || out.Sealed || state.Phase != PhaseOpen || state.Question != out.Record.Question {
 		return View{}
 	}
-	s.Answered, s.Alive = out.Answered, out.Alive
-	return View{State: s}
+	state.Answered, state.Alive = out.Answered, out.Alive
+	return View{State: state}
 }
 
 func doNothing() {}
 
-// refuse counts a refusal by its reason.
-func (e *Engine) refuse(err error) (protocol.Answered, func(), error) {
+// countRefusal counts a refusal by its reason.
+func (e *Engine) countRefusal(err error) (protocol.Answered, func(), error) {
 	reason := "failed"
 	var refused *protocol.Error
 	if errors.As(err, &refused) {
@@ -103,14 +103,14 @@ func (e *Engine) refuse(err error) (protocol.Answered, func(), error) {
 	return protocol.Answered{}, doNothing, err
 }
 
-func notInMatch() error {
+func notInMatchError() error {
 	return protocol.Errorf(protocol.CodeNotInMatch, "you have no seat in this match, or the match has expired")
 }
 
-func notOpen(question int) error {
+func questionNotOpenError(question int) error {
 	return protocol.Errorf(protocol.CodeQuestionNotOpen, "question %d is not open yet", question)
 }
 
-func eliminated() error {
+func eliminatedError() error {
 	return protocol.Errorf(protocol.CodeEliminated, "you are eliminated; you may continue to watch")
 }

@@ -11,34 +11,34 @@ import (
 
 // foundView is the announcement of a match. In a large match it lists no
 // players.
-func foundView(p *Plan, v View) protocol.MatchFound {
-	f := protocol.MatchFound{
-		Mode: string(p.Mode), Questions: len(p.Questions), Players: len(p.Seats), StartsAt: p.StartsAt,
+func foundView(plan *Plan, view View) protocol.MatchFound {
+	shown := protocol.MatchFound{
+		Mode: string(plan.Mode), Questions: len(plan.Questions), Players: len(plan.Seats), StartsAt: plan.StartsAt,
 	}
-	if p.Arena != nil {
-		f.ArenaID, f.Players, f.StartsAt = p.Arena.ID, int(v.Players), v.StartsAt
-		for _, t := range p.Arena.Teams {
-			f.Teams = append(f.Teams, protocol.ArenaTeam(t))
+	if plan.Arena != nil {
+		shown.ArenaID, shown.Players, shown.StartsAt = plan.Arena.ID, int(view.Players), view.StartsAt
+		for _, t := range plan.Arena.Teams {
+			shown.Teams = append(shown.Teams, protocol.ArenaTeam(t))
 		}
 	}
-	if f.Players <= FullView {
-		f.Seats = seatViews(p, v)
+	if shown.Players <= FullListPlayers {
+		shown.Seats = seatViews(plan, view)
 	}
-	return f
+	return shown
 }
 
 // seatViews lists the seats of a duel in order, and those of an arena by player
 // id, so that the order never changes.
-func seatViews(p *Plan, v View) []protocol.SeatView {
-	seats := slices.Clone(p.listedSeats(v))
-	if p.Arena != nil {
+func seatViews(plan *Plan, v View) []protocol.SeatView {
+	seats := slices.Clone(plan.listedSeats(v))
+	if plan.Arena != nil {
 		slices.SortFunc(seats, func(a, b Seat) int { return cmp.Compare(a.Player, b.Player) })
 	}
 	views := make([]protocol.SeatView, 0, len(seats))
-	for _, s := range seats {
-		view := protocol.SeatView{ID: s.Player, Nickname: s.Nickname, Team: s.Team, Bot: s.Bot}
-		if s.Rating != nil {
-			r := s.Rating.Rounded()
+	for _, seat := range seats {
+		view := protocol.SeatView{ID: seat.Player, Nickname: seat.Nickname, Team: seat.Team, Bot: seat.Bot}
+		if seat.Rating != nil {
+			r := seat.Rating.Rounded()
 			view.Rating = &r
 		}
 		views = append(views, view)
@@ -47,68 +47,68 @@ func seatViews(p *Plan, v View) []protocol.SeatView {
 }
 
 // questionView is the current question without anything about its answer.
-func questionView(p *Plan, s State) protocol.Question {
-	q := p.Questions[s.Question]
-	points := quiz.FullPoints
-	if p.Mode == Buzzer {
-		points = quiz.FirstPoints
+func questionView(plan *Plan, state State) protocol.Question {
+	question := plan.Questions[state.Question]
+	points := quiz.MaxPoints
+	if plan.Mode == Buzzer {
+		points = quiz.BuzzerPoints
 	}
 	return protocol.Question{
-		Question: s.Question, Of: len(p.Questions), Kind: string(q.Kind), Text: q.Text, Choices: q.Choices(),
-		Category: q.Category, Difficulty: string(q.Difficulty), Lang: q.Lang, Media: q.Media,
-		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, MaxPoints: points,
+		Question: state.Question, Of: len(plan.Questions), Kind: string(question.Kind), Text: question.Text, Choices: question.Choices(),
+		Category: question.Category, Difficulty: string(question.Difficulty), Lang: question.Lang, Media: question.Media,
+		OpensAt: state.OpensAt, ClosesAt: state.ClosesAt, MaxPoints: points,
 	}
 }
 
 // closedView reveals the current question, which accepts no more answers. In a
 // large match it lists the best players.
-func closedView(p *Plan, v View) protocol.QuestionClosed {
-	q := p.Questions[v.Question]
-	c := protocol.QuestionClosed{
-		Question: v.Question, Reason: v.CloseReason, Answer: q.Solution(), Explanation: q.Explanation,
-		Answered: v.Answered, Right: v.Right, Void: p.Mode == Survival && v.isVoid(),
+func closedView(plan *Plan, view View) protocol.QuestionClosed {
+	question := plan.Questions[view.Question]
+	closed := protocol.QuestionClosed{
+		Question: view.Question, Reason: view.CloseReason, Answer: question.Solution(), Explanation: question.Explanation,
+		Answered: view.Answered, Right: view.Right, Void: plan.Mode == Survival && view.isVoid(),
 		Results: []protocol.QuestionResult{},
 	}
-	if f := v.First; f != nil && f.Question == v.Question {
-		c.First = &protocol.First{Player: f.Player, Nickname: f.Nickname, Team: f.Team, ElapsedMS: f.ElapsedMS}
+	if f := view.First; f != nil && f.Question == view.Question {
+		closed.First = &protocol.First{Player: f.Player, Nickname: f.Nickname, Team: f.Team, ElapsedMS: f.ElapsedMS}
 	}
-	for _, s := range p.listedSeats(v) {
-		if t := v.Totals[s.Player]; p.Mode == Survival && (t.Left || v.isEliminated(t)) {
+	for _, seat := range plan.listedSeats(view) {
+		if t := view.Totals[seat.Player]; plan.Mode == Survival && (t.HasLeft || view.isEliminated(t)) {
 			continue
 		}
-		r := protocol.QuestionResult{Player: s.Player, Nickname: s.Nickname, Score: v.Totals[s.Player].Score}
-		if rec, ok := v.Records[s.Player]; ok {
-			r.Given, r.Correct, r.ElapsedMS, r.Points = rec.Given, rec.Correct, &rec.ElapsedMS, rec.Points
+		shown := protocol.QuestionResult{Player: seat.Player, Nickname: seat.Nickname, Score: view.Totals[seat.Player].Score}
+		if rec, ok := view.Records[seat.Player]; ok {
+			shown.Given, shown.Correct, shown.ElapsedMS, shown.Points = rec.Given, rec.Correct, &rec.ElapsedMS, rec.Points
 		}
-		r.Out = p.Mode == Survival && !r.Correct && !c.Void
-		c.Results = append(c.Results, r)
+		shown.Out = plan.Mode == Survival && !shown.Correct && !closed.Void
+		closed.Results = append(closed.Results, shown)
 	}
-	return c
+	return closed
 }
 
 // personalView is the effect of a question on one player of a large match. It must
 // be computed after the reveal.
-func personalView(p *Plan, v View, player string) protocol.Own {
-	t := v.Totals[player]
-	o := protocol.Own{
-		Match: p.ID, Question: v.Question, Score: t.Score, Rank: v.Ranks[player], Out: p.Mode == Survival && v.isEliminated(t),
+func personalView(plan *Plan, view View, player string) protocol.Own {
+	t := view.Totals[player]
+	shown := protocol.Own{
+		Match: plan.ID, Question: view.Question, Score: t.Score, Rank: view.Ranks[player], Out: plan.Mode == Survival && view.isEliminated(t),
 	}
-	if r, ok := v.Records[player]; ok {
-		o.Given, o.Correct, o.ElapsedMS, o.Points = r.Given, r.Correct, &r.ElapsedMS, r.Points
+	if record, ok := view.Records[player]; ok {
+		shown.Given, shown.Correct, shown.ElapsedMS, shown.Points = record.Given, record.Correct, &record.ElapsedMS, record.Points
 	}
-	return o
+	return shown
 }
 
 // overView is the end of a match for its players: all standings up to FullListPlayers
 // players, else the best.
-func overView(p *Plan, v View, r *Result) protocol.MatchOver {
-	over := protocol.MatchOver{Reason: string(r.Reason), Winner: r.Winner, Standings: []protocol.OverStanding{}}
-	for _, t := range r.Teams {
+func overView(plan *Plan, view View, result *Result) protocol.MatchOver {
+	over := protocol.MatchOver{Reason: string(result.Reason), Winner: result.Winner, Standings: []protocol.OverStanding{}}
+	for _, t := range result.Teams {
 		over.Teams = append(over.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
 	}
-	standings := r.Standings
-	if r.Paged {
-		standings = ranked(p, v, v.Seats)
+	standings := result.Standings
+	if result.Paged {
+		standings = rankedStandings(plan, view, view.Seats)
 	}
 	for _, s := range standings {
 		over.Standings = append(over.Standings, s.View())
@@ -118,52 +118,52 @@ func overView(p *Plan, v View, r *Result) protocol.MatchOver {
 
 // View returns a standing as players see it.
 func (s Standing) View() protocol.OverStanding {
-	v := protocol.OverStanding{
+	shown := protocol.OverStanding{
 		Rank: s.Rank, Player: s.Player, Nickname: s.Nickname, Team: s.Team, Score: s.Score,
 		Correct: s.Correct, Answered: s.Answered, Asked: s.Asked, TimeMS: s.TimeMS,
 	}
 	if s.Rating != nil {
 		after := s.Rating.After.Rounded()
 		delta := after - s.Rating.Before.Rounded()
-		v.Rating, v.RatingDelta = &after, &delta
+		shown.Rating, shown.RatingDelta = &after, &delta
 	}
-	return v
+	return shown
 }
 
 // stateView is the current state of a match for one of its players or watchers.
 // Scores are those of the last reveal, so they disclose no open answer.
-func stateView(p *Plan, v View, player string) protocol.MatchState {
-	s := protocol.MatchState{Seq: v.Seq, Phase: shownPhase(v.Phase), Found: foundView(p, v)}
-	if v.Phase == Open || v.Phase == Sealed || v.Phase == Revealed {
-		q := questionView(p, v.State)
-		s.Question = &q
-		if r, ok := v.Records[player]; ok {
-			s.YourAnswer = acceptedAnswer(r)
+func stateView(plan *Plan, view View, player string) protocol.MatchState {
+	shown := protocol.MatchState{Seq: view.Seq, Phase: phaseForPlayers(view.Phase), Found: foundView(plan, view)}
+	if view.Phase == PhaseOpen || view.Phase == PhaseSealed || view.Phase == PhaseRevealed {
+		current := questionView(plan, view.State)
+		shown.Question = &current
+		if record, ok := view.Records[player]; ok {
+			shown.YourAnswer = acceptedAnswerView(record)
 		}
 	}
-	s.Scores = scores(p, v)
-	if v.Players > FullView {
-		s.Scores = decodeScores(v.Scores)
+	shown.Scores = revealedScores(plan, view)
+	if view.Players > FullListPlayers {
+		shown.Scores = decodeScores(view.Scores)
 	}
-	if t, seated := v.Totals[player]; seated {
-		s.Out = p.Mode == Survival && v.isEliminated(t)
-		s.Own = protocol.OwnScore{Score: v.revealedTotals(player).Score, Rank: revealedRank(v, player, s.Scores)}
+	if t, seated := view.Totals[player]; seated {
+		shown.Out = plan.Mode == Survival && view.isEliminated(t)
+		shown.Own = protocol.OwnScore{Score: view.revealedTotals(player).Score, Rank: revealedRank(view, player, shown.Scores)}
 	}
-	return s
+	return shown
 }
 
 // revealedRank is a player's rank at the last reveal. In a large match it is 0
 // while a question is unrevealed.
-func revealedRank(v View, player string, shown []protocol.ScoreView) int {
-	if v.Players > FullView {
-		if v.isUnrevealed() {
+func revealedRank(view View, player string, shown []protocol.ScoreView) int {
+	if view.Players > FullListPlayers {
+		if view.isUnrevealed() {
 			return 0
 		}
-		return int(v.Ranks[player])
+		return int(view.Ranks[player])
 	}
 	rank := 1
 	for _, other := range shown {
-		if other.Score > v.revealedTotals(player).Score {
+		if other.Score > view.revealedTotals(player).Score {
 			rank++
 		}
 	}
@@ -173,10 +173,10 @@ func revealedRank(v View, player string, shown []protocol.ScoreView) int {
 // revealedScores returns the scores of the last reveal, highest first, then by player id. The
 // store's order of an arena's seats cannot be used, because open answers have
 // already changed it.
-func scores(p *Plan, v View) []protocol.ScoreView {
-	all := make([]protocol.ScoreView, 0, len(p.listedSeats(v)))
-	for _, s := range p.listedSeats(v) {
-		all = append(all, protocol.ScoreView{Player: s.Player, Nickname: s.Nickname, Score: v.revealedTotals(s.Player).Score})
+func revealedScores(plan *Plan, view View) []protocol.ScoreView {
+	all := make([]protocol.ScoreView, 0, len(plan.listedSeats(view)))
+	for _, seat := range plan.listedSeats(view) {
+		all = append(all, protocol.ScoreView{Player: seat.Player, Nickname: seat.Nickname, Score: view.revealedTotals(seat.Player).Score})
 	}
 	slices.SortFunc(all, func(a, b protocol.ScoreView) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Player, b.Player))
@@ -185,9 +185,9 @@ func scores(p *Plan, v View) []protocol.ScoreView {
 }
 
 // encodeScores encodes the scores of a reveal in a large match.
-func encodeScores(p *Plan, v View) []byte {
-	v.Phase = Revealed
-	raw, _ := json.Marshal(scores(p, v)) // plain texts and numbers always encode
+func encodeScores(plan *Plan, view View) []byte {
+	view.Phase = PhaseRevealed
+	raw, _ := json.Marshal(revealedScores(plan, view)) // plain texts and numbers always encode
 	return raw
 }
 
@@ -197,16 +197,16 @@ func decodeScores(raw []byte) []protocol.ScoreView {
 	return all
 }
 
-func acceptedAnswer(r Record) *protocol.AcceptedAnswer {
-	return &protocol.AcceptedAnswer{Question: r.Question, Given: r.Given, At: r.At, ElapsedMS: r.ElapsedMS}
+func acceptedAnswerView(record Record) *protocol.AcceptedAnswer {
+	return &protocol.AcceptedAnswer{Question: record.Question, Given: record.Given, At: record.ArrivedAt, ElapsedMS: record.ElapsedMS}
 }
 
-func shownPhase(p Phase) string {
-	switch p {
-	case Sealed:
-		return string(Open)
-	case Settled:
-		return string(Over)
+func phaseForPlayers(phase Phase) string {
+	switch phase {
+	case PhaseSealed:
+		return string(PhaseOpen)
+	case PhaseSettled:
+		return string(PhaseOver)
 	}
-	return string(p)
+	return string(phase)
 }

@@ -10,49 +10,49 @@ import (
 	"laststand/internal/nickname"
 )
 
-const many = 10_000_000
+const filterNames = 10_000_000
 
 // tenMillion is a full filter, made once.
 var tenMillion = sync.OnceValue(func() *nickname.Filter {
-	f := nickname.NewFilter(many, 0.01)
-	for i := range many {
+	f := nickname.NewFilter(filterNames, 0.01)
+	for i := range filterNames {
 		f.Add("player" + strconv.Itoa(i))
 	}
 	return f
 })
 
-// names returns skeletons of different lengths in advance, so that benchmarks do not
+// makeSkeletons returns skeletons of different lengths in advance, so that benchmarks do not
 // measure making them.
-func names(prefix string) []string {
-	all := make([]string, 1<<16)
-	for i := range all {
-		all[i] = prefix + strconv.Itoa(i*151)
+func makeSkeletons(prefix string) []string {
+	skeletons := make([]string, 1<<16)
+	for i := range skeletons {
+		skeletons[i] = prefix + strconv.Itoa(i*151)
 	}
-	return all
+	return skeletons
 }
 
 // BenchmarkFilter reads a filter of 10 million names: by one goroutine, by all
 // processors, and while another goroutine adds.
 func BenchmarkFilter(b *testing.B) {
-	f := tenMillion()
+	filter := tenMillion()
 	for _, look := range []struct {
 		name   string
 		prefix string
 	}{{"absent", "nobody"}, {"present", "player"}} {
-		wanted := names(look.prefix)
+		wanted := makeSkeletons(look.prefix)
 		b.Run(look.name, func(b *testing.B) {
 			b.ReportAllocs()
-			b.ReportMetric(float64(f.Bytes())/many, "B/name")
+			b.ReportMetric(float64(filter.Bytes())/filterNames, "B/name")
 			for i := 0; b.Loop(); i++ {
-				f.MayHave(wanted[i%len(wanted)])
+				filter.MayContain(wanted[i%len(wanted)])
 			}
 		})
 	}
-	absent := names("nobody")
+	absent := makeSkeletons("nobody")
 	parallel := func(b *testing.B) {
 		b.RunParallel(func(pb *testing.PB) {
 			for i := 0; pb.Next(); i++ {
-				f.MayHave(absent[i%len(absent)])
+				filter.MayContain(absent[i%len(absent)])
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func BenchmarkFilter(b *testing.B) {
 		var adding sync.WaitGroup
 		adding.Go(func() {
 			for i := 0; !stop.Load(); i++ {
-				f.Add("player" + strconv.Itoa(i%many))
+				filter.Add("player" + strconv.Itoa(i%filterNames))
 			}
 		})
 		parallel(b)
@@ -70,33 +70,33 @@ func BenchmarkFilter(b *testing.B) {
 		adding.Wait()
 	})
 	b.Run("add", func(b *testing.B) {
-		present := names("player")
+		present := makeSkeletons("player")
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			f.Add(present[i%len(present)])
+			filter.Add(present[i%len(present)])
 		}
 	})
 }
 
 // BenchmarkSnapshot writes and reads a filter of 10 million names in memory.
 func BenchmarkSnapshot(b *testing.B) {
-	f := tenMillion()
-	var out bytes.Buffer
+	filter := tenMillion()
+	var buffer bytes.Buffer
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
-			out.Reset()
-			if err := f.Write(&out, stamp); err != nil {
+			buffer.Reset()
+			if err := filter.Write(&buffer, testInfo); err != nil {
 				b.Fatal(err)
 			}
 		}
-		b.SetBytes(int64(out.Len()))
+		b.SetBytes(int64(buffer.Len()))
 	})
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := nickname.ReadFilter(bytes.NewReader(out.Bytes())); err != nil {
+			if _, _, err := nickname.ReadFilter(bytes.NewReader(buffer.Bytes())); err != nil {
 				b.Fatal(err)
 			}
 		}
-		b.SetBytes(int64(out.Len()))
+		b.SetBytes(int64(buffer.Len()))
 	})
 }

@@ -24,18 +24,18 @@ func FuzzWords(f *testing.F) {
 	f.Add("*ll*\n1l\n@@a\n||\n", "IlI")
 	f.Add("一一\n+丿一\n士士\n", "士一士")
 	f.Fuzz(func(t *testing.T, list, requested string) {
-		w, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}})
+		words, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}})
 		if err != nil {
-			if w != nil || !strings.Contains(err.Error(), "own: ") {
+			if words != nil || !strings.Contains(err.Error(), "own: ") {
 				t.Fatalf("%q: %v", list, err)
 			}
 			return
 		}
-		fine := strings.Contains(list, "+") // any allowed phrase may contain the word
+		hasAllowedPhrase := strings.Contains(list, "+") // any allowed phrase may contain the word
 		for line := range strings.Lines(strings.TrimPrefix(list, "\ufeff")) {
 			word, _, _ := strings.Cut(line, "#")
 			n, err := nickname.Parse(strings.Trim(strings.TrimSpace(word), "*"))
-			if err == nil && !fine && !errors.Is(w.Refuse(n), nickname.ErrWord) {
+			if err == nil && !hasAllowedPhrase && !errors.Is(words.Refuse(n), nickname.ErrWord) {
 				t.Fatalf("%q of the list %q is not refused as a name", n.Display, list)
 			}
 		}
@@ -43,11 +43,11 @@ func FuzzWords(f *testing.F) {
 		if err != nil {
 			return
 		}
-		refused := w.Refuse(n)
+		refused := words.Refuse(n)
 		if refused != nil && (!errors.Is(refused, nickname.ErrInvalid) || !errors.Is(refused, nickname.ErrWord)) {
 			t.Fatalf("%q: %v", requested, refused)
 		}
-		if title := w.RefuseLine(n.Display); (title == nil) != (refused == nil) {
+		if title := words.RefuseTitle(n.Display); (title == nil) != (refused == nil) {
 			t.Fatalf("%q is refused as a name: %v, as a title: %v", n.Display, refused, title)
 		}
 		allowed, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}, Allow: []string{n.Display}})
@@ -88,18 +88,18 @@ func FuzzLine(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		line, err := nickname.Line(raw, 64)
+		line, err := nickname.ParseTitle(raw, 64)
 		if err != nil {
 			if line != "" || err.Error() == "" {
 				t.Fatalf("Line(%q) = %q, %v", raw, line, err)
 			}
 			return
 		}
-		if again, err := nickname.Line(line, 64); err != nil || again != line {
+		if again, err := nickname.ParseTitle(line, 64); err != nil || again != line {
 			t.Fatalf("Line(%q) = %q, but then %q, %v", raw, line, again, err)
 		}
-		if utf8.RuneCountInString(line) > 64 || strings.ContainsFunc(line, func(r rune) bool {
-			return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co, unicode.Bidi_Control)
+		if utf8.RuneCountInString(line) > 64 || strings.ContainsFunc(line, func(char rune) bool {
+			return unicode.In(char, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co, unicode.Bidi_Control)
 		}) {
 			t.Fatalf("Line(%q) = %q", raw, line)
 		}

@@ -15,7 +15,7 @@ func Generate(lang string, rng *rand.Rand) Name {
 	words := wordListFor(lang)
 	adjective := words.adjectives[rng.IntN(len(words.adjectives))]
 	animal := words.animals[rng.IntN(len(words.animals))]
-	return mustParse(adjective + animal + separator + randomString(rng, generatedLength))
+	return mustParse(adjective + animal + nameSeparator + randomString(rng, generatedLength))
 }
 
 // wordListFor returns the words from which names in a language are generated.

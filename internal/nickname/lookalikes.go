@@ -22,33 +22,33 @@ import (
 // would make two different ASCII characters equal. Exceptions are i and l, and pairs
 // that the data itself has. If two pairs exclude each other, the one about capitals stays.
 var lookalikes = sync.OnceValue(func() lookalikeTable {
-	j := &classBuilder{parent: map[rune]rune{}, anchors: map[rune]rune{}, spelling: map[rune]string{}}
-	return j.buildTable(confusables())
+	j := &classBuilder{parent: map[rune]rune{}, asciiMembers: map[rune]rune{}, spellings: map[rune]string{}}
+	return j.buildTable(confusablePairs())
 })
 
 type lookalikeTable struct {
-	ascii    [utf8.RuneSelf]string // by character; "": the character itself
-	others   map[rune]string       // by character; missing: the character itself
-	excluded []confusion           // pairs of the data that the table leaves out
+	asciiReplacements [utf8.RuneSelf]string // by character; "": the character itself
+	otherReplacements map[rune]string       // by character; missing: the character itself
+	excluded          []confusablePair      // pairs of the data that the table leaves out
 }
 
 // replacement returns the replacement of a case-folded character. ok is false if the
 // character is its own replacement.
-func (t *lookalikeTable) replacement(r rune) (string, bool) {
-	if r < utf8.RuneSelf {
-		return t.ascii[r], t.ascii[r] != ""
+func (t *lookalikeTable) replacement(char rune) (string, bool) {
+	if char < utf8.RuneSelf {
+		return t.asciiReplacements[char], t.asciiReplacements[char] != ""
 	}
-	s, ok := t.others[r]
-	return s, ok
+	text, ok := t.otherReplacements[char]
+	return text, ok
 }
 
 // confusablePair is a pair of the data: original looks like replacement. The folded forms
 // are the results of foldText.
-type confusion struct {
-	from     rune
-	to       string
-	foldFrom string
-	foldTo   string
+type confusablePair struct {
+	original    rune
+	replacement string
+	foldedFrom  string
+	foldedTo    string
 }
 
 // lastConfusable is above all original characters of the data, except one that is
@@ -58,31 +58,31 @@ const lastConfusable = 0x40000
 // confusablePairs returns the pairs of the data about characters that a name can have. If
 // two pairs exclude each other, the one to keep comes first. It leaves out characters that
 // folding decomposes, because no folded name contains them.
-func confusables() []confusion {
-	var all []confusion
-	for r := range rune(lastConfusable) {
-		to := confusable.GetReplacement(r)
-		if to == "" || !norm.NFKC.IsNormalString(string(r)) {
+func confusablePairs() []confusablePair {
+	var pairs []confusablePair
+	for char := range rune(lastConfusable) {
+		replacement := confusable.GetReplacement(char)
+		if replacement == "" || !norm.NFKC.IsNormalString(string(char)) {
 			continue
 		}
-		c := confusion{from: r, to: to, foldFrom: foldText(string(r)), foldTo: foldText(to)}
-		if utf8.RuneCountInString(c.foldFrom) == 1 {
-			all = append(all, c)
+		pair := confusablePair{original: char, replacement: replacement, foldedFrom: foldText(string(char)), foldedTo: foldText(replacement)}
+		if utf8.RuneCountInString(pair.foldedFrom) == 1 {
+			pairs = append(pairs, pair)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b confusion) int { return cmp.Compare(a.rank(), b.rank()) })
-	return all
+	slices.SortStableFunc(pairs, func(x, y confusablePair) int { return cmp.Compare(x.priority(), y.priority()) })
+	return pairs
 }
 
 // priority returns a number by which pairs are sorted. Pairs with lower numbers come first
 // and are kept.
-func (c confusion) rank() int {
+func (c confusablePair) priority() int {
 	switch {
-	case c.from < utf8.RuneSelf:
+	case c.original < utf8.RuneSelf:
 		return 0
-	case c.foldTo[0] >= utf8.RuneSelf || len(c.foldTo) > 1:
+	case c.foldedTo[0] >= utf8.RuneSelf || len(c.foldedTo) > 1:
 		return 3
-	case c.foldFrom != string(c.from):
+	case c.foldedFrom != string(c.original):
 		return 1
 	}
 	return 2
@@ -90,87 +90,87 @@ func (c confusion) rank() int {
 
 // classBuilder builds classes of characters that count as equal (union-find).
 type classBuilder struct {
-	parent   map[rune]rune   // union-find tree; a root is its own parent
-	anchors  map[rune]rune   // root of a class → the class's ASCII character; missing: none
-	spelling map[rune]string // root of a class → the several characters that it looks like
+	parent       map[rune]rune   // union-find tree; a root is its own parent
+	asciiMembers map[rune]rune   // root of a class → the class's ASCII character; missing: none
+	spellings    map[rune]string // root of a class → the several characters that it looks like
 }
 
-func (j *classBuilder) buildTable(all []confusion) lookalikeTable {
-	var t lookalikeTable
-	j.merge('i', 'l', true)
-	for _, c := range all {
-		from, to := singleRune(c.foldFrom), singleRune(c.foldTo)
-		if to != 0 && !j.merge(from, to, c.from < utf8.RuneSelf) {
-			t.excluded = append(t.excluded, c)
+func (j *classBuilder) buildTable(pairs []confusablePair) lookalikeTable {
+	var table lookalikeTable
+	j.mergeClasses('i', 'l', true)
+	for _, pair := range pairs {
+		fromChar, toChar := singleRune(pair.foldedFrom), singleRune(pair.foldedTo)
+		if toChar != 0 && !j.mergeClasses(fromChar, toChar, pair.original < utf8.RuneSelf) {
+			table.excluded = append(table.excluded, pair)
 		}
 	}
-	for _, c := range all {
-		if singleRune(c.foldTo) == 0 && !j.setSpelling(c) {
-			t.excluded = append(t.excluded, c)
+	for _, pair := range pairs {
+		if singleRune(pair.foldedTo) == 0 && !j.setSpelling(pair) {
+			table.excluded = append(table.excluded, pair)
 		}
 	}
-	t.others = map[rune]string{}
-	for r := range j.parent {
-		replacement := j.resolve(string(r))
+	table.otherReplacements = map[rune]string{}
+	for char := range j.parent {
+		replacement := j.replaceAll(string(char))
 		switch {
-		case replacement == string(r):
-		case r < utf8.RuneSelf:
-			t.ascii[r] = replacement
+		case replacement == string(char):
+		case char < utf8.RuneSelf:
+			table.asciiReplacements[char] = replacement
 		default:
-			t.others[r] = replacement
+			table.otherReplacements[char] = replacement
 		}
 	}
-	return t
+	return table
 }
 
 // singleRune returns the only character of s, or 0.
-func singleRune(s string) rune {
-	r, size := utf8.DecodeRuneInString(s)
-	if size != len(s) {
+func singleRune(text string) rune {
+	char, size := utf8.DecodeRuneInString(text)
+	if size != len(text) {
 		return 0
 	}
-	return r
+	return char
 }
 
 // rootOf returns the character that identifies the class of a character. A new character
 // gets a class of its own.
-func (j *classBuilder) root(r rune) rune {
-	p, known := j.parent[r]
+func (j *classBuilder) rootOf(char rune) rune {
+	parent, known := j.parent[char]
 	if !known {
-		j.parent[r] = r
-		if r < utf8.RuneSelf {
-			j.anchors[r] = r
+		j.parent[char] = char
+		if char < utf8.RuneSelf {
+			j.asciiMembers[char] = char
 		}
-		return r
+		return char
 	}
-	if p != r {
-		p = j.root(p)
-		j.parent[r] = p
+	if parent != char {
+		parent = j.rootOf(parent)
+		j.parent[char] = parent
 	}
-	return p
+	return parent
 }
 
 // mergeClasses joins the classes of two characters, and reports whether they are joined. It
 // refuses to make two different ASCII characters equal unless isIntended is true.
-func (j *classBuilder) merge(from, to rune, isIntended bool) bool {
-	a, b := j.root(from), j.root(to)
-	if a == b {
+func (j *classBuilder) mergeClasses(fromChar, toChar rune, isIntended bool) bool {
+	fromRoot, toRoot := j.rootOf(fromChar), j.rootOf(toChar)
+	if fromRoot == toRoot {
 		return true
 	}
-	x, y := j.anchors[a], j.anchors[b]
-	if x != 0 && y != 0 && !isIntended {
+	fromASCII, toASCII := j.asciiMembers[fromRoot], j.asciiMembers[toRoot]
+	if fromASCII != 0 && toASCII != 0 && !isIntended {
 		return false
 	}
 	// The smallest is the root, so that the table is the same each time.
-	if b > a {
-		a, b = b, a
+	if toRoot > fromRoot {
+		fromRoot, toRoot = toRoot, fromRoot
 	}
-	j.parent[a] = b
-	if y == 0 {
-		y = x
+	j.parent[fromRoot] = toRoot
+	if toASCII == 0 {
+		toASCII = fromASCII
 	}
-	if y != 0 {
-		j.anchors[b] = y
+	if toASCII != 0 {
+		j.asciiMembers[toRoot] = toASCII
 	}
 	return true
 }
@@ -178,44 +178,44 @@ func (j *classBuilder) merge(from, to rune, isIntended bool) bool {
 // setSpelling records that a class looks like several characters, and reports whether it
 // does. It refuses if the class already looks like something else, or if the characters
 // contain the class itself.
-func (j *classBuilder) setSpelling(c confusion) bool {
-	root := j.root(singleRune(c.foldFrom))
-	if anchor := j.anchors[root]; anchor != 0 && c.from >= utf8.RuneSelf {
-		return j.resolve(string(anchor)) == j.resolve(c.foldTo)
+func (j *classBuilder) setSpelling(pair confusablePair) bool {
+	root := j.rootOf(singleRune(pair.foldedFrom))
+	if asciiMember := j.asciiMembers[root]; asciiMember != 0 && pair.original >= utf8.RuneSelf {
+		return j.replaceAll(string(asciiMember)) == j.replaceAll(pair.foldedTo)
 	}
-	if j.spelling[root] != "" {
-		return j.spelling[root] == c.foldTo || j.resolve(j.spelling[root]) == j.resolve(c.foldTo)
+	if j.spellings[root] != "" {
+		return j.spellings[root] == pair.foldedTo || j.replaceAll(j.spellings[root]) == j.replaceAll(pair.foldedTo)
 	}
-	if j.contains(c.foldTo, root) {
+	if j.contains(pair.foldedTo, root) {
 		return false
 	}
-	j.spelling[root] = c.foldTo
+	j.spellings[root] = pair.foldedTo
 	return true
 }
 
 // contains reports whether text contains a character of a class, also after classes in text
 // are replaced by their spellings.
 func (j *classBuilder) contains(text string, root rune) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		class := j.root(r)
-		return class == root || j.spelling[class] != "" && j.contains(j.spelling[class], root)
+	return strings.ContainsFunc(text, func(char rune) bool {
+		class := j.rootOf(char)
+		return class == root || j.spellings[class] != "" && j.contains(j.spellings[class], root)
 	})
 }
 
 // replaceAll replaces each character of text by its replacement in skeletons. The recursion
 // ends because no spelling contains its own class.
-func (j *classBuilder) resolve(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		root := j.root(r)
-		switch spelling := j.spelling[root]; {
+func (j *classBuilder) replaceAll(text string) string {
+	var builder strings.Builder
+	for _, char := range text {
+		root := j.rootOf(char)
+		switch spelling := j.spellings[root]; {
 		case spelling != "":
-			b.WriteString(j.resolve(spelling))
-		case j.anchors[root] != 0:
-			b.WriteRune(j.anchors[root])
+			builder.WriteString(j.replaceAll(spelling))
+		case j.asciiMembers[root] != 0:
+			builder.WriteRune(j.asciiMembers[root])
 		default:
-			b.WriteRune(root)
+			builder.WriteRune(root)
 		}
 	}
-	return b.String()
+	return builder.String()
 }

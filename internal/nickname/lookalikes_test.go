@@ -17,73 +17,73 @@ import (
 // tableLetters returns all letters and digits of the data that a name may have.
 func tableLetters(t *testing.T) []rune {
 	t.Helper()
-	var all []rune
-	for r := range rune(unicode.MaxRune) {
-		if confusable.GetReplacement(r) == "" || !isLetterOrDigit(r) {
+	var letters []rune
+	for char := range rune(unicode.MaxRune) {
+		if confusable.GetReplacement(char) == "" || !isLetterOrDigit(char) {
 			continue
 		}
-		if name, err := Parse("x" + string(r) + "x"); err == nil && strings.Contains(name.Display, string(r)) {
-			all = append(all, r)
+		if name, err := Parse("x" + string(char) + "x"); err == nil && strings.Contains(name.Display, string(char)) {
+			letters = append(letters, char)
 		}
 	}
-	if len(all) < 1500 {
-		t.Fatalf("%d letters that a name may have: the data is missing", len(all))
+	if len(letters) < 1500 {
+		t.Fatalf("%d letters that a name may have: the data is missing", len(letters))
 	}
-	return all
+	return letters
 }
 
-// leftOut are the pairs of the data that the table leaves out. Each would make two
+// expectedExclusions are the pairs of the data that the table leaves out. Each would make two
 // different ASCII characters equal, or a letter and its accented form.
-const leftOut = "ƽ ν υ ϭ 𑣄 𑣆 𑣕 𑣜 Г Ꮁ Ⲅ ð Ƒ ƙ ƥ ƭ ƴ ɓ ɖ ɗ ɠ β η Б ҋ ґ ғ ꞵ ꭴ"
+const expectedExclusions = "ƽ ν υ ϭ 𑣄 𑣆 𑣕 𑣜 Г Ꮁ Ⲅ ð Ƒ ƙ ƥ ƭ ƴ ɓ ɖ ɗ ɠ β η Б ҋ ґ ғ ꞵ ꭴ"
 
 // A name with a letter of the data equals the name with its lookalike.
-func TestLettersThatLookAlikeAreOne(t *testing.T) {
+func TestLettersThatLookAlikeHaveOneSkeleton(t *testing.T) {
 	t.Parallel()
 	table := lookalikes()
-	var out []string
-	for _, c := range table.excluded {
-		out = append(out, string(c.from))
+	var excluded []string
+	for _, pair := range table.excluded {
+		excluded = append(excluded, string(pair.original))
 	}
-	if got := strings.Join(out, " "); got != leftOut {
-		t.Errorf("the table leaves out\n%s, want\n%s", got, leftOut)
+	if got := strings.Join(excluded, " "); got != expectedExclusions {
+		t.Errorf("the table leaves out\n%s, want\n%s", got, expectedExclusions)
 	}
-	for _, r := range tableLetters(t) {
-		to := confusable.GetReplacement(r)
-		alike := skeletonOf("x"+string(r)+"x") == skeletonOf("x"+to+"x")
+	for _, char := range tableLetters(t) {
+		replacement := confusable.GetReplacement(char)
+		alike := computeSkeleton("x"+string(char)+"x") == computeSkeleton("x"+replacement+"x")
 		// The data has entries for the parts of characters that folding decomposes.
-		if !alike && singleRune(foldText(string(r))) != 0 && !slices.Contains(out, string(r)) {
-			t.Errorf("%q (%U) and %q have skeletons %q and %q", r, r, to, skeletonOf(string(r)), skeletonOf(to))
+		if !alike && singleRune(foldText(string(char))) != 0 && !slices.Contains(excluded, string(char)) {
+			t.Errorf("%q (%U) and %q have skeletons %q and %q", char, char, replacement, computeSkeleton(string(char)), computeSkeleton(replacement))
 		}
 	}
 }
 
-func TestNamesWrittenInLookalikesAreOne(t *testing.T) {
+func TestNamesWrittenInLookalikesHaveOneSkeleton(t *testing.T) {
 	t.Parallel()
 	letters := tableLetters(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var written, alike strings.Builder
-		for _, r := range rapid.SliceOfN(rapid.SampledFrom(letters), 2, 16).Draw(t, "letters") {
-			to := confusable.GetReplacement(r)
-			if strings.ContainsRune(leftOut, r) || singleRune(foldText(string(r))) == 0 || !rapid.Bool().Draw(t, "rewritten") {
-				to = string(r)
+		for _, char := range rapid.SliceOfN(rapid.SampledFrom(letters), 2, 16).Draw(t, "letters") {
+			replacement := confusable.GetReplacement(char)
+			if strings.ContainsRune(expectedExclusions, char) || singleRune(foldText(string(char))) == 0 || !rapid.Bool().Draw(t, "rewritten") {
+				replacement = string(char)
 			}
-			written.WriteRune(r)
-			alike.WriteString(to)
+			written.WriteRune(char)
+			alike.WriteString(replacement)
 		}
-		if a, b := skeletonOf(written.String()), skeletonOf(alike.String()); a != b {
-			t.Fatalf("%q has %q, %q has %q", &written, a, &alike, b)
+		if writtenSkeleton, alikeSkeleton := computeSkeleton(written.String()), computeSkeleton(alike.String()); writtenSkeleton != alikeSkeleton {
+			t.Fatalf("%q has %q, %q has %q", &written, writtenSkeleton, &alike, alikeSkeleton)
 		}
 	})
 }
 
 // Two ASCII characters are equal by case, by a pair of the data, or as i and l. No
 // chain through other alphabets makes others equal.
-func TestPlainCharactersStayDifferent(t *testing.T) {
+func TestASCIICharactersStayDifferent(t *testing.T) {
 	t.Parallel()
 	classes := map[string]string{}
-	for r := range rune(0x7f) {
-		if r > ' ' {
-			classes[skeletonOf(string(r))] += string(r)
+	for char := range rune(0x7f) {
+		if char > ' ' {
+			classes[computeSkeleton(string(char))] += string(char)
 		}
 	}
 	var several []string
@@ -102,8 +102,8 @@ func TestSkeletonIsAFixedPoint(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		once := skeletonOf(text)
-		if twice := skeletonOf(once); twice != once {
+		once := computeSkeleton(text)
+		if twice := computeSkeleton(once); twice != once {
 			t.Fatalf("%q has %q, and that has %q", text, once, twice)
 		}
 	})
@@ -111,13 +111,13 @@ func TestSkeletonIsAFixedPoint(t *testing.T) {
 
 // Ledgers store the results of computeSkeleton. If this test fails, raise RulesVersion
 // together with the sum.
-func TestRulesHaveAVersion(t *testing.T) {
+func TestChangedRulesNeedANewVersion(t *testing.T) {
 	t.Parallel()
 	const version, want = 2, "35c79e08cadad1bb"
 	sum := sha256.New()
-	for r := range rune(lastConfusable) {
-		if confusable.GetReplacement(r) != "" || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Nd) {
-			fmt.Fprintf(sum, "%X %q\n", r, skeletonOf(string(r)))
+	for char := range rune(lastConfusable) {
+		if confusable.GetReplacement(char) != "" || unicode.In(char, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Nd) {
+			fmt.Fprintf(sum, "%X %q\n", char, computeSkeleton(string(char)))
 		}
 	}
 	if got := hex.EncodeToString(sum.Sum(nil))[:16]; got != want || RulesVersion != version {

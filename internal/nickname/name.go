@@ -39,7 +39,7 @@ type Name struct {
 func Parse(raw string) (Name, error) {
 	n, err := ParseExisting(raw)
 	if err == nil && hasTooManyMarks(n.Display) {
-		return Name{}, invalid(tooManyMarks)
+		return Name{}, invalid(tooManyMarksReason)
 	}
 	return n, err
 }
@@ -57,9 +57,9 @@ func ParseExisting(raw string) (Name, error) {
 	if reason := reasonAgainstDisplay(display); reason != "" {
 		return Name{}, invalid(reason)
 	}
-	skeleton := skeletonOf(display)
+	skeleton := computeSkeleton(display)
 	if len(skeleton) > MaxSkeleton {
-		return Name{}, invalid(tooLong)
+		return Name{}, invalid(tooLongReason)
 	}
 	return Name{Display: display, Skeleton: skeleton}, nil
 }
@@ -72,7 +72,7 @@ func reasonAgainstRaw(raw string) string {
 	case !utf8.ValidString(raw):
 		return "it is not valid UTF-8 text"
 	case len(raw) > maxRawBytes:
-		return tooLong
+		return tooLongReason
 	}
 	return reasonAgainstRunes(raw)
 }
@@ -87,13 +87,13 @@ func applyProfile(raw string) (string, error) {
 	if err != nil {
 		return "", invalid("it contains characters that a nickname cannot have, or cannot have in this order")
 	}
-	if again, err := precis.Nickname.String(display); err != nil || again != display {
+	if reapplied, err := precis.Nickname.String(display); err != nil || reapplied != display {
 		return "", invalid("it has no stable written form")
 	}
 	return display, nil
 }
 
-var tooLong = fmt.Sprintf("it is too long, at most %d characters (%d bytes) are allowed", MaxLength, MaxBytes)
+var tooLongReason = fmt.Sprintf("it is too long, at most %d characters (%d bytes) are allowed", MaxLength, MaxBytes)
 
 // reasonAgainstDisplay returns why the text is refused after the profile was applied, or "".
 // The profile can produce characters that the raw text did not have.
@@ -102,13 +102,13 @@ func reasonAgainstDisplay(display string) string {
 		return reason
 	}
 	length := uniseg.GraphemeClusterCount(display)
-	first, _ := utf8.DecodeRuneInString(display)
+	firstChar, _ := utf8.DecodeRuneInString(display)
 	switch {
 	case length < MinLength:
 		return fmt.Sprintf("it is too short, at least %d characters are needed", MinLength)
 	case length > MaxLength || len(display) > MaxBytes:
-		return tooLong
-	case unicode.IsMark(first):
+		return tooLongReason
+	case unicode.IsMark(firstChar):
 		return "it begins with an accent that has no letter"
 	case !strings.ContainsFunc(display, isLetterOrDigit):
 		return "it needs a letter or a digit"
@@ -116,4 +116,4 @@ func reasonAgainstDisplay(display string) string {
 	return ""
 }
 
-func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isLetterOrDigit(char rune) bool { return unicode.IsLetter(char) || unicode.IsDigit(char) }

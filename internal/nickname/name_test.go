@@ -96,7 +96,7 @@ func TestParseRefusesWithAReason(t *testing.T) {
 
 // A character of a name may have four accents, which some scripts need. An existing
 // name may have more.
-func TestAccentsOfNames(t *testing.T) {
+func TestParseLimitsAccentsPerCharacter(t *testing.T) {
 	t.Parallel()
 	const zalgo = "ab\u0316\u0317\u0318\u0319\u031c\u0301\u0302\u0304"
 	for _, name := range []string{"ab\u0316\u0317\u0318\u0319", "Việt Anh", "ที่นี่", "བོད་ཡིག"} {
@@ -122,11 +122,11 @@ func TestSkeletonIgnoresCase(t *testing.T) {
 		if err != nil {
 			t.Skip("not a name")
 		}
-		other := strings.Map(func(r rune) rune {
+		other := strings.Map(func(char rune) rune {
 			if rapid.Bool().Draw(t, "swap") {
-				return unicode.SimpleFold(r)
+				return unicode.SimpleFold(char)
 			}
-			return r
+			return char
 		}, name.Display)
 		twin, err := nickname.Parse(other)
 		if err == nil && twin.Skeleton != name.Skeleton {

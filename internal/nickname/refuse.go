@@ -15,7 +15,7 @@ import (
 // (4dm1n), separators inside (a.d.m.i.n), repeated letters, and digits before and after
 // a word.
 func (w *Words) Refuse(n Name) error {
-	cause := w.find(n.Display, noReason)
+	cause := w.findReason(n.Display, noReason)
 	if cause == "" {
 		return nil
 	}
@@ -25,8 +25,8 @@ func (w *Words) Refuse(n Name) error {
 // RefuseTitle returns an error if a title, as returned by ParseTitle, contains a refused
 // word. The error wraps ErrWord, and its text is the reason. Words that suggest staff are
 // allowed: a team may be called Support.
-func (w *Words) RefuseLine(line string) error {
-	cause := w.find(line, staffReason)
+func (w *Words) RefuseTitle(line string) error {
+	cause := w.findReason(line, staffReason)
 	if cause == "" {
 		return nil
 	}
@@ -41,36 +41,36 @@ func (s silentError) Unwrap() error { return s.error }
 
 // findReason returns why a text is refused, or "". It skips words that are refused for the
 // reason ignored. A nil w refuses nothing.
-func (w *Words) find(text string, ignored reason) reason {
+func (w *Words) findReason(text string, ignored reason) reason {
 	if w == nil {
 		return ""
 	}
-	words, whole := wordsOf(text)
-	all := canonicalForm(whole)
-	if slices.Contains(w.allowed, all) || isCode(whole) && slices.Contains(w.allowed, codeOf(whole)) {
+	words, joined := wordsFrom(text)
+	nameForm := canonicalForm(joined)
+	if slices.Contains(w.allowed, nameForm) || isCode(joined) && slices.Contains(w.allowed, codeForm(joined)) {
 		return ""
 	}
 	for _, word := range sortUnique(words) {
-		for _, f := range variantForms(word) {
-			if found := w.blockedWords[f]; found != "" && found != ignored {
+		for _, form := range variantForms(word) {
+			if found := w.blockedWords[form]; found != "" && found != ignored {
 				return found
 			}
 		}
 	}
-	return w.findWithin(all, ignored)
+	return w.findReasonInParts(nameForm, ignored)
 }
 
 // findReasonInParts returns why a part of a name's canonical form is refused, or "". It does
 // not refuse parts of allowed words.
-func (w *Words) findWithin(all string, ignored reason) reason {
-	for _, f := range []string{all, limitRepeats(all, 1), limitRepeats(all, 2)} {
-		if found := w.findPart(f, ignored); found == "" {
+func (w *Words) findReasonInParts(nameForm string, ignored reason) reason {
+	for _, form := range []string{nameForm, limitRepeats(nameForm, 1), limitRepeats(nameForm, 2)} {
+		if found := w.findPartReason(form, ignored); found == "" {
 			continue
 		}
 		for _, allowed := range w.allowed {
-			f = strings.ReplaceAll(f, allowed, " ")
+			form = strings.ReplaceAll(form, allowed, " ")
 		}
-		if found := w.findPart(f, ignored); found != "" {
+		if found := w.findPartReason(form, ignored); found != "" {
 			return found
 		}
 	}
@@ -78,10 +78,10 @@ func (w *Words) findWithin(all string, ignored reason) reason {
 }
 
 // findPartReason returns why a part of a form is refused, or "". It ignores allowed words.
-func (w *Words) findPart(f string, ignored reason) reason {
+func (w *Words) findPartReason(form string, ignored reason) reason {
 	for _, length := range w.partLengths {
-		for start := 0; start+length <= len(f); start++ {
-			if found := w.blockedParts[f[start:start+length]]; found != "" && found != ignored {
+		for start := 0; start+length <= len(form); start++ {
+			if found := w.blockedParts[form[start:start+length]]; found != "" && found != ignored {
 				return found
 			}
 		}
@@ -96,49 +96,51 @@ const letterSigns = "@$!|"
 // separators, and words of these parts in camel case. It also joins the parts between two
 // spaces without their separators, and joins consecutive single letters to a word. joined
 // is the name without any separator.
-func wordsOf(display string) (words []string, whole string) {
-	spelt := ""
+func wordsFrom(display string) (words []string, joined string) {
+	spelledOut := ""
 	for chunk := range strings.FieldsSeq(display) {
 		parts := strings.FieldsFunc(chunk, isSeparator)
-		joined := strings.Join(parts, "")
-		whole += joined
-		words = append(words, joined)
+		chunkWord := strings.Join(parts, "")
+		joined += chunkWord
+		words = append(words, chunkWord)
 		for _, part := range parts {
 			words = append(append(words, part), splitCamelCase(part)...)
 			if utf8.RuneCountInString(strings.TrimFunc(part, isPadding)) > 1 {
-				words = append(words, spelt)
-				spelt = ""
+				words = append(words, spelledOut)
+				spelledOut = ""
 				continue
 			}
-			spelt += part
+			spelledOut += part
 		}
 	}
-	return append(words, spelt, whole), whole
+	return append(words, spelledOut, joined), joined
 }
 
-func isSeparator(r rune) bool {
-	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(letterSigns, r)
+func isSeparator(char rune) bool {
+	return !unicode.In(char, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(letterSigns, char)
 }
 
 // isPadding reports whether a character may be put before or after a word to disguise
 // it.
-func isPadding(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(letterSigns, r) }
+func isPadding(char rune) bool {
+	return unicode.IsDigit(char) || strings.ContainsRune(letterSigns, char)
+}
 
 // splitCamelCase splits GameAdmin into Game and Admin, and HTTPServer into HTTP and Server.
 // It returns nil for a single word.
 func splitCamelCase(part string) (all []string) {
-	runes, from := []rune(part), 0
+	runes, start := []rune(part), 0
 	for i := 1; i < len(runes); i++ {
 		if !unicode.IsUpper(runes[i]) {
 			continue
 		}
 		if !unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
-			all = append(all, string(runes[from:i]))
-			from = i
+			all = append(all, string(runes[start:i]))
+			start = i
 		}
 	}
-	if from > 0 {
-		all = append(all, string(runes[from:]))
+	if start > 0 {
+		all = append(all, string(runes[start:]))
 	}
 	return all
 }
@@ -149,27 +151,27 @@ func splitCamelCase(part string) (all []string) {
 // form "admin". A code has one form.
 func variantForms(word string) (forms []string) {
 	runes := []rune(word)
-	first := slices.IndexFunc(runes, func(r rune) bool { return !isPadding(r) })
-	if first < 0 {
-		return []string{codeOf(word)}
+	firstLetter := slices.IndexFunc(runes, func(char rune) bool { return !isPadding(char) })
+	if firstLetter < 0 {
+		return []string{codeForm(word)}
 	}
-	last := len(runes)
-	for isPadding(runes[last-1]) {
-		last--
+	lettersEnd := len(runes)
+	for isPadding(runes[lettersEnd-1]) {
+		lettersEnd--
 	}
 	var variants []string
-	for _, from := range []int{0, max(0, first-2), max(0, first-1), first} {
-		for _, to := range []int{len(runes), min(len(runes), last+2), min(len(runes), last+1), last} {
-			variants = append(variants, string(runes[from:to]))
+	for _, start := range []int{0, max(0, firstLetter-2), max(0, firstLetter-1), firstLetter} {
+		for _, end := range []int{len(runes), min(len(runes), lettersEnd+2), min(len(runes), lettersEnd+1), lettersEnd} {
+			variants = append(variants, string(runes[start:end]))
 		}
 	}
 	for _, variant := range sortUnique(variants) {
 		if isCode(variant) {
-			forms = append(forms, codeOf(variant))
+			forms = append(forms, codeForm(variant))
 			continue
 		}
-		f := canonicalForm(variant)
-		forms = append(forms, f, limitRepeats(f, 1), limitRepeats(f, 2))
+		form := canonicalForm(variant)
+		forms = append(forms, form, limitRepeats(form, 1), limitRepeats(form, 2))
 	}
 	return sortUnique(forms)
 }
@@ -185,13 +187,13 @@ func isCode(word string) bool {
 		return false
 	}
 	number := strings.TrimFunc(word, unicode.IsLetter)
-	return number != "" && !strings.ContainsFunc(number, isNoDigit) && utf8.RuneCountInString(word) == utf8.RuneCountInString(number)+1
+	return number != "" && !strings.ContainsFunc(number, isNotDigit) && utf8.RuneCountInString(word) == utf8.RuneCountInString(number)+1
 }
 
 // codeForm returns the form of a code. It differs from the forms of all other words.
-func codeOf(word string) string { return "\x00" + skeletonOf(word) }
+func codeForm(word string) string { return "\x00" + computeSkeleton(word) }
 
-func isNoDigit(r rune) bool { return !unicode.IsDigit(r) }
+func isNotDigit(char rune) bool { return !unicode.IsDigit(char) }
 
 func sortUnique(texts []string) []string {
 	slices.Sort(texts)
@@ -204,33 +206,33 @@ var digitsAsLetters = strings.NewReplacer("4", "a", "@", "a", "3", "e", "5", "s"
 // canonicalForm returns a text's skeleton without accents and separators, with digits
 // and signs read as letters.
 func canonicalForm(text string) string {
-	bare := strings.Map(func(r rune) rune {
-		if unicode.IsMark(r) {
+	bare := strings.Map(func(char rune) rune {
+		if unicode.IsMark(char) {
 			return -1
 		}
-		return r
+		return char
 	}, norm.NFKD.String(text))
-	if f, whole := keepLetters(bare); whole {
-		return f
+	if letters, isComplete := keepLettersAndNumbers(bare); isComplete {
+		return letters
 	}
-	var b strings.Builder
-	for _, r := range bare {
-		f, _ := keepLetters(string(r))
-		if f == "" && unicode.In(r, unicode.L, unicode.N) {
-			f = string(r) // a letter that looks like a sign
+	var builder strings.Builder
+	for _, char := range bare {
+		letters, _ := keepLettersAndNumbers(string(char))
+		if letters == "" && unicode.In(char, unicode.L, unicode.N) {
+			letters = string(char) // a letter that looks like a sign
 		}
-		b.WriteString(f)
+		builder.WriteString(letters)
 	}
-	return b.String()
+	return builder.String()
 }
 
 // keepLettersAndNumbers returns the letters and numbers of a text's skeleton, with digits
 // read as letters. isComplete reports whether the skeleton contains nothing else.
-func keepLetters(text string) (letters string, whole bool) {
-	skeleton := digitsAsLetters.Replace(skeletonOf(text))
-	letters = strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.L, unicode.N) {
-			return r
+func keepLettersAndNumbers(text string) (letters string, isComplete bool) {
+	skeleton := digitsAsLetters.Replace(computeSkeleton(text))
+	letters = strings.Map(func(char rune) rune {
+		if unicode.In(char, unicode.L, unicode.N) {
+			return char
 		}
 		return -1
 	}, skeleton)
@@ -238,9 +240,9 @@ func keepLetters(text string) (letters string, whole bool) {
 }
 
 // limitRepeats shortens each run of three or more equal characters to maxRepeats characters.
-func limitRepeats(f string, keep int) string {
-	runes := []rune(f)
-	var b strings.Builder
+func limitRepeats(form string, maxRepeats int) string {
+	runes := []rune(form)
+	var builder strings.Builder
 	for i := 0; i < len(runes); {
 		end := i + 1
 		for end < len(runes) && runes[end] == runes[i] {
@@ -248,10 +250,10 @@ func limitRepeats(f string, keep int) string {
 		}
 		n := end - i
 		if n > 2 {
-			n = keep
+			n = maxRepeats
 		}
-		b.WriteString(strings.Repeat(string(runes[i]), n))
+		builder.WriteString(strings.Repeat(string(runes[i]), n))
 		i = end
 	}
-	return b.String()
+	return builder.String()
 }

@@ -12,20 +12,20 @@ import (
 )
 
 // wordsFrom returns the words of all built-in lists, a custom list and allowed words.
-func wordsOf(t *testing.T, own string, allow ...string) *nickname.Words {
+func wordsFrom(t *testing.T, customWords string, allow ...string) *nickname.Words {
 	t.Helper()
-	w, err := nickname.NewWords(nickname.WordsConfig{
-		Lists: nickname.Lists(), Custom: []nickname.WordList{{Name: "own.txt", Text: own}}, Allow: allow,
+	words, err := nickname.NewWords(nickname.WordsConfig{
+		Lists: nickname.BuiltinLists(), Custom: []nickname.WordList{{Name: "own.txt", Text: customWords}}, Allow: allow,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return words
 }
 
-func TestRefusedWords(t *testing.T) {
+func TestRefuseFindsRefusedWords(t *testing.T) {
 	t.Parallel()
-	w := wordsOf(t, "\ufeff# ours\r\nTroll # a comment\n*zonk*\nナマズ\nred team\n")
+	words := wordsFrom(t, "\ufeff# ours\r\nTroll # a comment\n*zonk*\nナマズ\nred team\n")
 	const staff, other = "reserved for those who run the game", "does not allow"
 	for raw, reason := range map[string]string{
 		"Admin": staff, "ADMIN": staff, "ａｄｍｉｎ": staff, "аdmіn": staff, "Ádmín": staff, "4dm1n": staff, "@dm!n": staff, "adm|n": staff,
@@ -44,7 +44,7 @@ func TestRefusedWords(t *testing.T) {
 			t.Errorf("%q: %v", raw, err)
 			continue
 		}
-		err = w.Refuse(n)
+		err = words.Refuse(n)
 		if reason == "" {
 			if err != nil {
 				t.Errorf("%q is refused: %v", raw, err)
@@ -57,10 +57,10 @@ func TestRefusedWords(t *testing.T) {
 	}
 }
 
-func TestAllowedWords(t *testing.T) {
+func TestAllowedWordsAreNotRefused(t *testing.T) {
 	t.Parallel()
-	w := wordsOf(t, "+big jerk\n+大傻瓜蛋\nh88\n", "Crap", "官方小说", "Staff Room", "H88", "A55")
-	for raw, fine := range map[string]bool{
+	words := wordsFrom(t, "+big jerk\n+大傻瓜蛋\nh88\n", "Crap", "官方小说", "Staff Room", "H88", "A55")
+	for raw, isAllowed := range map[string]bool{
 		"Crap": true, "CR4P": true, "Bullshit": false, "官方小说": true, "小官方小说": true, "官方小说官方": false,
 		"Staff Room": true, "Staff Rooms": false, "Staff": false, "H88": true, "A55": true, "Ass": false, "Big Jerk": true, "Big Jerks": true, "Big Fat Jerk": false, "Jerk": false,
 		"小大傻瓜蛋": true, "大傻瓜": false,
@@ -69,27 +69,27 @@ func TestAllowedWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Refuse(n); (err == nil) != fine {
+		if err := words.Refuse(n); (err == nil) != isAllowed {
 			t.Errorf("Refuse(%q) = %v", raw, err)
 		}
 	}
 }
 
-func TestNoWordsRefuseNothing(t *testing.T) {
+func TestEmptyWordsRefuseNothing(t *testing.T) {
 	t.Parallel()
 	empty, err := nickname.NewWords(nickname.WordsConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range []*nickname.Words{nil, empty} {
-		if err := w.Refuse(nickname.Name{Display: "admin", Skeleton: "adrnln"}); err != nil {
+	for _, words := range []*nickname.Words{nil, empty} {
+		if err := words.Refuse(nickname.Name{Display: "admin", Skeleton: "adrnln"}); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 // One error reports all errors in the lists, with their lines.
-func TestFaultsOfLists(t *testing.T) {
+func TestNewWordsReportsAllErrorsWithLines(t *testing.T) {
 	t.Parallel()
 	_, err := nickname.NewWords(nickname.WordsConfig{
 		Lists: []string{"en", "fr"},
@@ -122,26 +122,26 @@ func TestFaultsOfLists(t *testing.T) {
 // A refused word is found in any disguise.
 func TestRefusedWordsInDisguise(t *testing.T) {
 	t.Parallel()
-	w := wordsOf(t, "")
+	words := wordsFrom(t, "")
 	disguises := map[rune][]string{
 		'a': {"a", "A", "а", "4", "@", "á", "ａ"}, 'd': {"d", "D", "ԁ", "ｄ"}, 'm': {"m", "M", "М"}, 'i': {"i", "I", "1", "l", "!", "і", "|"}, 'n': {"n", "N", "Ν", "ñ"},
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		var b strings.Builder
+		var builder strings.Builder
 		apart := rapid.SampledFrom([]string{"", "", ".", " ", "_"}).Draw(t, "apart")
-		b.WriteString(rapid.SampledFrom([]string{"", "7", "Bob ", "bob."}).Draw(t, "before"))
+		builder.WriteString(rapid.SampledFrom([]string{"", "7", "Bob ", "bob."}).Draw(t, "before"))
 		for i, letter := range "admin" {
 			if i > 0 {
-				b.WriteString(apart)
+				builder.WriteString(apart)
 			}
-			b.WriteString(rapid.SampledFrom(disguises[letter]).Draw(t, "letter"))
+			builder.WriteString(rapid.SampledFrom(disguises[letter]).Draw(t, "letter"))
 		}
-		b.WriteString(rapid.SampledFrom([]string{"", "99", "!", " Bob"}).Draw(t, "after"))
-		n, err := nickname.Parse(b.String())
+		builder.WriteString(rapid.SampledFrom([]string{"", "99", "!", " Bob"}).Draw(t, "after"))
+		n, err := nickname.Parse(builder.String())
 		if err != nil {
 			t.Skip("not a name")
 		}
-		if err := w.Refuse(n); !errors.Is(err, nickname.ErrWord) {
+		if err := words.Refuse(n); !errors.Is(err, nickname.ErrWord) {
 			t.Fatalf("%q is not refused", n.Display)
 		}
 	})
@@ -160,11 +160,11 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func BenchmarkRefuse(b *testing.B) {
-	own := &strings.Builder{}
+	listText := &strings.Builder{}
 	for i := range 20_000 {
-		fmt.Fprintf(own, "word%dx\n", i)
+		fmt.Fprintf(listText, "word%dx\n", i)
 	}
-	w, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.Lists(), Custom: []nickname.WordList{{Name: "own", Text: own.String()}}})
+	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.BuiltinLists(), Custom: []nickname.WordList{{Name: "own", Text: listText.String()}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func BenchmarkRefuse(b *testing.B) {
 		}
 		b.Run(raw, func(b *testing.B) {
 			for b.Loop() {
-				if err := w.Refuse(n); err != nil {
+				if err := words.Refuse(n); err != nil {
 					b.Fatal(err)
 				}
 			}

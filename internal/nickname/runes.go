@@ -8,10 +8,10 @@ import (
 
 // reasonAgainstRunes returns why a text is refused that contains a character that no name
 // may have, or "".
-func reasonAgainstRunes(s string) string {
-	for _, r := range s {
-		if kind := forbiddenKind(r); kind != "" {
-			return fmt.Sprintf("it contains %s (%U)", kind, r)
+func reasonAgainstRunes(text string) string {
+	for _, char := range text {
+		if kind := forbiddenKind(char); kind != "" {
+			return fmt.Sprintf("it contains %s (%U)", kind, char)
 		}
 	}
 	return ""
@@ -19,19 +19,19 @@ func reasonAgainstRunes(s string) string {
 
 // forbiddenKind returns a description of a character that no name may have, or "" if names
 // may have the character.
-func forbiddenKind(r rune) string {
+func forbiddenKind(char rune) string {
 	switch {
-	case r == utf8.RuneError:
+	case char == utf8.RuneError:
 		return "a damaged character"
-	case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp):
+	case unicode.In(char, unicode.Cc, unicode.Zl, unicode.Zp):
 		return "a control character"
-	case unicode.Is(unicode.Bidi_Control, r):
+	case unicode.Is(unicode.Bidi_Control, char):
 		return "a character that turns the direction of text"
-	case isInvisible(r):
+	case isInvisible(char):
 		return "an invisible character"
-	case unicode.Is(unicode.Co, r):
+	case unicode.Is(unicode.Co, char):
 		return "a character for private use"
-	case unicode.Is(unicode.Cn, r):
+	case unicode.Is(unicode.Cn, char):
 		return "a character that Unicode has not assigned"
 	}
 	return ""
@@ -42,7 +42,7 @@ const brailleBlank = '\u2800'
 // isInvisible reports whether a character has no width or shows nothing. This includes
 // joiners and variation selectors, so names cannot have emoji made of several
 // characters.
-func isInvisible(r rune) bool {
-	return r == brailleBlank || unicode.In(r, unicode.Cf,
+func isInvisible(char rune) bool {
+	return char == brailleBlank || unicode.In(char, unicode.Cf,
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

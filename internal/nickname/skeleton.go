@@ -19,19 +19,19 @@ const MaxSkeleton = 512
 // computeSkeleton returns the skeleton of a text: names with the same skeleton count as the
 // same. It folds the text and replaces each character by the replacement of its
 // lookalikes. The skeleton of a skeleton is itself. Example: "Аdа" with Cyrillic А and "ada" have the skeleton "ada".
-func skeletonOf(text string) string {
+func computeSkeleton(text string) string {
 	table := lookalikes()
 	text = foldText(text)
-	var b strings.Builder
-	b.Grow(len(text))
-	for _, r := range text {
-		if replacement, ok := table.replacement(r); ok {
-			b.WriteString(replacement)
+	var builder strings.Builder
+	builder.Grow(len(text))
+	for _, char := range text {
+		if replacement, ok := table.replacement(char); ok {
+			builder.WriteString(replacement)
 		} else {
-			b.WriteRune(r)
+			builder.WriteRune(char)
 		}
 	}
-	return norm.NFKD.String(b.String())
+	return norm.NFKD.String(builder.String())
 }
 
 // foldText removes differences of case and of Unicode forms: NFKD of the full case
@@ -42,11 +42,11 @@ func foldText(text string) string {
 		return strings.ToLower(text)
 	}
 	for range 3 {
-		again := norm.NFKD.String(foldCherokee(cases.Fold().String(norm.NFKD.String(text))))
-		if again == text {
+		folded := norm.NFKD.String(foldCherokee(cases.Fold().String(norm.NFKD.String(text))))
+		if folded == text {
 			break
 		}
-		text = again
+		text = folded
 	}
 	return text
 }
@@ -54,17 +54,17 @@ func foldText(text string) string {
 // foldCherokee maps Cherokee letters to capitals, to which small letters fold (Unicode,
 // CaseFolding.txt). cases.Fold maps them the other way.
 func foldCherokee(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Cherokee, r) }) {
+	if !strings.ContainsFunc(text, func(char rune) bool { return unicode.Is(unicode.Cherokee, char) }) {
 		return text
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cherokee, r) {
-			return unicode.ToUpper(r)
+	return strings.Map(func(char rune) rune {
+		if unicode.Is(unicode.Cherokee, char) {
+			return unicode.ToUpper(char)
 		}
-		return r
+		return char
 	}, text)
 }
 
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(char rune) bool { return char >= utf8.RuneSelf })
 }

@@ -32,11 +32,11 @@ type SnapshotInfo struct {
 // (4 bytes), the head in JSON, the words of the filter, and the SHA-256 of all parts before
 // it. Numbers are little-endian.
 const (
-	snapshotLine    = "laststand names, version %d\n"
-	snapshotVersion = 1
+	snapshotFirstLine = "laststand names, version %d\n"
+	snapshotVersion   = 1
 
-	maxLine = 64      // bytes
-	maxHead = 4 << 10 // bytes
+	maxFirstLineBytes = 64      // bytes
+	maxHeadBytes      = 4 << 10 // bytes
 )
 
 // snapshotHead describes the filter of a snapshot. Size is the filter's Len, Words its number
@@ -51,25 +51,25 @@ type snapshotHead struct {
 
 // Write writes a snapshot of the filter, which ReadFilter reads. Skeletons that are added
 // during the call may be missing. So the info's Watermark must be a time before the call.
-func (f *Filter) Write(w io.Writer, s SnapshotInfo) error {
-	sum := sha256.New()
-	out := bufio.NewWriterSize(io.MultiWriter(w, sum), 1<<16)
-	head, err := json.Marshal(snapshotHead{SnapshotInfo: s, Capacity: f.capacity, Rate: f.rate, Size: f.Len(), Words: len(f.words)})
+func (f *Filter) Write(w io.Writer, info SnapshotInfo) error {
+	checksum := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(w, checksum), 1<<16)
+	head, err := json.Marshal(snapshotHead{SnapshotInfo: info, Capacity: f.capacity, Rate: f.falsePositiveRate, Size: f.Len(), Words: len(f.words)})
 	if err != nil {
 		return fmt.Errorf("nickname: snapshot: %w", err)
 	}
-	b := fmt.Appendf(nil, snapshotLine, snapshotVersion)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)))
-	_, err = out.Write(append(b, head...))
+	buffer := fmt.Appendf(nil, snapshotFirstLine, snapshotVersion)
+	buffer = binary.LittleEndian.AppendUint32(buffer, uint32(len(head)))
+	_, err = out.Write(append(buffer, head...))
 	for i := 0; i < len(f.words) && err == nil; i++ {
-		b = binary.LittleEndian.AppendUint64(b[:0], f.words[i].Load())
-		_, err = out.Write(b)
+		buffer = binary.LittleEndian.AppendUint64(buffer[:0], f.words[i].Load())
+		_, err = out.Write(buffer)
 	}
 	if err == nil {
 		err = out.Flush()
 	}
 	if err == nil {
-		_, err = w.Write(sum.Sum(nil))
+		_, err = w.Write(checksum.Sum(nil))
 	}
 	if err != nil {
 		return fmt.Errorf("nickname: snapshot: %w", err)
@@ -79,31 +79,31 @@ func (f *Filter) Write(w io.Writer, s SnapshotInfo) error {
 
 // ReadFilter reads a snapshot to its end. The error wraps ErrCorruptSnapshot,
 // ErrSnapshotVersion, or the error of the source.
-func ReadFilter(r io.Reader) (*Filter, SnapshotInfo, error) {
-	sum := sha256.New()
-	in := &checksumReader{Reader: bufio.NewReaderSize(r, 1<<16), hash: sum}
-	head, err := in.readHead()
+func ReadFilter(source io.Reader) (*Filter, SnapshotInfo, error) {
+	checksum := sha256.New()
+	reader := &checksumReader{Reader: bufio.NewReaderSize(source, 1<<16), hash: checksum}
+	head, err := reader.readHead()
 	if err != nil {
 		return nil, SnapshotInfo{}, err
 	}
-	f, err := head.newFilter()
+	filter, err := head.newFilter()
 	if err != nil {
 		return nil, SnapshotInfo{}, err
 	}
-	if err := in.readWords(f.words); err != nil {
+	if err := reader.readWords(filter.words); err != nil {
 		return nil, SnapshotInfo{}, err
 	}
-	if err := in.verify(); err != nil {
+	if err := reader.verifyChecksum(); err != nil {
 		return nil, SnapshotInfo{}, err
 	}
-	f.recount(head.Size)
-	return f, head.SnapshotInfo, nil
+	filter.recount(head.Size)
+	return filter, head.SnapshotInfo, nil
 }
 
 // newFilter returns the empty filter that the head describes. The checksum has not been
 // verified yet, so newFilter refuses sizes that would take too much memory.
 func (h *snapshotHead) newFilter() (*Filter, error) {
-	if h.Capacity < 1 || h.Capacity > MaxFilter || !(h.Rate > 0.0001 && h.Rate < 1) {
+	if h.Capacity < 1 || h.Capacity > MaxFilterCapacity || !(h.Rate > 0.0001 && h.Rate < 1) {
 		return nil, corruptError("the size of its filter is out of range")
 	}
 	if h.Words != wordCount(h.Capacity, h.Rate) {
@@ -118,8 +118,8 @@ func (f *Filter) recount(size int) {
 	for i := range f.words {
 		set += bits.OnesCount64(f.words[i].Load())
 	}
-	f.added.Store(int64(size))
-	f.bitsSet.Store(int64(set))
+	f.addedCount.Store(int64(size))
+	f.setBitCount.Store(int64(set))
 }
 
 func corruptError(problem string) error { return fmt.Errorf("%w: %s", ErrCorruptSnapshot, problem) }
@@ -130,66 +130,66 @@ type checksumReader struct {
 	hash hash.Hash
 }
 
-func (s *checksumReader) readHead() (h snapshotHead, err error) {
-	line := make([]byte, 0, maxLine)
-	for len(line) < maxLine && !bytes.HasSuffix(line, []byte{'\n'}) {
-		c, err := s.ReadByte()
+func (c *checksumReader) readHead() (head snapshotHead, err error) {
+	line := make([]byte, 0, maxFirstLineBytes)
+	for len(line) < maxFirstLineBytes && !bytes.HasSuffix(line, []byte{'\n'}) {
+		char, err := c.ReadByte()
 		if err != nil {
-			return h, readError(err)
+			return head, convertReadError(err)
 		}
-		line = append(line, c)
+		line = append(line, char)
 	}
 	version := 0
-	if _, err := fmt.Sscanf(string(line), snapshotLine, &version); err != nil {
-		return h, corruptError("it does not begin like a snapshot")
+	if _, err := fmt.Sscanf(string(line), snapshotFirstLine, &version); err != nil {
+		return head, corruptError("it does not begin like a snapshot")
 	}
 	if version != snapshotVersion {
-		return h, fmt.Errorf("%w: version %d; this program reads version %d", ErrSnapshotVersion, version, snapshotVersion)
+		return head, fmt.Errorf("%w: version %d; this program reads version %d", ErrSnapshotVersion, version, snapshotVersion)
 	}
-	s.hash.Write(line)
+	c.hash.Write(line)
 	length := make([]byte, 4)
-	if err := s.readFull(length); err != nil {
-		return h, err
+	if err := c.readFull(length); err != nil {
+		return head, err
 	}
 	n := binary.LittleEndian.Uint32(length)
-	if n > maxHead {
-		return h, corruptError("the length of its head is out of range")
+	if n > maxHeadBytes {
+		return head, corruptError("the length of its head is out of range")
 	}
 	text := make([]byte, n)
-	if err := s.readFull(text); err != nil {
-		return h, err
+	if err := c.readFull(text); err != nil {
+		return head, err
 	}
-	if json.Unmarshal(text, &h) != nil {
-		return h, corruptError("its head cannot be read")
+	if json.Unmarshal(text, &head) != nil {
+		return head, corruptError("its head cannot be read")
 	}
-	return h, nil
+	return head, nil
 }
 
-func (s *checksumReader) readWords(to []atomic.Uint64) error {
-	b := make([]byte, 1<<15)
-	for len(to) > 0 {
-		n := min(len(to), len(b)/8)
-		if err := s.readFull(b[:n*8]); err != nil {
+func (c *checksumReader) readWords(words []atomic.Uint64) error {
+	buffer := make([]byte, 1<<15)
+	for len(words) > 0 {
+		n := min(len(words), len(buffer)/8)
+		if err := c.readFull(buffer[:n*8]); err != nil {
 			return err
 		}
 		for i := range n {
-			to[i].Store(binary.LittleEndian.Uint64(b[i*8:]))
+			words[i].Store(binary.LittleEndian.Uint64(buffer[i*8:]))
 		}
-		to = to[n:]
+		words = words[n:]
 	}
 	return nil
 }
 
-func (s *checksumReader) verify() error {
-	want := s.hash.Sum(nil)
-	got := make([]byte, len(want))
-	if _, err := io.ReadFull(s, got); err != nil {
-		return readError(err)
+func (c *checksumReader) verifyChecksum() error {
+	expected := c.hash.Sum(nil)
+	stored := make([]byte, len(expected))
+	if _, err := io.ReadFull(c, stored); err != nil {
+		return convertReadError(err)
 	}
-	if !bytes.Equal(got, want) {
+	if !bytes.Equal(stored, expected) {
 		return corruptError("its checksum does not match")
 	}
-	switch _, err := s.ReadByte(); {
+	switch _, err := c.ReadByte(); {
 	case err == nil:
 		return corruptError("there are bytes after its end")
 	case !errors.Is(err, io.EOF):
@@ -198,16 +198,16 @@ func (s *checksumReader) verify() error {
 	return nil
 }
 
-func (s *checksumReader) readFull(b []byte) error {
-	if _, err := io.ReadFull(s, b); err != nil {
-		return readError(err)
+func (c *checksumReader) readFull(buffer []byte) error {
+	if _, err := io.ReadFull(c, buffer); err != nil {
+		return convertReadError(err)
 	}
-	s.hash.Write(b)
+	c.hash.Write(buffer)
 	return nil
 }
 
 // convertReadError converts an error of the source.
-func readError(err error) error {
+func convertReadError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return corruptError("it ends too early")
 	}

@@ -15,49 +15,49 @@ import (
 	"laststand/internal/nickname"
 )
 
-var stamp = nickname.SnapshotInfo{Game: "demo", Epoch: "first", Rules: 7, Watermark: 1795212345678}
+var testInfo = nickname.SnapshotInfo{Game: "demo", Epoch: "first", Rules: 7, Watermark: 1795212345678}
 
 // snapshot returns a snapshot of a small filter with some names.
 func snapshot(t fatalTest, names ...string) []byte {
 	t.Helper()
-	f := nickname.NewFilter(20, 0.01)
+	filter := nickname.NewFilter(20, 0.01)
 	for _, name := range names {
-		f.Add(name)
+		filter.Add(name)
 	}
-	var b bytes.Buffer
-	if err := f.Write(&b, stamp); err != nil {
+	var buffer bytes.Buffer
+	if err := filter.Write(&buffer, testInfo); err != nil {
 		t.Fatalf("Write: %v", err)
 	}
-	return b.Bytes()
+	return buffer.Bytes()
 }
 
 func TestSnapshotRestoresTheFilter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		f := nickname.NewFilter(rapid.IntRange(0, 3000).Draw(t, "capacity"), rapid.Float64Range(0.001, 0.9).Draw(t, "rate"))
+		filter := nickname.NewFilter(rapid.IntRange(0, 3000).Draw(t, "capacity"), rapid.Float64Range(0.001, 0.9).Draw(t, "rate"))
 		names := rapid.SliceOf(rapid.String()).Draw(t, "names")
 		for _, name := range names {
-			f.Add(name)
+			filter.Add(name)
 		}
-		var b bytes.Buffer
-		if err := f.Write(&b, stamp); err != nil {
+		var buffer bytes.Buffer
+		if err := filter.Write(&buffer, testInfo); err != nil {
 			t.Fatal(err)
 		}
-		got, s, err := nickname.ReadFilter(iotest.HalfReader(&b))
-		if err != nil || s != stamp {
-			t.Fatalf("ReadFilter: %+v, %v", s, err)
+		got, info, err := nickname.ReadFilter(iotest.HalfReader(&buffer))
+		if err != nil || info != testInfo {
+			t.Fatalf("ReadFilter: %+v, %v", info, err)
 		}
-		if got.Len() != f.Len() || got.Cap() != f.Cap() || got.Rate() != f.Rate() || got.Bytes() != f.Bytes() || got.EstimatedRate() != f.EstimatedRate() {
-			t.Fatalf("another filter: %d of %d, %v; was %d of %d, %v", got.Len(), got.Cap(), got.EstimatedRate(), f.Len(), f.Cap(), f.EstimatedRate())
+		if got.Len() != filter.Len() || got.Cap() != filter.Cap() || got.FalsePositiveRate() != filter.FalsePositiveRate() || got.Bytes() != filter.Bytes() || got.EstimatedFalsePositiveRate() != filter.EstimatedFalsePositiveRate() {
+			t.Fatalf("another filter: %d of %d, %v; was %d of %d, %v", got.Len(), got.Cap(), got.EstimatedFalsePositiveRate(), filter.Len(), filter.Cap(), filter.EstimatedFalsePositiveRate())
 		}
 		for _, name := range names {
-			if !got.MayHave(name) {
+			if !got.MayContain(name) {
 				t.Fatalf("%q is lost", name)
 			}
 		}
 		probe := rapid.String().Draw(t, "probe")
-		if got.MayHave(probe) != f.MayHave(probe) {
-			t.Fatalf("%q: %v, was %v", probe, got.MayHave(probe), f.MayHave(probe))
+		if got.MayContain(probe) != filter.MayContain(probe) {
+			t.Fatalf("%q: %v, was %v", probe, got.MayContain(probe), filter.MayContain(probe))
 		}
 	})
 }
@@ -67,7 +67,7 @@ func TestTruncatedSnapshotsAreRefused(t *testing.T) {
 	t.Parallel()
 	whole := snapshot(t, "ada", "grace")
 	for n := range whole {
-		if f, s, err := nickname.ReadFilter(bytes.NewReader(whole[:n])); !errors.Is(err, nickname.ErrCorruptSnapshot) || f != nil || s != (nickname.SnapshotInfo{}) {
+		if filter, info, err := nickname.ReadFilter(bytes.NewReader(whole[:n])); !errors.Is(err, nickname.ErrCorruptSnapshot) || filter != nil || info != (nickname.SnapshotInfo{}) {
 			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
 		}
 	}
@@ -83,8 +83,8 @@ func TestSnapshotsWithAFlippedBitAreRefused(t *testing.T) {
 	for bit := range len(whole) * 8 {
 		flipped := bytes.Clone(whole)
 		flipped[bit/8] ^= 1 << (bit % 8)
-		f, _, err := nickname.ReadFilter(bytes.NewReader(flipped))
-		if f != nil || !errors.Is(err, nickname.ErrCorruptSnapshot) && !errors.Is(err, nickname.ErrSnapshotVersion) {
+		filter, _, err := nickname.ReadFilter(bytes.NewReader(flipped))
+		if filter != nil || !errors.Is(err, nickname.ErrCorruptSnapshot) && !errors.Is(err, nickname.ErrSnapshotVersion) {
 			t.Errorf("bit %d: %v", bit, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestSnapshotsOfAnotherVersionAreRefused(t *testing.T) {
 
 // A head with a correct checksum cannot make a reader use more memory than a filter
 // needs, or accept a filter of another size.
-func TestSnapshotsOfNoSuchFilterAreRefused(t *testing.T) {
+func TestSnapshotsWithAnImpossibleFilterSizeAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, head := range []string{
 		`{"capacity":134217729,"rate":0.01,"words":20099350}`, `{"capacity":0,"rate":0.01,"words":1}`, `{"capacity":-1,"rate":0.01,"words":1}`,
@@ -124,7 +124,7 @@ func TestSnapshotErrorsAreReturned(t *testing.T) {
 		if _, _, err := nickname.ReadFilter(io.MultiReader(bytes.NewReader(whole[:n]), iotest.ErrReader(torn))); !errors.Is(err, torn) {
 			t.Errorf("reading %d bytes: %v", n, err)
 		}
-		if err := nickname.NewFilter(20, 0.01).Write(&limitedWriter{left: n, err: torn}, stamp); n < len(snapshot(t)) && !errors.Is(err, torn) {
+		if err := nickname.NewFilter(20, 0.01).Write(&limitedWriter{left: n, err: torn}, testInfo); n < len(snapshot(t)) && !errors.Is(err, torn) {
 			t.Errorf("writing %d bytes: %v", n, err)
 		}
 	}
@@ -136,11 +136,11 @@ type limitedWriter struct {
 	err  error
 }
 
-func (f *limitedWriter) Write(b []byte) (int, error) {
-	if f.left -= len(b); f.left < 0 {
-		return 0, f.err
+func (w *limitedWriter) Write(data []byte) (int, error) {
+	if w.left -= len(data); w.left < 0 {
+		return 0, w.err
 	}
-	return len(b), nil
+	return len(data), nil
 }
 
 func FuzzReadFilter(f *testing.F) {
@@ -149,16 +149,16 @@ func FuzzReadFilter(f *testing.F) {
 	f.Add(whole[:len(whole)/2])
 	f.Add(bytes.Replace(whole, []byte("version 1"), []byte("version 9"), 1))
 	f.Add(whole[:len(whole)-sha256.Size])
-	f.Fuzz(func(t *testing.T, b []byte) {
-		checkSnapshot(t, b)
-		sum := sha256.Sum256(b) // so that only the checks before the checksum fail
-		checkSnapshot(t, append(b, sum[:]...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		checkSnapshot(t, data)
+		sum := sha256.Sum256(data) // so that only the checks before the checksum fail
+		checkSnapshot(t, append(data, sum[:]...))
 	})
 }
 
-func checkSnapshot(t *testing.T, b []byte) {
+func checkSnapshot(t *testing.T, data []byte) {
 	t.Helper()
-	filter, s, err := nickname.ReadFilter(bytes.NewReader(b))
+	filter, info, err := nickname.ReadFilter(bytes.NewReader(data))
 	if err != nil {
 		if !errors.Is(err, nickname.ErrCorruptSnapshot) && !errors.Is(err, nickname.ErrSnapshotVersion) {
 			t.Fatal(err)
@@ -166,11 +166,11 @@ func checkSnapshot(t *testing.T, b []byte) {
 		return
 	}
 	filter.Add("ada")
-	var again bytes.Buffer
-	if err := filter.Write(&again, s); err != nil {
+	var rewritten bytes.Buffer
+	if err := filter.Write(&rewritten, info); err != nil {
 		t.Fatal(err)
 	}
-	if twin, at, err := nickname.ReadFilter(&again); err != nil || at != s || !twin.MayHave("ada") || twin.EstimatedRate() != filter.EstimatedRate() {
-		t.Fatalf("again: %+v, %v", at, err)
+	if reread, rereadInfo, err := nickname.ReadFilter(&rewritten); err != nil || rereadInfo != info || !reread.MayContain("ada") || reread.EstimatedFalsePositiveRate() != filter.EstimatedFalsePositiveRate() {
+		t.Fatalf("again: %+v, %v", rereadInfo, err)
 	}
 }

@@ -11,10 +11,10 @@ import (
 // randomChars are the characters of random texts. No two of them look alike in any common
 // typeface. There are no vowels, and no digits that look like vowels, so random texts spell
 // no word.
-const readableChars = "bdghjmnpqtwxz679"
+const randomChars = "bdghjmnpqtwxz679"
 
 const (
-	separator        = "-"
+	nameSeparator    = "-"
 	suffixLength     = 3 // length of the random text after a name
 	standaloneLength = 6 // length of a random text without a name
 )
@@ -23,11 +23,11 @@ const (
 // short random text. The returned name is valid, even if the requested name is not, but may
 // be taken. If it is taken, call Suggest again. rng must not be used concurrently.
 func Suggest(requested Name, rng *rand.Rand) Name {
-	suffix := separator + randomString(rng, suffixLength)
+	suffix := nameSeparator + randomString(rng, suffixLength)
 	for length := MaxLength - len(suffix); length > 0; length-- {
 		// The profile may need a character that was cut off. So a shorter part can be
 		// valid where a longer one is not.
-		if name, err := Parse(clip(requested.Display, length) + suffix); err == nil {
+		if name, err := Parse(truncate(requested.Display, length) + suffix); err == nil {
 			return name
 		}
 	}
@@ -40,12 +40,12 @@ func Suggest(requested Name, rng *rand.Rand) Name {
 // name.
 func SuggestWithWords(requested Name, lang string, rng *rand.Rand) Name {
 	words := wordListFor(lang)
-	before, after := words.adjectives[rng.IntN(len(words.adjectives))], ""
+	prefix, suffix := words.adjectives[rng.IntN(len(words.adjectives))], ""
 	if rng.IntN(2) == 0 {
-		before, after = "", words.animals[rng.IntN(len(words.animals))]
+		prefix, suffix = "", words.animals[rng.IntN(len(words.animals))]
 	}
-	for length := MaxLength - utf8.RuneCountInString(before+after); length > 0; length-- {
-		if name, err := Parse(before + clip(requested.Display, length) + after); err == nil {
+	for length := MaxLength - utf8.RuneCountInString(prefix+suffix); length > 0; length-- {
+		if name, err := Parse(prefix + truncate(requested.Display, length) + suffix); err == nil {
 			return name
 		}
 	}
@@ -54,25 +54,25 @@ func SuggestWithWords(requested Name, lang string, rng *rand.Rand) Name {
 
 // truncate returns at most the first length graphemes of a text, without spaces at the end.
 // The result leaves enough bytes for a suffix.
-func clip(s string, length int) string {
+func truncate(text string, length int) string {
 	end, state := 0, -1
-	for rest := s; length > 0 && rest != ""; length-- {
+	for rest := text; length > 0 && rest != ""; length-- {
 		var cluster string
 		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if end+len(cluster) > MaxBytes-len(separator)-suffixLength {
+		if end+len(cluster) > MaxBytes-len(nameSeparator)-suffixLength {
 			break
 		}
 		end += len(cluster)
 	}
-	return strings.TrimRight(s[:end], " ")
+	return strings.TrimRight(text[:end], " ")
 }
 
 func randomString(rng *rand.Rand, length int) string {
-	b := make([]byte, length)
-	for i := range b {
-		b[i] = readableChars[rng.IntN(len(readableChars))]
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = randomChars[rng.IntN(len(randomChars))]
 	}
-	return string(b)
+	return string(text)
 }
 
 // mustParse returns the Name of a text that this package has made up. It panics if the text

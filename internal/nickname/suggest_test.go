@@ -22,8 +22,8 @@ type fatalTest interface {
 func checkSuggestion(t fatalTest, requested nickname.Name) {
 	t.Helper()
 	got := nickname.Suggest(requested, newRand())
-	if again, err := nickname.Parse(got.Display); err != nil || again != got {
-		t.Fatalf("Suggest(%+q) = %+q, which parses as %+q, %v", requested, got, again, err)
+	if reparsed, err := nickname.Parse(got.Display); err != nil || reparsed != got {
+		t.Fatalf("Suggest(%+q) = %+q, which parses as %+q, %v", requested, got, reparsed, err)
 	}
 	if got.Skeleton == requested.Skeleton {
 		t.Fatalf("Suggest(%+q) returned the requested name itself", requested)
@@ -41,7 +41,7 @@ func parse(t *testing.T, raw string) nickname.Name {
 
 func TestSuggestKeepsTheRequestedName(t *testing.T) {
 	t.Parallel()
-	for raw, kept := range map[string]string{
+	for raw, prefix := range map[string]string{
 		"Ada":                   "Ada-",
 		"Grace Hopper":          "Grace Hopper-",
 		"abcdefghijk mnop":      "abcdefghijk-",
@@ -53,8 +53,8 @@ func TestSuggestKeepsTheRequestedName(t *testing.T) {
 		"al·ll·ll·ll·ll·l":      "al·ll·ll·ll-", // a middle dot is allowed only between two l
 	} {
 		got := nickname.Suggest(parse(t, raw), newRand()).Display
-		if !strings.HasPrefix(got, kept) || len(got) != len(kept)+3 {
-			t.Errorf("Suggest(%q) = %q, want %q and three more", raw, got, kept)
+		if !strings.HasPrefix(got, prefix) || len(got) != len(prefix)+3 {
+			t.Errorf("Suggest(%q) = %q, want %q and three more", raw, got, prefix)
 		}
 	}
 }
@@ -70,36 +70,36 @@ func TestSuggestIsAlwaysValid(t *testing.T) {
 func TestSuggestVariesAndIsReadable(t *testing.T) {
 	t.Parallel()
 	rng, ada := newRand(), parse(t, "Ada")
-	seen := map[string]bool{}
+	skeletons := map[string]bool{}
 	for range 200 {
 		name := nickname.Suggest(ada, rng)
-		seen[name.Skeleton] = true
+		skeletons[name.Skeleton] = true
 		if suffix := strings.TrimPrefix(name.Display, "Ada-"); strings.ContainsAny(suffix, "aeiouylrsv0123458ACEIOU") {
 			t.Errorf("%q is hard to read", name.Display)
 		}
 	}
-	if len(seen) < 150 {
-		t.Errorf("200 suggestions, %d different", len(seen))
+	if len(skeletons) < 150 {
+		t.Errorf("200 suggestions, %d different", len(skeletons))
 	}
 }
 
-func TestGenerateSpeaksThePlayersLanguage(t *testing.T) {
+func TestGenerateUsesThePlayersLanguage(t *testing.T) {
 	t.Parallel()
 	for lang, han := range map[string]bool{
 		"": false, "en": false, "en-GB": false, "fr": false,
 		"zh": true, "zh-CN": true, "ZH-hant": true, "zh_TW": true,
 	} {
-		rng, seen := newRand(), map[string]bool{}
+		rng, skeletons := newRand(), map[string]bool{}
 		for range 2000 {
 			name := nickname.Generate(lang, rng)
-			seen[name.Skeleton] = true
+			skeletons[name.Skeleton] = true
 			first := []rune(name.Display)[0]
 			if unicode.Is(unicode.Han, first) != han {
 				t.Fatalf("Generate(%q) = %q", lang, name.Display)
 			}
 		}
-		if len(seen) < 1990 {
-			t.Errorf("Generate(%q): 2000 names, %d different", lang, len(seen))
+		if len(skeletons) < 1990 {
+			t.Errorf("Generate(%q): 2000 names, %d different", lang, len(skeletons))
 		}
 	}
 }

@@ -18,7 +18,7 @@ const maxMarks = 4
 // characters that change the direction of text. Invisible characters are allowed only
 // where they join emoji or letters, or select the style of an emoji. Titles need not be
 // unique. The error text tells the author of the title what is wrong.
-func Line(raw string, maxLength int) (string, error) {
+func ParseTitle(raw string, maxLength int) (string, error) {
 	line := strings.TrimSpace(raw)
 	length := utf8.RuneCountInString(line)
 	switch {
@@ -29,39 +29,39 @@ func Line(raw string, maxLength int) (string, error) {
 	case !strings.ContainsFunc(line, isVisible):
 		return "", errors.New("it shows nothing")
 	}
-	if reason := reasonAgainstLine(line); reason != "" {
+	if reason := reasonAgainstTitle(line); reason != "" {
 		return "", errors.New(reason)
 	}
 	return line, nil
 }
 
 // isVisible reports whether a character is visible without other characters.
-func isVisible(r rune) bool {
-	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && forbiddenKind(r) == ""
+func isVisible(char rune) bool {
+	return unicode.In(char, unicode.L, unicode.N, unicode.P, unicode.S) && forbiddenKind(char) == ""
 }
 
-func reasonAgainstLine(line string) string {
+func reasonAgainstTitle(line string) string {
 	previous := ' '
-	for i, r := range line {
-		isInside := i+utf8.RuneLen(r) < len(line)
-		if kind := forbiddenKind(r); kind != "" && !isAllowedInvisible(previous, r, isInside) {
-			return fmt.Sprintf("it contains %s (%U)", kind, r)
+	for i, char := range line {
+		hasNext := i+utf8.RuneLen(char) < len(line)
+		if kind := forbiddenKind(char); kind != "" && !isAllowedInvisible(previous, char, hasNext) {
+			return fmt.Sprintf("it contains %s (%U)", kind, char)
 		}
-		previous = r
+		previous = char
 	}
 	if hasTooManyMarks(line) {
-		return tooManyMarks
+		return tooManyMarksReason
 	}
 	return ""
 }
 
-var tooManyMarks = fmt.Sprintf("it has more than %d accents on one character", maxMarks)
+var tooManyMarksReason = fmt.Sprintf("it has more than %d accents on one character", maxMarks)
 
 // hasTooManyMarks reports whether a character has more than maxMarks accents.
 func hasTooManyMarks(text string) bool {
 	marks := 0
-	for _, r := range text {
-		if !unicode.IsMark(r) || unicode.Is(unicode.Variation_Selector, r) {
+	for _, char := range text {
+		if !unicode.IsMark(char) || unicode.Is(unicode.Variation_Selector, char) {
 			marks = 0
 			continue
 		}
@@ -82,13 +82,13 @@ const (
 
 // isAllowedInvisible reports whether an invisible character is allowed after previous: it
 // must follow a visible character, and a joiner must not be the last character.
-func isAllowedInvisible(previous, r rune, isInside bool) bool {
+func isAllowedInvisible(previous, char rune, hasNext bool) bool {
 	followsVisible := isVisible(previous) || unicode.IsMark(previous) && previous != textSelector && previous != emojiSelector
-	switch r {
+	switch char {
 	case joiner:
-		return isInside && (followsVisible || previous == emojiSelector)
+		return hasNext && (followsVisible || previous == emojiSelector)
 	case nonJoiner:
-		return isInside && followsVisible
+		return hasNext && followsVisible
 	case textSelector, emojiSelector:
 		return followsVisible
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 //go:embed words/*.txt
-var samples embed.FS
+var builtinLists embed.FS
 
 // BuiltinLists returns the names of the word lists that come with the server: words that
 // suggest staff, and a small sample of insults, each in English and Chinese.
-func Lists() []string { return []string{"staff_en", "staff_zh", "en", "zh"} }
+func BuiltinLists() []string { return []string{"staff_en", "staff_zh", "en", "zh"} }
 
 // staffPrefix is the prefix of the names of lists with words that suggest staff.
 const staffPrefix = "staff_"
@@ -56,75 +56,75 @@ var ErrWord = errors.New("refused word")
 
 // Limits of lists.
 const (
-	maxWord   = 64     // bytes of a word and of its canonical form
-	maxWords  = 20_000 // words per list
-	maxAllow  = 1000   // allowed words per list, and in Allow
-	maxFaults = 20     // reported errors per list
+	maxWordBytes      = 64     // bytes of a word and of its canonical form
+	maxListWords      = 20_000 // words per list
+	maxAllowedWords   = 1000   // allowed words per list, and in Allow
+	maxReportedErrors = 20     // reported errors per list
 )
 
 // NewWords returns the words of a game. The error joins all errors in the lists, with their
 // line numbers. A word is refused only as a whole word of a name, so that the name
 // Scunthorpe is allowed. A word between stars (*word*) is refused anywhere in a name. So is
 // a word with a letter of a script that is written without spaces.
-func NewWords(c WordsConfig) (*Words, error) {
-	w := &Words{blockedWords: map[string]reason{}, blockedParts: map[string]reason{}}
-	var faults []error
-	for _, name := range c.Lists {
-		text, err := samples.ReadFile("words/" + name + ".txt")
+func NewWords(config WordsConfig) (*Words, error) {
+	words := &Words{blockedWords: map[string]reason{}, blockedParts: map[string]reason{}}
+	var errs []error
+	for _, name := range config.Lists {
+		text, err := builtinLists.ReadFile("words/" + name + ".txt")
 		if err != nil {
-			faults = append(faults, fmt.Errorf("blocklists: %q is unknown; use %v", name, Lists()))
+			errs = append(errs, fmt.Errorf("blocklists: %q is unknown; use %v", name, BuiltinLists()))
 			continue
 		}
 		reason := blockedReason
 		if strings.HasPrefix(name, staffPrefix) {
 			reason = staffReason
 		}
-		faults = append(faults, w.add(WordList{name, string(text)}, reason)...)
+		errs = append(errs, words.addList(WordList{name, string(text)}, reason)...)
 	}
-	for _, list := range c.Custom {
-		faults = append(faults, w.add(list, blockedReason)...)
+	for _, list := range config.Custom {
+		errs = append(errs, words.addList(list, blockedReason)...)
 	}
-	faults = append(faults, w.addAllowList(c.Allow)...)
-	for word := range w.blockedParts {
-		w.partLengths = append(w.partLengths, len(word))
+	errs = append(errs, words.addAllowList(config.Allow)...)
+	for word := range words.blockedParts {
+		words.partLengths = append(words.partLengths, len(word))
 	}
-	slices.Sort(w.partLengths)
-	w.partLengths = slices.Compact(w.partLengths)
-	if err := errors.Join(faults...); err != nil {
+	slices.Sort(words.partLengths)
+	words.partLengths = slices.Compact(words.partLengths)
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return w, nil
+	return words, nil
 }
 
 // addList adds a list and returns the errors in it, at most maxReportedErrors.
-func (w *Words) add(list WordList, reason reason) (faults []error) {
+func (w *Words) addList(list WordList, reason reason) (errs []error) {
 	if !utf8.ValidString(list.Text) {
 		return []error{fmt.Errorf("%s: it is not UTF-8 text", list.Name)}
 	}
-	words, allowed := 0, 0
+	wordCount, allowedCount := 0, 0
 	for i, line := range strings.Split(strings.TrimPrefix(list.Text, "\ufeff"), "\n") {
 		word, _, _ := strings.Cut(line, "#")
 		if word = strings.TrimSpace(word); word == "" {
 			continue
 		}
-		add := func(word string) error { return w.addWord(word, reason) }
+		addWord := func(word string) error { return w.addWord(word, reason) }
 		if phrase, isAllowed := strings.CutPrefix(word, "+"); isAllowed {
-			word, add = phrase, w.addAllowed
-			allowed++
+			word, addWord = phrase, w.addAllowed
+			allowedCount++
 		} else {
-			words++
+			wordCount++
 		}
-		if words > maxWords || allowed > maxAllow {
-			return append(faults, fmt.Errorf("%s: line %d: a list has at most %d words, and %d with +", list.Name, i+1, maxWords, maxAllow))
+		if wordCount > maxListWords || allowedCount > maxAllowedWords {
+			return append(errs, fmt.Errorf("%s: line %d: a list has at most %d words, and %d with +", list.Name, i+1, maxListWords, maxAllowedWords))
 		}
-		if err := add(word); err != nil {
-			faults = append(faults, fmt.Errorf("%s: line %d: %w", list.Name, i+1, err))
+		if err := addWord(word); err != nil {
+			errs = append(errs, fmt.Errorf("%s: line %d: %w", list.Name, i+1, err))
 		}
-		if len(faults) == maxFaults {
-			return append(faults, fmt.Errorf("%s: line %d: too many errors; the rest of the list was not checked", list.Name, i+1))
+		if len(errs) == maxReportedErrors {
+			return append(errs, fmt.Errorf("%s: line %d: too many errors; the rest of the list was not checked", list.Name, i+1))
 		}
 	}
-	return faults
+	return errs
 }
 
 // addWord adds a refused word, with stars or without.
@@ -144,8 +144,8 @@ func (w *Words) addWord(word string, reason reason) error {
 	if err != nil {
 		return err
 	}
-	if _, joined := wordsOf(inner); isCode(joined) && !isStarred {
-		forms, form = w.blockedWords, codeOf(joined)
+	if _, letters := wordsFrom(inner); isCode(letters) && !isStarred {
+		forms, form = w.blockedWords, codeForm(letters)
 	}
 	if forms[form] != blockedReason { // blockedReason also refuses titles
 		forms[form] = reason
@@ -156,8 +156,8 @@ func (w *Words) addWord(word string, reason reason) error {
 // addAllowed adds an allowed word or phrase.
 func (w *Words) addAllowed(word string) error {
 	form, err := listForm(word)
-	if _, joined := wordsOf(word); isCode(joined) {
-		form = codeOf(joined)
+	if _, letters := wordsFrom(word); isCode(letters) {
+		form = codeForm(letters)
 	}
 	if err == nil {
 		w.allowed = append(w.allowed, form)
@@ -168,40 +168,40 @@ func (w *Words) addAllowed(word string) error {
 // listForm returns the canonical form of a word of a list. It refuses words with less than
 // two letters, which would match too many names.
 func listForm(word string) (string, error) {
-	_, joined := wordsOf(word) // as in names: a sign inside a word may look like letters
-	form := canonicalForm(joined)
+	_, letters := wordsFrom(word) // as in names: a sign inside a word may look like letters
+	form := canonicalForm(letters)
 	switch {
 	case strings.Contains(word, "*"):
 		return "", errors.New("a star is allowed only at the ends of a word")
 	case utf8.RuneCountInString(strings.TrimSpace(word)) < 2 || utf8.RuneCountInString(form) < 2:
 		return "", errors.New("it needs at least 2 letters")
-	case len(word) > maxWord || len(form) > maxWord:
-		return "", fmt.Errorf("it is too long, at most %d bytes are allowed", maxWord)
+	case len(word) > maxWordBytes || len(form) > maxWordBytes:
+		return "", fmt.Errorf("it is too long, at most %d bytes are allowed", maxWordBytes)
 	}
 	return form, nil
 }
 
 // addAllowList adds allowed words and removes them from the refused ones. It also sorts all
 // allowed words.
-func (w *Words) addAllowList(words []string) (faults []error) {
-	if len(words) > maxAllow {
-		return []error{fmt.Errorf("allowed_words: at most %d words are allowed", maxAllow)}
+func (w *Words) addAllowList(words []string) (errs []error) {
+	if len(words) > maxAllowedWords {
+		return []error{fmt.Errorf("allowed_words: at most %d words are allowed", maxAllowedWords)}
 	}
 	for _, word := range words {
 		if err := w.addAllowed(word); err != nil {
-			faults = append(faults, fmt.Errorf("allowed_words: %q: %w", word, err))
+			errs = append(errs, fmt.Errorf("allowed_words: %q: %w", word, err))
 			continue
 		}
 		form := w.allowed[len(w.allowed)-1]
 		delete(w.blockedWords, form)
 		delete(w.blockedParts, form)
 	}
-	slices.SortFunc(w.allowed, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	return faults
+	slices.SortFunc(w.allowed, func(x, y string) int { return cmp.Or(len(y)-len(x), strings.Compare(x, y)) })
+	return errs
 }
 
 // isUnspacedScript reports whether a letter belongs to a script that is written without
 // spaces between words.
-func isUnspacedScript(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+func isUnspacedScript(char rune) bool {
+	return unicode.In(char, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }

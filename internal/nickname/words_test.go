@@ -12,7 +12,7 @@ func TestEveryGeneratedNameIsValid(t *testing.T) {
 	for _, words := range []wordList{english, chinese} {
 		for _, adjective := range words.adjectives {
 			for _, animal := range words.animals {
-				text := adjective + animal + separator + strings.Repeat(readableChars[:1], generatedLength)
+				text := adjective + animal + nameSeparator + strings.Repeat(randomChars[:1], generatedLength)
 				if name, err := Parse(text); err != nil || name.Display != text {
 					t.Errorf("%q parses as %+q, %v", text, name, err)
 				}
@@ -23,23 +23,23 @@ func TestEveryGeneratedNameIsValid(t *testing.T) {
 
 // Generated names contain no word of the built-in lists: no pair of words does, and random
 // texts cannot spell a word.
-func TestGeneratedNamesHoldNoRefusedWord(t *testing.T) {
+func TestGeneratedNamesContainNoRefusedWord(t *testing.T) {
 	t.Parallel()
-	w, err := NewWords(WordsConfig{Lists: Lists()})
+	blocklist, err := NewWords(WordsConfig{Lists: BuiltinLists()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, words := range []wordList{english, chinese} {
 		for _, adjective := range words.adjectives {
 			for _, animal := range words.animals {
-				if err := w.Refuse(mustParse(adjective + animal + separator + readableChars[:generatedLength])); err != nil {
+				if err := blocklist.Refuse(mustParse(adjective + animal + nameSeparator + randomChars[:generatedLength])); err != nil {
 					t.Errorf("%s %s: %v", adjective, animal, err)
 				}
 			}
 		}
 	}
-	spelt := canonicalForm(readableChars)
-	for _, list := range []map[string]reason{w.blockedWords, w.blockedParts} {
+	spelt := canonicalForm(randomChars)
+	for _, list := range []map[string]reason{blocklist.blockedWords, blocklist.blockedParts} {
 		for word := range list {
 			if strings.Trim(word, spelt) == "" {
 				t.Errorf("random texts may spell %q", word)
@@ -48,7 +48,7 @@ func TestGeneratedNamesHoldNoRefusedWord(t *testing.T) {
 	}
 }
 
-func TestWordsAreDifferent(t *testing.T) {
+func TestGeneratorWordsAreDistinct(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{english.adjectives, english.animals, chinese.adjectives, chinese.animals} {
 		sorted := slices.Sorted(slices.Values(words))

@@ -17,35 +17,35 @@ import (
 
 func TestTasksAreListed(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	backend := newFakeBackend()
 	for query, want := range map[string]struct {
 		filter taskqueue.Filter
 		answer string
 	}{
-		"?state=dead&game=demo&limit=1": {taskqueue.Filter{State: taskqueue.Dead, Game: "demo"}, `"next_cursor":"next"`},
+		"?state=dead&game=demo&limit=1": {taskqueue.Filter{State: taskqueue.StateDead, Game: "demo"}, `"next_cursor":"next"`},
 		"?topic=settle&key=m1&cursor=x": {taskqueue.Filter{Topic: "settle", Key: "m1"}, `{"tasks":[]}`},
 		"":                              {taskqueue.Filter{}, `"errors":[{"at":7,"error":"why"}]`},
 	} {
-		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/tasks"+query, "")
-		if status != http.StatusOK || w.filter != want.filter || !strings.Contains(body, want.answer) {
-			t.Errorf("%s: %d %s, asked for %+v", query, status, body, w.filter)
+		status, _, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/tasks"+query, "")
+		if status != http.StatusOK || backend.filter != want.filter || !strings.Contains(body, want.answer) {
+			t.Errorf("%s: %d %s, asked for %+v", query, status, body, backend.filter)
 		}
 	}
 }
 
-func TestTaskOnItsWay(t *testing.T) {
+func TestATaskIsReadEditedDiscardedAndRequeued(t *testing.T) {
 	t.Parallel()
-	h := newWorld().handler()
+	handler := newFakeBackend().handler()
 	for _, step := range []struct {
 		method, path, body string
 		want               taskqueue.Task
 	}{
-		{"GET", "", "", taskqueue.Task{State: taskqueue.Dead, Tries: 10, Payload: []byte(`{"match":"m1"}`)}},
-		{"PUT", "/payload", `{"match":"m1","mended":true}`, taskqueue.Task{State: taskqueue.Dead, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
-		{"POST", "/discard", "", taskqueue.Task{State: taskqueue.Discarded, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
-		{"POST", "/requeue", "", taskqueue.Task{State: taskqueue.Done, Tries: 11, Payload: []byte(`{"match":"m1","mended":true}`)}},
+		{"GET", "", "", taskqueue.Task{State: taskqueue.StateDead, Tries: 10, Payload: []byte(`{"match":"m1"}`)}},
+		{"PUT", "/payload", `{"match":"m1","mended":true}`, taskqueue.Task{State: taskqueue.StateDead, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
+		{"POST", "/discard", "", taskqueue.Task{State: taskqueue.StateDiscarded, Tries: 10, Payload: []byte(`{"match":"m1","mended":true}`)}},
+		{"POST", "/requeue", "", taskqueue.Task{State: taskqueue.StateDone, Tries: 11, Payload: []byte(`{"match":"m1","mended":true}`)}},
 	} {
-		status, _, body := ask(t, h, step.method, "/admin/v1/tasks/t1"+step.path, step.body)
+		status, _, body := adminRequest(t, handler, step.method, "/admin/v1/tasks/t1"+step.path, step.body)
 		var got taskqueue.Task
 		if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusOK {
 			t.Fatalf("%s: %d %v: %s", step.path, status, err, body)
@@ -56,35 +56,35 @@ func TestTaskOnItsWay(t *testing.T) {
 	}
 }
 
-func TestManyAreChanged(t *testing.T) {
+func TestAPageOfDeadTasksIsChanged(t *testing.T) {
 	t.Parallel()
-	for what, want := range map[string]taskqueue.State{"requeue": taskqueue.Done, "discard": taskqueue.Discarded} {
-		w := newWorld()
-		page := w.many(t, what)
+	for action, want := range map[string]taskqueue.State{"requeue": taskqueue.StateDone, "discard": taskqueue.StateDiscarded} {
+		backend := newFakeBackend()
+		page := backend.changeDead(t, action)
 		if len(page.Tasks) != 1 || page.Tasks[0].State != want || page.Tasks[0].Payload != nil || page.NextCursor != "next" {
-			t.Errorf("%s: %+v", what, page)
+			t.Errorf("%s: %+v", action, page)
 		}
-		if want := (taskqueue.Filter{Game: "demo", Topic: "settle", State: taskqueue.Dead, OldestFirst: true}); w.filter != want {
-			t.Errorf("asked for %+v", w.filter)
+		if want := (taskqueue.Filter{Game: "demo", Topic: "settle", State: taskqueue.StateDead, OldestFirst: true}); backend.filter != want {
+			t.Errorf("asked for %+v", backend.filter)
 		}
 	}
 }
 
 // A bulk action leaves out tasks that another operator has already handled.
-func TestAnotherIsQuickerWithSomeOfMany(t *testing.T) {
+func TestTasksThatAnotherOperatorHandledAreSkipped(t *testing.T) {
 	t.Parallel()
 	for _, quicker := range []error{taskqueue.ErrDone, taskqueue.ErrNotFound} {
-		w := newWorld()
-		w.quicker = quicker
-		if page := w.many(t, "discard"); len(page.Tasks) != 0 || page.NextCursor != "next" {
+		backend := newFakeBackend()
+		backend.changeErr = quicker
+		if page := backend.changeDead(t, "discard"); len(page.Tasks) != 0 || page.NextCursor != "next" {
 			t.Errorf("%v: %+v", quicker, page)
 		}
 	}
 }
 
-func (w *world) many(t *testing.T, what string) (page taskPage) {
+func (backend *fakeBackend) changeDead(t *testing.T, action string) (page taskPage) {
 	t.Helper()
-	status, _, body := ask(t, w.handler(), "POST", "/admin/v1/tasks/"+what, `{"game":"demo","topic":"settle"}`)
+	status, _, body := adminRequest(t, backend.handler(), "POST", "/admin/v1/tasks/"+action, `{"game":"demo","topic":"settle"}`)
 	if err := json.Unmarshal([]byte(body), &page); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %v: %s", status, err, body)
 	}
@@ -94,7 +94,7 @@ func (w *world) many(t *testing.T, what string) (page taskPage) {
 func TestTaskQueuesAreListed(t *testing.T) {
 	t.Parallel()
 	const line = `{"topic":"work/a","priority":3,"last_position":9,"claimed_position":7,"finished_position":5,"blocked_by":"t1"}`
-	w := newWorld()
+	backend := newFakeBackend()
 	for query, want := range map[string]struct {
 		filter taskqueue.QueueFilter
 		answer string
@@ -104,31 +104,33 @@ func TestTaskQueuesAreListed(t *testing.T) {
 		"?topic=work/a&busy=false":     {taskqueue.QueueFilter{Topic: "work/a"}, `{"task_queues":[` + line + `],"next_cursor":"50"}`},
 		"?cursor=x":                    {taskqueue.QueueFilter{}, `{"task_queues":[]}`},
 	} {
-		status, _, body := ask(t, w.handler(), "GET", "/admin/v1/task-queues"+query, "")
-		if status != http.StatusOK || w.lines != want.filter || body != want.answer {
-			t.Errorf("%s: %d %s, asked for %+v", query, status, body, w.lines)
+		status, _, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/task-queues"+query, "")
+		if status != http.StatusOK || backend.queueFilter != want.filter || body != want.answer {
+			t.Errorf("%s: %d %s, asked for %+v", query, status, body, backend.queueFilter)
 		}
 	}
 }
 
-func TestVerification(t *testing.T) {
+func TestVerificationListsDifferences(t *testing.T) {
 	t.Parallel()
 	d := leaderboard.Difference{Board: leaderboard.Board{Kind: leaderboard.Players, Span: "all"}, Holder: "p_1", Field: "score", Want: "5", Have: "4"}
 	const line = `{"kind":"player","window":"all","id":"p_1","field":"score","ledger":"5","leaderboard":"4"}`
 	for name, tt := range map[string]struct {
-		world func(*world)
+		world func(*fakeBackend)
 		want  string
 	}{
-		"equal": {func(*world) {}, `{"verified":{"leaderboards":3,"entries":40,"differences":0,"position":99}}`},
-		"two differences": {func(w *world) { w.found = []leaderboard.Difference{d, d} },
+		"equal": {func(*fakeBackend) {}, `{"verified":{"leaderboards":3,"entries":40,"differences":0,"position":99}}`},
+		"two differences": {func(backend *fakeBackend) { backend.differences = []leaderboard.Difference{d, d} },
 			line + "\n" + line + "\n" + `{"verified":{"leaderboards":3,"entries":40,"differences":2,"position":99}}`},
-		"ended early": {func(w *world) { w.found, w.late = []leaderboard.Difference{d}, errDown },
+		"ended early": {func(backend *fakeBackend) {
+			backend.differences, backend.verifyErr = []leaderboard.Difference{d}, errDown
+		},
 			line + "\n" + `{"error":{"type":"about:blank","title":"Service Unavailable","status":503,` +
 				`"detail":"a store is out of reach; retry in a few seconds: dial tcp: refused","code":"unavailable"}}`},
 	} {
-		w := newWorld()
-		tt.world(w)
-		status, header, body := ask(t, w.handler(), "GET", "/admin/v1/games/demo/leaderboards/verify", "")
+		backend := newFakeBackend()
+		tt.world(backend)
+		status, header, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/games/demo/leaderboards/verify", "")
 		if status != http.StatusOK || header.Get("Content-Type") != "application/x-ndjson" || body != tt.want {
 			t.Errorf("%s: %d %s\n%s\nwant\n%s", name, status, header, body, tt.want)
 		}
@@ -137,12 +139,12 @@ func TestVerification(t *testing.T) {
 
 // slowVerification is a fake Leaderboards. Its verification lasts until the test has read
 // the first line, and longer than the time limit of a request.
-type patient struct {
-	*world
+type slowVerification struct {
+	*fakeBackend
 	seen chan struct{}
 }
 
-func (p patient) Verify(ctx context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error) {
+func (p slowVerification) Verify(ctx context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error) {
 	report(leaderboard.Difference{Field: "first"})
 	select {
 	case <-ctx.Done():
@@ -157,11 +159,11 @@ func (p patient) Verify(ctx context.Context, _ string, report func(leaderboard.D
 
 // A difference is sent immediately. A verification may take longer than any other
 // request.
-func TestLongVerification(t *testing.T) {
+func TestAVerificationMayTakeLong(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	p := patient{w, make(chan struct{})}
-	c := w.config()
+	backend := newFakeBackend()
+	p := slowVerification{backend, make(chan struct{})}
+	c := backend.config()
 	c.Leaderboards = p
 	server := httptest.NewUnstartedServer(New(c))
 	server.Config.ReadTimeout, server.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
@@ -179,7 +181,7 @@ func TestLongVerification(t *testing.T) {
 	defer answer.Body.Close()
 	type line struct {
 		Field    string
-		Verified *verified
+		Verified *verifyTotals
 	}
 	var first, last line
 	lines := json.NewDecoder(answer.Body)
@@ -195,9 +197,9 @@ func TestLongVerification(t *testing.T) {
 	}
 }
 
-func TestRebuild(t *testing.T) {
+func TestARebuildIsStartedAndReported(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	backend := newFakeBackend()
 	for _, step := range []struct {
 		method string
 		status int
@@ -205,23 +207,23 @@ func TestRebuild(t *testing.T) {
 	}{
 		{"GET", http.StatusOK, `{"building":false}`}, {"POST", http.StatusAccepted, `{"building":true}`}, {"GET", http.StatusOK, `{"building":true}`},
 	} {
-		if status, _, body := ask(t, w.handler(), step.method, "/admin/v1/games/demo/leaderboards/rebuild", ""); status != step.status || body != step.body {
+		if status, _, body := adminRequest(t, backend.handler(), step.method, "/admin/v1/games/demo/leaderboards/rebuild", ""); status != step.status || body != step.body {
 			t.Errorf("%s: %d %s", step.method, status, body)
 		}
 	}
 }
 
-func TestCorrection(t *testing.T) {
+func TestACorrectionCancelsResults(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	status, _, body := ask(t, w.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m1","player":"p_1","reason":"cheated"}`)
+	backend := newFakeBackend()
+	status, _, body := adminRequest(t, backend.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m1","player":"p_1","reason":"cheated"}`)
 	want := Correction{Game: "demo", Match: "m1", Player: "p_1", Reason: "cheated", By: "ops"}
-	if status != http.StatusOK || body != `{"rows":2}` || w.asked != want {
-		t.Errorf("%d %s, asked for %+v", status, body, w.asked)
+	if status != http.StatusOK || body != `{"rows":2}` || backend.correction != want {
+		t.Errorf("%d %s, asked for %+v", status, body, backend.correction)
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestBadRequestsGetAProblem(t *testing.T) {
 	t.Parallel()
 	const tasks, game = "/admin/v1/tasks", "/admin/v1/games/demo"
 	for name, tt := range map[string]struct {
@@ -279,15 +281,15 @@ func TestRefusals(t *testing.T) {
 		"webhooks and down":      {"GET", "/admin/v1/webhooks", "", errDown, 503, "unavailable"},
 		"no such webhook":        {"POST", "/admin/v1/games/demo/webhooks/other/enable", "", nil, 404, "not_found"},
 		"ping of nobody":         {"POST", "/admin/v1/games/demo/webhooks/other/ping", "", nil, 404, "not_found"},
-		"disable, no body":       {"POST", rewards + "/disable", "{}", nil, 400, "bad_request"},
-		"query of a change":      {"POST", rewards + "/enable?reason=x", "", nil, 400, "bad_request"},
+		"disable, no body":       {"POST", webhookPath + "/disable", "{}", nil, 400, "bad_request"},
+		"query of a change":      {"POST", webhookPath + "/enable?reason=x", "", nil, 400, "bad_request"},
 		"a zero in a query":      {"GET", tasks + "?key=a%00", "", nil, 400, "bad_request"},
 		"a zero in a path":       {"GET", tasks + "/t%00", "", nil, 400, "bad_request"},
 		"a zero in a body":       {"POST", game + "/corrections", `{"match":"m1","reason":"\u0000"}`, nil, 400, "bad_request"},
 	} {
-		w := newWorld()
-		w.fail = tt.fail
-		status, header, body := ask(t, w.handler(), tt.method, tt.path, tt.body)
+		backend := newFakeBackend()
+		backend.fail = tt.fail
+		status, header, body := adminRequest(t, backend.handler(), tt.method, tt.path, tt.body)
 		var p problem
 		if err := json.Unmarshal([]byte(body), &p); err != nil || header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %v: %s", name, err, body)
@@ -301,19 +303,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestOnlyAdmins(t *testing.T) {
+func TestOnlyAdminTokensAreAccepted(t *testing.T) {
 	t.Parallel()
-	h := newWorld().handler()
+	handler := newFakeBackend().handler()
 	for path, method := range map[string]string{
 		"/admin/v1/tasks": "GET", "/admin/v1/task-queues": "GET", "/admin/v1/tasks/discard": "POST", "/admin/v1/games/demo/leaderboards/rebuild": "POST", "/admin/nothing": "GET",
-		"/admin/v1/webhooks": "GET", rewards + "/ping": "POST",
+		"/admin/v1/webhooks": "GET", webhookPath + "/ping": "POST",
 		"/admin/v1/queues": "GET", demoQueue + "/items": "GET", demoQueue + "/drain": "POST", demoQueue: "PATCH", "/debug/pprof/heap": "GET", "/debug/pprof/": "GET",
 	} {
 		for token, want := range map[string]int{"Bearer player": 401, "Basic admin": 401, "": 401, "Bearer unknowable": 503} {
 			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 			r.Header.Set("Authorization", token)
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
+			handler.ServeHTTP(w, r)
 			if w.Code != want || (w.Header().Get("WWW-Authenticate") == "Bearer") != (want == 401) {
 				t.Errorf("%s with %q: %s", path, token, fmt.Sprint(w.Code, w.Header()))
 			}

@@ -23,17 +23,17 @@ import (
 // newest first, and the cursor of the next page. It returns audit.ErrBadCursor for a
 // cursor that it has never returned.
 type Audit interface {
-	BeginAudit(ctx context.Context, e audit.Entry) error
+	BeginAudit(ctx context.Context, entry audit.Entry) error
 	EndAudit(ctx context.Context, id string, status int) error
-	AuditEntries(ctx context.Context, f audit.Filter, cursor string, limit int) (page []audit.Entry, next string, err error)
+	AuditEntries(ctx context.Context, filter audit.Filter, cursor string, limit int) (page []audit.Entry, next string, err error)
 }
 
 const (
 	// completeAuditTimeout is the time limit of the write that completes an entry.
-	endAuditTimeout = 5 * time.Second
+	completeAuditTimeout = 5 * time.Second
 	// maxPeekBytes is how many bytes of a body are read ahead to find the target of a
 	// request.
-	maxPeek = 64 << 10
+	maxPeekBytes = 64 << 10
 )
 
 // Outcomes of audited requests, the values of the label outcome.
@@ -59,36 +59,36 @@ func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
 // completes the entry. If it cannot write the entry, it refuses a change. It still
 // allows a read, because operators need reads most while a store is unreachable; then
 // the node's log records the read.
-func (a *api) audited(rt route, w http.ResponseWriter, r *request) error {
-	entry := audit.Entry{ID: ulid.Make().String(), Actor: r.actor, Action: rt.method + " " + rt.path, Game: r.game, Target: targetOf(rt, r)}
+func (a *api) handleAudited(route route, w http.ResponseWriter, r *request) error {
+	entry := audit.Entry{ID: ulid.Make().String(), Actor: r.actor, Action: route.method + " " + route.path, Game: r.game, Target: auditTarget(route, r)}
 	w.Header().Set("X-Request-Id", entry.ID)
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	err := a.Audit.BeginAudit(ctx, entry)
 	cancel()
 	if err != nil {
 		a.audits.WithLabelValues(auditWriteFailed).Inc()
-		if rt.reads() {
+		if route.isRead() {
 			a.Logger.ErrorContext(ctx, "audit log write failed; answering the read", "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target, "error", err)
-			return rt.handle(w, r)
+			return route.handle(w, r)
 		}
 		a.Logger.ErrorContext(ctx, "audit log write failed; refusing the change", "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target, "error", err)
-		return refuse(protocol.CodeUnavailable, "the audit log cannot be written, so nothing was changed; retry in a few seconds")
+		return newAPIError(protocol.CodeUnavailable, "the audit log cannot be written, so nothing was changed; retry in a few seconds")
 	}
-	out := &statusRecorder{ResponseWriter: w}
+	recorder := &statusRecorder{ResponseWriter: w}
 	status := http.StatusInternalServerError // if the handler panics
-	defer func() { a.endAudit(r, entry, status) }()
-	if err = rt.handle(out, r); err != nil {
-		status = problemOf(a.refusalOf(err)).Status
+	defer func() { a.completeAudit(r, entry, status) }()
+	if err = route.handle(recorder, r); err != nil {
+		status = newProblem(a.toAPIError(err)).Status
 		return err
 	}
-	status = cmp.Or(out.status, http.StatusOK)
+	status = cmp.Or(recorder.status, http.StatusOK)
 	return nil
 }
 
 // completeAudit completes an entry with the status of the response, even if the client
 // has disconnected.
-func (a *api) endAudit(r *request, entry audit.Entry, status int) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), endAuditTimeout)
+func (a *api) completeAudit(r *request, entry audit.Entry, status int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), completeAuditTimeout)
 	defer cancel()
 	if err := a.Audit.EndAudit(ctx, entry.ID, status); err != nil {
 		a.audits.WithLabelValues(auditIncomplete).Inc()
@@ -127,17 +127,17 @@ var targetFields = []string{"match", "player", "topic", "game", "sub", "code"}
 
 // auditTarget returns the parameters of the path and the targetFields of the body that
 // name the object of a request, such as "player=p_1".
-func targetOf(rt route, r *request) string {
+func auditTarget(route route, r *request) string {
 	var names []string
-	for _, m := range pathParameters.FindAllStringSubmatch(rt.path, -1) {
-		if m[1] != "game" {
-			names = append(names, m[1]+"="+r.PathValue(m[1]))
+	for _, parameter := range pathParameters.FindAllStringSubmatch(route.path, -1) {
+		if parameter[1] != "game" {
+			names = append(names, parameter[1]+"="+r.PathValue(parameter[1]))
 		}
 	}
-	if strings.HasSuffix(rt.path, "/payload") { // the body belongs to a game, not to the admin API
+	if strings.HasSuffix(route.path, "/payload") { // the body belongs to a game, not to the admin API
 		return strings.Join(names, " ")
 	}
-	fields := r.peek()
+	fields := r.peekFields()
 	for _, name := range targetFields {
 		var text string
 		if json.Unmarshal(fields[name], &text) == nil && text != "" {
@@ -150,12 +150,12 @@ func targetOf(rt route, r *request) string {
 // peekFields parses the start of a JSON body and returns its fields. The handler can
 // still read the whole body. It returns nil for a body that it cannot parse; the handler
 // then returns the error.
-func (r *request) peek() (fields map[string]json.RawMessage) {
+func (r *request) peekFields() (fields map[string]json.RawMessage) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	start, err := io.ReadAll(io.LimitReader(r.Body, maxPeek))
-	r.Body = peekedBody{io.MultiReader(bytes.NewReader(start), remainder{r.Body, err}), r.Body}
+	start, err := io.ReadAll(io.LimitReader(r.Body, maxPeekBytes))
+	r.Body = peekedBody{io.MultiReader(bytes.NewReader(start), unreadBody{r.Body, err}), r.Body}
 	if json.Unmarshal(start, &fields) != nil {
 		return nil
 	}
@@ -170,16 +170,16 @@ type peekedBody struct {
 
 // unreadBody is the part of a body that was not read ahead, or the error that reading
 // ahead returned.
-type remainder struct {
+type unreadBody struct {
 	rest io.Reader
 	err  error
 }
 
-func (f remainder) Read(b []byte) (int, error) {
-	if f.err != nil {
-		return 0, f.err
+func (unread unreadBody) Read(buffer []byte) (int, error) {
+	if unread.err != nil {
+		return 0, unread.err
 	}
-	return f.rest.Read(b)
+	return unread.rest.Read(buffer)
 }
 
 // auditPage is one page of the audit log; the last page has no cursor.
@@ -193,11 +193,11 @@ func (a *api) getAuditLog(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	entries, next, err := a.Audit.AuditEntries(ctx, audit.Filter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}, r.query.Get("cursor"), limit)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, auditPage{append([]audit.Entry{}, entries...), next})
+	return writeJSON(w, http.StatusOK, auditPage{append([]audit.Entry{}, entries...), next})
 }

@@ -22,21 +22,21 @@ import (
 
 // fakeAuditLog is an audit log in memory. BeginAudit returns failBegin, EndAudit returns
 // failEnd.
-type auditBook struct {
+type fakeAuditLog struct {
 	entries            []audit.Entry
 	failBegin, failEnd error
-	asked              audit.Filter
+	filter             audit.Filter
 	cursor             string
 }
 
-func (b *auditBook) BeginAudit(_ context.Context, e audit.Entry) error {
+func (b *fakeAuditLog) BeginAudit(_ context.Context, e audit.Entry) error {
 	if b.failBegin == nil {
 		b.entries = append(b.entries, e)
 	}
 	return b.failBegin
 }
 
-func (b *auditBook) EndAudit(ctx context.Context, id string, status int) error {
+func (b *fakeAuditLog) EndAudit(ctx context.Context, id string, status int) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -48,16 +48,16 @@ func (b *auditBook) EndAudit(ctx context.Context, id string, status int) error {
 	return b.failEnd
 }
 
-func (b *auditBook) AuditEntries(_ context.Context, f audit.Filter, cursor string, limit int) ([]audit.Entry, string, error) {
-	b.asked, b.cursor = f, cursor
+func (b *fakeAuditLog) AuditEntries(_ context.Context, f audit.Filter, cursor string, limit int) ([]audit.Entry, string, error) {
+	b.filter, b.cursor = f, cursor
 	if cursor == "bad" {
 		return nil, "", audit.ErrBadCursor
 	}
 	return b.entries[:min(limit, len(b.entries))], "next", nil
 }
 
-// last describes the newest entry.
-func (b *auditBook) last(t *testing.T) string {
+// describeLast describes the newest entry.
+func (b *fakeAuditLog) describeLast(t *testing.T) string {
 	t.Helper()
 	if len(b.entries) == 0 {
 		return ""
@@ -75,19 +75,19 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		t.Fatalf("there are %d routes", len(routes))
 	}
 	for _, rt := range routes {
-		synctest.Test(t, func(t *testing.T) { checkAudit(t, rt) }) // some wait
+		synctest.Test(t, func(t *testing.T) { checkRouteIsAudited(t, rt) }) // some wait
 	}
 }
 
-func checkAudit(t *testing.T, rt route) {
-	w := newWorld()
+func checkRouteIsAudited(t *testing.T, rt route) {
+	backend := newFakeBackend()
 	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1", "{kind}", "token", "{id}", "p_1", "{key}", "k1").Replace(rt.path)
-	ask(t, w.handler(), rt.method, path, "")
+	adminRequest(t, backend.handler(), rt.method, path, "")
 	audited := rt.method != http.MethodGet || rt.sensitive
-	if got := len(w.book.entries); audited && got != 1 || !audited && got != 0 {
+	if got := len(backend.auditLog.entries); audited && got != 1 || !audited && got != 0 {
 		t.Errorf("%s %s: %d entries", rt.method, rt.path, got)
 	}
-	if len(w.book.entries) > 0 && w.book.entries[0].Status == 0 {
+	if len(backend.auditLog.entries) > 0 && backend.auditLog.entries[0].Status == 0 {
 		t.Errorf("%s %s: the entry has no status", rt.method, rt.path)
 	}
 }
@@ -104,12 +104,12 @@ func TestAuditEntryNamesActorActionAndTarget(t *testing.T) {
 		"another field": {"POST", corrections, `{"match":["s3cret"],"player":7}`, "ops POST /admin/v1/games/{game}/corrections game=demo  400"},
 		"not there":     {"POST", "/admin/v1/tasks/t9/discard", "", "ops POST /admin/v1/tasks/{task}/discard game= task=t9 404"},
 	} {
-		w := newWorld()
-		_, header, _ := ask(t, w.handler(), tt.method, tt.path, tt.body)
-		if got := w.book.last(t); got != tt.want {
+		backend := newFakeBackend()
+		_, header, _ := adminRequest(t, backend.handler(), tt.method, tt.path, tt.body)
+		if got := backend.auditLog.describeLast(t); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-		if id := header.Get("X-Request-Id"); id == "" || id != w.book.entries[0].ID {
+		if id := header.Get("X-Request-Id"); id == "" || id != backend.auditLog.entries[0].ID {
 			t.Errorf("%s: the request is told as %q", name, id)
 		}
 	}
@@ -130,88 +130,88 @@ func TestSensitiveReadsAreAudited(t *testing.T) {
 		"/debug/pprof/goroutine/1":                      "",
 		"/debug/pprof/":                                 "",
 	} {
-		w := newWorld()
-		status, _, _ := ask(t, w.handler(), "GET", path, "")
-		if got := w.book.last(t); got != want {
+		backend := newFakeBackend()
+		status, _, _ := adminRequest(t, backend.handler(), "GET", path, "")
+		if got := backend.auditLog.describeLast(t); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
-		w.book.failBegin = errors.New("away")
-		if again, _, _ := ask(t, w.handler(), "GET", path, ""); again != status {
+		backend.auditLog.failBegin = errors.New("away")
+		if again, _, _ := adminRequest(t, backend.handler(), "GET", path, ""); again != status {
 			t.Errorf("%s: %d without an audit log, %d with it", path, again, status)
 		}
 	}
 }
 
 // A body that the audit has peeked at is read completely, or fails as without it.
-func TestALargeBodyIsReadWhole(t *testing.T) {
+func TestABodyIsReadCompletelyAfterPeeking(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	reason := strings.Repeat("a", 2*maxPeek)
-	if status, _, body := ask(t, w.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m_1","reason":"`+reason+`"}`); status == http.StatusOK || !strings.Contains(body, "reason") {
+	backend := newFakeBackend()
+	reason := strings.Repeat("a", 2*maxPeekBytes)
+	if status, _, body := adminRequest(t, backend.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m_1","reason":"`+reason+`"}`); status == http.StatusOK || !strings.Contains(body, "reason") {
 		t.Errorf("%d %.200s", status, body)
 	}
-	r := &request{Request: httptest.NewRequestWithContext(t.Context(), "POST", "/", io.MultiReader(strings.NewReader(reason), &broken{}))}
-	r.peek()
+	r := &request{Request: httptest.NewRequestWithContext(t.Context(), "POST", "/", io.MultiReader(strings.NewReader(reason), &brokenReader{}))}
+	r.peekFields()
 	if got, err := io.ReadAll(r.Body); string(got) != reason || !errors.Is(err, errDown) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
 
-type broken struct{}
+type brokenReader struct{}
 
-func (broken) Read([]byte) (int, error) { return 0, errDown }
+func (brokenReader) Read([]byte) (int, error) { return 0, errDown }
 
 func TestChangesAreRefusedWithoutAuditLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	w.book.failBegin = errDown
-	c := w.config()
+	backend := newFakeBackend()
+	backend.auditLog.failBegin = errDown
+	c := backend.config()
 	var log bytes.Buffer
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	a := newAPI(c)
-	status, _, body := ask(t, a.handler(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
-	if status != http.StatusServiceUnavailable || !strings.Contains(body, "audit log") || w.built != "" {
-		t.Errorf("%d %s, and it was done: %q", status, body, w.built)
+	status, _, body := adminRequest(t, a.newMux(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "audit log") || backend.rebuilt != "" {
+		t.Errorf("%d %s, and it was done: %q", status, body, backend.rebuilt)
 	}
 	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditWriteFailed)); n != 1 || !strings.Contains(log.String(), "refusing the change") {
 		t.Errorf("%v are counted, logged %s", n, &log)
 	}
-	w.book.failBegin, w.book.failEnd = nil, errDown
-	status, _, _ = ask(t, a.handler(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
-	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditIncomplete)); status != http.StatusAccepted || n != 1 || w.book.entries[0].Status != 0 {
-		t.Errorf("%d, %v are counted, kept is %+v", status, n, w.book.entries)
+	backend.auditLog.failBegin, backend.auditLog.failEnd = nil, errDown
+	status, _, _ = adminRequest(t, a.newMux(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
+	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditIncomplete)); status != http.StatusAccepted || n != 1 || backend.auditLog.entries[0].Status != 0 {
+		t.Errorf("%d, %v are counted, kept is %+v", status, n, backend.auditLog.entries)
 	}
 }
 
 // disconnectingRebuild ends the request's context during a rebuild, as if the client had
 // disconnected.
-type hasty struct {
-	*world
-	leave func()
+type disconnectingRebuild struct {
+	*fakeBackend
+	disconnect func()
 }
 
-func (h hasty) Rebuild(context.Context, string) error {
-	h.leave()
+func (h disconnectingRebuild) Rebuild(context.Context, string) error {
+	h.disconnect()
 	return nil
 }
 
 // panickingRebuild panics during a rebuild.
-type panicking struct{ *world }
+type panickingRebuild struct{ *fakeBackend }
 
-func (panicking) Rebuild(context.Context, string) error { panic("a defect") }
+func (panickingRebuild) Rebuild(context.Context, string) error { panic("a defect") }
 
-func TestAuditEntriesAreCompletedWhateverHappens(t *testing.T) {
+func TestAuditEntriesAreCompletedAfterDisconnectsAndPanics(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		leaderboards func(*world, func()) Leaderboards
+		leaderboards func(*fakeBackend, func()) Leaderboards
 		want         int
 	}{
-		"the client disconnects": {func(w *world, leave func()) Leaderboards { return hasty{w, leave} }, http.StatusAccepted},
-		"a panic":                {func(w *world, _ func()) Leaderboards { return panicking{w} }, http.StatusInternalServerError},
+		"the client disconnects": {func(w *fakeBackend, leave func()) Leaderboards { return disconnectingRebuild{w, leave} }, http.StatusAccepted},
+		"a panic":                {func(w *fakeBackend, _ func()) Leaderboards { return panickingRebuild{w} }, http.StatusInternalServerError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld()
+			w := newFakeBackend()
 			c := w.config()
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
@@ -222,8 +222,8 @@ func TestAuditEntriesAreCompletedWhateverHappens(t *testing.T) {
 				defer func() { _ = recover() }()
 				New(c).ServeHTTP(httptest.NewRecorder(), r)
 			}()
-			if len(w.book.entries) != 1 || w.book.entries[0].Status != tt.want {
-				t.Errorf("kept is %+v, want status %d", w.book.entries, tt.want)
+			if len(w.auditLog.entries) != 1 || w.auditLog.entries[0].Status != tt.want {
+				t.Errorf("kept is %+v, want status %d", w.auditLog.entries, tt.want)
 			}
 		})
 	}
@@ -231,19 +231,19 @@ func TestAuditEntriesAreCompletedWhateverHappens(t *testing.T) {
 
 func TestAuditLogIsListed(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	w.book.entries = []audit.Entry{{ID: "a2", At: 7, Actor: "ops", Action: "POST /x", Game: "demo", Target: "task=t1", Status: 200, EndedAt: 8}, {ID: "a1", At: 5, Actor: "ops", Action: "PUT /x"}}
-	status, _, body := ask(t, w.handler(), "GET", "/admin/v1/audit-log?game=demo&actor=ops&cursor=c", "")
+	backend := newFakeBackend()
+	backend.auditLog.entries = []audit.Entry{{ID: "a2", StartedAt: 7, Actor: "ops", Action: "POST /x", Game: "demo", Target: "task=t1", Status: 200, EndedAt: 8}, {ID: "a1", StartedAt: 5, Actor: "ops", Action: "PUT /x"}}
+	status, _, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/audit-log?game=demo&actor=ops&cursor=c", "")
 	want := `{"entries":[{"id":"a2","at":7,"actor":"ops","action":"POST /x","game":"demo","target":"task=t1","status":200,"ended_at":8},{"id":"a1","at":5,"actor":"ops","action":"PUT /x"}],"next_cursor":"next"}`
-	if status != http.StatusOK || body != want || w.book.asked != (audit.Filter{Game: "demo", Actor: "ops"}) || w.book.cursor != "c" {
-		t.Errorf("%d %s, asked for %+v", status, body, w.book.asked)
+	if status != http.StatusOK || body != want || backend.auditLog.filter != (audit.Filter{Game: "demo", Actor: "ops"}) || backend.auditLog.cursor != "c" {
+		t.Errorf("%d %s, asked for %+v", status, body, backend.auditLog.filter)
 	}
 	for _, query := range []string{"?cursor=bad", "?limit=0", "?player=x"} {
-		if status, _, body := ask(t, w.handler(), "GET", "/admin/v1/audit-log"+query, ""); status != http.StatusBadRequest {
+		if status, _, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/audit-log"+query, ""); status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, status, body)
 		}
 	}
-	if !slices.ContainsFunc(w.book.entries, func(e audit.Entry) bool { return e.ID == "a1" }) || len(w.book.entries) != 2 {
+	if !slices.ContainsFunc(backend.auditLog.entries, func(e audit.Entry) bool { return e.ID == "a1" }) || len(backend.auditLog.entries) != 2 {
 		t.Error("the audit log has an entry of a read of itself")
 	}
 }
@@ -257,7 +257,7 @@ func FuzzAuditTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, task, body string) {
 		r := &request{Request: httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))}
 		r.SetPathValue("task", task)
-		target := audit.Text(targetOf(route{path: "/admin/v1/tasks/{task}/discard"}, r))
+		target := audit.SanitizeText(auditTarget(route{path: "/admin/v1/tasks/{task}/discard"}, r))
 		if !utf8.ValidString(target) || strings.ContainsAny(target, "\n\r\x00") || len([]rune(target)) > 201 || !strings.HasPrefix(target, "task=") {
 			t.Fatalf("%q, %q: %q", task, body, target)
 		}

@@ -15,7 +15,9 @@ type ban struct {
 	ExpiresAt int64  `json:"expires_at,omitempty"` // absent: never
 }
 
-func banOf(b identity.Revocation) ban { return ban{b.ID, b.Reason, b.By, b.At, b.EndsAt} }
+func newBan(stored identity.Revocation) ban {
+	return ban{stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt}
+}
 
 // banPage is one page of bans; the last page has no cursor.
 type banPage struct {
@@ -30,19 +32,19 @@ type banBody struct {
 }
 
 func (a *api) getBans(w http.ResponseWriter, r *request) error {
-	bars, next, err := a.barPage(r, identity.KindBan)
+	bans, next, err := a.revocationPage(r, identity.KindBan)
 	if err != nil {
 		return err
 	}
 	page := banPage{Bans: []ban{}, NextCursor: next}
-	for _, b := range bars {
-		page.Bans = append(page.Bans, banOf(b))
+	for _, stored := range bans {
+		page.Bans = append(page.Bans, newBan(stored))
 	}
-	return answer(w, http.StatusOK, page)
+	return writeJSON(w, http.StatusOK, page)
 }
 
-func (r *request) ban() identity.Revocation {
-	return identity.Revocation{Game: r.game, Kind: identity.KindBan, ID: r.PathValue("player"), By: r.actor}
+func (r *request) newBan() identity.Revocation {
+	return identity.Revocation{Game: r.game, Kind: identity.KindBan, ID: r.PathValue("player"), SetBy: r.actor}
 }
 
 func (a *api) putBan(w http.ResponseWriter, r *request) error {
@@ -50,22 +52,22 @@ func (a *api) putBan(w http.ResponseWriter, r *request) error {
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
-	b := r.ban()
-	b.Reason, b.EndsAt = body.Reason, body.ExpiresAt
-	set, err := a.setBar(r, b)
+	requested := r.newBan()
+	requested.Reason, requested.EndsAt = body.Reason, body.ExpiresAt
+	stored, err := a.setRevocation(r, requested)
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(r.Context(), "player banned", "game", set.Game, "player", set.ID, "reason", set.Reason, "expires_at", set.EndsAt, "actor", r.actor)
-	return answer(w, http.StatusOK, banOf(set))
+	a.Logger.InfoContext(r.Context(), "player banned", "game", stored.Game, "player", stored.ID, "reason", stored.Reason, "expires_at", stored.EndsAt, "actor", r.actor)
+	return writeJSON(w, http.StatusOK, newBan(stored))
 }
 
 func (a *api) deleteBan(w http.ResponseWriter, r *request) error {
-	b := r.ban()
-	if err := a.liftBar(r, b); err != nil {
+	ban := r.newBan()
+	if err := a.removeRevocation(r, ban); err != nil {
 		return err
 	}
-	a.Logger.InfoContext(r.Context(), "ban removed", "game", b.Game, "player", b.ID, "actor", r.actor)
+	a.Logger.InfoContext(r.Context(), "ban removed", "game", ban.Game, "player", ban.ID, "actor", r.actor)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 const callTimeout = 30 * time.Second
 
 // callContext returns the context of a request with callTimeout.
-func (r *request) within() (context.Context, context.CancelFunc) {
+func (r *request) callContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.Context(), callTimeout)
 }
 
@@ -30,11 +30,11 @@ const maxBody = 16 << 20
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
-		return nil, &refused{protocol.CodeBadRequest, http.StatusUnsupportedMediaType, "the body must be JSON; set Content-Type: application/json"}
+		return nil, &apiError{protocol.CodeBadRequest, http.StatusUnsupportedMediaType, "the body must be JSON; set Content-Type: application/json"}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, refuse(protocol.CodePayloadTooLarge, "the body is longer than %d bytes", maxBody)
+		return nil, newAPIError(protocol.CodePayloadTooLarge, "the body is longer than %d bytes", maxBody)
 	}
 	if err != nil || !utf8.Valid(body) {
 		return nil, badRequest("the body is incomplete or is not UTF-8")
@@ -49,7 +49,7 @@ func badCursor(cursor string) error {
 
 // readObject decodes a JSON object into target, a pointer to a struct. It refuses
 // unknown fields, and NUL characters (\u0000), which PostgreSQL cannot store as text.
-func readObject(w http.ResponseWriter, r *http.Request, into any) error {
+func readObject(w http.ResponseWriter, r *http.Request, target any) error {
 	body, err := readBody(w, r)
 	if err != nil {
 		return err
@@ -57,5 +57,5 @@ func readObject(w http.ResponseWriter, r *http.Request, into any) error {
 	if bytes.Contains(body, []byte(`\u0000`)) {
 		return badRequest("the body has a NUL character; remove it")
 	}
-	return protocol.Request{Type: "the body", Data: body}.Decode(into)
+	return protocol.Request{Type: "the body", Data: body}.Decode(target)
 }

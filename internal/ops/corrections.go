@@ -22,7 +22,7 @@ type Correction struct {
 }
 
 // correctionBody is the body of a request that cancels results.
-type correction struct {
+type correctionBody struct {
 	Match  string `json:"match" need:"true"`
 	Player string `json:"player,omitempty"`
 	Reason string `json:"reason" need:"true"`
@@ -32,32 +32,32 @@ type correction struct {
 // cancelled, 0 if an earlier call has cancelled them. It can return ErrNoResult and
 // ErrErasing.
 type Corrections interface {
-	Correct(ctx context.Context, c Correction) (rows int, err error)
+	Correct(ctx context.Context, correction Correction) (rows int, err error)
 }
 
 // maxReason is the maximum length of a reason, in bytes.
 const maxReason = 500
 
 // correctionResponse has the number of ledger rows that a correction has cancelled.
-type corrected struct {
+type correctionResponse struct {
 	Rows int `json:"rows"`
 }
 
 func (a *api) postCorrection(w http.ResponseWriter, r *request) error {
-	var body correction
+	var body correctionBody
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
 	if body.Match == "" || body.Reason == "" || len(body.Reason) > maxReason {
 		return badRequest("give a match and a reason of 1 to %d bytes", maxReason)
 	}
-	c := Correction{Game: r.game, Match: body.Match, Player: body.Player, Reason: body.Reason, By: r.actor}
-	ctx, cancel := r.within()
+	correction := Correction{Game: r.game, Match: body.Match, Player: body.Player, Reason: body.Reason, By: r.actor}
+	ctx, cancel := r.callContext()
 	defer cancel()
-	rows, err := a.Corrections.Correct(ctx, c)
+	rows, err := a.Corrections.Correct(ctx, correction)
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "results disqualified", "game", c.Game, "match", c.Match, "player", c.Player, "reason", c.Reason, "actor", c.By, "rows", rows)
-	return answer(w, http.StatusOK, corrected{rows})
+	a.Logger.InfoContext(ctx, "results disqualified", "game", correction.Game, "match", correction.Match, "player", correction.Player, "reason", correction.Reason, "actor", correction.By, "rows", rows)
+	return writeJSON(w, http.StatusOK, correctionResponse{rows})
 }

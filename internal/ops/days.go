@@ -18,9 +18,9 @@ type Days interface {
 func (a *api) confirmDay(w http.ResponseWriter, r *request) error {
 	day := r.PathValue("day")
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
-		return refuse(protocol.CodeBadRequest, "day %q is not a date; use YYYY-MM-DD", day)
+		return newAPIError(protocol.CodeBadRequest, "day %q is not a date; use YYYY-MM-DD", day)
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	if err := a.Days.ConfirmDay(ctx, r.game, day); err != nil {
 		return err

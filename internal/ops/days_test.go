@@ -8,23 +8,23 @@ import (
 )
 
 // A day is confirmed and written to the audit log. An invalid date is refused.
-func TestConfirmDay(t *testing.T) {
+func TestADayIsConfirmed(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]int{
 		"/admin/v1/games/demo/days/2026-11-22/confirmation": http.StatusNoContent,
 		"/admin/v1/games/demo/days/tomorrow/confirmation":   http.StatusBadRequest,
 		"/admin/v1/games/none/days/2026-11-22/confirmation": http.StatusNotFound,
 	} {
-		w := newWorld()
+		w := newFakeBackend()
 		r := httptest.NewRequest(http.MethodPut, path, strings.NewReader(""))
 		r.Header.Set("Authorization", "Bearer admin")
 		answer := httptest.NewRecorder()
 		w.handler().ServeHTTP(answer, r)
-		if answer.Code != want || (w.built == "demo 2026-11-22") != (want == http.StatusNoContent) {
-			t.Errorf("%s: %d %s, confirmed %q", path, answer.Code, answer.Body, w.built)
+		if answer.Code != want || (w.rebuilt == "demo 2026-11-22") != (want == http.StatusNoContent) {
+			t.Errorf("%s: %d %s, confirmed %q", path, answer.Code, answer.Body, w.rebuilt)
 		}
-		if want == http.StatusNoContent && len(w.book.entries) != 1 {
-			t.Errorf("%s: %d entries in the audit log", path, len(w.book.entries))
+		if want == http.StatusNoContent && len(w.auditLog.entries) != 1 {
+			t.Errorf("%s: %d entries in the audit log", path, len(w.auditLog.entries))
 		}
 	}
 }

@@ -21,23 +21,23 @@ type keyList struct {
 }
 
 func (a *api) getKeys(w http.ResponseWriter, r *request) error {
-	return answer(w, http.StatusOK, keyList{a.Keys.ListKeys(r.game)})
+	return writeJSON(w, http.StatusOK, keyList{a.Keys.ListKeys(r.game)})
 }
 
 func (a *api) rotateKey(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	made, err := a.Keys.RotateKey(ctx, r.game)
+	created, err := a.Keys.RotateKey(ctx, r.game)
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(ctx, "signing key created", "game", r.game, "key", made.ID, "actor", r.actor)
-	return answer(w, http.StatusCreated, made)
+	a.Logger.InfoContext(ctx, "signing key created", "game", r.game, "key", created.ID, "actor", r.actor)
+	return writeJSON(w, http.StatusCreated, created)
 }
 
 func (a *api) retireKey(w http.ResponseWriter, r *request) error {
 	id := r.PathValue("key")
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	if err := a.Keys.RetireKey(ctx, r.game, id); err != nil {
 		return err

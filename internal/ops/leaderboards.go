@@ -23,8 +23,8 @@ type Leaderboards interface {
 // line either the totals or the error that ended the verification.
 type verifyLine struct {
 	*difference
-	Verified *verified `json:"verified,omitempty"`
-	Error    *problem  `json:"error,omitempty"`
+	Verified *verifyTotals `json:"verified,omitempty"`
+	Error    *problem      `json:"error,omitempty"`
 }
 
 // difference is one field in which a leaderboard differs from the ledger.
@@ -38,7 +38,7 @@ type difference struct {
 }
 
 // verifyTotals is the last line of a verification without an error.
-type verified struct {
+type verifyTotals struct {
 	Leaderboards int64 `json:"leaderboards"`
 	Entries      int64 `json:"entries"`
 	Differences  int64 `json:"differences"`
@@ -48,19 +48,19 @@ type verified struct {
 // verifyLeaderboards compares leaderboards with the ledger. It sends each difference
 // immediately, as one JSON object per line.
 func (a *api) verifyLeaderboards(w http.ResponseWriter, r *request) error {
-	out := &lineWriter{w: w, control: http.NewResponseController(w)}
-	out.liftDeadlines()
-	found, err := a.Leaderboards.Verify(r.Context(), r.game, func(d leaderboard.Difference) {
-		out.write(verifyLine{difference: &difference{d.Board.Kind, d.Board.Span, d.Holder, d.Field, d.Want, d.Have}})
+	lines := &lineWriter{w: w, control: http.NewResponseController(w)}
+	lines.removeDeadlines()
+	totals, err := a.Leaderboards.Verify(r.Context(), r.game, func(diff leaderboard.Difference) {
+		lines.write(verifyLine{difference: &difference{diff.Board.Kind, diff.Board.Span, diff.Holder, diff.Field, diff.Want, diff.Have}})
 	})
 	switch {
-	case err != nil && !out.started:
+	case err != nil && !lines.started:
 		return err
 	case err != nil:
-		p := problemOf(a.refusalOf(err))
-		out.write(verifyLine{Error: &p})
+		problem := newProblem(a.toAPIError(err))
+		lines.write(verifyLine{Error: &problem})
 	default:
-		out.write(verifyLine{Verified: &verified{found.Boards, found.Entries, found.Differences, found.Pos}})
+		lines.write(verifyLine{Verified: &verifyTotals{totals.Boards, totals.Entries, totals.Differences, totals.Pos}})
 	}
 	return nil
 }
@@ -78,43 +78,43 @@ const lineTimeout = 30 * time.Second
 
 // removeDeadlines removes the server's deadlines for the request. It ignores errors: the
 // response writer of a test has no deadlines.
-func (l *lineWriter) liftDeadlines() {
+func (l *lineWriter) removeDeadlines() {
 	_ = l.control.SetReadDeadline(time.Time{})
 	_ = l.control.SetWriteDeadline(time.Time{})
 }
 
 // write sends a line immediately. It ignores errors: if the client disconnects, the
 // context of the request ends.
-func (l *lineWriter) write(v verifyLine) {
+func (l *lineWriter) write(line verifyLine) {
 	if !l.started {
 		l.w.Header().Set("Content-Type", "application/x-ndjson")
 		l.started = true
 	}
 	_ = l.control.SetWriteDeadline(time.Now().Add(lineTimeout))
-	_ = json.NewEncoder(l.w).Encode(v)
+	_ = json.NewEncoder(l.w).Encode(line)
 	_ = l.control.Flush()
 }
 
 // rebuildState is the response that says whether a rebuild is running.
-type building struct {
+type rebuildState struct {
 	IsBuilding bool `json:"building"`
 }
 
 func (a *api) rebuildLeaderboards(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	if err := a.Leaderboards.Rebuild(ctx, r.game); err != nil {
 		return err
 	}
-	return answer(w, http.StatusAccepted, building{true})
+	return writeJSON(w, http.StatusAccepted, rebuildState{true})
 }
 
 func (a *api) getRebuild(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	inProgress, err := a.Leaderboards.IsBuilding(ctx, r.game)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, building{inProgress})
+	return writeJSON(w, http.StatusOK, rebuildState{inProgress})
 }

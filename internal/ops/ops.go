@@ -18,25 +18,25 @@ type Config struct {
 	Registry prometheus.Registerer
 	// VerifyAdmin returns the subject of a valid admin token, which the server's own key
 	// has signed. It returns an error for any other token.
-	Admin        func(ctx context.Context, token string) (subject string, err error)
+	VerifyAdmin  func(ctx context.Context, token string) (subject string, err error)
 	Games        []string // sorted
 	Tasks        Tasks
-	Desk         taskqueue.TaskActions
+	TaskActions  taskqueue.TaskActions
 	Leaderboards Leaderboards
 	Corrections  Corrections
 	Days         Days
 	Queues       eventq.Admin
-	Hooks        Hooks
+	Webhooks     Webhooks
 	Audit        Audit
 	Revocations  Revocations
 	Players      Players
 	Keys         Keys
 	// SendQueued sends the queued behaviours of a game now and waits until the queue is
 	// empty. It can return eventq.ErrPaused and the error of the context.
-	Drain  func(ctx context.Context, game string) error
-	Now    func() int64     // cluster time, epoch ms
-	Down   func(error) bool // returns true if an error means that a store is unavailable
-	Logger *slog.Logger
+	SendQueued  func(ctx context.Context, game string) error
+	Now         func() int64     // cluster time, epoch ms
+	IsStoreDown func(error) bool // returns true if an error means that a store is unavailable
+	Logger      *slog.Logger
 }
 
 type api struct {
@@ -44,20 +44,20 @@ type api struct {
 	audits *prometheus.CounterVec // audited requests, by outcome
 }
 
-func newAPI(c Config) *api { return &api{c, newAuditCounter(c.Registry)} }
+func newAPI(config Config) *api { return &api{config, newAuditCounter(config.Registry)} }
 
 // New returns the handler of the operators' listener. /metrics needs no token;
 // /debug/pprof/ and /admin/v1/ need an admin token.
-func New(c Config) http.Handler { return newAPI(c).handler() }
+func New(config Config) http.Handler { return newAPI(config).newMux() }
 
-func (a *api) handler() http.Handler {
+func (a *api) newMux() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
-	mux.Handle("/debug/pprof/", a.serve(a.getProfiles))
-	mux.Handle("/debug/pprof/{profile}", a.serve(a.getProfile))
-	for _, rt := range a.routes() {
-		mux.Handle(rt.method+" "+rt.path, a.serve(a.operation(rt)))
+	mux.Handle("/debug/pprof/", a.requireAdmin(a.getProfiles))
+	mux.Handle("/debug/pprof/{profile}", a.requireAdmin(a.getProfile))
+	for _, route := range a.routes() {
+		mux.Handle(route.method+" "+route.path, a.requireAdmin(a.operationHandler(route)))
 	}
-	mux.Handle("/admin/", a.serve(nothing))
+	mux.Handle("/admin/", a.requireAdmin(notFound))
 	return mux
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func TestHandler(t *testing.T) {
+func TestMetricsAreOpenAndProfilesNeedAToken(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	seen := prometheus.NewCounter(prometheus.CounterOpts{Name: "laststand_seen_total", Help: "Seen."})
 	registry.MustRegister(seen)
-	c := newWorld().config()
+	c := newFakeBackend().config()
 	c.Gatherer = registry
 	handler := New(c)
 	tests := []struct {

@@ -24,7 +24,7 @@ type Players interface {
 }
 
 // playerView is the response with one player.
-type shownPlayer struct {
+type playerView struct {
 	PlayerID string `json:"player_id"`
 	Nickname string `json:"nickname"`
 }
@@ -32,18 +32,18 @@ type shownPlayer struct {
 // findPlayer finds the player with a nickname. The response has the stored nickname,
 // which may differ from the one in the query.
 func (a *api) findPlayer(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	p, err := a.Players.PlayerNamed(ctx, r.game, r.query.Get("nickname"))
+	player, err := a.Players.PlayerNamed(ctx, r.game, r.query.Get("nickname"))
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, shownPlayer{p.ID, p.Nickname})
+	return writeJSON(w, http.StatusOK, playerView{player.ID, player.Nickname})
 }
 
 func (a *api) deletePlayer(w http.ResponseWriter, r *request) error {
 	player := r.PathValue("player")
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	if err := a.Players.Erase(ctx, r.game, player); err != nil {
 		return err
@@ -54,35 +54,35 @@ func (a *api) deletePlayer(w http.ResponseWriter, r *request) error {
 }
 
 // newDeviceResponse is the only response that contains the secret of a device.
-type newDevice struct {
+type newDeviceResponse struct {
 	PlayerID string `json:"player_id"`
 	Device   string `json:"device"`
 }
 
 // resetDevice replaces the device secret of a guest.
 func (a *api) resetDevice(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	player, device, err := a.Players.ResetDevice(ctx, r.game, r.PathValue("player"))
 	if err != nil {
 		return err
 	}
 	a.Logger.InfoContext(ctx, "device reset", "game", r.game, "player", player, "actor", r.actor)
-	return answer(w, http.StatusCreated, newDevice{player, device})
+	return writeJSON(w, http.StatusCreated, newDeviceResponse{player, device})
 }
 
-type unlinkedAccount struct {
+type unlinkResponse struct {
 	Account string `json:"account"`
 }
 
 // unlinkAccount removes the link between a guest and its account.
 func (a *api) unlinkAccount(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	account, err := a.Players.UnlinkAccount(ctx, r.game, r.PathValue("player"))
 	if err != nil {
 		return err
 	}
 	a.Logger.InfoContext(ctx, "account unlinked", "game", r.game, "account", account, "actor", r.actor)
-	return answer(w, http.StatusOK, unlinkedAccount{account})
+	return writeJSON(w, http.StatusOK, unlinkResponse{account})
 }

@@ -29,20 +29,20 @@ type problem struct {
 }
 
 // apiError is an error with the code, status and text that the admin API returns.
-type refused struct {
+type apiError struct {
 	code   protocol.Code
 	status int // HTTP status; 0: the status of the code
 	detail string
 }
 
-func (e *refused) Error() string { return string(e.code) + ": " + e.detail }
+func (e *apiError) Error() string { return string(e.code) + ": " + e.detail }
 
-func refuse(code protocol.Code, format string, args ...any) error {
-	return &refused{code: code, detail: fmt.Sprintf(format, args...)}
+func newAPIError(code protocol.Code, format string, args ...any) error {
+	return &apiError{code: code, detail: fmt.Sprintf(format, args...)}
 }
 
 func badRequest(format string, args ...any) error {
-	return refuse(protocol.CodeBadRequest, format, args...)
+	return newAPIError(protocol.CodeBadRequest, format, args...)
 }
 
 var statuses = map[protocol.Code]int{
@@ -56,10 +56,10 @@ var statuses = map[protocol.Code]int{
 
 // errorTable maps errors to codes. The first row whose sentinel matches counts; status 0
 // means the status of the code.
-var outcomes = []struct {
-	is     error
-	code   protocol.Code
-	status int
+var errorTable = []struct {
+	sentinel error
+	code     protocol.Code
+	status   int
 }{
 	{taskqueue.ErrNotFound, protocol.CodeNotFound, 0},
 	{webhook.ErrNoEndpoint, protocol.CodeNotFound, 0},
@@ -86,54 +86,54 @@ var outcomes = []struct {
 
 // toAPIError converts an error to the error that the admin API returns. Operators get the
 // text of each error, because they must solve the problem.
-func (a *api) refusalOf(err error) *refused {
-	if e, ok := errors.AsType[*refused](err); ok {
+func (a *api) toAPIError(err error) *apiError {
+	if e, ok := errors.AsType[*apiError](err); ok {
 		return e
 	}
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
-		return &refused{code: e.Code, detail: e.Message}
+		return &apiError{code: e.Code, detail: e.Message}
 	}
-	for _, o := range outcomes {
-		if errors.Is(err, o.is) {
-			return &refused{o.code, o.status, err.Error()}
+	for _, row := range errorTable {
+		if errors.Is(err, row.sentinel) {
+			return &apiError{row.code, row.status, err.Error()}
 		}
 	}
-	if a.Down(err) || errors.Is(err, context.DeadlineExceeded) {
-		return &refused{code: protocol.CodeUnavailable, detail: "a store is out of reach; retry in a few seconds: " + err.Error()}
+	if a.IsStoreDown(err) || errors.Is(err, context.DeadlineExceeded) {
+		return &apiError{code: protocol.CodeUnavailable, detail: "a store is out of reach; retry in a few seconds: " + err.Error()}
 	}
-	return &refused{code: protocol.CodeInternal, detail: err.Error()}
+	return &apiError{code: protocol.CodeInternal, detail: err.Error()}
 }
 
-func problemOf(e *refused) problem {
+func newProblem(e *apiError) problem {
 	status := cmp.Or(e.status, statuses[e.code], http.StatusInternalServerError)
 	return problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.detail, Code: e.code}
 }
 
 // writeError writes the problem for the error of a request. It logs errors of the server.
-func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
-	p := problemOf(a.refusalOf(err))
-	if p.Status >= http.StatusInternalServerError {
+func (a *api) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	problem := newProblem(a.toAPIError(err))
+	if problem.Status >= http.StatusInternalServerError {
 		a.Logger.WarnContext(r.Context(), "admin request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	switch p.Status {
+	switch problem.Status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", "2")
 	}
-	write(w, p.Status, "application/problem+json", p)
+	writeBody(w, problem.Status, "application/problem+json", problem)
 }
 
 // writeJSON writes a response with a JSON body. It returns nil, so that a handler can
 // return its result.
-func answer(w http.ResponseWriter, status int, body any) error {
-	write(w, status, "application/json", body)
+func writeJSON(w http.ResponseWriter, status int, body any) error {
+	writeBody(w, status, "application/json", body)
 	return nil
 }
 
 // writeBody writes a response with a body encoded as JSON. It ignores the error if the
 // client has disconnected.
-func write(w http.ResponseWriter, status int, contentType string, body any) {
+func writeBody(w http.ResponseWriter, status int, contentType string, body any) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(body)

@@ -10,15 +10,15 @@ import (
 )
 
 // queueState is the state of the behaviour queue of a game.
-type queue struct {
+type queueState struct {
 	eventq.Status
 	AsOf int64 `json:"as_of"` // cluster time, epoch ms
 }
 
 // queuePage is one page of queues; the last page has no cursor.
 type queuePage struct {
-	Queues     []queue `json:"queues"`
-	NextCursor string  `json:"next_cursor,omitempty"`
+	Queues     []queueState `json:"queues"`
+	NextCursor string       `json:"next_cursor,omitempty"`
 }
 
 // getQueues lists the queues of all games, sorted by name. The cursor is the last name of
@@ -41,37 +41,37 @@ func (a *api) getQueues(w http.ResponseWriter, r *request) error {
 		games = games[:limit]
 		page.NextCursor = games[limit-1]
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	if page.Queues, err = a.queues(ctx, games...); err != nil {
+	if page.Queues, err = a.queueStates(ctx, games...); err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, page)
+	return writeJSON(w, http.StatusOK, page)
 }
 
-func (a *api) queues(ctx context.Context, games ...string) ([]queue, error) {
+func (a *api) queueStates(ctx context.Context, games ...string) ([]queueState, error) {
 	now := a.Now()
-	states, err := a.Queues.Status(ctx, games, now)
+	statuses, err := a.Queues.Status(ctx, games, now)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]queue, len(states))
-	for i, s := range states {
-		if s.Counts.Dropped == nil {
-			s.Counts.Dropped = map[eventq.Reason]int64{}
+	states := make([]queueState, len(statuses))
+	for i, status := range statuses {
+		if status.Counts.Dropped == nil {
+			status.Counts.Dropped = map[eventq.Reason]int64{}
 		}
-		all[i] = queue{s, now}
+		states[i] = queueState{status, now}
 	}
-	return all, nil
+	return states, nil
 }
 
 // queueState returns the state of the queue of one game.
-func (a *api) queue(ctx context.Context, game string) (queue, error) {
-	one, err := a.queues(ctx, game)
+func (a *api) queueState(ctx context.Context, game string) (queueState, error) {
+	states, err := a.queueStates(ctx, game)
 	if err != nil {
-		return queue{}, err
+		return queueState{}, err
 	}
-	return one[0], nil
+	return states[0], nil
 }
 
 func (a *api) getQueue(w http.ResponseWriter, r *request) error {
@@ -80,16 +80,16 @@ func (a *api) getQueue(w http.ResponseWriter, r *request) error {
 
 // changeQueue calls change and writes the state of the queue after it.
 func (a *api) changeQueue(w http.ResponseWriter, r *request, change func(context.Context) error) error {
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	if err := change(ctx); err != nil {
 		return err
 	}
-	q, err := a.queue(ctx, r.game)
+	state, err := a.queueState(ctx, r.game)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, q)
+	return writeJSON(w, http.StatusOK, state)
 }
 
 // queueItem is one queued behaviour in a response. QueuedAt is epoch ms.
@@ -110,18 +110,18 @@ func (a *api) getQueueItems(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
 	items, err := a.Queues.Peek(ctx, r.game, limit)
 	if err != nil {
 		return err
 	}
-	shown := queueItems{make([]queueItem, len(items))}
+	response := queueItems{make([]queueItem, len(items))}
 	for i, item := range items {
-		shown.Items[i] = queueItem{item.QueuedAt, json.RawMessage(item.Body)}
+		response.Items[i] = queueItem{item.QueuedAt, json.RawMessage(item.Body)}
 	}
 	a.Logger.InfoContext(ctx, "queued behaviours read", "game", r.game, "items", len(items), "actor", r.actor)
-	return answer(w, http.StatusOK, shown)
+	return writeJSON(w, http.StatusOK, response)
 }
 
 // reasonBody is the body of a request that pauses a queue or disables a webhook.

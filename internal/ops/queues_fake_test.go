@@ -8,53 +8,53 @@ import (
 	"laststand/internal/eventq"
 )
 
-// clock is cluster time in tests, epoch ms.
-const clock = int64(1795212345678)
+// testTime is cluster time in tests, epoch ms.
+const testTime = int64(1795212345678)
 
 // fakeQueue is one game's queue. While it is drained, it sends sentPerSecond items a second.
 type fakeQueue struct {
 	eventq.Status
-	items  []eventq.Item
-	leaves int64 // items sent per second of a drain
-	drains bool  // a drain was started
-	stops  bool  // a drain pauses the queue, because the receiver accepts no more
+	items         []eventq.Item
+	sentPerSecond int64 // items sent per second of a drain
+	drainCalled   bool  // a drain was started
+	pausesOnDrain bool  // a drain pauses the queue, because the receiver accepts no more
 }
 
 func newQueues() map[string]*fakeQueue {
 	q := &fakeQueue{items: []eventq.Item{
-		{ID: "b_1", Unique: true, At: clock - 900, QueuedAt: clock - 800, Body: []byte(`{"id":"b_1","type":"online"}`)},
-		{ID: "b_2", At: clock - 600, QueuedAt: clock - 500, Body: []byte(`{"id":"b_2","type":"offline"}`)},
+		{ID: "b_1", Unique: true, At: testTime - 900, QueuedAt: testTime - 800, Body: []byte(`{"id":"b_1","type":"online"}`)},
+		{ID: "b_2", At: testTime - 600, QueuedAt: testTime - 500, Body: []byte(`{"id":"b_2","type":"offline"}`)},
 	}}
 	q.Status = eventq.Status{
-		Game: "demo", Pool: "shared", OldestAt: clock - 800, DueAt: clock + 200, Error: "connection refused", ErrorAt: clock - 5000,
+		Game: "demo", Pool: "shared", OldestAt: testTime - 800, DueAt: testTime + 200, Error: "connection refused", ErrorAt: testTime - 5000,
 		Counts: eventq.Counts{Offered: 10, Sent: 5, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3}, Queued: 2},
 	}
 	return map[string]*fakeQueue{"demo": q}
 }
 
-func (w *world) drain(ctx context.Context, game string) error {
-	q := w.queues[game]
-	q.drains = true
-	if q.stops {
+func (backend *fakeBackend) sendQueued(ctx context.Context, game string) error {
+	q := backend.queues[game]
+	q.drainCalled = true
+	if q.pausesOnDrain {
 		q.Paused = "410 of the far side"
 		return eventq.ErrPaused
 	}
-	for q.Counts.Queued+q.Counts.InFlight > 0 && w.fail == nil {
+	for q.Counts.Queued+q.Counts.InFlight > 0 && backend.fail == nil {
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		n := min(q.leaves, q.Counts.Queued)
+		n := min(q.sentPerSecond, q.Counts.Queued)
 		q.Counts.Queued, q.Counts.Sent = q.Counts.Queued-n, q.Counts.Sent+n
 	}
-	return w.fail
+	return backend.fail
 }
 
 // fakeQueues implements eventq.Admin with the queues of a fakeBackend.
-type desk struct{ *world }
+type fakeQueues struct{ *fakeBackend }
 
-func (d desk) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
+func (d fakeQueues) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
 	all := make([]eventq.Status, len(games))
 	for i, game := range games {
 		q, ok := d.queues[game]
@@ -66,35 +66,37 @@ func (d desk) Status(_ context.Context, games []string, _ int64) ([]eventq.Statu
 	return all, d.fail
 }
 
-func (d desk) Totals(context.Context) (eventq.Counts, error) {
+func (d fakeQueues) Totals(context.Context) (eventq.Counts, error) {
 	return eventq.Counts{}, errors.New("not asked for")
 }
 
-func (d desk) Peek(_ context.Context, game string, limit int) ([]eventq.Item, error) {
+func (d fakeQueues) Peek(_ context.Context, game string, limit int) ([]eventq.Item, error) {
 	items := d.queues[game].items
 	return items[:min(limit, len(items))], d.fail
 }
 
-func (d desk) Pause(_ context.Context, game, why string) error {
+func (d fakeQueues) Pause(_ context.Context, game, why string) error {
 	d.queues[game].Paused = why
 	return d.fail
 }
 
-func (d desk) Resume(_ context.Context, game string, now int64) error {
+func (d fakeQueues) Resume(_ context.Context, game string, now int64) error {
 	q := d.queues[game]
 	q.Paused, q.DueAt = "", now
 	return d.fail
 }
 
-func (d desk) SetMaxLen(_ context.Context, game string, maxLen int) error {
+func (d fakeQueues) SetMaxLen(_ context.Context, game string, maxLen int) error {
 	d.queues[game].MaxLen = maxLen
 	return d.fail
 }
 
-func (d desk) FlushNow(context.Context, string, int64) error { return errors.New("left to Drain") }
+func (d fakeQueues) FlushNow(context.Context, string, int64) error {
+	return errors.New("left to Drain")
+}
 
 // Discard drops at most 700 in a step.
-func (d desk) Discard(_ context.Context, game string, most int, r eventq.Reason) (int64, error) {
+func (d fakeQueues) Discard(_ context.Context, game string, most int, r eventq.Reason) (int64, error) {
 	q := d.queues[game]
 	n := min(int64(most), 700, q.Counts.Queued)
 	q.Counts.Queued -= n

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	demoQueue = "/admin/v1/games/demo/queue"
-	demoState = `{"game":"demo","counts":{"offered":10,"sent":5,"dropped":{"too_old":3},"queued":2,"in_flight":0},` +
+	demoQueue     = "/admin/v1/games/demo/queue"
+	demoQueueJSON = `{"game":"demo","counts":{"offered":10,"sent":5,"dropped":{"too_old":3},"queued":2,"in_flight":0},` +
 		`"oldest_at":1795212344878,"due_at":1795212345878,"worker_pool":"shared","last_error":"connection refused","last_error_at":1795212340678,"as_of":1795212345678}`
 )
 
 func TestQueuesAreListed(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	status, _, body := ask(t, w.handler(), "GET", "/admin/v1/queues", "")
-	if status != http.StatusOK || body != `{"queues":[`+demoState+`]}` {
+	backend := newFakeBackend()
+	status, _, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/queues", "")
+	if status != http.StatusOK || body != `{"queues":[`+demoQueueJSON+`]}` {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, _, body = ask(t, w.handler(), "GET", demoQueue, ""); status != http.StatusOK || body != demoState {
+	if status, _, body = adminRequest(t, backend.handler(), "GET", demoQueue, ""); status != http.StatusOK || body != demoQueueJSON {
 		t.Errorf("%d %s", status, body)
 	}
 }
@@ -34,7 +34,7 @@ func TestQueuesAreListed(t *testing.T) {
 // The pages of a list contain each game once, in order.
 func TestQueuesArePaged(t *testing.T) {
 	t.Parallel()
-	c := newWorld().config()
+	c := newFakeBackend().config()
 	c.Games = nil
 	for i := range 450 {
 		c.Games = append(c.Games, fmt.Sprintf("game%03d", i))
@@ -50,7 +50,7 @@ func TestQueuesArePaged(t *testing.T) {
 			if cursor != "" {
 				query += "cursor=" + cursor
 			}
-			_, _, body := ask(t, h, "GET", "/admin/v1/queues"+strings.TrimRight(query, "?&"), "")
+			_, _, body := adminRequest(t, h, "GET", "/admin/v1/queues"+strings.TrimRight(query, "?&"), "")
 			var page queuePage
 			if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Queues) == 0 {
 				t.Fatalf("%v: %s", err, body)
@@ -68,29 +68,29 @@ func TestQueuesArePaged(t *testing.T) {
 	}
 }
 
-func TestQueueItems(t *testing.T) {
+func TestQueueItemsAreListed(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
+	backend := newFakeBackend()
 	const first = `{"queued_at":1795212344878,"behaviour":{"id":"b_1","type":"online"}}`
 	for query, want := range map[string]string{
 		"":         `{"items":[` + first + `,{"queued_at":1795212345178,"behaviour":{"id":"b_2","type":"offline"}}]}`,
 		"?limit=1": `{"items":[` + first + `]}`,
 	} {
-		if status, _, body := ask(t, w.handler(), "GET", demoQueue+"/items"+query, ""); status != http.StatusOK || body != want {
+		if status, _, body := adminRequest(t, backend.handler(), "GET", demoQueue+"/items"+query, ""); status != http.StatusOK || body != want {
 			t.Errorf("%q: %d %s", query, status, body)
 		}
 	}
-	w.queues["demo"].items = nil
-	if _, _, body := ask(t, w.handler(), "GET", demoQueue+"/items", ""); body != `{"items":[]}` {
+	backend.queues["demo"].items = nil
+	if _, _, body := adminRequest(t, backend.handler(), "GET", demoQueue+"/items", ""); body != `{"items":[]}` {
 		t.Errorf("of nothing: %s", body)
 	}
 }
 
 // A request that changes a queue is answered with its new state.
-func TestQueueChangesAnswerWithTheQueue(t *testing.T) {
+func TestQueueChangesReturnTheNewState(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	h := w.handler()
+	backend := newFakeBackend()
+	h := backend.handler()
 	for _, step := range []struct {
 		method, path, body string
 		want               string // a part of the answer
@@ -100,54 +100,54 @@ func TestQueueChangesAnswerWithTheQueue(t *testing.T) {
 		{"PATCH", "", `{"max_len":500}`, `"max_len":500`},
 		{"PATCH", "", `{"max_len":0}`, `"queued":2,"in_flight":0},"oldest_at"`},
 	} {
-		status, _, body := ask(t, h, step.method, demoQueue+step.path, step.body)
+		status, _, body := adminRequest(t, h, step.method, demoQueue+step.path, step.body)
 		if status != http.StatusOK || !strings.Contains(body, step.want) || !strings.HasPrefix(body, `{"game":"demo"`) {
 			t.Errorf("%s: %d %s, want %s", step.path, status, body, step.want)
 		}
 	}
-	if q := w.queues["demo"]; q.Paused != "" || q.MaxLen != 0 {
+	if q := backend.queues["demo"]; q.Paused != "" || q.MaxLen != 0 {
 		t.Errorf("it is left as %+v", q.Status)
 	}
 }
 
-func TestDiscard(t *testing.T) {
+func TestADrainCanDiscardAllItems(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	w.queues["demo"].Counts.Queued = 5001
-	status, _, body := ask(t, w.handler(), "POST", demoQueue+"/drain", `{"discard":true}`)
+	backend := newFakeBackend()
+	backend.queues["demo"].Counts.Queued = 5001
+	status, _, body := adminRequest(t, backend.handler(), "POST", demoQueue+"/drain", `{"discard":true}`)
 	want := eventq.Counts{Offered: 10, Sent: 5, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3, eventq.Shutdown: 5001}}
-	var after drained
+	var after drainResponse
 	if err := json.Unmarshal([]byte(body), &after); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %v: %s", status, err, body)
 	}
-	if fmt.Sprint(after.Counts) != fmt.Sprint(want) || after.Discarded != 5001 || w.queues["demo"].drains {
+	if fmt.Sprint(after.Counts) != fmt.Sprint(want) || after.Discarded != 5001 || backend.queues["demo"].drainCalled {
 		t.Errorf("%s", body)
 	}
 }
 
 // A drain ends when the queue is empty, when the queue is paused because the receiver
 // accepts no more, or after 20 s. The response has the state of the queue.
-func TestDrain(t *testing.T) {
+func TestADrainSendsUntilEmptyPausedOrTimeout(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		queue func(*fakeQueue)
 		took  time.Duration
 		want  string
 	}{
-		"what leaves":         {func(q *fakeQueue) { q.Counts.Queued, q.leaves = 4, 2 }, 2 * time.Second, `"sent":9,"dropped":{"too_old":3},"queued":0,`},
+		"what leaves":         {func(q *fakeQueue) { q.Counts.Queued, q.sentPerSecond = 4, 2 }, 2 * time.Second, `"sent":9,"dropped":{"too_old":3},"queued":0,`},
 		"nothing":             {func(q *fakeQueue) { q.Counts.Queued = 0 }, 0, `"queued":0,`},
-		"what does not leave": {func(q *fakeQueue) { q.Counts.InFlight = 2 }, drainTimeout, `"queued":2,"in_flight":2}`},
-		"what is stopped":     {func(q *fakeQueue) { q.stops = true }, 0, `"paused_reason":"410 of the far side"`},
+		"what does not leave": {func(q *fakeQueue) { q.Counts.InFlight = 2 }, drainWait, `"queued":2,"in_flight":2}`},
+		"what is stopped":     {func(q *fakeQueue) { q.pausesOnDrain = true }, 0, `"paused_reason":"410 of the far side"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
-				tt.queue(w.queues["demo"])
-				begun := time.Now()
-				status, _, body := ask(t, w.handler(), "POST", demoQueue+"/drain", "")
-				if took := time.Since(begun); status != http.StatusOK || took != tt.took || !strings.Contains(body, tt.want) || !strings.Contains(body, `"discarded":0`) {
-					t.Errorf("%d %s after %v, want %s after %v", status, body, took, tt.want, tt.took)
+				backend := newFakeBackend()
+				tt.queue(backend.queues["demo"])
+				startedAt := time.Now()
+				status, _, body := adminRequest(t, backend.handler(), "POST", demoQueue+"/drain", "")
+				if elapsed := time.Since(startedAt); status != http.StatusOK || elapsed != tt.took || !strings.Contains(body, tt.want) || !strings.Contains(body, `"discarded":0`) {
+					t.Errorf("%d %s after %v, want %s after %v", status, body, elapsed, tt.want, tt.took)
 				}
 			})
 		})
@@ -156,13 +156,13 @@ func TestDrain(t *testing.T) {
 
 func TestAPausedQueueIsNotDrained(t *testing.T) {
 	t.Parallel()
-	w := newWorld()
-	w.queues["demo"].Paused = "their maintenance"
-	status, _, body := ask(t, w.handler(), "POST", demoQueue+"/drain", `{}`)
-	if status != http.StatusConflict || !strings.Contains(body, "their maintenance") || w.queues["demo"].drains {
+	backend := newFakeBackend()
+	backend.queues["demo"].Paused = "their maintenance"
+	status, _, body := adminRequest(t, backend.handler(), "POST", demoQueue+"/drain", `{}`)
+	if status != http.StatusConflict || !strings.Contains(body, "their maintenance") || backend.queues["demo"].drainCalled {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, _, _ = ask(t, w.handler(), "POST", demoQueue+"/drain", `{"discard":true}`); status != http.StatusOK || w.queues["demo"].Counts.Queued != 0 {
-		t.Errorf("discarded: %d, %+v", status, w.queues["demo"].Status)
+	if status, _, _ = adminRequest(t, backend.handler(), "POST", demoQueue+"/drain", `{"discard":true}`); status != http.StatusOK || backend.queues["demo"].Counts.Queued != 0 {
+		t.Errorf("discarded: %d, %+v", status, backend.queues["demo"].Status)
 	}
 }

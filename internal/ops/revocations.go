@@ -11,12 +11,12 @@ import (
 // Revocations stores bans and revocations, which take effect at all nodes. The game ""
 // means revocations of admin tokens. LiftRevocation can return identity.ErrNotRevoked.
 type Revocations interface {
-	SetBar(ctx context.Context, b identity.Revocation) (identity.Revocation, error)
-	LiftBar(ctx context.Context, b identity.Revocation) error
+	SetRevocation(ctx context.Context, b identity.Revocation) (identity.Revocation, error)
+	LiftRevocation(ctx context.Context, b identity.Revocation) error
 	// ListRevocations returns the current revocations of a kind, last change first; the kind ""
 	// means all kinds except bans. It returns only those with a lower Seq than before; 0
 	// means no limit.
-	BarsOf(ctx context.Context, game string, kind identity.RevocationKind, before int64, limit int) ([]identity.Revocation, error)
+	ListRevocations(ctx context.Context, game string, kind identity.RevocationKind, before int64, limit int) ([]identity.Revocation, error)
 }
 
 // revocationKinds are the kinds of revocations by their names in the admin API.
@@ -27,8 +27,8 @@ var revocationKinds = map[string]identity.RevocationKind{
 
 // kindName returns the name of a kind in the admin API.
 func kindName(kind identity.RevocationKind) string {
-	for name, k := range revocationKinds {
-		if k == kind {
+	for name, known := range revocationKinds {
+		if known == kind {
 			return name
 		}
 	}
@@ -46,8 +46,8 @@ type revocation struct {
 	IssuedBefore int64  `json:"issued_before,omitempty"` // only for the kind subject: tokens issued before this time are revoked
 }
 
-func revocationOf(b identity.Revocation) revocation {
-	return revocation{kindName(b.Kind), b.ID, b.Reason, b.By, b.At, b.EndsAt, b.IssuedBefore}
+func newRevocation(stored identity.Revocation) revocation {
+	return revocation{kindName(stored.Kind), stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt, stored.IssuedBefore}
 }
 
 // revocationPage is one page of revocations; the last page has no cursor.
@@ -69,25 +69,25 @@ func (a *api) getRevocations(w http.ResponseWriter, r *request) error {
 	if name != "" && kind == "" {
 		return badRequest("kind=%q is unknown; use token, subject, erased, linked or unlinked", name)
 	}
-	bars, next, err := a.barPage(r, kind)
+	revocations, next, err := a.revocationPage(r, kind)
 	if err != nil {
 		return err
 	}
 	page := revocationPage{Revocations: []revocation{}, NextCursor: next}
-	for _, b := range bars {
-		page.Revocations = append(page.Revocations, revocationOf(b))
+	for _, stored := range revocations {
+		page.Revocations = append(page.Revocations, newRevocation(stored))
 	}
-	return answer(w, http.StatusOK, page)
+	return writeJSON(w, http.StatusOK, page)
 }
 
 // pathRevocation returns the revocation that the path of a request names: of one token, or
 // of all tokens of a subject.
-func (r *request) revocation() (identity.Revocation, error) {
+func (r *request) pathRevocation() (identity.Revocation, error) {
 	name := r.PathValue("kind")
 	if name != "token" && name != "subject" {
 		return identity.Revocation{}, badRequest("kind %q cannot be changed here; use token or subject", name)
 	}
-	return identity.Revocation{Game: r.game, Kind: revocationKinds[name], ID: r.PathValue("id"), By: r.actor}, nil
+	return identity.Revocation{Game: r.game, Kind: revocationKinds[name], ID: r.PathValue("id"), SetBy: r.actor}, nil
 }
 
 func (a *api) putRevocation(w http.ResponseWriter, r *request) error {
@@ -95,35 +95,35 @@ func (a *api) putRevocation(w http.ResponseWriter, r *request) error {
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
-	b, err := r.revocation()
+	requested, err := r.pathRevocation()
 	if err != nil {
 		return err
 	}
-	b.Reason, b.EndsAt, b.IssuedBefore = body.Reason, body.ExpiresAt, body.IssuedBefore
-	set, err := a.setBar(r, b)
+	requested.Reason, requested.EndsAt, requested.IssuedBefore = body.Reason, body.ExpiresAt, body.IssuedBefore
+	stored, err := a.setRevocation(r, requested)
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(r.Context(), "tokens revoked", "game", set.Game, "kind", set.Kind, "id", set.ID, "reason", set.Reason, "expires_at", set.EndsAt, "actor", r.actor)
-	return answer(w, http.StatusOK, revocationOf(set))
+	a.Logger.InfoContext(r.Context(), "tokens revoked", "game", stored.Game, "kind", stored.Kind, "id", stored.ID, "reason", stored.Reason, "expires_at", stored.EndsAt, "actor", r.actor)
+	return writeJSON(w, http.StatusOK, newRevocation(stored))
 }
 
 func (a *api) deleteRevocation(w http.ResponseWriter, r *request) error {
-	b, err := r.revocation()
+	revocation, err := r.pathRevocation()
 	if err == nil {
-		err = a.liftBar(r, b)
+		err = a.removeRevocation(r, revocation)
 	}
 	if err != nil {
 		return err
 	}
-	a.Logger.InfoContext(r.Context(), "revocation removed", "game", b.Game, "kind", b.Kind, "id", b.ID, "actor", r.actor)
+	a.Logger.InfoContext(r.Context(), "revocation removed", "game", revocation.Game, "kind", revocation.Kind, "id", revocation.ID, "actor", r.actor)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
 // revocationPage returns a page of the current bans or revocations, and the cursor of the
 // next page.
-func (a *api) barPage(r *request, kind identity.RevocationKind) (page []identity.Revocation, next string, err error) {
+func (a *api) revocationPage(r *request, kind identity.RevocationKind) (page []identity.Revocation, next string, err error) {
 	limit, err := readLimit(r.query.Get("limit"))
 	if err != nil {
 		return nil, "", err
@@ -134,9 +134,9 @@ func (a *api) barPage(r *request, kind identity.RevocationKind) (page []identity
 			return nil, "", badCursor(cursor)
 		}
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	page, err = a.Revocations.BarsOf(ctx, r.game, kind, before, limit+1)
+	page, err = a.Revocations.ListRevocations(ctx, r.game, kind, before, limit+1)
 	if len(page) > limit {
 		page = page[:limit]
 		next = strconv.FormatInt(page[limit-1].Seq, 10)
@@ -144,21 +144,21 @@ func (a *api) barPage(r *request, kind identity.RevocationKind) (page []identity
 	return page, next, err
 }
 
-func (a *api) setBar(r *request, b identity.Revocation) (identity.Revocation, error) {
-	if err := b.Validate(a.Now()); err != nil {
+func (a *api) setRevocation(r *request, revocation identity.Revocation) (identity.Revocation, error) {
+	if err := revocation.Validate(a.Now()); err != nil {
 		return identity.Revocation{}, err
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	return a.Revocations.SetBar(ctx, b)
+	return a.Revocations.SetRevocation(ctx, revocation)
 }
 
-func (a *api) liftBar(r *request, b identity.Revocation) error {
-	b.Reason = "lifted"
-	if err := b.Validate(a.Now()); err != nil {
+func (a *api) removeRevocation(r *request, revocation identity.Revocation) error {
+	revocation.Reason = "lifted"
+	if err := revocation.Validate(a.Now()); err != nil {
 		return err
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	return a.Revocations.LiftBar(ctx, b)
+	return a.Revocations.LiftRevocation(ctx, revocation)
 }

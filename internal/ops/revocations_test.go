@@ -17,38 +17,38 @@ const (
 )
 
 // fakeRevocations stores bans, revocations and keys in memory.
-type registrar struct {
-	*world
-	bars   []identity.Revocation // the last change first
-	erased string
-	keys   map[string][]identity.KeyInfo
+type fakeRevocations struct {
+	*fakeBackend
+	revocations []identity.Revocation // the last change first
+	erased      string
+	keys        map[string][]identity.KeyInfo
 }
 
-func newRegistrar(w *world) *registrar {
-	return &registrar{world: w, keys: map[string][]identity.KeyInfo{
+func newFakeRevocations(w *fakeBackend) *fakeRevocations {
+	return &fakeRevocations{fakeBackend: w, keys: map[string][]identity.KeyInfo{
 		"": {{ID: "own", Alg: identity.HS256, Signs: true}}, "demo": {{ID: "k1", Alg: identity.HS256, Signs: true, CreatedAt: 7}},
 	}}
 }
 
-func (r *registrar) SetBar(_ context.Context, b identity.Revocation) (identity.Revocation, error) {
+func (r *fakeRevocations) SetRevocation(_ context.Context, b identity.Revocation) (identity.Revocation, error) {
 	if r.fail == nil {
-		b.At, b.Seq = clock, int64(len(r.bars)+1)
-		r.bars = append([]identity.Revocation{b}, r.bars...)
+		b.ChangedAt, b.Seq = testTime, int64(len(r.revocations)+1)
+		r.revocations = append([]identity.Revocation{b}, r.revocations...)
 	}
 	return b, r.fail
 }
 
-func (r *registrar) LiftBar(_ context.Context, b identity.Revocation) error {
-	before := len(r.bars)
-	r.bars = slices.DeleteFunc(r.bars, func(o identity.Revocation) bool { return o.Kind == b.Kind && o.ID == b.ID })
-	if r.fail == nil && len(r.bars) == before {
+func (r *fakeRevocations) LiftRevocation(_ context.Context, b identity.Revocation) error {
+	before := len(r.revocations)
+	r.revocations = slices.DeleteFunc(r.revocations, func(o identity.Revocation) bool { return o.Kind == b.Kind && o.ID == b.ID })
+	if r.fail == nil && len(r.revocations) == before {
 		return identity.ErrNotRevoked
 	}
 	return r.fail
 }
 
-func (r *registrar) BarsOf(_ context.Context, _ string, kind identity.RevocationKind, before int64, limit int) (page []identity.Revocation, _ error) {
-	for _, b := range r.bars {
+func (r *fakeRevocations) ListRevocations(_ context.Context, _ string, kind identity.RevocationKind, before int64, limit int) (page []identity.Revocation, _ error) {
+	for _, b := range r.revocations {
 		if (b.Kind == kind || kind == "" && b.Kind != identity.KindBan) && (before == 0 || b.Seq < before) && len(page) < limit {
 			page = append(page, b)
 		}
@@ -56,7 +56,7 @@ func (r *registrar) BarsOf(_ context.Context, _ string, kind identity.Revocation
 	return page, r.fail
 }
 
-func (r *registrar) Erase(_ context.Context, game, player string) error {
+func (r *fakeRevocations) Erase(_ context.Context, game, player string) error {
 	if player == "p_9" {
 		return identity.ErrNotFound
 	}
@@ -64,21 +64,21 @@ func (r *registrar) Erase(_ context.Context, game, player string) error {
 	return r.fail
 }
 
-func (r *registrar) ResetDevice(_ context.Context, _, id string) (player, device string, err error) {
+func (r *fakeRevocations) ResetDevice(_ context.Context, _, id string) (player, device string, err error) {
 	if id == "op:1" {
 		return "", "", identity.ErrNotGuest
 	}
 	return id, "new-device-of-" + id, r.fail
 }
 
-func (r *registrar) UnlinkAccount(_ context.Context, _, id string) (string, error) {
+func (r *fakeRevocations) UnlinkAccount(_ context.Context, _, id string) (string, error) {
 	if id == "p_9" {
 		return "", identity.ErrNoAccount
 	}
 	return "op:1", r.fail
 }
 
-func (r *registrar) PlayerNamed(_ context.Context, _, name string) (identity.Player, error) {
+func (r *fakeRevocations) PlayerNamed(_ context.Context, _, name string) (identity.Player, error) {
 	switch name {
 	case "":
 		return identity.Player{}, nickname.ErrInvalid
@@ -88,18 +88,18 @@ func (r *registrar) PlayerNamed(_ context.Context, _, name string) (identity.Pla
 	return identity.Player{}, identity.ErrNotFound
 }
 
-func (r *registrar) ListKeys(game string) []identity.KeyInfo { return r.keys[game] }
+func (r *fakeRevocations) ListKeys(game string) []identity.KeyInfo { return r.keys[game] }
 
-func (r *registrar) RotateKey(_ context.Context, game string) (identity.KeyInfo, error) {
+func (r *fakeRevocations) RotateKey(_ context.Context, game string) (identity.KeyInfo, error) {
 	if r.fail != nil {
 		return identity.KeyInfo{}, r.fail
 	}
-	made := identity.KeyInfo{ID: "k2", Alg: identity.HS256, CreatedAt: 8}
-	r.keys[game] = append(r.keys[game], made)
-	return made, nil
+	created := identity.KeyInfo{ID: "k2", Alg: identity.HS256, CreatedAt: 8}
+	r.keys[game] = append(r.keys[game], created)
+	return created, nil
 }
 
-func (r *registrar) RetireKey(_ context.Context, game, id string) error {
+func (r *fakeRevocations) RetireKey(_ context.Context, game, id string) error {
 	if id == "k9" {
 		return identity.ErrNoKey
 	}
@@ -108,16 +108,16 @@ func (r *registrar) RetireKey(_ context.Context, game, id string) error {
 }
 
 // withRegistrar returns a fakeRevocations and the handler that uses it.
-func (w *world) registered() (*registrar, http.Handler) {
-	c := w.config()
-	r := newRegistrar(w)
+func (backend *fakeBackend) withRegistrar() (*fakeRevocations, http.Handler) {
+	c := backend.config()
+	r := newFakeRevocations(backend)
 	c.Revocations, c.Players, c.Keys = r, r, r
 	return r, New(c)
 }
 
 func TestBansAndRevocationsAreSetListedAndRemoved(t *testing.T) {
 	t.Parallel()
-	r, h := newWorld().registered()
+	r, h := newFakeBackend().withRegistrar()
 	for _, step := range []struct {
 		method, path, body string
 		status             int
@@ -150,19 +150,19 @@ func TestBansAndRevocationsAreSetListedAndRemoved(t *testing.T) {
 		{"DELETE", "/admin/v1/games/demo/players/p_1", "", 204, ""},
 		{"DELETE", "/admin/v1/games/demo/players/p_9", "", 404, "no such player"},
 	} {
-		status, _, body := ask(t, h, step.method, step.path, step.body)
+		status, _, body := adminRequest(t, h, step.method, step.path, step.body)
 		if status != step.status || !strings.Contains(body, step.want) {
 			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, status, body, step.status, step.want)
 		}
 	}
-	if len(r.bars) != 4 || r.bars[0].By != "ops" || r.bars[0].Game != "" || r.bars[1].Game != "demo" || r.erased != "demo/p_1" {
-		t.Errorf("stored %+v, erased %q", r.bars, r.erased)
+	if len(r.revocations) != 4 || r.revocations[0].SetBy != "ops" || r.revocations[0].Game != "" || r.revocations[1].Game != "demo" || r.erased != "demo/p_1" {
+		t.Errorf("stored %+v, erased %q", r.revocations, r.erased)
 	}
 }
 
 func TestKeysAreListedRotatedAndRetired(t *testing.T) {
 	t.Parallel()
-	r, h := newWorld().registered()
+	r, h := newFakeBackend().withRegistrar()
 	for _, step := range []struct {
 		method, path string
 		status       int
@@ -176,7 +176,7 @@ func TestKeysAreListedRotatedAndRetired(t *testing.T) {
 		{"POST", "/admin/v1/keys/rotate", 201, `"id":"k2"`},
 		{"DELETE", "/admin/v1/keys/own", 204, ""},
 	} {
-		status, _, body := ask(t, h, step.method, step.path, "")
+		status, _, body := adminRequest(t, h, step.method, step.path, "")
 		if status != step.status || !strings.Contains(body, step.want) {
 			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, status, body, step.status, step.want)
 		}
@@ -186,7 +186,7 @@ func TestKeysAreListedRotatedAndRetired(t *testing.T) {
 	}
 }
 
-func TestBansRevocationsAndKeysRefuse(t *testing.T) {
+func TestBadChangesOfBansRevocationsAndKeysAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		method, path, body string
@@ -213,10 +213,10 @@ func TestBansRevocationsAndKeysRefuse(t *testing.T) {
 		"too many keys":     {"POST", "/admin/v1/keys/rotate", "", identity.ErrTooManyKeys, 409},
 		"the last key":      {"DELETE", "/admin/v1/keys/own", "", identity.ErrKeyInUse, 409},
 	} {
-		w := newWorld()
-		w.fail = tt.fail
-		_, h := w.registered()
-		if status, _, body := ask(t, h, tt.method, tt.path, tt.body); status != tt.status {
+		backend := newFakeBackend()
+		backend.fail = tt.fail
+		_, h := backend.withRegistrar()
+		if status, _, body := adminRequest(t, h, tt.method, tt.path, tt.body); status != tt.status {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}

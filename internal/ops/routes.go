@@ -21,7 +21,7 @@ type route struct {
 }
 
 // isRead returns true if the route changes nothing.
-func (rt route) reads() bool { return rt.method == http.MethodGet || rt.sensitive }
+func (rt route) isRead() bool { return rt.method == http.MethodGet || rt.sensitive }
 
 // isAudited returns true if the audit log gets an entry of each request.
 func (rt route) isAudited() bool { return rt.method != http.MethodGet || rt.sensitive }
@@ -37,8 +37,8 @@ type Operation struct {
 // Operations lists the whole admin API.
 func Operations() []Operation {
 	var list []Operation
-	for _, rt := range new(api).routes() {
-		list = append(list, Operation{rt.method, rt.path, rt.query, rt.isAudited(), rt.summary})
+	for _, route := range new(api).routes() {
+		list = append(list, Operation{route.method, route.path, route.query, route.isAudited(), route.summary})
 	}
 	return list
 }
@@ -87,10 +87,10 @@ func (a *api) routes() []route {
 		{"GET", "/admin/v1/keys", a.getKeys, nil, false, "List the server's own signing keys, without secrets."},
 		{"POST", "/admin/v1/keys/rotate", a.rotateKey, nil, false, "Create a key of the server's own that signs after 10 s."},
 		{"DELETE", "/admin/v1/keys/{key}", a.retireKey, nil, false, "Retire a key of the server's own."},
-		{"GET", "/admin/v1/webhooks", a.getHooks, nil, false, "List the webhooks of all games."},
-		{"POST", game + "/webhooks/{webhook}/ping", a.pingHook, nil, false, "Send a test event to a webhook and return its status."},
-		{"POST", game + "/webhooks/{webhook}/enable", a.enableHook, nil, false, "Enable a webhook."},
-		{"POST", game + "/webhooks/{webhook}/disable", a.disableHook, nil, false, "Disable a webhook for a `reason`."},
+		{"GET", "/admin/v1/webhooks", a.getWebhooks, nil, false, "List the webhooks of all games."},
+		{"POST", game + "/webhooks/{webhook}/ping", a.pingWebhook, nil, false, "Send a test event to a webhook and return its status."},
+		{"POST", game + "/webhooks/{webhook}/enable", a.enableWebhook, nil, false, "Enable a webhook."},
+		{"POST", game + "/webhooks/{webhook}/disable", a.disableWebhook, nil, false, "Disable a webhook for a `reason`."},
 	}
 }
 
@@ -107,52 +107,52 @@ type handler func(http.ResponseWriter, *request) error
 
 // operationHandler returns a handler that parses the query of a route and then calls the
 // route's handler. Requests of an audited route are written to the audit log.
-func (a *api) operation(rt route) handler {
+func (a *api) operationHandler(route route) handler {
 	return func(w http.ResponseWriter, r *request) (err error) {
-		if r.query, err = protocol.ReadQuery(r.URL, rt.query); err != nil {
+		if r.query, err = protocol.ReadQuery(r.URL, route.query); err != nil {
 			return err
 		}
-		if rt.isAudited() {
-			return a.audited(rt, w, r)
+		if route.isAudited() {
+			return a.handleAudited(route, w, r)
 		}
-		return rt.handle(w, r)
+		return route.handle(w, r)
 	}
 }
 
 // requireAdmin returns a handler that refuses requests without a valid admin token.
-func (a *api) serve(handle handler) http.Handler {
+func (a *api) requireAdmin(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
-		if err := a.call(w, r, handle); err != nil {
-			a.fail(w, r, err)
+		if err := a.authenticateAndHandle(w, r, handle); err != nil {
+			a.writeError(w, r, err)
 		}
 	})
 }
 
-func (a *api) call(w http.ResponseWriter, r *http.Request, handle handler) error {
-	actor, err := a.subject(r)
+func (a *api) authenticateAndHandle(w http.ResponseWriter, r *http.Request, handle handler) error {
+	actor, err := a.adminSubject(r)
 	if err != nil {
 		return err
 	}
 	game := r.PathValue("game")
 	if game != "" && !slices.Contains(a.Games, game) {
-		return refuse(protocol.CodeNotFound, "game %q is not configured; there are: %s", game, strings.Join(a.Games, ", "))
+		return newAPIError(protocol.CodeNotFound, "game %q is not configured; there are: %s", game, strings.Join(a.Games, ", "))
 	}
 	return handle(w, &request{Request: r, actor: actor, game: game})
 }
 
-// subject returns the subject of a request's token of the role admin.
-func (a *api) subject(r *http.Request) (string, error) {
+// adminSubject returns the subject of a request's token of the role admin.
+func (a *api) adminSubject(r *http.Request) (string, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if ok {
-		subject, err := a.Admin(r.Context(), token)
-		if err == nil || a.Down(err) {
+		subject, err := a.VerifyAdmin(r.Context(), token)
+		if err == nil || a.IsStoreDown(err) {
 			return subject, err
 		}
 	}
-	return "", refuse(protocol.CodeUnauthorized, "an admin token signed with the server's own key is required; see `server token --help`")
+	return "", newAPIError(protocol.CodeUnauthorized, "an admin token signed with the server's own key is required; see `server token --help`")
 }
 
-func nothing(http.ResponseWriter, *request) error {
-	return refuse(protocol.CodeNotFound, "no such path or method; see docs/reference/admin.md for the admin API")
+func notFound(http.ResponseWriter, *request) error {
+	return newAPIError(protocol.CodeNotFound, "no such path or method; see docs/reference/admin.md for the admin API")
 }

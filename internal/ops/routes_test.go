@@ -16,8 +16,8 @@ var actions = []string{"requeue", "discard", "verify", "rebuild", "pause", "resu
 // retiredWords occur in no path and no parameter.
 var retiredWords = regexp.MustCompile(`\b(acts?|bars?|lines?|bound|boards?|peek|hooks?|by|why)\b`)
 
-// faultsOf lists what is wrong with the names of a route.
-func faultsOf(rt route) (faults []string) {
+// routeNameErrors lists what is wrong with the names of a route.
+func routeNameErrors(rt route) (faults []string) {
 	rest, ok := strings.CutPrefix(rt.path, "/admin/v1/")
 	if !ok {
 		return []string{rt.path + " is not below /admin/v1/"}
@@ -39,19 +39,19 @@ func faultsOf(rt route) (faults []string) {
 
 func TestRoutesArePluralNouns(t *testing.T) {
 	t.Parallel()
-	routes := newAPI(newWorld().config()).routes()
+	routes := newAPI(newFakeBackend().config()).routes()
 	if len(routes) < 40 {
 		t.Fatalf("there are %d routes", len(routes))
 	}
 	for _, rt := range routes {
-		for _, fault := range faultsOf(rt) {
+		for _, fault := range routeNameErrors(rt) {
 			t.Error(fault)
 		}
 	}
 }
 
 // The check finds what it looks for.
-func TestRouteCheckFindsFaults(t *testing.T) {
+func TestTheRouteNameCheckFindsBadNames(t *testing.T) {
 	t.Parallel()
 	for want, rt := range map[string]route{
 		"is no plural noun":      {path: "/admin/v1/games/{game}/pausing"},
@@ -66,7 +66,7 @@ func TestRouteCheckFindsFaults(t *testing.T) {
 		"retired word boards":    {path: "/admin/v1/games/{game}/boards/verify"},
 		"peek is no plural noun": {path: "/admin/v1/games/{game}/queue/peek"},
 	} {
-		if found := strings.Join(faultsOf(rt), "\n"); !strings.Contains(found, want) {
+		if found := strings.Join(routeNameErrors(rt), "\n"); !strings.Contains(found, want) {
 			t.Errorf("%s: found only %q, want %q", rt.path, found, want)
 		}
 	}

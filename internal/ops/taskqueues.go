@@ -27,11 +27,11 @@ type taskQueuePage struct {
 }
 
 func (a *api) getTaskQueues(w http.ResponseWriter, r *request) error {
-	f := taskqueue.QueueFilter{Kind: r.query.Get("kind"), Topic: r.query.Get("topic")}
+	filter := taskqueue.QueueFilter{Kind: r.query.Get("kind"), Topic: r.query.Get("topic")}
 	switch busy := r.query.Get("busy"); busy {
 	case "", "false":
 	case "true":
-		f.Busy = true
+		filter.Busy = true
 	default:
 		return badRequest("busy=%q is unknown; use true or false", busy)
 	}
@@ -39,15 +39,15 @@ func (a *api) getTaskQueues(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	queues, next, err := a.Tasks.Lines(ctx, f, r.query.Get("cursor"), limit)
+	queues, next, err := a.Tasks.Queues(ctx, filter, r.query.Get("cursor"), limit)
 	if err != nil {
 		return err
 	}
 	page := taskQueuePage{TaskQueues: []taskQueue{}, NextCursor: next}
-	for _, q := range queues {
-		page.TaskQueues = append(page.TaskQueues, taskQueue{q.Topic, q.Priority, q.Ordering, q.Pos, q.Scan, q.Done, q.Head})
+	for _, queue := range queues {
+		page.TaskQueues = append(page.TaskQueues, taskQueue{queue.Topic, queue.Priority, queue.Ordering, queue.Pos, queue.Scan, queue.Done, queue.Head})
 	}
-	return answer(w, http.StatusOK, page)
+	return writeJSON(w, http.StatusOK, page)
 }

@@ -14,8 +14,8 @@ import (
 // first, unless the filter has OldestFirst.
 type Tasks interface {
 	Task(ctx context.Context, id string) (taskqueue.Task, error)
-	Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error)
-	Lines(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error)
+	Tasks(ctx context.Context, filter taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error)
+	Queues(ctx context.Context, filter taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error)
 }
 
 const (
@@ -30,7 +30,7 @@ type taskPage struct {
 }
 
 func (a *api) getTasks(w http.ResponseWriter, r *request) error {
-	f, err := readFilter(r)
+	filter, err := readFilter(r)
 	if err != nil {
 		return err
 	}
@@ -38,23 +38,23 @@ func (a *api) getTasks(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	tasks, next, err := a.Tasks.Tasks(ctx, f, r.query.Get("cursor"), limit)
+	tasks, next, err := a.Tasks.Tasks(ctx, filter, r.query.Get("cursor"), limit)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, taskPage{append([]taskqueue.Task{}, tasks...), next})
+	return writeJSON(w, http.StatusOK, taskPage{append([]taskqueue.Task{}, tasks...), next})
 }
 
 func readFilter(r *request) (taskqueue.Filter, error) {
-	f := taskqueue.Filter{
+	filter := taskqueue.Filter{
 		Game: r.query.Get("game"), Topic: r.query.Get("topic"), Key: r.query.Get("key"), State: taskqueue.State(r.query.Get("state")),
 	}
-	if f.State != "" && !slices.Contains(taskqueue.States(), f.State) {
-		return f, badRequest("state=%q is unknown; use one of %v", f.State, taskqueue.States())
+	if filter.State != "" && !slices.Contains(taskqueue.States(), filter.State) {
+		return filter, badRequest("state=%q is unknown; use one of %v", filter.State, taskqueue.States())
 	}
-	return f, nil
+	return filter, nil
 }
 
 func readLimit(text string) (int, error) {
@@ -69,15 +69,15 @@ func readLimit(text string) (int, error) {
 }
 
 func (a *api) getTask(w http.ResponseWriter, r *request) error {
-	return answerTask(w, r, a.Tasks.Task)
+	return writeTask(w, r, a.Tasks.Task)
 }
 
 func (a *api) requeueTask(w http.ResponseWriter, r *request) error {
-	return answerTask(w, r, a.Desk.Requeue)
+	return writeTask(w, r, a.TaskActions.Requeue)
 }
 
 func (a *api) discardTask(w http.ResponseWriter, r *request) error {
-	return answerTask(w, r, a.Desk.Discard)
+	return writeTask(w, r, a.TaskActions.Discard)
 }
 
 func (a *api) putPayload(w http.ResponseWriter, r *request) error {
@@ -85,66 +85,68 @@ func (a *api) putPayload(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return answerTask(w, r, func(ctx context.Context, id string) (taskqueue.Task, error) { return a.Desk.Edit(ctx, id, payload) })
+	return writeTask(w, r, func(ctx context.Context, id string) (taskqueue.Task, error) {
+		return a.TaskActions.Edit(ctx, id, payload)
+	})
 }
 
 // writeTask calls a function for the task that the path names, and writes the task that it
 // returns.
-func answerTask(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
-	ctx, cancel := r.within()
+func writeTask(w http.ResponseWriter, r *request, call func(context.Context, string) (taskqueue.Task, error)) error {
+	ctx, cancel := r.callContext()
 	defer cancel()
-	t, err := do(ctx, r.PathValue("task"))
+	task, err := call(ctx, r.PathValue("task"))
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, t)
+	return writeJSON(w, http.StatusOK, task)
 }
 
 // deadTasksBody is the body of a request that changes a page of dead tasks. An empty Game
 // or Topic selects all.
-type deadTasks struct {
+type deadTasksBody struct {
 	Game   string `json:"game,omitempty"`
 	Topic  string `json:"topic,omitempty"`
 	Cursor string `json:"cursor,omitempty"`
 }
 
 // deadTasksPerCall is how many tasks one request changes.
-const deadTasksPage = 20
+const deadTasksPerCall = 20
 
 func (a *api) requeueTasks(w http.ResponseWriter, r *request) error {
-	return a.changeDeadTasks(w, r, a.Desk.Requeue)
+	return a.changeDeadTasks(w, r, a.TaskActions.Requeue)
 }
 
 func (a *api) discardTasks(w http.ResponseWriter, r *request) error {
-	return a.changeDeadTasks(w, r, a.Desk.Discard)
+	return a.changeDeadTasks(w, r, a.TaskActions.Discard)
 }
 
 // changeDeadTasks calls change for each task of a page of dead tasks, and writes the
 // changed tasks. It changes the oldest task first, so that requeued tasks keep their order.
 // It skips tasks that another request has finished or deleted in the meantime.
-func (a *api) changeDeadTasks(w http.ResponseWriter, r *request, do func(context.Context, string) (taskqueue.Task, error)) error {
-	var body deadTasks
+func (a *api) changeDeadTasks(w http.ResponseWriter, r *request, change func(context.Context, string) (taskqueue.Task, error)) error {
+	var body deadTasksBody
 	if err := readObject(w, r.Request, &body); err != nil {
 		return err
 	}
-	ctx, cancel := r.within()
+	ctx, cancel := r.callContext()
 	defer cancel()
-	dead := taskqueue.Filter{Game: body.Game, Topic: body.Topic, State: taskqueue.Dead, OldestFirst: true}
-	tasks, next, err := a.Tasks.Tasks(ctx, dead, body.Cursor, deadTasksPage)
+	filter := taskqueue.Filter{Game: body.Game, Topic: body.Topic, State: taskqueue.StateDead, OldestFirst: true}
+	tasks, next, err := a.Tasks.Tasks(ctx, filter, body.Cursor, deadTasksPerCall)
 	if err != nil {
 		return err
 	}
 	page := taskPage{Tasks: []taskqueue.Task{}, NextCursor: next}
-	for _, t := range tasks {
-		after, err := do(ctx, t.ID)
+	for _, task := range tasks {
+		changed, err := change(ctx, task.ID)
 		if errors.Is(err, taskqueue.ErrDone) || errors.Is(err, taskqueue.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		after.Payload = nil
-		page.Tasks = append(page.Tasks, after)
+		changed.Payload = nil
+		page.Tasks = append(page.Tasks, changed)
 	}
-	return answer(w, http.StatusOK, page)
+	return writeJSON(w, http.StatusOK, page)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestParse(t *testing.T) {
+func TestParseReturnsTheFormOfBrowsers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"https://play.example":      "https://play.example",
@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestAllows(t *testing.T) {
+func TestAllowsOwnAndListedOrigins(t *testing.T) {
 	t.Parallel()
 	list := NewList([]string{"https://Play.example", "no origin", "http://[::1]:3000"})
 	if len(list) != 2 {
@@ -89,7 +89,7 @@ func FuzzAllows(f *testing.F) {
 		if !List(nil).Allows(text, host, true) {
 			return
 		}
-		if at, ok := strings.CutPrefix(o, "https://"); err != nil || !ok || at != hostOf("https", host) {
+		if at, ok := strings.CutPrefix(o, "https://"); err != nil || !ok || at != normalizeHost("https", host) {
 			t.Fatalf("%q may speak to %q", text, host)
 		}
 	})

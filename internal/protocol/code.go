@@ -103,15 +103,15 @@ type Error struct {
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // Errorf returns an Error with a code and a formatted message for people.
-func Errorf(c Code, format string, args ...any) *Error {
-	return &Error{Code: c, Message: fmt.Sprintf(format, args...)}
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // RetryAfter is Errorf with the time in ms after which the client should try again.
-func RetryAfter(c Code, ms int64, format string, args ...any) *Error {
-	e := Errorf(c, format, args...)
-	e.RetryAfterMS = ms
-	return e
+func RetryAfter(code Code, ms int64, format string, args ...any) *Error {
+	refusal := Errorf(code, format, args...)
+	refusal.RetryAfterMS = ms
+	return refusal
 }
 
 // The close codes of the websocket, section 2 of the contract. After 4000 to 4499 a client

@@ -35,33 +35,33 @@ type Request struct {
 	Type string
 	Data json.RawMessage
 
-	checked bool // Data is part of a frame that is known to be valid JSON
+	isValidJSON bool // Data is part of a frame that is known to be valid JSON
 }
 
 // ReadRequest decodes a client's frame, without its data. An error is ErrMalformed or an
 // *Error (bad_request). With an *Error it also returns the part of the request that could
 // be read, so that the error reply can contain its id.
 func ReadRequest(frame []byte) (Request, error) {
-	var room few
-	fields, ok := splitInto(room[:0], frame, false)
-	kind := fields.value("type")
-	if !ok || len(kind) == 0 || kind[0] != '"' {
+	var space memberSpace
+	fields, ok := splitObjectInto(space[:0], frame, false)
+	quotedType := fields.value("type")
+	if !ok || len(quotedType) == 0 || quotedType[0] != '"' {
 		return Request{}, ErrMalformed
 	}
-	r := Request{Type: string(unquoted(kind)), Data: fields.value("data"), checked: true}
+	request := Request{Type: string(unquote(quotedType)), Data: fields.value("data"), isValidJSON: true}
 	id, err := readID(fields.value("id"))
 	if err != nil {
-		return r, err
+		return request, err
 	}
-	r.ID = &id
-	for _, f := range fields {
-		switch string(f.name) {
+	request.ID = &id
+	for _, field := range fields {
+		switch string(field.name) {
 		case "id", "type", "data":
 		default:
-			return r, Errorf(CodeBadRequest, "unknown field %q beside id, type and data", clip(string(f.name)))
+			return request, Errorf(CodeBadRequest, "unknown field %q beside id, type and data", shorten(string(field.name)))
 		}
 	}
-	return r, nil
+	return request, nil
 }
 
 // Decode decodes the request's data into a message of this package; message is a pointer.
@@ -73,64 +73,64 @@ func (r Request) Decode(message any) error {
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
 	}
-	var room few
-	fields, ok := splitInto(room[:0], data, r.checked)
+	var space memberSpace
+	fields, ok := splitObjectInto(space[:0], data, r.isValidJSON)
 	if !ok {
-		return Errorf(CodeBadRequest, "data of %s must be a JSON object", clip(r.Type))
+		return Errorf(CodeBadRequest, "data of %s must be a JSON object", shorten(r.Type))
 	}
-	if a, ok := message.(*Answer); ok && a.readPlain(fields) {
+	if answer, ok := message.(*Answer); ok && answer.decodePlain(fields) {
 		return nil
 	}
-	if err := checkFields(reflect.TypeOf(message).Elem(), fields, clip(r.Type)); err != nil {
+	if err := checkFields(reflect.TypeOf(message).Elem(), fields, shorten(r.Type)); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, message); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			return Errorf(CodeBadRequest, "field %q of %s cannot be a %s", lastName(wrong.Field), clip(r.Type), wrong.Value)
+		var typeError *json.UnmarshalTypeError
+		if errors.As(err, &typeError) {
+			return Errorf(CodeBadRequest, "field %q of %s cannot be a %s", fieldName(typeError.Field), shorten(r.Type), typeError.Value)
 		}
-		return Errorf(CodeBadRequest, "data of %s cannot be read", clip(r.Type))
+		return Errorf(CodeBadRequest, "data of %s cannot be read", shorten(r.Type))
 	}
 	return nil
 }
 
 // EncodeReply encodes the reply to the request with an id; nil is encoded as null.
-func EncodeReply(re *int64, kind string, data any) []byte {
-	b := append(make([]byte, 0, 128), `{"re":`...)
-	if re == nil {
-		b = append(b, "null"...)
+func EncodeReply(requestID *int64, messageType string, data any) []byte {
+	frame := append(make([]byte, 0, 128), `{"re":`...)
+	if requestID == nil {
+		frame = append(frame, "null"...)
 	} else {
-		b = strconv.AppendInt(b, *re, 10)
+		frame = strconv.AppendInt(frame, *requestID, 10)
 	}
-	b = AppendText(append(b, `,"type":`...), kind)
-	return append(appendData(append(b, `,"data":`...), data), '}')
+	frame = AppendJSONText(append(frame, `,"type":`...), messageType)
+	return append(appendData(append(frame, `,"data":`...), data), '}')
 }
 
 // EncodePush encodes a push that has no number.
-func EncodePush(kind string, data any) []byte {
-	b := append(make([]byte, 0, 256), `{"type":`...)
-	b = AppendText(b, kind)
-	return append(appendData(append(b, `,"data":`...), data), '}')
+func EncodePush(messageType string, data any) []byte {
+	frame := append(make([]byte, 0, 256), `{"type":`...)
+	frame = AppendJSONText(frame, messageType)
+	return append(appendData(append(frame, `,"data":`...), data), '}')
 }
 
 // NumberedPush is an encoded push of a match without its number. The number is known only
 // when the store commits the push. The frame is Head, the number in decimal, and Tail.
-type Numbered struct{ Head, Tail string }
+type NumberedPush struct{ Head, Tail string }
 
 // EncodeNumberedPush encodes a push of a match, without its number.
-func EncodeNumbered(match, kind string, data any) Numbered {
-	return Numbered{
-		Head: `{"type":` + quote(kind) + `,"match":` + quote(match) + `,"seq":`,
+func EncodeNumberedPush(match, messageType string, data any) NumberedPush {
+	return NumberedPush{
+		Head: `{"type":` + quoteJSON(messageType) + `,"match":` + quoteJSON(match) + `,"seq":`,
 		Tail: `,"data":` + string(mustJSON(data)) + `}`,
 	}
 }
 
 // Frame returns the frame of the push with the number seq.
-func (n Numbered) Frame(seq int64) []byte {
-	b := make([]byte, 0, len(n.Head)+len(n.Tail)+20)
-	b = append(b, n.Head...)
-	b = strconv.AppendInt(b, seq, 10)
-	return append(b, n.Tail...)
+func (n NumberedPush) Frame(seq int64) []byte {
+	frame := make([]byte, 0, len(n.Head)+len(n.Tail)+20)
+	frame = append(frame, n.Head...)
+	frame = strconv.AppendInt(frame, seq, 10)
+	return append(frame, n.Tail...)
 }
 
 // readID decodes the id of a request, a whole number from 0 to MaxID.
@@ -144,59 +144,59 @@ func readID(raw json.RawMessage) (int64, error) {
 
 // mustJSON encodes a message of this package. It panics on an error, which cannot happen
 // with these types.
-func mustJSON(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("protocol: cannot encode %T: %v", v, err))
+func mustJSON(message any) []byte {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(message); err != nil {
+		panic(fmt.Sprintf("protocol: cannot encode %T: %v", message, err))
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return bytes.TrimRight(buffer.Bytes(), "\n")
 }
 
 // quoteJSON returns a text as a JSON string.
-func quote(s string) string { return string(AppendText(nil, s)) }
+func quoteJSON(text string) string { return string(AppendJSONText(nil, text)) }
 
 // isNull returns true for an absent value and for null.
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // shorten cuts a client's text to 40 characters, for error messages.
-func clip(s string) string {
-	const most = 40
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
+func shorten(text string) string {
+	const maxRunes = 40
+	if runes := []rune(text); len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "…"
 	}
-	return s
+	return text
 }
 
 // fieldName returns the last part of a dotted path, the name of the field itself.
-func lastName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+func fieldName(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
 // fieldRule is what checkFields must know of one field of a message.
-type field struct {
-	inner  reflect.Type // struct type of the field's objects; nil if it contains no objects
-	list   bool         // the field is a list of objects
-	needed bool         // the field must be present and not null
+type fieldRule struct {
+	objectType reflect.Type // struct type of the field's objects; nil if it contains no objects
+	isList     bool         // the field is a list of objects
+	isRequired bool         // the field must be present and not null
 }
 
 // checkFields refuses an object that has an unknown field or lacks a required one, and
 // checks the objects inside it. objectName names the object in errors.
-func checkFields(t reflect.Type, has object, where string) error {
-	known := fieldsOf(t)
-	for _, m := range has {
-		f, ok := known[string(m.name)]
+func checkFields(messageType reflect.Type, object object, objectName string) error {
+	rules := fieldRules(messageType)
+	for _, member := range object {
+		rule, ok := rules[string(member.name)]
 		if !ok {
-			return Errorf(CodeBadRequest, "unknown field %q in %s", clip(string(m.name)), where)
+			return Errorf(CodeBadRequest, "unknown field %q in %s", shorten(string(member.name)), objectName)
 		}
-		for _, inside := range f.objects(m.value) {
-			if err := checkFields(f.inner, inside, string(m.name)); err != nil {
+		for _, inner := range rule.innerObjects(member.value) {
+			if err := checkFields(rule.objectType, inner, string(member.name)); err != nil {
 				return err
 			}
 		}
 	}
-	for name, f := range known {
-		if f.needed && isNull(has.value(name)) {
-			return Errorf(CodeBadRequest, "%s needs a field %q", where, name)
+	for name, rule := range rules {
+		if rule.isRequired && isNull(object.value(name)) {
+			return Errorf(CodeBadRequest, "%s needs a field %q", objectName, name)
 		}
 	}
 	return nil
@@ -204,58 +204,58 @@ func checkFields(t reflect.Type, has object, where string) error {
 
 // innerObjects returns the objects in a field's value. It returns none if the value has a
 // wrong type: the decoder refuses that later, with an error that names the type.
-func (f field) objects(value json.RawMessage) []object {
-	if f.inner == nil || isNull(value) {
+func (f fieldRule) innerObjects(value json.RawMessage) []object {
+	if f.objectType == nil || isNull(value) {
 		return nil
 	}
 	var values []json.RawMessage
-	if !f.list {
+	if !f.isList {
 		values = append(values, value)
 	} else if json.Unmarshal(value, &values) != nil {
 		return nil
 	}
-	var all []object
+	var objects []object
 	for _, value := range values {
 		if isNull(value) { // an empty object: checkFields refuses it if a field is required
-			all = append(all, nil)
+			objects = append(objects, nil)
 			continue
 		}
-		o, ok := split(value)
+		inner, ok := splitObject(value)
 		if !ok {
 			return nil
 		}
-		all = append(all, o)
+		objects = append(objects, inner)
 	}
-	return all
+	return objects
 }
 
-var fieldsCache sync.Map // reflect.Type to map[string]fieldRule
+var fieldRulesCache sync.Map // reflect.Type to map[string]fieldRule
 
 // fieldRules returns the rules of a message's JSON fields, by name. The tag `need:"true"`
 // marks a required field.
-func fieldsOf(t reflect.Type) map[string]field {
-	if known, ok := fieldsCache.Load(t); ok {
-		return known.(map[string]field)
+func fieldRules(messageType reflect.Type) map[string]fieldRule {
+	if rules, ok := fieldRulesCache.Load(messageType); ok {
+		return rules.(map[string]fieldRule)
 	}
-	known := make(map[string]field, t.NumField())
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous {
-			for name, of := range fieldsOf(f.Type) {
-				known[name] = of
+	rules := make(map[string]fieldRule, messageType.NumField())
+	for i := range messageType.NumField() {
+		structField := messageType.Field(i)
+		if structField.Anonymous {
+			for name, rule := range fieldRules(structField.Type) {
+				rules[name] = rule
 			}
 			continue
 		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inner, list := f.Type, f.Type.Kind() == reflect.Slice
-		if list || inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
+		name, _, _ := strings.Cut(structField.Tag.Get("json"), ",")
+		objectType, isList := structField.Type, structField.Type.Kind() == reflect.Slice
+		if isList || objectType.Kind() == reflect.Pointer {
+			objectType = objectType.Elem()
 		}
-		if inner.Kind() != reflect.Struct {
-			inner = nil
+		if objectType.Kind() != reflect.Struct {
+			objectType = nil
 		}
-		known[name] = field{inner: inner, list: list, needed: f.Tag.Get("need") == "true"}
+		rules[name] = fieldRule{objectType: objectType, isList: isList, isRequired: structField.Tag.Get("need") == "true"}
 	}
-	fieldsCache.Store(t, known)
-	return known
+	fieldRulesCache.Store(messageType, rules)
+	return rules
 }

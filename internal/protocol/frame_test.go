@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestReadRequest(t *testing.T) {
+func TestReadRequestReturnsTheRequestOrAnError(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, frame string
@@ -37,14 +37,14 @@ func TestReadRequest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := ReadRequest([]byte(tt.frame))
-			if got := kindOf(err); got != tt.want {
+			if got := requestKind(err); got != tt.want {
 				t.Fatalf("ReadRequest(%s) = %v, want %q", tt.frame, err, tt.want)
 			}
 		})
 	}
 }
 
-func TestReadRequestKeepsTheIDOfARefusedFrame(t *testing.T) {
+func TestReadRequestReturnsTheIDOfARefusedFrame(t *testing.T) {
 	t.Parallel()
 	r, err := ReadRequest([]byte(`{"id":7,"type":"ping","extra":1}`))
 	if err == nil || r.ID == nil || *r.ID != 7 {
@@ -52,7 +52,7 @@ func TestReadRequestKeepsTheIDOfARefusedFrame(t *testing.T) {
 	}
 }
 
-func TestDecode(t *testing.T) {
+func TestDecodeRefusesUnknownAndWrongFields(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, data string
@@ -91,14 +91,14 @@ func TestDecode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			err := Request{Type: "x", Data: json.RawMessage(tt.data)}.Decode(tt.into)
-			if got := kindOf(err); got != tt.want {
+			if got := requestKind(err); got != tt.want {
 				t.Fatalf("Decode(%s) = %v, want %q", tt.data, err, tt.want)
 			}
 		})
 	}
 }
 
-func TestErrorsNameTheFieldOnly(t *testing.T) {
+func TestDecodeErrorsContainOnlyTheFieldName(t *testing.T) {
 	t.Parallel()
 	err := Request{Type: TypeAnswer, Data: json.RawMessage(`{"match":"m","question":0,"choice":"1"}`)}.Decode(&Answer{})
 	if err == nil || !strings.Contains(err.Error(), `field "choice"`) {
@@ -106,7 +106,7 @@ func TestErrorsNameTheFieldOnly(t *testing.T) {
 	}
 }
 
-func TestEncode(t *testing.T) {
+func TestRepliesAndPushesAreEncoded(t *testing.T) {
 	t.Parallel()
 	id := int64(7)
 	tests := []struct{ got, want string }{
@@ -114,7 +114,7 @@ func TestEncode(t *testing.T) {
 		{string(EncodeReply(nil, TypeError, Errorf(CodeBadRequest, "a < b"))),
 			`{"re":null,"type":"error","data":{"code":"bad_request","message":"a < b"}}`},
 		{string(EncodePush(TypeDraining, Draining{ReconnectAfterMS: 5})), `{"type":"draining","data":{"reconnect_after_ms":5}}`},
-		{string(EncodeNumbered("m_1", TypeAnswerSeen, AnswerSeen{Question: 2, Player: "p"}).Frame(12)),
+		{string(EncodeNumberedPush("m_1", TypeAnswerSeen, AnswerSeen{Question: 2, Player: "p"}).Frame(12)),
 			`{"type":"answer.seen","match":"m_1","seq":12,"data":{"question":2,"player":"p"}}`},
 	}
 	for _, tt := range tests {
@@ -141,14 +141,14 @@ func FuzzReadRequest(f *testing.F) {
 			t.Fatalf("a request without an id was accepted: %q", frame)
 		}
 		for _, into := range []any{&Hello{}, &Ping{}, &DuelJoin{}, &Answer{}, &Resume{}, &Empty{}, &NewArena{}, &ArenaJoin{}, &ArenaNext{}, &ArenaKick{}} {
-			if err := r.Decode(into); err != nil && kindOf(err) != "bad_request" {
+			if err := r.Decode(into); err != nil && requestKind(err) != "bad_request" {
 				t.Fatalf("Decode: %v is no bad_request", err)
 			}
 		}
 	})
 }
 
-func kindOf(err error) string {
+func requestKind(err error) string {
 	var refused *Error
 	switch {
 	case err == nil:

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestIsMatchID(t *testing.T) {
+func TestIsMatchIDRefusesColonsAndLongIDs(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]bool{
 		"m_01M82MEW86VF75GT6V7TFSH35R": true, "m_1": true, "a.b-C_9": true, strings.Repeat("a", 64): true,

@@ -18,61 +18,61 @@ type member struct {
 
 // memberSpace is space for the members of a usual message, so that splitting it allocates
 // nothing.
-type few [4]member
+type memberSpace [4]member
 
 // splitObject splits a JSON object into its members. ok is false if raw is not valid JSON
 // or not an object.
-func split(raw []byte) (o object, ok bool) { return splitInto(nil, raw, false) }
+func splitObject(raw []byte) (members object, ok bool) { return splitObjectInto(nil, raw, false) }
 
 // splitObjectInto is splitObject that appends the members to space. If isValid is true,
 // the caller knows that raw is valid JSON, and it is not checked again.
-func splitInto(room object, raw []byte, valid bool) (o object, ok bool) {
-	rest := after(raw)
-	if len(rest) == 0 || rest[0] != '{' || !valid && !json.Valid(raw) {
+func splitObjectInto(space object, raw []byte, isValid bool) (members object, ok bool) {
+	rest := skipBlanks(raw)
+	if len(rest) == 0 || rest[0] != '{' || !isValid && !json.Valid(raw) {
 		return nil, false
 	}
-	o = room
-	for rest = after(rest[1:]); rest[0] != '}'; rest = after(rest) {
+	members = space
+	for rest = skipBlanks(rest[1:]); rest[0] != '}'; rest = skipBlanks(rest) {
 		if rest[0] == ',' {
-			rest = after(rest[1:])
+			rest = skipBlanks(rest[1:])
 		}
-		var m member
+		var next member
 		name := rest[:valueEnd(rest)]
-		m.name = unquoted(name)
-		rest = after(after(rest[len(name):])[1:]) // the colon
-		m.value = rest[:valueEnd(rest)]
-		rest = rest[len(m.value):]
-		o = append(o, m)
+		next.name = unquote(name)
+		rest = skipBlanks(skipBlanks(rest[len(name):])[1:]) // the colon
+		next.value = rest[:valueEnd(rest)]
+		rest = rest[len(next.value):]
+		members = append(members, next)
 	}
-	return o, true
+	return members, true
 }
 
 // skipBlanks returns JSON text without the blanks at its start.
-func after(raw []byte) []byte {
-	for len(raw) > 0 && blank(raw[0]) {
+func skipBlanks(raw []byte) []byte {
+	for len(raw) > 0 && isBlank(raw[0]) {
 		raw = raw[1:]
 	}
 	return raw
 }
 
 // isBlank returns true for JSON whitespace.
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+func isBlank(char byte) bool { return char == ' ' || char == '\t' || char == '\r' || char == '\n' }
 
 // valueEnd returns the length of the JSON value at the start of raw, which must be valid.
 func valueEnd(raw []byte) int {
-	depth, text := 0, false
+	depth, inString := 0, false
 	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case text && c == '\\':
+		switch char := raw[i]; {
+		case inString && char == '\\':
 			i++
-		case c == '"':
-			text = !text
-		case text:
-		case c == '{' || c == '[':
+		case char == '"':
+			inString = !inString
+		case inString:
+		case char == '{' || char == '[':
 			depth++
-		case depth == 0 && (c == ',' || c == '}' || c == ']' || c == ':' || blank(c)):
+		case depth == 0 && (char == ',' || char == '}' || char == ']' || char == ':' || isBlank(char)):
 			return i
-		case c == '}' || c == ']':
+		case char == '}' || char == ']':
 			depth--
 		}
 	}
@@ -80,13 +80,13 @@ func valueEnd(raw []byte) int {
 }
 
 // unquote returns the text of a valid JSON string, without quotes and escapes.
-func unquoted(text []byte) []byte {
-	if bytes.IndexByte(text, '\\') < 0 {
-		return text[1 : len(text)-1]
+func unquote(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
 	}
-	var meant string
-	_ = json.Unmarshal(text, &meant) // it is valid
-	return []byte(meant)
+	var unescaped string
+	_ = json.Unmarshal(quoted, &unescaped) // it is valid
+	return []byte(unescaped)
 }
 
 // value returns the value of the member with a name, nil if there is none. If several

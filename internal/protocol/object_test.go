@@ -19,7 +19,7 @@ func FuzzSplit(f *testing.F) {
 		raw = bytes.ToValidUTF8(raw, nil)
 		var want map[string]json.RawMessage
 		valid := json.Unmarshal(raw, &want) == nil && want != nil
-		o, ok := split(raw)
+		o, ok := splitObject(raw)
 		if ok != valid {
 			t.Fatalf("split(%q) says %v, want %v", raw, ok, valid)
 		}

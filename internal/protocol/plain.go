@@ -9,19 +9,19 @@ import (
 
 // decodePlain decodes an answer of the usual form. encoding/json takes five times as long
 // for it. It returns false and changes nothing if a member is unknown or has another form.
-func (a *Answer) readPlain(o object) bool {
+func (a *Answer) decodePlain(object object) bool {
 	var plain Answer
-	for _, m := range o {
+	for _, member := range object {
 		ok := false
-		switch string(m.name) {
+		switch string(member.name) {
 		case "match":
-			plain.Match, ok = plainText(m.value)
+			plain.Match, ok = parsePlainText(member.value)
 		case "question":
-			plain.Question, ok = plainIndex(m.value)
+			plain.Question, ok = parsePlainIndex(member.value)
 		case "choice":
-			plain.Choice, ok = plainIndex(m.value)
+			plain.Choice, ok = parsePlainIndex(member.value)
 		case "value":
-			plain.Value, ok = bytes.Clone(m.value), true
+			plain.Value, ok = bytes.Clone(member.value), true
 		}
 		if !ok {
 			return false
@@ -32,7 +32,7 @@ func (a *Answer) readPlain(o object) bool {
 }
 
 // parsePlainText parses a JSON string without escapes; ok is false for any other value.
-func plainText(raw []byte) (string, bool) {
+func parsePlainText(raw []byte) (string, bool) {
 	if raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
 		return "", false
 	}
@@ -41,7 +41,7 @@ func plainText(raw []byte) (string, bool) {
 
 // parsePlainIndex parses a JSON number without sign, fraction and exponent; ok is false
 // for any other value.
-func plainIndex(raw []byte) (*int, bool) {
+func parsePlainIndex(raw []byte) (*int, bool) {
 	n, err := strconv.ParseUint(string(raw), 10, 31)
 	if err != nil {
 		return nil, false
@@ -52,65 +52,65 @@ func plainIndex(raw []byte) (*int, bool) {
 
 // fastEncoder is a message that encodes itself, in a quarter of the time of encoding/json.
 // The server sends at least one for each answer of a player.
-type plain interface {
-	appendTo(b []byte) []byte
+type fastEncoder interface {
+	appendJSON(dst []byte) []byte
 }
 
-var _, _ plain = Answered{}, Own{}
+var _, _ fastEncoder = Answered{}, Own{}
 
 // appendData appends a message of this package as JSON to dst.
-func appendData(b []byte, data any) []byte {
-	if message, ok := data.(plain); ok {
-		return message.appendTo(b)
+func appendData(dst []byte, data any) []byte {
+	if message, ok := data.(fastEncoder); ok {
+		return message.appendJSON(dst)
 	}
-	return append(b, mustJSON(data)...)
+	return append(dst, mustJSON(data)...)
 }
 
-func (a Answered) appendTo(b []byte) []byte {
-	b = appendInt(append(b, `{"question":`...), int64(a.Question))
-	b = appendInt(append(b, `,"at":`...), a.At)
-	b = appendInt(append(b, `,"elapsed_ms":`...), a.ElapsedMS)
+func (a Answered) appendJSON(dst []byte) []byte {
+	dst = appendInt(append(dst, `{"question":`...), int64(a.Question))
+	dst = appendInt(append(dst, `,"at":`...), a.At)
+	dst = appendInt(append(dst, `,"elapsed_ms":`...), a.ElapsedMS)
 	if a.Correct != nil {
-		b = strconv.AppendBool(append(b, `,"correct":`...), *a.Correct)
+		dst = strconv.AppendBool(append(dst, `,"correct":`...), *a.Correct)
 	}
 	if a.First != nil {
-		b = strconv.AppendBool(append(b, `,"first":`...), *a.First)
+		dst = strconv.AppendBool(append(dst, `,"first":`...), *a.First)
 	}
-	return append(b, '}')
+	return append(dst, '}')
 }
 
-func (o Own) appendTo(b []byte) []byte {
-	b = AppendText(append(b, `{"match":`...), o.Match)
-	b = appendInt(append(b, `,"question":`...), int64(o.Question))
-	b = appendRaw(append(b, `,"given":`...), o.Given)
-	b = strconv.AppendBool(append(b, `,"correct":`...), o.Correct)
-	b = append(b, `,"elapsed_ms":`...)
+func (o Own) appendJSON(dst []byte) []byte {
+	dst = AppendJSONText(append(dst, `{"match":`...), o.Match)
+	dst = appendInt(append(dst, `,"question":`...), int64(o.Question))
+	dst = appendRaw(append(dst, `,"given":`...), o.Given)
+	dst = strconv.AppendBool(append(dst, `,"correct":`...), o.Correct)
+	dst = append(dst, `,"elapsed_ms":`...)
 	if o.ElapsedMS == nil {
-		b = append(b, "null"...)
+		dst = append(dst, "null"...)
 	} else {
-		b = appendInt(b, *o.ElapsedMS)
+		dst = appendInt(dst, *o.ElapsedMS)
 	}
-	b = appendInt(append(b, `,"points":`...), o.Points)
-	b = appendInt(append(b, `,"score":`...), o.Score)
-	b = appendInt(append(b, `,"rank":`...), o.Rank)
+	dst = appendInt(append(dst, `,"points":`...), o.Points)
+	dst = appendInt(append(dst, `,"score":`...), o.Score)
+	dst = appendInt(append(dst, `,"rank":`...), o.Rank)
 	if o.Out {
-		b = append(b, `,"out":true`...)
+		dst = append(dst, `,"out":true`...)
 	}
-	return append(b, '}')
+	return append(dst, '}')
 }
 
-func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
 
 // appendRaw appends a client's valid JSON as encoding/json does: without blanks between
 // its parts. Empty raw is encoded as null.
-func appendRaw(b []byte, raw json.RawMessage) []byte {
+func appendRaw(dst []byte, raw json.RawMessage) []byte {
 	switch {
 	case len(raw) == 0:
-		return append(b, "null"...)
-	case !slices.ContainsFunc(raw, blank):
-		return append(b, raw...)
+		return append(dst, "null"...)
+	case !slices.ContainsFunc(raw, isBlank):
+		return append(dst, raw...)
 	}
-	compact := bytes.NewBuffer(b)
+	compact := bytes.NewBuffer(dst)
 	_ = json.Compact(compact, raw) // it is valid
 	return compact.Bytes()
 }

@@ -22,12 +22,12 @@ func FuzzReadPlain(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		raw = bytes.ToValidUTF8(raw, nil)
-		o, ok := split(raw)
+		o, ok := splitObject(raw)
 		if !ok || checkFields(reflect.TypeFor[Answer](), o, "answer") != nil {
 			t.Skip("no answer")
 		}
 		var got, want Answer
-		if !got.readPlain(o) {
+		if !got.decodePlain(o) {
 			if !reflect.DeepEqual(got, Answer{}) {
 				t.Fatalf("%s: left %+v", raw, got)
 			}
@@ -40,7 +40,7 @@ func FuzzReadPlain(f *testing.F) {
 }
 
 // The hand-written encoder and the standard library write equivalent JSON.
-func TestPlainMessages(t *testing.T) {
+func TestFastEncodersEqualTheStandardEncoder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		number, flag := rapid.Int64(), rapid.Bool()
@@ -66,10 +66,10 @@ func TestPlainMessages(t *testing.T) {
 }
 
 // What players send as a rule is read without the decoder.
-func TestTheUsualAnswerIsPlain(t *testing.T) {
+func TestUsualAnswersAreDecodedPlain(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{`{"match":"m_1","question":3,"choice":1}`, `{"match":"m_1","question":3,"value":"Paris"}`} {
-		if o, ok := split([]byte(raw)); !ok || !new(Answer).readPlain(o) {
+		if o, ok := splitObject([]byte(raw)); !ok || !new(Answer).decodePlain(o) {
 			t.Errorf("%s is not", raw)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestReadQuery(t *testing.T) {
+func TestReadQueryAllowsEachParameterOnceWithAValue(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		path, query string

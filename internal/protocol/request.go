@@ -49,28 +49,28 @@ type Empty struct{}
 // kind requires.
 type Given struct {
 	Choice  *int            `json:"choice,omitempty"`
-	Choices Indexes         `json:"choices,omitempty"`
+	Choices ChoiceIndexes   `json:"choices,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"`
 }
 
 // ChoiceIndexes are the indexes of the chosen choices, from 0.
-type Indexes []int
+type ChoiceIndexes []int
 
 // UnmarshalJSON decodes a list of numbers. It refuses a null in the list.
-func (x *Indexes) UnmarshalJSON(raw []byte) error {
-	var all []*int
-	if err := json.Unmarshal(raw, &all); err != nil {
+func (indexes *ChoiceIndexes) UnmarshalJSON(raw []byte) error {
+	var decoded []*int
+	if err := json.Unmarshal(raw, &decoded); err != nil {
 		return err
 	}
-	if all == nil {
+	if decoded == nil {
 		return nil
 	}
-	*x = make(Indexes, len(all))
-	for i, one := range all {
-		if one == nil {
+	*indexes = make(ChoiceIndexes, len(decoded))
+	for i, index := range decoded {
+		if index == nil {
 			return &json.UnmarshalTypeError{Value: "list with null", Field: "choices"}
 		}
-		(*x)[i] = *one
+		(*indexes)[i] = *index
 	}
 	return nil
 }

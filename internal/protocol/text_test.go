@@ -10,7 +10,7 @@ func FuzzAppendText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, want := string(AppendText([]byte("before"), s)), "before"+string(mustJSON(s)); got != want {
+		if got, want := string(AppendJSONText([]byte("before"), s)), "before"+string(mustJSON(s)); got != want {
 			t.Errorf("%q: %s, want %s", s, got, want)
 		}
 	})

@@ -15,120 +15,120 @@ import (
 )
 
 // countedConn is a connection that a Listener counts until Close.
-type conn struct {
+type countedConn struct {
 	net.Conn
-	door *Door
+	listener *Listener
 
 	// The listener's mu guards these fields.
-	inside  bool      // counted in openCount
-	counted bool      // counted in perAddress
-	from    limit.Key // the key in perAddress
+	isOpen       bool      // counted in openCount
+	inPerAddress bool      // counted in perAddress
+	address      limit.Key // the key in perAddress
 }
 
 // Close stops counting the connection and closes it.
-func (c *conn) Close() error {
-	c.door.leave(c)
+func (c *countedConn) Close() error {
+	c.listener.remove(c)
 	return c.Conn.Close()
 }
 
-var errNoRaw = errors.New("proxies: the connection cannot be read raw")
+var errNoRawConn = errors.New("proxies: the connection cannot be read raw")
 
 // SyscallConn returns the raw connection, or an error if the wrapped connection
 // has none.
-func (c *conn) SyscallConn() (syscall.RawConn, error) {
+func (c *countedConn) SyscallConn() (syscall.RawConn, error) {
 	if raw, ok := c.Conn.(syscall.Conn); ok {
 		return raw.SyscallConn()
 	}
-	return nil, errNoRaw
+	return nil, errNoRawConn
 }
 
 // proxiedConn is a connection from a trusted proxy. It may start with a PROXY
 // header.
-type proxied struct {
-	*conn
-	once  sync.Once
-	early *bufio.Reader // has read the header, and perhaps bytes after it; nil when Read has returned these
-	from  net.Addr      // client address of the header; nil: use the proxy's address
-	err   error         // result of reading the header
+type proxiedConn struct {
+	*countedConn
+	once         sync.Once
+	headerReader *bufio.Reader // has read the header, and perhaps bytes after it; nil when Read has returned these
+	clientAddr   net.Addr      // client address of the header; nil: use the proxy's address
+	headerErr    error         // result of reading the header
 }
 
 // readHeaderOnce reads the header at its first call, and returns the same result at
 // all calls. It waits at most Config.HeaderTimeout.
-func (p *proxied) settle() error {
+func (p *proxiedConn) readHeaderOnce() error {
 	p.once.Do(func() {
-		if p.err = p.readHeader(); p.err != nil {
+		if p.headerErr = p.readHeader(); p.headerErr != nil {
 			_ = p.Conn.Close() // the owner still calls countedConn.Close, which stops counting it
 		}
 	})
-	return p.err
+	return p.headerErr
 }
 
 // headerBufferSize is enough for a header of version 1, in bytes. Such a header
 // must fit into the buffer.
-const headerBuffer = 512
+const headerBufferSize = 512
 
 // readHeader reads the PROXY header and counts the connection for the client's
 // address. It returns an error if the connection must be closed.
-func (p *proxied) readHeader() error {
-	_ = p.SetReadDeadline(time.Now().Add(p.door.Within)) // if this fails, reading fails too
-	p.early = bufio.NewReaderSize(p.Conn, headerBuffer)
-	h, err := proxyproto.Read(p.early)
+func (p *proxiedConn) readHeader() error {
+	_ = p.SetReadDeadline(time.Now().Add(p.listener.HeaderTimeout)) // if this fails, reading fails too
+	p.headerReader = bufio.NewReaderSize(p.Conn, headerBufferSize)
+	header, err := proxyproto.Read(p.headerReader)
 	_ = p.SetReadDeadline(time.Time{})
 	switch {
-	case errors.Is(err, proxyproto.ErrNoProxyProtocol) && (p.door.Protocol == Optional || p.early.Buffered() == 0):
+	case errors.Is(err, proxyproto.ErrNoProxyProtocol) && (p.listener.Protocol == Optional || p.headerReader.Buffered() == 0):
 		return nil // no header; also a connection that ended without data, as of some health checks
 	case err != nil:
-		p.door.Refuse(RuleHeader)
-		return fmt.Errorf("%w: %w", errNoHeader, err)
+		p.listener.OnRefusal(RuleHeader)
+		return fmt.Errorf("%w: %w", errBadHeader, err)
 	}
-	from := addressOf(h.SourceAddr)
-	if h.Command.IsLocal() || !from.IsValid() {
+	client := tcpAddress(header.SourceAddr)
+	if header.Command.IsLocal() || !client.IsValid() {
 		return nil // the proxy's own health check, or a client without an IP address
 	}
-	p.from = h.SourceAddr
-	if !p.door.Trusted.Has(from) && !p.door.count(p.conn, from) {
-		return errRefused
+	p.clientAddr = header.SourceAddr
+	if !p.listener.Trusted.Has(client) && !p.listener.addToAddress(p.countedConn, client) {
+		return errTooManyFromAddress
 	}
 	return nil
 }
 
 // Read reads the PROXY header first. It then returns the bytes after the header.
-func (p *proxied) Read(b []byte) (int, error) {
-	if err := p.settle(); err != nil {
+func (p *proxiedConn) Read(buffer []byte) (int, error) {
+	if err := p.readHeaderOnce(); err != nil {
 		return 0, err
 	}
-	if p.early == nil {
-		return p.conn.Read(b)
+	if p.headerReader == nil {
+		return p.countedConn.Read(buffer)
 	}
-	if p.early.Buffered() > 0 {
-		return p.early.Read(b)
+	if p.headerReader.Buffered() > 0 {
+		return p.headerReader.Read(buffer)
 	}
-	p.early = nil
-	return p.conn.Read(b)
+	p.headerReader = nil
+	return p.countedConn.Read(buffer)
 }
 
 // SyscallConn returns the raw connection. It returns an error while bytes that
 // arrived together with the header are unread.
-func (p *proxied) SyscallConn() (syscall.RawConn, error) {
-	if p.early != nil && p.early.Buffered() > 0 {
-		return nil, errNoRaw
+func (p *proxiedConn) SyscallConn() (syscall.RawConn, error) {
+	if p.headerReader != nil && p.headerReader.Buffered() > 0 {
+		return nil, errNoRawConn
 	}
-	return p.conn.SyscallConn()
+	return p.countedConn.SyscallConn()
 }
 
 // Write reads the PROXY header first.
-func (p *proxied) Write(b []byte) (int, error) {
-	if err := p.settle(); err != nil {
+func (p *proxiedConn) Write(data []byte) (int, error) {
+	if err := p.readHeaderOnce(); err != nil {
 		return 0, err
 	}
-	return p.conn.Write(b)
+	return p.countedConn.Write(data)
 }
 
 // RemoteAddr reads the PROXY header first, and returns the client address in it.
 // Without a header it returns the proxy's address.
-func (p *proxied) RemoteAddr() net.Addr {
-	if err := p.settle(); err != nil || p.from == nil {
-		return p.conn.RemoteAddr()
+func (p *proxiedConn) RemoteAddr() net.Addr {
+	if err := p.readHeaderOnce(); err != nil || p.clientAddr == nil {
+		return p.countedConn.RemoteAddr()
 	}
-	return p.from
+	return p.clientAddr
 }

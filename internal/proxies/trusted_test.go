@@ -9,9 +9,9 @@ import (
 )
 
 // The client address of a request depends on its peer and its headers.
-func TestClient(t *testing.T) {
+func TestClientAddressReadsForwardedHeadersFromTheRight(t *testing.T) {
 	t.Parallel()
-	trusted, err := Trust([]string{"10.0.0.0/8", "192.0.2.7", "2001:db8::/32"})
+	trusted, err := ParseTrusted([]string{"10.0.0.0/8", "192.0.2.7", "2001:db8::/32"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,40 +51,40 @@ func TestClient(t *testing.T) {
 		if test.hops != nil {
 			r.Header["X-Forwarded-For"] = test.hops
 		}
-		if got := trusted.Client(r); got.String() != test.wants {
+		if got := trusted.ClientAddress(r); got.String() != test.wants {
 			t.Errorf("%s: %s, want %s", name, got, test.wants)
 		}
 	}
-	if got := trusted.Client(&http.Request{RemoteAddr: "@", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.IsValid() {
+	if got := trusted.ClientAddress(&http.Request{RemoteAddr: "@", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.IsValid() {
 		t.Errorf("over a Unix socket: %s", got)
 	}
 }
 
 // An untrusted peer that sends a forwarded header is reported to OnUntrustedForward, and the
 // header is ignored.
-func TestUntrustedHeaders(t *testing.T) {
+func TestForwardedHeadersOfUntrustedPeersAreReported(t *testing.T) {
 	t.Parallel()
-	var doubted []string
-	trusted, err := Trust([]string{"10.0.0.1"})
+	var untrusted []string
+	trusted, err := ParseTrusted([]string{"10.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	trusted.Doubted = func(peer netip.Addr) { doubted = append(doubted, peer.String()) }
+	trusted.OnUntrustedForward = func(peer netip.Addr) { untrusted = append(untrusted, peer.String()) }
 	for _, peer := range []string{"10.0.0.1:1", "10.0.0.2:1"} {
-		trusted.Client(&http.Request{RemoteAddr: peer, Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}})
+		trusted.ClientAddress(&http.Request{RemoteAddr: peer, Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}})
 	}
-	if got := strings.Join(doubted, " "); got != "10.0.0.2" {
-		t.Errorf("doubted: %s", got)
+	if got := strings.Join(untrusted, " "); got != "10.0.0.2" {
+		t.Errorf("untrusted: %s", got)
 	}
-	var nobody *Trusted
-	if got := nobody.Client(&http.Request{RemoteAddr: "10.0.0.1:1", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.String() != "10.0.0.1" {
+	var nobody *TrustedProxies
+	if got := nobody.ClientAddress(&http.Request{RemoteAddr: "10.0.0.1:1", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.String() != "10.0.0.1" {
 		t.Errorf("nobody trusts: %s", got)
 	}
 }
 
-func TestSecure(t *testing.T) {
+func TestIsTLSTrustsOnlyTrustedProxies(t *testing.T) {
 	t.Parallel()
-	trusted, err := Trust([]string{"10.0.0.1"})
+	trusted, err := ParseTrusted([]string{"10.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,26 +101,26 @@ func TestSecure(t *testing.T) {
 		{"10.0.0.2:1", "http", &tls.ConnectionState{}, true},
 	} {
 		r := &http.Request{RemoteAddr: test.peer, Header: http.Header{"X-Forwarded-Proto": {test.said}}, TLS: test.own}
-		if got := trusted.Secure(r); got != test.want {
+		if got := trusted.IsTLS(r); got != test.want {
 			t.Errorf("%+v: %t", test, got)
 		}
 	}
 }
 
-func TestTrust(t *testing.T) {
+func TestParseTrustedListsInvalidRanges(t *testing.T) {
 	t.Parallel()
-	_, err := Trust([]string{"10.0.0.0/8", "proxy", "10.0.0.0/33", "0.0.0.0/0", "::/0", "fe80::1%eth0", "::ffff:10.0.0.0/104"})
+	_, err := ParseTrusted([]string{"10.0.0.0/8", "proxy", "10.0.0.0/33", "0.0.0.0/0", "::/0", "fe80::1%eth0", "::ffff:10.0.0.0/104"})
 	if err == nil || strings.Count(err.Error(), "\n") != 5 {
 		t.Errorf("%v, want 6 faults", err)
 	}
-	trusted, err := Trust([]string{"10.1.2.3/8", "::ffff:192.0.2.1"})
+	trusted, err := ParseTrusted([]string{"10.1.2.3/8", "::ffff:192.0.2.1"})
 	if err != nil || !trusted.Has(netip.MustParseAddr("10.255.0.1")) || !trusted.Has(netip.MustParseAddr("192.0.2.1")) {
 		t.Errorf("%+v, %v", trusted, err)
 	}
 }
 
 func FuzzClient(f *testing.F) {
-	trusted, err := Trust([]string{"10.0.0.0/8"})
+	trusted, err := ParseTrusted([]string{"10.0.0.0/8"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func FuzzClient(f *testing.F) {
 	f.Add("203.0.113.9:5", "unknown,,", "fe80::1%eth0")
 	f.Fuzz(func(t *testing.T, peer, first, second string) {
 		r := &http.Request{RemoteAddr: peer, Header: http.Header{"X-Forwarded-For": {first, second}}}
-		got, direct := trusted.Client(r), Address(peer)
+		got, direct := trusted.ClientAddress(r), ParseAddress(peer)
 		if !trusted.Has(direct) && got != direct {
 			t.Errorf("%q is not trusted and was believed: %s", peer, got)
 		}
@@ -139,13 +139,13 @@ func FuzzClient(f *testing.F) {
 }
 
 func BenchmarkClient(b *testing.B) {
-	trusted, err := Trust([]string{"10.0.0.0/8"})
+	trusted, err := ParseTrusted([]string{"10.0.0.0/8"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	r := &http.Request{RemoteAddr: "10.0.0.1:5", Header: http.Header{"X-Forwarded-For": {"198.51.100.1, 10.0.0.2"}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		trusted.Client(r)
+		trusted.ClientAddress(r)
 	}
 }

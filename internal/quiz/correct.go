@@ -6,36 +6,36 @@ import (
 	"strings"
 )
 
-// Correct reports whether an answer is right. The parameter must be the
+// IsCorrect reports whether an answer is right. The parameter must be the
 // canonical form that Normalize of the same question returned. For any other
 // string, the result is false.
-func (d Drawn) Correct(normalized string) bool {
-	form, answer, found := strings.Cut(normalized, ":")
+func (d DrawnQuestion) IsCorrect(normalized string) bool {
+	prefix, answer, found := strings.Cut(normalized, ":")
 	if !found {
 		return false
 	}
 	switch d.Kind {
 	case Single, Boolean:
-		return form == "c" && d.isRightChoice(answer)
+		return prefix == "c" && d.isRightIndex(answer)
 	case Multiple:
-		return form == "m" && d.isRightSet(answer)
+		return prefix == "m" && d.isRightSet(answer)
 	case Number:
-		return form == "n" && d.isNear(answer)
+		return prefix == "n" && d.isWithinTolerance(answer)
 	case Text:
-		return form == "t" && d.isAccepted(answer)
+		return prefix == "t" && d.isAcceptedText(answer)
 	}
 	return false
 }
 
-func (d Drawn) isRightChoice(answer string) bool {
+func (d DrawnQuestion) isRightIndex(answer string) bool {
 	i, err := strconv.ParseUint(answer, 10, 6)
-	return err == nil && len(d.Question.Right) == 1 && d.order.indexAt(int(i)) == d.Question.Right[0]
+	return err == nil && len(d.Question.RightIndexes) == 1 && d.order.indexAt(int(i)) == d.Question.RightIndexes[0]
 }
 
 // isRightSet reports whether the answer has exactly the right choices. Each set
 // is a bit mask; a valid question has at most 8 choices.
-func (d Drawn) isRightSet(answer string) bool {
-	var given, right uint64
+func (d DrawnQuestion) isRightSet(answer string) bool {
+	var chosen, right uint64
 	for rest, more := answer, true; more; {
 		var index string
 		index, rest, more = strings.Cut(rest, ",")
@@ -43,15 +43,15 @@ func (d Drawn) isRightSet(answer string) bool {
 		if err != nil {
 			return false
 		}
-		given |= 1 << d.order.indexAt(int(i))
+		chosen |= 1 << d.order.indexAt(int(i))
 	}
-	for _, i := range d.Question.Right {
+	for _, i := range d.Question.RightIndexes {
 		if i < 0 || i > 63 {
 			return false
 		}
 		right |= 1 << i
 	}
-	return given == right
+	return chosen == right
 }
 
 // roundingSlack is the accepted rounding error of a difference of two decimals,
@@ -60,19 +60,19 @@ func (d Drawn) isRightSet(answer string) bool {
 // numbers below 2^50, so it never accepts a wrong whole number there.
 const roundingSlack = 0x1p-51
 
-func (q *Question) isNear(answer string) bool {
-	v, err := strconv.ParseFloat(answer, 64)
+func (q *Question) isWithinTolerance(answer string) bool {
+	value, err := strconv.ParseFloat(answer, 64)
 	if err != nil || q.Target == nil {
 		return false
 	}
 	if q.Target.Tolerance == 0 {
-		return v == q.Target.Value
+		return value == q.Target.Value
 	}
-	slack := roundingSlack * max(math.Abs(v), math.Abs(q.Target.Value))
-	return math.Abs(v-q.Target.Value) <= q.Target.Tolerance+slack
+	slack := roundingSlack * max(math.Abs(value), math.Abs(q.Target.Value))
+	return math.Abs(value-q.Target.Value) <= q.Target.Tolerance+slack
 }
 
-func (q *Question) isAccepted(answer string) bool {
+func (q *Question) isAcceptedText(answer string) bool {
 	for _, accepted := range q.Accepted {
 		if Fold(accepted) == answer {
 			return true

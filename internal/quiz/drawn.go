@@ -18,18 +18,18 @@ import (
 // must be decoded into a zero DrawnQuestion, which then gets a new Question. If
 // the JSON is null or has no field of a question, Question stays nil, and the
 // caller must set it.
-type Drawn struct {
+type DrawnQuestion struct {
 	*Question
-	order order // of the choices in this match
+	order choiceOrder // of the choices in this match
 }
 
 // Shuffle returns the question with its choices in a random order from rng. It
 // also shuffles the choices true and false. Every order is equally likely. With
 // over 16 choices, which no valid question has, the order stays. No other
 // goroutine may use rng at the same time.
-func (q *Question) Shuffle(rng *rand.Rand) Drawn {
-	d := Drawn{Question: q}
-	if len(q.Choices) <= maxOrdered {
+func (q *Question) Shuffle(rng *rand.Rand) DrawnQuestion {
+	d := DrawnQuestion{Question: q}
+	if len(q.Choices) <= maxOrderedChoices {
 		for place, index := range rng.Perm(len(q.Choices)) {
 			d.order = d.order.withIndex(place, index)
 		}
@@ -38,7 +38,7 @@ func (q *Question) Shuffle(rng *rand.Rand) Drawn {
 }
 
 // Choices returns the choices in the order of the match.
-func (d Drawn) Choices() []string {
+func (d DrawnQuestion) Choices() []string {
 	if d.Question.Choices == nil {
 		return nil
 	}
@@ -49,11 +49,11 @@ func (d Drawn) Choices() []string {
 	return choices
 }
 
-// Right returns the ascending indexes of the right choices in the order of the
+// RightIndexes returns the ascending indexes of the right choices in the order of the
 // match, which is the order of Choices.
-func (d Drawn) Right() (right []int) {
+func (d DrawnQuestion) RightIndexes() (right []int) {
 	for place := range d.Question.Choices {
-		if slices.Contains(d.Question.Right, d.order.indexAt(place)) {
+		if slices.Contains(d.Question.RightIndexes, d.order.indexAt(place)) {
 			right = append(right, place)
 		}
 	}
@@ -61,55 +61,55 @@ func (d Drawn) Right() (right []int) {
 }
 
 // MarshalJSON encodes the question with the choices in the order of the match.
-func (d Drawn) MarshalJSON() ([]byte, error) {
+func (d DrawnQuestion) MarshalJSON() ([]byte, error) {
 	if d.Question == nil {
 		return json.Marshal(Question{})
 	}
 	q := *d.Question
-	q.Choices, q.Right = d.Choices(), d.Right()
+	q.Choices, q.RightIndexes = d.Choices(), d.RightIndexes()
 	return json.Marshal(&q)
 }
 
-// Share replaces d.Question by an equal known question, so that the memory of the
+// ShareQuestion replaces d.Question by an equal known question, so that the memory of the
 // former one can be freed. The known question may have another order of choices;
 // the order of the match stays. Share reports whether d now uses the known
 // question. It can only replace the question of a d that was not shuffled, such
 // as a decoded one.
-func (d *Drawn) Share(known *Question) bool {
+func (d *DrawnQuestion) ShareQuestion(known *Question) bool {
 	if d.Question == known || d.order != 0 {
 		return d.Question == known
 	}
-	o, ok := d.orderLike(known)
+	order, ok := d.findOrder(known)
 	if !ok || !d.equalExceptChoices(known) {
 		return false
 	}
-	*d = Drawn{Question: known, order: o}
+	*d = DrawnQuestion{Question: known, order: order}
 	return true
 }
 
-// orderLike returns the order in which the choices of known equal those of q.
+// findOrder returns the order in which the choices of known equal those of q.
 // Choices are equal if their texts are equal and both or none of them are right.
-func (q *Question) orderLike(known *Question) (o order, ok bool) {
-	if len(q.Choices) != len(known.Choices) || len(q.Right) != len(known.Right) || len(q.Choices) > maxOrdered {
+func (q *Question) findOrder(known *Question) (order choiceOrder, ok bool) {
+	if len(q.Choices) != len(known.Choices) || len(q.RightIndexes) != len(known.RightIndexes) || len(q.Choices) > maxOrderedChoices {
 		return 0, false
 	}
-	var taken [maxOrdered]bool
+	var isUsed [maxOrderedChoices]bool
 	for place, choice := range q.Choices {
-		index := known.findChoice(choice, slices.Contains(q.Right, place), &taken)
+		index := known.findChoice(choice, slices.Contains(q.RightIndexes, place), &isUsed)
 		if index < 0 {
 			return 0, false
 		}
-		taken[index] = true
-		o = o.withIndex(place, index)
+		isUsed[index] = true
+		order = order.withIndex(place, index)
 	}
-	return o, true
+	return order, true
 }
 
 // findChoice returns the index of a choice with this text that is not used yet, or
 // -1. The parameter isRight says whether it must be a right choice.
-func (q *Question) findChoice(choice string, right bool, taken *[maxOrdered]bool) int {
-	for i, c := range q.Choices {
-		if !taken[i] && c == choice && slices.Contains(q.Right, i) == right {
+func (q *Question) findChoice(choice string, isRight bool, isUsed *[maxOrderedChoices]bool) int {
+	for i, other := range q.Choices {
+		if !isUsed[i] && other == choice && slices.Contains(q.RightIndexes, i) == isRight {
 			return i
 		}
 	}

@@ -14,30 +14,30 @@ import (
 	"laststand/internal/quiz"
 )
 
-// anyOrder draws a question and shuffles an equal one.
-func anyOrder(t *rapid.T, choices int) (quiz.Question, quiz.Drawn) {
+// drawAndShuffle draws a question and shuffles an equal one.
+func drawAndShuffle(t *rapid.T, choices int) (quiz.Question, quiz.DrawnQuestion) {
 	q := quiz.Question{
 		ID: "q", Kind: quiz.Multiple, Lang: "en", Category: "c", Difficulty: quiz.Hard, Text: "Which?", Explanation: "So.",
 		Choices: rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,5}`), 2, choices, rapid.ID).Draw(t, "choices"),
 	}
-	q.Right = rapid.SliceOfNDistinct(rapid.IntRange(0, len(q.Choices)-1), 1, len(q.Choices), rapid.ID).Draw(t, "right")
+	q.RightIndexes = rapid.SliceOfNDistinct(rapid.IntRange(0, len(q.Choices)-1), 1, len(q.Choices), rapid.ID).Draw(t, "right")
 	same := q
-	same.Choices, same.Right = slices.Clone(q.Choices), slices.Clone(q.Right)
+	same.Choices, same.RightIndexes = slices.Clone(q.Choices), slices.Clone(q.RightIndexes)
 	return q, same.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
 }
 
-func TestShuffleKeepsWhatIsRight(t *testing.T) {
+func TestShuffleKeepsTheRightChoices(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q, shuffled := anyOrder(t, 20)
-		if encoded(t, *shuffled.Question) != encoded(t, q) {
+		q, shuffled := drawAndShuffle(t, 20)
+		if encodeJSON(t, *shuffled.Question) != encodeJSON(t, q) {
 			t.Fatalf("the question itself became %+v", *shuffled.Question)
 		}
-		if !slices.Equal(texts(shuffled.Choices(), shuffled.Right()), texts(q.Choices, q.Right)) {
-			t.Fatalf("%+v became %s", q, encoded(t, shuffled))
+		if !slices.Equal(textsAt(shuffled.Choices(), shuffled.RightIndexes()), textsAt(q.Choices, q.RightIndexes)) {
+			t.Fatalf("%+v became %s", q, encodeJSON(t, shuffled))
 		}
-		if !slices.IsSorted(shuffled.Right()) || !sameSet(shuffled.Choices(), q.Choices) || !slices.Equal(shuffled.Solution().Choices, shuffled.Right()) {
-			t.Fatalf("%+v became %s", q, encoded(t, shuffled))
+		if !slices.IsSorted(shuffled.RightIndexes()) || !haveSameElements(shuffled.Choices(), q.Choices) || !slices.Equal(shuffled.Solution().Choices, shuffled.RightIndexes()) {
+			t.Fatalf("%+v became %s", q, encodeJSON(t, shuffled))
 		}
 	})
 }
@@ -46,21 +46,21 @@ func TestShuffleKeepsWhatIsRight(t *testing.T) {
 func TestShuffleNeverChangesTheQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q, one := anyOrder(t, 8)
-		before := encoded(t, q)
+		q, one := drawAndShuffle(t, 8)
+		before := encodeJSON(t, q)
 		other := one.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "other"), 0)))
-		shown := encoded(t, other)
-		for _, d := range []quiz.Drawn{one, drawnInOrder(*one.Question)} { // in its own order, and in the question's
-			d.Choices()[0], d.Right()[0] = "changed", 99
+		shown := encodeJSON(t, other)
+		for _, d := range []quiz.DrawnQuestion{one, drawnInOrder(*one.Question)} { // in its own order, and in the question's
+			d.Choices()[0], d.RightIndexes()[0] = "changed", 99
 			d.Solution().Choices[0] = 99
 		}
-		if encoded(t, *one.Question) != before || encoded(t, other) != shown {
-			t.Fatalf("%s became %s, %s became %s", before, encoded(t, *one.Question), shown, encoded(t, other))
+		if encodeJSON(t, *one.Question) != before || encodeJSON(t, other) != shown {
+			t.Fatalf("%s became %s, %s became %s", before, encodeJSON(t, *one.Question), shown, encodeJSON(t, other))
 		}
 	})
 }
 
-func texts(choices []string, indexes []int) []string {
+func textsAt(choices []string, indexes []int) []string {
 	var right []string
 	for _, i := range indexes {
 		right = append(right, choices[i])
@@ -69,11 +69,11 @@ func texts(choices []string, indexes []int) []string {
 	return right
 }
 
-func sameSet(a, b []string) bool {
+func haveSameElements(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-func encoded(t rapid.TB, v any) string {
+func encodeJSON(t rapid.TB, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -84,7 +84,7 @@ func encoded(t rapid.TB, v any) string {
 
 func TestShuffleReachesEveryOrder(t *testing.T) {
 	t.Parallel()
-	for _, q := range []quiz.Drawn{boolean, single} {
+	for _, q := range []quiz.DrawnQuestion{boolean, single} {
 		orders := 1
 		for n := 2; n <= len(q.Choices()); n++ {
 			orders *= n
@@ -107,22 +107,22 @@ func TestShuffleReachesEveryOrder(t *testing.T) {
 
 // A drawn question is encoded like a normal question. The decoded one is asked
 // in the same way.
-func TestDrawnIsAQuestionAsJSON(t *testing.T) {
+func TestADrawnQuestionIsEncodedAsAQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q, d := anyOrder(t, 20) // over 16 choices, which no valid question has, are not shared
-		written := encoded(t, d)
+		q, d := drawAndShuffle(t, 20) // over 16 choices, which no valid question has, are not shared
+		written := encodeJSON(t, d)
 		flat := q
-		flat.Choices, flat.Right = d.Choices(), d.Right()
-		if written != encoded(t, flat) {
-			t.Fatalf("%s, want %s", written, encoded(t, flat))
+		flat.Choices, flat.RightIndexes = d.Choices(), d.RightIndexes()
+		if written != encodeJSON(t, flat) {
+			t.Fatalf("%s, want %s", written, encodeJSON(t, flat))
 		}
-		var read quiz.Drawn
+		var read quiz.DrawnQuestion
 		if err := json.Unmarshal([]byte(written), &read); err != nil {
 			t.Fatal(err)
 		}
 		checkAlike(t, read, d)
-		if shares := read.Share(&q); shares != (len(q.Choices) <= 16) || shares && read.Question != &q {
+		if shares := read.ShareQuestion(&q); shares != (len(q.Choices) <= 16) || shares && read.Question != &q {
 			t.Fatalf("%s shares %+v: %v", written, q, shares)
 		}
 		checkAlike(t, read, d)
@@ -131,10 +131,10 @@ func TestDrawnIsAQuestionAsJSON(t *testing.T) {
 
 // checkAlike checks that two questions are asked alike and judge every subset
 // of the choices alike.
-func checkAlike(t *rapid.T, a, b quiz.Drawn) {
+func checkAlike(t *rapid.T, a, b quiz.DrawnQuestion) {
 	t.Helper()
-	if encoded(t, a) != encoded(t, b) || encoded(t, a.Solution()) != encoded(t, b.Solution()) {
-		t.Fatalf("%s and %s, %+v and %+v", encoded(t, a), encoded(t, b), a.Solution(), b.Solution())
+	if encodeJSON(t, a) != encodeJSON(t, b) || encodeJSON(t, a.Solution()) != encodeJSON(t, b.Solution()) {
+		t.Fatalf("%s and %s, %+v and %+v", encodeJSON(t, a), encodeJSON(t, b), a.Solution(), b.Solution())
 	}
 	n := len(a.Choices())
 	for set := range 1 << min(n, 4) {
@@ -144,29 +144,29 @@ func checkAlike(t *rapid.T, a, b quiz.Drawn) {
 				form += map[bool]string{true: ":", false: ","}[form == "m"] + fmt.Sprint(i)
 			}
 		}
-		if right := a.Correct(form); right != b.Correct(form) || right != (form == forms(a.Right())) {
-			t.Fatalf("%s of %s is right: %v", form, encoded(t, a), right)
+		if right := a.IsCorrect(form); right != b.IsCorrect(form) || right != (form == canonicalSet(a.RightIndexes())) {
+			t.Fatalf("%s of %s is right: %v", form, encodeJSON(t, a), right)
 		}
 	}
-	if !a.Correct(forms(a.Right())) || !b.Correct(forms(a.Right())) {
-		t.Fatalf("%s: %v is wrong", encoded(t, a), a.Right())
+	if !a.IsCorrect(canonicalSet(a.RightIndexes())) || !b.IsCorrect(canonicalSet(a.RightIndexes())) {
+		t.Fatalf("%s: %v is wrong", encodeJSON(t, a), a.RightIndexes())
 	}
 }
 
-func forms(set []int) string {
+func canonicalSet(set []int) string {
 	return "m:" + strings.Trim(strings.ReplaceAll(fmt.Sprint(set), " ", ","), "[]")
 }
 
 // A choice is judged by its place in the asked order.
-func TestAnswersAreJudgedInTheOrderAsked(t *testing.T) {
+func TestAnswersUseTheOrderOfTheMatch(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		d := single.Shuffle(rng)
 		at := slices.Index(d.Choices(), "b")
 		for i := range d.Choices() {
-			form, err := d.Normalize(quiz.Given{Choice: &i})
-			if err != nil || d.Correct(form) != (i == at) {
+			form, err := d.Normalize(quiz.AnswerValue{Choice: &i})
+			if err != nil || d.IsCorrect(form) != (i == at) {
 				t.Fatalf("%v: choice %d: %v", d.Choices(), i, err)
 			}
 		}
@@ -179,7 +179,7 @@ func TestAnswersAreJudgedInTheOrderAsked(t *testing.T) {
 // fullQuestion returns a question with a distinct value in each field.
 func fullQuestion() quiz.Question {
 	q := quiz.Question{
-		Choices: []string{"a", "b", "c"}, Right: []int{0}, Target: &quiz.Target{Value: 1}, Accepted: []string{"x", "y"},
+		Choices: []string{"a", "b", "c"}, RightIndexes: []int{0}, Target: &quiz.Target{Value: 1}, Accepted: []string{"x", "y"},
 	}
 	for field := range reflect.TypeFor[quiz.Question]().NumField() {
 		if v := reflect.ValueOf(&q).Elem().Field(field); v.Kind() == reflect.String {
@@ -210,11 +210,11 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 		"accepted otherwise":      func(q *quiz.Question) { q.Accepted[0], q.Accepted[1] = q.Accepted[1], q.Accepted[0] },
 		"another choice":          func(q *quiz.Question) { q.Choices[1] = "d" },
 		"a choice twice":          func(q *quiz.Question) { q.Choices[1] = "c" },
-		"another one right":       func(q *quiz.Question) { q.Right[0] = 2 },
+		"another one right":       func(q *quiz.Question) { q.RightIndexes[0] = 2 },
 		"one right, moved":        func(q *quiz.Question) { q.Choices[0], q.Choices[1] = q.Choices[1], q.Choices[0] },
-		"one more right":          func(q *quiz.Question) { q.Right = []int{0, 1} },
-		"no choice that is right": func(q *quiz.Question) { q.Right[0] = 99 },
-		"one more right, of none": func(q *quiz.Question) { q.Right = []int{0, 99} },
+		"one more right":          func(q *quiz.Question) { q.RightIndexes = []int{0, 1} },
+		"no choice that is right": func(q *quiz.Question) { q.RightIndexes[0] = 99 },
+		"one more right, of none": func(q *quiz.Question) { q.RightIndexes = []int{0, 99} },
 		"one more choice":         func(q *quiz.Question) { q.Choices = append(q.Choices, "d") },
 	} {
 		q := fullQuestion()
@@ -223,42 +223,42 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 	}
 	twin := fullQuestion()
 	same := drawnInOrder(twin)
-	if !same.Share(&known) || same.Question != &known || !same.Share(&known) {
+	if !same.ShareQuestion(&known) || same.Question != &known || !same.ShareQuestion(&known) {
 		t.Error("a question and its twin stay two")
 	}
-	if shuffled := twin.Shuffle(rand.New(rand.NewPCG(7, 7))); shuffled.Share(&known) || shuffled.Question != &twin {
+	if shuffled := twin.Shuffle(rand.New(rand.NewPCG(7, 7))); shuffled.ShareQuestion(&known) || shuffled.Question != &twin {
 		t.Error("one that was not read shares another's")
 	}
 }
 
 func checkNotShared(t *testing.T, change string, q quiz.Question, known *quiz.Question) {
 	t.Helper()
-	d, before := drawnInOrder(q), encoded(t, drawnInOrder(q))
-	if d.Share(known) || d.Question == known || encoded(t, d) != before {
-		t.Errorf("%s: %s shares %s", change, before, encoded(t, known))
+	d, before := drawnInOrder(q), encodeJSON(t, drawnInOrder(q))
+	if d.ShareQuestion(known) || d.Question == known || encodeJSON(t, d) != before {
+		t.Errorf("%s: %s shares %s", change, before, encodeJSON(t, known))
 	}
 }
 
 // Choices with equal texts are distinguished by whether they are right.
 func TestEqualChoicesAreSharedByCorrectness(t *testing.T) {
 	t.Parallel()
-	known := quiz.Question{Choices: []string{"a", "a", "b"}, Right: []int{1}}
-	d := drawnInOrder(quiz.Question{Choices: []string{"b", "a", "a"}, Right: []int{1}})
-	if !d.Share(&known) || !slices.Equal(d.Choices(), []string{"b", "a", "a"}) || !slices.Equal(d.Right(), []int{1}) {
-		t.Errorf("%s", encoded(t, d))
+	known := quiz.Question{Choices: []string{"a", "a", "b"}, RightIndexes: []int{1}}
+	d := drawnInOrder(quiz.Question{Choices: []string{"b", "a", "a"}, RightIndexes: []int{1}})
+	if !d.ShareQuestion(&known) || !slices.Equal(d.Choices(), []string{"b", "a", "a"}) || !slices.Equal(d.RightIndexes(), []int{1}) {
+		t.Errorf("%s", encodeJSON(t, d))
 	}
 }
 
 // Only a question's own fields are decoded. Missing fields are not an error.
-func TestDrawnIsReadFromAnything(t *testing.T) {
+func TestADrawnQuestionIsDecodedWithMissingFields(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{`null`: false, `{}`: false, `{"new":1}`: false, `{"id":"q"}`: true, `{"right":[1]}`: true} {
-		var d quiz.Drawn
+		var d quiz.DrawnQuestion
 		if err := json.Unmarshal([]byte(raw), &d); err != nil || (d.Question != nil) != want {
 			t.Errorf("%s: %v, %v", raw, d.Question, err)
 		}
-		if !want && encoded(t, d) != encoded(t, quiz.Question{}) {
-			t.Errorf("%s is written as %s", raw, encoded(t, d))
+		if !want && encodeJSON(t, d) != encodeJSON(t, quiz.Question{}) {
+			t.Errorf("%s is written as %s", raw, encodeJSON(t, d))
 		}
 	}
 }

@@ -42,17 +42,17 @@ func foldOnce(s string) string {
 // ASCII without capital letters, and of unified ideographs, with single spaces.
 // For another text it returns false, even if the text is folded.
 func isFolded(s string) bool {
-	before := ' '
+	previous := ' '
 	for _, r := range s {
-		space := r == ' '
-		if space && before == ' ' {
+		isSpace := r == ' '
+		if isSpace && previous == ' ' {
 			return false
 		}
-		plain := space || '!' <= r && r <= '~' && (r < 'A' || 'Z' < r)
-		if !plain && (r < 0x4E00 || 0x9FFF < r) {
+		isOwnFold := isSpace || '!' <= r && r <= '~' && (r < 'A' || 'Z' < r)
+		if !isOwnFold && (r < 0x4E00 || 0x9FFF < r) {
 			return false
 		}
-		before = r
+		previous = r
 	}
-	return before != ' ' || s == ""
+	return previous != ' ' || s == ""
 }

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-func TestFold(t *testing.T) {
+func TestFoldMakesEqualTextsEqual(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"":                      "",

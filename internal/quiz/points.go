@@ -1,8 +1,8 @@
 package quiz
 
-// FullPoints is the highest number of points for a right answer in duels and
+// MaxPoints is the highest number of points for a right answer in duels and
 // survival. A player gets it for an answer that took no time.
-const FullPoints = 200
+const MaxPoints = 200
 
 // Points returns the points for a right answer in duels and survival: 100 +
 // ⌊100·(limit - elapsed)/limit⌋. Both times are in ms. An elapsed time below 0
@@ -15,6 +15,6 @@ func Points(limitMS, elapsedMS int64) int {
 	return 100 + int(100*(limitMS-elapsed)/limitMS)
 }
 
-// FirstPoints is the number of points for the first right answer to a question in
+// BuzzerPoints is the number of points for the first right answer to a question in
 // a buzzer match.
-const FirstPoints = 100
+const BuzzerPoints = 100

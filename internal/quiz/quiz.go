@@ -39,18 +39,18 @@ type Target struct {
 // ValidationErrors returns violations of these rules. For an invalid question,
 // DrawnQuestion.IsCorrect does not panic; it returns false for every answer.
 type Question struct {
-	ID          string     `json:"id"`
-	Kind        Kind       `json:"kind"`
-	Lang        string     `json:"lang"` // a BCP 47 tag: "en", "zh-CN"
-	Category    string     `json:"category"`
-	Difficulty  Difficulty `json:"difficulty"`
-	Text        string     `json:"text"`
-	Choices     []string   `json:"choices,omitempty"`
-	Right       []int      `json:"right,omitempty"` // indexes of the right choices
-	Target      *Target    `json:"target,omitempty"`
-	Accepted    []string   `json:"accepted,omitempty"` // texts that are right answers
-	Explanation string     `json:"explanation,omitempty"`
-	Media       string     `json:"media,omitempty"` // a URL, shown with the question
-	Source      string     `json:"source,omitempty"`
-	Licence     string     `json:"licence,omitempty"`
+	ID           string     `json:"id"`
+	Kind         Kind       `json:"kind"`
+	Lang         string     `json:"lang"` // a BCP 47 tag: "en", "zh-CN"
+	Category     string     `json:"category"`
+	Difficulty   Difficulty `json:"difficulty"`
+	Text         string     `json:"text"`
+	Choices      []string   `json:"choices,omitempty"`
+	RightIndexes []int      `json:"right,omitempty"` // indexes of the right choices
+	Target       *Target    `json:"target,omitempty"`
+	Accepted     []string   `json:"accepted,omitempty"` // texts that are right answers
+	Explanation  string     `json:"explanation,omitempty"`
+	Media        string     `json:"media,omitempty"` // a URL, shown with the question
+	Source       string     `json:"source,omitempty"`
+	Licence      string     `json:"licence,omitempty"`
 }

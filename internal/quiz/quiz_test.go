@@ -10,10 +10,10 @@ import (
 	"laststand/internal/quiz"
 )
 
-func TestSolution(t *testing.T) {
+func TestSolutionReturnsTheRightAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		q    quiz.Drawn
+		q    quiz.DrawnQuestion
 		want string
 	}{
 		{single, `{"choice":1}`},
@@ -30,12 +30,12 @@ func TestSolution(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", c.q.Kind, got, err, c.want)
 		}
 	}
-	if !slices.Equal(multiple.Question.Right, []int{2, 0}) {
+	if !slices.Equal(multiple.Question.RightIndexes, []int{2, 0}) {
 		t.Error("Solution sorted the question's own Right")
 	}
 }
 
-func TestPoints(t *testing.T) {
+func TestPointsDecreaseWithTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		limit, elapsed int64
@@ -66,28 +66,28 @@ func validQuestion(kind quiz.Kind) quiz.Question {
 	}
 	switch kind {
 	case quiz.Boolean:
-		q.Choices, q.Right = []string{"True", "False"}, []int{1}
+		q.Choices, q.RightIndexes = []string{"True", "False"}, []int{1}
 	case quiz.Number:
 		q.Target = &quiz.Target{Value: 3}
 	case quiz.Text:
 		q.Accepted = []string{"x"}
 	default:
-		q.Choices, q.Right = []string{"a", "b", "c"}, []int{1}
+		q.Choices, q.RightIndexes = []string{"a", "b", "c"}, []int{1}
 	}
 	return q
 }
 
-func TestSoundQuestionsHaveNoFaults(t *testing.T) {
+func TestValidQuestionsHaveNoErrors(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []quiz.Kind{quiz.Single, quiz.Boolean, quiz.Multiple, quiz.Number, quiz.Text} {
 		q := validQuestion(kind)
-		if faults := append(q.Faults(), q.Warnings()...); len(faults) > 0 {
+		if faults := append(q.ValidationErrors(), q.Warnings()...); len(faults) > 0 {
 			t.Errorf("%s: %q", kind, faults)
 		}
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestValidationErrorsNameEachProblem(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 1001)
 	for _, c := range []struct {
@@ -110,20 +110,20 @@ func TestFaults(t *testing.T) {
 		{quiz.Single, `written "zh-CN"`, func(q *quiz.Question) { q.Lang = "zh_cn" }},
 		{quiz.Single, `difficulty "tough"`, func(q *quiz.Question) { q.Difficulty = "tough" }},
 		{"essay", `kind "essay"`, func(*quiz.Question) {}},
-		{quiz.Single, "1 choices, kind single takes 2 to 6", func(q *quiz.Question) { q.Choices, q.Right = []string{"a"}, []int{0} }},
+		{quiz.Single, "1 choices, kind single takes 2 to 6", func(q *quiz.Question) { q.Choices, q.RightIndexes = []string{"a"}, []int{0} }},
 		{quiz.Single, "7 choices", func(q *quiz.Question) { q.Choices = strings.Split("abcdefg", "") }},
 		{quiz.Boolean, "3 choices, kind boolean takes 2 to 2", func(q *quiz.Question) { q.Choices = strings.Split("abc", "") }},
 		{quiz.Multiple, "9 choices, kind multiple takes 2 to 8", func(q *quiz.Question) { q.Choices = strings.Split("abcdefghi", "") }},
 		{quiz.Single, "choice 2 is empty", func(q *quiz.Question) { q.Choices[1] = "" }},
 		{quiz.Single, "choice 1 is longer than 200", func(q *quiz.Question) { q.Choices[0] = long }},
 		{quiz.Single, "choices 1 and 3 are the same", func(q *quiz.Question) { q.Choices[2] = " Ａ" }},
-		{quiz.Single, "right index 3", func(q *quiz.Question) { q.Right = []int{3} }},
-		{quiz.Single, "right index -1", func(q *quiz.Question) { q.Right = []int{-1} }},
-		{quiz.Single, "2 of its choices are right", func(q *quiz.Question) { q.Right = []int{0, 1} }},
-		{quiz.Single, "0 of its choices are right", func(q *quiz.Question) { q.Right = nil }},
-		{quiz.Multiple, "none of its choices is right", func(q *quiz.Question) { q.Right = nil }},
-		{quiz.Multiple, "right index 1 is there twice", func(q *quiz.Question) { q.Right = []int{1, 1} }},
-		{quiz.Multiple, "4 right indexes for 3 choices", func(q *quiz.Question) { q.Right = []int{0, 1, 2, 2} }},
+		{quiz.Single, "right index 3", func(q *quiz.Question) { q.RightIndexes = []int{3} }},
+		{quiz.Single, "right index -1", func(q *quiz.Question) { q.RightIndexes = []int{-1} }},
+		{quiz.Single, "2 of its choices are right", func(q *quiz.Question) { q.RightIndexes = []int{0, 1} }},
+		{quiz.Single, "0 of its choices are right", func(q *quiz.Question) { q.RightIndexes = nil }},
+		{quiz.Multiple, "none of its choices is right", func(q *quiz.Question) { q.RightIndexes = nil }},
+		{quiz.Multiple, "right index 1 is there twice", func(q *quiz.Question) { q.RightIndexes = []int{1, 1} }},
+		{quiz.Multiple, "4 right indexes for 3 choices", func(q *quiz.Question) { q.RightIndexes = []int{0, 1, 2, 2} }},
 		{quiz.Number, "no number to find", func(q *quiz.Question) { q.Target = nil }},
 		{quiz.Number, "number is not finite", func(q *quiz.Question) { q.Target.Value = math.NaN() }},
 		{quiz.Number, "tolerance is below 0", func(q *quiz.Question) { q.Target.Tolerance = -1 }},
@@ -143,27 +143,27 @@ func TestFaults(t *testing.T) {
 	} {
 		q := validQuestion(c.kind)
 		c.change(&q)
-		faults := q.Faults()
+		faults := q.ValidationErrors()
 		if len(faults) != 1 || !strings.Contains(faults[0], c.want) {
 			t.Errorf("%s: faults %q, want one with %q", c.kind, faults, c.want)
 		}
 	}
 }
 
-func TestFaultsListsThemAll(t *testing.T) {
+func TestValidationErrorsAreComplete(t *testing.T) {
 	t.Parallel()
 	q := quiz.Question{Kind: quiz.Multiple, Choices: []string{"a"}}
-	if faults := q.Faults(); len(faults) != 7 {
+	if faults := q.ValidationErrors(); len(faults) != 7 {
 		t.Errorf("%d faults, want 7: %q", len(faults), faults)
 	}
 }
 
-func TestWarnings(t *testing.T) {
+func TestWarningsNameMissingFields(t *testing.T) {
 	t.Parallel()
 	q := validQuestion(quiz.Text)
 	q.Explanation, q.Source, q.Licence, q.Accepted = "", "", "", []string{"Moon", "moon "}
-	if got := q.Warnings(); len(got) != 4 || len(q.Faults()) != 0 {
-		t.Errorf("warnings %q, faults %q", got, q.Faults())
+	if got := q.Warnings(); len(got) != 4 || len(q.ValidationErrors()) != 0 {
+		t.Errorf("warnings %q, faults %q", got, q.ValidationErrors())
 	}
 }
 
@@ -171,8 +171,8 @@ func TestMediaMayBeALinkOrAPath(t *testing.T) {
 	t.Parallel()
 	for _, media := range []string{"https://example.org/a.png", "http://example.org/a b.png", "/media/a.png?x=1"} {
 		q := validQuestion(quiz.Single)
-		if q.Media = media; len(q.Faults()) > 0 {
-			t.Errorf("%s: %q", media, q.Faults())
+		if q.Media = media; len(q.ValidationErrors()) > 0 {
+			t.Errorf("%s: %q", media, q.ValidationErrors())
 		}
 	}
 }

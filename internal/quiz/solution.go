@@ -19,17 +19,17 @@ type Solution struct {
 
 // Solution returns the right answer. The caller may change the result. For a
 // question without a right answer, the result is empty.
-func (d Drawn) Solution() Solution {
+func (d DrawnQuestion) Solution() Solution {
 	switch {
 	case d.Kind == Multiple:
-		return Solution{Choices: d.Right()}
+		return Solution{Choices: d.RightIndexes()}
 	case d.Kind == Number && d.Target != nil:
 		tolerance := d.Target.Tolerance
 		return Solution{Value: d.Target.Value, Tolerance: &tolerance}
 	case d.Kind == Text && len(d.Accepted) > 0:
 		return Solution{Value: d.Accepted[0], Accepted: slices.Clone(d.Accepted)}
 	case d.Kind == Single || d.Kind == Boolean:
-		if right := d.Right(); len(right) == 1 {
+		if right := d.RightIndexes(); len(right) == 1 {
 			return Solution{Choice: &right[0]}
 		}
 	}

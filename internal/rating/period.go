@@ -3,8 +3,8 @@ package rating
 import "math"
 
 const (
-	scale  = 173.7178 // rating points in one unit of the Glicko-2 scale
-	middle = 1500     // rating points at 0 of the Glicko-2 scale
+	glickoScale = 173.7178 // rating points in one unit of the Glicko-2 scale
+	centerR     = 1500     // rating points at 0 of the Glicko-2 scale
 )
 
 // evidence is what the games of a period say about a player's strength, on the
@@ -14,20 +14,20 @@ type evidence struct {
 	surprise    float64 // Σ g(s−E): Δ/v of step 4
 }
 
-// weigh computes the evidence of a period's games for a player: steps 2 to 4 of
+// collectEvidence computes the evidence of a period's games for a player: steps 2 to 4 of
 // Glickman's "Example of the Glicko-2 system".
-func weigh(player Rating, games []Game) evidence {
-	var sum evidence
-	mu := (player.R - middle) / scale
+func collectEvidence(player Rating, games []Game) evidence {
+	var total evidence
+	mu := (player.R - centerR) / glickoScale
 	for _, game := range games {
 		opponent := game.Opponent.withDefaults()
-		phi := opponent.RD / scale
+		phi := opponent.RD / glickoScale
 		g := 1 / math.Sqrt(1+3*phi*phi/(math.Pi*math.Pi))
-		expected := 1 / (1 + math.Exp(-g*(mu-(opponent.R-middle)/scale)))
-		sum.information += g * g * expected * (1 - expected)
-		sum.surprise += g * (game.Score - expected)
+		expected := 1 / (1 + math.Exp(-g*(mu-(opponent.R-centerR)/glickoScale)))
+		total.information += g * g * expected * (1 - expected)
+		total.surprise += g * (game.Score - expected)
 	}
-	return sum
+	return total
 }
 
 const (
@@ -35,13 +35,13 @@ const (
 	maxRounds = 100  // limit of the search, which usually takes about five rounds
 )
 
-// volatility returns the player's new volatility σ by step 5 of the paper. It is
+// newVolatility returns the player's new volatility σ by step 5 of the paper. It is
 // exp(x/2) for the root x of f, which the Illinois variant of regula falsi finds.
-func volatility(player Rating, games evidence) float64 {
+func newVolatility(player Rating, period evidence) float64 {
 	var (
-		phi2   = player.RD / scale * player.RD / scale
-		v      = 1 / games.information
-		delta2 = v * games.surprise * v * games.surprise
+		phi2   = player.RD / glickoScale * player.RD / glickoScale
+		v      = 1 / period.information
+		delta2 = v * period.surprise * v * period.surprise
 		a      = math.Log(player.Sigma * player.Sigma)
 	)
 	f := func(x float64) float64 {
@@ -49,27 +49,27 @@ func volatility(player Rating, games evidence) float64 {
 		d := phi2 + v + e
 		return e*(delta2-d)/(2*d*d) - (x-a)/(Tau*Tau)
 	}
-	low, high := a, bracket(f, a, delta2-phi2-v)
+	low, high := a, findBracket(f, a, delta2-phi2-v)
 	fLow, fHigh := f(low), f(high)
 	for range maxRounds {
 		if math.Abs(high-low) <= tolerance {
 			break
 		}
-		next := low + (low-high)*fLow/(fHigh-fLow)
-		fNext := f(next)
-		if fNext*fHigh <= 0 {
+		estimate := low + (low-high)*fLow/(fHigh-fLow)
+		fEstimate := f(estimate)
+		if fEstimate*fHigh <= 0 {
 			low, fLow = high, fHigh
 		} else {
 			fLow /= 2
 		}
-		high, fHigh = next, fNext
+		high, fHigh = estimate, fEstimate
 	}
 	return math.Exp(low / 2)
 }
 
-// bracket returns the second end of an interval that contains the root of f. The
+// findBracket returns the second end of an interval that contains the root of f. The
 // first end is a. excess is Δ²−φ²−v.
-func bracket(f func(float64) float64, a, excess float64) float64 {
+func findBracket(f func(float64) float64, a, excess float64) float64 {
 	if excess > 0 {
 		return math.Log(excess)
 	}

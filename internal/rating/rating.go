@@ -59,16 +59,16 @@ func Default() Rating {
 // afterwards, the loser about 1338.
 func Update(player Rating, games []Game) Rating {
 	player = player.withDefaults()
-	evidence := weigh(player, games)
+	evidence := collectEvidence(player, games)
 	if evidence.information == 0 { // no games, or only games with a certain outcome
 		return player.Age(1)
 	}
-	sigma := volatility(player, evidence)
-	phi := math.Hypot(player.RD/scale, sigma)
+	sigma := newVolatility(player, evidence)
+	phi := math.Hypot(player.RD/glickoScale, sigma)
 	phi = 1 / math.Sqrt(1/(phi*phi)+evidence.information)
 	return Rating{
-		R:     player.R + scale*phi*phi*evidence.surprise,
-		RD:    clampRD(scale * phi),
+		R:     player.R + glickoScale*phi*phi*evidence.surprise,
+		RD:    clampRD(glickoScale * phi),
 		Sigma: sigma,
 	}
 }
@@ -78,8 +78,8 @@ func Update(player Rating, games []Game) Rating {
 // Negative periods count as 0.
 func (r Rating) Age(periods float64) Rating {
 	r = r.withDefaults()
-	phi := math.Hypot(r.RD/scale, r.Sigma*math.Sqrt(max(periods, 0)))
-	r.RD = clampRD(scale * phi)
+	phi := math.Hypot(r.RD/glickoScale, r.Sigma*math.Sqrt(max(periods, 0)))
+	r.RD = clampRD(glickoScale * phi)
 	return r
 }
 

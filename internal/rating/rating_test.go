@@ -18,7 +18,7 @@ func checkNear(t *testing.T, label string, got, want, within float64) {
 }
 
 // The worked example of Glickman's paper.
-func TestUpdateGivesThePapersExample(t *testing.T) {
+func TestUpdateComputesThePapersExample(t *testing.T) {
 	t.Parallel()
 	player := rating.Rating{R: 1500, RD: 200, Sigma: 0.06}
 	got := rating.Update(player, []rating.Game{
@@ -51,7 +51,7 @@ func TestUpdateWithoutGamesAges(t *testing.T) {
 	}
 }
 
-func TestAge(t *testing.T) {
+func TestAgeGrowsTheDeviation(t *testing.T) {
 	t.Parallel()
 	player := rating.Rating{R: 1700, RD: 50, Sigma: 0.06}
 	checkNear(t, "RD after one period", player.Age(1).RD, math.Hypot(50, 0.06*173.7178), 1e-9)
@@ -110,7 +110,7 @@ func duel(player, opponent rating.Rating, score float64) rating.Rating {
 	return rating.Update(player, []rating.Game{{Opponent: opponent, Score: score}})
 }
 
-func TestADuelMovesRatingsTheRightWay(t *testing.T) {
+func TestWinnersGainAndLosersLose(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		player, opponent := drawRating(t, "player"), drawRating(t, "opponent")
@@ -145,7 +145,7 @@ func TestUpdateStaysWithinBounds(t *testing.T) {
 	})
 }
 
-func TestADrawOfEqualsChangesNobody(t *testing.T) {
+func TestADrawOfEqualsChangesNoRating(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		player, opponent := drawRating(t, "player"), drawRating(t, "opponent")
@@ -161,7 +161,7 @@ func TestADrawOfEqualsChangesNobody(t *testing.T) {
 }
 
 // Two equal players exchange points: one wins what the other loses.
-func TestADuelOfTwinsIsSymmetric(t *testing.T) {
+func TestADuelOfEqualsIsSymmetric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		twin := drawRating(t, "twin")
@@ -172,7 +172,7 @@ func TestADuelOfTwinsIsSymmetric(t *testing.T) {
 	})
 }
 
-func TestAgeingInStepsIsAgeingAtOnce(t *testing.T) {
+func TestAgeInStepsEqualsAgeInOneStep(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		player := drawRating(t, "player")

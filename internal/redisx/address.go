@@ -34,11 +34,11 @@ type address struct {
 // Validate checks the form of a URL without connecting. Errors wrap ErrAddress, say what
 // to write instead, and never show a password.
 func Validate(rawURL string) error {
-	_, err := parse(rawURL)
+	_, err := parseURL(rawURL)
 	return err
 }
 
-func parse(rawURL string) (address, error) {
+func parseURL(rawURL string) (address, error) {
 	if rawURL == "" {
 		return address{kind: KindEmbedded}, nil
 	}
@@ -63,7 +63,7 @@ func parse(rawURL string) (address, error) {
 	switch scheme {
 	case "redis", "rediss":
 		a.tls = scheme == "rediss"
-		return a, a.setData(path, query)
+		return a, a.setSingleOrCluster(path, query)
 	case "redis+sentinel":
 		return a, a.setSentinel(path, query)
 	}
@@ -116,8 +116,8 @@ func hostPort(host, defaultPort string) (string, error) {
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// setData reads the database number and the option that selects a cluster.
-func (a *address) setData(path, query string) error {
+// setSingleOrCluster reads the database number and the option that selects a cluster.
+func (a *address) setSingleOrCluster(path, query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return addressError("the part after ? does not parse: write ?cluster=true or leave it out")

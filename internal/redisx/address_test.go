@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestParse(t *testing.T) {
+func TestURLsAreParsed(t *testing.T) {
 	t.Parallel()
 	tests := map[string]address{
 		"":                                {kind: KindEmbedded},
@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 		"redis+sentinel://u:p@a:2/main/3": {kind: KindSentinel, hosts: []string{"a:2"}, master: "main", db: 3, username: "u", password: "p"},
 	}
 	for in, want := range tests {
-		got, err := parse(in)
+		got, err := parseURL(in)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("parse(%q) = %+v, %v, want %+v", in, got, err, want)
 		}
@@ -75,13 +75,13 @@ func FuzzValidate(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		a, err := parse(in)
+		a, err := parseURL(in)
 		if err != nil {
 			return
 		}
 		if a.kind == "" || (a.kind != KindEmbedded) != (len(a.hosts) > 0) {
 			t.Errorf("parse(%q) = %+v", in, a)
 		}
-		options(a) // must not panic
+		clientOptions(a) // must not panic
 	})
 }

@@ -51,9 +51,9 @@ func newAutopipelineWith(client redis.UniversalClient, o *redis.AutoPipelineOpti
 // EvalSha runs a script by its hash, in a shared round trip. redis.Script calls it first.
 // If the server does not know the script, the reply is NOSCRIPT, and redis.Script then
 // calls Eval, which sends the whole script.
-func (s *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+func (a *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if err := ctx.Err(); err != nil {
-		return failed(ctx, err)
+		return failedCmd(ctx, err)
 	}
 	words := make([]any, 0, 3+len(keys)+len(args))
 	words = append(words, "evalsha", sha, len(keys))
@@ -61,15 +61,15 @@ func (s *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, a
 		words = append(words, key)
 	}
 	cmd := redis.NewCmd(ctx, append(words, args...)...)
-	future := s.queue.Submit(ctx, cmd)
+	future := a.queue.Submit(ctx, cmd)
 	if err := future.WaitContext(ctx); err != nil && ctx.Err() != nil {
-		return failed(ctx, ctx.Err()) // not cmd, because the queue may still write to it
+		return failedCmd(ctx, ctx.Err()) // not cmd, because the queue may still write to it
 	}
 	return cmd
 }
 
 // failedCmd returns a command that has failed with err.
-func failed(ctx context.Context, err error) *redis.Cmd {
+func failedCmd(ctx context.Context, err error) *redis.Cmd {
 	cmd := redis.NewCmd(ctx, "evalsha")
 	cmd.SetErr(err)
 	return cmd

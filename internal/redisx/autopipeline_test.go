@@ -22,7 +22,7 @@ func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		far := &slowServer{release: make(chan struct{})}
 		client := redis.NewClient(&redis.Options{
-			Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, Dialer: far.dial,
+			Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, Dialer: far.connect,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
 		shared, err := newAutopipeline(client)
@@ -39,11 +39,11 @@ func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 			all.Go(run)
 			synctest.Wait()
 		}
-		began := time.Now()
+		startedAt := time.Now()
 		close(far.release)
 		all.Wait()
 		run()
-		if waited := time.Since(began); waited > time.Microsecond {
+		if waited := time.Since(startedAt); waited > time.Microsecond {
 			t.Errorf("they were delayed by %v", waited)
 		}
 		if err := shared.queue.Close(); err != nil {
@@ -62,16 +62,16 @@ type slowServer struct {
 	served  sync.WaitGroup
 }
 
-func (f *slowServer) dial(context.Context, string, string) (net.Conn, error) {
+func (s *slowServer) connect(context.Context, string, string) (net.Conn, error) {
 	near, end := net.Pipe()
-	f.served.Go(func() { f.serve(end) })
+	s.served.Go(func() { s.serve(end) })
 	return near, nil
 }
 
-func (f *slowServer) serve(c net.Conn) {
+func (s *slowServer) serve(c net.Conn) {
 	defer c.Close()
 	for in := bufio.NewReader(c); ; {
-		name, err := command(in)
+		name, err := readCommand(in)
 		if err != nil {
 			return
 		}
@@ -80,7 +80,7 @@ func (f *slowServer) serve(c net.Conn) {
 		case "hello":
 			reply = "-ERR unknown command\r\n"
 		case "evalsha":
-			<-f.release
+			<-s.release
 			reply = ":1\r\n"
 		}
 		if _, err := io.WriteString(c, reply); err != nil {
@@ -89,8 +89,8 @@ func (f *slowServer) serve(c net.Conn) {
 	}
 }
 
-// command reads a command and returns its name.
-func command(in *bufio.Reader) (name string, err error) {
+// readCommand reads a command and returns its name.
+func readCommand(in *bufio.Reader) (name string, err error) {
 	var words, size int
 	if _, err := fmt.Fscanf(in, "*%d\r\n", &words); err != nil {
 		return "", err

@@ -18,8 +18,8 @@ var ErrVersion = errors.New("not Redis 7.0 or newer")
 // openTimeout is the time limit for the first answers of all servers together.
 const openTimeout = 5 * time.Second
 
-// check checks the version and settings of every master.
-func check(ctx context.Context, client redis.UniversalClient, addr address, log *slog.Logger) error {
+// checkServers checks the version and settings of every master.
+func checkServers(ctx context.Context, client redis.UniversalClient, addr address, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	checkOne := func(ctx context.Context, c redis.UniversalClient) error {
@@ -56,7 +56,7 @@ func remedy(err error, addr address) string {
 }
 
 func checkVersion(info string) error {
-	version := field(info, "redis_version")
+	version := infoField(info, "redis_version")
 	major, err := strconv.Atoi(strings.SplitN(version, ".", 2)[0])
 	if err != nil {
 		return fmt.Errorf("%w: it names its version %q", ErrVersion, version)
@@ -70,7 +70,7 @@ func checkVersion(info string) error {
 // warnEviction logs a warning if the server would evict running matches when its memory
 // is full.
 func warnEviction(info string, addr address, log *slog.Logger) {
-	policy := field(info, "maxmemory_policy")
+	policy := infoField(info, "maxmemory_policy")
 	if policy == "" || policy == "noeviction" {
 		return
 	}
@@ -78,8 +78,8 @@ func warnEviction(info string, addr address, log *slog.Logger) {
 		"redis", addr.String(), "maxmemory_policy", policy)
 }
 
-// field returns the value of a line of INFO, or "".
-func field(info, name string) string {
+// infoField returns the value of a line of INFO, or "".
+func infoField(info, name string) string {
 	for line := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
 			return strings.TrimSpace(value)

@@ -49,15 +49,15 @@ func (pipelineChunker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis
 // runChunks runs all chunks, even after an error, and returns the first error, as a
 // pipeline does.
 func runChunks(ctx context.Context, next redis.ProcessPipelineHook, cmds []redis.Cmder) error {
-	var first error
+	var firstErr error
 	for len(cmds) > 0 {
 		n := chunkLen(cmds)
-		if err := next(ctx, cmds[:n]); err != nil && first == nil {
-			first = err
+		if err := next(ctx, cmds[:n]); err != nil && firstErr == nil {
+			firstErr = err
 		}
 		cmds = cmds[n:]
 	}
-	return first
+	return firstErr
 }
 
 // chunkLen returns how many of the commands fit into one chunk: at least one, because
@@ -65,7 +65,7 @@ func runChunks(ctx context.Context, next redis.ProcessPipelineHook, cmds []redis
 func chunkLen(cmds []redis.Cmder) int {
 	size := 0
 	for i, cmd := range cmds {
-		size += sizeOf(cmd)
+		size += commandSize(cmd)
 		if i > 0 && size > maxChunkBytes {
 			return i
 		}
@@ -73,8 +73,8 @@ func chunkLen(cmds []redis.Cmder) int {
 	return len(cmds)
 }
 
-// sizeOf returns the approximate length of a command on the wire.
-func sizeOf(cmd redis.Cmder) int {
+// commandSize returns the approximate length of a command on the wire.
+func commandSize(cmd redis.Cmder) int {
 	size := 0
 	for _, arg := range cmd.Args() {
 		size += 16 // length prefix and line ends

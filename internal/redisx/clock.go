@@ -83,7 +83,7 @@ func newClock(ctx context.Context, reference reference, cfg ClockConfig) (*Clock
 		c.estimate.Store(&estimate{slew: slew{offset: c.start.UnixNano()}})
 		return c, nil
 	}
-	if err := c.firstReading(ctx); err != nil {
+	if err := c.awaitFirstReading(ctx); err != nil {
 		return nil, fmt.Errorf("cluster time: ask redis for its time: %w; %s", err, remedy(err, address{}))
 	}
 	if cfg.Registry == nil {
@@ -99,7 +99,7 @@ func newClock(ctx context.Context, reference reference, cfg ClockConfig) (*Clock
 // the reference is ahead, cluster time steps forward. If the reference is behind, cluster
 // time runs slower by a tenth until the two are equal. Now does not block.
 func (c *Clock) Now() int64 {
-	now := c.estimate.Load().at(c.localTime()) / int64(time.Millisecond)
+	now := c.estimate.Load().clusterTimeAt(c.localTime()) / int64(time.Millisecond)
 	for {
 		last := c.lastReturned.Load()
 		if now <= last {

@@ -9,9 +9,9 @@ import (
 // clockMetrics is one collector, so that all metrics are registered together or not at
 // all.
 type clockMetrics struct {
-	steps      *prometheus.CounterVec
-	failed     prometheus.Counter
-	collectors []prometheus.Collector
+	steps        *prometheus.CounterVec
+	readFailures prometheus.Counter
+	collectors   []prometheus.Collector
 }
 
 func newClockMetrics(c *Clock) *clockMetrics {
@@ -23,14 +23,14 @@ func newClockMetrics(c *Clock) *clockMetrics {
 		steps: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_clock_steps_total", Help: "Steps of the reference clock, by direction.",
 		}, []string{"direction"}),
-		failed: prometheus.NewCounter(prometheus.CounterOpts{
+		readFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_clock_read_failures_total", Help: "Reads of the reference clock that failed or took over 1 s.",
 		}),
 	}
 	m.steps.WithLabelValues("ahead")
 	m.steps.WithLabelValues("behind")
 	m.collectors = []prometheus.Collector{
-		m.steps, m.failed,
+		m.steps, m.readFailures,
 		gauge("offset_seconds", "Time by which cluster time is ahead of the reference clock.",
 			func(e *estimate, now int64) int64 { return e.aheadAt(now) }),
 		gauge("unconfirmed_step_seconds", "Step of the reference clock that cluster time does not follow because no second clock confirms it; 0 when there is none.",

@@ -12,26 +12,26 @@ func TestClockMetrics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
-		o := &fakeReference{delayTo: 10 * time.Millisecond, delayFrom: 10 * time.Millisecond}
-		c, err := newClock(t.Context(), o.read, ClockConfig{Registry: registry})
+		reference := &fakeReference{delayTo: 10 * time.Millisecond, delayFrom: 10 * time.Millisecond}
+		c, err := newClock(t.Context(), reference.read, ClockConfig{Registry: registry})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newClock(t.Context(), o.read, ClockConfig{Registry: registry}); err == nil {
+		if _, err := newClock(t.Context(), reference.read, ClockConfig{Registry: registry}); err == nil {
 			t.Error("two clocks on one registry")
 		}
 		for _, skew := range []time.Duration{time.Second, 0, 0, 4 * time.Second} {
-			o.setSkew(skew)
-			if err := c.sample(t.Context()); err != nil {
+			reference.setSkew(skew)
+			if err := c.readAndApply(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		o.setSkew(time.Second)
-		if err := c.sample(t.Context()); err != nil {
+		reference.setSkew(time.Second)
+		if err := c.readAndApply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		o.set(func(o *fakeReference) { o.err = errRefused })
-		c.logFailure(t.Context(), c.sample(t.Context()))
+		reference.set(func(reference *fakeReference) { reference.err = errRefused })
+		c.logFailure(t.Context(), c.readAndApply(t.Context()))
 		advance(10 * time.Second)
 		want := map[string]float64{
 			"laststand_clock_steps_total ahead":        2,

@@ -21,24 +21,24 @@ type fakeReference struct {
 	record             record
 }
 
-func (o *fakeReference) set(change func(*fakeReference)) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	change(o)
+func (r *fakeReference) set(change func(*fakeReference)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change(r)
 }
 
-func (o *fakeReference) setSkew(skew time.Duration) { o.set(func(o *fakeReference) { o.skew = skew }) }
+func (r *fakeReference) setSkew(skew time.Duration) { r.set(func(r *fakeReference) { r.skew = skew }) }
 
-func (o *fakeReference) now() int64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return time.Now().Add(o.skew).UnixNano()
+func (r *fakeReference) now() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Now().Add(r.skew).UnixNano()
 }
 
-func (o *fakeReference) read(ctx context.Context) (int64, error) {
-	o.mu.Lock()
-	there, back, silent, err := o.delayTo, o.delayFrom, o.isSilent, o.err
-	o.mu.Unlock()
+func (r *fakeReference) read(ctx context.Context) (int64, error) {
+	r.mu.Lock()
+	there, back, silent, err := r.delayTo, r.delayFrom, r.isSilent, r.err
+	r.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
@@ -47,32 +47,32 @@ func (o *fakeReference) read(ctx context.Context) (int64, error) {
 		return 0, ctx.Err()
 	}
 	time.Sleep(there)
-	answered := o.now()
+	answered := r.now()
 	time.Sleep(back)
 	return answered, nil
 }
 
 // storeRecord stores the record like clock_record.lua.
-func (o *fakeReference) storeRecord(_ context.Context, own, refTime int64) (last record, err error) {
-	time.Sleep(o.delayTo)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	last = o.record
+func (r *fakeReference) storeRecord(_ context.Context, own, refTime int64) (last record, err error) {
+	time.Sleep(r.delayTo)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last = r.record
 	age := time.Duration(refTime - last.refTime)
 	if own != 0 && (last.refTime == 0 || own > last.clusterTime || age > 30*time.Second || age < 0) {
-		o.record = record{clusterTime: own, refTime: refTime}
+		r.record = record{clusterTime: own, refTime: refTime}
 	}
 	return last, nil
 }
 
 // aheadOf returns how far cluster time is ahead of the reference, in ms.
-func (o *fakeReference) aheadOf(c *Clock) int64 { return c.Now() - o.now()/int64(time.Millisecond) }
+func (r *fakeReference) aheadOf(c *Clock) int64 { return c.Now() - r.now()/int64(time.Millisecond) }
 
 // runVirtual runs f in virtual time with a running clock.
-func runVirtual(t *testing.T, o *fakeReference, f func(t *testing.T, c *Clock)) {
+func runVirtual(t *testing.T, reference *fakeReference, f func(t *testing.T, c *Clock)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := newClock(t.Context(), o.read, ClockConfig{})
+		c, err := newClock(t.Context(), reference.read, ClockConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ const (
 	// ppm, the tolerance of RFC 5905. So a reading becomes less certain with its age.
 	driftDivisor = 2000
 	// resolutionNS is the resolution of the command TIME, in ns.
-	resolution = 1000
+	resolutionNS = 1000
 )
 
 // reading is one answer of the reference, in ns. The reference read its clock at some
@@ -29,8 +29,8 @@ func (r reading) offset() int64 { return r.refTime - (r.sent + (r.received-r.sen
 
 // uncertainty returns the largest possible error of the offset, in ns, at a local time after
 // received.
-func (r reading) uncertainty(local int64) int64 {
-	return (r.received-r.sent)/2 + resolution + (local-r.sent)/driftDivisor
+func (r reading) uncertainty(localTime int64) int64 {
+	return (r.received-r.sent)/2 + resolutionNS + (localTime-r.sent)/driftDivisor
 }
 
 // contradicts reports whether two readings cannot come from one steady clock. The cause may
@@ -45,9 +45,9 @@ func (r reading) contradicts(later reading) bool {
 // filter of NTP (RFC 5905, section 10).
 type readingFilter struct{ readings []reading }
 
-// add adds a reading and removes the earlier ones that contradict it. It returns the most
+// addAndChoose adds a reading and removes the earlier ones that contradict it. It returns the most
 // certain reading; of equally certain ones, the latest.
-func (f *readingFilter) add(r reading) reading {
+func (f *readingFilter) addAndChoose(r reading) reading {
 	f.readings = slices.DeleteFunc(f.readings, func(old reading) bool { return old.contradicts(r) })
 	if len(f.readings) == filterSize {
 		f.readings = slices.Delete(f.readings, 0, 1)

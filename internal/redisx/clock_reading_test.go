@@ -15,16 +15,16 @@ func newReading(sent, there, back, offset int64) reading {
 	return reading{sent: ms(sent), received: ms(sent + there + back), refTime: ms(sent + there + offset)}
 }
 
-func TestReadingIsHalfWay(t *testing.T) {
+func TestOffsetIsTakenInTheMiddleOfTheRoundTrip(t *testing.T) {
 	t.Parallel()
 	r := newReading(1000, 30, 10, 5000)
 	if got := r.offset(); got != ms(5010) {
 		t.Errorf("offset %d, want half-way", got)
 	}
-	if got := r.uncertainty(r.received); got != ms(20)+ms(40)/driftDivisor+resolution {
+	if got := r.uncertainty(r.received); got != ms(20)+ms(40)/driftDivisor+resolutionNS {
 		t.Errorf("uncertain by %d, want half the round trip", got)
 	}
-	if got := r.uncertainty(r.sent + ms(10_000)); got != ms(25)+resolution {
+	if got := r.uncertainty(r.sent + ms(10_000)); got != ms(25)+resolutionNS {
 		t.Errorf("uncertain by %d after 10 s, want 5 ms more", got)
 	}
 }
@@ -32,15 +32,15 @@ func TestReadingIsHalfWay(t *testing.T) {
 func TestFilterPrefersTheShortestRoundTrip(t *testing.T) {
 	t.Parallel()
 	f := readingFilter{}
-	f.add(newReading(0, 40, 0, 0))
+	f.addAndChoose(newReading(0, 40, 0, 0))
 	quick := newReading(1000, 1, 1, 0)
-	f.add(quick)
+	f.addAndChoose(quick)
 	for i := range int64(filterSize - 1) {
-		if got := f.add(newReading(2000+i*1000, 40, 0, 0)); got != quick {
+		if got := f.addAndChoose(newReading(2000+i*1000, 40, 0, 0)); got != quick {
 			t.Errorf("%d later the best is %+v", i+1, got)
 		}
 	}
-	if got := f.add(newReading(20_000, 40, 0, 0)); got == quick {
+	if got := f.addAndChoose(newReading(20_000, 40, 0, 0)); got == quick {
 		t.Error("the best has left and is still taken")
 	}
 	if !f.isFull() || len(f.readings) != filterSize {
@@ -52,9 +52,9 @@ func TestFilterPrefersTheShortestRoundTrip(t *testing.T) {
 func TestFilterPrefersTheNewerOfEquals(t *testing.T) {
 	t.Parallel()
 	f := readingFilter{}
-	f.add(newReading(0, 5, 5, 0))
+	f.addAndChoose(newReading(0, 5, 5, 0))
 	next := newReading(1000, 5, 5, 0)
-	if got := f.add(next); got != next {
+	if got := f.addAndChoose(next); got != next {
 		t.Errorf("the best is %+v", got)
 	}
 }
@@ -64,13 +64,13 @@ func TestFilterPrefersTheNewestReference(t *testing.T) {
 	for _, jump := range []int64{-1000, -50, 50, 1000} {
 		f := readingFilter{}
 		for i := range int64(4) {
-			f.add(newReading(i*1000, 1, 1, 0))
+			f.addAndChoose(newReading(i*1000, 1, 1, 0))
 		}
-		if slow := newReading(4000, 1100, 1100, jump); f.add(slow) == slow {
+		if slow := newReading(4000, 1100, 1100, jump); f.addAndChoose(slow) == slow {
 			t.Errorf("%d: a reading that may as well be of the old clock was taken", jump)
 		}
 		next := newReading(7000, 10, 10, jump)
-		if got := f.add(next); got != next {
+		if got := f.addAndChoose(next); got != next {
 			t.Errorf("%d: the best is %+v", jump, got)
 		}
 	}
@@ -89,7 +89,7 @@ func TestOffsetIsWithinItsUncertainty(t *testing.T) {
 		for range rapid.IntRange(1, 3*filterSize).Draw(r, "readings") {
 			one := reading{sent: local}
 			local += delays.Draw(r, "there")
-			one.refTime = actual(local) / resolution * resolution
+			one.refTime = actual(local) / resolutionNS * resolutionNS
 			local += delays.Draw(r, "back")
 			one.received = local
 			for _, old := range f.readings {
@@ -97,7 +97,7 @@ func TestOffsetIsWithinItsUncertainty(t *testing.T) {
 					r.Fatalf("%+v contradicts %+v", old, one)
 				}
 			}
-			best := f.add(one)
+			best := f.addAndChoose(one)
 			later := local + rapid.Int64Range(0, 60e9).Draw(r, "later")
 			off := later + best.offset() - actual(later)
 			if bound := best.uncertainty(later) + 2; max(off, -off) > bound {

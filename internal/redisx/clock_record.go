@@ -46,13 +46,13 @@ func (c *Clock) publishRecord(ctx context.Context, r reading) (previous record) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	own := int64(0)
+	ownTime := int64(0)
 	if known := c.estimate.Load(); known != nil {
-		own = known.at(r.sent + (r.received-r.sent)/2)
+		ownTime = known.clusterTimeAt(r.sent + (r.received-r.sent)/2)
 	}
-	previous, err := c.recordStore(ctx, own, r.refTime)
+	previous, err := c.recordStore(ctx, ownTime, r.refTime)
 	if err != nil { // the reading is valid without the record
-		c.metrics.failed.Inc()
+		c.metrics.readFailures.Inc()
 		c.log.DebugContext(ctx, "cluster time record failed", "error", err)
 	}
 	return previous

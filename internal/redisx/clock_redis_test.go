@@ -35,7 +35,7 @@ func newRunningClock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *red
 
 // All these servers have this machine's clock, so cluster time equals it up to the
 // uncertainty of the clock.
-func TestClockOfEachKind(t *testing.T) {
+func TestClockEqualsTheWallClockForEachKind(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
 		c := newRunningClock(t, conn, time.Minute)
@@ -70,7 +70,7 @@ func checkBetween(t *testing.T, c *redisx.Clock, read func() int64) {
 	}
 }
 
-func TestClockOfAStalledServer(t *testing.T) {
+func TestClockIsNotReadyWhileTheServerIsStalled(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	c := newRunningClock(t, open(t, server.URL), 2*time.Second)
@@ -81,7 +81,7 @@ func TestClockOfAStalledServer(t *testing.T) {
 }
 
 // The clock of a replica is not used.
-func TestClockOfAReplica(t *testing.T) {
+func TestTheClockOfAReplicaIsNotUsed(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Redis(t).URL)
 	host, port, _ := strings.Cut(testenv.Redis(t).Addr, ":")
@@ -103,27 +103,27 @@ func TestClockOfAReplica(t *testing.T) {
 
 // The reference of a cluster is the current master of the key `clock`. The test moves
 // the key's slot, which has no other keys, to another master and back.
-func TestClockFollowsItsMaster(t *testing.T) {
+func TestClockFollowsTheMasterOfItsKey(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Cluster(t))
 	cluster := conn.Client.(*redis.ClusterClient)
-	owner, other := masters(t, cluster, "clock")
-	before, never := calls(t, owner, "time"), calls(t, other, "time")
+	owner, other := ownerAndOther(t, cluster, "clock")
+	before, never := commandCalls(t, owner, "time"), commandCalls(t, other, "time")
 	c := newRunningClock(t, conn, 10*time.Second)
-	waitUntil(t, "the owner is asked", func() bool { return calls(t, owner, "time") > before })
-	if n := calls(t, other, "time") - never; n != 0 {
+	waitUntil(t, "the owner is asked", func() bool { return commandCalls(t, owner, "time") > before })
+	if n := commandCalls(t, other, "time") - never; n != 0 {
 		t.Errorf("another master was asked %d times", n)
 	}
 	moveSlot(t, other, "clock", owner, other)
 	defer moveSlot(t, owner, "clock", owner, other)
-	waitUntil(t, "the next owner is asked", func() bool { return calls(t, other, "time") > never+1 })
+	waitUntil(t, "the next owner is asked", func() bool { return commandCalls(t, other, "time") > never+1 })
 	if err := c.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// calls returns how often a server was given a command.
-func calls(t *testing.T, server redis.UniversalClient, command string) int {
+// commandCalls returns how often a server was given a command.
+func commandCalls(t *testing.T, server redis.UniversalClient, command string) int {
 	info, err := server.Info(t.Context(), "commandstats").Result()
 	if err != nil {
 		t.Fatal(err)

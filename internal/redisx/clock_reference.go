@@ -24,7 +24,7 @@ type reference func(ctx context.Context) (int64, error)
 // recordStore replaces the record and returns the former one. own is the cluster time of
 // the caller in ns; with 0 it only reads the record. refTime is the time of the reference at
 // that moment in ns.
-type recordStore func(ctx context.Context, mine, at int64) (last record, err error)
+type recordStore func(ctx context.Context, own, refTime int64) (previous record, err error)
 
 //go:embed clock.lua
 var clockLua string
@@ -42,7 +42,7 @@ func newMasterReference(client redis.UniversalClient) reference {
 		if err != nil {
 			return 0, err
 		}
-		return nanoseconds(reply)
+		return parseTime(reply)
 	}
 }
 
@@ -52,21 +52,21 @@ func newMasterRecordStore(client redis.UniversalClient) recordStore {
 	return func(ctx context.Context, own, refTime int64) (previous record, err error) {
 		reply, err := script.Run(ctx, client, []string{clockKey}, own/1000, refTime/1000, recordTTL.Milliseconds()).StringSlice()
 		if err == nil && len(reply) == 2 && reply[0] != "" {
-			previous = record{clusterTime: micros(reply[0]), refTime: micros(reply[1])}
+			previous = record{clusterTime: microsToNanos(reply[0]), refTime: microsToNanos(reply[1])}
 		}
 		return previous, err
 	}
 }
 
-// micros converts a text with µs to ns. The script has checked that the text has only
+// microsToNanos converts a text with µs to ns. The script has checked that the text has only
 // digits.
-func micros(text string) int64 {
+func microsToNanos(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n * 1000
 }
 
-// nanoseconds converts a reply of TIME to ns since the epoch.
-func nanoseconds(reply []string) (int64, error) {
+// parseTime converts a reply of TIME to ns since the epoch.
+func parseTime(reply []string) (int64, error) {
 	if len(reply) != 2 {
 		return 0, fmt.Errorf("redis returned the time %q; want seconds and microseconds", reply)
 	}

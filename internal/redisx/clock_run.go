@@ -22,24 +22,24 @@ func (c *Clock) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	next := time.NewTimer(initialInterval)
-	defer next.Stop()
+	timer := time.NewTimer(initialInterval)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-next.C:
+		case <-timer.C:
 		}
-		err := c.sample(ctx)
+		err := c.readAndApply(ctx)
 		c.logFailure(ctx, err)
-		next.Reset(c.nextDelay(err))
+		timer.Reset(c.nextDelay(err))
 	}
 }
 
-// firstReading reads the reference until a reading succeeds and can be used. It returns the
+// awaitFirstReading reads the reference until a reading succeeds and can be used. It returns the
 // last error after openTimeout. A reading cannot be used while the record is old and a living
 // node may still replace it.
-func (c *Clock) firstReading(ctx context.Context) error {
+func (c *Clock) awaitFirstReading(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	var cause error
@@ -57,7 +57,7 @@ func (c *Clock) firstReading(ctx context.Context) error {
 		switch {
 		case err == nil && isUsable:
 			c.startFromRecord(r, previous)
-			c.apply(c.removeUnconfirmedStep(ctx, r))
+			c.applyReading(c.removeUnconfirmedStep(ctx, r))
 			return nil
 		case err != nil && (cause == nil || ctx.Err() == nil):
 			cause = err
@@ -70,11 +70,11 @@ func (c *Clock) firstReading(ctx context.Context) error {
 	}
 }
 
-// sample reads the reference once and applies the reading.
-func (c *Clock) sample(ctx context.Context) error {
+// readAndApply reads the reference once and applies the reading.
+func (c *Clock) readAndApply(ctx context.Context) error {
 	r, err := c.readReference(ctx)
 	if err == nil {
-		c.apply(c.removeUnconfirmedStep(ctx, r))
+		c.applyReading(c.removeUnconfirmedStep(ctx, r))
 		c.publishRecord(ctx, r)
 	}
 	return err
@@ -89,15 +89,15 @@ func (c *Clock) readReference(ctx context.Context) (r reading, err error) {
 	return r, err
 }
 
-// apply adds a reading and replaces the estimate, which Now and Ready use.
-func (c *Clock) apply(r reading) {
-	next := &estimate{best: c.readings.add(r), answeredAt: r.received}
-	next.slew = slew{offset: next.best.offset(), start: r.received}
+// applyReading adds a reading and replaces the estimate, which Now and Ready use.
+func (c *Clock) applyReading(r reading) {
+	updated := &estimate{best: c.readings.addAndChoose(r), answeredAt: r.received}
+	updated.slew = slew{offset: updated.best.offset(), start: r.received}
 	if previous := c.estimate.Load(); previous != nil {
-		next.slew = previous.slewTo(next.offset, r.received)
+		updated.slew = previous.slewTo(updated.offset, r.received)
 		c.logStep(previous.best, r)
 	}
-	c.estimate.Store(next)
+	c.estimate.Store(updated)
 }
 
 // logStep counts and logs a step of the reference, if there was one between two readings.
@@ -118,7 +118,7 @@ func (c *Clock) logFailure(ctx context.Context, err error) {
 		return
 	}
 	if err != nil {
-		c.metrics.failed.Inc()
+		c.metrics.readFailures.Inc()
 	}
 	switch wasSilent := c.isSilent; {
 	case err != nil && !wasSilent:

@@ -14,14 +14,18 @@ type slew struct {
 	initialAhead int64 // how far cluster time is ahead of the reference at start; below 0: it steps forward
 }
 
-// at returns cluster time at a local time. It never falls as local time grows.
-func (l slew) at(local int64) int64 { return local + l.offset + l.aheadAt(local) }
+// clusterTimeAt returns cluster time at a local time. It never falls as local time grows.
+func (s slew) clusterTimeAt(localTime int64) int64 {
+	return localTime + s.offset + s.aheadAt(localTime)
+}
 
 // aheadAt returns how far cluster time is ahead of the reference.
-func (l slew) aheadAt(local int64) int64 { return max(0, l.initialAhead-(local-l.start)/slewDivisor) }
+func (s slew) aheadAt(localTime int64) int64 {
+	return max(0, s.initialAhead-(localTime-s.start)/slewDivisor)
+}
 
 // slewTo returns the slew that continues this one from a local time on, and ends at another
 // offset. It steps forward if it is behind, and runs slower if it is ahead.
-func (l slew) slewTo(offset, local int64) slew {
-	return slew{offset: offset, start: local, initialAhead: l.at(local) - local - offset}
+func (s slew) slewTo(offset, localTime int64) slew {
+	return slew{offset: offset, start: localTime, initialAhead: s.clusterTimeAt(localTime) - localTime - offset}
 }

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestLine(t *testing.T) {
+func TestSlewRunsSlowerUntilItEqualsTheReference(t *testing.T) {
 	t.Parallel()
 	steady := slew{offset: 1000}
 	tests := map[string]struct {
@@ -24,7 +24,7 @@ func TestLine(t *testing.T) {
 		"which it then meets earlier": {steady.slewTo(900, 500).slewTo(940, 1000), 1100, 2040},
 	}
 	for name, tt := range tests {
-		if got := tt.line.at(tt.at); got != tt.reads {
+		if got := tt.line.clusterTimeAt(tt.at); got != tt.reads {
 			t.Errorf("%s: reads %d at %d, want %d", name, got, tt.at, tt.reads)
 		}
 	}
@@ -32,22 +32,22 @@ func TestLine(t *testing.T) {
 
 // With any steps of the reference, cluster time never falls, is never behind the
 // reference, and the time that it is ahead shrinks by a tenth of local time.
-func TestLineNeverFalls(t *testing.T) {
+func TestSlewNeverFalls(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		second := int64(1e9)
 		local, l := int64(0), slew{offset: rapid.Int64Range(-second, second).Draw(r, "start")}
-		last := l.at(local)
+		last := l.clusterTimeAt(local)
 		for range rapid.IntRange(1, 30).Draw(r, "turns") {
 			local += rapid.Int64Range(0, 5*second).Draw(r, "pass")
 			before := l.aheadAt(local)
-			if now := l.at(local); now < last {
+			if now := l.clusterTimeAt(local); now < last {
 				r.Fatalf("fell from %d to %d at %d", last, now, local)
 			}
 			offset := l.offset + rapid.Int64Range(-2*second, 2*second).Draw(r, "jump")
 			next := l.slewTo(offset, local)
-			if next.at(local) < l.at(local) {
-				r.Fatalf("fell from %d to %d by a turn", l.at(local), next.at(local))
+			if next.clusterTimeAt(local) < l.clusterTimeAt(local) {
+				r.Fatalf("fell from %d to %d by a turn", l.clusterTimeAt(local), next.clusterTimeAt(local))
 			}
 			if want := max(0, before-(offset-l.offset)); next.aheadAt(local) != want {
 				r.Fatalf("ahead by %d, want %d", next.aheadAt(local), want)
@@ -56,7 +56,7 @@ func TestLineNeverFalls(t *testing.T) {
 			if left := next.aheadAt(local + pass); left < 0 || left > max(0, next.aheadAt(local)-pass/slewDivisor) {
 				r.Fatalf("still ahead by %d of %d after %d", left, next.initialAhead, pass)
 			}
-			l, last = next, next.at(local)
+			l, last = next, next.clusterTimeAt(local)
 		}
 	})
 }

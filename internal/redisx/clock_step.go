@@ -15,7 +15,7 @@ type SecondClock func(ctx context.Context) (int64, error)
 
 // SetSecondClock sets the second clock. It must be called before Run. Without a second
 // clock, cluster time follows no step above maxStep.
-func (c *Clock) SetSecondClock(w SecondClock) { c.secondClock = w }
+func (c *Clock) SetSecondClock(secondClock SecondClock) { c.secondClock = secondClock }
 
 // removeUnconfirmedStep subtracts a step from a reading if no second clock confirms it.
 // Cluster time then runs as fast as the reference, so that all nodes still agree. When the

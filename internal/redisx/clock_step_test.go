@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// running makes a clock that runs until the test ends.
-func (o *fakeReference) running(t *testing.T, w SecondClock) *Clock {
+// newRunningClock makes a clock that runs until the test ends.
+func (r *fakeReference) newRunningClock(t *testing.T, w SecondClock) *Clock {
 	t.Helper()
-	c, err := newClock(t.Context(), o.read, ClockConfig{recordStore: o.storeRecord})
+	c, err := newClock(t.Context(), r.read, ClockConfig{recordStore: r.storeRecord})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,11 +27,11 @@ func (o *fakeReference) running(t *testing.T, w SecondClock) *Clock {
 	return c
 }
 
-func rightTime(context.Context) (int64, error) { return time.Now().UnixMilli(), nil }
+func correctTime(context.Context) (int64, error) { return time.Now().UnixMilli(), nil }
 
-func apart(t *testing.T, a, b *Clock, most time.Duration) {
+func checkApart(t *testing.T, a, b *Clock, limit time.Duration) {
 	t.Helper()
-	if d := time.Duration(a.Now()-b.Now()) * time.Millisecond; d.Abs() > most || a.Ready(t.Context()) != nil || b.Ready(t.Context()) != nil {
+	if d := time.Duration(a.Now()-b.Now()) * time.Millisecond; d.Abs() > limit || a.Ready(t.Context()) != nil || b.Ready(t.Context()) != nil {
 		t.Errorf("two nodes are %s apart; ready: %v, %v", d, a.Ready(t.Context()), b.Ready(t.Context()))
 	}
 }
@@ -40,23 +40,23 @@ func apart(t *testing.T, a, b *Clock, most time.Duration) {
 // second starts. The two nodes never differ, with and without a second clock.
 func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 	t.Parallel()
-	for name, w := range map[string]SecondClock{"without a witness": nil, "with one": rightTime} {
+	for name, w := range map[string]SecondClock{"without a witness": nil, "with one": correctTime} {
 		for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, 3 * time.Second, 24 * time.Hour} {
 			t.Run(name+" "+step.String(), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					o := &fakeReference{skew: step, delayTo: time.Millisecond, delayFrom: time.Millisecond}
-					first := o.running(t, w)
+					reference := &fakeReference{skew: step, delayTo: time.Millisecond, delayFrom: time.Millisecond}
+					first := reference.newRunningClock(t, w)
 					advance(20 * time.Second)
-					o.setSkew(0)
+					reference.setSkew(0)
 					for range 10 {
 						advance(300 * time.Millisecond)
-						apart(t, first, o.running(t, w), 120*time.Millisecond)
+						checkApart(t, first, reference.newRunningClock(t, w), 120*time.Millisecond)
 					}
-					second := o.running(t, w)
+					second := reference.newRunningClock(t, w)
 					for range 20 {
 						advance(10 * time.Second)
-						apart(t, first, second, 120*time.Millisecond)
+						checkApart(t, first, second, 120*time.Millisecond)
 					}
 				})
 			})
@@ -66,19 +66,19 @@ func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 
 // A master that is a day ahead or behind moves no node while the database's clock
 // disagrees. The nodes stay together, and follow the master once it is right.
-func TestALeapNeedsAWitness(t *testing.T) {
+func TestALargeStepNeedsASecondClock(t *testing.T) {
 	t.Parallel()
 	for _, leap := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * time.Second} {
 		t.Run(leap.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-				a, b := o.running(t, rightTime), o.running(t, rightTime)
+				reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+				a, b := reference.newRunningClock(t, correctTime), reference.newRunningClock(t, correctTime)
 				advance(time.Minute)
-				o.setSkew(leap)
+				reference.setSkew(leap)
 				for range 10 {
 					advance(time.Minute)
-					apart(t, a, b, 10*time.Millisecond)
+					checkApart(t, a, b, 10*time.Millisecond)
 				}
 				if off := a.Now() - time.Now().UnixMilli(); off > 10 || off < -10 {
 					t.Errorf("off by %d ms", off)
@@ -86,10 +86,10 @@ func TestALeapNeedsAWitness(t *testing.T) {
 				if held := time.Duration(a.ignoredStep.Load()) - leap; held.Abs() > 10*time.Millisecond {
 					t.Errorf("it says that it holds %s", time.Duration(a.ignoredStep.Load()))
 				}
-				apart(t, a, o.running(t, rightTime), 120*time.Millisecond)
-				o.setSkew(0)
+				checkApart(t, a, reference.newRunningClock(t, correctTime), 120*time.Millisecond)
+				reference.setSkew(0)
 				advance(2 * time.Second)
-				if off := o.aheadOf(a); off > 2 || off < -2 || a.ignoredStep.Load() != 0 {
+				if off := reference.aheadOf(a); off > 2 || off < -2 || a.ignoredStep.Load() != 0 {
 					t.Errorf("off by %d ms once it is right", off)
 				}
 			})
@@ -99,31 +99,31 @@ func TestALeapNeedsAWitness(t *testing.T) {
 
 // Cluster time follows a step that the database's clock confirms: this machine slept,
 // or Redis was wrong before.
-func TestAConfirmedLeapIsFollowed(t *testing.T) {
+func TestAConfirmedStepIsFollowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-		c := o.running(t, func(context.Context) (int64, error) { return o.now() / int64(time.Millisecond), nil })
+		reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+		c := reference.newRunningClock(t, func(context.Context) (int64, error) { return reference.now() / int64(time.Millisecond), nil })
 		advance(time.Minute)
-		o.setSkew(time.Hour)
+		reference.setSkew(time.Hour)
 		advance(2 * time.Second)
-		if off := o.aheadOf(c); off > 2 || off < -2 {
+		if off := reference.aheadOf(c); off > 2 || off < -2 {
 			t.Errorf("off by %d ms", off)
 		}
 	})
 }
 
 // Records of nodes that ended long ago do not count.
-func TestAnOldRecordIsLeft(t *testing.T) {
+func TestAnOldRecordIsIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &fakeReference{}
-		now := o.now()
-		o.record = record{clusterTime: now - int64(time.Hour), refTime: now - int64(2*time.Hour)}
-		begun := time.Now()
-		c := o.running(t, nil)
-		if off := o.aheadOf(c); off != 0 || time.Since(begun) > 2*recordWait {
-			t.Errorf("off by %d ms after %s", off, time.Since(begun))
+		reference := &fakeReference{}
+		now := reference.now()
+		reference.record = record{clusterTime: now - int64(time.Hour), refTime: now - int64(2*time.Hour)}
+		startedAt := time.Now()
+		c := reference.newRunningClock(t, nil)
+		if off := reference.aheadOf(c); off != 0 || time.Since(startedAt) > 2*recordWait {
+			t.Errorf("off by %d ms after %s", off, time.Since(startedAt))
 		}
 	})
 }

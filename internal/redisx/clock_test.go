@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-func TestClockIsRightFromTheStart(t *testing.T) {
+func TestClockIsCorrectFromTheStart(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		there, back time.Duration
@@ -25,13 +25,13 @@ func TestClockIsRightFromTheStart(t *testing.T) {
 	}
 	for name, tt := range tests {
 		for _, skew := range []time.Duration{0, -time.Hour, 24 * time.Hour} {
-			o := &fakeReference{skew: skew, delayTo: tt.there, delayFrom: tt.back}
+			reference := &fakeReference{skew: skew, delayTo: tt.there, delayFrom: tt.back}
 			synctest.Test(t, func(t *testing.T) {
-				c, err := newClock(t.Context(), o.read, ClockConfig{})
+				c, err := newClock(t.Context(), reference.read, ClockConfig{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if off := o.aheadOf(c); off != tt.off {
+				if off := reference.aheadOf(c); off != tt.off {
 					t.Errorf("%s, %s: off by %d ms, want %d", name, skew, off, tt.off)
 				}
 				if err := c.Ready(t.Context()); err != nil {
@@ -42,66 +42,66 @@ func TestClockIsRightFromTheStart(t *testing.T) {
 	}
 }
 
-func TestClockFollowsReadingsAheadAtOnce(t *testing.T) {
+func TestClockStepsForwardToAReferenceAhead(t *testing.T) {
 	t.Parallel()
-	o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-	runVirtual(t, o, func(t *testing.T, c *Clock) {
+	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+	runVirtual(t, reference, func(t *testing.T, c *Clock) {
 		advance(time.Minute)
-		o.setSkew(time.Second)
+		reference.setSkew(time.Second)
 		advance(readInterval * 5 / 4)
-		if off := o.aheadOf(c); off != 0 {
+		if off := reference.aheadOf(c); off != 0 {
 			t.Errorf("off by %d ms after a reading", off)
 		}
 	})
 }
 
-func TestClockSlowsForReadingsBehind(t *testing.T) {
+func TestClockRunsSlowerForAReferenceBehind(t *testing.T) {
 	t.Parallel()
-	o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-	runVirtual(t, o, func(t *testing.T, c *Clock) {
+	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+	runVirtual(t, reference, func(t *testing.T, c *Clock) {
 		advance(time.Minute)
-		o.setSkew(-time.Second)
+		reference.setSkew(-time.Second)
 		advance(readInterval * 5 / 4)
 		before := c.Now()
 		for range 50 {
 			advance(100 * time.Millisecond)
 			now := c.Now()
-			if went := now - before; went < 89 || went > 91 {
-				t.Errorf("went %d ms in 100, want 90", went)
+			if elapsed := now - before; elapsed < 89 || elapsed > 91 {
+				t.Errorf("went %d ms in 100, want 90", elapsed)
 			}
 			before = now
 		}
-		if off := o.aheadOf(c); off < 350 || off > 550 {
+		if off := reference.aheadOf(c); off < 350 || off > 550 {
 			t.Errorf("ahead by %d ms half-way", off)
 		}
 		advance(6 * time.Second)
-		if off := o.aheadOf(c); off != 0 {
+		if off := reference.aheadOf(c); off != 0 {
 			t.Errorf("off by %d ms in the end", off)
 		}
 	})
 }
 
 // Two masters answer alternately, as while clients disagree about the master.
-func TestClockOfAReferenceThatJumps(t *testing.T) {
+func TestClockWithAnAlternatingReference(t *testing.T) {
 	t.Parallel()
-	o := &fakeReference{delayTo: time.Millisecond, delayFrom: 3 * time.Millisecond}
-	runVirtual(t, o, func(t *testing.T, c *Clock) {
-		begun, last, lastAt := time.Now(), c.Now(), time.Now()
+	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: 3 * time.Millisecond}
+	runVirtual(t, reference, func(t *testing.T, c *Clock) {
+		startedAt, last, lastAt := time.Now(), c.Now(), time.Now()
 		for range 200 {
-			o.setSkew(time.Duration(rand.IntN(3)-1) * time.Second)
+			reference.setSkew(time.Duration(rand.IntN(3)-1) * time.Second)
 			advance(rand.N(5 * time.Second))
 			now := c.Now()
 			if now-last < time.Since(lastAt).Milliseconds()*9/10-1 {
 				t.Fatalf("went %d ms in %s", now-last, time.Since(lastAt))
 			}
 			last, lastAt = now, time.Now()
-			if least := begun.Add(-time.Second - 10*time.Millisecond).Add(time.Since(begun)).UnixMilli(); now < least || now > least+2020 {
+			if least := startedAt.Add(-time.Second - 10*time.Millisecond).Add(time.Since(startedAt)).UnixMilli(); now < least || now > least+2020 {
 				t.Fatalf("at %d, outside of %d and 2 s more", now, least)
 			}
 		}
-		o.setSkew(0)
+		reference.setSkew(0)
 		advance(15 * time.Second)
-		if off := o.aheadOf(c); off < -2 || off > 2 {
+		if off := reference.aheadOf(c); off < -2 || off > 2 {
 			t.Errorf("off by %d ms once it stays", off)
 		}
 	})
@@ -109,16 +109,16 @@ func TestClockOfAReferenceThatJumps(t *testing.T) {
 
 func TestClockKeepsTheBestReading(t *testing.T) {
 	t.Parallel()
-	o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-	runVirtual(t, o, func(t *testing.T, c *Clock) {
+	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+	runVirtual(t, reference, func(t *testing.T, c *Clock) {
 		advance(time.Minute)
-		o.set(func(o *fakeReference) { o.delayTo = 180 * time.Millisecond })
+		reference.set(func(reference *fakeReference) { reference.delayTo = 180 * time.Millisecond })
 		advance(3 * time.Second)
-		if off := o.aheadOf(c); off != 0 {
+		if off := reference.aheadOf(c); off != 0 {
 			t.Errorf("off by %d ms after some slow readings", off)
 		}
 		advance(time.Minute)
-		if off := o.aheadOf(c); off < 0 || off > 91 {
+		if off := reference.aheadOf(c); off < 0 || off > 91 {
 			t.Errorf("off by %d ms after only slow ones, more than half of the way", off)
 		}
 		if err := c.Ready(t.Context()); err != nil {
@@ -129,15 +129,15 @@ func TestClockKeepsTheBestReading(t *testing.T) {
 
 func TestClockThatIsUncertainIsNotReady(t *testing.T) {
 	t.Parallel()
-	o := &fakeReference{delayTo: 150 * time.Millisecond, delayFrom: 150 * time.Millisecond}
-	runVirtual(t, o, func(t *testing.T, c *Clock) {
+	reference := &fakeReference{delayTo: 150 * time.Millisecond, delayFrom: 150 * time.Millisecond}
+	runVirtual(t, reference, func(t *testing.T, c *Clock) {
 		for range 2 {
 			if err := c.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "slow") {
 				t.Errorf("uncertain by 150 ms: %v", err)
 			}
 			advance(time.Minute)
 		}
-		o.set(func(o *fakeReference) { o.delayTo = time.Millisecond })
+		reference.set(func(reference *fakeReference) { reference.delayTo = time.Millisecond })
 		advance(2 * time.Second)
 		if err := c.Ready(t.Context()); err != nil {
 			t.Errorf("uncertain by 75 ms: %v", err)
@@ -145,18 +145,18 @@ func TestClockThatIsUncertainIsNotReady(t *testing.T) {
 	})
 }
 
-func TestClockOfAnUnreachableReference(t *testing.T) {
+func TestClockContinuesWithoutItsReference(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(*fakeReference){
-		"silent":  func(o *fakeReference) { o.isSilent = true },
-		"refused": func(o *fakeReference) { o.err = errRefused },
+		"silent":  func(reference *fakeReference) { reference.isSilent = true },
+		"refused": func(reference *fakeReference) { reference.err = errRefused },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-			runVirtual(t, o, func(t *testing.T, c *Clock) {
+			reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
+			runVirtual(t, reference, func(t *testing.T, c *Clock) {
 				advance(time.Minute)
-				o.set(fail)
+				reference.set(fail)
 				advance(28 * time.Second)
 				if err := c.Ready(t.Context()); err != nil {
 					t.Errorf("after 28 s: %v", err)
@@ -166,10 +166,10 @@ func TestClockOfAnUnreachableReference(t *testing.T) {
 					t.Errorf("after 31 s: %v", err)
 				}
 				advance(time.Hour)
-				if off := o.aheadOf(c); off != 0 {
+				if off := reference.aheadOf(c); off != 0 {
 					t.Errorf("off by %d ms: it did not go on by itself", off)
 				}
-				o.set(func(o *fakeReference) { o.isSilent, o.err = false, nil })
+				reference.set(func(reference *fakeReference) { reference.isSilent, reference.err = false, nil })
 				advance(3 * time.Second)
 				if err := c.Ready(t.Context()); err != nil {
 					t.Errorf("after it came back: %v", err)
@@ -182,36 +182,36 @@ func TestClockOfAnUnreachableReference(t *testing.T) {
 func TestClockNeedsAFirstReading(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &fakeReference{err: errRefused}
+		reference := &fakeReference{err: errRefused}
 		go func() {
 			time.Sleep(3 * time.Second)
-			o.set(func(o *fakeReference) { o.err = nil })
+			reference.set(func(reference *fakeReference) { reference.err = nil })
 		}()
-		if _, err := newClock(t.Context(), o.read, ClockConfig{}); err != nil {
+		if _, err := newClock(t.Context(), reference.read, ClockConfig{}); err != nil {
 			t.Errorf("back after 3 s: %v", err)
 		}
 
-		o.set(func(o *fakeReference) { o.err = errRefused })
-		begun := time.Now()
-		_, err := newClock(t.Context(), o.read, ClockConfig{})
+		reference.set(func(reference *fakeReference) { reference.err = errRefused })
+		startedAt := time.Now()
+		_, err := newClock(t.Context(), reference.read, ClockConfig{})
 		if !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "start it") {
 			t.Errorf("refused: %v", err)
 		}
-		if waited := time.Since(begun); waited != openTimeout {
+		if waited := time.Since(startedAt); waited != openTimeout {
 			t.Errorf("gave up after %s", waited)
 		}
 
-		o.set(func(o *fakeReference) { o.err, o.isSilent = nil, true })
-		if _, err := newClock(t.Context(), o.read, ClockConfig{}); !errors.Is(err, context.DeadlineExceeded) {
+		reference.set(func(reference *fakeReference) { reference.err, reference.isSilent = nil, true })
+		if _, err := newClock(t.Context(), reference.read, ClockConfig{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("silent: %v", err)
 		}
 
-		o.set(func(o *fakeReference) { o.err = errRefused })
+		reference.set(func(reference *fakeReference) { reference.err = errRefused })
 		go func() {
 			time.Sleep(openTimeout - 300*time.Millisecond)
-			o.set(func(o *fakeReference) { o.err = nil })
+			reference.set(func(reference *fakeReference) { reference.err = nil })
 		}()
-		if _, err := newClock(t.Context(), o.read, ClockConfig{}); !errors.Is(err, errRefused) {
+		if _, err := newClock(t.Context(), reference.read, ClockConfig{}); !errors.Is(err, errRefused) {
 			t.Errorf("refused, then silent to the end: %v, want the cause", err)
 		}
 	})
@@ -219,25 +219,25 @@ func TestClockNeedsAFirstReading(t *testing.T) {
 
 // A process may pause between receiving a reading and applying it, while other
 // callers read the clock.
-func TestClockStopsRatherThanGoBack(t *testing.T) {
+func TestClockNeverGoesBackAfterAPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o := &fakeReference{}
-		c, err := newClock(t.Context(), o.read, ClockConfig{})
+		reference := &fakeReference{}
+		c, err := newClock(t.Context(), reference.read, ClockConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.setSkew(-time.Second)
-		at := c.localTime()
-		late := reading{sent: at, received: at, refTime: o.now()}
+		reference.setSkew(-time.Second)
+		localTime := c.localTime()
+		oldReading := reading{sent: localTime, received: localTime, refTime: reference.now()}
 		advance(5 * time.Second)
 		before := c.Now()
-		c.apply(late)
+		c.applyReading(oldReading)
 		if now := c.Now(); now != before {
 			t.Errorf("%d after %d", now, before)
 		}
 		advance(5 * time.Second)
-		if off := o.aheadOf(c); off != 0 {
+		if off := reference.aheadOf(c); off != 0 {
 			t.Errorf("off by %d ms in the end", off)
 		}
 	})
@@ -245,7 +245,7 @@ func TestClockStopsRatherThanGoBack(t *testing.T) {
 
 // A call that starts after another has returned gets no earlier time, while the
 // reference steps at random.
-func TestClockNeverGoesBackForAnyone(t *testing.T) {
+func TestClockNeverGoesBackAcrossCallers(t *testing.T) {
 	t.Parallel()
 	c, err := newClock(t.Context(), (&fakeReference{}).read, ClockConfig{})
 	if err != nil {
@@ -271,7 +271,7 @@ func TestClockNeverGoesBackForAnyone(t *testing.T) {
 	}
 	for range 20_000 {
 		at := c.localTime()
-		c.apply(reading{sent: at, received: at, refTime: time.Now().UnixNano() + rand.Int64N(2e8) - 1e8})
+		c.applyReading(reading{sent: at, received: at, refTime: time.Now().UnixNano() + rand.Int64N(2e8) - 1e8})
 	}
 	done.Store(true)
 	callers.Wait()

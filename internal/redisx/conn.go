@@ -54,16 +54,16 @@ type Conn struct {
 	Bulk redis.UniversalClient
 
 	hasReplicas atomic.Bool
-	closers     []func() error // called by Close in this order
-	closed      sync.Once
-	cause       error // result of the first Close
+	closeFuncs  []func() error // called by Close in this order
+	closeOnce   sync.Once
+	closeErr    error // result of the first Close
 }
 
 // Open connects and checks the server. The server must answer within 5 s and be Redis
 // 7.0 or newer; so must every master of a cluster. Errors name the address, the cause and
 // what to do. The context limits only Open, not the life of the Conn.
 func Open(ctx context.Context, cfg Config) (*Conn, error) {
-	addr, err := parse(cfg.URL)
+	addr, err := parseURL(cfg.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.prepare(ctx, addr, cfg); err != nil {
+	if err := conn.checkAndRegister(ctx, addr, cfg); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
@@ -84,14 +84,14 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 // Open has started. Later commands fail with redis.ErrClosed. Further calls return the
 // same error.
 func (c *Conn) Close() error {
-	c.closed.Do(func() {
+	c.closeOnce.Do(func() {
 		var errs []error
-		for _, closeOne := range c.closers {
+		for _, closeOne := range c.closeFuncs {
 			errs = append(errs, closeOne())
 		}
-		c.cause = errors.Join(errs...)
+		c.closeErr = errors.Join(errs...)
 	})
-	return c.cause
+	return c.closeErr
 }
 
 // dial makes the clients of a connection. It does not contact a server yet, except that it
@@ -111,25 +111,25 @@ func dial(addr address) (*Conn, error) {
 	}
 	return &Conn{
 		Kind: addr.kind, Client: client, Pipelined: pipelined, Bulk: bulk,
-		closers: []func() error{bulk.queue.Close, bulkClient.Close, pipelined.queue.Close, client.Close},
+		closeFuncs: []func() error{bulk.queue.Close, bulkClient.Close, pipelined.queue.Close, client.Close},
 	}, nil
 }
 
 // newClient makes a client. Each auto-pipeline needs its own client, because the library
 // keeps only the first auto-pipeline of a client.
 func newClient(addr address) redis.UniversalClient {
-	client := redis.NewUniversalClient(options(addr))
+	client := redis.NewUniversalClient(clientOptions(addr))
 	if cluster, ok := client.(*redis.ClusterClient); ok {
 		cluster.AddHook(topologyRefresher{cluster.ReloadState}) // the library limits the reloads to one per 200 ms
 	}
 	return client
 }
 
-// prepare makes the last steps of Open: it checks the servers, starts the checks for
+// checkAndRegister makes the last steps of Open: it checks the servers, starts the checks for
 // replicas and registers the metrics.
-func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
+func (c *Conn) checkAndRegister(ctx context.Context, addr address, cfg Config) error {
 	if c.Kind != KindEmbedded {
-		if err := check(ctx, c.Client, addr, cfg.Logger); err != nil {
+		if err := checkServers(ctx, c.Client, addr, cfg.Logger); err != nil {
 			return err
 		}
 		c.watchReplicas(ctx)
@@ -142,13 +142,13 @@ func (c *Conn) prepare(ctx context.Context, addr address, cfg Config) error {
 		return fmt.Errorf("register the metrics of redis: %w", err)
 	}
 	unregister := func() error { cfg.Registry.Unregister(stats); return nil }
-	c.closers = append([]func() error{unregister}, c.closers...)
+	c.closeFuncs = append([]func() error{unregister}, c.closeFuncs...)
 	return nil
 }
 
-// options returns the options of a client. Timeouts are short, because a player waits for
+// clientOptions returns the options of a client. Timeouts are short, because a player waits for
 // each command. The sizes of pools and buffers apply to each node of a cluster.
-func options(addr address) *redis.UniversalOptions {
+func clientOptions(addr address) *redis.UniversalOptions {
 	o := &redis.UniversalOptions{
 		Addrs:         slices.Clone(addr.hosts), // a client appends to its slice
 		MasterName:    addr.master,

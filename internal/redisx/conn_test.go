@@ -58,7 +58,7 @@ func TestOpenSetsTheKind(t *testing.T) {
 	})
 }
 
-func TestBigPipelines(t *testing.T) {
+func TestLargePipelinesAreAnswered(t *testing.T) {
 	t.Parallel()
 	kilobyte := strings.Repeat("x", 1000)
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
@@ -83,7 +83,7 @@ func TestBigPipelines(t *testing.T) {
 }
 
 // Each of many concurrent callers gets the answer to its own command.
-func TestManyCallers(t *testing.T) {
+func TestEachCallerGetsItsOwnReply(t *testing.T) {
 	t.Parallel()
 	double := redis.NewScript("return {KEYS[1], 2 * ARGV[1]}")
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
@@ -144,7 +144,7 @@ func TestErrorsStayWithTheirCommand(t *testing.T) {
 }
 
 // A restarted server has forgotten its scripts.
-func TestScriptsAreSentAgain(t *testing.T) {
+func TestScriptsAreSentAgainAfterARestart(t *testing.T) {
 	t.Parallel()
 	count := redis.NewScript("return redis.call('INCR', KEYS[1])")
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
@@ -162,7 +162,7 @@ func TestScriptsAreSentAgain(t *testing.T) {
 	})
 }
 
-func TestWatchOnAllClients(t *testing.T) {
+func TestWatchWorksOnAllClients(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
 		for name, client := range clients(conn) {
@@ -193,7 +193,7 @@ func TestWatchOnAllClients(t *testing.T) {
 }
 
 // A caller whose context ends does not wait for a stalled server.
-func TestStalledServer(t *testing.T) {
+func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	conn := open(t, server.URL)
@@ -233,7 +233,7 @@ func TestStalledServer(t *testing.T) {
 }
 
 // A context that has ended sends nothing.
-func TestEndedContext(t *testing.T) {
+func TestAnEndedContextSendsNothing(t *testing.T) {
 	t.Parallel()
 	script := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
@@ -250,7 +250,7 @@ func TestEndedContext(t *testing.T) {
 	})
 }
 
-func TestServerComesBack(t *testing.T) {
+func TestCommandsSucceedAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	conn := open(t, server.URL)
@@ -270,7 +270,7 @@ func TestServerComesBack(t *testing.T) {
 	}
 }
 
-func TestClosed(t *testing.T) {
+func TestCommandsFailAfterClose(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
 		for range 2 {

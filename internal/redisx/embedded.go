@@ -14,17 +14,17 @@ import (
 
 // minExpiryInterval is the shortest time between two expiry steps. A key may expire up to
 // one step early or late.
-const minTick = 100 * time.Millisecond
+const minExpiryInterval = 100 * time.Millisecond
 
 // embedded is miniredis as a server inside the process. It has one node, opens no port and
 // stores nothing on disk. It is fast enough for one process and a few thousand commands a
 // second. No code may use pub/sub with it: it has no sharded pub/sub, and a slow subscriber
 // blocks its PUBLISH.
 type embedded struct {
-	redis *miniredis.Miniredis
-	peers *server.Server
-	stop  chan struct{}
-	ended chan struct{}
+	redis  *miniredis.Miniredis
+	server *server.Server
+	stop   chan struct{}
+	ended  chan struct{}
 }
 
 func openEmbedded() (*Conn, error) {
@@ -40,17 +40,17 @@ func openEmbedded() (*Conn, error) {
 		return nil, fmt.Errorf("start the embedded redis: %w", err)
 	}
 	_ = pipe.Close()
-	e.peers = e.redis.Server()
-	go e.expire()
+	e.server = e.redis.Server()
+	go e.runExpiry()
 
 	client := redis.NewClient(e.options())
 	client.AddHook(pipelineChunker{})
 	return &Conn{
-		Kind:      KindEmbedded,
-		Client:    client,
-		Pipelined: client,
-		Bulk:      client,
-		closers:   []func() error{client.Close, e.close},
+		Kind:       KindEmbedded,
+		Client:     client,
+		Pipelined:  client,
+		Bulk:       client,
+		closeFuncs: []func() error{client.Close, e.close},
 	}, nil
 }
 
@@ -83,17 +83,17 @@ func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the embedded redis: %w", err)
 	}
-	e.peers.ServeConn(theirs)
+	e.server.ServeConn(theirs)
 	return ours, nil
 }
 
-// expire lets keys expire until close, which miniredis does not do by itself. A step visits
+// runExpiry lets keys expire until close, which miniredis does not do by itself. A step visits
 // all keys under a lock. With many keys the steps become rarer, so that they use at most a
 // twentieth of the time.
-func (e *embedded) expire() {
+func (e *embedded) runExpiry() {
 	defer close(e.ended)
 	last := time.Now()
-	timer := time.NewTimer(minTick)
+	timer := time.NewTimer(minExpiryInterval)
 	defer timer.Stop()
 	for {
 		select {
@@ -104,7 +104,7 @@ func (e *embedded) expire() {
 		now := time.Now()
 		e.redis.FastForward(now.Sub(last))
 		last = now
-		timer.Reset(max(minTick, 20*time.Since(now)))
+		timer.Reset(max(minExpiryInterval, 20*time.Since(now)))
 	}
 }
 

@@ -48,7 +48,7 @@ func TestEmbeddedServersAreSeparate(t *testing.T) {
 }
 
 // A transaction that would block the connection is refused as a whole.
-func TestEmbeddedTransactionSize(t *testing.T) {
+func TestEmbeddedRefusesLargeTransactions(t *testing.T) {
 	t.Parallel()
 	client := open(t, "").Client
 	ctx := t.Context()
@@ -76,7 +76,7 @@ func TestEmbeddedTransactionSize(t *testing.T) {
 }
 
 // One large command is not split.
-func TestEmbeddedLargeValue(t *testing.T) {
+func TestEmbeddedStoresALargeValue(t *testing.T) {
 	t.Parallel()
 	client := open(t, "").Client
 	value := strings.Repeat("v", 4<<20)

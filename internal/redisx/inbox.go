@@ -41,19 +41,19 @@ type InboxConfig struct {
 //
 // Send and Ready are safe for concurrent use, also while Run runs.
 type Inbox struct {
-	client   redis.UniversalClient // nil: embedded
-	sharded  bool
-	node     string
-	log      *slog.Logger
-	metrics  *inboxMetrics
-	handlers map[string]func(payload []byte)
-	onMissed func()
+	client    redis.UniversalClient // nil: embedded
+	isSharded bool
+	node      string
+	log       *slog.Logger
+	metrics   *inboxMetrics
+	handlers  map[string]func(payload []byte)
+	onMissed  func()
 
-	queue       chan message  // received messages that wait for their handler
-	queuedBytes atomic.Int64  // bytes of the payloads in queue
-	missed      chan struct{} // has a value while a call of onMissed is requested
-	subscribed  atomic.Bool
-	lossLogged  bool // the current loss has been logged; only Run uses it
+	queue           chan message  // received messages that wait for their handler
+	queuedBytes     atomic.Int64  // bytes of the payloads in queue
+	missedSignal    chan struct{} // has a value while a call of onMissed is requested
+	hasSubscription atomic.Bool
+	lossLogged      bool // the current loss has been logged; only Run uses it
 }
 
 type message struct {
@@ -63,19 +63,19 @@ type message struct {
 
 // NewInbox makes a node's inbox. It receives nothing before Run.
 func NewInbox(conn *Conn, cfg InboxConfig) *Inbox {
-	b := &Inbox{
-		sharded: conn.Kind == KindCluster, node: cfg.Node, log: cfg.Logger,
+	inbox := &Inbox{
+		isSharded: conn.Kind == KindCluster, node: cfg.Node, log: cfg.Logger,
 		handlers: map[string]func([]byte){}, onMissed: func() {},
-		queue: make(chan message, maxQueuedMessages), missed: make(chan struct{}, 1),
+		queue: make(chan message, maxQueuedMessages), missedSignal: make(chan struct{}, 1),
 	}
 	if conn.Kind != KindEmbedded {
-		b.client = conn.Client
+		inbox.client = conn.Client
 	}
-	if b.log == nil {
-		b.log = slog.New(slog.DiscardHandler)
+	if inbox.log == nil {
+		inbox.log = slog.New(slog.DiscardHandler)
 	}
-	b.metrics = newInboxMetrics(b, cfg.Registry)
-	return b
+	inbox.metrics = newInboxMetrics(inbox, cfg.Registry)
+	return inbox
 }
 
 // Handle sets the handler for messages of a kind, which must be a word without line
@@ -83,67 +83,67 @@ func NewInbox(conn *Conn, cfg InboxConfig) *Inbox {
 // handlers, and the function of HandleMissed, one after the other, in the order of the
 // messages. A handler owns its payload. Up to 8,192 messages or 64 MiB wait for a busy
 // handler. Further messages are dropped, counted, and reported as missed.
-func (b *Inbox) Handle(kind string, f func(payload []byte)) {
-	if kind == "" || strings.Contains(kind, "\n") || b.handlers[kind] != nil {
+func (i *Inbox) Handle(kind string, f func(payload []byte)) {
+	if kind == "" || strings.Contains(kind, "\n") || i.handlers[kind] != nil {
 		panic(fmt.Sprintf("inbox: kind %q is taken or no word", kind))
 	}
-	b.handlers[kind] = f
-	b.metrics.initKind(kind)
+	i.handlers[kind] = f
+	i.metrics.initKind(kind)
 }
 
 // HandleMissed sets the function to call when messages may have been missed: after every
 // subscription, also the first, and after dropped messages. It must be called before
 // Run.
-func (b *Inbox) HandleMissed(f func()) { b.onMissed = f }
+func (i *Inbox) HandleMissed(f func()) { i.onMissed = f }
 
 // Ready returns nil while the inbox is subscribed, else ErrInbox. It does not contact
 // Redis.
-func (b *Inbox) Ready(context.Context) error {
-	if !b.isSubscribed() {
+func (i *Inbox) Ready(context.Context) error {
+	if !i.isSubscribed() {
 		return ErrInbox
 	}
 	return nil
 }
 
-func (b *Inbox) isSubscribed() bool { return b.client == nil || b.subscribed.Load() }
+func (i *Inbox) isSubscribed() bool { return i.client == nil || i.hasSubscription.Load() }
 
 // Send sends a message to the inboxes of other nodes, with one round trip per master. It
 // skips this node. It returns when Redis has the message, at the latest after some seconds.
 // It reports no errors, because messages may be lost anyway: it only counts failures, and
 // messages without a subscriber.
-func (b *Inbox) Send(ctx context.Context, nodes []string, kind string, payload []byte) {
-	if b.client == nil {
+func (i *Inbox) Send(ctx context.Context, nodes []string, kind string, payload []byte) {
+	if i.client == nil {
 		return
 	}
 	frame := append([]byte(kind+"\n"), payload...)
 	var cmds []*redis.IntCmd
-	_, _ = b.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, _ = i.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, node := range nodes {
-			if node != b.node {
-				cmds = append(cmds, b.publish(ctx, p, node, frame))
+			if node != i.node {
+				cmds = append(cmds, i.publish(ctx, p, node, frame))
 			}
 		}
 		return nil
 	})
 	for _, cmd := range cmds {
 		subscribers, err := cmd.Result()
-		b.metrics.recordSent(b.kindLabel(kind), subscribers, err)
+		i.metrics.recordSent(i.kindLabel(kind), subscribers, err)
 	}
 }
 
-func (b *Inbox) publish(ctx context.Context, c redis.Cmdable, node string, frame []byte) *redis.IntCmd {
-	if b.sharded {
-		return c.SPublish(ctx, channelOf(node), frame)
+func (i *Inbox) publish(ctx context.Context, c redis.Cmdable, node string, frame []byte) *redis.IntCmd {
+	if i.isSharded {
+		return c.SPublish(ctx, inboxChannel(node), frame)
 	}
-	return c.Publish(ctx, channelOf(node), frame)
+	return c.Publish(ctx, inboxChannel(node), frame)
 }
 
-func channelOf(node string) string { return "inbox:" + node }
+func inboxChannel(node string) string { return "inbox:" + node }
 
 // kindLabel returns the label of a kind in metrics: the kind if it has a handler, else
 // other.
-func (b *Inbox) kindLabel(kind string) string {
-	if b.handlers[kind] == nil {
+func (i *Inbox) kindLabel(kind string) string {
+	if i.handlers[kind] == nil {
 		return otherKind
 	}
 	return kind

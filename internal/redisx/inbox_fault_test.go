@@ -9,7 +9,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestInboxOfARestartedRedis(t *testing.T) {
+func TestInboxRecoversAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	conn := open(t, server.URL)
@@ -18,20 +18,20 @@ func TestInboxOfARestartedRedis(t *testing.T) {
 	server.Kill()
 	waitUntil(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
 	a.Send(t.Context(), []string{b.node}, "word", nil)
-	if failed := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "failed"); failed != 1 {
+	if failed := metricSum(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "failed"); failed != 1 {
 		t.Errorf("%v failed", failed)
 	}
 	server.Restart()
 	waitUntil(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
-	waitUntil(t, "HandleMissed to be called", func() bool { return b.misses() == 2 })
+	waitUntil(t, "HandleMissed to be called", func() bool { return b.missedCount() == 2 })
 	b.awaitMessage(t, a)
-	if lost := metric(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 1 {
+	if lost := metricSum(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 1 {
 		t.Errorf("lost %v times", lost)
 	}
 }
 
 // A connection that stays open without any message is no subscription.
-func TestInboxOfAStalledRedis(t *testing.T) {
+func TestInboxNoticesAStalledServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	b := newTestInbox(t, open(t, server.URL))
@@ -39,7 +39,7 @@ func TestInboxOfAStalledRedis(t *testing.T) {
 	waitUntil(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
 	server.Resume()
 	waitUntil(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
-	waitUntil(t, "HandleMissed to be called", func() bool { return b.misses() == 2 })
+	waitUntil(t, "HandleMissed to be called", func() bool { return b.missedCount() == 2 })
 }
 
 // A node notices that it is subscribed without messages of other nodes.
@@ -47,23 +47,23 @@ func TestInboxWithoutMessagesStaysSubscribed(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Redis(t).URL)
 	b := newTestInbox(t, conn)
-	waitUntil(t, "five seconds", func() bool { return calls(t, conn.Client, "publish") >= 5 })
-	if lost := metric(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 0 || b.misses() != 1 {
-		t.Errorf("lost %v times, missed %d times", lost, b.misses())
+	waitUntil(t, "five seconds", func() bool { return commandCalls(t, conn.Client, "publish") >= 5 })
+	if lost := metricSum(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 0 || b.missedCount() != 1 {
+		t.Errorf("lost %v times, missed %d times", lost, b.missedCount())
 	}
 }
 
 // A slot that moves ends its subscriptions with a message that is easy to miss.
-func TestInboxFollowsItsSlot(t *testing.T) {
+func TestInboxFollowsAMovedSlot(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Cluster(t))
 	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
 	channel := "inbox:" + b.node
 	cluster := conn.Client.(*redis.ClusterClient)
-	owner, other := masters(t, cluster, channel)
+	owner, other := ownerAndOther(t, cluster, channel)
 	for i, to := range []*redis.Client{other, owner} {
 		moveSlot(t, to, channel, owner, other)
-		waitUntil(t, "HandleMissed to be called", func() bool { return b.misses() == i+2 })
+		waitUntil(t, "HandleMissed to be called", func() bool { return b.missedCount() == i+2 })
 		b.awaitMessage(t, a)
 		if n := to.PubSubShardNumSub(t.Context(), channel).Val()[channel]; n != 1 {
 			t.Errorf("%d subscriptions at its master", n)
@@ -71,9 +71,9 @@ func TestInboxFollowsItsSlot(t *testing.T) {
 	}
 }
 
-func TestFollowsAFailOver(t *testing.T) {
+func TestConnAndInboxFollowAFailover(t *testing.T) {
 	t.Parallel()
-	nodes := testenv.ClusterOf(t, 3, 3)
+	nodes := testenv.StartCluster(t, 3, 3)
 	conn := open(t, nodes.URL)
 	if !conn.HasReplicas() {
 		t.Error("not replicated")
@@ -94,7 +94,7 @@ func TestFollowsAFailOver(t *testing.T) {
 		})
 	}
 	b.awaitMessage(t, a)
-	if b.misses() < 2 {
+	if b.missedCount() < 2 {
 		t.Error("HandleMissed was not called")
 	}
 }

@@ -16,36 +16,36 @@ const (
 )
 
 type inboxMetrics struct {
-	sent     *prometheus.CounterVec
-	received *prometheus.CounterVec
-	dropped  *prometheus.CounterVec
-	lost     prometheus.Counter
+	sent               *prometheus.CounterVec
+	received           *prometheus.CounterVec
+	dropped            *prometheus.CounterVec
+	subscriptionLosses prometheus.Counter
 }
 
-func newInboxMetrics(b *Inbox, r prometheus.Registerer) *inboxMetrics {
-	f := promauto.With(r)
-	f.NewGaugeFunc(prometheus.GaugeOpts{
+func newInboxMetrics(inbox *Inbox, r prometheus.Registerer) *inboxMetrics {
+	factory := promauto.With(r)
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_inbox_subscription_active", Help: "1 while this node receives messages of other nodes, else 0.",
 	}, func() float64 {
-		if b.isSubscribed() {
+		if inbox.isSubscribed() {
 			return 1
 		}
 		return 0
 	})
-	f.NewGaugeFunc(prometheus.GaugeOpts{
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_inbox_queue_length", Help: "Messages of other nodes that wait for their handler.",
-	}, func() float64 { return float64(len(b.queue)) })
+	}, func() float64 { return float64(len(inbox.queue)) })
 	m := &inboxMetrics{
-		sent: f.NewCounterVec(prometheus.CounterOpts{
+		sent: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_inbox_messages_sent_total", Help: "Messages to other nodes, by kind and outcome.",
 		}, []string{"kind", "outcome"}),
-		received: f.NewCounterVec(prometheus.CounterOpts{
+		received: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_inbox_messages_received_total", Help: "Messages of other nodes, by kind; this node does not handle those of kind other.",
 		}, []string{"kind"}),
-		dropped: f.NewCounterVec(prometheus.CounterOpts{
+		dropped: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_inbox_messages_dropped_total", Help: "Messages of other nodes that this node dropped because its queue was full; it finds their changes later.",
 		}, []string{"kind"}),
-		lost: f.NewCounter(prometheus.CounterOpts{
+		subscriptionLosses: factory.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_inbox_subscription_losses_total", Help: "Subscriptions that this node lost.",
 		}),
 	}
@@ -64,12 +64,12 @@ func (m *inboxMetrics) initKind(kind string) {
 
 // recordSent counts a message to one node. The number of subscribers and err are the result
 // of the command that published it.
-func (m *inboxMetrics) recordSent(kind string, listeners int64, err error) {
+func (m *inboxMetrics) recordSent(kind string, subscribers int64, err error) {
 	outcome := outcomeDelivered
 	switch {
 	case err != nil:
 		outcome = outcomeFailed
-	case listeners == 0:
+	case subscribers == 0:
 		outcome = outcomeNoSubscriber
 	}
 	m.sent.WithLabelValues(kind, outcome).Inc()

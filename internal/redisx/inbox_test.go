@@ -61,13 +61,13 @@ func run(t *testing.T, b *redisx.Inbox) {
 	})
 }
 
-func (b *testInbox) read() []string {
+func (b *testInbox) messages() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.got)
 }
 
-func (b *testInbox) misses() int {
+func (b *testInbox) missedCount() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.missed
@@ -77,14 +77,14 @@ func (b *testInbox) misses() int {
 // lost.
 func (b *testInbox) awaitMessage(t *testing.T, from *testInbox) {
 	t.Helper()
-	before := len(b.read())
+	before := len(b.messages())
 	waitUntil(t, "a message", func() bool {
 		from.Send(t.Context(), []string{b.node}, "word", []byte("again"))
-		return len(b.read()) > before
+		return len(b.messages()) > before
 	})
 }
 
-func TestMessagesComeInOrder(t *testing.T) {
+func TestMessagesArriveInOrder(t *testing.T) {
 	t.Parallel()
 	const n = 10_000
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
@@ -93,35 +93,35 @@ func TestMessagesComeInOrder(t *testing.T) {
 			a.Send(t.Context(), []string{a.node, b.node}, "word", strconv.AppendInt(nil, int64(i), 10))
 		}
 		if conn.Kind == redisx.KindEmbedded {
-			if len(b.read()) > 0 {
+			if len(b.messages()) > 0 {
 				t.Error("there is another node")
 			}
 			return
 		}
-		once := func() []string { return slices.Compact(slices.Clone(b.read())) } // a message may come twice, after a slow reply
+		once := func() []string { return slices.Compact(slices.Clone(b.messages())) } // a message may come twice, after a slow reply
 		waitUntil(t, "all of them", func() bool { return len(once()) >= n })
 		for i, got := range once() {
 			if got != strconv.Itoa(i) {
 				t.Fatalf("message %d is %s", i, got)
 			}
 		}
-		if got := a.read(); len(got) > 0 {
+		if got := a.messages(); len(got) > 0 {
 			t.Errorf("sent itself %d messages", len(got))
 		}
-		if b.misses() != 1 {
-			t.Errorf("missed %d times, want once, at the first subscription", b.misses())
+		if b.missedCount() != 1 {
+			t.Errorf("missed %d times, want once, at the first subscription", b.missedCount())
 		}
-		if received := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "delivered"); received != n {
+		if received := metricSum(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "delivered"); received != n {
 			t.Errorf("%v were heard", received)
 		}
-		if received := metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word"); received != n {
+		if received := metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word"); received != n {
 			t.Errorf("%v were received", received)
 		}
 	})
 }
 
 // A payload may be any bytes, also many.
-func TestPayloads(t *testing.T) {
+func TestPayloadsMayBeAnyBytes(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 600<<10)
 	_, _ = rand.Read(large)
@@ -134,8 +134,8 @@ func TestPayloads(t *testing.T) {
 		for _, p := range payloads {
 			a.Send(t.Context(), []string{b.node}, "word", p)
 		}
-		waitUntil(t, "all of them", func() bool { return len(b.read()) >= len(payloads) })
-		for i, got := range b.read() {
+		waitUntil(t, "all of them", func() bool { return len(b.messages()) >= len(payloads) })
+		for i, got := range b.messages() {
 			if !bytes.Equal([]byte(got), payloads[i]) {
 				t.Errorf("payload %d: %.50q, want %.50q", i, got, payloads[i])
 			}
@@ -145,7 +145,7 @@ func TestPayloads(t *testing.T) {
 
 // One call reaches nodes whose channels belong to several masters. It counts messages
 // without a subscriber, and messages of unknown kinds.
-func TestSendToMany(t *testing.T) {
+func TestSendReachesManyNodes(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
 		if conn.Kind == redisx.KindEmbedded {
@@ -161,18 +161,18 @@ func TestSendToMany(t *testing.T) {
 		a.Send(t.Context(), nodes, "word", []byte("hello"))
 		a.Send(t.Context(), nodes, "strange", nil)
 		for _, b := range others {
-			waitUntil(t, "the message", func() bool { return slices.Equal(b.read(), []string{"hello"}) })
+			waitUntil(t, "the message", func() bool { return slices.Equal(b.messages(), []string{"hello"}) })
 			waitUntil(t, "the strange one", func() bool {
-				return metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "other") == 1
+				return metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "other") == 1
 			})
 		}
-		if lost := metric(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "no_subscriber"); lost != 2 {
+		if lost := metricSum(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "no_subscriber"); lost != 2 {
 			t.Errorf("%v were not heard, want 2", lost)
 		}
 	})
 }
 
-func TestSlowHandler(t *testing.T) {
+func TestASlowHandlerDropsMessages(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Redis(t).URL)
 	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
@@ -182,18 +182,18 @@ func TestSlowHandler(t *testing.T) {
 		a.Send(t.Context(), slices.Repeat([]string{b.node}, 100), "word", nil)
 	}
 	waitUntil(t, "overflow", func() bool {
-		return metric(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word") == 10_000
+		return metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word") == 10_000
 	})
 	b.mu.Unlock()
-	dropped := metric(t, b.registry, "laststand_inbox_messages_dropped_total", "kind", "word")
-	waitUntil(t, "the rest", func() bool { return float64(len(b.read())) == 10_000-dropped })
-	waitUntil(t, "HandleMissed to be called", func() bool { return b.misses() > missed })
+	dropped := metricSum(t, b.registry, "laststand_inbox_messages_dropped_total", "kind", "word")
+	waitUntil(t, "the rest", func() bool { return float64(len(b.messages())) == 10_000-dropped })
+	waitUntil(t, "HandleMissed to be called", func() bool { return b.missedCount() > missed })
 	if dropped < 1000 || dropped > 2000 {
 		t.Errorf("dropped %v of 10,000, want what is beyond 8,192", dropped)
 	}
 }
 
-func TestKindsAreWords(t *testing.T) {
+func TestHandleRefusesInvalidKinds(t *testing.T) {
 	t.Parallel()
 	b := redisx.NewInbox(open(t, ""), redisx.InboxConfig{Node: "n1"})
 	b.Handle("word", func([]byte) {})
@@ -209,8 +209,8 @@ func TestKindsAreWords(t *testing.T) {
 	}
 }
 
-// metric sums the values of a metric in a registry, for a label value.
-func metric(t *testing.T, registry *prometheus.Registry, name, label, value string) float64 {
+// metricSum sums the values of a metric in a registry, for a label value.
+func metricSum(t *testing.T, registry *prometheus.Registry, name, label, value string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
@@ -219,11 +219,11 @@ func metric(t *testing.T, registry *prometheus.Registry, name, label, value stri
 	sum, found := 0.0, false
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			fits := label == ""
+			matching := label == ""
 			for _, l := range m.GetLabel() {
-				fits = fits || l.GetName() == label && l.GetValue() == value
+				matching = matching || l.GetName() == label && l.GetValue() == value
 			}
-			if f.GetName() == name && fits {
+			if f.GetName() == name && matching {
 				sum, found = sum+m.GetCounter().GetValue()+m.GetGauge().GetValue(), true
 			}
 		}

@@ -19,20 +19,20 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 	}
 	locked := strings.TrimPrefix(server.URL, "redis://")
 	single := strings.TrimPrefix(testenv.Redis(t).URL, "redis://")
-	gone := testenv.Redis(t)
-	gone.Stop()
+	stopped := testenv.Redis(t)
+	stopped.Stop()
 
 	tests := map[string][]string{
-		gone.URL:                                  {gone.Addr, "connection refused", "start it"},
-		"redis://" + gone.Addr + "?cluster=true":  {gone.Addr, "start it"},
-		"redis+sentinel://" + gone.Addr + "/main": {"main", gone.Addr, "start it"},
-		"redis://no.such.host.invalid":            {"no.such.host.invalid:6379", "correct --redis"},
-		"redis://" + locked:                       {locked, "NOAUTH", "password in --redis"},
-		"redis://me:wrong@" + locked:              {locked, "WRONGPASS", "password in --redis"},
-		"redis://" + single + "?cluster=true":     {single, "no cluster"},
-		"redis://" + single + "/99":               {single, "out of range"},
-		"rediss://" + single:                      {single, "does it speak TLS"},
-		"nonsense":                                {"redis://host:port"},
+		stopped.URL: {stopped.Addr, "connection refused", "start it"},
+		"redis://" + stopped.Addr + "?cluster=true":  {stopped.Addr, "start it"},
+		"redis+sentinel://" + stopped.Addr + "/main": {"main", stopped.Addr, "start it"},
+		"redis://no.such.host.invalid":               {"no.such.host.invalid:6379", "correct --redis"},
+		"redis://" + locked:                          {locked, "NOAUTH", "password in --redis"},
+		"redis://me:wrong@" + locked:                 {locked, "WRONGPASS", "password in --redis"},
+		"redis://" + single + "?cluster=true":        {single, "no cluster"},
+		"redis://" + single + "/99":                  {single, "out of range"},
+		"rediss://" + single:                         {single, "does it speak TLS"},
+		"nonsense":                                   {"redis://host:port"},
 	}
 	for url, wants := range tests {
 		t.Run(url, func(t *testing.T) {

@@ -13,7 +13,7 @@ type poolCollector struct {
 	bulk        redis.UniversalClient // client for bulk work; may equal client
 	connections *prometheus.Desc
 	waits       *prometheus.Desc
-	waited      *prometheus.Desc
+	waitSeconds *prometheus.Desc
 	timeouts    *prometheus.Desc
 	stale       *prometheus.Desc
 }
@@ -27,7 +27,7 @@ func newPoolCollector(client, bulk redis.UniversalClient) *poolCollector {
 		bulk:        bulk,
 		connections: desc("connections", "Open connections to Redis, by pool and state.", "pool", "state"),
 		waits:       desc("waits_total", "Commands that waited for a connection.", "pool"),
-		waited:      desc("wait_seconds_total", "Time that commands waited for a connection.", "pool"),
+		waitSeconds: desc("wait_seconds_total", "Time that commands waited for a connection.", "pool"),
 		timeouts:    desc("timeouts_total", "Commands that got no connection in time.", "pool"),
 		stale:       desc("stale_connections_total", "Connections that the pool closed because they were broken or old.", "pool"),
 	}
@@ -35,7 +35,7 @@ func newPoolCollector(client, bulk redis.UniversalClient) *poolCollector {
 
 // Describe implements prometheus.Collector.
 func (p *poolCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{p.connections, p.waits, p.waited, p.timeouts, p.stale} {
+	for _, desc := range []*prometheus.Desc{p.connections, p.waits, p.waitSeconds, p.timeouts, p.stale} {
 		out <- desc
 	}
 }
@@ -69,7 +69,7 @@ func (p *poolCollector) collect(out chan<- prometheus.Metric, pool string, stats
 	gauge(p.connections, float64(stats.IdleConns), "idle")
 	gauge(p.connections, max(0, float64(stats.TotalConns)-float64(stats.IdleConns)), "busy")
 	counter(p.waits, float64(stats.WaitCount))
-	counter(p.waited, float64(stats.WaitDurationNs)/1e9)
+	counter(p.waitSeconds, float64(stats.WaitDurationNs)/1e9)
 	counter(p.timeouts, float64(stats.Timeouts))
 	counter(p.stale, float64(stats.StaleConns))
 }

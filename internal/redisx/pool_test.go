@@ -9,7 +9,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestPoolMetrics(t *testing.T) {
+func TestPoolMetricsCountConnections(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", testenv.Redis(t).URL, testenv.Cluster(t)} {
 		registry := prometheus.NewPedanticRegistry()
@@ -23,7 +23,7 @@ func TestPoolMetrics(t *testing.T) {
 		if err := conn.Bulk.Eval(t.Context(), "return redis.call('SET', KEYS[1], 1)", []string{"test:bulk"}).Err(); err != nil {
 			t.Fatal(err)
 		}
-		open := idle(t, registry)
+		open := idleConnections(t, registry)
 		if open["commands"] < 1 {
 			t.Errorf("%q: idle connections after a command: %v", url, open)
 		}
@@ -39,8 +39,8 @@ func TestPoolMetrics(t *testing.T) {
 	}
 }
 
-// idle returns the number of idle connections of each pool.
-func idle(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+// idleConnections returns the number of idle connections of each pool.
+func idleConnections(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {

@@ -39,7 +39,7 @@ func (c *Conn) watchReplicas(ctx context.Context) {
 			}
 		}
 	}()
-	c.closers = append([]func() error{func() error { cancel(); <-ended; return nil }}, c.closers...)
+	c.closeFuncs = append([]func() error{func() error { cancel(); <-ended; return nil }}, c.closeFuncs...)
 }
 
 // checkReplicas asks every master whether it has a replica. If a master does not answer,
@@ -47,16 +47,16 @@ func (c *Conn) watchReplicas(ctx context.Context) {
 func (c *Conn) checkReplicas(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, replicaCheckTimeout)
 	defer cancel()
-	var found atomic.Bool
+	var hasReplica atomic.Bool
 	checkOne := func(ctx context.Context, client redis.UniversalClient) error {
 		info, err := client.Info(ctx, "replication").Result()
 		if strings.Contains(info, "state=online") {
-			found.Store(true)
+			hasReplica.Store(true)
 		}
 		return err
 	}
-	if err := eachMaster(ctx, c.Client, checkOne); err == nil || found.Load() {
-		c.hasReplicas.Store(found.Load())
+	if err := eachMaster(ctx, c.Client, checkOne); err == nil || hasReplica.Load() {
+		c.hasReplicas.Store(hasReplica.Load())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestReplicated(t *testing.T) {
+func TestHasReplicasFindsAReplica(t *testing.T) {
 	t.Parallel()
 	master := testenv.Redis(t)
 	conn := open(t, master.URL)
@@ -39,9 +39,9 @@ func TestReplicated(t *testing.T) {
 }
 
 // One master of a cluster is enough.
-func TestReplicatedInPart(t *testing.T) {
+func TestHasReplicasNeedsOneReplicaInACluster(t *testing.T) {
 	t.Parallel()
-	nodes := testenv.ClusterOf(t, 2, 1)
+	nodes := testenv.StartCluster(t, 2, 1)
 	conn := open(t, nodes.URL)
 	if !conn.HasReplicas() {
 		t.Error("does not see the replica")
@@ -53,7 +53,7 @@ func TestReplicatedInPart(t *testing.T) {
 	}
 }
 
-func TestNotReplicated(t *testing.T) {
+func TestHasReplicasIsFalseWithoutAReplica(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
 		if conn.HasReplicas() {

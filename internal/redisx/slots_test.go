@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// masters returns the master that owns a key, and another one.
-func masters(t *testing.T, cluster *redis.ClusterClient, key string) (owner, other *redis.Client) {
+// ownerAndOther returns the master that owns a key, and another one.
+func ownerAndOther(t *testing.T, cluster *redis.ClusterClient, key string) (owner, other *redis.Client) {
 	owner, err := cluster.MasterForKey(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)

@@ -13,29 +13,29 @@ import (
 type topologyRefresher struct{ refresh func(context.Context) }
 
 // DialHook changes nothing.
-func (f topologyRefresher) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (t topologyRefresher) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 // ProcessHook reloads the owners after a command without an answer.
-func (f topologyRefresher) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (t topologyRefresher) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		f.refreshAfter(ctx, err)
+		t.refreshAfter(ctx, err)
 		return err
 	}
 }
 
 // ProcessPipelineHook reloads the owners after a pipeline without an answer.
-func (f topologyRefresher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (t topologyRefresher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		f.refreshAfter(ctx, err)
+		t.refreshAfter(ctx, err)
 		return err
 	}
 }
 
-func (f topologyRefresher) refreshAfter(ctx context.Context, err error) {
+func (t topologyRefresher) refreshAfter(ctx context.Context, err error) {
 	if isUnanswered(err) {
-		f.refresh(ctx)
+		t.refresh(ctx)
 	}
 }
 

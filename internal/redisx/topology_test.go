@@ -11,18 +11,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// reply is an error that a server has returned.
-type reply string
+// serverError is an error that a server has returned.
+type serverError string
 
-func (r reply) Error() string { return string(r) }
-func (reply) RedisError()     {}
+func (r serverError) Error() string { return string(r) }
+func (serverError) RedisError()     {}
 
 func TestTopologyIsRefreshedWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	tests := map[error]bool{
 		nil:                      false,
 		redis.Nil:                false,
-		reply("ERR no"):          false,
+		serverError("ERR no"):    false,
 		context.Canceled:         false,
 		redis.ErrClosed:          false,
 		io.EOF:                   true,

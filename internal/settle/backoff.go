@@ -22,8 +22,8 @@ func (b *backoff) next() time.Duration {
 }
 
 // sleep waits for a duration, or until the context ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
+func sleep(ctx context.Context, delay time.Duration) {
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -9,60 +9,62 @@ import (
 
 // fullBatchStandings is the number of standings at which a batch is full. The
 // last result of a batch may exceed it, because a result is never split.
-const maxSeats = 20_000
+const fullBatchStandings = 20_000
 
 // collectBatch returns a batch that starts with the given result. If other results
 // wait in the queue, the batch contains them and does not wait for more. Otherwise
 // it waits for more results until it is full, for at most BatchDelay.
-func (s *Settler) collectBatch(ctx context.Context, first match.Result) []match.Result {
-	batch, seats := []match.Result{first}, len(first.Standings)
+func (s *Service) collectBatch(ctx context.Context, first match.Result) []match.Result {
+	batch, standings := []match.Result{first}, len(first.Standings)
 	var timeout <-chan time.Time
 	if len(s.queue) == 0 {
 		timeout = time.After(s.BatchDelay)
 	}
-	for !s.isFull(len(batch), seats) {
-		r, ok := s.nextOffered(ctx, timeout)
+	for !s.isFull(len(batch), standings) {
+		result, ok := s.nextOffered(ctx, timeout)
 		if !ok {
 			break
 		}
-		batch, seats = append(batch, r), seats+len(r.Standings)
+		batch, standings = append(batch, result), standings+len(result.Standings)
 	}
 	return batch
 }
 
 // isFull reports whether a batch accepts no more results.
-func (s *Settler) isFull(results, seats int) bool { return results >= s.BatchSize || seats >= maxSeats }
+func (s *Service) isFull(results, standings int) bool {
+	return results >= s.BatchSize || standings >= fullBatchStandings
+}
 
 // splitBySize splits the results of a sweep into batches.
-func (s *Settler) splitBySize(found []match.Result) (all [][]match.Result) {
-	from, seats := 0, 0
-	for i, r := range found {
-		seats += len(r.Standings)
-		if s.isFull(i+1-from, seats) {
-			all = append(all, found[from:i+1])
-			from, seats = i+1, 0
+func (s *Service) splitBySize(found []match.Result) (batches [][]match.Result) {
+	from, standings := 0, 0
+	for i, result := range found {
+		standings += len(result.Standings)
+		if s.isFull(i+1-from, standings) {
+			batches = append(batches, found[from:i+1])
+			from, standings = i+1, 0
 		}
 	}
 	if from < len(found) {
-		all = append(all, found[from:])
+		batches = append(batches, found[from:])
 	}
-	return all
+	return batches
 }
 
 // nextOffered returns the next offered result: a waiting one, or one that arrives
 // before the timeout, if there is a timeout.
-func (s *Settler) nextOffered(ctx context.Context, timeout <-chan time.Time) (match.Result, bool) {
+func (s *Service) nextOffered(ctx context.Context, timeout <-chan time.Time) (match.Result, bool) {
 	select {
-	case r := <-s.queue:
-		return r, true
+	case result := <-s.queue:
+		return result, true
 	default:
 	}
 	if timeout == nil {
 		return match.Result{}, false
 	}
 	select {
-	case r := <-s.queue:
-		return r, true
+	case result := <-s.queue:
+		return result, true
 	case <-timeout:
 	case <-ctx.Done():
 	}

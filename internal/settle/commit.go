@@ -20,49 +20,49 @@ const callTimeout = 10 * time.Second
 // not hold up others. Results of a game on hold stay pending. If swept is true,
 // the players of results that the ledger already has are notified, too. It reports
 // whether at least one result is settled or a dead letter.
-func (s *Settler) settle(work context.Context, batch []match.Result, swept bool) bool {
+func (s *Service) settleBatch(workCtx context.Context, batch []match.Result, swept bool) bool {
 	if batch = s.withoutHeld(batch); len(batch) == 0 {
 		return false
 	}
-	done, again, err := s.commit(work, batch)
+	committed, retried, err := s.commit(workCtx, batch)
 	switch {
 	case err == nil:
-		s.release(batch)
-		return s.finish(work, batch, resultsToNotify(batch, done, swept || again))
-	case work.Err() != nil:
+		s.releaseHolds(batch)
+		return s.finishBatch(workCtx, batch, resultsToNotify(batch, committed, swept || retried))
+	case workCtx.Err() != nil:
 		s.metrics.countFailures(reasonStopped, len(batch))
 		return false
 	case len(batch) == 1:
-		return s.recordRefusal(work, batch[0], err)
+		return s.recordRefusal(workCtx, batch[0], err)
 	}
 	progress := false
-	for _, part := range s.splitBatch(batch) {
-		progress = s.settle(work, part, swept) || progress
+	for _, part := range s.parts(batch) {
+		progress = s.settleBatch(workCtx, part, swept) || progress
 	}
 	return progress
 }
 
-// splitBatch splits a refused batch. It splits several games by game, and one game
+// parts splits a refused batch. It splits several games by game, and one game
 // by result, with the results first that were not refused before.
-func (s *Settler) splitBatch(batch []match.Result) (splitBatch [][]match.Result) {
+func (s *Service) parts(batch []match.Result) (parts [][]match.Result) {
 	index := map[string]int{}
-	for _, r := range batch {
-		i, known := index[r.Game]
+	for _, result := range batch {
+		i, known := index[result.Game]
 		if !known {
-			i, splitBatch = len(splitBatch), append(splitBatch, nil)
-			index[r.Game] = i
+			i, parts = len(parts), append(parts, nil)
+			index[result.Game] = i
 		}
-		splitBatch[i] = append(splitBatch[i], r)
+		parts[i] = append(parts[i], result)
 	}
-	if len(splitBatch) > 1 {
-		return splitBatch
+	if len(parts) > 1 {
+		return parts
 	}
 	untried, refused := []match.Result{}, []match.Result{}
-	for _, r := range batch {
-		if _, known := s.refused[keyOf(r)]; known {
-			refused = append(refused, r)
+	for _, result := range batch {
+		if _, known := s.refusedResults[newMatchKey(result)]; known {
+			refused = append(refused, result)
 		} else {
-			untried = append(untried, r)
+			untried = append(untried, result)
 		}
 	}
 	return slices.Collect(slices.Chunk(append(untried, refused...), 1))
@@ -70,60 +70,60 @@ func (s *Settler) splitBatch(batch []match.Result) (splitBatch [][]match.Result)
 
 // commit passes a batch to the ledger until the ledger answers. retried means that
 // it tried more than once, so an earlier attempt may have committed the batch.
-func (s *Settler) commit(work context.Context, batch []match.Result) (done []Committed, again bool, err error) {
+func (s *Service) commit(workCtx context.Context, batch []match.Result) (committed []Committed, retried bool, err error) {
 	var wait backoff
-	for ; ; again = true {
-		done, err = s.commitOnce(work, batch)
+	for ; ; retried = true {
+		committed, err = s.commitOnce(workCtx, batch)
 		s.logOutage(err)
-		if err == nil || !s.isUnavailable(err) || work.Err() != nil {
-			return done, again, err
+		if err == nil || !s.isUnavailable(err) || workCtx.Err() != nil {
+			return committed, retried, err
 		}
 		s.metrics.countFailures(reasonUnavailable, 1)
-		sleep(work, wait.next())
+		sleep(workCtx, wait.next())
 	}
 }
 
-func (s *Settler) commitOnce(work context.Context, batch []match.Result) ([]Committed, error) {
-	ctx, cancel := context.WithTimeout(work, callTimeout)
+func (s *Service) commitOnce(workCtx context.Context, batch []match.Result) ([]Committed, error) {
+	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
 	began := time.Now()
-	done, err := s.Ledger.Commit(ctx, batch)
+	committed, err := s.Ledger.Commit(ctx, batch)
 	if err == nil {
-		s.metrics.observeCommit(done, time.Since(began))
+		s.metrics.observeCommit(committed, time.Since(began))
 	}
-	return done, err
+	return committed, err
 }
 
-func (s *Settler) isUnavailable(err error) bool {
+func (s *Service) isUnavailable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
 }
 
 // logOutage logs the first failure of an outage, and its end.
-func (s *Settler) logOutage(err error) {
+func (s *Service) logOutage(err error) {
 	down := err != nil && s.isUnavailable(err)
-	if down && !s.outage {
+	if down && !s.ledgerDown {
 		s.Logger.Warn("ledger unavailable; results wait for a retry", "error", err)
 	}
-	if s.outage && !down {
+	if s.ledgerDown && !down {
 		s.Logger.Info("ledger recovered")
 	}
-	s.outage = down
+	s.ledgerDown = down
 }
 
 // resultsToNotify returns the results of a committed batch that count for
 // leaderboards, with the ratings of the ledger. It leaves out results that the
 // ledger already had, unless includeOld is true; another attempt notifies their
 // players.
-func resultsToNotify(batch []match.Result, done []Committed, includeOld bool) []match.Result {
+func resultsToNotify(batch []match.Result, committed []Committed, includeOld bool) []match.Result {
 	var chosen []match.Result
-	for i, r := range batch {
-		if !done[i].Counted || !done[i].New && !includeOld {
+	for i, result := range batch {
+		if !committed[i].CountsForLeaderboards || !committed[i].IsNew && !includeOld {
 			continue
 		}
-		if done[i].Standings != nil {
-			r.Standings = done[i].Standings
+		if committed[i].Standings != nil {
+			result.Standings = committed[i].Standings
 		}
-		chosen = append(chosen, r)
+		chosen = append(chosen, result)
 	}
 	return chosen
 }
@@ -132,24 +132,24 @@ func resultsToNotify(batch []match.Result, done []Committed, includeOld bool) []
 // results to notify for the leaderboards. If Pending fails, a sweep finds the
 // batch again, but its players are not notified again. It reports whether Pending
 // removed the batch.
-func (s *Settler) finish(work context.Context, batch, toNotify []match.Result) bool {
-	ctx, cancel := context.WithTimeout(work, callTimeout)
+func (s *Service) finishBatch(workCtx context.Context, batch, toNotify []match.Result) bool {
+	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
 	err := s.Pending.MarkSettled(ctx, batch)
 	if err != nil {
 		s.metrics.countFailures(reasonPending, len(batch))
 		s.Logger.Warn("pending results removal failed; the next sweep retries", "results", len(batch), "error", err)
 	}
-	for _, r := range toNotify {
-		if !s.notified[keyOf(r)] {
-			s.enqueueForLeaderboards(work, r)
+	for _, result := range toNotify {
+		if !s.notified[newMatchKey(result)] {
+			s.enqueueForLeaderboards(workCtx, result)
 		}
 	}
-	for _, r := range batch {
-		delete(s.refused, keyOf(r))
-		delete(s.notified, keyOf(r))
+	for _, result := range batch {
+		delete(s.refusedResults, newMatchKey(result))
+		delete(s.notified, newMatchKey(result))
 		if err != nil && len(s.notified) < s.QueueSize {
-			s.notified[keyOf(r)] = true
+			s.notified[newMatchKey(result)] = true
 		}
 	}
 	return err == nil

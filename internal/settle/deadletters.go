@@ -30,9 +30,9 @@ type retryRequest struct {
 // It returns the task afterwards: done, or dead with one more reason. If it is
 // done, the service notifies the players once the leaderboards show the result. If
 // a store is unreachable, or the error is ErrStopping, nothing has changed.
-func (s *Settler) Requeue(ctx context.Context, id string) (taskqueue.Task, error) {
+func (s *Service) Requeue(ctx context.Context, id string) (taskqueue.Task, error) {
 	t, err := s.DeadLetters.Task(ctx, id)
-	if err != nil || t.State == taskqueue.Done {
+	if err != nil || t.State == taskqueue.StateDone {
 		return t, err
 	}
 	payload, cause := s.settleDeadLetter(ctx, t)
@@ -49,30 +49,30 @@ func (s *Settler) Requeue(ctx context.Context, id string) (taskqueue.Task, error
 }
 
 // settleDeadLetter settles the result of a dead letter, and returns it as settled.
-func (s *Settler) settleDeadLetter(ctx context.Context, t taskqueue.Task) (payload json.RawMessage, err error) {
-	r, err := resultOf(t, t.Payload)
+func (s *Service) settleDeadLetter(ctx context.Context, t taskqueue.Task) (payload json.RawMessage, err error) {
+	result, err := decodeResult(t, t.Payload)
 	if err != nil {
 		return nil, err
 	}
 	payload = t.Payload
-	if !r.IsComplete() {
-		if err := s.loadStandings(ctx, &r); err != nil {
+	if !result.IsComplete() {
+		if err := s.loadStandings(ctx, &result); err != nil {
 			return nil, err
 		}
-		if payload, err = json.Marshal(r); err != nil {
+		if payload, err = json.Marshal(result); err != nil {
 			return nil, err
 		}
 	}
-	return payload, s.retryInLoop(ctx, r)
+	return payload, s.retryInLoop(ctx, result)
 }
 
 // errUnreadable says that the standings cannot be read now, but may exist.
 var errUnreadable = errors.New("the standings cannot be read now")
 
-func (s *Settler) loadStandings(ctx context.Context, r *match.Result) error {
+func (s *Service) loadStandings(ctx context.Context, result *match.Result) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := s.Pending.Complete(ctx, r)
+	err := s.Pending.CompleteStandings(ctx, result)
 	switch {
 	case errors.Is(err, match.ErrNotFound):
 		return fmt.Errorf("%w: %w", errIncomplete, err)
@@ -84,19 +84,19 @@ func (s *Settler) loadStandings(ctx context.Context, r *match.Result) error {
 
 // isTransient reports whether a requeue failed for a reason that does not count as
 // an attempt.
-func (s *Settler) isTransient(err error) bool {
+func (s *Service) isTransient(err error) bool {
 	return errors.Is(err, ErrStopping) || errors.Is(err, errUnreadable) || s.isUnavailable(err)
 }
 
 // Edit replaces the payload of a dead letter. The payload must be a whole result
 // of the same match; otherwise Edit returns ErrBadPayload.
-func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) (taskqueue.Task, error) {
+func (s *Service) Edit(ctx context.Context, id string, payload json.RawMessage) (taskqueue.Task, error) {
 	return s.DeadLetters.ChangeTask(ctx, id, func(t *taskqueue.Task) error {
-		r, err := resultOf(*t, payload)
+		result, err := decodeResult(*t, payload)
 		if err != nil {
 			return err
 		}
-		if !r.IsComplete() {
+		if !result.IsComplete() {
 			return fmt.Errorf("%w: its standings are missing", ErrBadPayload)
 		}
 		return t.Edit(payload)
@@ -104,28 +104,28 @@ func (s *Settler) Edit(ctx context.Context, id string, payload json.RawMessage) 
 }
 
 // Discard discards a dead letter for good.
-func (s *Settler) Discard(ctx context.Context, id string) (taskqueue.Task, error) {
+func (s *Service) Discard(ctx context.Context, id string) (taskqueue.Task, error) {
 	return s.DeadLetters.ChangeTask(ctx, id, (*taskqueue.Task).Discard)
 }
 
-// resultOf reads the payload of a task.
-func resultOf(t taskqueue.Task, payload json.RawMessage) (r match.Result, err error) {
-	if err := json.Unmarshal(payload, &r); err != nil {
-		return r, fmt.Errorf("%w: %w", ErrBadPayload, err)
+// decodeResult reads the payload of a task.
+func decodeResult(t taskqueue.Task, payload json.RawMessage) (result match.Result, err error) {
+	if err := json.Unmarshal(payload, &result); err != nil {
+		return result, fmt.Errorf("%w: %w", ErrBadPayload, err)
 	}
-	if r.Match != t.Key || r.Game != t.Game {
-		return r, fmt.Errorf("%w: it must be of match %s and game %s", ErrBadPayload, t.Key, t.Game)
+	if result.Match != t.Key || result.Game != t.Game {
+		return result, fmt.Errorf("%w: it must be of match %s and game %s", ErrBadPayload, t.Key, t.Game)
 	}
-	return r, nil
+	return result, nil
 }
 
 // retryInLoop passes a result to the loop, which commits it, and returns the
 // ledger's error.
-func (s *Settler) retryInLoop(ctx context.Context, r match.Result) error {
-	request := retryRequest{r, make(chan error, 1)}
+func (s *Service) retryInLoop(ctx context.Context, result match.Result) error {
+	request := retryRequest{result, make(chan error, 1)}
 	select {
-	case s.retries <- request:
-	case <-s.ended:
+	case s.retryRequests <- request:
+	case <-s.stopped:
 		return ErrStopping
 	case <-ctx.Done():
 		return ctx.Err()
@@ -141,12 +141,12 @@ func (s *Settler) retryInLoop(ctx context.Context, r match.Result) error {
 // commitDeadLetter commits a result that is no longer pending. It notifies the
 // players even if the ledger already has the result: a node that requeued it
 // before may have died before it notified them.
-func (s *Settler) commitDeadLetter(work context.Context, r match.Result) error {
-	done, err := s.commitOnce(work, []match.Result{r})
+func (s *Service) commitDeadLetter(workCtx context.Context, r match.Result) error {
+	committed, err := s.commitOnce(workCtx, []match.Result{r})
 	s.logOutage(err)
 	if err == nil {
-		for _, result := range resultsToNotify([]match.Result{r}, done, true) {
-			s.enqueueForLeaderboards(work, result)
+		for _, result := range resultsToNotify([]match.Result{r}, committed, true) {
+			s.enqueueForLeaderboards(workCtx, result)
 		}
 	}
 	return err

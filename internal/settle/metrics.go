@@ -28,25 +28,25 @@ type metrics struct {
 	seconds  prometheus.Histogram
 }
 
-func newMetrics(r prometheus.Registerer, queued func() float64) *metrics {
-	f := promauto.With(r)
-	f.NewGaugeFunc(prometheus.GaugeOpts{
+func newMetrics(registerer prometheus.Registerer, queued func() float64) *metrics {
+	factory := promauto.With(registerer)
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_settle_queue_length", Help: "Results that wait for their commit at this node.",
 	}, queued)
 	m := &metrics{
-		settled: f.NewCounter(prometheus.CounterOpts{
+		settled: factory.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_settle_results_total", Help: "Results that this node committed to the ledger, each counted by one node only.",
 		}),
-		dead: f.NewCounter(prometheus.CounterOpts{
+		dead: factory.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_settle_dead_letters_total", Help: "Results that this node moved to the dead letters because the ledger refused them.",
 		}),
-		failures: f.NewCounterVec(prometheus.CounterOpts{
+		failures: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_settle_failures_total", Help: "Failures of settlement by reason; no result is lost.",
 		}, []string{"reason"}),
-		batch: f.NewHistogram(prometheus.HistogramOpts{
+		batch: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "laststand_settle_batch_size", Help: "Results per commit.", Buckets: prometheus.ExponentialBuckets(1, 2, 10),
 		}),
-		seconds: f.NewHistogram(prometheus.HistogramOpts{
+		seconds: factory.NewHistogram(prometheus.HistogramOpts{
 			Name: "laststand_settle_commit_duration_seconds", Help: "Duration of a commit.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
 		}),
 	}
@@ -60,12 +60,12 @@ func (m *metrics) countFailures(reason string, n int) {
 	m.failures.WithLabelValues(reason).Add(float64(n))
 }
 
-func (m *metrics) observeCommit(done []Committed, took time.Duration) {
-	for _, c := range done {
-		if c.New {
+func (m *metrics) observeCommit(committed []Committed, took time.Duration) {
+	for _, c := range committed {
+		if c.IsNew {
 			m.settled.Inc()
 		}
 	}
-	m.batch.Observe(float64(len(done)))
+	m.batch.Observe(float64(len(committed)))
 	m.seconds.Observe(took.Seconds())
 }

@@ -35,35 +35,35 @@ type refusedResult struct {
 //
 // Each node counts its own refusals. It remembers at most QueueSize
 // refused results. The refusals of other results are not counted until there is room.
-func (s *Settler) recordRefusal(work context.Context, r match.Result, cause error) (dead bool) {
-	isOwn, inBurst := s.isOwnFault(cause), s.isBurst(r, cause)
-	s.metrics.countFailures(reasonOf(isOwn), 1)
-	p, known := s.refused[keyOf(r)]
+func (s *Service) recordRefusal(workCtx context.Context, result match.Result, cause error) (dead bool) {
+	isOwn, inBurst := s.isOwnFault(cause), s.recordRefusalInHold(result, cause)
+	s.metrics.countFailures(failureReason(isOwn), 1)
+	refusal, known := s.refusedResults[newMatchKey(result)]
 	if !known {
-		p.deadLetter = taskqueue.Task{Game: r.Game, Topic: taskqueue.Settle, Key: r.Match}
+		refusal.deadLetter = taskqueue.Task{Game: result.Game, Topic: taskqueue.SettleTopic, Key: result.Match}
 	}
-	wait := s.SweepInterval << min(p.delays, maxDelayDoublings)
+	wait := s.SweepInterval << min(refusal.delays, maxDelayDoublings)
 	if isOwn && !inBurst {
-		if wait, dead = s.countRefusal(work, r, &p, cause); dead {
-			delete(s.refused, keyOf(r))
+		if wait, dead = s.countRefusal(workCtx, result, &refusal, cause); dead {
+			delete(s.refusedResults, newMatchKey(result))
 			return true
 		}
 	} else {
-		p.delays++
+		refusal.delays++
 	}
-	p.retryAt = time.Now().Add(wait)
-	if known || len(s.refused) < s.QueueSize {
-		s.refused[keyOf(r)] = p
+	refusal.retryAt = time.Now().Add(wait)
+	if known || len(s.refusedResults) < s.QueueSize {
+		s.refusedResults[newMatchKey(result)] = refusal
 	}
 	return false
 }
 
 // isOwnFault reports whether an error is the fault of its result.
-func (s *Settler) isOwnFault(err error) bool {
+func (s *Service) isOwnFault(err error) bool {
 	return errors.Is(err, errIncomplete) || s.IsRefusal(err)
 }
 
-func reasonOf(isOwn bool) string {
+func failureReason(isOwn bool) string {
 	if isOwn {
 		return reasonRefused
 	}
@@ -72,51 +72,51 @@ func reasonOf(isOwn bool) string {
 
 // countRefusal counts a refusal of a result for its own fault. It sets the time of
 // the next attempt, or makes the result a dead letter.
-func (s *Settler) countRefusal(work context.Context, r match.Result, p *refusedResult, cause error) (wait time.Duration, dead bool) {
-	_ = p.deadLetter.Fail(s.Now(), cause) // fails only for a task that is done
-	if p.deadLetter.Tries == 1 {
-		s.Logger.Error("ledger refused a result; the result stays pending for a retry", "game", r.Game, "match", r.Match, "error", cause)
+func (s *Service) countRefusal(workCtx context.Context, result match.Result, refusal *refusedResult, cause error) (wait time.Duration, dead bool) {
+	_ = refusal.deadLetter.Fail(s.Now(), cause) // fails only for a task that is done
+	if refusal.deadLetter.Tries == 1 {
+		s.Logger.Error("ledger refused a result; the result stays pending for a retry", "game", result.Game, "match", result.Match, "error", cause)
 	}
-	if p.deadLetter.Tries >= maxRefusals && s.moveToDeadLetters(work, r, p.deadLetter) {
+	if refusal.deadLetter.Tries >= maxRefusals && s.moveToDeadLetters(workCtx, result, refusal.deadLetter) {
 		return 0, true
 	}
-	return min(s.SweepInterval<<min(max(0, p.deadLetter.Tries-maxRefusals+1), 20), maxRetryDelay), false
+	return min(s.SweepInterval<<min(max(0, refusal.deadLetter.Tries-maxRefusals+1), 20), maxRetryDelay), false
 }
 
 // moveToDeadLetters makes a result a dead letter, and then removes it from
 // Pending. Its players are then free, and no node waits for the result. If it is
 // interrupted, the next attempt repeats it, and changes nothing that was done.
-func (s *Settler) moveToDeadLetters(work context.Context, r match.Result, deadLetter taskqueue.Task) bool {
-	ctx, cancel := context.WithTimeout(work, callTimeout)
+func (s *Service) moveToDeadLetters(workCtx context.Context, result match.Result, deadLetter taskqueue.Task) bool {
+	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
 	var err error
-	if deadLetter.Payload, err = json.Marshal(r); err != nil {
-		return s.recordMoveFailure(r, err)
+	if deadLetter.Payload, err = json.Marshal(result); err != nil {
+		return s.recordMoveFailure(result, err)
 	}
 	added, err := s.DeadLetters.AddTask(ctx, deadLetter)
 	if err != nil {
-		return s.recordMoveFailure(r, err)
+		return s.recordMoveFailure(result, err)
 	}
 	if added {
 		s.metrics.dead.Inc()
 		s.Logger.Error("result became a dead letter after too many refusals; see server tasks list",
-			"game", r.Game, "match", r.Match, "tries", deadLetter.Tries, "error", deadLetter.Errors[len(deadLetter.Errors)-1].Error)
+			"game", result.Game, "match", result.Match, "tries", deadLetter.Tries, "error", deadLetter.Errors[len(deadLetter.Errors)-1].Error)
 	}
-	if err := s.Pending.MarkSettled(ctx, []match.Result{r}); err != nil {
-		return s.recordMoveFailure(r, err)
+	if err := s.Pending.MarkSettled(ctx, []match.Result{result}); err != nil {
+		return s.recordMoveFailure(result, err)
 	}
 	return true
 }
 
-func (s *Settler) recordMoveFailure(r match.Result, err error) bool {
+func (s *Service) recordMoveFailure(result match.Result, err error) bool {
 	s.metrics.countFailures(reasonPending, 1)
-	s.Logger.Warn("dead letter failed; the result stays pending for a retry", "game", r.Game, "match", r.Match, "error", err)
+	s.Logger.Warn("dead letter failed; the result stays pending for a retry", "game", result.Game, "match", result.Match, "error", err)
 	return false
 }
 
 // forgetUnseen forgets the refused results that sweeps no longer find.
-func (s *Settler) dropUnseen() {
-	maps.DeleteFunc(s.refused, func(_ matchKey, p refusedResult) bool {
-		return time.Since(p.retryAt) > forgetAfterSweeps*s.SweepInterval
+func (s *Service) forgetUnseen() {
+	maps.DeleteFunc(s.refusedResults, func(_ matchKey, refusal refusedResult) bool {
+		return time.Since(refusal.retryAt) > forgetAfterSweeps*s.SweepInterval
 	})
 }

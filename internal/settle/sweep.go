@@ -11,36 +11,36 @@ import (
 
 var errIncomplete = errors.New("its standings are gone from Redis or cannot be read; see the log of the nodes")
 
-// sweep settles some pending results, and reports whether it may have left more
+// sweepPending settles some pending results, and reports whether it may have left more
 // that can be settled now. It leaves out results of matches that ended less than
 // SweepInterval ago; the node that ended the match settles those.
-func (s *Settler) sweep(work context.Context) (more bool) {
-	s.dropUnseen()
-	limit := s.BatchSize + len(s.refused) // so that refused results do not hide others
-	ctx, cancel := context.WithTimeout(work, callTimeout)
+func (s *Service) sweepPending(workCtx context.Context) (hasMore bool) {
+	s.forgetUnseen()
+	limit := s.BatchSize + len(s.refusedResults) // so that refused results do not hide others
+	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
-	page, err := s.Pending.Results(ctx, limit)
-	if err != nil && work.Err() == nil { // the results that could be read are still settled
+	page, err := s.Pending.ReadResults(ctx, limit)
+	if err != nil && workCtx.Err() == nil { // the results that could be read are still settled
 		s.metrics.countFailures(reasonPending, 1)
 		s.Logger.Warn("pending results read failed; the next sweep retries", "error", err)
 	}
-	due := slices.DeleteFunc(slices.Clone(page), func(r match.Result) bool { return !s.isDue(r) })
+	due := slices.DeleteFunc(slices.Clone(page), func(result match.Result) bool { return !s.isDue(result) })
 	progress := false
-	for _, r := range due {
-		if !r.IsComplete() { // its standings are gone or unreadable: retry, and a dead letter in the end
-			progress = s.recordRefusal(work, r, errIncomplete) || progress
+	for _, result := range due {
+		if !result.IsComplete() { // its standings are gone or unreadable: retry, and a dead letter in the end
+			progress = s.recordRefusal(workCtx, result, errIncomplete) || progress
 		}
 	}
-	due = slices.DeleteFunc(due, func(r match.Result) bool { return !r.IsComplete() })
+	due = slices.DeleteFunc(due, func(result match.Result) bool { return !result.IsComplete() })
 	for _, batch := range s.splitBySize(due) {
-		progress = s.settle(work, batch, true) || progress
+		progress = s.settleBatch(workCtx, batch, true) || progress
 	}
 	return progress && len(page) >= limit
 }
 
-func (s *Settler) isDue(r match.Result) bool {
-	if r.OverAt > s.Now()-s.SweepInterval.Milliseconds() {
+func (s *Service) isDue(result match.Result) bool {
+	if result.OverAt > s.Now()-s.SweepInterval.Milliseconds() {
 		return false
 	}
-	return !time.Now().Before(s.refused[keyOf(r)].retryAt)
+	return !time.Now().Before(s.refusedResults[newMatchKey(result)].retryAt)
 }

@@ -39,46 +39,46 @@ func NewAdmin(store ChangeStore, byTopic map[string]TaskActions) *Admin {
 }
 
 // Requeue puts a task into its queue now; see TaskActions.
-func (d *Admin) Requeue(ctx context.Context, id string) (Task, error) {
-	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Requeue(ctx, id) })
+func (a *Admin) Requeue(ctx context.Context, id string) (Task, error) {
+	return a.dispatch(ctx, id, func(actions TaskActions) (Task, error) { return actions.Requeue(ctx, id) })
 }
 
 // Edit replaces the payload of a task; see TaskActions.
-func (d *Admin) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
-	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Edit(ctx, id, payload) })
+func (a *Admin) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
+	return a.dispatch(ctx, id, func(actions TaskActions) (Task, error) { return actions.Edit(ctx, id, payload) })
 }
 
 // Discard ends a task without success; see TaskActions.
-func (d *Admin) Discard(ctx context.Context, id string) (Task, error) {
-	return d.dispatch(ctx, id, func(h TaskActions) (Task, error) { return h.Discard(ctx, id) })
+func (a *Admin) Discard(ctx context.Context, id string) (Task, error) {
+	return a.dispatch(ctx, id, func(actions TaskActions) (Task, error) { return actions.Discard(ctx, id) })
 }
 
 // dispatch looks the task up and calls one of the actions of its topic.
-func (d *Admin) dispatch(ctx context.Context, id string, do func(TaskActions) (Task, error)) (Task, error) {
-	t, err := d.store.Task(ctx, id)
+func (a *Admin) dispatch(ctx context.Context, id string, call func(TaskActions) (Task, error)) (Task, error) {
+	task, err := a.store.Task(ctx, id)
 	if err != nil {
 		return Task{}, err
 	}
-	if actions := d.byTopic[t.Topic]; actions != nil {
-		return do(actions)
+	if actions := a.byTopic[task.Topic]; actions != nil {
+		return call(actions)
 	}
-	return do(defaultActions{d.store})
+	return call(defaultActions{a.store})
 }
 
 // defaultActions are the actions of topics without special actions.
 type defaultActions struct{ store ChangeStore }
 
-func (p defaultActions) Requeue(ctx context.Context, id string) (Task, error) {
-	return p.store.ChangeTask(ctx, id, (*Task).Requeue)
+func (d defaultActions) Requeue(ctx context.Context, id string) (Task, error) {
+	return d.store.ChangeTask(ctx, id, (*Task).Requeue)
 }
 
-func (p defaultActions) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
+func (d defaultActions) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
 	if err := checkPayload(payload); err != nil {
 		return Task{}, err
 	}
-	return p.store.ChangeTask(ctx, id, func(t *Task) error { return t.Edit(payload) })
+	return d.store.ChangeTask(ctx, id, func(t *Task) error { return t.Edit(payload) })
 }
 
-func (p defaultActions) Discard(ctx context.Context, id string) (Task, error) {
-	return p.store.ChangeTask(ctx, id, (*Task).Discard)
+func (d defaultActions) Discard(ctx context.Context, id string) (Task, error) {
+	return d.store.ChangeTask(ctx, id, (*Task).Discard)
 }

@@ -12,14 +12,14 @@ type Backoff struct {
 	Max   time.Duration // the longest wait after any attempt
 }
 
-// wait returns a random wait from 0 up to the limit after so many attempts
+// randomWait returns a random wait from 0 up to the limit after so many attempts
 // ("full jitter": AWS Architecture Blog, Exponential Backoff and Jitter, 2015).
 // So tasks that failed at the same time do not retry at the same time. Example:
 // with First 1 s and Max 10 s, the limits are 1, 2, 4, 8 and 10 s.
-func (b Backoff) wait(tries int64) time.Duration {
-	bound := b.First
-	for i := int64(1); i < tries && bound < b.Max; i++ {
-		bound *= 2
+func (b Backoff) randomWait(attempts int64) time.Duration {
+	limit := b.First
+	for i := int64(1); i < attempts && limit < b.Max; i++ {
+		limit *= 2
 	}
-	return rand.N(min(bound, b.Max) + 1) //nolint:gosec // a wait is no secret
+	return rand.N(min(limit, b.Max) + 1) //nolint:gosec // a wait is no secret
 }

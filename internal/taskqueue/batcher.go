@@ -20,8 +20,8 @@ type Batcher struct {
 	slots      chan struct{} // has one value per task whose commit has not ended
 	commitLock chan struct{} // has a value while a commit runs
 
-	mu   sync.Mutex
-	next *batch // the batch that still accepts tasks; nil: none
+	mu        sync.Mutex
+	openBatch *batch // the batch that still accepts tasks; nil: none
 }
 
 // batch has the tasks of one commit and its outcome.
@@ -35,72 +35,72 @@ type batch struct {
 // maxPendingTasks limits the tasks in a Batcher to those of one commit and the
 // next. Without a limit, tasks would use more and more memory while the store
 // hangs, although their callers have given up.
-const maxPending = 2 * MaxBatch
+const maxPendingTasks = 2 * MaxBatch
 
 // NewBatcher returns a Batcher for a store.
 func NewBatcher(store Enqueuer) *Batcher {
-	return &Batcher{store: store, slots: make(chan struct{}, maxPending), commitLock: make(chan struct{}, 1)}
+	return &Batcher{store: store, slots: make(chan struct{}, maxPendingTasks), commitLock: make(chan struct{}, 1)}
 }
 
 // Enqueue stores a task. When it returns without error, the task is on disk. It
 // waits while the Batcher is full. After an error the task may still have been
 // stored; the caller should enqueue it again, which is safe because of its key.
-func (in *Batcher) Enqueue(ctx context.Context, task NewTask) (Accepted, error) {
+func (b *Batcher) Enqueue(ctx context.Context, task NewTask) (Accepted, error) {
 	if err := task.Check(); err != nil { // a bad task would make the whole commit fail
 		return Accepted{}, err
 	}
 	select {
-	case in.slots <- struct{}{}:
+	case b.slots <- struct{}{}:
 	case <-ctx.Done():
 		return Accepted{}, ctx.Err()
 	}
-	g, index, isFirst := in.join(task)
+	current, index, isFirst := b.addToBatch(task)
 	if isFirst {
-		go in.commit(g) // ends after one call of the store, at most callTimeout long
+		go b.commitBatch(current) // ends after one call of the store, at most callTimeout long
 	}
 	select {
-	case <-g.done:
+	case <-current.done:
 	case <-ctx.Done():
 		return Accepted{}, ctx.Err()
 	}
-	if g.err != nil {
-		return Accepted{}, g.err
+	if current.err != nil {
+		return Accepted{}, current.err
 	}
-	return g.accepted[index], nil
+	return current.accepted[index], nil
 }
 
-// join adds a task to the open batch, or to a new one. It returns the batch,
+// addToBatch adds a task to the open batch, or to a new one. It returns the batch,
 // and the position of the task in it. isFirst is true for the first task of a
 // batch; its caller must commit the batch.
-func (in *Batcher) join(task NewTask) (g *batch, index int, isFirst bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.next == nil {
-		in.next, isFirst = &batch{done: make(chan struct{})}, true
+func (b *Batcher) addToBatch(task NewTask) (current *batch, index int, isFirst bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.openBatch == nil {
+		b.openBatch, isFirst = &batch{done: make(chan struct{})}, true
 	}
-	g, index = in.next, len(in.next.tasks)
-	if g.tasks = append(g.tasks, task); len(g.tasks) == MaxBatch {
-		in.next = nil
+	current, index = b.openBatch, len(b.openBatch.tasks)
+	if current.tasks = append(current.tasks, task); len(current.tasks) == MaxBatch {
+		b.openBatch = nil
 	}
-	return g, index, isFirst
+	return current, index, isFirst
 }
 
-// commit waits until the previous commit has ended. It then closes the batch
+// commitBatch waits until the previous commit has ended. It then closes the batch
 // for further tasks and stores it.
-func (in *Batcher) commit(g *batch) {
-	in.commitLock <- struct{}{}
-	defer func() { <-in.commitLock }()
-	in.mu.Lock()
-	if in.next == g {
-		in.next = nil
+func (b *Batcher) commitBatch(current *batch) {
+	b.commitLock <- struct{}{}
+	defer func() { <-b.commitLock }()
+	b.mu.Lock()
+	if b.openBatch == current {
+		b.openBatch = nil
 	}
-	in.mu.Unlock()
+	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	g.accepted, g.err = in.store.Enqueue(ctx, g.tasks)
-	close(g.done)
-	for range g.tasks {
-		<-in.slots
+	current.accepted, current.err = b.store.Enqueue(ctx, current.tasks)
+	close(current.done)
+	for range current.tasks {
+		<-b.slots
 	}
 }
 

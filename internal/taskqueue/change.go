@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	maxErrors = 20  // errors that are stored with a task, the newest
-	maxError  = 500 // bytes of each error; the rest is cut off
+	maxStoredErrors = 20  // errors that are stored with a task, the newest
+	maxErrorBytes   = 500 // bytes of each error; the rest is cut off
 )
 
-// errExpired is the stored error of an attempt whose lease ended.
-var errExpired = errors.New("the lease ended before the attempt: the worker died, hung or lost its connection")
+// errLeaseEnded is the stored error of an attempt whose lease ended.
+var errLeaseEnded = errors.New("the lease ended before the attempt: the worker died, hung or lost its connection")
 
 // RecordFailure records a failed attempt as its worker reported it; now is in
 // epoch ms. It returns ErrDone if another worker has completed the task.
-func (t *Task) RecordFailure(now int64, f *FailedAttempt) error {
+func (t *Task) RecordFailure(now int64, attempt *FailedAttempt) error {
 	switch {
-	case f.Postponed:
-		t.Postpone(now, f.Wait)
-	case f.Final:
-		return t.Fail(now, f.Err)
+	case attempt.Postponed:
+		t.Postpone(now, attempt.Wait)
+	case attempt.Final:
+		return t.Fail(now, attempt.Err)
 	default:
-		t.Retry(now, f.Err, f.Wait)
+		t.Retry(now, attempt.Err, attempt.Wait)
 	}
 	return nil
 }
@@ -33,11 +33,11 @@ func (t *Task) RecordFailure(now int64, f *FailedAttempt) error {
 // Fail records a failed attempt and makes the task dead. It returns ErrDone if
 // another worker has completed the task.
 func (t *Task) Fail(now int64, cause error) error {
-	if t.State == Done {
+	if t.State == StateDone {
 		return ErrDone
 	}
 	t.addError(now, cause)
-	t.State, t.DueAt = Dead, 0
+	t.State, t.DueAt = StateDead, 0
 	return nil
 }
 
@@ -45,16 +45,16 @@ func (t *Task) Fail(now int64, cause error) error {
 // If this was its last attempt, the task becomes dead instead.
 func (t *Task) Retry(now int64, cause error, wait time.Duration) {
 	t.addError(now, cause)
-	t.State, t.DueAt = Later, now+max(0, wait.Milliseconds())
+	t.State, t.DueAt = StateLater, now+max(0, wait.Milliseconds())
 	if t.Tries >= t.MaxTries {
-		t.State, t.DueAt = Dead, 0
+		t.State, t.DueAt = StateDead, 0
 	}
 }
 
 // Postpone makes the task return to its queue after a wait. The attempt does
 // not count, because the worker did not make it.
 func (t *Task) Postpone(now int64, wait time.Duration) {
-	t.State, t.DueAt = Later, now+max(0, wait.Milliseconds())
+	t.State, t.DueAt = StateLater, now+max(0, wait.Milliseconds())
 }
 
 // HandleDue changes a task whose DueAt has passed. A delayed task returns to its
@@ -62,39 +62,39 @@ func (t *Task) Postpone(now int64, wait time.Duration) {
 // attempt: the task becomes dead after its last attempt, or returns to its
 // queue.
 func (t *Task) HandleDue(now int64) {
-	if t.State == Claimed {
-		t.addError(now, errExpired)
+	if t.State == StateClaimed {
+		t.addError(now, errLeaseEnded)
 	}
-	if t.State == Claimed && t.Tries >= t.MaxTries {
-		t.State, t.DueAt = Dead, 0
+	if t.State == StateClaimed && t.Tries >= t.MaxTries {
+		t.State, t.DueAt = StateDead, 0
 		return
 	}
-	t.Return()
+	t.ReturnToQueue()
 }
 
-// Return returns a task to its queue. The attempt under way, if any, does not
+// ReturnToQueue returns a task to its queue. The attempt under way, if any, does not
 // count.
-func (t *Task) Return() { t.State, t.DueAt = Waiting, 0 }
+func (t *Task) ReturnToQueue() { t.State, t.DueAt = StateWaiting, 0 }
 
 func (t *Task) addError(now int64, cause error) {
 	text := cause.Error()
-	text = strings.ToValidUTF8(text[:min(len(text), maxError)], "")
-	t.Tries, t.Errors = t.Tries+1, append(t.Errors, Failure{now, text})
-	t.Errors = slices.Delete(t.Errors, 0, max(0, len(t.Errors)-maxErrors))
+	text = strings.ToValidUTF8(text[:min(len(text), maxErrorBytes)], "")
+	t.Tries, t.Errors = t.Tries+1, append(t.Errors, AttemptError{now, text})
+	t.Errors = slices.Delete(t.Errors, 0, max(0, len(t.Errors)-maxStoredErrors))
 }
 
 // Finish makes the task done. It counts the successful attempt and stores the
 // payload that the attempt used.
 func (t *Task) Finish(payload json.RawMessage) {
-	if t.State != Done {
-		t.State, t.DueAt, t.Tries, t.Payload = Done, 0, t.Tries+1, payload
+	if t.State != StateDone {
+		t.State, t.DueAt, t.Tries, t.Payload = StateDone, 0, t.Tries+1, payload
 	}
 }
 
 // Edit replaces the payload for the next attempt. The state stays. It returns
 // ErrDone for a task that is done.
 func (t *Task) Edit(payload json.RawMessage) error {
-	if t.State == Done {
+	if t.State == StateDone {
 		return ErrDone
 	}
 	t.Payload = payload
@@ -105,10 +105,10 @@ func (t *Task) Edit(payload json.RawMessage) error {
 // ignored. An operator can still requeue the task. It returns ErrDone for a task
 // that is done.
 func (t *Task) Discard() error {
-	if t.State == Done {
+	if t.State == StateDone {
 		return ErrDone
 	}
-	t.State, t.DueAt = Discarded, 0
+	t.State, t.DueAt = StateDiscarded, 0
 	return nil
 }
 
@@ -117,12 +117,12 @@ func (t *Task) Discard() error {
 // change. Requeue returns ErrDone for a task that is done.
 func (t *Task) Requeue() error {
 	switch t.State {
-	case Done:
+	case StateDone:
 		return ErrDone
-	case Waiting, Claimed:
+	case StateWaiting, StateClaimed:
 		return nil
 	}
-	t.Return()
+	t.ReturnToQueue()
 	t.Tries, t.MaxTries = 0, max(t.MaxTries, 1)
 	return nil
 }

@@ -25,8 +25,8 @@ type CrossNodeConfig struct {
 type CrossNodeNotifier struct {
 	CrossNodeConfig
 
-	notifications *prometheus.CounterVec // by result
-	notified      chan struct{}          // has a value if pending may not be empty
+	notifications    *prometheus.CounterVec // by result
+	publishRequested chan struct{}          // has a value if pending may not be empty
 
 	mu      sync.Mutex
 	pending map[string]bool // kinds to publish
@@ -41,30 +41,30 @@ const (
 // Run, but remembers kinds.
 func NewCrossNodeNotifier(c CrossNodeConfig) *CrossNodeNotifier {
 	return &CrossNodeNotifier{
-		CrossNodeConfig: c, notifications: newNotifications(c.Registry), notified: make(chan struct{}, 1), pending: map[string]bool{},
+		CrossNodeConfig: c, notifications: newNotificationCounter(c.Registry), publishRequested: make(chan struct{}, 1), pending: map[string]bool{},
 	}
 }
 
 // Notify notifies the workers of this process that the topic has a ready task.
 // Run notifies those of other nodes within about publishInterval. Notify never
 // blocks.
-func (r *CrossNodeNotifier) Notify(topic string) {
-	r.Notifier.Notify(topic)
+func (n *CrossNodeNotifier) Notify(topic string) {
+	n.Notifier.Notify(topic)
 	if kind := Kind(topic); kind != "" {
-		r.add(kind)
+		n.addPending(kind)
 	}
 }
 
-func (r *CrossNodeNotifier) add(kind string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.pending[kind] && len(r.pending) == maxPendingKinds {
-		r.notifications.WithLabelValues(notificationDropped).Inc()
+func (n *CrossNodeNotifier) addPending(kind string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.pending[kind] && len(n.pending) == maxPendingKinds {
+		n.notifications.WithLabelValues(notificationDropped).Inc()
 		return
 	}
-	r.pending[kind] = true
+	n.pending[kind] = true
 	select {
-	case r.notified <- struct{}{}:
+	case n.publishRequested <- struct{}{}:
 	default:
 	}
 }
@@ -73,56 +73,56 @@ func (r *CrossNodeNotifier) add(kind string) {
 // does not notify the Maintainer, because the other node's Maintainer does that
 // work. If kinds is empty, messages may have been lost, and Receive notifies
 // every subscriber.
-func (r *CrossNodeNotifier) Receive(kinds []string) {
+func (n *CrossNodeNotifier) Receive(kinds []string) {
 	if len(kinds) == 0 {
-		r.notifications.WithLabelValues(notificationLost).Inc()
-		r.Notifier.notifyAll()
+		n.notifications.WithLabelValues(notificationLost).Inc()
+		n.Notifier.notifyAll()
 		return
 	}
-	r.notifications.WithLabelValues(notificationReceived).Add(float64(len(kinds)))
-	r.Notifier.notifyKinds(kinds...)
+	n.notifications.WithLabelValues(notificationReceived).Add(float64(len(kinds)))
+	n.Notifier.notifyKinds(kinds...)
 }
 
 // Run publishes pending kinds until the context ends. It then publishes the
 // rest and returns nil. The caller must end the workers first, because they
 // return unfinished tasks, which other nodes must learn.
-func (r *CrossNodeNotifier) Run(ctx context.Context) error {
+func (n *CrossNodeNotifier) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case <-r.notified:
-			r.publish(ctx)
-			sleep(ctx, publishInterval, nil)
+		case <-n.publishRequested:
+			n.publishPending(ctx)
+			sleepUntilNotified(ctx, publishInterval, nil)
 		}
 	}
-	r.publish(ctx)
+	n.publishPending(ctx)
 	return nil
 }
 
-// publish publishes the pending kinds in one call. The end of ctx does not end
+// publishPending publishes the pending kinds in one call. The end of ctx does not end
 // the call.
-func (r *CrossNodeNotifier) publish(ctx context.Context) {
-	kinds := r.takePending()
+func (n *CrossNodeNotifier) publishPending(ctx context.Context) {
+	kinds := n.takePendingKinds()
 	if len(kinds) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
 	defer cancel()
-	if err := r.Publish(ctx, kinds); err != nil {
-		r.notifications.WithLabelValues(notificationFailed).Add(float64(len(kinds)))
+	if err := n.Publish(ctx, kinds); err != nil {
+		n.notifications.WithLabelValues(notificationFailed).Add(float64(len(kinds)))
 		return
 	}
-	r.notifications.WithLabelValues(notificationSent).Add(float64(len(kinds)))
+	n.notifications.WithLabelValues(notificationSent).Add(float64(len(kinds)))
 }
 
 // publishTimeout is the time limit of one call of Publish.
 const publishTimeout = 2 * time.Second
 
 // takePendingKinds returns the pending kinds, sorted, and removes them.
-func (r *CrossNodeNotifier) takePending() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	kinds := slices.Sorted(maps.Keys(r.pending))
-	clear(r.pending)
+func (n *CrossNodeNotifier) takePendingKinds() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	kinds := slices.Sorted(maps.Keys(n.pending))
+	clear(n.pending)
 	return kinds
 }

@@ -18,22 +18,22 @@ import (
 type crossNodeTest struct {
 	*CrossNodeNotifier
 
-	registry         *prometheus.Registry
-	work, maintainer <-chan struct{}
-	end              func() // ends Run and waits for it
+	registry                         *prometheus.Registry
+	workNotified, maintainerNotified <-chan struct{}
+	end                              func() // ends Run and waits for it
 
-	mu    sync.Mutex
-	words [][]string
-	err   error         // result of Publish
-	hold  chan struct{} // Publish waits until it is closed; nil: it does not wait
+	mu        sync.Mutex
+	published [][]string
+	err       error         // result of Publish
+	release   chan struct{} // Publish waits until it is closed; nil: it does not wait
 }
 
-func relay(t *testing.T) *crossNodeTest {
+func newCrossNodeTest(t *testing.T) *crossNodeTest {
 	t.Helper()
 	r := &crossNodeTest{registry: prometheus.NewRegistry()}
 	notifier := &Notifier{}
-	r.work, r.maintainer = notifier.Subscribe("work"), notifier.Subscribe("")
-	r.CrossNodeNotifier = NewCrossNodeNotifier(CrossNodeConfig{Notifier: notifier, Publish: r.keep, Registry: r.registry})
+	r.workNotified, r.maintainerNotified = notifier.Subscribe("work"), notifier.Subscribe("")
+	r.CrossNodeNotifier = NewCrossNodeNotifier(CrossNodeConfig{Notifier: notifier, Publish: r.recordPublished, Registry: r.registry})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
@@ -46,46 +46,46 @@ func relay(t *testing.T) *crossNodeTest {
 	return r
 }
 
-func (r *crossNodeTest) keep(ctx context.Context, kinds []string) error {
-	if r.hold != nil {
+func (r *crossNodeTest) recordPublished(ctx context.Context, kinds []string) error {
+	if r.release != nil {
 		select {
-		case <-r.hold:
+		case <-r.release:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.words = append(r.words, kinds)
+	r.published = append(r.published, kinds)
 	return r.err
 }
 
-// published returns the messages since the last call.
-func (r *crossNodeTest) published() [][]string {
+// takePublished returns the messages since the last call.
+func (r *crossNodeTest) takePublished() [][]string {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	words := r.words
-	r.words = nil
+	words := r.published
+	r.published = nil
 	return words
 }
 
-func (r *crossNodeTest) want(t *testing.T, cause string, words ...[]string) {
+func (r *crossNodeTest) wantPublished(t *testing.T, cause string, words ...[]string) {
 	t.Helper()
-	if result := r.published(); !slices.EqualFunc(result, words, slices.Equal) {
+	if result := r.takePublished(); !slices.EqualFunc(result, words, slices.Equal) {
 		t.Errorf("%s: published %q, want %q", cause, result, words)
 	}
 }
 
 func (r *crossNodeTest) wantCount(t *testing.T, name, reason string, n float64) {
 	t.Helper()
-	if result := count(t, r.registry, name, reason); result != n {
+	if result := metricValue(t, r.registry, name, reason); result != n {
 		t.Errorf("%s %s: %v, want %v", name, reason, result, n)
 	}
 }
 
-// count returns the value of a metric of the queue with a label, or without any.
-func count(t *testing.T, registry *prometheus.Registry, name, label string) float64 {
+// metricValue returns the value of a metric of the queue with a label, or without any.
+func metricValue(t *testing.T, registry *prometheus.Registry, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
@@ -93,7 +93,7 @@ func count(t *testing.T, registry *prometheus.Registry, name, label string) floa
 	}
 	for _, f := range families {
 		for _, m := range f.Metric {
-			if f.GetName() == prefix+name && (len(m.Label) == 0 || m.Label[0].GetValue() == label) {
+			if f.GetName() == metricPrefix+name && (len(m.Label) == 0 || m.Label[0].GetValue() == label) {
 				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			}
 		}
@@ -102,8 +102,8 @@ func count(t *testing.T, registry *prometheus.Registry, name, label string) floa
 	return 0
 }
 
-// rung reports whether a subscriber was notified since the last call.
-func rung(subscriber <-chan struct{}) bool {
+// wasNotified reports whether a subscriber was notified since the last call.
+func wasNotified(subscriber <-chan struct{}) bool {
 	select {
 	case <-subscriber:
 		return true
@@ -117,21 +117,21 @@ func rung(subscriber <-chan struct{}) bool {
 func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := relay(t)
+		r := newCrossNodeTest(t)
 		r.Notify("work/a")
-		r.want(t, "at once", []string{"work"})
+		r.wantPublished(t, "at once", []string{"work"})
 		for range 49 {
 			time.Sleep(time.Millisecond)
 			r.Notify("work/a")
 			r.Notify("rest/b")
 			r.Notify("")
 		}
-		r.want(t, "within 50 ms")
+		r.wantPublished(t, "within 50 ms")
 		time.Sleep(time.Millisecond)
-		r.want(t, "after 50 ms", []string{"rest", "work"})
+		r.wantPublished(t, "after 50 ms", []string{"rest", "work"})
 		time.Sleep(time.Hour)
-		r.want(t, "after that")
-		if !rung(r.work) || !rung(r.maintainer) {
+		r.wantPublished(t, "after that")
+		if !wasNotified(r.workNotified) || !wasNotified(r.maintainerNotified) {
 			t.Error("no subscriber of this process was notified")
 		}
 		r.end()
@@ -141,24 +141,24 @@ func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 
 // A notification from another node wakes the workers of its kind, and is not
 // published again.
-func TestCrossNodeNotifierReceives(t *testing.T) {
+func TestReceiveNotifiesTheWorkersOfTheKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := relay(t)
+		r := newCrossNodeTest(t)
 		r.Receive([]string{"rest", "other"})
-		if rung(r.work) || rung(r.maintainer) {
+		if wasNotified(r.workNotified) || wasNotified(r.maintainerNotified) {
 			t.Error("subscribers of other kinds were notified")
 		}
 		r.Receive([]string{"rest", "work"})
-		if !rung(r.work) || rung(r.maintainer) {
+		if !wasNotified(r.workNotified) || wasNotified(r.maintainerNotified) {
 			t.Error("not only the workers of the kind were notified")
 		}
 		r.Receive(nil)
-		if !rung(r.work) || !rung(r.maintainer) {
+		if !wasNotified(r.workNotified) || !wasNotified(r.maintainerNotified) {
 			t.Error("not all subscribers were notified after lost messages")
 		}
 		time.Sleep(time.Second)
-		r.want(t, "of what was received")
+		r.wantPublished(t, "of what was received")
 		r.end()
 		r.wantCount(t, "notifications_total", notificationReceived, 4)
 		r.wantCount(t, "notifications_total", notificationLost, 1)
@@ -167,20 +167,20 @@ func TestCrossNodeNotifierReceives(t *testing.T) {
 
 // While Publish hangs, Notify does not block. Kinds above the limit are dropped and
 // counted.
-func TestCrossNodeNotifierIsBounded(t *testing.T) {
+func TestNotifyDoesNotBlockWhilePublishingHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := relay(t)
-		r.hold = make(chan struct{})
+		r := newCrossNodeTest(t)
+		r.release = make(chan struct{})
 		r.Notify("first/a")
 		synctest.Wait()
 		for i := range maxPendingKinds + 7 {
 			r.Notify(fmt.Sprintf("k%04d/a", i))
 		}
 		r.Notify("k0000/b") // is among them
-		close(r.hold)
+		close(r.release)
 		time.Sleep(time.Second)
-		words := r.published()
+		words := r.takePublished()
 		if len(words) != 2 || len(words[1]) != maxPendingKinds {
 			t.Errorf("published %d times", len(words))
 		}
@@ -194,19 +194,19 @@ func TestCrossNodeNotifierIsBounded(t *testing.T) {
 func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := relay(t)
+		r := newCrossNodeTest(t)
 		r.err = errors.New("away")
 		r.Notify("work/a")
-		r.want(t, "once", []string{"work"})
+		r.wantPublished(t, "once", []string{"work"})
 		time.Sleep(time.Second)
-		r.want(t, "not again")
-		r.hold = make(chan struct{})
+		r.wantPublished(t, "not again")
+		r.release = make(chan struct{})
 		r.Notify("work/a")
 		time.Sleep(publishTimeout + time.Second)
 		synctest.Wait()
-		r.hold, r.err = nil, nil
+		r.release, r.err = nil, nil
 		r.Notify("work/a")
-		r.want(t, "after that", []string{"work"})
+		r.wantPublished(t, "after that", []string{"work"})
 		r.end()
 		r.wantCount(t, "notifications_total", notificationFailed, 2)
 	})
@@ -217,11 +217,11 @@ func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 func TestCrossNodeNotifierPublishesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := relay(t)
+		r := newCrossNodeTest(t)
 		r.Notify("work/a")
-		r.want(t, "at once", []string{"work"})
+		r.wantPublished(t, "at once", []string{"work"})
 		r.Notify("rest/a")
 		r.end()
-		r.want(t, "at the end", []string{"rest"})
+		r.wantPublished(t, "at the end", []string{"rest"})
 	})
 }

@@ -14,14 +14,14 @@ type deadLog struct {
 }
 
 const (
-	deadLogInterval = time.Minute
-	maxLoggedTopics = 100 // dead tasks of further topics are not logged
+	deadLogInterval      = time.Minute
+	maxTopicsPerInterval = 100 // dead tasks of further topics are not logged
 )
 
 func (d *deadLog) log(t *Task, cause error) {
 	now := time.Now()
 	maps.DeleteFunc(d.lastLogged, func(_ string, loggedAt time.Time) bool { return now.Sub(loggedAt) >= deadLogInterval })
-	if _, ok := d.lastLogged[t.Topic]; ok || len(d.lastLogged) == maxLoggedTopics {
+	if _, ok := d.lastLogged[t.Topic]; ok || len(d.lastLogged) == maxTopicsPerInterval {
 		return
 	}
 	d.lastLogged[t.Topic] = now

@@ -12,7 +12,7 @@ import (
 
 // At most one dead task per topic and minute is logged. Topics do not affect each other.
 // A topic leaves memory after that minute.
-func TestDeadTasksAreLogged(t *testing.T) {
+func TestOneDeadTaskPerTopicAndMinuteIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -35,9 +35,9 @@ func TestDeadTasksAreLogged(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		die("webhook/demo/a")
 		want(3, 1)
-		for i := range 2 * maxLoggedTopics {
+		for i := range 2 * maxTopicsPerInterval {
 			die(fmt.Sprint("topic ", i))
 		}
-		want(3+maxLoggedTopics-1, maxLoggedTopics)
+		want(3+maxTopicsPerInterval-1, maxTopicsPerInterval)
 	})
 }

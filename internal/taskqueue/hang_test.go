@@ -10,62 +10,62 @@ import (
 
 // hangingStore has one call that does not return before its context ends.
 type hangingStore struct {
-	*store
-	in string // the call that hangs, once
+	*memoryQueue
+	hangingCall string // the call that hangs, once
 }
 
-func (h *hangingStore) hang(ctx context.Context, call string) error {
-	if h.in != call {
+func (h *hangingStore) hangOnce(ctx context.Context, call string) error {
+	if h.hangingCall != call {
 		return nil
 	}
-	h.in = ""
+	h.hangingCall = ""
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (h *hangingStore) ReturnDue(ctx context.Context, n int) (Returned, error) {
-	if err := h.hang(ctx, "due"); err != nil {
-		return Returned{}, err
+func (h *hangingStore) ReturnDue(ctx context.Context, n int) (DueCounts, error) {
+	if err := h.hangOnce(ctx, "due"); err != nil {
+		return DueCounts{}, err
 	}
-	return h.store.ReturnDue(ctx, n)
+	return h.memoryQueue.ReturnDue(ctx, n)
 }
 
 func (h *hangingStore) MoveDone(ctx context.Context, after QueueID, n int) (QueueID, int, int, error) {
-	if err := h.hang(ctx, "done"); err != nil {
+	if err := h.hangOnce(ctx, "done"); err != nil {
 		return after, 0, 0, err
 	}
-	return h.store.MoveDone(ctx, after, n)
+	return h.memoryQueue.MoveDone(ctx, after, n)
 }
 
 func (h *hangingStore) Depth(ctx context.Context, state State, n int) (int64, time.Duration, error) {
-	if err := h.hang(ctx, "depth"); err != nil {
+	if err := h.hangOnce(ctx, "depth"); err != nil {
 		return 0, 0, err
 	}
-	return h.store.Depth(ctx, state, n)
+	return h.memoryQueue.Depth(ctx, state, n)
 }
 
 func (h *hangingStore) NextDue(ctx context.Context) (time.Duration, bool, error) {
-	if err := h.hang(ctx, "next"); err != nil {
+	if err := h.hangOnce(ctx, "next"); err != nil {
 		return 0, false, err
 	}
-	return h.store.NextDue(ctx)
+	return h.memoryQueue.NextDue(ctx)
 }
 
 // A hanging call of the store does not stop the maintainer.
-func TestMaintainerOutlivesACallThatHangs(t *testing.T) {
+func TestMaintainerContinuesAfterAHangingCall(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"due", "done", "depth", "next"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &hangingStore{newStore(1), call}
-			s.notifier = &Notifier{}
-			task := s.tasks[0]
+			store := &hangingStore{newMemoryQueue(1), call}
+			store.notifier = &Notifier{}
+			task := store.tasks[0]
 			task.Postpone(time.Now().UnixMilli(), time.Minute)
-			maintainer := NewMaintainer(MaintainerConfig{Store: s, Notifier: s.notifier, Logger: slog.New(slog.DiscardHandler)})
+			maintainer := NewMaintainer(MaintainerConfig{Store: store, Notifier: store.notifier, Logger: slog.New(slog.DiscardHandler)})
 			ctx, end := context.WithCancel(t.Context())
 			ended := make(chan error)
 			go func() { ended <- maintainer.Run(ctx) }()
 			time.Sleep(2 * time.Minute)
-			if s.count(Waiting) != 1 {
+			if store.count(StateWaiting) != 1 {
 				t.Errorf("%s hung, and what was due is %s", call, task.State)
 			}
 			end()

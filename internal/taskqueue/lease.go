@@ -28,7 +28,7 @@ type FailedAttempt struct {
 // methods return the lost leases. A lease is lost if its attempt has ended, if
 // another worker has the task, or if an operator changed the task. A call with
 // a lost lease does not change the task. Completing a task twice is not a loss.
-type Claims interface {
+type ClaimStore interface {
 	// Claim returns up to n tasks of a kind. It is fair among topics and
 	// weighted among priorities. The worker must end or renew each attempt
 	// within the lease.
@@ -66,12 +66,12 @@ func (p postponed) Unwrap() error { return p.error }
 // count, and the task returns to its queue after the wait.
 func Postpone(cause error, wait time.Duration) error { return postponed{cause, wait} }
 
-// classify makes a FailedAttempt of the error of a handler.
-func (b Backoff) classify(t *Task, cause error) FailedAttempt {
-	f := FailedAttempt{Lease: t.Lease(), Err: cause, Wait: b.wait(t.Tries + 1)}
+// failedAttempt makes a FailedAttempt of the error of a handler.
+func (b Backoff) failedAttempt(task *Task, cause error) FailedAttempt {
+	attempt := FailedAttempt{Lease: task.Lease(), Err: cause, Wait: b.randomWait(task.Tries + 1)}
 	if p, ok := errors.AsType[postponed](cause); ok {
-		f.Wait, f.Postponed = p.wait, true
+		attempt.Wait, attempt.Postponed = p.wait, true
 	}
-	_, f.Final = errors.AsType[permanent](cause)
-	return f
+	_, attempt.Final = errors.AsType[permanent](cause)
+	return attempt
 }

@@ -15,7 +15,7 @@ import (
 // changes at most n rows.
 type MaintenanceStore interface {
 	// ReturnDue calls HandleDue for tasks whose DueAt has passed.
-	ReturnDue(ctx context.Context, n int) (Returned, error)
+	ReturnDue(ctx context.Context, n int) (DueCounts, error)
 	// NextDue returns the time until a task is due. ok is false if no task
 	// has a DueAt.
 	NextDue(ctx context.Context) (wait time.Duration, ok bool, err error)
@@ -27,32 +27,32 @@ type MaintenanceStore interface {
 	ForgetTasks(ctx context.Context, n int) (count int, err error)
 	// Depth counts the tasks of a state, up to a limit, and returns the age of
 	// the oldest.
-	Depth(ctx context.Context, state State, upTo int) (count int64, oldest time.Duration, err error)
+	Depth(ctx context.Context, state State, limit int) (count int64, oldest time.Duration, err error)
 	// Backlogs returns the backlogs of at most this many kinds, ordered by
 	// name. It counts at most limit queues of each kind.
-	Backlogs(ctx context.Context, kinds, upTo int) ([]Backlog, error)
+	Backlogs(ctx context.Context, kinds, limit int) ([]Backlog, error)
 }
 
 // DueCounts counts the tasks that were due. Requeued tasks returned to their
 // queues. Dead tasks are dead because the lease of their last attempt ended.
-type Returned struct{ Back, Dead int }
+type DueCounts struct{ Requeued, Dead int }
 
-// Note counts one task after HandleDue.
-func (r *Returned) Note(t *Task) {
-	if t.State == Dead {
+// Count counts one task after HandleDue.
+func (r *DueCounts) Count(task *Task) {
+	if task.State == StateDead {
 		r.Dead++
 	} else {
-		r.Back++
+		r.Requeued++
 	}
 }
 
 // MaintainerConfig configures a Maintainer.
 type MaintainerConfig struct {
-	Store    MaintenanceStore
-	Notifier *Notifier             // wakes the Maintainer when a task of this process changes
-	Poll     time.Duration         // longest pause between two rounds, because changes of other nodes do not notify it; 0: 1 min
-	Logger   *slog.Logger          // nil: slog.Default
-	Registry prometheus.Registerer // nil: not measured
+	Store        MaintenanceStore
+	Notifier     *Notifier             // wakes the Maintainer when a task of this process changes
+	PollInterval time.Duration         // longest pause between two rounds, because changes of other nodes do not notify it; 0: 1 min
+	Logger       *slog.Logger          // nil: slog.Default
+	Registry     prometheus.Registerer // nil: not measured
 }
 
 // Maintainer returns due tasks to their queues, moves the cursors Done and
@@ -60,44 +60,44 @@ type MaintainerConfig struct {
 type Maintainer struct {
 	MaintainerConfig
 
-	notified  <-chan struct{} // has a value after a notification of any kind
-	metrics   *maintenanceMetrics
-	lastCount time.Time // when tasks were last counted; owned by Run
+	notified    <-chan struct{} // has a value after a notification of any kind
+	metrics     *maintenanceMetrics
+	lastCountAt time.Time // when tasks were last counted; owned by Run
 }
 
 const (
-	sliceRows    = 500                   // rows of a call of a step, which is one transaction
-	maxSlices    = 100                   // calls of a step in a round, so that other steps are not delayed for long
-	busyInterval = time.Second           // pause between two rounds while there is work
-	minWait      = 10 * time.Millisecond // shortest pause, because another node may be handling the due task
-	countEvery   = 10 * time.Second      // between two updates of the gauges; scrapes are not more frequent
-	countUpTo    = 100_000               // per state
-	countKinds   = 1000
-	countLines   = 10_000 // per kind
+	rowsPerStep      = 500                   // rows of a call of a step, which is one transaction
+	maxRepeats       = 100                   // calls of a step in a round, so that other steps are not delayed for long
+	busyInterval     = time.Second           // pause between two rounds while there is work
+	minRoundInterval = 10 * time.Millisecond // shortest pause, because another node may be handling the due task
+	countInterval    = 10 * time.Second      // between two updates of the gauges; scrapes are not more frequent
+	maxCountedTasks  = 100_000               // per state
+	maxCountedKinds  = 1000
+	maxCountedQueues = 10_000 // per kind
 )
 
 // NewMaintainer returns a Maintainer.
 func NewMaintainer(c MaintainerConfig) *Maintainer {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	c.Poll = cmp.Or(c.Poll, time.Minute)
+	c.PollInterval = cmp.Or(c.PollInterval, time.Minute)
 	return &Maintainer{MaintainerConfig: c, notified: c.Notifier.Subscribe(""), metrics: newMaintenanceMetrics(c.Registry)}
 }
 
 // Run maintains the queue until the context ends, and then returns nil. It logs
 // the first failure of a series and retries.
-func (k *Maintainer) Run(ctx context.Context) error {
+func (m *Maintainer) Run(ctx context.Context) error {
 	failing := false
 	for ctx.Err() == nil {
-		wait, err := k.round(ctx)
+		wait, err := m.runRound(ctx)
 		if err != nil && ctx.Err() == nil {
 			wait = busyInterval
-			k.metrics.failures.Inc()
+			m.metrics.failures.Inc()
 			if !failing {
-				k.Logger.Warn("task queue maintenance failed; the server retries it", "error", err)
+				m.Logger.Warn("task queue maintenance failed; the server retries it", "error", err)
 			}
 		}
 		failing = err != nil
-		k.waitForWork(ctx, wait)
+		m.waitForWork(ctx, wait)
 	}
 	return nil
 }
@@ -105,16 +105,16 @@ func (k *Maintainer) Run(ctx context.Context) error {
 // waitForWork waits until the time is over or a notification comes. It always
 // waits at least busyInterval (or the time, if that is shorter), so that a busy
 // queue does not cause constant reads.
-func (k *Maintainer) waitForWork(ctx context.Context, wait time.Duration) {
-	if !sleep(ctx, min(wait, busyInterval), nil) {
+func (m *Maintainer) waitForWork(ctx context.Context, wait time.Duration) {
+	if !sleepUntilNotified(ctx, min(wait, busyInterval), nil) {
 		return
 	}
-	sleep(ctx, wait-busyInterval, k.notified)
+	sleepUntilNotified(ctx, wait-busyInterval, m.notified)
 }
 
-// sleep waits until the time is over or notified has a value. It returns false
+// sleepUntilNotified waits until the time is over or notified has a value. It returns false
 // if the context has ended.
-func sleep(ctx context.Context, d time.Duration, notified <-chan struct{}) bool {
+func sleepUntilNotified(ctx context.Context, d time.Duration, notified <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -126,59 +126,59 @@ func sleep(ctx context.Context, d time.Duration, notified <-chan struct{}) bool 
 	return true
 }
 
-// round makes all maintenance steps that are possible now. It returns the time
+// runRound makes all maintenance steps that are possible now. It returns the time
 // until the next round, at most about PollInterval.
-func (k *Maintainer) round(ctx context.Context) (rest time.Duration, err error) {
-	due, err := k.nextDue(ctx)
+func (m *Maintainer) runRound(ctx context.Context) (rest time.Duration, err error) {
+	due, err := m.nextDue(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: read the next due time: %w", err)
 	}
-	returned := 0
+	handledDue := 0
 	if time.Until(due) <= 0 {
-		returned, err = k.repeat(ctx, k.returnDue)
+		handledDue, err = m.repeatStep(ctx, m.returnDue)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: return due tasks: %w", err)
 	}
-	moved, err := k.moveDone(ctx)
+	moved, err := m.moveDone(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: move done cursors: %w", err)
 	}
-	forgotten, err := k.repeat(ctx, k.Store.ForgetTasks)
+	deleted, err := m.repeatStep(ctx, m.Store.ForgetTasks)
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: delete ended tasks: %w", err)
 	}
-	k.metrics.forgotten.Add(float64(forgotten))
-	if err := k.updateCounts(ctx); err != nil {
+	m.metrics.forgotten.Add(float64(deleted))
+	if err := m.updateGauges(ctx); err != nil {
 		return 0, fmt.Errorf("taskqueue: count tasks: %w", err)
 	}
-	if returned+moved+forgotten > 0 {
+	if handledDue+moved+deleted > 0 {
 		return busyInterval, nil
 	}
-	return max(time.Until(due), minWait), nil
+	return max(time.Until(due), minRoundInterval), nil
 }
 
 // nextDue returns when the next task is due, at most about PollInterval from
 // now.
-func (k *Maintainer) nextDue(ctx context.Context) (time.Time, error) {
+func (m *Maintainer) nextDue(ctx context.Context) (time.Time, error) {
 	now := time.Now()
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	callCtx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	wait, ok, err := k.Store.NextDue(call)
-	if poll := jittered(k.Poll); !ok || wait > poll {
+	wait, ok, err := m.Store.NextDue(callCtx)
+	if poll := withJitter(m.PollInterval); !ok || wait > poll {
 		wait = poll
 	}
 	return now.Add(wait), err
 }
 
-// repeat repeats a step until a call changes fewer than rowsPerStep rows. It
+// repeatStep repeats a step until a call changes fewer than rowsPerStep rows. It
 // returns how many rows changed.
-func (k *Maintainer) repeat(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
-	for range maxSlices {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		count, err := step(call, sliceRows)
+func (m *Maintainer) repeatStep(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
+	for range maxRepeats {
+		callCtx, cancel := context.WithTimeout(ctx, callTimeout)
+		count, err := step(callCtx, rowsPerStep)
 		cancel()
-		if total += count; err != nil || count < sliceRows {
+		if total += count; err != nil || count < rowsPerStep {
 			return total, err
 		}
 	}
@@ -186,55 +186,55 @@ func (k *Maintainer) repeat(ctx context.Context, step func(context.Context, int)
 }
 
 // returnDue is the step that handles due tasks. It returns how many were due.
-func (k *Maintainer) returnDue(ctx context.Context, n int) (int, error) {
-	r, err := k.Store.ReturnDue(ctx, n)
-	k.metrics.returned.Add(float64(r.Back))
-	k.metrics.expired.Add(float64(r.Dead))
-	if r.Dead > 0 {
-		k.Logger.Error("tasks are dead because the leases of their last attempts ended; see `server tasks list`", "tasks", r.Dead)
+func (m *Maintainer) returnDue(ctx context.Context, n int) (int, error) {
+	counts, err := m.Store.ReturnDue(ctx, n)
+	m.metrics.returned.Add(float64(counts.Requeued))
+	m.metrics.expired.Add(float64(counts.Dead))
+	if counts.Dead > 0 {
+		m.Logger.Error("tasks are dead because the leases of their last attempts ended; see `server tasks list`", "tasks", counts.Dead)
 	}
-	return r.Back + r.Dead, err
+	return counts.Requeued + counts.Dead, err
 }
 
 // moveDone moves the cursors Done of all queues. It returns how many it moved.
-func (k *Maintainer) moveDone(ctx context.Context) (total int, err error) {
+func (m *Maintainer) moveDone(ctx context.Context) (total int, err error) {
 	var after QueueID
 	for {
-		call, cancel := context.WithTimeout(ctx, callTimeout)
-		last, seen, moved, err := k.Store.MoveDone(call, after, sliceRows)
+		callCtx, cancel := context.WithTimeout(ctx, callTimeout)
+		last, seen, moved, err := m.Store.MoveDone(callCtx, after, rowsPerStep)
 		cancel()
-		if total += moved; err != nil || seen < sliceRows {
+		if total += moved; err != nil || seen < rowsPerStep {
 			return total, err
 		}
 		after = last
 	}
 }
 
-// updateCounts updates the gauges, at most once per countInterval.
-func (k *Maintainer) updateCounts(ctx context.Context) error {
-	if time.Since(k.lastCount) < countEvery {
+// updateGauges updates the gauges, at most once per countInterval.
+func (m *Maintainer) updateGauges(ctx context.Context) error {
+	if time.Since(m.lastCountAt) < countInterval {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	for _, state := range []State{Waiting, Claimed, Later, Dead} {
-		count, oldest, err := k.Store.Depth(ctx, state, countUpTo)
+	for _, state := range []State{StateWaiting, StateClaimed, StateLater, StateDead} {
+		count, oldest, err := m.Store.Depth(ctx, state, maxCountedTasks)
 		if err != nil {
 			return err
 		}
-		k.metrics.setDepth(state, count, oldest)
+		m.metrics.setDepth(state, count, oldest)
 	}
-	backlogs, err := k.Store.Backlogs(ctx, countKinds, countLines)
+	backlogs, err := m.Store.Backlogs(ctx, maxCountedKinds, maxCountedQueues)
 	if err != nil {
 		return err
 	}
-	k.metrics.setBacklogs(backlogs)
-	k.lastCount = time.Now()
+	m.metrics.setBacklogs(backlogs)
+	m.lastCountAt = time.Now()
 	return nil
 }
 
-// jittered returns a random time between 3/4 and 5/4 of d, so that nodes do not
+// withJitter returns a random time between 3/4 and 5/4 of d, so that nodes do not
 // all work at the same moment.
-func jittered(d time.Duration) time.Duration {
+func withJitter(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2+1) //nolint:gosec // a wait is no secret
 }

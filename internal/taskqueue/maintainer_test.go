@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-func nothing(context.Context, Task) error { return nil }
+func doNothing(context.Context, Task) error { return nil }
 
 // Metrics show waiting tasks by kind, for a bounded number of kinds.
-func TestBacklogsAreShown(t *testing.T) {
+func TestBacklogMetricsHaveALimitedNumberOfKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(0)
+		s := newMemoryQueue(0)
 		for i := range maxShownKinds + 3 {
 			s.backlogs = append(s.backlogs, Backlog{fmt.Sprintf("k%03d", i), 1, 10})
 		}
-		r := run(t, s, Service{Handle: nothing})
+		r := startWorkers(t, s, KindConfig{Handle: doNothing})
 		synctest.Wait()
 		for kind, want := range map[string]float64{"k000": 1, "k099": 1, otherKind: 3} {
-			if lines, tasks := count(t, r.registry, "ready_queues", kind), count(t, r.registry, "backlog", kind); lines != want || tasks != 10*want {
+			if lines, tasks := metricValue(t, r.registry, "ready_queues", kind), metricValue(t, r.registry, "backlog", kind); lines != want || tasks != 10*want {
 				t.Errorf("%s: %v lines, %v tasks", kind, lines, tasks)
 			}
 		}
@@ -37,7 +37,7 @@ func TestBacklogsAreShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range families {
-			if name := f.GetName(); (name == prefix+"ready_queues" || name == prefix+"backlog") && len(f.Metric) != 1 {
+			if name := f.GetName(); (name == metricPrefix+"ready_queues" || name == metricPrefix+"backlog") && len(f.Metric) != 1 {
 				t.Errorf("%s has %d kinds, want 1", name, len(f.Metric))
 			}
 		}
@@ -46,16 +46,16 @@ func TestBacklogsAreShown(t *testing.T) {
 }
 
 // A busy queue is not counted continuously.
-func TestCountsAreRare(t *testing.T) {
+func TestABusyQueueIsCountedRarely(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(0)
-		r := run(t, s, Service{Handle: nothing})
+		s := newMemoryQueue(0)
+		r := startWorkers(t, s, KindConfig{Handle: doNothing})
 		for range 300 {
 			r.notifier.Notify("")
 			time.Sleep(time.Second)
 		}
-		if n, rounds := s.asked("backlogs"), s.asked("next"); n < 2 || n > 31 || rounds < 100 {
+		if n, rounds := s.callCount("backlogs"), s.callCount("next"); n < 2 || n > 31 || rounds < 100 {
 			t.Errorf("counted %d times in %d rounds of 5 minutes", n, rounds)
 		}
 		r.stop(t)
@@ -63,60 +63,60 @@ func TestCountsAreRare(t *testing.T) {
 }
 
 // A due task returns to the queue on time, not at the next poll.
-func TestMaintainerIsOnTime(t *testing.T) {
+func TestADueTaskReturnsOnTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(1)
-		s.tasks[0].State, s.tasks[0].DueAt = Later, time.Now().Add(20*time.Second).UnixMilli()
-		r := run(t, s, Service{Handle: nothing})
+		s := newMemoryQueue(1)
+		s.tasks[0].State, s.tasks[0].DueAt = StateLater, time.Now().Add(20*time.Second).UnixMilli()
+		r := startWorkers(t, s, KindConfig{Handle: doNothing})
 		time.Sleep(19 * time.Second)
-		r.want(t, Later, 1)
-		if n := s.asked("due"); n != 0 {
+		r.wantTasks(t, StateLater, 1)
+		if n := s.callCount("due"); n != 0 {
 			t.Errorf("%d calls of ReturnDue before a task was due", n)
 		}
 		time.Sleep(1100 * time.Millisecond)
-		r.want(t, Done, 1)
+		r.wantTasks(t, StateDone, 1)
 		r.stop(t)
 	})
 }
 
 // A task whose last lease ended is dead and counted.
-func TestTheLastLeaseEnds(t *testing.T) {
+func TestATaskWhoseLastLeaseEndsIsDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(2)
-		for i, most := range []int64{1, 2} {
-			s.tasks[i].State, s.tasks[i].DueAt, s.tasks[i].MaxTries = Claimed, time.Now().Add(time.Second).UnixMilli(), most
+		s := newMemoryQueue(2)
+		for i, maxTries := range []int64{1, 2} {
+			s.tasks[i].State, s.tasks[i].DueAt, s.tasks[i].MaxTries = StateClaimed, time.Now().Add(time.Second).UnixMilli(), maxTries
 		}
-		r := run(t, s, Service{Handle: nothing})
+		r := startWorkers(t, s, KindConfig{Handle: doNothing})
 		time.Sleep(3 * time.Second)
-		r.want(t, Dead, 1)
-		r.want(t, Done, 1)
-		if back, dead := count(t, r.registry, "requeues_total", ""), count(t, r.registry, "expirations_total", ""); back != 1 || dead != 1 {
+		r.wantTasks(t, StateDead, 1)
+		r.wantTasks(t, StateDone, 1)
+		if back, dead := metricValue(t, r.registry, "requeues_total", ""), metricValue(t, r.registry, "expirations_total", ""); back != 1 || dead != 1 {
 			t.Errorf("%v tasks were requeued and %v are dead", back, dead)
 		}
 		r.stop(t)
 	})
 }
 
-// ending is a store whose NextDue returns only when its context ends.
-type ending struct{ *store }
+// endingStore is a store whose NextDue returns only when its context ends.
+type endingStore struct{ *memoryQueue }
 
-func (ending) NextDue(ctx context.Context) (time.Duration, bool, error) {
+func (endingStore) NextDue(ctx context.Context) (time.Duration, bool, error) {
 	<-ctx.Done()
 	return 0, false, ctx.Err()
 }
 
 // A node that stops logs no failure.
-func TestAStopIsNoFailure(t *testing.T) {
+func TestAStopLogsNoFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var said strings.Builder
-		k := NewMaintainer(MaintainerConfig{Store: ending{newStore(0)}, Notifier: &Notifier{}, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		var log strings.Builder
+		maintainer := NewMaintainer(MaintainerConfig{Store: endingStore{newMemoryQueue(0)}, Notifier: &Notifier{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		ctx, end := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, end)
-		if err := k.Run(ctx); err != nil || said.Len() > 0 {
-			t.Errorf("%v, said %q", err, said.String())
+		if err := maintainer.Run(ctx); err != nil || log.Len() > 0 {
+			t.Errorf("%v, said %q", err, log.String())
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-const prefix = "laststand_tasks_"
+const metricPrefix = "laststand_tasks_"
 
 // The reasons of laststand_tasks_failures_total.
 const (
@@ -24,21 +24,21 @@ const (
 type workMetrics struct {
 	claimed, completed, dead *prometheus.CounterVec
 	failures                 *prometheus.CounterVec // by kind and reason
-	seconds                  *prometheus.HistogramVec
+	attemptSeconds           *prometheus.HistogramVec
 }
 
 func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
-	f := promauto.With(r)
+	factory := promauto.With(r)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return f.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, append([]string{"kind"}, labels...))
+		return factory.NewCounterVec(prometheus.CounterOpts{Name: metricPrefix + name, Help: help}, append([]string{"kind"}, labels...))
 	}
 	m := &workMetrics{
 		claimed:   counter("claims_total", "Attempts at tasks that this node started."),
 		completed: counter("completions_total", "Tasks that this node completed."),
 		dead:      counter("dead_letters_total", "Tasks that became dead letters after an attempt of this node; see `server tasks list`."),
 		failures:  counter("failures_total", "Attempts of this node that failed, by reason.", "reason"),
-		seconds: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: prefix + "attempt_duration_seconds", Help: "Duration of an attempt.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
+		attemptSeconds: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: metricPrefix + "attempt_duration_seconds", Help: "Duration of an attempt.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}, []string{"kind"}),
 	}
 	for _, kind := range kinds {
@@ -52,10 +52,10 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 // maintenanceMetrics are metrics of the Maintainer of this node. The gauges
 // describe the whole queue and are the same at every node.
 type maintenanceMetrics struct {
-	tasks, oldest       *prometheus.GaugeVec // by state
-	ready, waiting      *prometheus.GaugeVec // by kind
-	returned, expired   prometheus.Counter
-	forgotten, failures prometheus.Counter
+	tasks, oldest             *prometheus.GaugeVec // by state
+	readyQueues, waitingTasks *prometheus.GaugeVec // by kind
+	returned, expired         prometheus.Counter
+	forgotten, failures       prometheus.Counter
 
 	shownKinds map[string]bool // kinds that have gauges now; only the loop of the Maintainer uses it
 }
@@ -68,22 +68,22 @@ const (
 )
 
 func newMaintenanceMetrics(r prometheus.Registerer) *maintenanceMetrics {
-	f := promauto.With(r)
+	factory := promauto.With(r)
 	gauge := func(name, help, label string) *prometheus.GaugeVec {
-		return f.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, []string{label})
+		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: metricPrefix + name, Help: help}, []string{label})
 	}
 	counter := func(name, help string) prometheus.Counter {
-		return f.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
+		return factory.NewCounter(prometheus.CounterOpts{Name: metricPrefix + name, Help: help})
 	}
 	return &maintenanceMetrics{
-		tasks:     gauge("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
-		oldest:    gauge("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
-		ready:     gauge("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
-		waiting:   gauge("backlog", "Tasks of a kind that no worker has claimed yet, of up to 10,000 queues, the same at every node.", "kind"),
-		returned:  counter("requeues_total", "Tasks that this node put back into their queues because their delay or lease ended."),
-		expired:   counter("expirations_total", "Tasks that became dead letters because the lease of their last attempt ended; see `server tasks list`."),
-		forgotten: counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
-		failures:  counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
+		tasks:        gauge("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
+		oldest:       gauge("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
+		readyQueues:  gauge("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
+		waitingTasks: gauge("backlog", "Tasks of a kind that no worker has claimed yet, of up to 10,000 queues, the same at every node.", "kind"),
+		returned:     counter("requeues_total", "Tasks that this node put back into their queues because their delay or lease ended."),
+		expired:      counter("expirations_total", "Tasks that became dead letters because the lease of their last attempt ended; see `server tasks list`."),
+		forgotten:    counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
+		failures:     counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
 	}
 }
 
@@ -94,26 +94,26 @@ func (m *maintenanceMetrics) setDepth(state State, count int64, oldest time.Dura
 
 // setBacklogs sets the gauges of the kinds and removes those of kinds without a
 // backlog.
-func (m *maintenanceMetrics) setBacklogs(all []Backlog) {
+func (m *maintenanceMetrics) setBacklogs(backlogs []Backlog) {
 	sums := map[string]Backlog{}
-	for i, b := range all {
-		label := b.Kind
+	for i, backlog := range backlogs {
+		label := backlog.Kind
 		if i >= maxShownKinds {
 			label = otherKind
 		}
 		sum := sums[label]
-		sums[label] = Backlog{label, sum.Ready + b.Ready, sum.Tasks + b.Tasks}
+		sums[label] = Backlog{label, sum.Ready + backlog.Ready, sum.Tasks + backlog.Tasks}
 	}
 	for kind := range m.shownKinds {
-		if _, still := sums[kind]; !still {
-			m.ready.DeleteLabelValues(kind)
-			m.waiting.DeleteLabelValues(kind)
+		if _, isPresent := sums[kind]; !isPresent {
+			m.readyQueues.DeleteLabelValues(kind)
+			m.waitingTasks.DeleteLabelValues(kind)
 		}
 	}
 	m.shownKinds = map[string]bool{}
-	for kind, b := range sums {
-		m.ready.WithLabelValues(kind).Set(float64(b.Ready))
-		m.waiting.WithLabelValues(kind).Set(float64(b.Tasks))
+	for kind, backlog := range sums {
+		m.readyQueues.WithLabelValues(kind).Set(float64(backlog.Ready))
+		m.waitingTasks.WithLabelValues(kind).Set(float64(backlog.Tasks))
 		m.shownKinds[kind] = true
 	}
 }
@@ -127,10 +127,10 @@ const (
 	notificationFailed   = "failed"   // not sent, because the call failed
 )
 
-// newNotifications registers the counter of notifications between nodes.
-func newNotifications(r prometheus.Registerer) *prometheus.CounterVec {
+// newNotificationCounter registers the counter of notifications between nodes.
+func newNotificationCounter(r prometheus.Registerer) *prometheus.CounterVec {
 	notifications := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: prefix + "notifications_total",
+		Name: metricPrefix + "notifications_total",
 		Help: "Kinds of ready tasks that nodes notify each other about, by result; the polls of the other nodes find those lost, dropped or failed.",
 	}, []string{"result"})
 	for _, result := range []string{notificationSent, notificationReceived, notificationLost, notificationDropped, notificationFailed} {

@@ -11,14 +11,14 @@ import (
 
 // Limits of new tasks.
 const (
-	MaxPayload  = 64 << 10
-	MaxName     = 200  // bytes of a game, a topic and a key
-	MaxPriority = 7    // priorities are 0 to 7; each has twice the share of the next lower one
-	TriesLimit  = 1000 // highest MaxTries
-	MaxBatch    = 1000 // tasks per call of the store
+	MaxPayloadBytes = 64 << 10
+	MaxNameBytes    = 200  // bytes of a game, a topic and a key
+	MaxPriority     = 7    // priorities are 0 to 7; each has twice the share of the next lower one
+	MaxTriesLimit   = 1000 // highest MaxTries
+	MaxBatch        = 1000 // tasks per call of the store
 
-	defaultTries = 20                  // MaxTries of a task that sets none
-	maxInstant   = 253_402_300_799_999 // the end of the year 9999; a larger number is not in ms
+	defaultTries   = 20                  // MaxTries of a task that sets none
+	maxEpochMillis = 253_402_300_799_999 // the end of the year 9999; a larger number is not in ms
 )
 
 // ErrBadTask means that the queue can never accept a task, because the task is
@@ -32,13 +32,13 @@ type Ordering string
 // The orderings.
 const (
 	// Unordered hands tasks out to any number of workers at the same time.
-	Free Ordering = ""
+	Unordered Ordering = ""
 	// Ordered hands out one task at a time, in the order of their commits. The
 	// later tasks wait until a failing task has succeeded or is dead.
 	Ordered Ordering = "ordered"
 	// OrderedPausing is like Ordered, but the later tasks also wait for a dead task,
 	// until an operator requeues or discards it.
-	Pausing Ordering = "pausing"
+	OrderedPausing Ordering = "pausing"
 )
 
 // NewTask is a task to enqueue.
@@ -71,23 +71,23 @@ func Kind(topic string) string {
 func (n *NewTask) Check() error {
 	switch {
 	case isBadName(n.Game, true), isBadName(n.Topic, false), isBadName(n.Key, false), Kind(n.Topic) == "":
-		return fmt.Errorf("%w: game %q, topic %q and key %q are 1 to %d printable bytes without spaces; the game may be empty", ErrBadTask, n.Game, n.Topic, n.Key, MaxName)
+		return fmt.Errorf("%w: game %q, topic %q and key %q are 1 to %d printable bytes without spaces; the game may be empty", ErrBadTask, n.Game, n.Topic, n.Key, MaxNameBytes)
 	case n.Priority < 0 || n.Priority > MaxPriority:
 		return fmt.Errorf("%w: priority %d: want 0 to %d", ErrBadTask, n.Priority, MaxPriority)
-	case n.Ordering != Free && n.Ordering != Ordered && n.Ordering != Pausing:
-		return fmt.Errorf("%w: ordering %q: want %q, %q or none", ErrBadTask, n.Ordering, Ordered, Pausing)
-	case n.MaxTries < 0 || n.MaxTries > TriesLimit:
-		return fmt.Errorf("%w: %d tries: want up to %d", ErrBadTask, n.MaxTries, TriesLimit)
-	case n.NotBefore < 0 || n.NotBefore > maxInstant:
-		return fmt.Errorf("%w: not before %d: want an instant in epoch ms, up to %d", ErrBadTask, n.NotBefore, int64(maxInstant))
+	case n.Ordering != Unordered && n.Ordering != Ordered && n.Ordering != OrderedPausing:
+		return fmt.Errorf("%w: ordering %q: want %q, %q or none", ErrBadTask, n.Ordering, Ordered, OrderedPausing)
+	case n.MaxTries < 0 || n.MaxTries > MaxTriesLimit:
+		return fmt.Errorf("%w: %d tries: want up to %d", ErrBadTask, n.MaxTries, MaxTriesLimit)
+	case n.NotBefore < 0 || n.NotBefore > maxEpochMillis:
+		return fmt.Errorf("%w: not before %d: want an instant in epoch ms, up to %d", ErrBadTask, n.NotBefore, int64(maxEpochMillis))
 	}
 	return checkPayload(n.Payload)
 }
 
 func checkPayload(payload json.RawMessage) error {
 	switch {
-	case len(payload) > MaxPayload:
-		return fmt.Errorf("%w: a payload of %d bytes: want up to %d", ErrBadTask, len(payload), MaxPayload)
+	case len(payload) > MaxPayloadBytes:
+		return fmt.Errorf("%w: a payload of %d bytes: want up to %d", ErrBadTask, len(payload), MaxPayloadBytes)
 	case !utf8.Valid(payload) || !json.Valid(payload):
 		return fmt.Errorf("%w: the payload is not valid JSON", ErrBadTask)
 	case string(bytes.TrimSpace(payload)) == "null":
@@ -99,7 +99,7 @@ func checkPayload(payload json.RawMessage) error {
 // isBadName reports whether a name is too long, or contains anything but
 // printable ASCII without spaces.
 func isBadName(name string, mayBeEmpty bool) bool {
-	return name == "" && !mayBeEmpty || len(name) > MaxName || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
+	return name == "" && !mayBeEmpty || len(name) > MaxNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // Task returns the new task in its first state: delayed if NotBefore is after
@@ -107,13 +107,13 @@ func isBadName(name string, mayBeEmpty bool) bool {
 func (n *NewTask) Task(now int64) Task {
 	t := Task{
 		Game: n.Game, Topic: n.Topic, Key: n.Key, Priority: n.Priority, Ordering: n.Ordering,
-		State: Waiting, MaxTries: n.MaxTries, Payload: n.Payload,
+		State: StateWaiting, MaxTries: n.MaxTries, Payload: n.Payload,
 	}
 	if t.MaxTries == 0 {
 		t.MaxTries = defaultTries
 	}
 	if n.NotBefore > now {
-		t.State, t.DueAt = Later, n.NotBefore
+		t.State, t.DueAt = StateLater, n.NotBefore
 	}
 	return t
 }

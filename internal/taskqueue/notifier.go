@@ -14,22 +14,22 @@ type Notifier struct {
 
 // Notify wakes the subscribers of a topic's kind, and those of every kind. It
 // never blocks.
-func (b *Notifier) Notify(topic string) { b.notifyKinds("", Kind(topic)) }
+func (n *Notifier) Notify(topic string) { n.notifyKinds("", Kind(topic)) }
 
 // notifyKinds wakes only the subscribers of the given kinds.
-func (b *Notifier) notifyKinds(kinds ...string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (n *Notifier) notifyKinds(kinds ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, kind := range kinds {
-		signalAll(b.subscribers[kind])
+		signalAll(n.subscribers[kind])
 	}
 }
 
 // notifyAll wakes every subscriber.
-func (b *Notifier) notifyAll() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, subscribers := range b.subscribers {
+func (n *Notifier) notifyAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, subscribers := range n.subscribers {
 		signalAll(subscribers)
 	}
 }
@@ -46,28 +46,28 @@ func signalAll(subscribers []chan struct{}) {
 // Subscribe returns a channel that gets a value after a notification for the
 // kind. Notifications before the next read share one value. The kind "" means
 // every kind. The subscription never ends.
-func (b *Notifier) Subscribe(kind string) <-chan struct{} {
+func (n *Notifier) Subscribe(kind string) <-chan struct{} {
 	subscriber := make(chan struct{}, 1)
-	b.add(kind, subscriber)
+	n.addSubscriber(kind, subscriber)
 	return subscriber
 }
 
-// add subscribes a channel, which must have a buffer for one value.
-func (b *Notifier) add(kind string, subscriber chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.subscribers == nil {
-		b.subscribers = map[string][]chan struct{}{}
+// addSubscriber subscribes a channel, which must have a buffer for one value.
+func (n *Notifier) addSubscriber(kind string, subscriber chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.subscribers == nil {
+		n.subscribers = map[string][]chan struct{}{}
 	}
-	b.subscribers[kind] = append(b.subscribers[kind], subscriber)
+	n.subscribers[kind] = append(n.subscribers[kind], subscriber)
 }
 
-// remove ends the subscription of a channel.
-func (b *Notifier) remove(kind string, subscriber chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.subscribers[kind] = slices.DeleteFunc(b.subscribers[kind], func(e chan struct{}) bool { return e == subscriber })
-	if len(b.subscribers[kind]) == 0 {
-		delete(b.subscribers, kind)
+// removeSubscriber ends the subscription of a channel.
+func (n *Notifier) removeSubscriber(kind string, subscriber chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.subscribers[kind] = slices.DeleteFunc(n.subscribers[kind], func(c chan struct{}) bool { return c == subscriber })
+	if len(n.subscribers[kind]) == 0 {
+		delete(n.subscribers, kind)
 	}
 }

@@ -9,18 +9,18 @@ import (
 
 // pool runs the tasks of one kind. Only its loop, run, uses the fields.
 type pool struct {
-	Service
+	KindConfig
 
 	workers      *Workers
 	notified     <-chan struct{}    // has a value after a notification for the kind
 	claimed      chan claimResult   // the result of the claim under way
 	ended        chan *attempt      // attempts whose handler has returned
 	running      map[Lease]*attempt // claimed tasks, until the store knows how their attempts ended
-	finished     []*attempt         // ended attempts that the store does not know yet
+	unreported   []*attempt         // ended attempts that the store does not know yet
 	deadLog      deadLog
 	mayHaveTasks bool // whether a claim may find tasks
-	claiming     bool // whether a claim is under way
-	stopping     bool // whether the context of run has ended; no new claim starts
+	isClaiming   bool // whether a claim is under way
+	isStopping   bool // whether the context of run has ended; no new claim starts
 	isGraceOver  bool // whether GracePeriod is over; attempts under way are cancelled and returned
 
 	attemptsCtx    context.Context // context of all attempts
@@ -37,24 +37,24 @@ type claimResult struct {
 
 // attempt is one run of a handler for a claimed task.
 type attempt struct {
-	task      Task
-	cancel    context.CancelFunc
-	startedAt time.Time
-	lost      bool  // the store no longer accepts a result with this lease
-	err       error // of the handler; set before the attempt is in ended
+	task        Task
+	cancel      context.CancelFunc
+	startedAt   time.Time
+	isLeaseLost bool  // the store no longer accepts a result with this lease
+	err         error // of the handler; set before the attempt is in ended
 }
 
-// errPanicked is the error of a handler that panicked.
-type errPanicked struct{ fault any }
+// panicError is the error of a handler that panicked.
+type panicError struct{ value any }
 
-func (e errPanicked) Error() string { return fmt.Sprintf("the handler panicked: %v", e.fault) }
+func (e panicError) Error() string { return fmt.Sprintf("the handler panicked: %v", e.value) }
 
 // storeRetryDelay is the pause before the next call after the store failed.
 const storeRetryDelay = time.Second
 
-func newPool(w *Workers, s Service) *pool {
+func newPool(w *Workers, kindConfig KindConfig) *pool {
 	return &pool{
-		Service: s, workers: w, notified: w.Notifier.Subscribe(s.Kind), claimed: make(chan claimResult, 1), ended: make(chan *attempt, s.Concurrency),
+		KindConfig: kindConfig, workers: w, notified: w.Notifier.Subscribe(kindConfig.Kind), claimed: make(chan claimResult, 1), ended: make(chan *attempt, kindConfig.Concurrency),
 		running: map[Lease]*attempt{}, deadLog: deadLog{w.Logger, map[string]time.Time{}}, mayHaveTasks: true,
 	}
 }
@@ -62,37 +62,37 @@ func newPool(w *Workers, s Service) *pool {
 // run claims tasks and runs them until the context ends. It then waits for the
 // attempts under way. It cancels those that take longer than GracePeriod, and
 // returns their tasks to the queue.
-func (c *pool) run(ctx context.Context) {
-	c.attemptsCtx, c.cancelAttempts = context.WithCancel(context.WithoutCancel(ctx))
-	defer c.cancelAttempts()
-	c.pollTimer, c.retryTimer = time.NewTimer(jittered(c.workers.Poll)), time.NewTimer(storeRetryDelay)
-	defer c.pollTimer.Stop()
-	defer c.retryTimer.Stop()
-	renew := time.NewTicker(c.Lease / 3)
-	defer renew.Stop()
+func (p *pool) run(ctx context.Context) {
+	p.attemptsCtx, p.cancelAttempts = context.WithCancel(context.WithoutCancel(ctx))
+	defer p.cancelAttempts()
+	p.pollTimer, p.retryTimer = time.NewTimer(withJitter(p.workers.PollInterval)), time.NewTimer(storeRetryDelay)
+	defer p.pollTimer.Stop()
+	defer p.retryTimer.Stop()
+	renewTicker := time.NewTicker(p.Lease / 3)
+	defer renewTicker.Stop()
 	done, grace := ctx.Done(), (<-chan time.Time)(nil)
-	for !c.stopping || c.claiming || len(c.running) > 0 {
-		c.startClaim()
+	for !p.isStopping || p.isClaiming || len(p.running) > 0 {
+		p.startClaim()
 		select {
 		case <-done:
-			c.stopping, done, grace = true, nil, time.After(c.workers.Grace)
+			p.isStopping, done, grace = true, nil, time.After(p.workers.GracePeriod)
 		case <-grace:
-			c.isGraceOver = true
-			c.cancelAttempts()
-		case result := <-c.claimed:
-			c.startClaimed(result)
-		case t := <-c.ended:
-			c.collectFinished(t)
-			c.reportFinished()
-		case <-c.retryTimer.C:
-			c.reportFinished()
-		case <-c.notified:
-			c.mayHaveTasks = true
-		case <-c.pollTimer.C:
-			c.mayHaveTasks = true
-			c.pollTimer.Reset(jittered(c.workers.Poll))
-		case <-renew.C:
-			c.renewLeases()
+			p.isGraceOver = true
+			p.cancelAttempts()
+		case result := <-p.claimed:
+			p.startAttempts(result)
+		case ended := <-p.ended:
+			p.collectEnded(ended)
+			p.reportEnded()
+		case <-p.retryTimer.C:
+			p.reportEnded()
+		case <-p.notified:
+			p.mayHaveTasks = true
+		case <-p.pollTimer.C:
+			p.mayHaveTasks = true
+			p.pollTimer.Reset(withJitter(p.workers.PollInterval))
+		case <-renewTicker.C:
+			p.renewLeases()
 		}
 	}
 }
@@ -100,111 +100,111 @@ func (c *pool) run(ctx context.Context) {
 // startClaim starts a claim of as many tasks as can run now, if a claim may find
 // tasks and none is under way. The loop continues during the claim and gets the
 // result from the channel claimed.
-func (c *pool) startClaim() {
-	free := c.Concurrency - len(c.running)
-	if !c.mayHaveTasks || c.claiming || c.stopping || free <= 0 {
+func (p *pool) startClaim() {
+	free := p.Concurrency - len(p.running)
+	if !p.mayHaveTasks || p.isClaiming || p.isStopping || free <= 0 {
 		return
 	}
-	c.mayHaveTasks, c.claiming = false, true
+	p.mayHaveTasks, p.isClaiming = false, true
 	go func() { // the loop does not end before it has received from claimed
-		ctx, cancel := c.callContext()
+		ctx, cancel := p.callContext()
 		defer cancel()
-		tasks, err := c.workers.Claims.Claim(ctx, c.Kind, min(free, MaxBatch), c.Lease)
-		c.claimed <- claimResult{tasks, err}
+		tasks, err := p.workers.Store.Claim(ctx, p.Kind, min(free, MaxBatch), p.Lease)
+		p.claimed <- claimResult{tasks, err}
 	}()
 }
 
-// startClaimed starts an attempt for each claimed task.
-func (c *pool) startClaimed(result claimResult) {
-	c.claiming = false
+// startAttempts starts an attempt for each claimed task.
+func (p *pool) startAttempts(result claimResult) {
+	p.isClaiming = false
 	if result.err != nil {
-		c.recordStoreFailure("claim", result.err)
-		c.pollTimer.Reset(storeRetryDelay)
+		p.recordStoreFailure("claim", result.err)
+		p.pollTimer.Reset(storeRetryDelay)
 	}
 	if len(result.tasks) > 0 { // there may be more, for example some that another node had locked
-		c.mayHaveTasks = true
+		p.mayHaveTasks = true
 	}
 	for i := range result.tasks {
-		c.start(&attempt{task: result.tasks[i], startedAt: time.Now()})
+		p.startAttempt(&attempt{task: result.tasks[i], startedAt: time.Now()})
 	}
-	c.workers.metrics.claimed.WithLabelValues(c.Kind).Add(float64(len(result.tasks)))
+	p.workers.metrics.claimed.WithLabelValues(p.Kind).Add(float64(len(result.tasks)))
 }
 
 // callContext returns a context for one call of the store, with the time limit
 // callTimeout. The end of the loop's context does not end it.
-func (c *pool) callContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(c.attemptsCtx), callTimeout)
+func (p *pool) callContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(p.attemptsCtx), callTimeout)
 }
 
-func (c *pool) recordStoreFailure(operation string, err error) {
-	c.workers.metrics.failures.WithLabelValues(c.Kind, reasonStore).Inc()
-	c.workers.Logger.Warn("task queue store call failed; the server retries it", "kind", c.Kind, "call", operation, "error", err)
+func (p *pool) recordStoreFailure(operation string, err error) {
+	p.workers.metrics.failures.WithLabelValues(p.Kind, reasonStore).Inc()
+	p.workers.Logger.Warn("task queue store call failed; the server retries it", "kind", p.Kind, "call", operation, "error", err)
 }
 
-// start starts the handler of an attempt in a goroutine. The goroutine sends the
+// startAttempt starts the handler of an attempt in a goroutine. The goroutine sends the
 // attempt to the channel ended when the handler returns.
-func (c *pool) start(t *attempt) {
+func (p *pool) startAttempt(a *attempt) {
 	var ctx context.Context
-	ctx, t.cancel = context.WithCancel(c.attemptsCtx)
-	c.running[t.task.Lease()] = t
+	ctx, a.cancel = context.WithCancel(p.attemptsCtx)
+	p.running[a.task.Lease()] = a
 	go func() {
-		t.err = c.runHandler(ctx, t.task)
-		t.cancel()
-		c.ended <- t
+		a.err = p.runHandler(ctx, a.task)
+		a.cancel()
+		p.ended <- a
 	}()
 }
 
 // runHandler runs the handler. It turns a panic into a panicError.
-func (c *pool) runHandler(ctx context.Context, t Task) (err error) {
+func (p *pool) runHandler(ctx context.Context, t Task) (err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			err = errPanicked{fault}
+		if panicValue := recover(); panicValue != nil {
+			err = panicError{panicValue}
 		}
 	}()
-	return c.Handle(ctx, t)
+	return p.Handle(ctx, t)
 }
 
-// collectFinished adds an ended attempt to unreported, and all others that are in
+// collectEnded adds an ended attempt to unreported, and all others that are in
 // the channel ended.
-func (c *pool) collectFinished(t *attempt) {
+func (p *pool) collectEnded(a *attempt) {
 	for {
-		c.workers.metrics.seconds.WithLabelValues(c.Kind).Observe(time.Since(t.startedAt).Seconds())
-		c.finished = append(c.finished, t)
+		p.workers.metrics.attemptSeconds.WithLabelValues(p.Kind).Observe(time.Since(a.startedAt).Seconds())
+		p.unreported = append(p.unreported, a)
 		select {
-		case t = <-c.ended:
+		case a = <-p.ended:
 		default:
 			return
 		}
 	}
 }
 
-// reportFinished reports to the store how attempts ended. If a call fails, it
+// reportEnded reports to the store how attempts ended. If a call fails, it
 // reports these attempts again later. After GracePeriod it does not: their
 // leases end instead.
-func (c *pool) reportFinished() {
+func (p *pool) reportEnded() {
 	var succeeded, returned []Lease
 	var failed []FailedAttempt
-	for _, t := range c.finished {
+	for _, a := range p.unreported {
 		switch {
-		case t.lost:
-			c.remove(t.task.Lease())
-		case t.err == nil:
-			succeeded = append(succeeded, t.task.Lease())
-		case c.isGraceOver && errors.Is(t.err, context.Canceled):
-			returned = append(returned, t.task.Lease())
+		case a.isLeaseLost:
+			p.removeAttempt(a.task.Lease())
+		case a.err == nil:
+			succeeded = append(succeeded, a.task.Lease())
+		case p.isGraceOver && errors.Is(a.err, context.Canceled):
+			returned = append(returned, a.task.Lease())
 		default:
-			failed = append(failed, c.Backoff.classify(&t.task, t.err))
+			failed = append(failed, p.Backoff.failedAttempt(&a.task, a.err))
 		}
 	}
-	c.report("complete", succeeded, func(ctx context.Context) ([]Lease, error) { return c.workers.Claims.Complete(ctx, succeeded) })
-	c.report("fail", leasesOf(failed), func(ctx context.Context) ([]Lease, error) { return c.workers.Claims.Fail(ctx, failed) })
-	c.report("return", returned, func(ctx context.Context) ([]Lease, error) { return c.workers.Claims.Return(ctx, returned) })
-	c.keepUnreported()
+	p.report("complete", succeeded, func(ctx context.Context) ([]Lease, error) { return p.workers.Store.Complete(ctx, succeeded) })
+	p.report("fail", attemptLeases(failed), func(ctx context.Context) ([]Lease, error) { return p.workers.Store.Fail(ctx, failed) })
+	p.report("return", returned, func(ctx context.Context) ([]Lease, error) { return p.workers.Store.Return(ctx, returned) })
+	p.updateUnreported()
 }
 
-func leasesOf(failed []FailedAttempt) (leases []Lease) {
-	for _, f := range failed {
-		leases = append(leases, f.Lease)
+func attemptLeases(failed []FailedAttempt) (leases []Lease) {
+	for _, attempt := range failed {
+		leases = append(leases, attempt.Lease)
 	}
 	return leases
 }
@@ -212,80 +212,80 @@ func leasesOf(failed []FailedAttempt) (leases []Lease) {
 // report makes one call of the store about these leases. It then removes their
 // attempts, unless the call failed. After GracePeriod it removes them in any
 // case.
-func (c *pool) report(operation string, leases []Lease, call func(context.Context) ([]Lease, error)) {
+func (p *pool) report(operation string, leases []Lease, call func(context.Context) ([]Lease, error)) {
 	if len(leases) == 0 {
 		return
 	}
-	ctx, cancel := c.callContext()
+	ctx, cancel := p.callContext()
 	defer cancel()
 	lost, err := call(ctx)
 	if err != nil {
-		c.recordStoreFailure(operation, err)
-		if !c.isGraceOver {
+		p.recordStoreFailure(operation, err)
+		if !p.isGraceOver {
 			return
 		}
 		lost = leases
 	}
 	for _, lease := range lost {
-		c.running[lease].lost = true
+		p.running[lease].isLeaseLost = true
 	}
 	for _, lease := range leases {
-		c.remove(lease)
+		p.removeAttempt(lease)
 	}
 }
 
-// keepUnreported removes reported attempts from unreported. If some are left, it
+// updateUnreported removes reported attempts from unreported. If some are left, it
 // starts the timer of the next report.
-func (c *pool) keepUnreported() {
-	var unreported []*attempt
-	for _, t := range c.finished {
-		if c.running[t.task.Lease()] != nil {
-			unreported = append(unreported, t)
+func (p *pool) updateUnreported() {
+	var remaining []*attempt
+	for _, a := range p.unreported {
+		if p.running[a.task.Lease()] != nil {
+			remaining = append(remaining, a)
 		}
 	}
-	if c.finished = unreported; len(unreported) > 0 {
-		c.retryTimer.Reset(storeRetryDelay)
+	if p.unreported = remaining; len(remaining) > 0 {
+		p.retryTimer.Reset(storeRetryDelay)
 	}
 }
 
-// remove removes an attempt from running, so that another can start, and counts
+// removeAttempt removes an attempt from running, so that another can start, and counts
 // how it ended.
-func (c *pool) remove(lease Lease) {
-	t, m := c.running[lease], c.workers.metrics
-	delete(c.running, lease)
-	reason := c.failureReason(t)
+func (p *pool) removeAttempt(lease Lease) {
+	a, m := p.running[lease], p.workers.metrics
+	delete(p.running, lease)
+	reason := p.failureReason(a)
 	if reason == "" {
-		m.completed.WithLabelValues(c.Kind).Inc()
+		m.completed.WithLabelValues(p.Kind).Inc()
 		return
 	}
-	m.failures.WithLabelValues(c.Kind, reason).Inc()
+	m.failures.WithLabelValues(p.Kind, reason).Inc()
 	if reason == reasonLost || reason == reasonReturned || reason == reasonPostponed {
 		return
 	}
-	if reason == reasonPermanent || t.task.Tries+1 >= t.task.MaxTries {
-		m.dead.WithLabelValues(c.Kind).Inc()
-		c.deadLog.log(&t.task, t.err)
+	if reason == reasonPermanent || a.task.Tries+1 >= a.task.MaxTries {
+		m.dead.WithLabelValues(p.Kind).Inc()
+		p.deadLog.log(&a.task, a.err)
 	}
 }
 
 // failureReason returns the label of a failed attempt in metrics, or "" for a
 // successful one.
-func (c *pool) failureReason(t *attempt) string {
+func (p *pool) failureReason(a *attempt) string {
 	switch {
-	case t.lost:
+	case a.isLeaseLost:
 		return reasonLost
-	case t.err == nil:
+	case a.err == nil:
 		return ""
-	case c.isGraceOver && errors.Is(t.err, context.Canceled):
+	case p.isGraceOver && errors.Is(a.err, context.Canceled):
 		return reasonReturned
 	}
-	if _, ok := errors.AsType[permanent](t.err); ok {
+	if _, ok := errors.AsType[permanent](a.err); ok {
 		return reasonPermanent
 	}
-	if _, ok := errors.AsType[errPanicked](t.err); ok {
+	if _, ok := errors.AsType[panicError](a.err); ok {
 		return reasonPanic
 	}
-	if _, ok := errors.AsType[postponed](t.err); ok {
+	if _, ok := errors.AsType[postponed](a.err); ok {
 		return reasonPostponed
 	}
 	return reasonError
@@ -293,23 +293,23 @@ func (c *pool) failureReason(t *attempt) string {
 
 // renewLeases renews the leases of all running attempts. It cancels the attempts
 // whose lease is lost.
-func (c *pool) renewLeases() {
-	if len(c.running) == 0 {
+func (p *pool) renewLeases() {
+	if len(p.running) == 0 {
 		return
 	}
 	var leases []Lease
-	for lease := range c.running {
+	for lease := range p.running {
 		leases = append(leases, lease)
 	}
-	ctx, cancel := c.callContext()
+	ctx, cancel := p.callContext()
 	defer cancel()
-	lost, err := c.workers.Claims.Renew(ctx, leases, c.Lease)
+	lost, err := p.workers.Store.Renew(ctx, leases, p.Lease)
 	if err != nil {
-		c.recordStoreFailure("renew", err)
+		p.recordStoreFailure("renew", err)
 		return
 	}
 	for _, lease := range lost {
-		c.running[lease].lost = true
-		c.running[lease].cancel()
+		p.running[lease].isLeaseLost = true
+		p.running[lease].cancel()
 	}
 }

@@ -12,13 +12,13 @@ type QueueID struct {
 type Queue struct {
 	QueueID
 
-	Ordering  Ordering `json:"ordering,omitempty"`
-	Pos       int64    `json:"pos"`            // the last position assigned
-	Scan      int64    `json:"scan"`           // tasks up to this position have been handed out
-	Done      int64    `json:"done"`           // tasks up to this position have ended or left the queue
-	Head      string   `json:"head,omitempty"` // id of the task that an ordered queue waits for; "": none
-	Redeliver bool     `json:"-"`              // whether to hand out the task Head again
-	VTime     int64    `json:"-"`              // virtual time of stride scheduling: sum of the strides of the tasks handed out
+	Ordering    Ordering `json:"ordering,omitempty"`
+	Pos         int64    `json:"pos"`            // the last position assigned
+	Scan        int64    `json:"scan"`           // tasks up to this position have been handed out
+	Done        int64    `json:"done"`           // tasks up to this position have ended or left the queue
+	Head        string   `json:"head,omitempty"` // id of the task that an ordered queue waits for; "": none
+	Redeliver   bool     `json:"-"`              // whether to hand out the task Head again
+	VirtualTime int64    `json:"-"`              // virtual time of stride scheduling: sum of the strides of the tasks handed out
 }
 
 // QueueFilter selects queues that match every field that is not zero.
@@ -39,18 +39,18 @@ type Backlog struct {
 // and 2 for priority 6. So priority 7 gets two tasks for each one of priority 6.
 func stride(priority int64) int64 { return 1 << (MaxPriority - priority) }
 
-// nextPositions returns the next position to hand out, and how many positions
+// availablePositions returns the next position to hand out, and how many positions
 // can be handed out from there.
-func (l *Queue) nextPositions() (pos, count int64) {
+func (q *Queue) availablePositions() (pos, count int64) {
 	switch {
-	case l.Redeliver: // Scan is the position of Head
-		return l.Scan, 1
-	case l.Head != "":
+	case q.Redeliver: // Scan is the position of Head
+		return q.Scan, 1
+	case q.Head != "":
 		return 0, 0
-	case l.Ordering != Free:
-		return l.Scan + 1, min(1, l.Pos-l.Scan)
+	case q.Ordering != Unordered:
+		return q.Scan + 1, min(1, q.Pos-q.Scan)
 	}
-	return l.Scan + 1, l.Pos - l.Scan
+	return q.Scan + 1, q.Pos - q.Scan
 }
 
 // Allocation is the range of positions of a queue that a claim may hand out,
@@ -64,39 +64,39 @@ type Allocation struct {
 // (Waldspurger and Weihl, 1995): each position goes to the queue with the least
 // VirtualTime so far.
 func Allocate(queues []Queue, n int) []Allocation {
-	allocations, left, served := make([]Allocation, len(queues)), make([]int64, len(queues)), make([]int64, len(queues))
+	allocations, remaining, virtualTimes := make([]Allocation, len(queues)), make([]int64, len(queues)), make([]int64, len(queues))
 	for i := range queues {
-		first, count := queues[i].nextPositions()
-		allocations[i], left[i], served[i] = Allocation{&queues[i], first, first - 1}, count, queues[i].VTime
+		first, count := queues[i].availablePositions()
+		allocations[i], remaining[i], virtualTimes[i] = Allocation{&queues[i], first, first - 1}, count, queues[i].VirtualTime
 	}
 	for range n {
-		least := -1
+		chosen := -1
 		for i := range queues {
-			if left[i] > 0 && (least < 0 || served[i] < served[least]) {
-				least = i
+			if remaining[i] > 0 && (chosen < 0 || virtualTimes[i] < virtualTimes[chosen]) {
+				chosen = i
 			}
 		}
-		if least < 0 {
+		if chosen < 0 {
 			break
 		}
-		allocations[least].Last++
-		left[least]--
-		served[least] += stride(queues[least].Priority)
+		allocations[chosen].Last++
+		remaining[chosen]--
+		virtualTimes[chosen] += stride(queues[chosen].Priority)
 	}
 	return allocations
 }
 
-// Advance moves the cursor Scan of the queue to the end of the allocation. The
+// AdvanceQueue moves the cursor Scan of the queue to the end of the allocation. The
 // parameter tasks says how many tasks at these positions still existed. The id
 // is that of the last of them.
-func (s *Allocation) Advance(tasks int64, id string) {
-	l := s.Queue
-	l.Scan, l.Redeliver = max(l.Scan, s.Last), false
-	l.VTime += tasks * stride(l.Priority)
+func (a *Allocation) AdvanceQueue(tasks int64, id string) {
+	l := a.Queue
+	l.Scan, l.Redeliver = max(l.Scan, a.Last), false
+	l.VirtualTime += tasks * stride(l.Priority)
 	switch {
 	case tasks == 0: // Head no longer exists, so the queue need not wait for it
 		l.Head = ""
-	case l.Ordering != Free:
+	case l.Ordering != Unordered:
 		l.Head = id
 	}
 }

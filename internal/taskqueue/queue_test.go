@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-func lineAt(priority, pos, scan, vtime int64) Queue {
-	return Queue{QueueID: QueueID{"t", priority}, Pos: pos, Scan: scan, VTime: vtime}
+func newQueue(priority, pos, scan, vtime int64) Queue {
+	return Queue{QueueID: QueueID{"t", priority}, Pos: pos, Scan: scan, VirtualTime: vtime}
 }
 
-// many returns the number of positions of each allocation.
-func many(shares []Allocation) (n []int64) {
-	for _, s := range shares {
+// allocationSizes returns the number of positions of each allocation.
+func allocationSizes(allocations []Allocation) (n []int64) {
+	for _, s := range allocations {
 		n = append(n, s.Last-s.First+1)
 	}
 	return n
 }
 
-func TestAllocate(t *testing.T) {
+func TestAllocateDividesPositionsByVirtualTime(t *testing.T) {
 	t.Parallel()
 	head := Queue{Pos: 9, Scan: 3, Ordering: Ordered, Head: "x"}
 	again := head
@@ -29,58 +29,58 @@ func TestAllocate(t *testing.T) {
 		n     int
 		want  []int64
 	}{
-		"all of one":               {[]Queue{lineAt(0, 9, 4, 7)}, 10, []int64{5}},
-		"a part":                   {[]Queue{lineAt(0, 9, 4, 7)}, 2, []int64{2}},
-		"equal lines":              {[]Queue{lineAt(0, 9, 0, 0), lineAt(0, 9, 0, 0)}, 6, []int64{3, 3}},
-		"a short one":              {[]Queue{lineAt(0, 1, 0, 0), lineAt(0, 9, 0, 0)}, 6, []int64{1, 5}},
-		"one that had more":        {[]Queue{lineAt(0, 9, 0, 3*stride(0)), lineAt(0, 9, 0, 0)}, 5, []int64{1, 4}},
-		"priorities":               {[]Queue{lineAt(0, 99, 0, 0), lineAt(2, 99, 0, 0)}, 10, []int64{2, 8}},
-		"ordered":                  {[]Queue{{Pos: 9, Ordering: Ordered}, {Pos: 9, Ordering: Pausing}}, 9, []int64{1, 1}},
+		"all of one":               {[]Queue{newQueue(0, 9, 4, 7)}, 10, []int64{5}},
+		"a part":                   {[]Queue{newQueue(0, 9, 4, 7)}, 2, []int64{2}},
+		"equal lines":              {[]Queue{newQueue(0, 9, 0, 0), newQueue(0, 9, 0, 0)}, 6, []int64{3, 3}},
+		"a short one":              {[]Queue{newQueue(0, 1, 0, 0), newQueue(0, 9, 0, 0)}, 6, []int64{1, 5}},
+		"one that had more":        {[]Queue{newQueue(0, 9, 0, 3*stride(0)), newQueue(0, 9, 0, 0)}, 5, []int64{1, 4}},
+		"priorities":               {[]Queue{newQueue(0, 99, 0, 0), newQueue(2, 99, 0, 0)}, 10, []int64{2, 8}},
+		"ordered":                  {[]Queue{{Pos: 9, Ordering: Ordered}, {Pos: 9, Ordering: OrderedPausing}}, 9, []int64{1, 1}},
 		"a head in flight":         {[]Queue{head}, 9, []int64{0}},
 		"a head that is due again": {[]Queue{again}, 9, []int64{1}},
-		"nothing":                  {[]Queue{lineAt(0, 4, 4, 0)}, 9, []int64{0}},
+		"nothing":                  {[]Queue{newQueue(0, 4, 4, 0)}, 9, []int64{0}},
 	} {
-		shares := Allocate(tt.lines, tt.n)
-		for i, n := range many(shares) {
+		allocations := Allocate(tt.lines, tt.n)
+		for i, n := range allocationSizes(allocations) {
 			if n != tt.want[i] {
-				t.Errorf("%s: shares of %v, want %v", name, many(shares), tt.want)
+				t.Errorf("%s: shares of %v, want %v", name, allocationSizes(allocations), tt.want)
 			}
 		}
-		if tt.lines[0].Redeliver && shares[0].First != 3 {
-			t.Errorf("%s: from %d", name, shares[0].First)
+		if tt.lines[0].Redeliver && allocations[0].First != 3 {
+			t.Errorf("%s: from %d", name, allocations[0].First)
 		}
 	}
 }
 
-func TestBackoff(t *testing.T) {
+func TestBackoffWaitsUpToADoublingLimit(t *testing.T) {
 	t.Parallel()
 	b := Backoff{First: time.Second, Max: 10 * time.Second}
-	for tries, bound := range map[int64]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
-		var most, least time.Duration = 0, bound
+	for attempts, limit := range map[int64]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
+		var longest, shortest time.Duration = 0, limit
 		for range 1000 {
-			d := b.wait(tries)
-			most, least = max(most, d), min(least, d)
+			d := b.randomWait(attempts)
+			longest, shortest = max(longest, d), min(shortest, d)
 		}
-		if most > bound || most < bound*9/10 || least > bound/10 {
-			t.Errorf("after %d tries it waits %s to %s, want up to %s", tries, least, most, bound)
+		if longest > limit || longest < limit*9/10 || shortest > limit/10 {
+			t.Errorf("after %d tries it waits %s to %s, want up to %s", attempts, shortest, longest, limit)
 		}
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckRefusesInvalidTasks(t *testing.T) {
 	t.Parallel()
-	good := NewTask{Topic: "webhook/demo/1", Key: "m_1:match.settled", Priority: MaxPriority, Ordering: Pausing, MaxTries: TriesLimit, Payload: []byte(`{}`)}
+	good := NewTask{Topic: "webhook/demo/1", Key: "m_1:match.settled", Priority: MaxPriority, Ordering: OrderedPausing, MaxTries: MaxTriesLimit, Payload: []byte(`{}`)}
 	if err := good.Check(); err != nil {
 		t.Error(err)
 	}
 	for name, spoil := range map[string]func(*NewTask){
 		"no topic": func(n *NewTask) { n.Topic = "" }, "no kind": func(n *NewTask) { n.Topic = "/a" }, "no key": func(n *NewTask) { n.Key = "" },
-		"a space": func(n *NewTask) { n.Key = "a b" }, "a long key": func(n *NewTask) { n.Key = strings.Repeat("k", MaxName+1) },
+		"a space": func(n *NewTask) { n.Key = "a b" }, "a long key": func(n *NewTask) { n.Key = strings.Repeat("k", MaxNameBytes+1) },
 		"a bad game": func(n *NewTask) { n.Game = "ä" }, "a priority": func(n *NewTask) { n.Priority = MaxPriority + 1 },
 		"an ordering": func(n *NewTask) { n.Ordering = "any" }, "tries": func(n *NewTask) { n.MaxTries = -1 }, "an instant": func(n *NewTask) { n.NotBefore = -1 },
 		"nanoseconds": func(n *NewTask) { n.NotBefore = 1_795_294_696_837_412_425 },
 		"no payload":  func(n *NewTask) { n.Payload = nil }, "no UTF-8": func(n *NewTask) { n.Payload = []byte("\"\xff\"") },
-		"a large payload": func(n *NewTask) { n.Payload = []byte(`"` + strings.Repeat("x", MaxPayload) + `"`) },
+		"a large payload": func(n *NewTask) { n.Payload = []byte(`"` + strings.Repeat("x", MaxPayloadBytes) + `"`) },
 	} {
 		n := good
 		if spoil(&n); !errors.Is(n.Check(), ErrBadTask) {

@@ -10,60 +10,60 @@ import (
 	"time"
 )
 
-var errAway = errors.New("the store is away")
+var errUnreachable = errors.New("the store is away")
 
-// store is a store in memory with one queue. Tests can make it unreachable.
-type store struct {
-	mu       sync.Mutex
-	tasks    []*Task
-	away     bool
-	calls    map[string]int
-	seen     []int // tasks of each commit
-	notifier *Notifier
+// memoryQueue is a store in memory with one queue. Tests can make it unreachable.
+type memoryQueue struct {
+	mu            sync.Mutex
+	tasks         []*Task
+	isUnreachable bool
+	calls         map[string]int
+	commitSizes   []int // tasks of each commit
+	notifier      *Notifier
 
-	backlogs []Backlog
-	hold     chan struct{} // commits wait until it is closed; nil: they do not
+	backlogs       []Backlog
+	releaseCommits chan struct{} // commits wait until it is closed; nil: they do not
 }
 
-func newStore(n int) *store {
-	s := &store{calls: map[string]int{}}
+func newMemoryQueue(n int) *memoryQueue {
+	s := &memoryQueue{calls: map[string]int{}}
 	for i := range n {
-		s.tasks = append(s.tasks, &Task{ID: fmt.Sprint(i), Topic: "work/a", Key: fmt.Sprint(i), State: Waiting, MaxTries: 3})
+		s.tasks = append(s.tasks, &Task{ID: fmt.Sprint(i), Topic: "work/a", Key: fmt.Sprint(i), State: StateWaiting, MaxTries: 3})
 	}
 	return s
 }
 
-// called locks the store for a call.
-func (s *store) called(operation string) (unlock func(), err error) {
+// lockForCall locks the store for a call.
+func (s *memoryQueue) lockForCall(operation string) (unlock func(), err error) {
 	s.mu.Lock()
 	s.calls[operation]++
-	if s.away {
-		err = errAway
+	if s.isUnreachable {
+		err = errUnreachable
 	}
 	return s.mu.Unlock, err
 }
 
-func (s *store) Claim(_ context.Context, _ string, n int, lease time.Duration) (claimed []Task, err error) {
-	unlock, err := s.called("claim")
+func (s *memoryQueue) Claim(_ context.Context, _ string, n int, lease time.Duration) (claimed []Task, err error) {
+	unlock, err := s.lockForCall("claim")
 	defer unlock()
 	for _, t := range s.tasks {
-		if err == nil && t.State == Waiting && len(claimed) < n {
-			t.State, t.Fence, t.DueAt = Claimed, t.Fence+1, time.Now().Add(lease).UnixMilli()
+		if err == nil && t.State == StateWaiting && len(claimed) < n {
+			t.State, t.Fence, t.DueAt = StateClaimed, t.Fence+1, time.Now().Add(lease).UnixMilli()
 			claimed = append(claimed, *t)
 		}
 	}
 	return claimed, err
 }
 
-// each changes the tasks whose lease is valid.
-func (s *store) each(operation string, leases []Lease, do func(i int, t *Task)) (lost []Lease, err error) {
-	unlock, err := s.called(operation)
+// changeLeased changes the tasks whose lease is valid.
+func (s *memoryQueue) changeLeased(operation string, leases []Lease, do func(i int, t *Task)) (lost []Lease, err error) {
+	unlock, err := s.lockForCall(operation)
 	defer unlock()
 	if err != nil {
 		return nil, err
 	}
 	for i, lease := range leases {
-		at := slices.IndexFunc(s.tasks, func(t *Task) bool { return t.State == Claimed && t.Lease() == lease })
+		at := slices.IndexFunc(s.tasks, func(t *Task) bool { return t.State == StateClaimed && t.Lease() == lease })
 		if at < 0 {
 			lost = append(lost, lease)
 			continue
@@ -74,52 +74,52 @@ func (s *store) each(operation string, leases []Lease, do func(i int, t *Task)) 
 	return lost, nil
 }
 
-func (s *store) Renew(_ context.Context, leases []Lease, lease time.Duration) ([]Lease, error) {
-	return s.each("renew", leases, func(_ int, t *Task) { t.DueAt = time.Now().Add(lease).UnixMilli() })
+func (s *memoryQueue) Renew(_ context.Context, leases []Lease, lease time.Duration) ([]Lease, error) {
+	return s.changeLeased("renew", leases, func(_ int, t *Task) { t.DueAt = time.Now().Add(lease).UnixMilli() })
 }
 
-func (s *store) Complete(_ context.Context, leases []Lease) ([]Lease, error) {
-	return s.each("complete", leases, func(_ int, t *Task) { t.Finish(t.Payload) })
+func (s *memoryQueue) Complete(_ context.Context, leases []Lease) ([]Lease, error) {
+	return s.changeLeased("complete", leases, func(_ int, t *Task) { t.Finish(t.Payload) })
 }
 
-func (s *store) Fail(_ context.Context, failed []FailedAttempt) ([]Lease, error) {
-	return s.each("fail", leasesOf(failed), func(i int, t *Task) {
+func (s *memoryQueue) Fail(_ context.Context, failed []FailedAttempt) ([]Lease, error) {
+	return s.changeLeased("fail", attemptLeases(failed), func(i int, t *Task) {
 		_ = t.RecordFailure(time.Now().UnixMilli(), &failed[i])
 	})
 }
 
-func (s *store) Return(_ context.Context, leases []Lease) ([]Lease, error) {
-	return s.each("return", leases, func(_ int, t *Task) { t.Return() })
+func (s *memoryQueue) Return(_ context.Context, leases []Lease) ([]Lease, error) {
+	return s.changeLeased("return", leases, func(_ int, t *Task) { t.ReturnToQueue() })
 }
 
-func (s *store) Enqueue(_ context.Context, tasks []NewTask) (accepted []Accepted, err error) {
-	if s.hold != nil {
-		<-s.hold
+func (s *memoryQueue) Enqueue(_ context.Context, tasks []NewTask) (accepted []Accepted, err error) {
+	if s.releaseCommits != nil {
+		<-s.releaseCommits
 	}
-	unlock, err := s.called("enqueue")
+	unlock, err := s.lockForCall("enqueue")
 	defer unlock()
-	s.seen = append(s.seen, len(tasks))
+	s.commitSizes = append(s.commitSizes, len(tasks))
 	for _, n := range tasks {
 		accepted = append(accepted, Accepted{ID: n.Key, New: true})
 	}
 	return accepted, err
 }
 
-func (s *store) ReturnDue(_ context.Context, n int) (r Returned, err error) {
-	unlock, err := s.called("due")
+func (s *memoryQueue) ReturnDue(_ context.Context, n int) (r DueCounts, err error) {
+	unlock, err := s.lockForCall("due")
 	defer unlock()
 	for _, t := range s.tasks {
-		if err == nil && t.DueAt > 0 && t.DueAt <= time.Now().UnixMilli() && r.Back+r.Dead < n {
+		if err == nil && t.DueAt > 0 && t.DueAt <= time.Now().UnixMilli() && r.Requeued+r.Dead < n {
 			t.HandleDue(time.Now().UnixMilli())
-			r.Note(t)
+			r.Count(t)
 			s.notifier.Notify(t.Topic)
 		}
 	}
 	return r, err
 }
 
-func (s *store) NextDue(context.Context) (wait time.Duration, ok bool, err error) {
-	unlock, err := s.called("next")
+func (s *memoryQueue) NextDue(context.Context) (wait time.Duration, ok bool, err error) {
+	unlock, err := s.lockForCall("next")
 	defer unlock()
 	var next int64
 	for _, t := range s.tasks {
@@ -130,31 +130,31 @@ func (s *store) NextDue(context.Context) (wait time.Duration, ok bool, err error
 	return time.Until(time.UnixMilli(next)), next > 0, err
 }
 
-func (s *store) MoveDone(_ context.Context, after QueueID, _ int) (last QueueID, seen, moved int, err error) {
-	unlock, err := s.called("done")
+func (s *memoryQueue) MoveDone(_ context.Context, after QueueID, _ int) (last QueueID, seen, moved int, err error) {
+	unlock, err := s.lockForCall("done")
 	defer unlock()
 	return after, 0, 0, err
 }
 
-func (s *store) ForgetTasks(context.Context, int) (int, error) {
-	unlock, err := s.called("forget")
+func (s *memoryQueue) ForgetTasks(context.Context, int) (int, error) {
+	unlock, err := s.lockForCall("forget")
 	defer unlock()
 	return 0, err
 }
 
-func (s *store) Depth(_ context.Context, state State, _ int) (count int64, oldest time.Duration, err error) {
-	unlock, err := s.called("depth")
+func (s *memoryQueue) Depth(_ context.Context, state State, _ int) (count int64, oldest time.Duration, err error) {
+	unlock, err := s.lockForCall("depth")
 	defer unlock()
-	return s.counted(state), time.Minute, err
+	return s.countLocked(state), time.Minute, err
 }
 
-func (s *store) Backlogs(_ context.Context, kinds, _ int) ([]Backlog, error) {
-	unlock, err := s.called("backlogs")
+func (s *memoryQueue) Backlogs(_ context.Context, kinds, _ int) ([]Backlog, error) {
+	unlock, err := s.lockForCall("backlogs")
 	defer unlock()
 	return s.backlogs[:min(kinds, len(s.backlogs))], err
 }
 
-func (s *store) counted(state State) (count int64) {
+func (s *memoryQueue) countLocked(state State) (count int64) {
 	for _, t := range s.tasks {
 		if t.State == state {
 			count++
@@ -163,27 +163,27 @@ func (s *store) counted(state State) (count int64) {
 	return count
 }
 
-func (s *store) count(state State) int64 {
+func (s *memoryQueue) count(state State) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.counted(state)
+	return s.countLocked(state)
 }
 
-func (s *store) leave(away bool) {
+func (s *memoryQueue) setUnreachable(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away = away
+	s.isUnreachable = away
 }
 
-// asked returns how often a method was called.
-func (s *store) asked(operation string) int {
+// callCount returns how often a method was called.
+func (s *memoryQueue) callCount(operation string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[operation]
 }
 
-// queries returns the calls since the last call of queries.
-func (s *store) queries() (n int) {
+// takeCallCount returns the calls since the last call of queries.
+func (s *memoryQueue) takeCallCount() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for operation := range s.calls {

@@ -5,26 +5,28 @@ import (
 	"errors"
 )
 
-// Settle is the topic of match results that the ledger refused. The key of such
+// SettleTopic is the topic of match results that the ledger refused. The key of such
 // a task is the match id, the payload is the result. These tasks are dead from
 // the start, so that only an operator can settle them.
-const Settle = "settle"
+const SettleTopic = "settle"
 
 // State is the state of a task.
 type State string
 
 // The states of a task.
 const (
-	Waiting   State = "waiting"   // in its queue, ready for a worker
-	Claimed   State = "claimed"   // a worker has it until its lease ends
-	Later     State = "later"     // outside its queue until DueAt
-	Dead      State = "dead"      // its last attempt has failed; an operator can requeue it
-	Done      State = "done"      // a worker has completed it
-	Discarded State = "discarded" // an operator has discarded it
+	StateWaiting   State = "waiting"   // in its queue, ready for a worker
+	StateClaimed   State = "claimed"   // a worker has it until its lease ends
+	StateLater     State = "later"     // outside its queue until DueAt
+	StateDead      State = "dead"      // its last attempt has failed; an operator can requeue it
+	StateDone      State = "done"      // a worker has completed it
+	StateDiscarded State = "discarded" // an operator has discarded it
 )
 
 // States returns all states.
-func States() []State { return []State{Waiting, Claimed, Later, Dead, Done, Discarded} }
+func States() []State {
+	return []State{StateWaiting, StateClaimed, StateLater, StateDead, StateDone, StateDiscarded}
+}
 
 // Errors whose texts are for operators. The store wraps the first two.
 var (
@@ -48,21 +50,21 @@ type Task struct {
 	DueAt     int64           `json:"due_at,omitempty"`    // claimed: when the lease ends; later: when it returns to its queue
 	Tries     int64           `json:"tries"`               // attempts that have ended since an operator last requeued it
 	MaxTries  int64           `json:"max_tries,omitempty"` // failed attempts after which it is dead
-	Errors    []Failure       `json:"errors"`              // errors of the last attempts, oldest first
+	Errors    []AttemptError  `json:"errors"`              // errors of the last attempts, oldest first
 	CreatedAt int64           `json:"created_at"`
 	ChangedAt int64           `json:"changed_at"`
 	Payload   json.RawMessage `json:"payload,omitempty"` // absent in lists
 }
 
-// Queue returns the queue that the task belongs to, even while the task is
+// QueueID returns the queue that the task belongs to, even while the task is
 // outside the queue.
-func (t *Task) Queue() QueueID { return QueueID{t.Topic, t.Priority} }
+func (t *Task) QueueID() QueueID { return QueueID{t.Topic, t.Priority} }
 
 // Lease returns the newest lease of the task.
 func (t *Task) Lease() Lease { return Lease{t.ID, t.Fence} }
 
-// Failure is the error of one attempt.
-type Failure struct {
+// AttemptError is the error of one attempt.
+type AttemptError struct {
 	At    int64  `json:"at"` // epoch ms
 	Error string `json:"error"`
 }

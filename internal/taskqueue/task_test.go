@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTask(t *testing.T) {
+func TestTaskRecordsFailuresAndCompletion(t *testing.T) {
 	t.Parallel()
 	var task Task
 	for at := range int64(30) {
@@ -16,27 +16,27 @@ func TestTask(t *testing.T) {
 		}
 	}
 	last := task.Errors[len(task.Errors)-1]
-	if task.State != Dead || task.Tries != 30 || len(task.Errors) != maxErrors || last.At != 29 {
+	if task.State != StateDead || task.Tries != 30 || len(task.Errors) != maxStoredErrors || last.At != 29 {
 		t.Errorf("after 30 failures %+v", task)
 	}
-	if len(last.Error) > maxError || len(last.Error) < maxError-3 || !utf8.ValidString(last.Error) {
+	if len(last.Error) > maxErrorBytes || len(last.Error) < maxErrorBytes-3 || !utf8.ValidString(last.Error) {
 		t.Errorf("an error of %d bytes: %q", len(last.Error), last.Error)
 	}
-	if err := task.Edit([]byte("1")); err != nil || string(task.Payload) != "1" || task.State != Dead {
+	if err := task.Edit([]byte("1")); err != nil || string(task.Payload) != "1" || task.State != StateDead {
 		t.Errorf("edited: %v, %+v", err, task)
 	}
-	if err := task.Discard(); err != nil || task.State != Discarded {
+	if err := task.Discard(); err != nil || task.State != StateDiscarded {
 		t.Errorf("discarded: %v, %+v", err, task)
 	}
 	task.Finish([]byte("2"))
-	if task.State != Done || task.Tries != 31 || string(task.Payload) != "2" {
+	if task.State != StateDone || task.Tries != 31 || string(task.Payload) != "2" {
 		t.Errorf("done: %+v", task)
 	}
 }
 
-func TestDoneHoldsStill(t *testing.T) {
+func TestADoneTaskCannotBeChanged(t *testing.T) {
 	t.Parallel()
-	task := Task{State: Done, Tries: 3}
+	task := Task{State: StateDone, Tries: 3}
 	for name, err := range map[string]error{
 		"fail": task.Fail(1, errors.New("why")), "edit": task.Edit([]byte("1")), "discard": task.Discard(),
 	} {
@@ -44,7 +44,7 @@ func TestDoneHoldsStill(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if task.Finish([]byte("2")); task.State != Done || task.Tries != 3 || task.Payload != nil || task.Errors != nil {
+	if task.Finish([]byte("2")); task.State != StateDone || task.Tries != 3 || task.Payload != nil || task.Errors != nil {
 		t.Errorf("a done task became %+v", task)
 	}
 }

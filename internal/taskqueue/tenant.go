@@ -13,12 +13,12 @@ import (
 
 // Limits of the calls of a TenantQueue.
 const (
-	MaxPerCall = 100 // tasks per call
-	MaxTopic   = 128 // longest topic or kind
+	MaxPerCall    = 100 // tasks per call
+	MaxTopicBytes = 128 // longest topic or kind
 
 	MinLease     = time.Second
 	MaxLease     = 10 * time.Minute
-	MaxWait      = 20 * time.Second    // how long a poll may wait for a task
+	MaxPollWait  = 20 * time.Second    // how long a poll may wait for a task
 	MaxRetryWait = 30 * 24 * time.Hour // longest wait after a failed attempt
 )
 
@@ -33,20 +33,20 @@ var (
 // for every new or returned task. *ledger.Ledger implements it.
 type TenantStore interface {
 	Enqueuer
-	Claims
+	ClaimStore
 	// Task returns a task, or ErrNotFound.
 	Task(ctx context.Context, id string) (Task, error)
 	// GameTasks returns the tasks with these ids, without payloads. It leaves out
 	// tasks that do not belong to the game.
-	TasksOf(ctx context.Context, game string, ids []string) ([]Task, error)
+	GameTasks(ctx context.Context, game string, ids []string) ([]Task, error)
 }
 
 // TenantConfig configures a TenantQueue.
 type TenantConfig struct {
-	Store    TenantStore
-	Notifier *Notifier
-	Poll     time.Duration         // waiting polls also claim this often without a notification; 0: 10 s
-	Registry prometheus.Registerer // nil: not measured
+	Store        TenantStore
+	Notifier     *Notifier
+	PollInterval time.Duration         // waiting polls also claim this often without a notification; 0: 10 s
+	Registry     prometheus.Registerer // nil: not measured
 }
 
 // TenantQueue is the task queue for games: their programs enqueue tasks and
@@ -59,8 +59,8 @@ type TenantQueue struct {
 	backoff Backoff
 	metrics *tenantMetrics
 
-	closing sync.Once
-	closed  chan struct{}
+	closeOnce sync.Once
+	closed    chan struct{}
 }
 
 // NewTenantQueue returns a TenantQueue. The caller must close it.
@@ -68,14 +68,14 @@ func NewTenantQueue(c TenantConfig) *TenantQueue {
 	metrics := newTenantMetrics(c.Registry)
 	return &TenantQueue{
 		store: c.Store, batcher: NewBatcher(c.Store), metrics: metrics,
-		polls:   newPolls(c.Notifier, cmp.Or(c.Poll, 10*time.Second), metrics.waiting),
+		polls:   newPolls(c.Notifier, cmp.Or(c.PollInterval, 10*time.Second), metrics.waiting),
 		backoff: Backoff{First: time.Second, Max: 10 * time.Minute},
 		closed:  make(chan struct{}),
 	}
 }
 
 // Close makes all waiting polls return without tasks. Later polls do not wait.
-func (f *TenantQueue) Close() { f.closing.Do(func() { close(f.closed) }) }
+func (q *TenantQueue) Close() { q.closeOnce.Do(func() { close(q.closed) }) }
 
 // storedTopic returns the name that the store uses for a topic or kind of a
 // game. Names of games contain no "~", and no kind of the server starts with
@@ -85,7 +85,7 @@ func storedTopic(game, topic string) string { return "own:" + game + "~" + topic
 // isBadTopic reports whether a game must not use this topic: it is too long, is
 // not printable ASCII without spaces, or starts with a slash.
 func isBadTopic(topic string) bool {
-	return isBadName(topic, false) || len(topic) > MaxTopic || Kind(topic) == ""
+	return isBadName(topic, false) || len(topic) > MaxTopicBytes || Kind(topic) == ""
 }
 
 // checkCount refuses a call with no task or too many tasks.
@@ -99,34 +99,34 @@ func checkCount(n int) error {
 // Enqueue stores tasks of a game, all or none. It replaces their field Game.
 // When it returns without error, the tasks are on disk. It returns ErrBadRequest
 // or ErrBadTask for bad input.
-func (f *TenantQueue) Enqueue(ctx context.Context, game string, tasks []NewTask) ([]Accepted, error) {
+func (q *TenantQueue) Enqueue(ctx context.Context, game string, tasks []NewTask) ([]Accepted, error) {
 	if err := checkCount(len(tasks)); err != nil {
 		return nil, err
 	}
-	stored := make([]NewTask, len(tasks))
-	for i, n := range tasks {
-		if isBadTopic(n.Topic) || isBadName(n.Key, false) {
+	storedTasks := make([]NewTask, len(tasks))
+	for i, task := range tasks {
+		if isBadTopic(task.Topic) || isBadName(task.Key, false) {
 			return nil, fmt.Errorf("tasks[%d]: %w: topic %q is 1 to %d printable bytes without spaces, not / first, and key %q 1 to %d",
-				i, ErrBadTask, n.Topic, MaxTopic, n.Key, MaxName)
+				i, ErrBadTask, task.Topic, MaxTopicBytes, task.Key, MaxNameBytes)
 		}
-		n.Game, n.Topic = game, storedTopic(game, n.Topic)
-		if err := n.Check(); err != nil {
+		task.Game, task.Topic = game, storedTopic(game, task.Topic)
+		if err := task.Check(); err != nil {
 			return nil, fmt.Errorf("tasks[%d]: %w", i, err)
 		}
-		stored[i] = n
+		storedTasks[i] = task
 	}
-	accepted, err := f.enqueue(ctx, stored)
-	f.metrics.countEnqueued(accepted)
+	accepted, err := q.enqueueInBatch(ctx, storedTasks)
+	q.metrics.countEnqueued(accepted)
 	return accepted, err
 }
 
-// enqueue stores several tasks in one commit. A single task shares a commit
+// enqueueInBatch stores several tasks in one commit. A single task shares a commit
 // with single tasks of other calls.
-func (f *TenantQueue) enqueue(ctx context.Context, tasks []NewTask) ([]Accepted, error) {
+func (q *TenantQueue) enqueueInBatch(ctx context.Context, tasks []NewTask) ([]Accepted, error) {
 	if len(tasks) > 1 {
-		return f.store.Enqueue(ctx, tasks)
+		return q.store.Enqueue(ctx, tasks)
 	}
-	accepted, err := f.batcher.Enqueue(ctx, tasks[0])
+	accepted, err := q.batcher.Enqueue(ctx, tasks[0])
 	if err != nil {
 		return nil, err
 	}
@@ -134,13 +134,13 @@ func (f *TenantQueue) enqueue(ctx context.Context, tasks []NewTask) ([]Accepted,
 }
 
 // Task returns a task of a game, or ErrNotFound.
-func (f *TenantQueue) Task(ctx context.Context, game, id string) (Task, error) {
-	t, err := f.store.Task(ctx, id)
+func (q *TenantQueue) Task(ctx context.Context, game, id string) (Task, error) {
+	task, err := q.store.Task(ctx, id)
 	if err != nil {
 		return Task{}, err
 	}
-	if !t.stripTopic(game) {
+	if !task.stripTopic(game) {
 		return Task{}, ErrNotFound
 	}
-	return t, nil
+	return task, nil
 }

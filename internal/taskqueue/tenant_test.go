@@ -17,13 +17,13 @@ import (
 // fakeTenantStore is a store of many kinds. claimed, if set, is called within each
 // claim.
 type fakeTenantStore struct {
-	*store
+	*memoryQueue
 
-	claimed func()
+	onClaim func()
 }
 
 func (s *fakeTenantStore) Enqueue(ctx context.Context, tasks []NewTask) (accepted []Accepted, err error) {
-	if _, err = s.store.Enqueue(ctx, tasks); err != nil {
+	if _, err = s.memoryQueue.Enqueue(ctx, tasks); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -39,16 +39,16 @@ func (s *fakeTenantStore) Enqueue(ctx context.Context, tasks []NewTask) (accepte
 }
 
 func (s *fakeTenantStore) Claim(_ context.Context, kind string, n int, lease time.Duration) (claimed []Task, err error) {
-	unlock, err := s.called("claim")
+	unlock, err := s.lockForCall("claim")
 	defer unlock()
 	for _, t := range s.tasks {
-		if err == nil && t.State == Waiting && Kind(t.Topic) == kind && len(claimed) < n {
-			t.State, t.Fence, t.DueAt = Claimed, t.Fence+1, time.Now().Add(lease).UnixMilli()
+		if err == nil && t.State == StateWaiting && Kind(t.Topic) == kind && len(claimed) < n {
+			t.State, t.Fence, t.DueAt = StateClaimed, t.Fence+1, time.Now().Add(lease).UnixMilli()
 			claimed = append(claimed, *t)
 		}
 	}
-	if s.claimed != nil {
-		s.claimed()
+	if s.onClaim != nil {
+		s.onClaim()
 	}
 	if len(claimed) > 0 {
 		s.notifier.Notify("")
@@ -57,7 +57,7 @@ func (s *fakeTenantStore) Claim(_ context.Context, kind string, n int, lease tim
 }
 
 func (s *fakeTenantStore) Task(_ context.Context, id string) (Task, error) {
-	unlock, err := s.called("task")
+	unlock, err := s.lockForCall("task")
 	defer unlock()
 	for _, t := range s.tasks {
 		if err == nil && t.ID == id {
@@ -67,8 +67,8 @@ func (s *fakeTenantStore) Task(_ context.Context, id string) (Task, error) {
 	return Task{}, cmp.Or(err, ErrNotFound)
 }
 
-func (s *fakeTenantStore) TasksOf(_ context.Context, game string, ids []string) (found []Task, err error) {
-	unlock, err := s.called("tasks")
+func (s *fakeTenantStore) GameTasks(_ context.Context, game string, ids []string) (found []Task, err error) {
+	unlock, err := s.lockForCall("tasks")
 	defer unlock()
 	for _, t := range s.tasks {
 		if err == nil && t.Game == game && slices.Contains(ids, t.ID) {
@@ -83,15 +83,15 @@ type tenantTest struct {
 	*TenantQueue
 
 	t        *testing.T
-	shop     *fakeTenantStore
+	store    *fakeTenantStore
 	registry *prometheus.Registry
 }
 
-func newFronted(t *testing.T) *tenantTest {
+func newTenantTest(t *testing.T) *tenantTest {
 	t.Helper()
-	f := &tenantTest{t: t, shop: &fakeTenantStore{store: newStore(0)}, registry: prometheus.NewRegistry()}
-	f.shop.notifier = &Notifier{}
-	f.TenantQueue = NewTenantQueue(TenantConfig{Store: f.shop, Notifier: f.shop.notifier, Registry: f.registry})
+	f := &tenantTest{t: t, store: &fakeTenantStore{memoryQueue: newMemoryQueue(0)}, registry: prometheus.NewRegistry()}
+	f.store.notifier = &Notifier{}
+	f.TenantQueue = NewTenantQueue(TenantConfig{Store: f.store, Notifier: f.store.notifier, Registry: f.registry})
 	return f
 }
 
@@ -108,16 +108,16 @@ func (f *tenantTest) enqueue(game, topic string, keys ...string) (ids []string) 
 	return ids
 }
 
-// counted returns the sum of the series of a metric with a label value, or of all
+// metricValue returns the sum of the series of a metric with a label value, or of all
 // series for "".
-func (f *tenantTest) counted(name, label string) (sum float64) {
+func (f *tenantTest) metricValue(name, label string) (sum float64) {
 	f.t.Helper()
 	families, err := f.registry.Gather()
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, family := range families {
-		if family.GetName() != gamePrefix+name {
+		if family.GetName() != tenantMetricPrefix+name {
 			continue
 		}
 		for _, m := range family.Metric {
@@ -129,15 +129,15 @@ func (f *tenantTest) counted(name, label string) (sum float64) {
 	return sum
 }
 
-func (f *tenantTest) wantCounted(name, label string, want float64) {
+func (f *tenantTest) wantMetric(name, label string, want float64) {
 	f.t.Helper()
-	if result := f.counted(name, label); result != want {
+	if result := f.metricValue(name, label); result != want {
 		f.t.Errorf("%s of %q is %v, want %v", name, label, result, want)
 	}
 }
 
 // A game cannot name the tasks of another game.
-func TestOwnTopics(t *testing.T) {
+func TestStoredTopicsOfTwoGamesDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, game := range []string{"a", "a:b", "own", "own:a", "a-", "webhook"} {
@@ -156,21 +156,21 @@ func TestOwnTopics(t *testing.T) {
 }
 
 // Tasks of other games and of the server do not exist for a game.
-func TestTenantQueueIsScoped(t *testing.T) {
+func TestAGameSeesOnlyItsOwnTasks(t *testing.T) {
 	t.Parallel()
-	f := newFronted(t)
+	f := newTenantTest(t)
 	id := f.enqueue("demo", "mail/eu", "k")[0]
-	f.shop.tasks = append(f.shop.tasks, &Task{ID: "hook", Game: "demo", Topic: "webhook/demo/x", Key: "k", State: Claimed, Fence: 1})
+	f.store.tasks = append(f.store.tasks, &Task{ID: "hook", Game: "demo", Topic: "webhook/demo/x", Key: "k", State: StateClaimed, Fence: 1})
 	for game, kind := range map[string]string{"other": "mail", "demo": "webhook", "own:demo": "mail"} {
-		if keys, _ := f.claimed(game, poll(kind, 0)); keys != "" {
+		if keys, _ := f.claimKeys(game, pollFor(kind, 0)); keys != "" {
 			t.Errorf("a worker of %s got %s", game, keys)
 		}
 	}
-	if keys, _ := f.claimed("demo", poll("mail", 0)); keys != "mail/eu=k" {
+	if keys, _ := f.claimKeys("demo", pollFor("mail", 0)); keys != "mail/eu=k" {
 		t.Fatalf("its own worker got %q", keys)
 	}
-	mine, theirs := []Lease{{id, 1}}, []Lease{{"hook", 1}, {"nobody's", 1}}
-	for game, leases := range map[string][]Lease{"other": mine, "demo": theirs} {
+	own, foreign := []Lease{{id, 1}}, []Lease{{"hook", 1}, {"nobody's", 1}}
+	for game, leases := range map[string][]Lease{"other": own, "demo": foreign} {
 		for operation, lost := range map[string]func() ([]Lease, error){
 			"renew":    func() ([]Lease, error) { return f.Renew(t.Context(), game, leases, time.Minute) },
 			"complete": func() ([]Lease, error) { return f.Complete(t.Context(), game, leases) },
@@ -186,17 +186,17 @@ func TestTenantQueueIsScoped(t *testing.T) {
 			t.Errorf("%s sees %s: %v", game, leases[0].ID, err)
 		}
 	}
-	if seen, err := f.Task(t.Context(), "demo", id); err != nil || seen.Topic != "mail/eu" || seen.State != Claimed {
+	if seen, err := f.Task(t.Context(), "demo", id); err != nil || seen.Topic != "mail/eu" || seen.State != StateClaimed {
 		t.Errorf("its own game sees %+v, %v", seen, err)
 	}
-	if lost, err := f.Complete(t.Context(), "demo", mine); err != nil || len(lost) > 0 || f.shop.count(Done) != 1 {
+	if lost, err := f.Complete(t.Context(), "demo", own); err != nil || len(lost) > 0 || f.store.count(StateDone) != 1 {
 		t.Errorf("its own worker could not complete it: %v, %v", lost, err)
 	}
 }
 
-// kept starts a maintainer on the store; end ends it and waits for it.
-func (f *tenantTest) kept() (end func()) {
-	maintainer := NewMaintainer(MaintainerConfig{Store: f.shop, Notifier: f.shop.notifier})
+// startMaintainer starts a maintainer on the store; end ends it and waits for it.
+func (f *tenantTest) startMaintainer() (end func()) {
+	maintainer := NewMaintainer(MaintainerConfig{Store: f.store, Notifier: f.store.notifier})
 	ctx, cancel := context.WithCancel(f.t.Context())
 	ended := make(chan error)
 	go func() { ended <- maintainer.Run(ctx) }()
@@ -208,24 +208,24 @@ func (f *tenantTest) kept() (end func()) {
 	}
 }
 
-// one claims the only task, or waits for it.
-func (f *tenantTest) one(lease time.Duration) *Task {
+// claimOnlyTask claims the only task, or waits for it.
+func (f *tenantTest) claimOnlyTask(lease time.Duration) *Task {
 	f.t.Helper()
-	tasks, err := f.Claim(f.t.Context(), "demo", Poll{Kind: "mail", Max: 10, Lease: lease, Wait: MaxWait})
+	tasks, err := f.Claim(f.t.Context(), "demo", Poll{Kind: "mail", Max: 10, Lease: lease, Wait: MaxPollWait})
 	if err != nil || len(tasks) != 1 {
 		f.t.Fatalf("claimed %v, %v", tasks, err)
 	}
 	return &tasks[0]
 }
 
-// fails ends an attempt, and returns the task afterwards.
-func (f *tenantTest) fails(x FailedAttempt) Task {
+// failAttempt ends an attempt, and returns the task afterwards.
+func (f *tenantTest) failAttempt(attempt FailedAttempt) Task {
 	f.t.Helper()
-	x.Err = errors.New("why")
-	if lost, err := f.Fail(f.t.Context(), "demo", []FailedAttempt{x}); err != nil || len(lost) > 0 {
+	attempt.Err = errors.New("why")
+	if lost, err := f.Fail(f.t.Context(), "demo", []FailedAttempt{attempt}); err != nil || len(lost) > 0 {
 		f.t.Fatalf("lost %v, %v", lost, err)
 	}
-	seen, err := f.Task(f.t.Context(), "demo", x.ID)
+	seen, err := f.Task(f.t.Context(), "demo", attempt.ID)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -236,40 +236,40 @@ func (f *tenantTest) fails(x FailedAttempt) Task {
 func TestTenantQueueRecordsFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
-		end := f.kept()
+		f := newTenantTest(t)
+		end := f.startMaintainer()
 		defer end()
 		f.enqueue("demo", "mail", "a")
-		wait := func(x FailedAttempt) time.Duration { return time.Until(time.UnixMilli(f.fails(x).DueAt)) }
-		if d := wait(FailedAttempt{Lease: f.one(time.Minute).Lease()}); d > time.Second {
+		wait := func(x FailedAttempt) time.Duration { return time.Until(time.UnixMilli(f.failAttempt(x).DueAt)) }
+		if d := wait(FailedAttempt{Lease: f.claimOnlyTask(time.Minute).Lease()}); d > time.Second {
 			t.Errorf("the first back-off is %s", d)
 		}
-		if d := wait(FailedAttempt{Lease: f.one(time.Minute).Lease(), Wait: 15 * time.Second}); d != 15*time.Second {
+		if d := wait(FailedAttempt{Lease: f.claimOnlyTask(time.Minute).Lease(), Wait: 15 * time.Second}); d != 15*time.Second {
 			t.Errorf("asked to wait 15 s, it waits %s", d)
 		}
-		if last := f.fails(FailedAttempt{Lease: f.one(time.Minute).Lease(), Final: true}); last.State != Dead || last.Tries != 3 {
+		if last := f.failAttempt(FailedAttempt{Lease: f.claimOnlyTask(time.Minute).Lease(), Final: true}); last.State != StateDead || last.Tries != 3 {
 			t.Errorf("given up, it is %+v", last)
 		}
-		f.wantCounted("failures_total", reasonError, 2)
-		f.wantCounted("failures_total", reasonPermanent, 1)
-		f.wantCounted("dead_letters_total", "", 1)
+		f.wantMetric("failures_total", reasonError, 2)
+		f.wantMetric("failures_total", reasonPermanent, 1)
+		f.wantMetric("dead_letters_total", "", 1)
 	})
 }
 
 // If a call names a lease twice, the first counts.
-func TestTenantQueueFailsALeaseOnce(t *testing.T) {
+func TestOnlyTheFirstReportOfALeaseCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
+		f := newTenantTest(t)
 		f.enqueue("demo", "mail", "a")
-		x := FailedAttempt{Lease: f.one(time.Minute).Lease(), Err: errors.New("why"), Final: true}
+		x := FailedAttempt{Lease: f.claimOnlyTask(time.Minute).Lease(), Err: errors.New("why"), Final: true}
 		y := FailedAttempt{Lease: x.Lease, Err: errors.New("why not"), Wait: time.Second}
 		lost, err := f.Fail(t.Context(), "demo", []FailedAttempt{x, y})
-		if seen, errs := f.Task(t.Context(), "demo", x.ID); cmp.Or(err, errs) != nil || len(lost) > 0 || seen.State != Dead || seen.Tries != 1 {
+		if seen, errs := f.Task(t.Context(), "demo", x.ID); cmp.Or(err, errs) != nil || len(lost) > 0 || seen.State != StateDead || seen.Tries != 1 {
 			t.Errorf("lost %v, %v; it is %+v", lost, cmp.Or(err, errs), seen)
 		}
-		f.wantCounted("failures_total", reasonPermanent, 1)
-		f.wantCounted("failures_total", reasonError, 0)
+		f.wantMetric("failures_total", reasonPermanent, 1)
+		f.wantMetric("failures_total", reasonError, 0)
 	})
 }
 
@@ -278,40 +278,40 @@ func TestTenantQueueFailsALeaseOnce(t *testing.T) {
 func TestMaintainerIsNotifiedByTenantQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
-		end := f.kept()
+		f := newTenantTest(t)
+		end := f.startMaintainer()
 		defer end()
 		f.enqueue("demo", "mail", "a")
-		back := func(operation string, wait time.Duration) {
+		checkReturned := func(operation string, wait time.Duration) {
 			t.Helper()
-			begun := time.Now()
-			for f.shop.count(Waiting) == 0 {
+			startedAt := time.Now()
+			for f.store.count(StateWaiting) == 0 {
 				time.Sleep(100 * time.Millisecond)
 			}
-			if took := time.Since(begun); took < wait || took > wait+2*time.Second {
-				t.Errorf("%s of %s was over after %s", operation, wait, took)
+			if elapsed := time.Since(startedAt); elapsed < wait || elapsed > wait+2*time.Second {
+				t.Errorf("%s of %s was over after %s", operation, wait, elapsed)
 			}
 			time.Sleep(5 * time.Second) // it rests again
 		}
 		time.Sleep(5 * time.Second)
-		f.one(4 * time.Second)
-		back("a lease", 4*time.Second)
-		lease := f.one(time.Minute).Lease()
+		f.claimOnlyTask(4 * time.Second)
+		checkReturned("a lease", 4*time.Second)
+		lease := f.claimOnlyTask(time.Minute).Lease()
 		time.Sleep(5 * time.Second)
 		if lost, err := f.Renew(t.Context(), "demo", []Lease{lease}, 3*time.Second); err != nil || len(lost) > 0 {
 			t.Fatalf("lost %v, %v", lost, err)
 		}
-		back("a renewed lease", 3*time.Second)
-		lease = f.one(time.Minute).Lease()
+		checkReturned("a renewed lease", 3*time.Second)
+		lease = f.claimOnlyTask(time.Minute).Lease()
 		time.Sleep(5 * time.Second)
-		f.fails(FailedAttempt{Lease: lease, Wait: 3 * time.Second})
-		back("a wait", 3*time.Second)
+		f.failAttempt(FailedAttempt{Lease: lease, Wait: 3 * time.Second})
+		checkReturned("a wait", 3*time.Second)
 	})
 }
 
 func TestTenantQueueRefusesBadRequests(t *testing.T) {
 	t.Parallel()
-	f := newFronted(t)
+	f := newTenantTest(t)
 	enqueue := func(tasks ...NewTask) error {
 		_, err := f.Enqueue(t.Context(), "demo", tasks)
 		return err
@@ -335,40 +335,40 @@ func TestTenantQueueRefusesBadRequests(t *testing.T) {
 		"many tasks":     {enqueue(slices.Repeat([]NewTask{task("t", "k")}, MaxPerCall+1)...), ErrBadRequest},
 		"no topic":       {enqueue(task("", "k")), ErrBadTask},
 		"no kind":        {enqueue(task("/a", "k")), ErrBadTask},
-		"a long topic":   {enqueue(task(strings.Repeat("t", MaxTopic+1), "k")), ErrBadTask},
+		"a long topic":   {enqueue(task(strings.Repeat("t", MaxTopicBytes+1), "k")), ErrBadTask},
 		"no key":         {enqueue(task("t", "")), ErrBadTask},
 		"the second":     {enqueue(task("t", "k"), late), ErrBadTask},
-		"no poll's kind": {claim(poll("", 0)), ErrBadRequest},
-		"a topic":        {claim(poll("mail/eu", 0)), ErrBadRequest},
+		"no poll's kind": {claim(pollFor("", 0)), ErrBadRequest},
+		"a topic":        {claim(pollFor("mail/eu", 0)), ErrBadRequest},
 		"none at most":   {claim(Poll{Kind: "mail", Lease: time.Minute}), ErrBadRequest},
 		"many at most":   {claim(Poll{Kind: "mail", Lease: time.Minute, Max: MaxPerCall + 1}), ErrBadRequest},
 		"a short lease":  {claim(Poll{Kind: "mail", Lease: MinLease - 1, Max: 1}), ErrBadRequest},
-		"a long wait":    {claim(poll("mail", MaxWait+1)), ErrBadRequest},
-		"a wait below 0": {claim(poll("mail", -1)), ErrBadRequest},
+		"a long wait":    {claim(pollFor("mail", MaxPollWait+1)), ErrBadRequest},
+		"a wait below 0": {claim(pollFor("mail", -1)), ErrBadRequest},
 		"a long lease":   {renew(MaxLease+1, Lease{"1", 1}), ErrBadRequest},
 		"no leases":      {renew(MaxLease), ErrBadRequest},
 		"no reason":      {fail(FailedAttempt{Err: errors.New("")}), ErrBadRequest},
-		"a long time":    {fail(FailedAttempt{Err: errAway, Wait: MaxRetryWait + 1}), ErrBadRequest},
-		"two ends":       {fail(FailedAttempt{Err: errAway, Final: true, Postponed: true}), ErrBadRequest},
+		"a long time":    {fail(FailedAttempt{Err: errUnreachable, Wait: MaxRetryWait + 1}), ErrBadRequest},
+		"two ends":       {fail(FailedAttempt{Err: errUnreachable, Final: true, Postponed: true}), ErrBadRequest},
 	} {
 		if !errors.Is(tt.err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
 		}
 	}
-	if n := f.shop.queries(); n != 0 {
+	if n := f.store.takeCallCount(); n != 0 {
 		t.Errorf("the store was asked %d times", n)
 	}
-	long := NewTask{Topic: strings.Repeat("t", MaxTopic), Key: "k", Payload: []byte("1")}
+	long := NewTask{Topic: strings.Repeat("t", MaxTopicBytes), Key: "k", Payload: []byte("1")}
 	if _, err := f.Enqueue(t.Context(), strings.Repeat("g", 64), []NewTask{long}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestTenantQueueWithoutItsStore(t *testing.T) {
+func TestTenantQueueReturnsErrorsOfItsStore(t *testing.T) {
 	t.Parallel()
-	f := newFronted(t)
+	f := newTenantTest(t)
 	id := f.enqueue("demo", "mail", "a")[0]
-	f.shop.leave(true)
+	f.store.setUnreachable(true)
 	for name, ask := range map[string]func() error{
 		"enqueue one": func() error {
 			_, err := f.Enqueue(t.Context(), "demo", []NewTask{{Topic: "t", Key: "k", Payload: []byte("1")}})
@@ -379,7 +379,7 @@ func TestTenantQueueWithoutItsStore(t *testing.T) {
 			return err
 		},
 		"claim": func() error {
-			_, err := f.Claim(t.Context(), "demo", poll("mail", MaxWait))
+			_, err := f.Claim(t.Context(), "demo", pollFor("mail", MaxPollWait))
 			return err
 		},
 		"complete": func() error {
@@ -391,7 +391,7 @@ func TestTenantQueueWithoutItsStore(t *testing.T) {
 			return err
 		},
 	} {
-		if err := ask(); !errors.Is(err, errAway) {
+		if err := ask(); !errors.Is(err, errUnreachable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

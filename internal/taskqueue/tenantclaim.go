@@ -17,9 +17,9 @@ type Poll struct {
 func (p *Poll) check() error {
 	switch {
 	case isBadTopic(p.Kind) || Kind(p.Kind) != p.Kind:
-		return fmt.Errorf("%w: kind %q: want a topic's part before its first /, 1 to %d printable bytes without spaces", ErrBadRequest, p.Kind, MaxTopic)
-	case p.Wait < 0 || p.Wait > MaxWait:
-		return fmt.Errorf("%w: a wait of %s: want up to %s", ErrBadRequest, p.Wait, MaxWait)
+		return fmt.Errorf("%w: kind %q: want a topic's part before its first /, 1 to %d printable bytes without spaces", ErrBadRequest, p.Kind, MaxTopicBytes)
+	case p.Wait < 0 || p.Wait > MaxPollWait:
+		return fmt.Errorf("%w: a wait of %s: want up to %s", ErrBadRequest, p.Wait, MaxPollWait)
 	}
 	if err := checkCount(p.Max); err != nil {
 		return err
@@ -38,33 +38,33 @@ func checkLease(lease time.Duration) error {
 // up to request.Wait, and then returns none. If the context ends during the call,
 // Claim puts the tasks back into their queues. It returns ErrBadRequest for bad
 // input. It returns ErrTooManyPolls if too many polls wait already.
-func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, error) {
-	if err := p.check(); err != nil {
+func (q *TenantQueue) Claim(ctx context.Context, game string, request Poll) ([]Task, error) {
+	if err := request.check(); err != nil {
 		return nil, err
 	}
-	if p.Wait == 0 {
-		return f.claim(ctx, game, p)
+	if request.Wait == 0 {
+		return q.claimOnce(ctx, game, request)
 	}
-	waiting, limit := f.polls.add(game, storedTopic(game, p.Kind)) // before the first claim, so that no notification is missed
+	poll, limit := q.polls.register(game, storedTopic(game, request.Kind)) // before the first claim, so that no notification is missed
 	if limit != "" {
-		return f.claimWithoutWait(ctx, game, p, limit)
+		return q.claimWithoutWait(ctx, game, request, limit)
 	}
-	defer f.polls.remove(waiting)
-	tasks, err := f.claim(ctx, game, p)
-	over := time.NewTimer(p.Wait)
-	defer over.Stop()
+	defer q.polls.unregister(poll)
+	tasks, err := q.claimOnce(ctx, game, request)
+	waitTimer := time.NewTimer(request.Wait)
+	defer waitTimer.Stop()
 	for err == nil && len(tasks) == 0 {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-f.closed:
+		case <-q.closed:
 			return nil, nil
-		case <-over.C:
+		case <-waitTimer.C:
 			return nil, nil
-		case <-waiting.notified:
+		case <-poll.notified:
 		}
-		if tasks, err = f.claim(ctx, game, p); len(tasks) > 0 || err != nil {
-			waiting.wakeNext()
+		if tasks, err = q.claimOnce(ctx, game, request); len(tasks) > 0 || err != nil {
+			poll.wakeNext()
 		}
 	}
 	return tasks, err
@@ -72,24 +72,24 @@ func (f *TenantQueue) Claim(ctx context.Context, game string, p Poll) ([]Task, e
 
 // claimWithoutWait claims once and does not wait, because a limit of waiting
 // polls is reached. reason is the limit.
-func (f *TenantQueue) claimWithoutWait(ctx context.Context, game string, p Poll, reason string) ([]Task, error) {
-	tasks, err := f.claim(ctx, game, p)
+func (q *TenantQueue) claimWithoutWait(ctx context.Context, game string, request Poll, reason string) ([]Task, error) {
+	tasks, err := q.claimOnce(ctx, game, request)
 	if err != nil || len(tasks) > 0 {
 		return tasks, err
 	}
-	f.metrics.refusedPolls.WithLabelValues(reason).Inc()
+	q.metrics.refusedPolls.WithLabelValues(reason).Inc()
 	return nil, ErrTooManyPolls
 }
 
 // claimOnce claims tasks without waiting.
-func (f *TenantQueue) claim(ctx context.Context, game string, p Poll) ([]Task, error) {
-	tasks, err := f.store.Claim(ctx, storedTopic(game, p.Kind), p.Max, p.Lease)
+func (q *TenantQueue) claimOnce(ctx context.Context, game string, request Poll) ([]Task, error) {
+	tasks, err := q.store.Claim(ctx, storedTopic(game, request.Kind), request.Max, request.Lease)
 	if len(tasks) == 0 {
 		return nil, err
 	}
-	f.metrics.claimed.Add(float64(len(tasks)))
+	q.metrics.claimed.Add(float64(len(tasks)))
 	if ctx.Err() != nil {
-		f.returnTasks(ctx, tasks)
+		q.returnTasks(ctx, tasks)
 		return nil, ctx.Err()
 	}
 	for i := range tasks {
@@ -100,17 +100,17 @@ func (f *TenantQueue) claim(ctx context.Context, game string, p Poll) ([]Task, e
 
 // returnTasks puts tasks back into their queues, because their caller has left.
 // If that fails, the tasks return when their leases end.
-func (f *TenantQueue) returnTasks(ctx context.Context, tasks []Task) {
+func (q *TenantQueue) returnTasks(ctx context.Context, tasks []Task) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	leases := make([]Lease, len(tasks))
 	for i := range tasks {
 		leases[i] = tasks[i].Lease()
 	}
-	lost, err := f.store.Return(ctx, leases)
-	reason, n := reasonReturned, len(leases)-len(lost)
+	lost, err := q.store.Return(ctx, leases)
+	reason, count := reasonReturned, len(leases)-len(lost)
 	if err != nil {
-		reason, n = reasonStore, len(leases)
+		reason, count = reasonStore, len(leases)
 	}
-	f.metrics.failures.WithLabelValues(reason).Add(float64(n))
+	q.metrics.failures.WithLabelValues(reason).Add(float64(count))
 }

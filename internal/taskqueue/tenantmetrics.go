@@ -13,7 +13,7 @@ const (
 )
 
 // tenantMetricPrefix is the start of the names of metrics about the tasks of games.
-const gamePrefix = "laststand_game_tasks_"
+const tenantMetricPrefix = "laststand_game_tasks_"
 
 // tenantMetrics are metrics about the calls of games' programs at this node.
 type tenantMetrics struct {
@@ -24,16 +24,16 @@ type tenantMetrics struct {
 }
 
 func newTenantMetrics(r prometheus.Registerer) *tenantMetrics {
-	f := promauto.With(r)
+	factory := promauto.With(r)
 	counter := func(name, help string) prometheus.Counter {
-		return f.NewCounter(prometheus.CounterOpts{Name: gamePrefix + name, Help: help})
+		return factory.NewCounter(prometheus.CounterOpts{Name: tenantMetricPrefix + name, Help: help})
 	}
 	counters := func(name, help, label string, values ...string) *prometheus.CounterVec {
-		all := f.NewCounterVec(prometheus.CounterOpts{Name: gamePrefix + name, Help: help}, []string{label})
+		vec := factory.NewCounterVec(prometheus.CounterOpts{Name: tenantMetricPrefix + name, Help: help}, []string{label})
 		for _, value := range values {
-			all.WithLabelValues(value)
+			vec.WithLabelValues(value)
 		}
-		return all
+		return vec
 	}
 	return &tenantMetrics{
 		enqueues:  counters("enqueues_total", "Tasks that games enqueued at this node, by whether their key was new or known.", "key", keyNew, keyKnown),
@@ -44,7 +44,7 @@ func newTenantMetrics(r prometheus.Registerer) *tenantMetrics {
 			"returned: the worker left; store: the store failed.", "reason",
 			reasonError, reasonPermanent, reasonPostponed, reasonLost, reasonReturned, reasonStore),
 		refusedPolls: counters("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", limitNode, limitGame),
-		waiting:      f.NewGauge(prometheus.GaugeOpts{Name: gamePrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),
+		waiting:      factory.NewGauge(prometheus.GaugeOpts{Name: tenantMetricPrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),
 	}
 }
 
@@ -66,17 +66,17 @@ func (m *tenantMetrics) countEnqueued(accepted []Accepted) {
 
 // recordFailure counts a failed attempt. The parameter task is the task before
 // this attempt was recorded.
-func (m *tenantMetrics) recordFailure(x FailedAttempt, t Task) {
+func (m *tenantMetrics) recordFailure(attempt FailedAttempt, task Task) {
 	switch {
-	case x.Postponed:
+	case attempt.Postponed:
 		m.failures.WithLabelValues(reasonPostponed).Inc()
 		return
-	case x.Final:
+	case attempt.Final:
 		m.failures.WithLabelValues(reasonPermanent).Inc()
 	default:
 		m.failures.WithLabelValues(reasonError).Inc()
 	}
-	if x.Final || t.Tries+1 >= t.MaxTries {
+	if attempt.Final || task.Tries+1 >= task.MaxTries {
 		m.dead.Inc()
 	}
 }

@@ -30,7 +30,7 @@ type polls struct {
 // and timer.
 type kindPolls struct {
 	notified chan struct{} // a value wakes one poll
-	count    int           // how many polls wait
+	waiting  int           // how many polls wait
 	timer    *time.Timer   // calls wakeOnTimer
 }
 
@@ -45,10 +45,10 @@ func newPolls(notifier *Notifier, interval time.Duration, gauge prometheus.Gauge
 	return &polls{notifier: notifier, interval: interval, gauge: gauge, perGame: map[string]int{}, byKind: map[string]*kindPolls{}}
 }
 
-// add registers a poll that will wait. If a limit is reached, it registers
+// register registers a poll that will wait. If a limit is reached, it registers
 // nothing and returns the limit; otherwise the limit is "", and the caller must
 // call unregister.
-func (p *polls) add(game, kind string) (s waitingPoll, limit string) {
+func (p *polls) register(game, kind string) (poll waitingPoll, limit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -57,50 +57,50 @@ func (p *polls) add(game, kind string) (s waitingPoll, limit string) {
 	case p.waiting >= maxWaitingPolls:
 		return waitingPoll{}, limitNode
 	}
-	e := p.byKind[kind]
-	if e == nil {
-		e = &kindPolls{notified: make(chan struct{}, 1)}
-		e.timer = time.AfterFunc(jittered(p.interval), func() { p.pollAgain(e) })
-		p.byKind[kind] = e
-		p.notifier.add(kind, e.notified)
+	group := p.byKind[kind]
+	if group == nil {
+		group = &kindPolls{notified: make(chan struct{}, 1)}
+		group.timer = time.AfterFunc(withJitter(p.interval), func() { p.wakeOnTimer(group) })
+		p.byKind[kind] = group
+		p.notifier.addSubscriber(kind, group.notified)
 	}
-	e.count++
+	group.waiting++
 	p.perGame[game]++
 	p.waiting++
 	p.gauge.Set(float64(p.waiting))
-	return waitingPoll{e, game, kind}, ""
+	return waitingPoll{group, game, kind}, ""
 }
 
-func (p *polls) remove(s waitingPoll) {
+func (p *polls) unregister(poll waitingPoll) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting--
 	p.gauge.Set(float64(p.waiting))
-	if p.perGame[s.game]--; p.perGame[s.game] == 0 {
-		delete(p.perGame, s.game)
+	if p.perGame[poll.game]--; p.perGame[poll.game] == 0 {
+		delete(p.perGame, poll.game)
 	}
-	if s.count--; s.count == 0 {
-		s.timer.Stop()
-		delete(p.byKind, s.kind)
-		p.notifier.remove(s.kind, s.notified)
+	if poll.waiting--; poll.waiting == 0 {
+		poll.timer.Stop()
+		delete(p.byKind, poll.kind)
+		p.notifier.removeSubscriber(poll.kind, poll.notified)
 	}
 }
 
-// pollAgain wakes a poll of the kind to claim without a notification, and
+// wakeOnTimer wakes a poll of the kind to claim without a notification, and
 // restarts the timer.
-func (p *polls) pollAgain(e *kindPolls) {
+func (p *polls) wakeOnTimer(group *kindPolls) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e.count > 0 {
-		e.wakeNext()
-		e.timer.Reset(jittered(p.interval))
+	if group.waiting > 0 {
+		group.wakeNext()
+		group.timer.Reset(withJitter(p.interval))
 	}
 }
 
 // wakeNext wakes one waiting poll, if there is one.
-func (e *kindPolls) wakeNext() {
+func (k *kindPolls) wakeNext() {
 	select {
-	case e.notified <- struct{}{}:
+	case k.notified <- struct{}{}:
 	default: // a poll will claim anyway
 	}
 }

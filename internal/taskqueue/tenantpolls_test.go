@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// poll waits for a task of a kind.
-func poll(kind string, wait time.Duration) Poll {
+// pollFor waits for a task of a kind.
+func pollFor(kind string, wait time.Duration) Poll {
 	return Poll{Kind: kind, Max: 10, Lease: time.Minute, Wait: wait}
 }
 
-// claimed returns the keys that a poll gets, in one text, and how long it took.
-func (f *tenantTest) claimed(game string, p Poll) (keys string, took time.Duration) {
+// claimKeys returns the keys that a poll gets, in one text, and how long it took.
+func (f *tenantTest) claimKeys(game string, p Poll) (keys string, took time.Duration) {
 	f.t.Helper()
-	begun := time.Now()
+	startedAt := time.Now()
 	tasks, err := f.Claim(f.t.Context(), game, p)
 	if err != nil {
 		f.t.Error(err)
 	}
-	return keysIn(tasks), time.Since(begun)
+	return topicsAndKeys(tasks), time.Since(startedAt)
 }
 
-func keysIn(tasks []Task) string {
+func topicsAndKeys(tasks []Task) string {
 	var keys []string
 	for _, t := range tasks {
 		keys = append(keys, t.Topic+"="+t.Key)
@@ -36,41 +36,41 @@ func keysIn(tasks []Task) string {
 }
 
 // A poll waits for its full time, but not at all if there is a task.
-func TestPollsWait(t *testing.T) {
+func TestPollsWaitForATask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
-		if keys, took := f.claimed("demo", poll("mail", MaxWait)); keys != "" || took != MaxWait {
-			t.Errorf("got %q after %s", keys, took)
+		f := newTenantTest(t)
+		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != MaxPollWait {
+			t.Errorf("got %q after %s", keys, elapsed)
 		}
 		f.enqueue("demo", "mail/eu", "a")
-		if keys, took := f.claimed("demo", poll("mail", MaxWait)); keys != "mail/eu=a" || took != 0 {
-			t.Errorf("got %q after %s", keys, took)
+		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail/eu=a" || elapsed != 0 {
+			t.Errorf("got %q after %s", keys, elapsed)
 		}
 		time.AfterFunc(3*time.Second, func() { f.enqueue("demo", "post/eu", "b") })
 		time.AfterFunc(4*time.Second, func() { f.enqueue("other", "mail/eu", "c") })
 		time.AfterFunc(5*time.Second, func() { f.enqueue("demo", "mail/us", "d") })
-		if keys, took := f.claimed("demo", poll("mail", MaxWait)); keys != "mail/us=d" || took != 5*time.Second {
-			t.Errorf("got %q after %s", keys, took)
+		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail/us=d" || elapsed != 5*time.Second {
+			t.Errorf("got %q after %s", keys, elapsed)
 		}
 	})
 }
 
 // A task without a notification at this node is still found by an occasional read.
-func TestPollsLook(t *testing.T) {
+func TestPollsFindTasksWithoutANotification(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
+		f := newTenantTest(t)
 		f.polls.interval = time.Second
 		time.AfterFunc(5*time.Second, func() {
-			f.shop.mu.Lock()
-			defer f.shop.mu.Unlock()
-			f.shop.tasks = append(f.shop.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "silent", State: Waiting})
+			f.store.mu.Lock()
+			defer f.store.mu.Unlock()
+			f.store.tasks = append(f.store.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "silent", State: StateWaiting})
 		})
-		if keys, took := f.claimed("demo", poll("mail", MaxWait)); keys != "mail=silent" || took > 6250*time.Millisecond {
-			t.Errorf("got %q after %s", keys, took)
+		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail=silent" || elapsed > 6250*time.Millisecond {
+			t.Errorf("got %q after %s", keys, elapsed)
 		}
-		if n := f.shop.queries(); n < 5 || n > 9 {
+		if n := f.store.takeCallCount(); n < 5 || n > 9 {
 			t.Errorf("%d claims in 6 s", n)
 		}
 	})
@@ -81,69 +81,69 @@ func TestPollsLook(t *testing.T) {
 func TestANotificationWakesOnePoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
+		f := newTenantTest(t)
 		found := make(chan string, 100)
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				keys, _ := f.claimed("demo", Poll{Kind: "mail", Max: 1, Lease: time.Minute, Wait: 5 * time.Second})
+				keys, _ := f.claimKeys("demo", Poll{Kind: "mail", Max: 1, Lease: time.Minute, Wait: 5 * time.Second})
 				found <- keys
 			})
 		}
 		synctest.Wait()
-		f.wantCounted("polls", "", 100)
-		f.shop.queries()
-		f.shop.mu.Lock()
+		f.wantMetric("polls", "", 100)
+		f.store.takeCallCount()
+		f.store.mu.Lock()
 		for i := range 3 {
-			f.shop.tasks = append(f.shop.tasks, &Task{ID: fmt.Sprint(i), Game: "demo", Topic: storedTopic("demo", "mail"), Key: fmt.Sprint(i), State: Waiting})
+			f.store.tasks = append(f.store.tasks, &Task{ID: fmt.Sprint(i), Game: "demo", Topic: storedTopic("demo", "mail"), Key: fmt.Sprint(i), State: StateWaiting})
 		}
-		f.shop.mu.Unlock()
-		f.shop.notifier.Notify(storedTopic("demo", "mail/x"))
+		f.store.mu.Unlock()
+		f.store.notifier.Notify(storedTopic("demo", "mail/x"))
 		synctest.Wait()
-		if n := f.shop.queries(); len(found) != 3 || n != 4 {
+		if n := f.store.takeCallCount(); len(found) != 3 || n != 4 {
 			t.Errorf("%d polls found something, in %d claims", len(found), n)
 		}
 		all.Wait()
-		f.wantCounted("polls", "", 0)
-		f.wantCounted("claims_total", "", 3)
-		if f.shop.notifier.subscribers != nil && len(f.shop.notifier.subscribers)+len(f.polls.byKind)+len(f.polls.perGame) > 0 {
-			t.Errorf("left behind: %v, %v, %v", f.shop.notifier.subscribers, f.polls.byKind, f.polls.perGame)
+		f.wantMetric("polls", "", 0)
+		f.wantMetric("claims_total", "", 3)
+		if f.store.notifier.subscribers != nil && len(f.store.notifier.subscribers)+len(f.polls.byKind)+len(f.polls.perGame) > 0 {
+			t.Errorf("left behind: %v, %v, %v", f.store.notifier.subscribers, f.polls.byKind, f.polls.perGame)
 		}
 	})
 }
 
 // The number of waiting polls is bounded, and one game cannot use them all. A poll
 // that may not wait gets the tasks that are there.
-func TestWaitingPollsAreBounded(t *testing.T) {
+func TestTheNumberOfWaitingPollsIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
+		f := newTenantTest(t)
 		var all sync.WaitGroup
 		fill := func(game string) {
 			for range maxWaitingPerGame {
-				all.Go(func() { f.claimed(game, poll("mail", MaxWait)) })
+				all.Go(func() { f.claimKeys(game, pollFor("mail", MaxPollWait)) })
 			}
 			synctest.Wait()
 		}
 		refused := func(game string) bool {
-			_, err := f.Claim(t.Context(), game, poll("post", MaxWait))
+			_, err := f.Claim(t.Context(), game, pollFor("post", MaxPollWait))
 			return errors.Is(err, ErrTooManyPolls)
 		}
 		fill("demo")
 		if !refused("demo") {
 			t.Error("one more poll of the game waits")
 		}
-		f.wantCounted("poll_refusals_total", limitGame, 1)
+		f.wantMetric("poll_refusals_total", limitGame, 1)
 		for _, game := range []string{"b", "c", "d"} {
 			fill(game)
 		}
 		if !refused("e") {
 			t.Error("one more poll of another game waits")
 		}
-		f.wantCounted("poll_refusals_total", limitNode, 1)
+		f.wantMetric("poll_refusals_total", limitNode, 1)
 		f.enqueue("demo", "post", "a")
-		if keys, took := f.claimed("demo", poll("post", MaxWait)); keys != "post=a" || took != 0 {
-			t.Errorf("got %q after %s", keys, took)
+		if keys, elapsed := f.claimKeys("demo", pollFor("post", MaxPollWait)); keys != "post=a" || elapsed != 0 {
+			t.Errorf("got %q after %s", keys, elapsed)
 		}
 		all.Wait()
 		if refused("demo") {
@@ -153,62 +153,62 @@ func TestWaitingPollsAreBounded(t *testing.T) {
 }
 
 // If a caller leaves during a claim, its task and its notification go to another poll.
-func TestPollOfACallerThatLeaves(t *testing.T) {
+func TestACallerThatLeavesReturnsItsTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
+		f := newTenantTest(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		gone := make(chan error)
+		left := make(chan error)
 		go func() {
-			_, err := f.Claim(ctx, "demo", poll("mail", MaxWait))
-			gone <- err
+			_, err := f.Claim(ctx, "demo", pollFor("mail", MaxPollWait))
+			left <- err
 		}()
 		synctest.Wait()
-		stays := make(chan string, 1)
+		other := make(chan string, 1)
 		go func() {
-			keys, took := f.claimed("demo", poll("mail", MaxWait))
-			stays <- fmt.Sprint(keys, " after ", took)
+			keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait))
+			other <- fmt.Sprint(keys, " after ", elapsed)
 		}()
 		synctest.Wait()
-		f.shop.claimed = func() {
-			f.shop.claimed = nil
+		f.store.onClaim = func() {
+			f.store.onClaim = nil
 			cancel()
 		}
 		f.enqueue("demo", "mail", "a") // notifies the poll that has waited longest
-		if err := <-gone; !errors.Is(err, context.Canceled) {
+		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if result := <-stays; result != "mail=a after 0s" {
+		if result := <-other; result != "mail=a after 0s" {
 			t.Errorf("the other got %s", result)
 		}
-		f.wantCounted("failures_total", reasonReturned, 1)
+		f.wantMetric("failures_total", reasonReturned, 1)
 	})
 }
 
 func TestTenantQueueClosesItsPolls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
+		f := newTenantTest(t)
 		time.AfterFunc(time.Second, f.Close)
-		if keys, took := f.claimed("demo", poll("mail", MaxWait)); keys != "" || took != time.Second {
-			t.Errorf("got %q after %s", keys, took)
+		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != time.Second {
+			t.Errorf("got %q after %s", keys, elapsed)
 		}
-		if keys, took := f.claimed("demo", poll("mail", MaxWait)); keys != "" || took != 0 {
-			t.Errorf("got %q after %s", keys, took)
+		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != 0 {
+			t.Errorf("got %q after %s", keys, elapsed)
 		}
 		f.Close()
 	})
 }
 
 // A poll that could not read passes its notification to another.
-func TestANotificationOutlivesAFailure(t *testing.T) {
+func TestAFailedPollPassesItsNotificationOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFronted(t)
+		f := newTenantTest(t)
 		outcomes := make(chan error, 2)
 		for range 2 {
 			go func() {
-				tasks, err := f.Claim(t.Context(), "demo", poll("mail", 5*time.Second))
+				tasks, err := f.Claim(t.Context(), "demo", pollFor("mail", 5*time.Second))
 				if err == nil && len(tasks) == 0 {
 					err = ErrNotFound
 				}
@@ -216,12 +216,12 @@ func TestANotificationOutlivesAFailure(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		f.shop.mu.Lock()
-		f.shop.tasks = append(f.shop.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "k", State: Waiting})
-		f.shop.away, f.shop.claimed = true, func() { f.shop.away = false }
-		f.shop.mu.Unlock()
-		f.shop.notifier.Notify(storedTopic("demo", "mail"))
-		if first, second := <-outcomes, <-outcomes; !errors.Is(first, errAway) || second != nil {
+		f.store.mu.Lock()
+		f.store.tasks = append(f.store.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "k", State: StateWaiting})
+		f.store.isUnreachable, f.store.onClaim = true, func() { f.store.isUnreachable = false }
+		f.store.mu.Unlock()
+		f.store.notifier.Notify(storedTopic("demo", "mail"))
+		if first, second := <-outcomes, <-outcomes; !errors.Is(first, errUnreachable) || second != nil {
 			t.Errorf("one poll ended with %v, the other with %v", first, second)
 		}
 	})

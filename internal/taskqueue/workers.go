@@ -18,7 +18,7 @@ import (
 type Handler func(ctx context.Context, t Task) error
 
 // KindConfig says how to run the tasks of a kind.
-type Service struct {
+type KindConfig struct {
 	Kind        string
 	Handle      Handler
 	Concurrency int           // attempts that run on a node at the same time; 0: 16
@@ -28,13 +28,13 @@ type Service struct {
 
 // Config configures Workers.
 type Config struct {
-	Claims   Claims
-	Notifier *Notifier
-	Services []Service
-	Poll     time.Duration         // workers also claim this often without a notification; 0: 1 min
-	Grace    time.Duration         // how long Run waits for attempts under way before it cancels them and returns their tasks; 0: 10 s
-	Logger   *slog.Logger          // nil: slog.Default
-	Registry prometheus.Registerer // nil: not measured
+	Store        ClaimStore
+	Notifier     *Notifier
+	Kinds        []KindConfig
+	PollInterval time.Duration         // workers also claim this often without a notification; 0: 1 min
+	GracePeriod  time.Duration         // how long Run waits for attempts under way before it cancels them and returns their tasks; 0: 10 s
+	Logger       *slog.Logger          // nil: slog.Default
+	Registry     prometheus.Registerer // nil: not measured
 }
 
 // Workers run the tasks of some kinds on this node.
@@ -49,14 +49,14 @@ type Workers struct {
 // on, but run tasks only in Run.
 func NewWorkers(c Config) *Workers {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	c.Poll, c.Grace = cmp.Or(c.Poll, time.Minute), cmp.Or(c.Grace, 10*time.Second)
+	c.PollInterval, c.GracePeriod = cmp.Or(c.PollInterval, time.Minute), cmp.Or(c.GracePeriod, 10*time.Second)
 	w := &Workers{Config: c}
 	var kinds []string
-	for _, s := range c.Services {
-		s.Concurrency, s.Lease = cmp.Or(s.Concurrency, 16), cmp.Or(s.Lease, 30*time.Second)
-		s.Backoff = cmp.Or(s.Backoff, Backoff{First: time.Second, Max: 10 * time.Minute})
-		kinds = append(kinds, s.Kind)
-		w.pools = append(w.pools, newPool(w, s))
+	for _, kindConfig := range c.Kinds {
+		kindConfig.Concurrency, kindConfig.Lease = cmp.Or(kindConfig.Concurrency, 16), cmp.Or(kindConfig.Lease, 30*time.Second)
+		kindConfig.Backoff = cmp.Or(kindConfig.Backoff, Backoff{First: time.Second, Max: 10 * time.Minute})
+		kinds = append(kinds, kindConfig.Kind)
+		w.pools = append(w.pools, newPool(w, kindConfig))
 	}
 	w.metrics = newWorkMetrics(c.Registry, kinds)
 	return w
@@ -65,12 +65,12 @@ func NewWorkers(c Config) *Workers {
 // Run runs tasks until the context ends. It then waits until the attempts under
 // way have ended or their tasks were returned, and returns nil.
 func (w *Workers) Run(ctx context.Context) error {
-	var all errgroup.Group
-	for _, c := range w.pools {
-		all.Go(func() error {
-			c.run(ctx)
+	var running errgroup.Group
+	for _, p := range w.pools {
+		running.Go(func() error {
+			p.run(ctx)
 			return nil
 		})
 	}
-	return all.Wait()
+	return running.Wait()
 }

@@ -17,7 +17,7 @@ import (
 
 // workersTest is workers and a maintainer with one store, in virtual time.
 type workersTest struct {
-	*store
+	*memoryQueue
 
 	notifier *Notifier
 	registry *prometheus.Registry
@@ -25,14 +25,14 @@ type workersTest struct {
 	ended    chan error
 }
 
-// run starts the workers and the maintainer; the test ends them.
-func run(t *testing.T, s *store, service Service) *workersTest {
+// startWorkers starts the workers and the maintainer; the test ends them.
+func startWorkers(t *testing.T, s *memoryQueue, service KindConfig) *workersTest {
 	t.Helper()
-	r := &workersTest{store: s, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
+	r := &workersTest{memoryQueue: s, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
 	service.Kind, s.notifier = "work", r.notifier
 	log := slog.New(slog.DiscardHandler)
 	maintainer := NewMaintainer(MaintainerConfig{Store: s, Notifier: r.notifier, Logger: log, Registry: r.registry})
-	workers := NewWorkers(Config{Claims: s, Notifier: r.notifier, Services: []Service{service}, Logger: log, Registry: r.registry})
+	workers := NewWorkers(Config{Store: s, Notifier: r.notifier, Kinds: []KindConfig{service}, Logger: log, Registry: r.registry})
 	var ctx context.Context
 	ctx, r.end = context.WithCancel(t.Context())
 	go func() { r.ended <- maintainer.Run(ctx) }()
@@ -50,7 +50,7 @@ func (r *workersTest) stop(t *testing.T) {
 	}
 }
 
-func (r *workersTest) want(t *testing.T, state State, n int64) {
+func (r *workersTest) wantTasks(t *testing.T, state State, n int64) {
 	t.Helper()
 	synctest.Wait()
 	if result := r.count(state); result != n {
@@ -75,48 +75,48 @@ func (r *workersTest) wantFailures(t *testing.T, reason string, n float64) {
 	}
 }
 
-func TestWorkersWorkAtOnce(t *testing.T) {
+func TestWorkersRunTasksConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var at, most atomic.Int64
-		r := run(t, newStore(20), Service{Concurrency: 5, Handle: func(context.Context, Task) error {
-			most.Store(max(most.Load(), at.Add(1)))
-			defer at.Add(-1)
+		var running, highest atomic.Int64
+		r := startWorkers(t, newMemoryQueue(20), KindConfig{Concurrency: 5, Handle: func(context.Context, Task) error {
+			highest.Store(max(highest.Load(), running.Add(1)))
+			defer running.Add(-1)
 			time.Sleep(time.Second)
 			return nil
 		}})
 		time.Sleep(3500 * time.Millisecond)
-		r.want(t, Done, 15)
+		r.wantTasks(t, StateDone, 15)
 		time.Sleep(time.Second)
-		r.want(t, Done, 20)
-		if most.Load() != 5 {
-			t.Errorf("%d tasks at the same time, want 5", most.Load())
+		r.wantTasks(t, StateDone, 20)
+		if highest.Load() != 5 {
+			t.Errorf("%d tasks at the same time, want 5", highest.Load())
 		}
 		r.stop(t)
 	})
 }
 
 // Failures are counted by their kind.
-func TestFailuresByReason(t *testing.T) {
+func TestFailuresAreCountedByReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cause := map[string]error{
 			"0": errors.New("why"), "1": Permanent(errors.New("never")), "2": Postpone(errors.New("busy"), time.Hour),
 		}
-		r := run(t, newStore(4), Service{Handle: func(_ context.Context, task Task) error {
+		r := startWorkers(t, newMemoryQueue(4), KindConfig{Handle: func(_ context.Context, task Task) error {
 			if task.Key == "3" {
 				panic("oh")
 			}
 			return cause[task.Key]
 		}, Backoff: Backoff{First: time.Second, Max: time.Second}})
-		r.want(t, Dead, 1)
+		r.wantTasks(t, StateDead, 1)
 		if at := r.tasks[2].DueAt; at != time.Now().Add(time.Hour).UnixMilli() {
 			t.Errorf("postponed for an hour, it is due at %d", at)
 		}
 		time.Sleep(time.Minute)
-		r.want(t, Dead, 3)
+		r.wantTasks(t, StateDead, 3)
 		time.Sleep(3 * time.Hour)
-		r.want(t, Dead, 3)
+		r.wantTasks(t, StateDead, 3)
 		for reason, n := range map[string]float64{reasonError: 3, reasonPermanent: 1, reasonPanic: 3, reasonPostponed: 4} {
 			r.wantFailures(t, reason, n)
 		}
@@ -126,17 +126,17 @@ func TestFailuresByReason(t *testing.T) {
 
 // The lease of a long attempt is renewed. If an operator discards the task, the attempt
 // is cancelled.
-func TestLeaseOfALongTry(t *testing.T) {
+func TestALongAttemptKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		notified := make(chan struct{})
-		r := run(t, newStore(1), Service{Lease: time.Minute, Handle: func(ctx context.Context, _ Task) error {
+		r := startWorkers(t, newMemoryQueue(1), KindConfig{Lease: time.Minute, Handle: func(ctx context.Context, _ Task) error {
 			<-ctx.Done()
 			close(notified)
 			return ctx.Err()
 		}})
 		time.Sleep(time.Hour)
-		r.want(t, Claimed, 1)
+		r.wantTasks(t, StateClaimed, 1)
 		r.mu.Lock()
 		_ = r.tasks[0].Discard()
 		r.mu.Unlock()
@@ -145,17 +145,17 @@ func TestLeaseOfALongTry(t *testing.T) {
 		case <-time.After(2 * time.Minute):
 			t.Error("the attempt continues without its lease")
 		}
-		r.want(t, Discarded, 1)
+		r.wantTasks(t, StateDiscarded, 1)
 		r.wantFailures(t, reasonLost, 1)
 		r.stop(t)
 	})
 }
 
 // At the end, attempts get some time; then their tasks are returned.
-func TestWorkersEnd(t *testing.T) {
+func TestWorkersReturnUnfinishedTasksAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, newStore(3), Service{Concurrency: 2, Handle: func(ctx context.Context, task Task) error {
+		r := startWorkers(t, newMemoryQueue(3), KindConfig{Concurrency: 2, Handle: func(ctx context.Context, task Task) error {
 			if task.Key == "0" {
 				time.Sleep(5 * time.Second)
 				return nil
@@ -163,64 +163,64 @@ func TestWorkersEnd(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-		r.want(t, Claimed, 2)
+		r.wantTasks(t, StateClaimed, 2)
 		start := time.Now()
 		r.stop(t)
-		if took := time.Since(start); took != 10*time.Second {
-			t.Errorf("the end took %s", took)
+		if elapsed := time.Since(start); elapsed != 10*time.Second {
+			t.Errorf("the end took %s", elapsed)
 		}
-		r.want(t, Done, 1)
-		r.want(t, Waiting, 2)
+		r.wantTasks(t, StateDone, 1)
+		r.wantTasks(t, StateWaiting, 2)
 		r.wantFailures(t, reasonReturned, 1)
 	})
 }
 
 // Results of attempts reach an unreachable store once it is back.
-func TestStoreAway(t *testing.T) {
+func TestResultsAreReportedAfterAnOutageOfTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(3)
-		r := run(t, s, Service{Concurrency: 2, Handle: func(context.Context, Task) error {
-			s.leave(true)
+		s := newMemoryQueue(3)
+		r := startWorkers(t, s, KindConfig{Concurrency: 2, Handle: func(context.Context, Task) error {
+			s.setUnreachable(true)
 			return nil
 		}})
-		r.want(t, Claimed, 2)
+		r.wantTasks(t, StateClaimed, 2)
 		time.Sleep(20 * time.Second)
-		r.want(t, Claimed, 2)
-		s.leave(false)
+		r.wantTasks(t, StateClaimed, 2)
+		s.setUnreachable(false)
 		time.Sleep(2 * time.Second)
-		r.want(t, Done, 2)
-		s.leave(false)
+		r.wantTasks(t, StateDone, 2)
+		s.setUnreachable(false)
 		time.Sleep(2 * time.Second)
-		r.want(t, Done, 3)
+		r.wantTasks(t, StateDone, 3)
 		r.stop(t)
 	})
 }
 
 // An empty queue causes only a few queries per minute. After a notification the workers
 // claim immediately.
-func TestIdleQueue(t *testing.T) {
+func TestAnIdleQueueCausesFewQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := run(t, newStore(0), Service{Handle: func(context.Context, Task) error { return nil }})
+		r := startWorkers(t, newMemoryQueue(0), KindConfig{Handle: func(context.Context, Task) error { return nil }})
 		time.Sleep(time.Minute)
-		r.queries()
+		r.takeCallCount()
 		time.Sleep(time.Hour)
-		if n := r.queries(); n < 60 || n > 60*14 {
+		if n := r.takeCallCount(); n < 60 || n > 60*14 {
 			t.Errorf("%d queries in an idle hour", n)
 		}
 		r.mu.Lock()
-		r.tasks = newStore(1).tasks
+		r.tasks = newMemoryQueue(1).tasks
 		r.mu.Unlock()
 		r.notifier.Notify("other/a")
-		r.want(t, Done, 0)
+		r.wantTasks(t, StateDone, 0)
 		r.notifier.Notify("work/a")
-		r.want(t, Done, 1)
+		r.wantTasks(t, StateDone, 1)
 		r.mu.Lock()
-		r.tasks = newStore(1).tasks
+		r.tasks = newMemoryQueue(1).tasks
 		r.mu.Unlock()
 		time.Sleep(2 * time.Minute)
-		r.want(t, Done, 1)
+		r.wantTasks(t, StateDone, 1)
 		r.stop(t)
 	})
 }
@@ -228,12 +228,12 @@ func TestIdleQueue(t *testing.T) {
 func TestBatcherGroupsTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(0)
-		in := NewBatcher(s)
-		s.hold = make(chan struct{}) // the first commit takes its time
+		s := newMemoryQueue(0)
+		batcher := NewBatcher(s)
+		s.releaseCommits = make(chan struct{}) // the first commit takes its time
 		results := make(chan error)
 		enqueue := func(key string) {
-			accepted, err := in.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: key, Payload: []byte("1")})
+			accepted, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: key, Payload: []byte("1")})
 			if err == nil && accepted.ID != key {
 				err = io.ErrUnexpectedEOF
 			}
@@ -245,20 +245,20 @@ func TestBatcherGroupsTasks(t *testing.T) {
 			go enqueue("k" + strings.Repeat("x", i%100))
 		}
 		synctest.Wait()
-		close(s.hold)
+		close(s.releaseCommits)
 		for range MaxBatch + 3 {
 			if err := <-results; err != nil {
 				t.Error(err)
 			}
 		}
-		if len(s.seen) != 3 || s.seen[0] != 1 || s.seen[1]+s.seen[2] != MaxBatch+2 {
-			t.Errorf("commits of %v tasks", s.seen)
+		if len(s.commitSizes) != 3 || s.commitSizes[0] != 1 || s.commitSizes[1]+s.commitSizes[2] != MaxBatch+2 {
+			t.Errorf("commits of %v tasks", s.commitSizes)
 		}
-		if _, err := in.Enqueue(t.Context(), NewTask{Topic: "work/a"}); !errors.Is(err, ErrBadTask) {
+		if _, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a"}); !errors.Is(err, ErrBadTask) {
 			t.Error(err)
 		}
-		s.leave(true)
-		if _, err := in.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, errAway) {
+		s.setUnreachable(true)
+		if _, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, errUnreachable) {
 			t.Error(err)
 		}
 	})
@@ -266,29 +266,29 @@ func TestBatcherGroupsTasks(t *testing.T) {
 
 // While the store hangs, only a bounded number of tasks waits, however many
 // callers have given up.
-func TestBatcherIsBounded(t *testing.T) {
+func TestTheBatcherLimitsWaitingTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore(0)
-		in := NewBatcher(s)
-		s.hold = make(chan struct{})
+		s := newMemoryQueue(0)
+		batcher := NewBatcher(s)
+		s.releaseCommits = make(chan struct{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		var asking sync.WaitGroup
+		var callers sync.WaitGroup
 		for range 5 * MaxBatch {
-			asking.Go(func() {
-				if _, err := in.Enqueue(ctx, NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, context.DeadlineExceeded) {
+			callers.Go(func() {
+				if _, err := batcher.Enqueue(ctx, NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, context.DeadlineExceeded) {
 					t.Error(err)
 				}
 			})
 		}
-		asking.Wait()
-		close(s.hold)
+		callers.Wait()
+		close(s.releaseCommits)
 		synctest.Wait()
-		if total := sum(s.seen); total > maxPending {
-			t.Errorf("%d tasks in %d commits", total, len(s.seen))
+		if total := sum(s.commitSizes); total > maxPendingTasks {
+			t.Errorf("%d tasks in %d commits", total, len(s.commitSizes))
 		}
-		if _, err := in.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {
+		if _, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {
 			t.Errorf("once the store answers: %v", err)
 		}
 	})

@@ -13,35 +13,35 @@ import (
 	"time"
 )
 
-// Certificate makes a self-signed certificate for localhost. It writes the certificate
+// WriteCertificate makes a self-signed certificate for localhost. It writes the certificate
 // and its private key to two PEM files, and returns the certificate for clients. It is
 // valid from one hour ago until lifetime from now.
-func Certificate(t testing.TB, certFile, keyFile string, serial int64, lasts time.Duration) *x509.Certificate {
+func WriteCertificate(t testing.TB, certFile, keyFile string, serial int64, lifetime time.Duration) *x509.Certificate {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	privateKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lasts),
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lifetime),
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		IsCA: true, BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, privateKey.Public(), privateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	privateDER, err := x509.MarshalPKCS8PrivateKey(privateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	writePEM(t, certFile, "CERTIFICATE", der)
-	writePEM(t, keyFile, "PRIVATE KEY", secret)
-	made, err := x509.ParseCertificate(der)
+	writePEM(t, keyFile, "PRIVATE KEY", privateDER)
+	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return certificate
 }
 
 func writePEM(t testing.TB, name, kind string, der []byte) {

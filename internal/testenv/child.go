@@ -42,7 +42,7 @@ func (c *child) start() error {
 	c.cmd = exec.Command(c.path, c.args...)
 	c.cmd.Env = append(os.Environ(), c.env...)
 	c.cmd.Stdout, c.cmd.Stderr = out, out
-	c.cmd.SysProcAttr = dieWithUs(c.user)
+	c.cmd.SysProcAttr = killWithParent(c.user)
 	if _, err := c.cmd.StdinPipe(); err != nil { // some programs end when their input ends
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *child) start() error {
 		return fmt.Errorf("start %s: %w", c.path, err)
 	}
 	c.done = make(chan struct{})
-	go c.reap(c.cmd, c.done)
+	go c.awaitExit(c.cmd, c.done)
 	if err := c.awaitReady(); err != nil {
 		_ = c.stop(syscall.SIGKILL)
 		return fmt.Errorf("%s is not ready: %w; its log ends: %s", c.path, err, c.logTail())
@@ -59,9 +59,9 @@ func (c *child) start() error {
 	return nil
 }
 
-// reap waits until the process has ended, and then closes done. The method stop waits for
+// awaitExit waits until the process has ended, and then closes done. The method stop waits for
 // done.
-func (c *child) reap(cmd *exec.Cmd, done chan struct{}) {
+func (c *child) awaitExit(cmd *exec.Cmd, done chan struct{}) {
 	_ = cmd.Wait()
 	close(done)
 }
@@ -69,19 +69,19 @@ func (c *child) reap(cmd *exec.Cmd, done chan struct{}) {
 func (c *child) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.timeout, processTimeout))
 	defer cancel()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
 	for {
 		err := c.ready(ctx, c.pid())
-		if err == nil || errors.Is(err, errTaken) {
+		if err == nil || errors.Is(err, errPortTaken) {
 			return err
 		}
 		select {
 		case <-c.done:
-			return fmt.Errorf("%w: %s", errEnded, c.cmd.ProcessState)
+			return fmt.Errorf("%w: %s", errProcessEnded, c.cmd.ProcessState)
 		case <-ctx.Done():
 			return err
-		case <-again.C:
+		case <-ticker.C:
 		}
 	}
 }

@@ -19,49 +19,49 @@ import (
 // and not required.
 func Cluster(t testing.TB) string {
 	t.Helper()
-	needRedis(t)
-	url, err := cluster()
+	requireRedis(t)
+	url, err := sharedCluster()
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
 	}
 	return url
 }
 
-var cluster = sync.OnceValues(func() (string, error) {
+var sharedCluster = sync.OnceValues(func() (string, error) {
 	dir, err := sharedDir()
 	if err != nil {
 		return "", err
 	}
 	nodes, err := startNodes(dir, 2, func(s *Server) {
-		atEnd(func() error { return s.child.stop(syscall.SIGKILL) })
+		onExit(func() error { return s.child.stop(syscall.SIGKILL) })
 	})
 	if err != nil {
 		return "", err
 	}
-	return clusterURL(nodes), shareSlots(nodes)
+	return clusterURL(nodes), formCluster(nodes)
 })
 
-// Nodes are the servers of a cluster.
-type Nodes struct {
+// ClusterNodes are the servers of a cluster.
+type ClusterNodes struct {
 	URL      string
 	Masters  []*Server // each has an equal range of the slots, in this order
 	Replicas []*Server // replica i replicates master i modulo the number of masters
 }
 
-// ClusterOf starts a Redis cluster of two or more masters for this test alone. Its nodes
+// StartCluster starts a Redis cluster of two or more masters for this test alone. Its nodes
 // notice a dead node within about two seconds. With three or more masters, the replica of a
 // dead master then takes over. It skips the test if redis-server is not installed and not
 // required.
-func ClusterOf(t testing.TB, masters, replicas int) Nodes {
+func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 	t.Helper()
-	needRedis(t)
-	all, err := startNodes(t.TempDir(), masters+replicas, func(s *Server) { s.owned(t) },
+	requireRedis(t)
+	servers, err := startNodes(t.TempDir(), masters+replicas, func(s *Server) { s.stopWithTest(t) },
 		"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := Nodes{URL: clusterURL(all[:masters]), Masters: all[:masters], Replicas: all[masters:]}
-	if err := shareSlots(nodes.Masters, nodes.Replicas...); err != nil {
+	nodes := ClusterNodes{URL: clusterURL(servers[:masters]), Masters: servers[:masters], Replicas: servers[masters:]}
+	if err := formCluster(nodes.Masters, nodes.Replicas...); err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
 	}
 	return nodes
@@ -76,62 +76,62 @@ func clusterURL(masters []*Server) string {
 }
 
 // startNodes starts n servers that do not know each other yet. It calls onStart for each.
-func startNodes(dir string, n int, own func(*Server), more ...string) ([]*Server, error) {
+func startNodes(dir string, n int, onStart func(*Server), extraArgs ...string) ([]*Server, error) {
 	var nodes []*Server
 	for range n {
 		node, err := startOnFreePort(func(port int) (*Server, error) {
-			bus, err := FreePort()
+			clusterPort, err := FreePort()
 			if err != nil {
 				return nil, err
 			}
 			s, err := startRedis(dir, port, append([]string{
 				"--cluster-enabled", "yes",
-				"--cluster-port", strconv.Itoa(bus),
-				"--cluster-config-file", fmt.Sprintf("nodes-%d.conf", port)}, more...)...)
-			s.bus = bus
+				"--cluster-port", strconv.Itoa(clusterPort),
+				"--cluster-config-file", fmt.Sprintf("nodes-%d.conf", port)}, extraArgs...)...)
+			s.clusterPort = clusterPort
 			return s, err
 		})
 		if err != nil {
 			return nil, err
 		}
-		own(node)
+		onStart(node)
 		nodes = append(nodes, node)
 	}
 	return nodes, nil
 }
 
-// shareSlots makes one cluster of the servers and waits until it is complete.
-func shareSlots(masters []*Server, replicas ...*Server) error {
+// formCluster makes one cluster of the servers and waits until it is complete.
+func formCluster(masters []*Server, replicas ...*Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
-	if err := meet(ctx, masters, replicas); err != nil {
+	if err := assignSlotsAndMeet(ctx, masters, replicas); err != nil {
 		return err
 	}
 	for i, s := range replicas {
-		if err := replicate(ctx, s, masters[i%len(masters)]); err != nil {
+		if err := makeReplica(ctx, s, masters[i%len(masters)]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// meet assigns the slots, introduces the nodes and waits until each node knows the owner of
+// assignSlotsAndMeet assigns the slots, introduces the nodes and waits until each node knows the owner of
 // every slot.
-func meet(ctx context.Context, masters, replicas []*Server) error {
+func assignSlotsAndMeet(ctx context.Context, masters, replicas []*Server) error {
 	const slots = 16384
-	first := redis.NewClient(&redis.Options{Addr: masters[0].Addr})
-	defer first.Close()
-	all := append(append([]*Server(nil), masters...), replicas...)
-	for i, s := range all {
+	firstClient := redis.NewClient(&redis.Options{Addr: masters[0].Addr})
+	defer firstClient.Close()
+	nodes := append(append([]*Server(nil), masters...), replicas...)
+	for i, s := range nodes {
 		var slot [2]int
 		if i < len(masters) {
 			slot = [2]int{i * slots / len(masters), (i+1)*slots/len(masters) - 1}
 		}
-		if err := introduce(ctx, first, s, i+1, slot); err != nil {
+		if err := introduceNode(ctx, firstClient, s, i+1, slot); err != nil {
 			return err
 		}
 	}
-	for _, s := range all {
+	for _, s := range nodes {
 		if err := awaitInfo(ctx, s, "cluster", "cluster_state:ok", "cluster_slots_ok:16384"); err != nil {
 			return err
 		}
@@ -139,9 +139,9 @@ func meet(ctx context.Context, masters, replicas []*Server) error {
 	return nil
 }
 
-// introduce sets the epoch of a node, assigns it a range of slots, and makes the first node
+// introduceNode sets the epoch of a node, assigns it a range of slots, and makes the first node
 // meet it. If slots is the zero value, the node gets no slots.
-func introduce(ctx context.Context, first *redis.Client, s *Server, epoch int, slots [2]int) error {
+func introduceNode(ctx context.Context, firstClient *redis.Client, s *Server, epoch int, slots [2]int) error {
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer c.Close()
 	if err := c.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", epoch).Err(); err != nil {
@@ -156,5 +156,5 @@ func introduce(ctx context.Context, first *redis.Client, s *Server, epoch int, s
 	if err != nil || epoch == 1 {
 		return err
 	}
-	return first.Do(ctx, "CLUSTER", "MEET", host, port, s.bus).Err()
+	return firstClient.Do(ctx, "CLUSTER", "MEET", host, port, s.clusterPort).Err()
 }

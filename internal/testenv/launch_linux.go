@@ -7,16 +7,16 @@ import (
 	"syscall"
 )
 
-// dieWithUs makes the kernel kill the process when the thread that started it ends. The
+// killWithParent makes the kernel kill the process when the thread that started it ends. The
 // kernel clears this setting at a change of user, so Go sets it afterwards.
-func dieWithUs(user *syscall.Credential) *syscall.SysProcAttr {
+func killWithParent(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: user, Setpgid: true}
 }
 
-// starter returns the channel of a goroutine that runs functions on one thread, which lives
+// processStarter returns the channel of a goroutine that runs functions on one thread, which lives
 // as long as the test binary. That thread starts all processes. If another thread started a
 // server, the server would die when the Go runtime ends that thread.
-var starter = sync.OnceValue(func() chan<- func() {
+var processStarter = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
 		runtime.LockOSThread()
@@ -24,7 +24,7 @@ var starter = sync.OnceValue(func() chan<- func() {
 			f()
 		}
 	}()
-	atEnd(func() error { close(work); return nil }) // runs last, because functions run in reverse order
+	onExit(func() error { close(work); return nil }) // runs last, because functions run in reverse order
 	return work
 })
 
@@ -32,6 +32,6 @@ var starter = sync.OnceValue(func() chan<- func() {
 // killed.
 func launch(cmd *exec.Cmd) error {
 	result := make(chan error)
-	starter() <- func() { result <- cmd.Start() }
+	processStarter() <- func() { result <- cmd.Start() }
 	return <-result
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// dieWithUs does nothing here. If a test binary is killed, its servers keep running.
-func dieWithUs(user *syscall.Credential) *syscall.SysProcAttr {
+// killWithParent does nothing here. If a test binary is killed, its servers keep running.
+func killWithParent(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setpgid: true}
 }
 

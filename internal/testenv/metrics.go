@@ -48,7 +48,7 @@ func ReadMetrics(ctx context.Context, ops string) (Metrics, error) {
 func (m Metrics) Sum(name string, labels ...string) (sum float64) {
 	for series, value := range m {
 		rest, found := strings.CutPrefix(series, name)
-		if found && (rest == "" || rest[0] == '{') && hasAll(rest, labels) {
+		if found && (rest == "" || rest[0] == '{') && containsAll(rest, labels) {
 			sum += value
 		}
 	}

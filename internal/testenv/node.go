@@ -96,7 +96,7 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 			return nil, err
 		}
 	}
-	atEnd(n.Kill)
+	onExit(n.Kill)
 	return n, n.Restart()
 }
 

@@ -23,7 +23,7 @@ import (
 // not required.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
-	if !has(t, "postgresql", initdb()) {
+	if !isInstalled(t, "postgresql", initdbPath()) {
 		t.Skip("postgresql is not installed")
 	}
 	dir, err := sharedDir()
@@ -34,23 +34,23 @@ func Postgres(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.owned(t)
+	return s.stopWithTest(t)
 }
 
-// database creates an empty database on the shared server and returns its URL. It drops the
+// newDatabase creates an empty database on the shared server and returns its URL. It drops the
 // database after the test.
-func database(t testing.TB) string {
+func newDatabase(t testing.TB) string {
 	t.Helper()
 	s, err := sharedPostgres()
 	if err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}
-	name := fmt.Sprintf("testenv_%d", databases.Add(1))
-	if err := execute(t.Context(), s.URL, "CREATE DATABASE "+name); err != nil {
+	name := fmt.Sprintf("testenv_%d", databaseCount.Add(1))
+	if err := executeSQL(t.Context(), s.URL, "CREATE DATABASE "+name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := execute(context.Background(), s.URL, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := executeSQL(context.Background(), s.URL, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -58,7 +58,7 @@ func database(t testing.TB) string {
 }
 
 // databaseCount numbers the databases on the shared server.
-var databases atomic.Int64
+var databaseCount atomic.Int64
 
 var sharedPostgres = sync.OnceValues(func() (*Server, error) {
 	dir, err := sharedDir()
@@ -69,14 +69,14 @@ var sharedPostgres = sync.OnceValues(func() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	atEnd(func() error { return s.child.stop(syscall.SIGINT) })
+	onExit(func() error { return s.child.stop(syscall.SIGINT) })
 	return s, nil
 })
 
-// initdb returns the path of the newest installed initdb, or "". Debian installs one for
+// initdbPath returns the path of the newest installed initdb, or "". Debian installs one for
 // each version outside the PATH.
-func initdb() string {
-	newest, version := program("initdb"), 0
+func initdbPath() string {
+	newest, version := lookPathOf("initdb"), 0
 	paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	for _, path := range paths {
 		n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
@@ -89,15 +89,15 @@ func initdb() string {
 
 // startPostgres makes a data directory under dir and starts a server with it.
 func startPostgres(dir string, settings ...string) (*Server, error) {
-	owner, err := postgresUser()
+	owner, err := unprivilegedUser()
 	if err != nil {
 		return nil, err
 	}
-	data, err := makeData(dir, owner)
+	data, err := makeDataDir(dir, owner)
 	if err != nil {
 		return nil, err
 	}
-	bin, err := filepath.EvalSymlinks(initdb())
+	bin, err := filepath.EvalSymlinks(initdbPath())
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +118,9 @@ func startPostgres(dir string, settings ...string) (*Server, error) {
 	})
 }
 
-// postgresUser returns the user to run PostgreSQL as, or nil for the user of the test.
+// unprivilegedUser returns the user to run PostgreSQL as, or nil for the user of the test.
 // PostgreSQL refuses to run as root.
-func postgresUser() (*syscall.Credential, error) {
+func unprivilegedUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -138,9 +138,9 @@ func postgresUser() (*syscall.Credential, error) {
 	return nil, fmt.Errorf("PostgreSQL refuses to run as root, and the system has no unprivileged user for it; run the tests as another user")
 }
 
-// makeData makes a data directory. If an owner is given, the directory belongs to the
+// makeDataDir makes a data directory. If an owner is given, the directory belongs to the
 // owner.
-func makeData(dir string, owner *syscall.Credential) (string, error) {
+func makeDataDir(dir string, owner *syscall.Credential) (string, error) {
 	data, err := os.MkdirTemp(dir, "postgres-")
 	if err != nil {
 		return "", err
@@ -150,12 +150,12 @@ func makeData(dir string, owner *syscall.Credential) (string, error) {
 			return "", err
 		}
 	}
-	cmd := exec.Command(initdb(), "-D", data, "-U", "postgres", "-A", "trust",
+	cmd := exec.Command(initdbPath(), "-D", data, "-U", "postgres", "-A", "trust",
 		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
 	cmd.Dir = data
-	cmd.SysProcAttr = dieWithUs(owner)
+	cmd.SysProcAttr = killWithParent(owner)
 	if out, err := launchAndWait(cmd); err != nil {
-		return "", fmt.Errorf("%s: %w: %s", initdb(), err, out)
+		return "", fmt.Errorf("%s: %w: %s", initdbPath(), err, out)
 	}
 	return data, nil
 }
@@ -168,12 +168,12 @@ func postgresReady(ctx context.Context, url, data string) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	var theirs string
-	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&theirs); err != nil {
+	var actualData string
+	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&actualData); err != nil {
 		return err
 	}
-	if theirs != data {
-		return errTaken
+	if actualData != data {
+		return errPortTaken
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func postgresURL(addr, name string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", addr, name)
 }
 
-func execute(ctx context.Context, url, statement string) error {
+func executeSQL(ctx context.Context, url, statement string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err

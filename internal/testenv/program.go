@@ -8,7 +8,7 @@ import (
 
 // StartRedis starts an empty redis-server for a program, without a test.
 func StartRedis() (*Server, error) {
-	dir, err := storeFolder(redisServer(), "redis-server")
+	dir, err := storeFolder(redisServerPath(), "redis-server")
 	if err != nil {
 		return nil, err
 	}
@@ -16,26 +16,26 @@ func StartRedis() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	atEnd(s.End)
+	onExit(s.End)
 	return s, nil
 }
 
-// StartCluster starts a Redis cluster for a program, without a test.
-func StartCluster(masters int) (url string, servers []*Server, err error) {
-	dir, err := storeFolder(redisServer(), "redis-server")
+// StartProgramCluster starts a Redis cluster for a program, without a test.
+func StartProgramCluster(masters int) (url string, servers []*Server, err error) {
+	dir, err := storeFolder(redisServerPath(), "redis-server")
 	if err != nil {
 		return "", nil, err
 	}
-	servers, err = startNodes(dir, masters, func(s *Server) { atEnd(s.End) }, "--cluster-node-timeout", "2000")
+	servers, err = startNodes(dir, masters, func(s *Server) { onExit(s.End) }, "--cluster-node-timeout", "2000")
 	if err != nil {
 		return "", nil, err
 	}
-	return clusterURL(servers), servers, shareSlots(servers)
+	return clusterURL(servers), servers, formCluster(servers)
 }
 
 // StartPostgres starts an empty PostgreSQL with fsync for a program, without a test.
 func StartPostgres() (*Server, error) {
-	dir, err := storeFolder(initdb(), "postgresql")
+	dir, err := storeFolder(initdbPath(), "postgresql")
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func StartPostgres() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	atEnd(s.End)
+	onExit(s.End)
 	return s, nil
 }
 

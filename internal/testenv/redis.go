@@ -21,48 +21,48 @@ import (
 // if f leaves a key in the single server that docs/STORAGE.md does not list.
 func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
-	t.Run("embedded", func(t *testing.T) { f(t, connect(t, "")) })
-	if !has(t, "redis-server", redisServer()) {
+	t.Run("embedded", func(t *testing.T) { f(t, openClient(t, "")) })
+	if !isInstalled(t, "redis-server", redisServerPath()) {
 		return
 	}
 	t.Run("single", func(t *testing.T) {
-		client := connect(t, Redis(t).URL)
+		client := openClient(t, Redis(t).URL)
 		f(t, client)
-		OnlyListedKeys(t, client)
+		CheckListedKeys(t, client)
 	})
-	t.Run("cluster", func(t *testing.T) { f(t, connect(t, Cluster(t))) })
+	t.Run("cluster", func(t *testing.T) { f(t, openClient(t, Cluster(t))) })
 }
 
 // Redis starts an empty redis-server without persistence for this test alone. It skips the
 // test if redis-server is not installed and not required.
 func Redis(t testing.TB) *Server {
 	t.Helper()
-	needRedis(t)
-	return ownRedis(t)
+	requireRedis(t)
+	return startOwnRedis(t)
 }
 
-func ownRedis(t testing.TB, more ...string) *Server {
+func startOwnRedis(t testing.TB, extraArgs ...string) *Server {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port, more...) })
+	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port, extraArgs...) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.owned(t)
+	return s.stopWithTest(t)
 }
 
-// needRedis skips the test if redis-server is not installed and not required.
-func needRedis(t testing.TB) {
+// requireRedis skips the test if redis-server is not installed and not required.
+func requireRedis(t testing.TB) {
 	t.Helper()
-	if !has(t, "redis-server", redisServer()) {
+	if !isInstalled(t, "redis-server", redisServerPath()) {
 		t.Skip("redis-server is not installed")
 	}
 }
 
-func redisServer() string { return program("redis-server") }
+func redisServerPath() string { return lookPathOf("redis-server") }
 
-// connect opens a client with the settings of the product.
-func connect(t testing.TB, url string) redis.UniversalClient {
+// openClient opens a client with the settings of the product.
+func openClient(t testing.TB, url string) redis.UniversalClient {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
 	if err != nil {
@@ -76,15 +76,15 @@ func connect(t testing.TB, url string) redis.UniversalClient {
 	return conn.Client
 }
 
-func startRedis(dir string, port int, more ...string) (*Server, error) {
+func startRedis(dir string, port int, extraArgs ...string) (*Server, error) {
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s := &Server{URL: "redis://" + addr, Addr: addr}
 	args := append([]string{
 		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
 		"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
-	}, more...)
+	}, extraArgs...)
 	s.child = child{
-		path: redisServer(), args: args,
+		path: redisServerPath(), args: args,
 		log:   filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)),
 		ready: func(ctx context.Context, pid int) error { return redisReady(ctx, addr, pid) },
 	}
@@ -101,7 +101,7 @@ func redisReady(ctx context.Context, addr string, pid int) error {
 		return err
 	}
 	if !strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", pid)) {
-		return errTaken
+		return errPortTaken
 	}
 	return nil
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// has reports whether a program is installed, which means that its path is not "". If the
+// isInstalled reports whether a program is installed, which means that its path is not "". If the
 // program is missing and required, the test fails. If it is missing and not required, has
 // logs and records its name.
-func has(t testing.TB, name string, path string) bool {
+func isInstalled(t testing.TB, name string, path string) bool {
 	t.Helper()
 	if path != "" {
 		return true
@@ -18,13 +18,13 @@ func has(t testing.TB, name string, path string) bool {
 		t.Fatalf("%s is not installed, and LASTSTAND_TEST_REQUIRE=all; install it, or run ./test as root on Debian, which does", name)
 	}
 	t.Logf("not tried: %s is not installed", name)
-	noteUntried(t, name)
+	recordUntried(t, name)
 	return false
 }
 
-// noteUntried appends the name as one line to the file that LASTSTAND_TEST_UNTRIED names. It
+// recordUntried appends the name as one line to the file that LASTSTAND_TEST_UNTRIED names. It
 // uses a single write, so that lines of test binaries that run at the same time do not mix.
-func noteUntried(t testing.TB, name string) {
+func recordUntried(t testing.TB, name string) {
 	t.Helper()
 	path := os.Getenv("LASTSTAND_TEST_UNTRIED")
 	if path == "" {
@@ -40,8 +40,8 @@ func noteUntried(t testing.TB, name string) {
 	}
 }
 
-// program returns the path of the first of the names that is on the PATH, or "".
-func program(names ...string) string {
+// lookPathOf returns the path of the first of the names that is on the PATH, or "".
+func lookPathOf(names ...string) string {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
 			return path

@@ -2,10 +2,10 @@ package testenv
 
 import "runtime/metrics"
 
-// Runtime returns a runtime metric of this process as a whole number. The name is one of
+// RuntimeMetric returns a runtime metric of this process as a whole number. The name is one of
 // package runtime/metrics.
-func Runtime(name string) uint64 {
-	seen := []metrics.Sample{{Name: name}}
-	metrics.Read(seen)
-	return seen[0].Value.Uint64()
+func RuntimeMetric(name string) uint64 {
+	samples := []metrics.Sample{{Name: name}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64()
 }

@@ -17,47 +17,47 @@ type Server struct {
 	URL  string // value for --redis or --database
 	Addr string // host:port, unchanged by Restart
 
-	t     testing.TB
-	child child
-	bus   int // port of a cluster node for the other nodes
+	t           testing.TB
+	child       child
+	clusterPort int // port of a cluster node for the other nodes
 }
 
 // Stop shuts the server down gracefully. It does nothing if the server has stopped.
-func (s *Server) Stop() { s.must(s.child.stop(syscall.SIGINT)) }
+func (s *Server) Stop() { s.failTestOn(s.child.stop(syscall.SIGINT)) }
 
 // Kill kills the server, as in a crash.
-func (s *Server) Kill() { s.must(s.child.stop(syscall.SIGKILL)) }
+func (s *Server) Kill() { s.failTestOn(s.child.stop(syscall.SIGKILL)) }
 
 // Restart starts the server again at its address and waits until it answers. If the server
 // still runs, Restart stops it gracefully first. Redis is empty afterwards; PostgreSQL has
 // what was committed.
 func (s *Server) Restart() {
 	s.Stop()
-	tooLate := time.Now().Add(processTimeout)
+	deadline := time.Now().Add(processTimeout)
 	err := s.child.start()
-	for errors.Is(err, errEnded) && time.Now().Before(tooLate) {
+	for errors.Is(err, errProcessEnded) && time.Now().Before(deadline) {
 		// The workers of a killed PostgreSQL live some ms longer and block the next server.
 		time.Sleep(20 * time.Millisecond)
 		err = s.child.start()
 	}
-	s.must(err)
+	s.failTestOn(err)
 }
 
 // Pause stalls the server. It keeps its connections and answers nothing.
-func (s *Server) Pause() { s.must(s.child.signal(syscall.SIGSTOP)) }
+func (s *Server) Pause() { s.failTestOn(s.child.signal(syscall.SIGSTOP)) }
 
 // Resume continues a paused server.
-func (s *Server) Resume() { s.must(s.child.signal(syscall.SIGCONT)) }
+func (s *Server) Resume() { s.failTestOn(s.child.signal(syscall.SIGCONT)) }
 
-func (s *Server) must(err error) {
+func (s *Server) failTestOn(err error) {
 	if err != nil {
 		s.t.Helper()
 		s.t.Fatal(err)
 	}
 }
 
-// owned makes t the owner of the server: the server is killed when t ends.
-func (s *Server) owned(t testing.TB) *Server {
+// stopWithTest makes t the owner of the server: the server is killed when t ends.
+func (s *Server) stopWithTest(t testing.TB) *Server {
 	s.t = t
 	t.Cleanup(func() {
 		if err := s.child.stop(syscall.SIGKILL); err != nil {
@@ -67,16 +67,16 @@ func (s *Server) owned(t testing.TB) *Server {
 	return s
 }
 
-// errEnded means that a server process ended before it was ready.
-var errEnded = errors.New("it ended")
+// errProcessEnded means that a server process ended before it was ready.
+var errProcessEnded = errors.New("it ended")
 
-// errTaken means that another process has taken the port.
-var errTaken = errors.New("another process has the port")
+// errPortTaken means that another process has taken the port.
+var errPortTaken = errors.New("another process has the port")
 
 // startOnFreePort calls start with up to five free ports until it succeeds. Another process
 // may take a free port before the server binds it.
 func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
-	var last error
+	var lastErr error
 	for range 5 {
 		port, err := FreePort()
 		if err != nil {
@@ -86,9 +86,9 @@ func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
 		if err == nil {
 			return s, nil
 		}
-		last = err
+		lastErr = err
 	}
-	return nil, fmt.Errorf("no server on five ports; the last error: %w", last)
+	return nil, fmt.Errorf("no server on five ports; the last error: %w", lastErr)
 }
 
 // FreePort chooses a loopback port below the range of outgoing connections, so that the port stays

@@ -48,9 +48,9 @@ func sharedDir() (string, error) {
 	return dir, nil
 }
 
-// atEnd registers a function that Main calls after the tests. Main calls the last
+// onExit registers a function that Main calls after the tests. Main calls the last
 // registered function first.
-func atEnd(stop func() error) {
+func onExit(stop func() error) {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	shared.stops = append(shared.stops, stop)

@@ -13,10 +13,10 @@ type SQL struct {
 // PostgreSQL is not installed and not required.
 func Database(t testing.TB) SQL {
 	t.Helper()
-	if !has(t, "postgresql", initdb()) {
+	if !isInstalled(t, "postgresql", initdbPath()) {
 		t.Skip("postgresql is not installed")
 	}
-	return SQL{URL: database(t), Dir: t.TempDir()}
+	return SQL{URL: newDatabase(t), Dir: t.TempDir()}
 }
 
 // EachSQL runs f as the subtests "sqlite" and "postgres". Each gets an empty database, which
@@ -25,8 +25,8 @@ func Database(t testing.TB) SQL {
 func EachSQL(t *testing.T, f func(t *testing.T, db SQL)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, SQL{Dir: t.TempDir()}) })
-	if !has(t, "postgresql", initdb()) {
+	if !isInstalled(t, "postgresql", initdbPath()) {
 		return
 	}
-	t.Run("postgres", func(t *testing.T) { f(t, SQL{URL: database(t), Dir: t.TempDir()}) })
+	t.Run("postgres", func(t *testing.T) { f(t, SQL{URL: newDatabase(t), Dir: t.TempDir()}) })
 }

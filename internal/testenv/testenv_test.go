@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-func TestEachRedis(t *testing.T) {
+func TestEachRedisGivesAWorkingClient(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		ctx := t.Context()
@@ -54,9 +54,9 @@ func TestClusterRefusesKeysOfTwoSlots(t *testing.T) {
 	}
 }
 
-func TestClusterOf(t *testing.T) {
+func TestReplicaTakesOverInACluster(t *testing.T) {
 	t.Parallel()
-	nodes := testenv.ClusterOf(t, 3, 3)
+	nodes := testenv.StartCluster(t, 3, 3)
 	cluster := open(t, nodes.URL).Client.(*redis.ClusterClient)
 	owners := map[string]bool{}
 	for i := range 100 {
@@ -79,7 +79,7 @@ func TestClusterOf(t *testing.T) {
 	})
 }
 
-func TestReplica(t *testing.T) {
+func TestReplicaHasTheDataOfItsMaster(t *testing.T) {
 	t.Parallel()
 	master := testenv.Redis(t)
 	if err := open(t, master.URL).Client.Set(t.Context(), "k", "v", 0).Err(); err != nil {
@@ -92,7 +92,7 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-func TestServerFaults(t *testing.T) {
+func TestServerCanBePausedKilledAndRestarted(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	conn := open(t, server.URL)
@@ -120,7 +120,7 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-func TestEachSQL(t *testing.T) {
+func TestEachSQLGivesAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -137,7 +137,7 @@ func TestEachSQL(t *testing.T) {
 	})
 }
 
-func TestPostgresKeepsWhatIsCommitted(t *testing.T) {
+func TestPostgresKeepsCommittedRowsAfterACrash(t *testing.T) {
 	t.Parallel()
 	server := testenv.Postgres(t)
 	run(t, server.URL, "CREATE TABLE kept AS SELECT 42 AS n")
@@ -154,7 +154,7 @@ func TestPostgresKeepsWhatIsCommitted(t *testing.T) {
 	}
 }
 
-func TestChromium(t *testing.T) {
+func TestChromiumRuns(t *testing.T) {
 	t.Parallel()
 	if path, ok := testenv.Chromium(t); ok {
 		if out, err := exec.CommandContext(t.Context(), path, "--version").CombinedOutput(); err != nil {
@@ -165,9 +165,9 @@ func TestChromium(t *testing.T) {
 
 // This test does nothing unless TestServersAndFilesEndWithTheTestBinary runs it in another
 // process. There it starts servers and then panics, or waits until it is killed.
-func TestVictim(t *testing.T) {
-	how := os.Getenv("LASTSTAND_TEST_END")
-	if how == "" {
+func TestStartServersAndEndViolently(t *testing.T) {
+	ending := os.Getenv("LASTSTAND_TEST_END")
+	if ending == "" {
 		return
 	}
 	addrs := strings.Split(strings.TrimPrefix(testenv.Cluster(t), "redis://"), ",")
@@ -175,19 +175,19 @@ func TestVictim(t *testing.T) {
 		fmt.Println("server at", addr)
 	}
 	fmt.Println("servers ready")
-	if how == "panic" {
+	if ending == "panic" {
 		panic("as asked")
 	}
 	select {}
 }
 
 // When a test binary panics or is killed, its servers end and its files are removed.
-func TestNothingOutlivesTheBinary(t *testing.T) {
+func TestServersAndFilesEndWithTheTestBinary(t *testing.T) {
 	t.Parallel()
 	testenv.Redis(t).Stop()
 	testenv.Postgres(t).Stop()
-	for _, how := range []string{"panic", "kill"} {
-		t.Run(how, func(t *testing.T) {
+	for _, ending := range []string{"panic", "kill"} {
+		t.Run(ending, func(t *testing.T) {
 			t.Parallel()
 			temp, err := os.MkdirTemp("", "testenv-") //nolint:usetesting // that of t.TempDir is closed to the user that PostgreSQL runs as
 			if err != nil {
@@ -197,12 +197,12 @@ func TestNothingOutlivesTheBinary(t *testing.T) {
 			if err := os.Chmod(temp, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			addrs := victims(t, how, temp)
+			addrs := endViolently(t, ending, temp)
 			if len(addrs) != 4 {
 				t.Fatalf("servers at %v, want one Redis, two of a cluster and a PostgreSQL", addrs)
 			}
 			for _, addr := range addrs {
-				await(t, "the end of "+addr, func() bool { return !answers(addr) })
+				await(t, "the end of "+addr, func() bool { return !acceptsConnections(addr) })
 			}
 			await(t, "an empty "+temp, func() bool {
 				left, err := filepath.Glob(filepath.Join(temp, "laststand-testenv-*"))
@@ -212,12 +212,12 @@ func TestNothingOutlivesTheBinary(t *testing.T) {
 	}
 }
 
-// victims runs TestStartServersAndEndViolently in another process until that panics or is
+// endViolently runs TestStartServersAndEndViolently in another process until that panics or is
 // killed. It returns the addresses of the servers that the process started.
-func victims(t *testing.T, how, temp string) []string {
+func endViolently(t *testing.T, ending, temp string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStartServersAndEndViolently$", "-test.v")
-	cmd.Env = append(os.Environ(), "LASTSTAND_TEST_END="+how, "TMPDIR="+temp)
+	cmd.Env = append(os.Environ(), "LASTSTAND_TEST_END="+ending, "TMPDIR="+temp)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func victims(t *testing.T, how, temp string) []string {
 		if addr, ok := strings.CutPrefix(lines.Text(), "server at "); ok {
 			addrs = append(addrs, addr)
 		}
-		if lines.Text() == "servers ready" && how == "kill" {
+		if lines.Text() == "servers ready" && ending == "kill" {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Error(err)
 			}
@@ -243,7 +243,7 @@ func victims(t *testing.T, how, temp string) []string {
 	return addrs
 }
 
-func answers(addr string) bool {
+func acceptsConnections(addr string) bool {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return false

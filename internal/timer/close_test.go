@@ -13,20 +13,20 @@ import (
 func TestCloseStopsPendingTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := timer.New(timer.Config{})
-		pending := w.After(time.Minute, func() { t.Error("called after Close") })
-		w.Close()
-		w.Close()
-		late := w.After(0, func() { t.Error("a closed wheel called") })
+		wheel := timer.New(timer.Config{})
+		pending := wheel.After(time.Minute, func() { t.Error("called after Close") })
+		wheel.Close()
+		wheel.Close()
+		late := wheel.After(0, func() { t.Error("a closed wheel called") })
 		time.Sleep(time.Hour)
 		if pending.Stop() || late.Stop() {
 			t.Error("Stop after Close = true, want false")
 		}
-		if w.Healthy() {
+		if wheel.Healthy() {
 			t.Error("Healthy of a closed wheel = true, want false")
 		}
-		if s := w.Stats(); s.Pending != 0 || s.Stopped != 1 {
-			t.Errorf("stats %+v, want 0 pending, 1 stopped", s)
+		if stats := wheel.Stats(); stats.Pending != 0 || stats.Stopped != 1 {
+			t.Errorf("stats %+v, want 0 pending, 1 stopped", stats)
 		}
 	})
 }
@@ -34,9 +34,9 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 func TestCloseWaitsForRunningFunctions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := timer.New(timer.Config{})
+		wheel := timer.New(timer.Config{})
 		var ended atomic.Bool
-		w.After(time.Second, func() {
+		wheel.After(time.Second, func() {
 			time.Sleep(time.Minute)
 			ended.Store(true)
 		})
@@ -44,7 +44,7 @@ func TestCloseWaitsForRunningFunctions(t *testing.T) {
 		var closers sync.WaitGroup
 		for range 3 {
 			closers.Go(func() {
-				w.Close()
+				wheel.Close()
 				if !ended.Load() {
 					t.Error("Close returned before a function that was running")
 				}
@@ -56,37 +56,37 @@ func TestCloseWaitsForRunningFunctions(t *testing.T) {
 
 // Close runs at the same time as adds, stops and calls. No function is called
 // afterwards, nothing hangs, and no goroutine is left (TestMain checks that).
-func TestCloseRacesWithEverything(t *testing.T) {
+func TestNoFunctionIsCalledAfterClose(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		w := timer.New(timer.Config{Workers: 2})
+		wheel := timer.New(timer.Config{Workers: 2})
 		var closed, late atomic.Bool
-		var ends, made atomic.Uint64
+		var ends, created atomic.Uint64
 		var all sync.WaitGroup
-		underWay := make(chan struct{})
+		hasStarted := make(chan struct{})
 		for n := range 4 {
 			all.Go(func() {
 				for i := range 500 {
-					own := w.After(time.Duration(i%7*n)*time.Millisecond, func() {
+					pending := wheel.After(time.Duration(i%7*n)*time.Millisecond, func() {
 						late.CompareAndSwap(false, closed.Load())
 						ends.Add(1)
 					})
-					if made.Add(1) == 300 {
-						close(underWay)
+					if created.Add(1) == 300 {
+						close(hasStarted)
 					}
-					if i%3 == 0 && own.Stop() {
+					if i%3 == 0 && pending.Stop() {
 						ends.Add(1)
 					}
 				}
 			})
 		}
-		<-underWay
-		w.Close()
+		<-hasStarted
+		wheel.Close()
 		closed.Store(true)
 		all.Wait()
-		s := w.Stats()
-		if late.Load() || s.Pending != 0 || ends.Load() > s.Fired+s.Stopped {
-			t.Fatalf("called after Close: %v; %d ends seen, stats %+v", late.Load(), ends.Load(), s)
+		stats := wheel.Stats()
+		if late.Load() || stats.Pending != 0 || ends.Load() > stats.Fired+stats.Stopped {
+			t.Fatalf("called after Close: %v; %d ends seen, stats %+v", late.Load(), ends.Load(), stats)
 		}
 	}
 }

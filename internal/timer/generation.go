@@ -10,10 +10,10 @@ import (
 
 const (
 	tick         = 10 * time.Millisecond
-	slots        = 16384            // slots of a library wheel; one round is 164 s
-	maxEntryWait = tick * slots / 4 // longest wait of one library entry: a quarter of a round, 41 s
+	wheelSlots   = 16384                 // slots of a library wheel; one round is 164 s
+	maxEntryWait = tick * wheelSlots / 4 // longest wait of one library entry: a quarter of a round, 41 s
 
-	heartbeatEvery = time.Second
+	heartbeatInterval = time.Second
 	// maxClockStep is how far the wall clock may step against the monotonic
 	// clock before a new generation takes over.
 	maxClockStep = 5 * tick
@@ -28,7 +28,7 @@ type libraryWheel interface {
 }
 
 func newLibraryWheel() libraryWheel {
-	wheel := timingwheel.NewTimingWheel(tick, slots)
+	wheel := timingwheel.NewTimingWheel(tick, wheelSlots)
 	wheel.Start()
 	return wheel
 }
@@ -41,21 +41,21 @@ type generation struct {
 	startedAt   time.Time // by the monotonic clock
 	startedWall time.Time // the same time by the wall clock
 
-	beats            atomic.Uint64 // number of heartbeats
+	heartbeats       atomic.Uint64 // number of heartbeats
 	lastHeartbeat    atomic.Int64  // time of the last heartbeat since wheel.startTime, ns
 	replaceRequested atomic.Bool
 
-	mu      sync.RWMutex // read-locked while an entry is added, locked to set stopped
-	stopped bool
-	library libraryWheel
+	mu           sync.RWMutex // read-locked while an entry is added, locked to set stopped
+	stopped      bool
+	libraryWheel libraryWheel
 }
 
-func startGeneration(w *Wheel, number uint32) *generation {
+func startGeneration(wheel *Wheel, number uint32) *generation {
 	now := time.Now()
-	m := &generation{wheel: w, number: number, startedAt: now, startedWall: now.Round(0), library: w.newLibrary()}
-	m.lastHeartbeat.Store(int64(w.now()))
-	m.after(heartbeatEvery, m.heartbeat)
-	return m
+	started := &generation{wheel: wheel, number: number, startedAt: now, startedWall: now.Round(0), libraryWheel: wheel.newLibrary()}
+	started.lastHeartbeat.Store(int64(wheel.now()))
+	started.callAfter(heartbeatInterval, started.heartbeat)
+	return started
 }
 
 // alignedStart returns the time from which ticks are counted, at most a tick
@@ -68,13 +68,15 @@ func alignedStart(now time.Time) time.Time {
 }
 
 // wakeAfter wakes a slot after wait, which is at most maxEntryWait.
-func (m *generation) wakeAfter(s *slot, d time.Duration) { m.scheduleWake(s, d, m.wheel.now()+d) }
+func (g *generation) wakeAfter(slot *slot, wait time.Duration) {
+	g.scheduleWake(slot, wait, g.wheel.now()+wait)
+}
 
 // scheduleWake adds a library entry that wakes a slot after wait. due is the time
 // since wheel.startTime before which the slot must not wake.
-func (m *generation) scheduleWake(s *slot, d, due time.Duration) {
-	if entry := m.after(d, func() { m.wake(s, due) }); entry != nil {
-		s.keepEntry(entry)
+func (g *generation) scheduleWake(slot *slot, d, due time.Duration) {
+	if entry := g.callAfter(d, func() { g.wakeSlot(slot, due) }); entry != nil {
+		slot.storeEntry(entry)
 	}
 }
 
@@ -83,75 +85,75 @@ func (m *generation) scheduleWake(s *slot, d, due time.Duration) {
 // wait again, because that could be a busy loop; the next generation takes the
 // slot over. If the slot wakes less than a tick too early, the wall clock has
 // stepped by as much, and wakeSlot waits for the next library tick.
-func (m *generation) wake(s *slot, due time.Duration) {
-	remaining := due - m.wheel.now()
+func (g *generation) wakeSlot(slot *slot, due time.Duration) {
+	remaining := due - g.wheel.now()
 	switch {
-	case s.isRetired():
+	case slot.isRetired():
 	case remaining > tick:
-		m.requestReplacement()
+		g.requestReplacement()
 	case remaining > 0:
-		m.scheduleWake(s, remaining+tick/2, due)
+		g.scheduleWake(slot, remaining+tick/2, due)
 	default:
-		m.wheel.advance(m, s)
+		g.wheel.scheduleOrQueue(g, slot)
 	}
 }
 
 // heartbeat refreshes the library's current time, which advances only when a slot is
 // due, and shows that the wheel runs.
-func (m *generation) heartbeat() {
-	now := m.wheel.now()
-	due := time.Duration(m.lastHeartbeat.Swap(int64(now))) + heartbeatEvery
-	m.beats.Add(1)
+func (g *generation) heartbeat() {
+	now := g.wheel.now()
+	due := time.Duration(g.lastHeartbeat.Swap(int64(now))) + heartbeatInterval
+	g.heartbeats.Add(1)
 	if due-now > tick {
-		m.requestReplacement()
+		g.requestReplacement()
 		return
 	}
-	m.after(heartbeatEvery, m.heartbeat)
+	g.callAfter(heartbeatInterval, g.heartbeat)
 }
 
 // callAfter calls fn at the library tick that is nearest to the end of wait. It
 // adds half a tick, because the library rounds down. After stop it returns nil
 // and never calls fn.
-func (m *generation) after(d time.Duration, f func()) *timingwheel.Timer {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.stopped {
+func (g *generation) callAfter(wait time.Duration, fn func()) *timingwheel.Timer {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.stopped {
 		return nil
 	}
-	return m.library.AfterFunc(d+tick/2, f)
+	return g.libraryWheel.AfterFunc(wait+tick/2, fn)
 }
 
 // hasClockStepped reports whether the wall clock, which the library follows,
 // was set since the generation started.
-func (m *generation) hasClockStepped() bool {
+func (g *generation) hasClockStepped() bool {
 	now := time.Now()
-	return (now.Round(0).Sub(m.startedWall) - now.Sub(m.startedAt)).Abs() > maxClockStep
+	return (now.Round(0).Sub(g.startedWall) - now.Sub(g.startedAt)).Abs() > maxClockStep
 }
 
 // requestReplacement asks the watch goroutine for a new generation.
-func (m *generation) requestReplacement() {
-	m.replaceRequested.Store(true)
+func (g *generation) requestReplacement() {
+	g.replaceRequested.Store(true)
 	select {
-	case m.wheel.replace <- struct{}{}:
+	case g.wheel.replaceRequests <- struct{}{}:
 	default: // a request is waiting already
 	}
 }
 
 // stop ends the library's goroutines. It returns after stuckAfter at the latest,
 // because then they are deadlocked.
-func (m *generation) stop() {
-	done := make(chan struct{})
+func (g *generation) stop() {
+	stopped := make(chan struct{})
 	go func() {
-		defer close(done)
-		m.mu.Lock()
-		m.stopped = true
-		m.mu.Unlock()
-		m.library.Stop()
+		defer close(stopped)
+		g.mu.Lock()
+		g.stopped = true
+		g.mu.Unlock()
+		g.libraryWheel.Stop()
 	}()
 	timeout := time.NewTimer(stuckAfter)
 	defer timeout.Stop()
 	select {
-	case <-done:
+	case <-stopped:
 	case <-timeout.C:
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // timerPlan says what happens to one timer, in ms since the start.
-type timerPlan struct{ at, wait, stop int }
+type timerPlan struct{ startMS, waitMS, stopAfterMS int }
 
 // outcome is how one timer ended.
 type outcome struct {
@@ -25,9 +25,9 @@ type stoppable interface{ Stop() bool }
 
 var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timerPlan {
 	return timerPlan{
-		at:   rapid.IntRange(0, 20_000).Draw(t, "at"),
-		wait: rapid.IntRange(-5, 100_000).Draw(t, "wait"),
-		stop: rapid.IntRange(0, 120_000).Draw(t, "stop"),
+		startMS:     rapid.IntRange(0, 20_000).Draw(t, "at"),
+		waitMS:      rapid.IntRange(-5, 100_000).Draw(t, "wait"),
+		stopAfterMS: rapid.IntRange(0, 120_000).Draw(t, "stop"),
 	}
 }), 1, 40)
 
@@ -36,35 +36,35 @@ var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timerPlan {
 // time.
 func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(r *rapid.T) {
-		plans := plans.Draw(r, "plans")
+	rapid.Check(t, func(rt *rapid.T) {
+		plans := plans.Draw(rt, "plans")
 		var ours, theirs []outcome
 		synctest.Test(t, func(*testing.T) {
-			w := timer.New(timer.Config{Workers: 4})
-			ours = runPlans(plans, func(d time.Duration, f func()) stoppable { return w.After(d, f) })
-			w.Close()
+			wheel := timer.New(timer.Config{Workers: 4})
+			ours = runPlans(plans, func(wait time.Duration, fn func()) stoppable { return wheel.After(wait, fn) })
+			wheel.Close()
 		})
 		synctest.Test(t, func(*testing.T) {
-			theirs = runPlans(plans, func(d time.Duration, f func()) stoppable { return time.AfterFunc(d, f) })
+			theirs = runPlans(plans, func(wait time.Duration, fn func()) stoppable { return time.AfterFunc(wait, fn) })
 		})
-		for i, p := range plans {
-			compare(r, p, ours[i], theirs[i])
+		for i, plan := range plans {
+			compare(rt, plan, ours[i], theirs[i])
 		}
 	})
 }
 
 // runPlans executes the plans and returns how each timer ended.
-func runPlans(plans []timerPlan, after func(time.Duration, func()) stoppable) []outcome {
+func runPlans(plans []timerPlan, callAfter func(time.Duration, func()) stoppable) []outcome {
 	outcomes := make([]outcome, len(plans))
-	for i, p := range plans {
+	for i, plan := range plans {
 		go func() {
-			time.Sleep(time.Duration(p.at) * time.Millisecond)
+			time.Sleep(time.Duration(plan.startMS) * time.Millisecond)
 			start := time.Now()
-			pending := after(time.Duration(p.wait)*time.Millisecond, func() {
+			pending := callAfter(time.Duration(plan.waitMS)*time.Millisecond, func() {
 				outcomes[i].calls++
 				outcomes[i].elapsed = time.Since(start)
 			})
-			time.Sleep(time.Duration(p.stop) * time.Millisecond)
+			time.Sleep(time.Duration(plan.stopAfterMS) * time.Millisecond)
 			outcomes[i].stopped = pending.Stop()
 		}()
 	}
@@ -73,16 +73,16 @@ func runPlans(plans []timerPlan, after func(time.Duration, func()) stoppable) []
 	return outcomes
 }
 
-func compare(t *rapid.T, p timerPlan, ours, theirs outcome) {
-	wait := time.Duration(max(p.wait, 0)) * time.Millisecond
+func compare(t *rapid.T, plan timerPlan, ours, theirs outcome) {
+	wait := time.Duration(max(plan.waitMS, 0)) * time.Millisecond
 	if ours.stopped == (ours.calls == 1) || ours.calls > 1 {
-		t.Fatalf("%+v: called %d times, stopped %v", p, ours.calls, ours.stopped)
+		t.Fatalf("%+v: called %d times, stopped %v", plan, ours.calls, ours.stopped)
 	}
 	if ours.calls == 1 && (ours.elapsed < wait || ours.elapsed > wait+2*tick) {
-		t.Fatalf("%+v: called after %v", p, ours.elapsed)
+		t.Fatalf("%+v: called after %v", plan, ours.elapsed)
 	}
-	atTheEdge := (time.Duration(p.stop)*time.Millisecond - wait).Abs() <= 2*tick
+	atTheEdge := (time.Duration(plan.stopAfterMS)*time.Millisecond - wait).Abs() <= 2*tick
 	if ours.stopped != theirs.stopped && !atTheEdge {
-		t.Fatalf("%+v: stopped %v, by the runtime %v", p, ours.stopped, theirs.stopped)
+		t.Fatalf("%+v: stopped %v, by the runtime %v", plan, ours.stopped, theirs.stopped)
 	}
 }

@@ -5,22 +5,22 @@ import "sync"
 // runQueue holds the due slots in the order in which they became due, and wakes
 // the workers. It has no capacity limit: it is a linked list of the slots.
 type runQueue struct {
-	mu         sync.Mutex // locked before a shard's mutex
-	available  sync.Cond
-	head, tail *slot
-	idle       int  // number of waiting workers
-	waking     bool // true: a signalled worker has not run yet
-	closed     bool
+	mu            sync.Mutex // locked before a shard's mutex
+	workAvailable sync.Cond
+	head, tail    *slot
+	idleWorkers   int  // number of waiting workers
+	isWaking      bool // true: a signalled worker has not run yet
+	closed        bool
 }
 
 // push appends a slot that is due. The caller holds mu.
-func (r *runQueue) push(s *slot) {
+func (r *runQueue) push(slot *slot) {
 	if r.head == nil {
-		r.head = s
+		r.head = slot
 	} else {
-		r.tail.nextDue = s
+		r.tail.nextDue = slot
 	}
-	r.tail = s
+	r.tail = slot
 	r.wakeWorker()
 }
 
@@ -29,36 +29,36 @@ func (r *runQueue) push(s *slot) {
 // queued. So short functions use about as many workers as there are processors,
 // and blocking functions use all workers. The caller holds mu.
 func (r *runQueue) wakeWorker() {
-	if r.idle > 0 && !r.waking {
-		r.waking = true
-		r.available.Signal()
+	if r.idleWorkers > 0 && !r.isWaking {
+		r.isWaking = true
+		r.workAvailable.Signal()
 	}
 }
 
 // waitForCall waits for a due timer and removes it from its slot. It returns false
 // after close.
-func (r *runQueue) next() (call, bool) {
+func (r *runQueue) waitForCall() (pendingCall, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
 		for r.head == nil && !r.closed {
-			r.idle++
-			r.available.Wait()
-			r.idle--
-			r.waking = false
+			r.idleWorkers++
+			r.workAvailable.Wait()
+			r.idleWorkers--
+			r.isWaking = false
 		}
 		if r.closed {
-			return call{}, false
+			return pendingCall{}, false
 		}
-		c, more, ok := r.head.pop()
-		if !more {
+		call, hasMore, ok := r.head.pop()
+		if !hasMore {
 			r.head = r.head.nextDue
 		}
 		if ok {
 			if r.head != nil {
 				r.wakeWorker()
 			}
-			return c, true
+			return call, true
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (r *runQueue) close() (remaining *slot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	r.available.Broadcast()
+	r.workAvailable.Broadcast()
 	remaining, r.head = r.head, nil
 	return remaining
 }
@@ -78,17 +78,17 @@ func (r *runQueue) close() (remaining *slot) {
 // calls.
 type worker struct {
 	wheel  *Wheel
-	counts counts
+	counts callCounts
 }
 
-func (k *worker) run() {
+func (w *worker) run() {
 	for {
-		c, ok := k.wheel.queue.next()
+		call, ok := w.wheel.runQueue.waitForCall()
 		if !ok {
 			return
 		}
-		k.counts.record(k.wheel.now() - c.deadline)
-		c.f()
-		k.counts.running.Store(false)
+		w.counts.recordStart(w.wheel.now() - call.deadline)
+		call.fn()
+		w.counts.running.Store(false)
 	}
 }

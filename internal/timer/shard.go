@@ -27,48 +27,48 @@ type shard struct {
 // findOrAdd returns the slot of a tick that is not due yet, and reports whether
 // the slot is new. The caller must assign a new slot to a generation. The caller
 // holds mu.
-func (st *shard) findOrAdd(at int64) (s *slot, added bool) {
-	if s = st.slots[at]; s != nil {
-		return s, false
+func (sh *shard) findOrAdd(tickNumber int64) (found *slot, added bool) {
+	if found = sh.slots[tickNumber]; found != nil {
+		return found, false
 	}
-	s = &slot{shard: st, tick: at}
-	st.slots[at] = s
-	return s, true
+	found = &slot{shard: sh, tickNumber: tickNumber}
+	sh.slots[tickNumber] = found
+	return found, true
 }
 
 // removeIfEmpty removes a slot if it is empty and due later than maxEntryWait
 // from now. Other empty slots stay for reuse, at most one per tick of
 // maxEntryWait. It returns the library entry of a removed slot, or nil. The
 // caller holds mu, and must stop the entry after it has unlocked mu.
-func (st *shard) removeIfEmpty(s *slot) *timingwheel.Timer {
-	if s.size > 0 || s.due || s.end()-st.wheel.now() <= maxEntryWait {
+func (s *shard) removeIfEmpty(slot *slot) *timingwheel.Timer {
+	if slot.size > 0 || slot.isDue || slot.dueTime()-s.wheel.now() <= maxEntryWait {
 		return nil
 	}
-	delete(st.slots, s.tick)
-	entry := s.entry
-	s.entry = nil
+	delete(s.slots, slot.tickNumber)
+	entry := slot.entry
+	slot.entry = nil
 	return entry
 }
 
 // waitingSlots returns the slots that are not due yet, in a new slice.
-func (st *shard) waitingSlots() []*slot {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	waiting := make([]*slot, 0, len(st.slots))
-	for _, s := range st.slots {
-		waiting = append(waiting, s)
+func (s *shard) waitingSlots() []*slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := make([]*slot, 0, len(s.slots))
+	for _, slot := range s.slots {
+		waiting = append(waiting, slot)
 	}
 	return waiting
 }
 
 // close stops the timers in slots that are not due yet, and refuses new timers.
 // The caller does not hold mu.
-func (st *shard) close() {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.closed = true
-	for _, s := range st.slots {
-		s.stopAllLocked()
+func (s *shard) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, slot := range s.slots {
+		slot.stopAllLocked()
 	}
-	clear(st.slots)
+	clear(s.slots)
 }

@@ -9,13 +9,13 @@ import (
 // slot holds all timers that are due in one tick, in a list through the timers
 // themselves. They share one library entry and one wake-up.
 type slot struct {
-	shard *shard
-	tick  int64 // the slot is due at the end of this tick
+	shard      *shard
+	tickNumber int64 // the slot is due at the end of this tick
 
 	// Guarded by shard.mu.
 	head       *Timer
 	size       int
-	due        bool               // true: the slot is due, and no timer is added any more
+	isDue      bool               // true: the slot is due, and no timer is added any more
 	generation uint32             // number of the generation that the slot runs on
 	entry      *timingwheel.Timer // the newest library entry; removeIfEmpty frees it early
 
@@ -24,19 +24,19 @@ type slot struct {
 
 // dueTime returns when the slot is due, since wheel.startTime. No timer in it has a
 // later deadline.
-func (s *slot) end() time.Duration { return time.Duration(s.tick) * tick }
+func (s *slot) dueTime() time.Duration { return time.Duration(s.tickNumber) * tick }
 
 // link adds a timer that is in no slot. It returns false if another goroutine has
 // put the timer into a slot first. The caller holds shard.mu.
-func (s *slot) link(t *Timer, c call) bool {
-	if !t.slot.CompareAndSwap(nil, s) {
+func (s *slot) link(timer *Timer, call pendingCall) bool {
+	if !timer.slot.CompareAndSwap(nil, s) {
 		return false
 	}
-	t.f, t.deadline, t.next = c.f, c.deadline, s.head
+	timer.fn, timer.deadline, timer.next = call.fn, call.deadline, s.head
 	if s.head != nil {
-		s.head.prev = t
+		s.head.prev = timer
 	}
-	s.head = t
+	s.head = timer
 	s.size++
 	s.shard.pending++
 	return true
@@ -44,38 +44,38 @@ func (s *slot) link(t *Timer, c call) bool {
 
 // unlink removes a timer from the slot and returns its call. The caller holds
 // shard.mu.
-func (s *slot) unlink(t *Timer) call {
-	if t.prev != nil {
-		t.prev.next = t.next
+func (s *slot) unlink(timer *Timer) pendingCall {
+	if timer.prev != nil {
+		timer.prev.next = timer.next
 	} else {
-		s.head = t.next
+		s.head = timer.next
 	}
-	if t.next != nil {
-		t.next.prev = t.prev
+	if timer.next != nil {
+		timer.next.prev = timer.prev
 	}
-	c := call{t.f, t.deadline}
-	t.f, t.prev, t.next = nil, nil, nil
+	call := pendingCall{timer.fn, timer.deadline}
+	timer.fn, timer.prev, timer.next = nil, nil, nil
 	s.size--
 	s.shard.pending--
-	if s.due {
+	if s.isDue {
 		s.shard.waiting--
 	}
-	t.slot.Store(nil) // last: after this, other goroutines may set the timer
-	return c
+	timer.slot.Store(nil) // last: after this, other goroutines may set the timer
+	return call
 }
 
 // stop removes a timer from the slot and reports whether it was in the slot.
-func (s *slot) stop(t *Timer) bool {
-	st := s.shard
-	st.mu.Lock()
-	if t.slot.Load() != s {
-		st.mu.Unlock()
+func (s *slot) stop(timer *Timer) bool {
+	shard := s.shard
+	shard.mu.Lock()
+	if timer.slot.Load() != s {
+		shard.mu.Unlock()
 		return false
 	}
-	s.unlink(t)
-	st.stopped++
-	entry := st.removeIfEmpty(s)
-	st.mu.Unlock()
+	s.unlink(timer)
+	shard.stopped++
+	entry := shard.removeIfEmpty(s)
+	shard.mu.Unlock()
 	if entry != nil {
 		entry.Stop()
 	}
@@ -84,27 +84,27 @@ func (s *slot) stop(t *Timer) bool {
 
 // pop removes one timer and returns its call. hasMore reports whether more timers
 // are left. ok is false if the slot was empty.
-func (s *slot) pop() (c call, more, ok bool) {
+func (s *slot) pop() (call pendingCall, hasMore, ok bool) {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
 	if s.head == nil {
-		return c, false, false
+		return call, false, false
 	}
-	c = s.unlink(s.head)
-	return c, s.head != nil, true
+	call = s.unlink(s.head)
+	return call, s.head != nil, true
 }
 
 // storeEntry stores the newest library entry of the slot. If the slot is retired,
 // it stops the entry instead.
-func (s *slot) keepEntry(entry *timingwheel.Timer) {
-	st := s.shard
-	st.mu.Lock()
-	retired := st.slots[s.tick] != s
-	if !retired {
+func (s *slot) storeEntry(entry *timingwheel.Timer) {
+	shard := s.shard
+	shard.mu.Lock()
+	isRetired := shard.slots[s.tickNumber] != s
+	if !isRetired {
 		s.entry = entry
 	}
-	st.mu.Unlock()
-	if retired {
+	shard.mu.Unlock()
+	if isRetired {
 		entry.Stop()
 	}
 }
@@ -114,15 +114,15 @@ func (s *slot) keepEntry(entry *timingwheel.Timer) {
 func (s *slot) isRetired() bool {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
-	return s.shard.slots[s.tick] != s
+	return s.shard.slots[s.tickNumber] != s
 }
 
 // setGeneration stores the number of the generation on which the slot runs. It
 // returns false if the slot already runs there or is retired.
-func (s *slot) assign(number uint32) bool {
+func (s *slot) setGeneration(number uint32) bool {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
-	if s.generation == number || s.shard.slots[s.tick] != s {
+	if s.generation == number || s.shard.slots[s.tickNumber] != s {
 		return false
 	}
 	s.generation = number
@@ -132,19 +132,19 @@ func (s *slot) assign(number uint32) bool {
 // makeDue marks the slot as due and retires it. It returns false if the slot was
 // retired before, or is empty.
 func (s *slot) makeDue() bool {
-	st := s.shard
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.slots[s.tick] != s {
+	shard := s.shard
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if shard.slots[s.tickNumber] != s {
 		return false
 	}
-	delete(st.slots, s.tick)
+	delete(shard.slots, s.tickNumber)
 	s.entry = nil
 	if s.size == 0 {
 		return false
 	}
-	s.due = true
-	st.waiting += s.size
+	s.isDue = true
+	shard.waiting += s.size
 	return true
 }
 

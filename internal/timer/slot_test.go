@@ -11,25 +11,25 @@ import (
 
 // A tick needs one library call per entry and one wake-up, for any number of
 // timers.
-func TestATickIsOneEntry(t *testing.T) {
+func TestATickNeedsOneLibraryEntry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := new(faultyLibrary)
-		w := newFaultyWheel(first)
-		defer w.Close()
-		beats := func() int32 { return int32(w.current().beats.Load()) + 1 }
+		library := new(faultyLibrary)
+		wheel := newFaultyWheel(library)
+		defer wheel.Close()
+		heartbeats := func() int32 { return int32(wheel.currentGeneration().heartbeats.Load()) + 1 }
 		var calls callCounter
 		for range 5000 {
-			calls.after(w, 100*time.Second)
+			calls.startTimer(wheel, 100*time.Second)
 		}
-		if own := first.adds.Load() - beats(); own != 1 {
-			t.Errorf("%d entries for 5000 timers of one tick, want 1", own)
+		if entries := library.adds.Load() - heartbeats(); entries != 1 {
+			t.Errorf("%d entries for 5000 timers of one tick, want 1", entries)
 		}
 		time.Sleep(101 * time.Second)
 		synctest.Wait()
 		calls.check(t, 5000)
-		if own := first.adds.Load() - beats(); own != 3 {
-			t.Errorf("%d entries for a chain of three waits, want 3", own)
+		if entries := library.adds.Load() - heartbeats(); entries != 3 {
+			t.Errorf("%d entries for a chain of three waits, want 3", entries)
 		}
 	})
 }
@@ -37,17 +37,17 @@ func TestATickIsOneEntry(t *testing.T) {
 // shiftedLibrary works like the library, except that its ticks end too early,
 // as after a forward step of the wall clock.
 type shiftedLibrary struct {
-	by   time.Duration // less than a tick
-	adds atomic.Int32
+	shift time.Duration // less than a tick
+	adds  atomic.Int32
 }
 
-func (s *shiftedLibrary) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
+func (s *shiftedLibrary) AfterFunc(wait time.Duration, fn func()) *timingwheel.Timer {
 	s.adds.Add(1)
-	wall := time.Duration(time.Now().UnixNano()) + s.by
-	if due := (wall + d).Truncate(tick); due > wall {
-		time.AfterFunc(due-wall, f)
+	wall := time.Duration(time.Now().UnixNano()) + s.shift
+	if due := (wall + wait).Truncate(tick); due > wall {
+		time.AfterFunc(due-wall, fn)
 	} else {
-		go f()
+		go fn()
 	}
 	return new(timingwheel.Timer)
 }
@@ -56,25 +56,25 @@ func (s *shiftedLibrary) Stop() {}
 
 // A clock step that is too small for a replacement makes no call early and
 // causes no busy loop.
-func TestTicksMayBeShifted(t *testing.T) {
+func TestASmallClockStepCausesNoEarlyCall(t *testing.T) {
 	t.Parallel()
-	for by := time.Millisecond; by < tick; by += 2 * time.Millisecond {
+	for shift := time.Millisecond; shift < tick; shift += 2 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			first := &shiftedLibrary{by: by}
-			w := newWheel(Config{}, func() libraryWheel { return first })
-			defer w.Close()
+			library := &shiftedLibrary{shift: shift}
+			wheel := newWheel(Config{}, func() libraryWheel { return library })
+			defer wheel.Close()
 			var calls callCounter
 			const timers = 300
 			for i := range timers {
-				calls.after(w, time.Duration(7*i)*time.Millisecond)
+				calls.startTimer(wheel, time.Duration(7*i)*time.Millisecond)
 			}
 			time.Sleep(time.Minute)
 			calls.check(t, timers)
-			if s := w.Stats(); s.Late.Max > 2*tick+time.Millisecond || s.Rebuilt != 0 {
-				t.Errorf("shifted by %v: stats %+v, want calls within two ticks", by, s)
+			if stats := wheel.Stats(); stats.Late.Max > 2*tick+time.Millisecond || stats.Rebuilt != 0 {
+				t.Errorf("shifted by %v: stats %+v, want calls within two ticks", shift, stats)
 			}
-			if adds := first.adds.Load(); adds > 2*timers+100 {
-				t.Errorf("shifted by %v: %d entries for %d timers", by, adds, timers)
+			if adds := library.adds.Load(); adds > 2*timers+100 {
+				t.Errorf("shifted by %v: %d entries for %d timers", shift, adds, timers)
 			}
 		})
 	}

@@ -22,12 +22,12 @@ type Stats struct {
 type Lateness struct {
 	Max    time.Duration
 	Sum    time.Duration
-	Within [len(Bounds)]uint64 // Within[i] is the number of calls with at most the delay LatenessBounds[i]
+	Within [len(LatenessBounds)]uint64 // Within[i] is the number of calls with at most the delay LatenessBounds[i]
 }
 
 // LatenessBounds are the limits of Lateness.Within, in ascending order. A wheel
 // with idle workers is usually at most two ticks late.
-var Bounds = [...]time.Duration{
+var LatenessBounds = [...]time.Duration{
 	tick, 2 * tick, 3 * tick, 5 * tick, 10 * tick, 25 * tick, 50 * tick,
 	time.Second, 2500 * time.Millisecond, 5 * time.Second,
 }
@@ -35,61 +35,61 @@ var Bounds = [...]time.Duration{
 // Stats returns the counters. It is cheap enough to be called for every scrape of
 // metrics.
 func (w *Wheel) Stats() Stats {
-	s := Stats{Rebuilt: w.rebuilt.Load()}
+	stats := Stats{Rebuilt: w.replacedCount.Load()}
 	for i := range w.shards {
-		w.shards[i].addTo(&s)
+		w.shards[i].addTo(&stats)
 	}
 	for i := range w.workers {
-		w.workers[i].counts.addTo(&s)
+		w.workers[i].counts.addTo(&stats)
 	}
-	for i := range s.Late.Within[1:] {
-		s.Late.Within[i+1] += s.Late.Within[i]
+	for i := range stats.Late.Within[1:] {
+		stats.Late.Within[i+1] += stats.Late.Within[i]
 	}
-	return s
+	return stats
 }
 
-func (st *shard) addTo(s *Stats) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	s.Pending += st.pending
-	s.Waiting += st.waiting
-	s.Slots += len(st.slots)
-	s.Stopped += st.stopped
+func (s *shard) addTo(stats *Stats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats.Pending += s.pending
+	stats.Waiting += s.waiting
+	stats.Slots += len(s.slots)
+	stats.Stopped += s.stopped
 }
 
 // callCounts are the counters of one worker. Only that worker writes them.
-type counts struct {
-	late    [len(Bounds) + 1]atomic.Uint64 // number of calls by the first bound that is not exceeded; the last one: all bounds are exceeded
-	sum     atomic.Int64                   // sum of the delays, ns
-	max     atomic.Int64                   // largest delay, ns
-	running atomic.Bool                    // true: a function is running
+type callCounts struct {
+	byLateness [len(LatenessBounds) + 1]atomic.Uint64 // number of calls by the first bound that is not exceeded; the last one: all bounds are exceeded
+	sum        atomic.Int64                           // sum of the delays, ns
+	max        atomic.Int64                           // largest delay, ns
+	running    atomic.Bool                            // true: a function is running
 }
 
 // recordStart counts a call that starts now with a delay.
-func (c *counts) record(late time.Duration) {
+func (c *callCounts) recordStart(late time.Duration) {
 	i := 0
-	for i < len(Bounds) && late > Bounds[i] {
+	for i < len(LatenessBounds) && late > LatenessBounds[i] {
 		i++
 	}
 	c.running.Store(true)
-	c.late[i].Add(1)
+	c.byLateness[i].Add(1)
 	c.sum.Add(int64(late))
 	if int64(late) > c.max.Load() {
 		c.max.Store(int64(late))
 	}
 }
 
-func (c *counts) addTo(s *Stats) {
-	for i := range c.late {
-		n := c.late[i].Load()
-		s.Fired += n
-		if i < len(Bounds) {
-			s.Late.Within[i] += n
+func (c *callCounts) addTo(stats *Stats) {
+	for i := range c.byLateness {
+		n := c.byLateness[i].Load()
+		stats.Fired += n
+		if i < len(LatenessBounds) {
+			stats.Late.Within[i] += n
 		}
 	}
-	s.Late.Sum += time.Duration(c.sum.Load())
-	s.Late.Max = max(s.Late.Max, time.Duration(c.max.Load()))
+	stats.Late.Sum += time.Duration(c.sum.Load())
+	stats.Late.Max = max(stats.Late.Max, time.Duration(c.max.Load()))
 	if c.running.Load() {
-		s.Running++
+		stats.Running++
 	}
 }

@@ -12,7 +12,7 @@ type Timer struct {
 	slot atomic.Pointer[slot] // the slot in which the timer waits; nil: none. Written under the shard's mu
 
 	// Guarded by the shard's mu while the timer waits.
-	f          func()
+	fn         func()
 	deadline   time.Duration // since wheel.startTime
 	prev, next *Timer        // list of the slot's timers
 }
@@ -22,8 +22,8 @@ type Timer struct {
 // the timer was stopped before (also by Close), or if it was never set.
 // Stop does not wait for a function that is still running.
 func (t *Timer) Stop() bool {
-	for s := t.slot.Load(); s != nil; s = t.slot.Load() {
-		if s.stop(t) {
+	for slot := t.slot.Load(); slot != nil; slot = t.slot.Load() {
+		if slot.stop(t) {
 			return true
 		}
 	}
@@ -31,7 +31,7 @@ func (t *Timer) Stop() bool {
 }
 
 // pendingCall is the function of a timer and its deadline since wheel.startTime.
-type call struct {
-	f        func()
+type pendingCall struct {
+	fn       func()
 	deadline time.Duration
 }

@@ -3,9 +3,9 @@ package timer
 import "time"
 
 const (
-	unhealthyAfter = 3 * heartbeatEvery              // age of the last heartbeat above which Healthy returns false
-	maxMissedBeats = 5                               // missed heartbeats after which a generation counts as stuck
-	stuckAfter     = maxMissedBeats * heartbeatEvery // maximum wait for a generation to stop
+	unhealthyAfter      = 3 * heartbeatInterval                   // age of the last heartbeat above which Healthy returns false
+	maxMissedHeartbeats = 5                                       // missed heartbeats after which a generation counts as stuck
+	stuckAfter          = maxMissedHeartbeats * heartbeatInterval // maximum wait for a generation to stop
 )
 
 // Healthy reports whether the wheel is open and its last heartbeat is at most
@@ -21,10 +21,10 @@ func (w *Wheel) Healthy() bool {
 // HeartbeatAge returns the time since the last heartbeat. In normal operation it
 // is at most about 1 s.
 func (w *Wheel) HeartbeatAge() time.Duration {
-	return w.now() - time.Duration(w.current().lastHeartbeat.Load())
+	return w.now() - time.Duration(w.currentGeneration().lastHeartbeat.Load())
 }
 
-func (w *Wheel) current() *generation {
+func (w *Wheel) currentGeneration() *generation {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.generation
@@ -35,26 +35,26 @@ func (w *Wheel) current() *generation {
 // ticks without a heartbeat, and does not use the age of the last heartbeat. So a
 // wheel is not replaced because the process was suspended. It returns when quit
 // is closed.
-func (w *Wheel) watch() {
-	ticker := time.NewTicker(heartbeatEvery)
+func (w *Wheel) watchGenerations() {
+	ticker := time.NewTicker(heartbeatInterval)
 	defer ticker.Stop()
-	var seen uint64
+	var seenHeartbeats uint64
 	missed := 0
 	for {
 		select {
 		case <-w.quit:
 			return
-		case <-w.replace:
+		case <-w.replaceRequests:
 		case <-ticker.C:
 			missed++
 		}
-		m := w.current()
-		if beats := m.beats.Load(); beats != seen {
-			seen, missed = beats, 0
+		current := w.currentGeneration()
+		if heartbeats := current.heartbeats.Load(); heartbeats != seenHeartbeats {
+			seenHeartbeats, missed = heartbeats, 0
 		}
-		if missed >= maxMissedBeats || m.replaceRequested.Load() || m.hasClockStepped() {
-			w.rebuild(m)
-			seen, missed = 0, 0
+		if missed >= maxMissedHeartbeats || current.replaceRequested.Load() || current.hasClockStepped() {
+			w.replaceGeneration(current)
+			seenHeartbeats, missed = 0, 0
 		}
 	}
 }
@@ -62,16 +62,16 @@ func (w *Wheel) watch() {
 // replaceGeneration replaces old by a new generation that takes over all slots
 // that are not due yet. Slots that are added during the call are assigned by Set, by
 // replaceGeneration, or by both.
-func (w *Wheel) rebuild(old *generation) {
-	fresh := startGeneration(w, old.number+1)
+func (w *Wheel) replaceGeneration(old *generation) {
+	replacement := startGeneration(w, old.number+1)
 	w.mu.Lock()
-	w.generation = fresh
+	w.generation = replacement
 	w.mu.Unlock()
-	w.rebuilt.Add(1)
-	w.watchDone.Go(old.stop)
+	w.replacedCount.Add(1)
+	w.watchGroup.Go(old.stop)
 	for i := range w.shards {
-		for _, s := range w.shards[i].waitingSlots() {
-			w.assign(fresh, s)
+		for _, slot := range w.shards[i].waitingSlots() {
+			w.assignSlot(replacement, slot)
 		}
 	}
 }

@@ -17,45 +17,45 @@ type faultyLibrary struct {
 	adds      atomic.Int32
 	blockStop chan struct{} // if set, Stop waits for it
 
-	mu      sync.Mutex
-	dropped []func() // functions that the stuck wheel did not call
+	mu       sync.Mutex
+	uncalled []func() // functions that the stuck wheel did not call
 }
 
 const (
-	stuck  = 1 // calls no function any more
-	jumped = 2 // calls each function immediately
+	faultStuck  = 1 // calls no function any more
+	faultJumped = 2 // calls each function immediately
 )
 
-func (b *faultyLibrary) AfterFunc(d time.Duration, f func()) *timingwheel.Timer {
-	b.adds.Add(1)
-	if b.fault.Load() == jumped {
-		go f()
+func (f *faultyLibrary) AfterFunc(wait time.Duration, fn func()) *timingwheel.Timer {
+	f.adds.Add(1)
+	if f.fault.Load() == faultJumped {
+		go fn()
 		return new(timingwheel.Timer)
 	}
-	return b.libraryWheel.AfterFunc(d, func() {
-		if b.fault.Load() != stuck {
-			f()
+	return f.libraryWheel.AfterFunc(wait, func() {
+		if f.fault.Load() != faultStuck {
+			fn()
 			return
 		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.dropped = append(b.dropped, f)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.uncalled = append(f.uncalled, fn)
 	})
 }
 
-// callDropped calls, too late, the functions that the stuck wheel did not call.
-func (b *faultyLibrary) callDropped() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, f := range b.dropped {
-		go f()
+// callUncalled calls, too late, the functions that the stuck wheel did not call.
+func (f *faultyLibrary) callUncalled() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, fn := range f.uncalled {
+		go fn()
 	}
 }
 
-func (b *faultyLibrary) Stop() {
-	b.libraryWheel.Stop()
-	if b.blockStop != nil {
-		<-b.blockStop
+func (f *faultyLibrary) Stop() {
+	f.libraryWheel.Stop()
+	if f.blockStop != nil {
+		<-f.blockStop
 	}
 }
 
@@ -76,11 +76,11 @@ func newFaultyWheel(first *faultyLibrary) *Wheel {
 // callCounter counts calls and how many of them came early.
 type callCounter struct{ calls, early atomic.Int32 }
 
-func (c *callCounter) after(w *Wheel, d time.Duration) *Timer {
+func (c *callCounter) startTimer(wheel *Wheel, wait time.Duration) *Timer {
 	start := time.Now()
-	return w.After(d, func() {
+	return wheel.After(wait, func() {
 		c.calls.Add(1)
-		if time.Since(start) < d {
+		if time.Since(start) < wait {
 			c.early.Add(1)
 		}
 	})
@@ -96,36 +96,36 @@ func (c *callCounter) check(t *testing.T, calls int32) {
 func TestAStuckWheelIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := new(faultyLibrary)
-		w := newFaultyWheel(first)
-		defer w.Close()
+		library := new(faultyLibrary)
+		wheel := newFaultyWheel(library)
+		defer wheel.Close()
 		var calls callCounter
-		for d := time.Second; d <= 100*time.Second; d += time.Second {
-			calls.after(w, d)
+		for wait := time.Second; wait <= 100*time.Second; wait += time.Second {
+			calls.startTimer(wheel, wait)
 		}
-		gone := calls.after(w, 30*time.Second)
+		stopped := calls.startTimer(wheel, 30*time.Second)
 		time.Sleep(10500 * time.Millisecond)
 		calls.check(t, 10)
 
-		first.fault.Store(stuck)
+		library.fault.Store(faultStuck)
 		time.Sleep(4 * time.Second)
 		calls.check(t, 10)
-		gone.Stop()
-		calls.after(w, 3*time.Hour)
+		stopped.Stop()
+		calls.startTimer(wheel, 3*time.Hour)
 		time.Sleep(5 * time.Second)
 		calls.check(t, 19)
-		if s := w.Stats(); s.Rebuilt != 1 || !w.Healthy() {
-			t.Errorf("healthy %v, stats %+v, want 1 rebuilt", w.Healthy(), s)
+		if stats := wheel.Stats(); stats.Rebuilt != 1 || !wheel.Healthy() {
+			t.Errorf("healthy %v, stats %+v, want 1 rebuilt", wheel.Healthy(), stats)
 		}
 
-		first.fault.Store(0)
-		first.callDropped()
+		library.fault.Store(0)
+		library.callUncalled()
 		time.Sleep(100 * time.Second)
 		calls.check(t, 100)
 		time.Sleep(3 * time.Hour)
 		calls.check(t, 101)
-		if s := w.Stats(); s.Rebuilt != 1 || s.Pending != 0 {
-			t.Errorf("stats %+v, want 1 rebuilt, 0 pending", s)
+		if stats := wheel.Stats(); stats.Rebuilt != 1 || stats.Pending != 0 {
+			t.Errorf("stats %+v, want 1 rebuilt, 0 pending", stats)
 		}
 	})
 }
@@ -133,41 +133,41 @@ func TestAStuckWheelIsReplaced(t *testing.T) {
 func TestHealthyReportsAStuckWheel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := new(faultyLibrary)
-		w := newFaultyWheel(first)
-		defer w.Close()
-		first.fault.Store(stuck)
-		sawIll := false
+		library := new(faultyLibrary)
+		wheel := newFaultyWheel(library)
+		defer wheel.Close()
+		library.fault.Store(faultStuck)
+		sawUnhealthy := false
 		for range 700 {
 			time.Sleep(tick)
-			sawIll = sawIll || !w.Healthy()
+			sawUnhealthy = sawUnhealthy || !wheel.Healthy()
 		}
-		if w.Stats().Rebuilt != 1 || !w.Healthy() {
-			t.Errorf("healthy %v, stats %+v, want 1 rebuilt", w.Healthy(), w.Stats())
+		if wheel.Stats().Rebuilt != 1 || !wheel.Healthy() {
+			t.Errorf("healthy %v, stats %+v, want 1 rebuilt", wheel.Healthy(), wheel.Stats())
 		}
-		if !sawIll {
+		if !sawUnhealthy {
 			t.Error("Healthy never returned false without a heartbeat")
 		}
 	})
 }
 
 // Neither a replacement of a deadlocked wheel nor Close waits for it forever.
-func TestADeadlockedWheelDoesNotBlock(t *testing.T) {
+func TestCloseDoesNotWaitForADeadlockedWheel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := &faultyLibrary{blockStop: make(chan struct{})}
-		w := newFaultyWheel(first)
-		first.fault.Store(stuck)
+		library := &faultyLibrary{blockStop: make(chan struct{})}
+		wheel := newFaultyWheel(library)
+		library.fault.Store(faultStuck)
 		var calls callCounter
-		calls.after(w, 2*time.Second)
+		calls.startTimer(wheel, 2*time.Second)
 		time.Sleep(8 * time.Second)
 		calls.check(t, 1)
 		start := time.Now()
-		w.Close()
+		wheel.Close()
 		if took := time.Since(start); took > stuckAfter {
 			t.Errorf("Close took %v", took)
 		}
-		close(first.blockStop)
+		close(library.blockStop)
 	})
 }
 
@@ -176,41 +176,41 @@ func TestADeadlockedWheelDoesNotBlock(t *testing.T) {
 func TestAJumpedWheelIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		first := new(faultyLibrary)
-		w := newFaultyWheel(first)
-		defer w.Close()
-		first.fault.Store(jumped)
+		library := new(faultyLibrary)
+		wheel := newFaultyWheel(library)
+		defer wheel.Close()
+		library.fault.Store(faultJumped)
 		var calls callCounter
 		for i := range 100 {
-			calls.after(w, time.Second+time.Duration(i)*tick)
+			calls.startTimer(wheel, time.Second+time.Duration(i)*tick)
 		}
 		time.Sleep(900 * time.Millisecond)
 		calls.check(t, 0)
 		time.Sleep(time.Minute)
 		calls.check(t, 100)
-		if adds := first.adds.Load(); adds > 200 {
+		if adds := library.adds.Load(); adds > 200 {
 			t.Errorf("%d adds on the jumped wheel", adds)
 		}
-		if s := w.Stats(); s.Rebuilt != 1 {
-			t.Errorf("stats %+v, want 1 rebuilt", s)
+		if stats := wheel.Stats(); stats.Rebuilt != 1 {
+			t.Errorf("stats %+v, want 1 rebuilt", stats)
 		}
 	})
 }
 
-func TestASteppedWallClockIsNoticed(t *testing.T) {
+func TestAWallClockStepReplacesTheGeneration(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{-time.Hour, time.Hour, time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
-			w := New(Config{})
-			defer w.Close()
-			w.mu.Lock()
-			w.generation.startedWall = w.generation.startedWall.Add(-step)
-			w.mu.Unlock()
+			wheel := New(Config{})
+			defer wheel.Close()
+			wheel.mu.Lock()
+			wheel.generation.startedWall = wheel.generation.startedWall.Add(-step)
+			wheel.mu.Unlock()
 			var calls callCounter
-			calls.after(w, time.Minute)
+			calls.startTimer(wheel, time.Minute)
 			time.Sleep(2 * time.Minute)
 			calls.check(t, 1)
-			if got, want := w.Stats().Rebuilt == 1, step > maxClockStep || step < -maxClockStep; got != want {
+			if got, want := wheel.Stats().Rebuilt == 1, step > maxClockStep || step < -maxClockStep; got != want {
 				t.Errorf("step %v: rebuilt %v, want %v", step, got, want)
 			}
 		})
@@ -219,18 +219,18 @@ func TestASteppedWallClockIsNoticed(t *testing.T) {
 
 // Goroutines add and stop timers, and timers become due, while the wheel is
 // replaced again and again.
-func TestReplacingLosesNothing(t *testing.T) {
+func TestReplacementsLoseNoTimer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := New(Config{})
-		defer w.Close()
+		wheel := New(Config{})
+		defer wheel.Close()
 		var ends atomic.Int32
 		const adders, timers = 4, 500
 		for range adders {
 			go func() {
 				for i := range timers {
-					own := w.After(time.Duration(i%200)*time.Millisecond, func() { ends.Add(1) })
-					if i%5 == 0 && own.Stop() {
+					pending := wheel.After(time.Duration(i%200)*time.Millisecond, func() { ends.Add(1) })
+					if i%5 == 0 && pending.Stop() {
 						ends.Add(1)
 					}
 					time.Sleep(time.Millisecond)
@@ -238,13 +238,13 @@ func TestReplacingLosesNothing(t *testing.T) {
 			}()
 		}
 		for range 25 {
-			w.current().requestReplacement()
+			wheel.currentGeneration().requestReplacement()
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(time.Second)
-		s := w.Stats()
-		if ends.Load() != adders*timers || s.Fired+s.Stopped != adders*timers || s.Rebuilt != 25 {
-			t.Errorf("%d ends, stats %+v, want %d ends, 25 rebuilt", ends.Load(), s, adders*timers)
+		stats := wheel.Stats()
+		if ends.Load() != adders*timers || stats.Fired+stats.Stopped != adders*timers || stats.Rebuilt != 25 {
+			t.Errorf("%d ends, stats %+v, want %d ends, 25 rebuilt", ends.Load(), stats, adders*timers)
 		}
 	})
 }

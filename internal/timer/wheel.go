@@ -22,22 +22,22 @@ func (c Config) withDefaults() Config {
 // Wheel holds pending timers and calls their functions when they are due, never
 // early. Close ends it.
 type Wheel struct {
-	start      time.Time // deadlines are durations since this time, by the monotonic clock
-	newLibrary func() libraryWheel
-	shards     [shardCount]shard
-	queue      runQueue
-	workers    []worker
-	rebuilt    atomic.Uint64 // number of replaced generations
+	startTime     time.Time // deadlines are durations since this time, by the monotonic clock
+	newLibrary    func() libraryWheel
+	shards        [shardCount]shard
+	runQueue      runQueue
+	workers       []worker
+	replacedCount atomic.Uint64 // number of replaced generations
 
 	mu         sync.RWMutex // guards closed and generation; held briefly
 	closed     bool
 	generation *generation
 
-	replace     chan struct{}  // at most one signal: the current generation requests a replacement
-	quit        chan struct{}  // closed when Close begins
-	done        chan struct{}  // closed when Close ends
-	watchDone   sync.WaitGroup // watchGenerations, and the stops of replaced generations
-	workersDone sync.WaitGroup
+	replaceRequests chan struct{}  // at most one signal: the current generation requests a replacement
+	quit            chan struct{}  // closed when Close begins
+	done            chan struct{}  // closed when Close ends
+	watchGroup      sync.WaitGroup // watchGenerations, and the stops of replaced generations
+	workerGroup     sync.WaitGroup
 }
 
 // New starts a Wheel: its workers, its watch goroutine, and the library's two
@@ -48,25 +48,25 @@ func New(config Config) *Wheel {
 
 func newWheel(config Config, newLibrary func() libraryWheel) *Wheel {
 	config = config.withDefaults()
-	w := &Wheel{
-		start:      alignedStart(time.Now()),
-		newLibrary: newLibrary,
-		workers:    make([]worker, config.Workers),
-		replace:    make(chan struct{}, 1),
-		quit:       make(chan struct{}),
-		done:       make(chan struct{}),
+	wheel := &Wheel{
+		startTime:       alignedStart(time.Now()),
+		newLibrary:      newLibrary,
+		workers:         make([]worker, config.Workers),
+		replaceRequests: make(chan struct{}, 1),
+		quit:            make(chan struct{}),
+		done:            make(chan struct{}),
 	}
-	for i := range w.shards {
-		w.shards[i].wheel, w.shards[i].slots = w, make(map[int64]*slot)
+	for i := range wheel.shards {
+		wheel.shards[i].wheel, wheel.shards[i].slots = wheel, make(map[int64]*slot)
 	}
-	w.queue.available.L = &w.queue.mu
-	w.generation = startGeneration(w, 1)
-	w.watchDone.Go(w.watch)
-	for i := range w.workers {
-		w.workers[i].wheel = w
-		w.workersDone.Go(w.workers[i].run)
+	wheel.runQueue.workAvailable.L = &wheel.runQueue.mu
+	wheel.generation = startGeneration(wheel, 1)
+	wheel.watchGroup.Go(wheel.watchGenerations)
+	for i := range wheel.workers {
+		wheel.workers[i].wheel = wheel
+		wheel.workerGroup.Go(wheel.workers[i].run)
 	}
-	return w
+	return wheel
 }
 
 // After calls fn on a worker when wait has passed. The call is never early,
@@ -80,24 +80,24 @@ func newWheel(config Config, newLibrary func() libraryWheel) *Wheel {
 //
 // On a closed wheel, After returns a stopped timer and fn is never called. After
 // panics if fn is nil.
-func (w *Wheel) After(d time.Duration, f func()) *Timer {
-	t := new(Timer)
-	w.Set(t, d, f)
-	return t
+func (w *Wheel) After(wait time.Duration, fn func()) *Timer {
+	timer := new(Timer)
+	w.Set(timer, wait, fn)
+	return timer
 }
 
 // Set makes timer call fn after wait, like After, and cancels the timer's earlier
 // call. The timer may be a field of another struct. If several goroutines set the
 // timer at the same time, the last one takes effect, and the calls of the others
 // do not happen. Set panics if fn is nil.
-func (w *Wheel) Set(t *Timer, d time.Duration, f func()) {
-	if f == nil {
+func (w *Wheel) Set(timer *Timer, wait time.Duration, fn func()) {
+	if fn == nil {
 		panic("timer: a timer needs a function to call")
 	}
-	deadline := w.deadlineAfter(d)
+	deadline := w.deadlineAfter(wait)
 	for {
-		t.Stop()
-		if w.add(t, call{f, deadline}, d <= 0) {
+		timer.Stop()
+		if w.add(timer, pendingCall{fn, deadline}, wait <= 0) {
 			return
 		}
 	}
@@ -106,42 +106,42 @@ func (w *Wheel) Set(t *Timer, d time.Duration, f func()) {
 // add puts a timer, which must be in no slot, into the slot of its deadline. It
 // returns false if another goroutine has set the timer first. On a closed wheel it
 // does nothing and returns true.
-func (w *Wheel) add(t *Timer, c call, due bool) bool {
-	at := tickOf(c.deadline)
-	st := w.shardOf(at)
-	if due {
-		return w.addDue(st, t, c)
+func (w *Wheel) add(timer *Timer, call pendingCall, isDue bool) bool {
+	tickNumber := tickNumberOf(call.deadline)
+	shard := w.shardFor(tickNumber)
+	if isDue {
+		return w.addDue(shard, timer, call)
 	}
-	st.mu.Lock()
-	if st.closed {
-		st.mu.Unlock()
+	shard.mu.Lock()
+	if shard.closed {
+		shard.mu.Unlock()
 		return true
 	}
-	s, added := st.findOrAdd(at)
-	linked := s.link(t, c)
-	st.mu.Unlock()
+	slot, added := shard.findOrAdd(tickNumber)
+	linked := slot.link(timer, call)
+	shard.mu.Unlock()
 	if added {
-		w.assign(w.current(), s)
+		w.assignSlot(w.currentGeneration(), slot)
 	}
 	return linked
 }
 
 // addDue is add for a timer that is due immediately. The timer gets a slot of its
 // own and waits only for a worker.
-func (w *Wheel) addDue(st *shard, t *Timer, c call) bool {
-	w.queue.mu.Lock()
-	defer w.queue.mu.Unlock()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.closed {
+func (w *Wheel) addDue(shard *shard, timer *Timer, call pendingCall) bool {
+	w.runQueue.mu.Lock()
+	defer w.runQueue.mu.Unlock()
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if shard.closed {
 		return true
 	}
-	s := &slot{shard: st, due: true}
-	if !s.link(t, c) {
+	dueSlot := &slot{shard: shard, isDue: true}
+	if !dueSlot.link(timer, call) {
 		return false
 	}
-	st.waiting++
-	w.queue.push(s)
+	shard.waiting++
+	w.runQueue.push(dueSlot)
 	return true
 }
 
@@ -158,55 +158,55 @@ func (w *Wheel) Close() {
 		return
 	}
 	close(w.quit)
-	w.watchDone.Wait()
+	w.watchGroup.Wait()
 	for i := range w.shards {
 		w.shards[i].close()
 	}
-	for s := w.queue.close(); s != nil; s = s.nextDue {
-		s.stopAll()
+	for slot := w.runQueue.close(); slot != nil; slot = slot.nextDue {
+		slot.stopAll()
 	}
-	w.current().stop() // watchGenerations has returned, so the generation cannot change
-	w.workersDone.Wait()
+	w.currentGeneration().stop() // watchGenerations has returned, so the generation cannot change
+	w.workerGroup.Wait()
 	close(w.done)
 }
 
 // now returns the time since startTime.
-func (w *Wheel) now() time.Duration { return time.Since(w.start) }
+func (w *Wheel) now() time.Duration { return time.Since(w.startTime) }
 
 // deadlineAfter returns the deadline after wait, limited so that rounding up to a
 // tick cannot overflow.
-func (w *Wheel) deadlineAfter(d time.Duration) time.Duration {
+func (w *Wheel) deadlineAfter(wait time.Duration) time.Duration {
 	now := w.now()
-	if d > math.MaxInt64-tick-now {
+	if wait > math.MaxInt64-tick-now {
 		return math.MaxInt64 - tick // leaves room to round up
 	}
-	return now + max(d, 0)
+	return now + max(wait, 0)
 }
 
 // tickNumberOf returns the number of the first tick that ends at a deadline or
 // later.
-func tickOf(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
+func tickNumberOf(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
 
-func (w *Wheel) shardOf(at int64) *shard { return &w.shards[at%shardCount] }
+func (w *Wheel) shardFor(tickNumber int64) *shard { return &w.shards[tickNumber%shardCount] }
 
 // assignSlot makes a slot run on a generation. It does so once, although Set and
 // replaceGeneration may both call it.
-func (w *Wheel) assign(m *generation, s *slot) {
-	if s.assign(m.number) {
-		w.advance(m, s)
+func (w *Wheel) assignSlot(generation *generation, slot *slot) {
+	if slot.setGeneration(generation.number) {
+		w.scheduleOrQueue(generation, slot)
 	}
 }
 
 // scheduleOrQueue adds the next library entry of a slot, or queues the slot if it
 // is due.
-func (w *Wheel) advance(m *generation, s *slot) {
-	if remaining := s.end() - w.now(); remaining > 0 {
-		m.wakeAfter(s, min(remaining, maxEntryWait))
+func (w *Wheel) scheduleOrQueue(generation *generation, slot *slot) {
+	if remaining := slot.dueTime() - w.now(); remaining > 0 {
+		generation.wakeAfter(slot, min(remaining, maxEntryWait))
 		return
 	}
-	w.queue.mu.Lock()
-	defer w.queue.mu.Unlock()
-	if s.makeDue() {
-		w.queue.push(s)
+	w.runQueue.mu.Lock()
+	defer w.runQueue.mu.Unlock()
+	if slot.makeDue() {
+		w.runQueue.push(slot)
 	}
 }

@@ -17,67 +17,67 @@ const tick = 10 * time.Millisecond
 // This test runs in real time, next to the runtime's own timers.
 func TestThousandsOfTimersAreNeverEarly(t *testing.T) {
 	t.Parallel()
-	w := timer.New(timer.Config{})
-	t.Cleanup(w.Close)
+	wheel := timer.New(timer.Config{})
+	t.Cleanup(wheel.Close)
 	const timers = 20_000
 	var early, calls atomic.Int64
 	var all sync.WaitGroup
 	all.Add(2 * timers)
 	for range timers {
-		d := time.Duration(rand.Int64N(int64(400 * time.Millisecond)))
+		wait := time.Duration(rand.Int64N(int64(400 * time.Millisecond)))
 		start := time.Now()
-		f := func() {
+		record := func() {
 			defer all.Done()
 			calls.Add(1)
-			if time.Since(start) < d {
+			if time.Since(start) < wait {
 				early.Add(1)
 			}
 		}
-		w.After(d, f)
-		time.AfterFunc(d, f)
+		wheel.After(wait, record)
+		time.AfterFunc(wait, record)
 	}
 	all.Wait()
 	if early.Load() != 0 || calls.Load() != 2*timers {
 		t.Errorf("%d calls, %d of them early; want %d, 0", calls.Load(), early.Load(), 2*timers)
 	}
-	if s := w.Stats(); s.Fired != timers || s.Pending != 0 || s.Late.Max <= 0 || s.Late.Sum < s.Late.Max {
-		t.Errorf("stats %+v", s)
+	if stats := wheel.Stats(); stats.Fired != timers || stats.Pending != 0 || stats.Late.Max <= 0 || stats.Late.Sum < stats.Late.Max {
+		t.Errorf("stats %+v", stats)
 	}
 }
 
 func TestAfterChainsLongWaits(t *testing.T) {
 	t.Parallel()
-	for _, d := range []time.Duration{
+	for _, wait := range []time.Duration{
 		0, time.Millisecond, tick, 20 * time.Second,
 		40960 * time.Millisecond, 40961 * time.Millisecond, 164 * time.Second, 26 * time.Hour,
 	} {
-		t.Run(d.String(), func(t *testing.T) {
+		t.Run(wait.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := timer.New(timer.Config{})
-				defer w.Close()
+				wheel := timer.New(timer.Config{})
+				defer wheel.Close()
 				start, took := time.Now(), make(chan time.Duration, 2)
-				w.After(d, func() { took <- time.Since(start) })
+				wheel.After(wait, func() { took <- time.Since(start) })
 				got := <-took
-				if got < d || got > d+2*tick {
-					t.Errorf("called after %v, want %v to 20 ms more", got, d)
+				if got < wait || got > wait+2*tick {
+					t.Errorf("called after %v, want %v to 20 ms more", got, wait)
 				}
-				if !w.Healthy() || w.HeartbeatAge() > 1100*time.Millisecond {
-					t.Errorf("healthy %v, last heartbeat %v ago", w.Healthy(), w.HeartbeatAge())
+				if !wheel.Healthy() || wheel.HeartbeatAge() > 1100*time.Millisecond {
+					t.Errorf("healthy %v, last heartbeat %v ago", wheel.Healthy(), wheel.HeartbeatAge())
 				}
 			})
 		})
 	}
 }
 
-func TestAfterTakesAnyDuration(t *testing.T) {
+func TestAfterAcceptsAnyDuration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := timer.New(timer.Config{})
-		defer w.Close()
+		wheel := timer.New(timer.Config{})
+		defer wheel.Close()
 		called := make(chan struct{})
-		never := w.After(math.MaxInt64, func() { t.Error("called 292 years early") })
-		w.After(-time.Hour, func() { close(called) })
+		never := wheel.After(math.MaxInt64, func() { t.Error("called 292 years early") })
+		wheel.After(-time.Hour, func() { close(called) })
 		<-called
 		time.Sleep(time.Hour)
 		if !never.Stop() {
@@ -88,33 +88,33 @@ func TestAfterTakesAnyDuration(t *testing.T) {
 
 func TestAfterRefusesNil(t *testing.T) {
 	t.Parallel()
-	w := timer.New(timer.Config{})
-	t.Cleanup(w.Close)
+	wheel := timer.New(timer.Config{})
+	t.Cleanup(wheel.Close)
 	defer func() {
 		if recover() == nil {
 			t.Error("After accepted a nil function")
 		}
 	}()
-	w.After(0, nil)
+	wheel.After(0, nil)
 }
 
 func TestStopPreventsTheCallOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := timer.New(timer.Config{})
-		defer w.Close()
-		stopped := w.After(time.Second, func() { t.Error("a stopped timer called") })
+		wheel := timer.New(timer.Config{})
+		defer wheel.Close()
+		stopped := wheel.After(time.Second, func() { t.Error("a stopped timer called") })
 		first, second := stopped.Stop(), stopped.Stop()
 		if !first || second {
 			t.Errorf("Stop = %v, then %v; want true, false", first, second)
 		}
-		called := w.After(time.Second, func() {})
+		called := wheel.After(time.Second, func() {})
 		time.Sleep(time.Minute)
 		if called.Stop() {
 			t.Error("Stop after the call = true, want false")
 		}
-		if s := w.Stats(); s.Fired != 1 || s.Stopped != 1 || s.Pending != 0 {
-			t.Errorf("stats %+v, want 1 fired, 1 stopped, 0 pending", s)
+		if stats := wheel.Stats(); stats.Fired != 1 || stats.Stopped != 1 || stats.Pending != 0 {
+			t.Errorf("stats %+v, want 1 fired, 1 stopped, 0 pending", stats)
 		}
 	})
 }
@@ -123,33 +123,33 @@ func TestStopPreventsTheCallOnce(t *testing.T) {
 // prevents the call, or it happens.
 func TestStopAndCallExcludeEachOther(t *testing.T) {
 	t.Parallel()
-	w := timer.New(timer.Config{})
-	t.Cleanup(w.Close)
+	wheel := timer.New(timer.Config{})
+	t.Cleanup(wheel.Close)
 	const timers, stoppers = 2000, 3
 	var ends [timers]atomic.Int32
 	var all sync.WaitGroup
 	for i := range timers {
 		due := make(chan struct{})
-		d := time.Duration(rand.Int64N(int64(30 * time.Millisecond)))
-		time.AfterFunc(d+time.Duration(rand.Int64N(int64(15*time.Millisecond))), func() { close(due) })
-		own := w.After(d, func() { ends[i].Add(1) })
+		wait := time.Duration(rand.Int64N(int64(30 * time.Millisecond)))
+		time.AfterFunc(wait+time.Duration(rand.Int64N(int64(15*time.Millisecond))), func() { close(due) })
+		pending := wheel.After(wait, func() { ends[i].Add(1) })
 		for range stoppers {
 			all.Go(func() {
 				<-due
-				if own.Stop() {
+				if pending.Stop() {
 					ends[i].Add(1)
 				}
 			})
 		}
 	}
 	all.Wait()
-	w.Close()
+	wheel.Close()
 	for i := range ends {
 		if got := ends[i].Load(); got != 1 {
 			t.Fatalf("timer %d ended %d times", i, got)
 		}
 	}
-	if s := w.Stats(); s.Fired+s.Stopped != timers || s.Pending != 0 {
-		t.Errorf("stats %+v do not add up to %d", s, timers)
+	if stats := wheel.Stats(); stats.Fired+stats.Stopped != timers || stats.Pending != 0 {
+		t.Errorf("stats %+v do not add up to %d", stats, timers)
 	}
 }

@@ -9,52 +9,52 @@ import (
 )
 
 const (
-	countUpTo = 100_000 // higher numbers of tasks are not counted
-	maxReason = 500     // maximum length of the reason why an endpoint is disabled, in bytes
+	maxTaskCount = 100_000 // higher numbers of tasks are not counted
+	maxReason    = 500     // maximum length of the reason why an endpoint is disabled, in bytes
 )
 
 // List returns the status of all endpoints, sorted by game.
-func (o *Dispatcher) List(ctx context.Context) ([]Status, error) {
-	if err := o.refreshStates(ctx); err != nil {
+func (d *Dispatcher) List(ctx context.Context) ([]Status, error) {
+	if err := d.refreshStates(ctx); err != nil {
 		return nil, err
 	}
 	list := []Status{}
-	for _, r := range o.Registry.endpoints() {
-		s, err := o.status(ctx, r)
+	for _, endpoint := range d.Registry.endpoints() {
+		status, err := d.status(ctx, endpoint)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, s)
+		list = append(list, status)
 	}
 	return list, nil
 }
 
 // status returns the status of an endpoint, as this node knows it.
-func (o *Dispatcher) status(ctx context.Context, r *endpointState) (s Status, err error) {
-	s = r.status()
-	s.URL = o.Poster.Host(r.Endpoint)
-	if s.Waiting, s.Dead, err = o.Counts.CountTasks(ctx, r.Topic(), countUpTo); err != nil {
-		return s, fmt.Errorf("deliveries of %s: %w", r.Topic(), err)
+func (d *Dispatcher) status(ctx context.Context, endpoint *endpointState) (status Status, err error) {
+	status = endpoint.status()
+	status.URL = d.Poster.Host(endpoint.Endpoint)
+	if status.Waiting, status.Dead, err = d.TaskCounter.CountTasks(ctx, endpoint.Topic(), maxTaskCount); err != nil {
+		return status, fmt.Errorf("deliveries of %s: %w", endpoint.Topic(), err)
 	}
-	return s, nil
+	return status, nil
 }
 
 // Ping sends a ping message to an endpoint immediately, without the queue, even if
 // the endpoint is disabled. It returns the endpoint's reply, or ErrNoEndpoint.
-func (o *Dispatcher) Ping(ctx context.Context, game, name string) (PingResult, error) {
-	r, err := o.Registry.find(game, name)
+func (d *Dispatcher) Ping(ctx context.Context, game, name string) (PingResult, error) {
+	endpoint, err := d.Registry.find(game, name)
 	if err != nil {
 		return PingResult{}, err
 	}
-	start := time.Now()
-	e := event{kind: Ping, occurredAt: start.UnixMilli(), data: func(int) any { return pingData{game, name} }}
-	m := Message{ID: idPrefix + strings.ToLower(rand.Text()), Body: e.body()}
-	reply := o.send(ctx, r, m)
-	p := PingResult{ID: m.ID, Status: reply.Status, TookMS: time.Since(start).Milliseconds()}
+	startedAt := time.Now()
+	ping := event{eventType: Ping, occurredAt: startedAt.UnixMilli(), data: func(int) any { return pingData{game, name} }}
+	message := Message{ID: idPrefix + strings.ToLower(rand.Text()), Body: ping.body()}
+	reply := d.postMessage(ctx, endpoint, message)
+	result := PingResult{ID: message.ID, Status: reply.Status, TookMS: time.Since(startedAt).Milliseconds()}
 	if reply.Err != nil {
-		p.Error = reply.Err.Error()
+		result.Error = reply.Err.Error()
 	}
-	return p, nil
+	return result, nil
 }
 
 // pingData is the data of webhook.ping.
@@ -66,41 +66,41 @@ type pingData struct {
 // Enable enables an endpoint: it gets the events from now on. Other nodes notice the
 // change at their next refresh. Dead deliveries stay dead until an operator requeues
 // them. Enable returns the new status, or ErrNoEndpoint.
-func (o *Dispatcher) Enable(ctx context.Context, game, name string) (Status, error) {
-	r, err := o.Registry.find(game, name)
+func (d *Dispatcher) Enable(ctx context.Context, game, name string) (Status, error) {
+	endpoint, err := d.Registry.find(game, name)
 	if err == nil {
-		err = o.States.EnableEndpoint(ctx, game, name)
+		err = d.EndpointStates.EnableEndpoint(ctx, game, name)
 	}
 	if err == nil {
-		err = o.refreshStates(ctx)
+		err = d.refreshStates(ctx)
 	}
 	if err != nil {
 		return Status{}, err
 	}
-	return o.status(ctx, r)
+	return d.status(ctx, endpoint)
 }
 
 // Disable disables an endpoint; operators can see the reason. Events are no longer
 // enqueued for it, and each waiting delivery becomes dead at its next attempt. If the
 // endpoint is already disabled, its reason does not change. Disable returns the new
 // status, or ErrNoEndpoint.
-func (o *Dispatcher) Disable(ctx context.Context, game, name, reason string) (Status, error) {
-	r, err := o.Registry.find(game, name)
+func (d *Dispatcher) Disable(ctx context.Context, game, name, reason string) (Status, error) {
+	endpoint, err := d.Registry.find(game, name)
 	if err == nil {
-		err = o.disable(ctx, r, reason)
+		err = d.disableEndpoint(ctx, endpoint, reason)
 	}
 	if err != nil {
 		return Status{}, err
 	}
-	return o.status(ctx, r)
+	return d.status(ctx, endpoint)
 }
 
-func (o *Dispatcher) disable(ctx context.Context, r *endpointState, reason string) error {
+func (d *Dispatcher) disableEndpoint(ctx context.Context, endpoint *endpointState, reason string) error {
 	if reason = strings.ToValidUTF8(reason[:min(len(reason), maxReason)], ""); reason == "" {
 		reason = "an operator disabled it"
 	}
-	if err := o.States.DisableEndpoint(ctx, r.Game, r.Name, reason); err != nil {
+	if err := d.EndpointStates.DisableEndpoint(ctx, endpoint.Game, endpoint.Name, reason); err != nil {
 		return err
 	}
-	return o.refreshStates(ctx)
+	return d.refreshStates(ctx)
 }

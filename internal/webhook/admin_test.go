@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-func TestList(t *testing.T) {
+func TestListReturnsTheStatusOfEndpoints(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, Endpoint{Game: game, Name: "a", Ordered: true}, Endpoint{Game: "a.game", Name: "b", Events: []string{DaySealed}})
-	w.disabled["x"] = State{Game: game, Name: "a", Disabled: "gone", Since: 7}
-	w.disabled["y"] = State{Game: game, Name: "removed", Disabled: "gone", Since: 8}
-	list, err := w.dispatcher.List(t.Context())
+	fixture := newFixture(t, Endpoint{Game: game, Name: "a", Ordered: true}, Endpoint{Game: "a.game", Name: "b", Events: []string{DaySealed}})
+	fixture.disabled["x"] = State{Game: game, Name: "a", Disabled: "gone", Since: 7}
+	fixture.disabled["y"] = State{Game: game, Name: "removed", Disabled: "gone", Since: 8}
+	list, err := fixture.dispatcher.List(t.Context())
 	want := []Status{
-		{State: State{Game: "a.game", Name: "b"}, URL: "https://b.test", Events: []string{DaySealed}, Waiting: 16, Dead: countUpTo},
-		{State: w.disabled["x"], URL: "https://a.test", Events: Events(), Ordered: true, Waiting: 26, Dead: countUpTo},
+		{State: State{Game: "a.game", Name: "b"}, URL: "https://b.test", Events: []string{DaySealed}, Waiting: 16, Dead: maxTaskCount},
+		{State: fixture.disabled["x"], URL: "https://a.test", Events: EventTypes(), Ordered: true, Waiting: 26, Dead: maxTaskCount},
 	}
 	if err != nil || fmt.Sprintf("%+v", list) != fmt.Sprintf("%+v", want) {
 		t.Errorf("list\n%+v, %v, want\n%+v", list, err, want)
 	}
-	w.away = true
-	if _, err := w.dispatcher.List(t.Context()); !errors.Is(err, errAway) {
+	fixture.away = true
+	if _, err := fixture.dispatcher.List(t.Context()); !errors.Is(err, errAway) {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestPing(t *testing.T) {
+func TestPingReturnsTheReply(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, w *fixture) {
+	withFakeTime(t, func(t *testing.T, w *fixture) {
 		if _, err := w.dispatcher.Disable(t.Context(), game, "a", ""); err != nil {
 			t.Fatal(err)
 		}
@@ -54,40 +54,40 @@ func TestPing(t *testing.T) {
 	})
 }
 
-func TestEnableAndDisable(t *testing.T) {
+func TestEndpointsAreEnabledAndDisabled(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, oneEndpoint()...)
-	reason := func() string { return w.registry.endpoints()[0].disabledReason() }
+	fixture := newFixture(t, oneEndpoint()...)
+	reason := func() string { return fixture.registry.endpoints()[0].disabledReason() }
 	long := strings.Repeat("ä", maxReason)
 	for _, cause := range []string{long, "another reason"} { // the first stands
-		if s, err := w.dispatcher.Disable(t.Context(), game, "a", cause); err != nil || s.Disabled != long[:maxReason] || reason() != s.Disabled {
+		if s, err := fixture.dispatcher.Disable(t.Context(), game, "a", cause); err != nil || s.Disabled != long[:maxReason] || reason() != s.Disabled {
 			t.Errorf("disabled as %+v, %v", s, err)
 		}
 	}
-	if s, err := w.dispatcher.Enable(t.Context(), game, "a"); err != nil || s.Disabled+reason() != "" || s.URL != "https://a.test" || s.Dead != countUpTo {
+	if s, err := fixture.dispatcher.Enable(t.Context(), game, "a"); err != nil || s.Disabled+reason() != "" || s.URL != "https://a.test" || s.Dead != maxTaskCount {
 		t.Errorf("enabled, but %+v, %v", s, err)
 	}
-	if s, err := w.dispatcher.Disable(t.Context(), game, "a", ""); err != nil || s.Disabled == "" {
+	if s, err := fixture.dispatcher.Disable(t.Context(), game, "a", ""); err != nil || s.Disabled == "" {
 		t.Errorf("disabled for no reason: %+v, %v", s, err)
 	}
-	w.away = true
-	if _, err := w.dispatcher.Enable(t.Context(), game, "a"); !errors.Is(err, errAway) || reason() == "" {
+	fixture.away = true
+	if _, err := fixture.dispatcher.Enable(t.Context(), game, "a"); !errors.Is(err, errAway) || reason() == "" {
 		t.Errorf("enabled while the database is away: %q, %v", reason(), err)
 	}
 }
 
-func TestNoSuchEndpoint(t *testing.T) {
+func TestAnUnknownEndpointIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, oneEndpoint()...)
-	_, pinged := w.dispatcher.Ping(t.Context(), game, "b")
-	_, enabled := w.dispatcher.Enable(t.Context(), "other", "a")
-	_, disabled := w.dispatcher.Disable(t.Context(), game, "", "why")
+	fixture := newFixture(t, oneEndpoint()...)
+	_, pinged := fixture.dispatcher.Ping(t.Context(), game, "b")
+	_, enabled := fixture.dispatcher.Enable(t.Context(), "other", "a")
+	_, disabled := fixture.dispatcher.Disable(t.Context(), game, "", "why")
 	for _, err := range []error{pinged, enabled, disabled} {
 		if !errors.Is(err, ErrNoEndpoint) {
 			t.Errorf("error %v", err)
 		}
 	}
-	if len(w.disabled)+len(w.sent) > 0 {
-		t.Errorf("disabled %v, sent %v", w.disabled, w.sent)
+	if len(fixture.disabled)+len(fixture.sent) > 0 {
+		t.Errorf("disabled %v, sent %v", fixture.disabled, fixture.sent)
 	}
 }

@@ -18,14 +18,14 @@ type sealTask struct {
 
 // dayData is the data of day.sealed.
 type dayData struct {
-	Game   string     `json:"game"`
-	Date   string     `json:"date"`
-	Boards []dayBoard `json:"boards"`
+	Game   string           `json:"game"`
+	Date   string           `json:"date"`
+	Boards []dayLeaderboard `json:"boards"`
 }
 
 // dayLeaderboard is the top list of a day. Nickname of a team's entry is the team's
 // name, as on all leaderboards.
-type dayBoard struct {
+type dayLeaderboard struct {
 	Kind    leaderboard.Kind    `json:"kind"`
 	Order   leaderboard.Order   `json:"order"`
 	Total   int64               `json:"total"` // entries ranked
@@ -39,54 +39,54 @@ var errNoSubscriber = errors.New("no endpoint of this node's configuration subsc
 // enqueueSealedDay enqueues the deliveries of a sealed day with its current top
 // lists. If it runs again after a correction, the deliveries of the first run stay
 // unchanged.
-func (o *Dispatcher) seal(ctx context.Context, t taskqueue.Task) error {
-	var s sealTask
-	if err := json.Unmarshal(t.Payload, &s); err != nil {
+func (d *Dispatcher) enqueueSealedDay(ctx context.Context, task taskqueue.Task) error {
+	var payload sealTask
+	if err := json.Unmarshal(task.Payload, &payload); err != nil {
 		return taskqueue.Permanent(fmt.Errorf("the payload is not of the form {\"at\":epoch ms}: %w", err))
 	}
-	switch subscribed := o.Registry.isSubscribed(DaySealed, t.Game); {
-	case !subscribed && age(&t) < configRollout:
+	switch isSubscribed := d.Registry.hasSubscriber(DaySealed, task.Game); {
+	case !isSubscribed && taskAge(&task) < configRollout:
 		return taskqueue.Postpone(errNoSubscriber, time.Minute)
-	case !subscribed:
+	case !isSubscribed:
 		return nil
 	}
-	if err := o.refreshStates(ctx); err != nil { // another node may have enabled an endpoint
+	if err := d.refreshStates(ctx); err != nil { // another node may have enabled an endpoint
 		return err
 	}
-	day := dayData{Game: t.Game, Date: t.Key}
+	day := dayData{Game: task.Game, Date: task.Key}
 	for _, kind := range leaderboard.Kinds() {
-		top, total, err := o.Lists.Top(ctx, t.Game, t.Key, kind, maxListed)
+		top, total, err := d.TopLists.Top(ctx, task.Game, task.Key, kind, maxListEntries)
 		if err != nil {
 			return fmt.Errorf("top list of %s: %w", kind, err)
 		}
-		day.Boards = append(day.Boards, dayBoard{kind, leaderboard.ByValue, total, entriesOf(top)})
+		day.Boards = append(day.Boards, dayLeaderboard{kind, leaderboard.ByValue, total, newEntries(top)})
 	}
-	tasks := o.Registry.deliveries(event{kind: DaySealed, game: t.Game, subject: t.Key, occurredAt: s.At, data: day.first})
+	tasks := d.Registry.deliveries(event{eventType: DaySealed, game: task.Game, subject: task.Key, occurredAt: payload.At, data: day.truncated})
 	if len(tasks) == 0 {
 		return nil
 	}
-	_, err := o.Queue.Enqueue(ctx, tasks)
+	_, err := d.Queue.Enqueue(ctx, tasks)
 	return err
 }
 
 // truncated returns the day with at most limit entries on each leaderboard.
-func (d dayData) first(limit int) any {
-	boards := make([]dayBoard, len(d.Boards))
-	for i, b := range d.Boards {
-		b.Entries = first(b.Entries, limit)
-		boards[i] = b
+func (day dayData) truncated(limit int) any {
+	boards := make([]dayLeaderboard, len(day.Boards))
+	for i, board := range day.Boards {
+		board.Entries = firstEntries(board.Entries, limit)
+		boards[i] = board
 	}
-	d.Boards = boards
-	return d
+	day.Boards = boards
+	return day
 }
 
-func entriesOf(top []leaderboard.TopEntry) []leaderboard.Entry {
+func newEntries(top []leaderboard.TopEntry) []leaderboard.Entry {
 	entries := make([]leaderboard.Entry, len(top))
-	for i, e := range top {
-		p := e.Aggregates
+	for i, ranked := range top {
+		totals := ranked.Aggregates
 		entries[i] = leaderboard.Entry{
-			Rank: e.Rank, ID: e.Holder, Nickname: e.Name, Value: e.Value, Score: p.Score, TimeMS: p.TimeMS, Matches: p.Matches,
-			Asked: p.Asked, Answered: p.Answered, Correct: p.Correct, Accuracy: p.Accuracy(),
+			Rank: ranked.Rank, ID: ranked.Holder, Nickname: ranked.Name, Value: ranked.Value, Score: totals.Score, TimeMS: totals.TimeMS, Matches: totals.Matches,
+			Asked: totals.Asked, Answered: totals.Answered, Correct: totals.Correct, Accuracy: totals.Accuracy(),
 		}
 	}
 	return entries

@@ -14,47 +14,47 @@ const sealedBody = `{"type":"day.sealed","timestamp":"2026-11-18T11:06:40.123Z",
 	`{"kind":"player","order":"value","total":5,"entries":[{"rank":1,"id":"player2026-11-17","nickname":"Ada","value":100,"score":7,"time_ms":6,"matches":1,"asked":3,"answered":2,"correct":1,"accuracy":0.3333}]},` +
 	`{"kind":"team","order":"value","total":5,"entries":[{"rank":1,"id":"team2026-11-17","nickname":"Ada","value":100,"score":7,"time_ms":6,"matches":1,"asked":3,"answered":2,"correct":1,"accuracy":0.3333}]}]}}`
 
-// seal enqueues the task of a sealed day.
-func (w *fixture) seal(t *testing.T) {
+// runSealTask enqueues the task of a sealed day.
+func (w *fixture) runSealTask(t *testing.T) {
 	t.Helper()
-	if _, err := w.Enqueue(t.Context(), w.registry.Sealed(game, "2026-11-17", at)); err != nil {
+	if _, err := w.Enqueue(t.Context(), w.registry.TasksForEndedDay(game, "2026-11-17", at)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestDayIsSealed(t *testing.T) {
+func TestASealedDayEnqueuesDeliveries(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "a"}, {Game: game, Name: "b"}, {Game: game, Name: "c", Events: []string{ArenaOver}}}
 	run(t, endpoints, func(t *testing.T, w *fixture) {
-		w.seal(t)
+		w.runSealTask(t)
 		time.Sleep(5 * time.Second)
 		posts := w.posts()
-		if w.count(taskqueue.Done) != 3 || len(posts) != 2 || posts[0].ID != posts[1].ID {
+		if w.count(taskqueue.StateDone) != 3 || len(posts) != 2 || posts[0].ID != posts[1].ID {
 			t.Fatalf("posted %+v", posts)
 		}
 		if got := string(posts[0].Body); got != sealedBody {
 			t.Errorf("posted\n%s, want\n%s", got, sealedBody)
 		}
 		again := taskqueue.Task{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
-		if err := w.dispatcher.seal(t.Context(), again); err != nil || len(w.tasks) != 3 {
+		if err := w.dispatcher.enqueueSealedDay(t.Context(), again); err != nil || len(w.tasks) != 3 {
 			t.Errorf("sealed again: %v, %d tasks", err, len(w.tasks))
 		}
 	})
 }
 
 // The dispatcher reads the top lists again until they answer.
-func TestSealingWaits(t *testing.T) {
+func TestSealingWaitsForTheTopLists(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.setUnavailable(true)
-		w.seal(t)
+		w.runSealTask(t)
 		time.Sleep(3 * time.Second)
 		if f := w.last(t, "2026-11-17"); f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
 			t.Errorf("it failed with %+v", f)
 		}
 		w.setUnavailable(false)
 		time.Sleep(20 * time.Minute)
-		if w.count(taskqueue.Done) != 2 || len(w.posts()) != 1 {
+		if w.count(taskqueue.StateDone) != 2 || len(w.posts()) != 1 {
 			t.Errorf("the task is %+v", w.task(0))
 		}
 	})
@@ -62,7 +62,7 @@ func TestSealingWaits(t *testing.T) {
 
 // A node with an older or newer configuration than the node that sealed the day
 // leaves the task to others for a while.
-func TestSealingIsForOtherNodes(t *testing.T) {
+func TestSealingIsLeftToNodesWithTheEndpoint(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "a", Events: []string{MatchSettled}}}
 	run(t, endpoints, func(t *testing.T, w *fixture) {
@@ -70,15 +70,15 @@ func TestSealingIsForOtherNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Enqueue(t.Context(), other.Sealed(game, "2026-11-17", at)); err != nil {
+		if _, err := w.Enqueue(t.Context(), other.TasksForEndedDay(game, "2026-11-17", at)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(configRollout / 2)
-		if f := w.last(t, "2026-11-17"); !f.Postponed || w.count(taskqueue.Done) > 0 {
+		if f := w.last(t, "2026-11-17"); !f.Postponed || w.count(taskqueue.StateDone) > 0 {
 			t.Errorf("soon after: %+v, %+v", f, w.task(0))
 		}
 		time.Sleep(configRollout)
-		if w.count(taskqueue.Done) != 1 {
+		if w.count(taskqueue.StateDone) != 1 {
 			t.Errorf("long after: %+v", w.task(0))
 		}
 	})
@@ -88,24 +88,24 @@ func TestSealingReachesEndpointsThatAnotherNodeEnabled(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.enableElsewhere(t, "a")
-		w.seal(t)
+		w.runSealTask(t)
 		time.Sleep(time.Second)
 		if len(w.posts()) != 1 {
-			t.Errorf("the tasks are %d, %d of them done", len(w.tasks), w.count(taskqueue.Done))
+			t.Errorf("the tasks are %d, %d of them done", len(w.tasks), w.count(taskqueue.StateDone))
 		}
 	})
 }
 
 func TestSealingWithoutSubscribers(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, w *fixture) {
+	withFakeTime(t, func(t *testing.T, w *fixture) {
 		task := taskqueue.Task{Game: "other", Topic: "seal/other", Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
-		if err := w.dispatcher.seal(t.Context(), task); err != nil || len(w.tasks) > 0 {
+		if err := w.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(w.tasks) > 0 {
 			t.Errorf("nobody wants it: %v, %d tasks", err, len(w.tasks))
 		}
 		_, _ = w.dispatcher.Disable(t.Context(), game, "a", "")
 		task.Game = game
-		if err := w.dispatcher.seal(t.Context(), task); err != nil || len(w.tasks) > 0 || testutil.ToFloat64(w.registry.metrics.drops) != 1 {
+		if err := w.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(w.tasks) > 0 || testutil.ToFloat64(w.registry.metrics.drops) != 1 {
 			t.Errorf("who wants it is disabled: %v, %d tasks", err, len(w.tasks))
 		}
 	})

@@ -18,12 +18,12 @@ var errAnswer = errors.New("the endpoint answered so")
 
 func oneEndpoint() []Endpoint { return []Endpoint{{Game: game, Name: "a"}} }
 
-func TestDeliveryArrives(t *testing.T) {
+func TestADeliveryArrives(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.deliver(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		if posts := w.posts(); w.count(taskqueue.Done) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
+		if posts := w.posts(); w.count(taskqueue.StateDone) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
 			t.Errorf("posted %+v", posts)
 		}
 		if n := testutil.ToFloat64(w.registry.metrics.sends.WithLabelValues(game, "a", "204")); n != 1 {
@@ -33,7 +33,7 @@ func TestDeliveryArrives(t *testing.T) {
 }
 
 // The answer decides what happens to the delivery.
-func TestAnswers(t *testing.T) {
+func TestTheReplyDecidesTheDelivery(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		reply            Reply
@@ -70,23 +70,23 @@ func TestAnswers(t *testing.T) {
 
 // A delivery that never arrives is tried for one to six days, about three on
 // average.
-func TestTriesTakeDays(t *testing.T) {
+func TestAttemptsOfADeliveryTakeDays(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.setReplies(Reply{Status: 500, Err: errAnswer})
 		w.deliver(t, "a", "e1")
 		time.Sleep(24 * time.Hour)
-		if w.count(taskqueue.Later) != 1 {
+		if w.count(taskqueue.StateLater) != 1 {
 			t.Errorf("after a day the task is %+v", w.task(0))
 		}
 		time.Sleep(6 * 24 * time.Hour)
-		if n := len(w.failures("e1")); w.count(taskqueue.Dead) != 1 || n != maxAttempts {
+		if n := len(w.failures("e1")); w.count(taskqueue.StateDead) != 1 || n != maxAttempts {
 			t.Errorf("after a week and %d tries the task is %+v", n, w.task(0))
 		}
 	})
 }
 
-func TestGoneDisables(t *testing.T) {
+func TestStatusGoneDisablesTheEndpoint(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.setReplies(Reply{Status: 410, Err: errAnswer})
@@ -97,8 +97,8 @@ func TestGoneDisables(t *testing.T) {
 		if f := w.last(t, "e2"); len(w.posts()) != 1 || !f.Final || !strings.Contains(f.Err.Error(), "server webhooks enable") {
 			t.Errorf("%d posts, then %+v", len(w.posts()), f)
 		}
-		if tasks := w.registry.Settled(duel(), at); len(tasks) > 0 {
-			t.Errorf("enqueued for a disabled endpoint: %s", describe(tasks))
+		if tasks := w.registry.TasksForResult(duel(), at); len(tasks) > 0 {
+			t.Errorf("enqueued for a disabled endpoint: %s", describeTasks(tasks))
 		}
 		if n := testutil.ToFloat64(w.registry.metrics.drops); n != 1 {
 			t.Errorf("%v drops counted", n)
@@ -111,20 +111,20 @@ func TestGoneDisables(t *testing.T) {
 
 // A delivery that is requeued right after its endpoint was enabled arrives, also
 // from a node that has not refreshed its states since.
-func TestEnabledAtAnotherNode(t *testing.T) {
+func TestADeliveryArrivesAfterEnablingAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.enableElsewhere(t, "a")
 		w.deliver(t, "a", "e1")
 		time.Sleep(time.Second)
-		if len(w.posts()) != 1 || w.count(taskqueue.Done) != 1 {
+		if len(w.posts()) != 1 || w.count(taskqueue.StateDone) != 1 {
 			t.Errorf("the task is %+v", w.task(0))
 		}
 	})
 }
 
 // If an endpoint is gone but cannot be disabled now, the delivery is tried again.
-func TestGoneWhileTheDatabaseIsAway(t *testing.T) {
+func TestStatusGoneIsRetriedWhileTheDatabaseFails(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		if _, err := w.dispatcher.List(t.Context()); err != nil { // the states are known
@@ -139,14 +139,14 @@ func TestGoneWhileTheDatabaseIsAway(t *testing.T) {
 		}
 		w.setUnavailable(false)
 		time.Sleep(time.Hour)
-		if w.count(taskqueue.Dead) != 1 || !w.isDisabled("a") {
+		if w.count(taskqueue.StateDead) != 1 || !w.isDisabled("a") {
 			t.Errorf("the task is %+v", w.task(0))
 		}
 	})
 }
 
 // Another node or an operator disables and enables an endpoint.
-func TestStatesAreFollowed(t *testing.T) {
+func TestChangesOfEndpointStatesAreNoticed(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		ctx, end := context.WithCancel(t.Context())
@@ -162,22 +162,22 @@ func TestStatesAreFollowed(t *testing.T) {
 		}
 		w.setUnavailable(true) // what is known stands
 		time.Sleep(refreshInterval)
-		if tasks := w.registry.Settled(duel(), at); len(tasks) > 0 {
-			t.Errorf("enqueued %s", describe(tasks))
+		if tasks := w.registry.TasksForResult(duel(), at); len(tasks) > 0 {
+			t.Errorf("enqueued %s", describeTasks(tasks))
 		}
 		w.setUnavailable(false)
 		_ = w.EnableEndpoint(t.Context(), game, "a")
 		time.Sleep(refreshInterval)
-		if tasks := w.registry.Settled(duel(), at); len(tasks) != 1 {
-			t.Errorf("enqueued %s", describe(tasks))
+		if tasks := w.registry.TasksForResult(duel(), at); len(tasks) != 1 {
+			t.Errorf("enqueued %s", describeTasks(tasks))
 		}
 	})
 }
 
 // Nothing is sent before the states of the endpoints are known.
-func TestStatesAreUnknown(t *testing.T) {
+func TestNothingIsSentBeforeTheStatesAreKnown(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, w *fixture) {
+	withFakeTime(t, func(t *testing.T, w *fixture) {
 		w.away = true
 		w.deliver(t, "a", "e1")
 		task := w.task(0)
@@ -192,11 +192,11 @@ func TestStatesAreUnknown(t *testing.T) {
 }
 
 // If the database hangs, concurrent readers wait no longer than one reader alone.
-func TestStatesHang(t *testing.T) {
+func TestConcurrentStateReadersShareOneTimeout(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, w *fixture) {
+	withFakeTime(t, func(t *testing.T, w *fixture) {
 		w.hangs = true
-		began := time.Now()
+		startedAt := time.Now()
 		var asking sync.WaitGroup
 		for range 20 {
 			asking.Go(func() {
@@ -206,15 +206,15 @@ func TestStatesHang(t *testing.T) {
 			})
 		}
 		asking.Wait()
-		if took := time.Since(began); took != callTimeout {
-			t.Errorf("it took %s", took)
+		if elapsed := time.Since(startedAt); elapsed != callTimeout {
+			t.Errorf("it took %s", elapsed)
 		}
 	})
 }
 
 // A node with an older configuration leaves the deliveries of a new endpoint to
 // others. After configRollout they are dead.
-func TestEndpointIsUnknown(t *testing.T) {
+func TestDeliveriesOfAnUnknownEndpointBecomeDead(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.deliver(t, "b", "e1")
@@ -223,7 +223,7 @@ func TestEndpointIsUnknown(t *testing.T) {
 			t.Errorf("it failed with %+v", f)
 		}
 		time.Sleep(configRollout + 2*time.Minute)
-		if f := w.last(t, "e1"); !f.Final || w.count(taskqueue.Dead) != 1 || len(w.posts()) > 0 {
+		if f := w.last(t, "e1"); !f.Final || w.count(taskqueue.StateDead) != 1 || len(w.posts()) > 0 {
 			t.Errorf("it failed with %+v", f)
 		}
 	})
@@ -231,7 +231,7 @@ func TestEndpointIsUnknown(t *testing.T) {
 
 // An attempt that the end of the process interrupts is returned, and does not
 // count as a failure of the endpoint.
-func TestEndOfTheProcess(t *testing.T) {
+func TestAnInterruptedAttemptIsReturned(t *testing.T) {
 	t.Parallel()
 	var left *fixture
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -243,7 +243,7 @@ func TestEndOfTheProcess(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		left = w
 	})
-	if task := *left.tasks[0]; task.State != taskqueue.Waiting || len(left.failed) > 0 || left.registry.endpoints()[0].lastError != "" {
+	if task := *left.tasks[0]; task.State != taskqueue.StateWaiting || len(left.failed) > 0 || left.registry.endpoints()[0].lastError != "" {
 		t.Errorf("the task is %+v", task)
 	}
 }

@@ -13,13 +13,13 @@ import (
 
 // Config configures a Dispatcher.
 type Config struct {
-	Registry *Registry
-	States   States
-	Counts   Counts
-	Queue    taskqueue.Enqueuer
-	Lists    TopLists
-	Poster   Poster
-	Logger   *slog.Logger // nil: slog.Default
+	Registry       *Registry
+	EndpointStates EndpointStates
+	TaskCounter    TaskCounter
+	Queue          taskqueue.Enqueuer
+	TopLists       TopLists
+	Poster         Poster
+	Logger         *slog.Logger // nil: slog.Default
 }
 
 // Dispatcher handles the tasks that the Registry makes, and the operators' requests
@@ -39,35 +39,35 @@ const (
 	concurrentSeals      = 2   // concurrent tasks of SealedDayKind per node
 )
 
-// backoff is the retry delay of deliveries, see maxAttempts.
-var backoff = taskqueue.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
+// deliveryBackoff is the retry delay of deliveries, see maxAttempts.
+var deliveryBackoff = taskqueue.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
 
 // NewDispatcher returns a dispatcher.
-func NewDispatcher(c Config) *Dispatcher {
-	c.Logger = cmp.Or(c.Logger, slog.Default())
-	return &Dispatcher{Config: c, refreshLock: make(chan struct{}, 1)}
+func NewDispatcher(config Config) *Dispatcher {
+	config.Logger = cmp.Or(config.Logger, slog.Default())
+	return &Dispatcher{Config: config, refreshLock: make(chan struct{}, 1)}
 }
 
 // Services returns the services that handle the tasks of the Registry, for the task
 // queue.
-func (o *Dispatcher) Services() []taskqueue.Service {
-	return []taskqueue.Service{
-		{Kind: Kind, Handle: o.deliver, Concurrency: concurrentDeliveries, Backoff: backoff},
-		{Kind: SealKind, Handle: o.seal, Concurrency: concurrentSeals},
+func (d *Dispatcher) Services() []taskqueue.KindConfig {
+	return []taskqueue.KindConfig{
+		{Kind: DeliveryKind, Handle: d.deliver, Concurrency: concurrentDeliveries, Backoff: deliveryBackoff},
+		{Kind: SealedDayKind, Handle: d.enqueueSealedDay, Concurrency: concurrentSeals},
 	}
 }
 
 // Run refreshes the states of endpoints, which other nodes may change, until the
 // context ends.
-func (o *Dispatcher) Run(ctx context.Context) error {
+func (d *Dispatcher) Run(ctx context.Context) error {
 	ticker := time.NewTicker(refreshInterval)
 	defer ticker.Stop()
-	for failing := false; len(o.Registry.topics) > 0; {
-		err := o.refreshStates(ctx)
-		if err != nil && ctx.Err() == nil && !failing {
-			o.Logger.Warn("reading the states of webhook endpoints failed; retrying", "error", err)
+	for wasFailing := false; len(d.Registry.byTopic) > 0; {
+		err := d.refreshStates(ctx)
+		if err != nil && ctx.Err() == nil && !wasFailing {
+			d.Logger.Warn("reading the states of webhook endpoints failed; retrying", "error", err)
 		}
-		failing = err != nil
+		wasFailing = err != nil
 		select {
 		case <-ctx.Done():
 			return nil
@@ -80,31 +80,31 @@ func (o *Dispatcher) Run(ctx context.Context) error {
 
 // refreshStates reads the states of all endpoints. callTimeout limits the wait for
 // another reader and the read together.
-func (o *Dispatcher) refreshStates(ctx context.Context) error {
+func (d *Dispatcher) refreshStates(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	select {
-	case o.refreshLock <- struct{}{}:
-		defer func() { <-o.refreshLock }()
+	case d.refreshLock <- struct{}{}:
+		defer func() { <-d.refreshLock }()
 	case <-ctx.Done():
 		return fmt.Errorf("states of endpoints: %w", ctx.Err())
 	}
-	rows, err := o.States.EndpointStates(ctx)
+	rows, err := d.EndpointStates.EndpointStates(ctx)
 	if err != nil {
 		return fmt.Errorf("states of endpoints: %w", err)
 	}
 	states := map[string]State{}
-	for _, s := range rows {
-		states[(&Endpoint{Game: s.Game, Name: s.Name}).Topic()] = s
+	for _, state := range rows {
+		states[(&Endpoint{Game: state.Game, Name: state.Name}).Topic()] = state
 	}
-	for topic, r := range o.Registry.topics {
-		s, ok := states[topic]
+	for topic, endpoint := range d.Registry.byTopic {
+		state, ok := states[topic]
 		if !ok {
-			s = State{Game: r.Game, Name: r.Name}
+			state = State{Game: endpoint.Game, Name: endpoint.Name}
 		}
-		r.setState(s)
-		o.Registry.metrics.setDisabled(r, s.Disabled != "")
+		endpoint.setState(state)
+		d.Registry.metrics.setDisabled(endpoint, state.Disabled != "")
 	}
-	o.isStateKnown.Store(true)
+	d.isStateKnown.Store(true)
 	return nil
 }

@@ -19,17 +19,19 @@ type endpointState struct {
 	lastErrorAt int64  // epoch ms
 }
 
-func newEndpointState(e Endpoint) *endpointState {
-	return &endpointState{Endpoint: e, throttle: newThrottle(), state: State{Game: e.Game, Name: e.Name}}
+func newEndpointState(endpoint Endpoint) *endpointState {
+	return &endpointState{Endpoint: endpoint, throttle: newThrottle(), state: State{Game: endpoint.Game, Name: endpoint.Name}}
 }
 
-func (r *endpointState) subscribes(kind string) bool { return slices.Contains(r.Events, kind) }
+func (endpoint *endpointState) isSubscribedTo(eventType string) bool {
+	return slices.Contains(endpoint.Events, eventType)
+}
 
-// delivery returns the task that sends a message to the endpoint. The key is the
+// newDelivery returns the task that sends a message to the endpoint. The key is the
 // id of the message, the payload its body.
-func (r *endpointState) delivery(m Message) taskqueue.NewTask {
-	task := taskqueue.NewTask{Game: r.Game, Topic: r.Topic(), Key: m.ID, MaxTries: maxAttempts, Payload: m.Body}
-	if r.Ordered {
+func (endpoint *endpointState) newDelivery(message Message) taskqueue.NewTask {
+	task := taskqueue.NewTask{Game: endpoint.Game, Topic: endpoint.Topic(), Key: message.ID, MaxTries: maxAttempts, Payload: message.Body}
+	if endpoint.Ordered {
 		task.Ordering = taskqueue.Ordered
 	}
 	return task
@@ -37,27 +39,27 @@ func (r *endpointState) delivery(m Message) taskqueue.NewTask {
 
 // disabledReason returns why the endpoint gets no messages, or "" if it is
 // enabled.
-func (r *endpointState) disabledReason() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.state.Disabled
+func (endpoint *endpointState) disabledReason() string {
+	endpoint.mu.Lock()
+	defer endpoint.mu.Unlock()
+	return endpoint.state.Disabled
 }
 
-func (r *endpointState) setState(s State) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.state = s
+func (endpoint *endpointState) setState(state State) {
+	endpoint.mu.Lock()
+	defer endpoint.mu.Unlock()
+	endpoint.state = state
 }
 
-func (r *endpointState) recordError(cause error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lastError, r.lastErrorAt = cause.Error(), time.Now().UnixMilli()
+func (endpoint *endpointState) recordError(cause error) {
+	endpoint.mu.Lock()
+	defer endpoint.mu.Unlock()
+	endpoint.lastError, endpoint.lastErrorAt = cause.Error(), time.Now().UnixMilli()
 }
 
 // status returns the status, without the fields that need the database.
-func (r *endpointState) status() Status {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return Status{State: r.state, Events: r.Events, Ordered: r.Ordered, Error: r.lastError, ErrorAt: r.lastErrorAt}
+func (endpoint *endpointState) status() Status {
+	endpoint.mu.Lock()
+	defer endpoint.mu.Unlock()
+	return Status{State: endpoint.state, Events: endpoint.Events, Ordered: endpoint.Ordered, Error: endpoint.lastError, ErrorAt: endpoint.lastErrorAt}
 }

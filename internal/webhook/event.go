@@ -13,10 +13,10 @@ import (
 
 const (
 	// maxListEntries is the maximum of entries in each list of a message.
-	maxListed = 100
+	maxListEntries = 100
 
 	// timestampLayout is ISO 8601 in UTC, with ms.
-	iso8601 = "2006-01-02T15:04:05.000Z"
+	timestampLayout = "2006-01-02T15:04:05.000Z"
 
 	idPrefix = "evt_"
 	idLength = 26 // characters, of 5 bits each
@@ -25,9 +25,9 @@ const (
 // event is something that happened in a game. Type, game and subject identify it.
 // subject is the id of a match, or a day.
 type event struct {
-	kind, game, subject string
-	occurredAt          int64               // epoch ms
-	data                func(limit int) any // returns the data with at most limit entries in each list
+	eventType, game, subject string
+	occurredAt               int64               // epoch ms
+	data                     func(limit int) any // returns the data with at most limit entries in each list
 }
 
 // message returns the event as the message that all endpoints get.
@@ -35,9 +35,9 @@ func (e *event) message() Message { return Message{ID: e.id(), Body: e.body()} }
 
 // body returns the JSON body, with lists as long as the size limit of a task allows.
 func (e *event) body() (body []byte) {
-	for limit := maxListed; limit >= 0; limit -= 10 {
-		body = encode(envelope{e.kind, time.UnixMilli(e.occurredAt).UTC().Format(iso8601), e.data(limit)})
-		if len(body) <= taskqueue.MaxPayload {
+	for limit := maxListEntries; limit >= 0; limit -= 10 {
+		body = encodeJSON(envelope{e.eventType, time.UnixMilli(e.occurredAt).UTC().Format(timestampLayout), e.data(limit)})
+		if len(body) <= taskqueue.MaxPayloadBytes {
 			break
 		}
 	}
@@ -47,8 +47,8 @@ func (e *event) body() (body []byte) {
 // id returns a hash of type, game and subject, so that each node always computes the
 // same id for an event.
 func (e *event) id() string {
-	sum := sha256.Sum256([]byte(e.kind + "\x00" + e.game + "\x00" + e.subject))
-	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:idLength])
+	hash := sha256.Sum256([]byte(e.eventType + "\x00" + e.game + "\x00" + e.subject))
+	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(hash[:])[:idLength])
 }
 
 // envelope is the payload that Standard Webhooks 1.0.0 recommends.
@@ -59,12 +59,12 @@ type envelope struct {
 }
 
 // encodeJSON encodes a value as JSON. It panics if the value cannot be encoded.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+func encodeJSON(value any) []byte {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
 		panic(err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }

@@ -51,7 +51,7 @@ func newFixture(t *testing.T, endpoints ...Endpoint) *fixture {
 		t.Fatal(err)
 	}
 	w.dispatcher = NewDispatcher(Config{
-		Registry: w.registry, States: w, Counts: w, Queue: w.queue, Lists: w, Poster: w, Logger: slog.New(slog.DiscardHandler),
+		Registry: w.registry, EndpointStates: w, TaskCounter: w, Queue: w.queue, TopLists: w, Poster: w, Logger: slog.New(slog.DiscardHandler),
 	})
 	return w
 }
@@ -70,7 +70,7 @@ func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, endpoints...)
 		workers := taskqueue.NewWorkers(taskqueue.Config{
-			Claims: w.queue, Notifier: &w.notifier, Services: w.dispatcher.Services(), Poll: time.Hour, Grace: time.Second,
+			Store: w.queue, Notifier: &w.notifier, Kinds: w.dispatcher.Services(), PollInterval: time.Hour, GracePeriod: time.Second,
 			Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		})
 		ctx, end := context.WithCancel(t.Context())
@@ -82,9 +82,9 @@ func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *fixture)) {
 	})
 }
 
-// inBubble runs a test in virtual time, without workers, with the endpoints of
+// withFakeTime runs a test in virtual time, without workers, with the endpoints of
 // oneEndpoint.
-func inBubble(t *testing.T, f func(t *testing.T, w *fixture)) {
+func withFakeTime(t *testing.T, f func(t *testing.T, w *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newFixture(t, oneEndpoint()...)) })
 }

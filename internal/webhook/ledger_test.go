@@ -30,7 +30,7 @@ const game = "demo"
 
 // Two nodes deliver the enqueued events, signed and each once. An endpoint that is
 // gone is disabled at both.
-func TestDeliveriesOfTheLedger(t *testing.T) {
+func TestTwoNodesDeliverEachEventOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -49,7 +49,7 @@ func TestDeliveriesOfTheLedger(t *testing.T) {
 			nodes[i%2].settle(t, fmt.Sprint("m", i))
 			nodes[i%2].settle(t, fmt.Sprint("m", i/2)) // again
 		}
-		nodes[0].enqueue(t, nodes[0].registry.Sealed(game, "2026-11-17", 1))
+		nodes[0].enqueue(t, nodes[0].registry.TasksForEndedDay(game, "2026-11-17", 1))
 		at.waitFor(t, func() bool { return len(at.received("good")) == matches+1 })
 		at.waitFor(t, func() bool { // enqueued before both knew
 			list, err := nodes[1].dispatcher.List(t.Context())
@@ -84,7 +84,7 @@ type receivingServer struct {
 
 func newReceivingServer(t *testing.T) *receivingServer {
 	t.Helper()
-	at := &receivingServer{key: signature.Generate(), times: map[string]map[string]int{"/good": {}, "/gone": {}}}
+	at := &receivingServer{key: signature.GenerateKey(), times: map[string]map[string]int{"/good": {}, "/gone": {}}}
 	server := httptest.NewServer(at)
 	t.Cleanup(server.Close)
 	at.url = server.URL
@@ -146,7 +146,7 @@ func (at *receivingServer) open(t *testing.T, db testenv.SQL) *node {
 		t.Fatal(err)
 	}
 	n := &node{notifier: &taskqueue.Notifier{}, registry: registry}
-	n.ledger, err = ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Wake: n.notifier.Notify, Events: registry, Logger: slog.New(slog.DiscardHandler)})
+	n.ledger, err = ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, NotifyTopic: n.notifier.Notify, Events: registry, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,14 +161,14 @@ func (at *receivingServer) open(t *testing.T, db testenv.SQL) *node {
 		t.Fatal(err)
 	}
 	n.dispatcher = webhook.NewDispatcher(webhook.Config{
-		Registry: registry, States: n.ledger, Counts: n.ledger, Queue: n.ledger, Lists: noTopLists{}, Poster: poster, Logger: slog.New(slog.DiscardHandler),
+		Registry: registry, EndpointStates: n.ledger, TaskCounter: n.ledger, Queue: n.ledger, TopLists: noTopLists{}, Poster: poster, Logger: slog.New(slog.DiscardHandler),
 	})
 	return n
 }
 
 func (n *node) run(ctx context.Context, running *sync.WaitGroup) {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	workers := taskqueue.NewWorkers(taskqueue.Config{Claims: n.ledger, Notifier: n.notifier, Services: n.dispatcher.Services(), Logger: log, Registry: registry})
+	workers := taskqueue.NewWorkers(taskqueue.Config{Store: n.ledger, Notifier: n.notifier, Kinds: n.dispatcher.Services(), Logger: log, Registry: registry})
 	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: n.notifier, Logger: log, Registry: registry})
 	for _, run := range []func(context.Context) error{n.dispatcher.Run, workers.Run, maintainer.Run} {
 		running.Go(func() { _ = run(ctx) })
@@ -177,7 +177,7 @@ func (n *node) run(ctx context.Context, running *sync.WaitGroup) {
 
 func (n *node) settle(t *testing.T, id string) {
 	t.Helper()
-	n.enqueue(t, n.registry.Settled(&match.Result{Match: id, Game: game, Counts: true}, 1))
+	n.enqueue(t, n.registry.TasksForResult(&match.Result{Match: id, Game: game, CountsForLeaderboards: true}, 1))
 }
 
 func (n *node) enqueue(t *testing.T, tasks []taskqueue.NewTask) {

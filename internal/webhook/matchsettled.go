@@ -25,20 +25,20 @@ type matchData struct {
 
 // settledMatchData returns a function that makes the matchData of a result, with at
 // most limit standings and teams.
-func settledMatch(r *match.Result) func(limit int) any {
+func settledMatchData(result *match.Result) func(limit int) any {
 	return func(limit int) any {
-		d := matchData{
-			Game: r.Game, Match: r.Match, ArenaID: r.ArenaID, Mode: r.Mode, StartedAt: r.StartedAt, OverAt: r.OverAt, Reason: r.Reason,
-			Questions: r.Questions, Counts: r.Counts, Winner: r.Winner, Players: len(r.Standings), Standings: []protocol.OverStanding{},
+		data := matchData{
+			Game: result.Game, Match: result.Match, ArenaID: result.ArenaID, Mode: result.Mode, StartedAt: result.StartedAt, OverAt: result.OverAt, Reason: result.Reason,
+			Questions: result.Questions, Counts: result.CountsForLeaderboards, Winner: result.Winner, Players: len(result.Standings), Standings: []protocol.OverStanding{},
 		}
-		for _, s := range first(r.Standings, limit) {
-			d.Standings = append(d.Standings, s.View())
+		for _, standing := range firstEntries(result.Standings, limit) {
+			data.Standings = append(data.Standings, standing.View())
 		}
-		for _, t := range first(r.Teams, limit) {
-			d.Teams = append(d.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
+		for _, team := range firstEntries(result.Teams, limit) {
+			data.Teams = append(data.Teams, protocol.TeamStanding{Rank: team.Rank, ID: team.ID, Score: team.Score})
 		}
-		return d
+		return data
 	}
 }
 
-func first[E any](list []E, limit int) []E { return list[:min(limit, len(list))] }
+func firstEntries[E any](list []E, limit int) []E { return list[:min(limit, len(list))] }

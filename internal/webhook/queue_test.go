@@ -54,9 +54,9 @@ func (q *queue) Claim(_ context.Context, kind string, n int, _ time.Duration) (c
 	defer q.mu.Unlock()
 	now := time.Now().UnixMilli()
 	for _, t := range q.tasks {
-		due := t.State == taskqueue.Waiting || t.State == taskqueue.Later && t.DueAt <= now
+		due := t.State == taskqueue.StateWaiting || t.State == taskqueue.StateLater && t.DueAt <= now
 		if due && taskqueue.Kind(t.Topic) == kind && len(claimed) < n {
-			t.State, t.Fence = taskqueue.Claimed, t.Fence+1
+			t.State, t.Fence = taskqueue.StateClaimed, t.Fence+1
 			claimed = append(claimed, *t)
 		}
 	}
@@ -73,7 +73,7 @@ func (q *queue) Complete(_ context.Context, leases []taskqueue.Lease) ([]taskque
 }
 
 func (q *queue) Return(_ context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	q.each(leases, (*taskqueue.Task).Return)
+	q.each(leases, (*taskqueue.Task).ReturnToQueue)
 	return nil, nil
 }
 
@@ -102,7 +102,7 @@ func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
 	t.Helper()
 	var tasks []taskqueue.NewTask
 	for _, key := range keys {
-		tasks = append(tasks, newEndpointState(Endpoint{Game: game, Name: endpoint}).delivery(Message{key, []byte(`"` + key + `"`)}))
+		tasks = append(tasks, newEndpointState(Endpoint{Game: game, Name: endpoint}).newDelivery(Message{key, []byte(`"` + key + `"`)}))
 	}
 	if _, err := q.Enqueue(t.Context(), tasks); err != nil {
 		t.Fatal(err)

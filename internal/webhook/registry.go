@@ -19,116 +19,116 @@ const (
 )
 
 // endpointNamePattern allows names that can be part of a topic and of a command.
-var endpointName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var endpointNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Registry holds the endpoints of all games and their states at this node. It is
 // safe for concurrent use.
 type Registry struct {
-	games   map[string][]*endpointState // by game, in the order of the configuration
-	topics  map[string]*endpointState
+	byGame  map[string][]*endpointState // by game, in the order of the configuration
+	byTopic map[string]*endpointState
 	metrics *metrics
 }
 
 // NewRegistry returns a registry. Its error lists all invalid endpoints. If registerer
 // is nil, there are no metrics.
-func NewRegistry(endpoints []Endpoint, r prometheus.Registerer) (*Registry, error) {
-	b := &Registry{games: map[string][]*endpointState{}, topics: map[string]*endpointState{}, metrics: newMetrics(r)}
-	var faults []error
-	for _, e := range endpoints {
-		if err := b.add(e); err != nil {
-			faults = append(faults, fmt.Errorf("webhook %q of game %q: %w", e.Name, e.Game, err))
+func NewRegistry(endpoints []Endpoint, registerer prometheus.Registerer) (*Registry, error) {
+	registry := &Registry{byGame: map[string][]*endpointState{}, byTopic: map[string]*endpointState{}, metrics: newMetrics(registerer)}
+	var errs []error
+	for _, endpoint := range endpoints {
+		if err := registry.add(endpoint); err != nil {
+			errs = append(errs, fmt.Errorf("webhook %q of game %q: %w", endpoint.Name, endpoint.Game, err))
 		}
 	}
-	return b, errors.Join(faults...)
+	return registry, errors.Join(errs...)
 }
 
-func (b *Registry) add(e Endpoint) error {
-	task := taskqueue.NewTask{Game: e.Game, Topic: e.Topic(), Key: "any", Payload: []byte("{}")}
+func (registry *Registry) add(endpoint Endpoint) error {
+	task := taskqueue.NewTask{Game: endpoint.Game, Topic: endpoint.Topic(), Key: "any", Payload: []byte("{}")}
 	switch {
-	case !endpointName.MatchString(e.Name):
+	case !endpointNamePattern.MatchString(endpoint.Name):
 		return errors.New("its name must have 1 to 64 letters, digits, _ and -")
-	case b.topics[e.Topic()] != nil:
+	case registry.byTopic[endpoint.Topic()] != nil:
 		return errors.New("the game has that name twice")
-	case len(b.games[e.Game]) == maxEndpoints:
+	case len(registry.byGame[endpoint.Game]) == maxEndpoints:
 		return fmt.Errorf("a game has up to %d", maxEndpoints)
 	case task.Check() != nil:
 		return task.Check()
 	}
-	for i, event := range e.Events {
-		if !slices.Contains(Events(), event) {
-			return fmt.Errorf("unknown event %q; use some of %q, or none for all", event, Events())
+	for i, event := range endpoint.Events {
+		if !slices.Contains(EventTypes(), event) {
+			return fmt.Errorf("unknown event %q; use some of %q, or none for all", event, EventTypes())
 		}
-		if slices.Contains(e.Events[:i], event) {
+		if slices.Contains(endpoint.Events[:i], event) {
 			return fmt.Errorf("it has the event %q twice", event)
 		}
 	}
-	if len(e.Events) == 0 {
-		e.Events = Events()
+	if len(endpoint.Events) == 0 {
+		endpoint.Events = EventTypes()
 	}
-	r := newEndpointState(e)
-	b.games[e.Game], b.topics[e.Topic()] = append(b.games[e.Game], r), r
-	b.metrics.init(r)
+	added := newEndpointState(endpoint)
+	registry.byGame[endpoint.Game], registry.byTopic[endpoint.Topic()] = append(registry.byGame[endpoint.Game], added), added
+	registry.metrics.initEndpoint(added)
 	return nil
 }
 
 // TasksForResult returns the deliveries of a result that is being written to the ledger.
 // at is when, in epoch ms. Each call counts the events that disabled endpoints miss.
-func (b *Registry) Settled(r *match.Result, at int64) []taskqueue.NewTask {
-	tasks := b.deliveries(event{kind: MatchSettled, game: r.Game, subject: r.Match, occurredAt: at, data: settledMatch(r)})
-	if r.ArenaID == "" {
+func (registry *Registry) TasksForResult(result *match.Result, at int64) []taskqueue.NewTask {
+	tasks := registry.deliveries(event{eventType: MatchSettled, game: result.Game, subject: result.Match, occurredAt: at, data: settledMatchData(result)})
+	if result.ArenaID == "" {
 		return tasks
 	}
-	return append(tasks, b.deliveries(event{kind: ArenaOver, game: r.Game, subject: r.Match, occurredAt: at, data: settledMatch(r)})...)
+	return append(tasks, registry.deliveries(event{eventType: ArenaOver, game: result.Game, subject: result.Match, occurredAt: at, data: settledMatchData(result)})...)
 }
 
 // TasksForEndedDay returns the task that reads the top lists of an ended day and enqueues
 // their deliveries. It returns none if no endpoint of the game subscribes to day.sealed.
 // at is when the day ended, in epoch ms.
-func (b *Registry) Sealed(game, day string, at int64) []taskqueue.NewTask {
-	if !b.isSubscribed(DaySealed, game) {
+func (registry *Registry) TasksForEndedDay(game, day string, at int64) []taskqueue.NewTask {
+	if !registry.hasSubscriber(DaySealed, game) {
 		return nil
 	}
-	return []taskqueue.NewTask{{Game: game, Topic: SealKind + "/" + game, Key: day, Payload: encode(sealTask{at})}}
+	return []taskqueue.NewTask{{Game: game, Topic: SealedDayKind + "/" + game, Key: day, Payload: encodeJSON(sealTask{at})}}
 }
 
 // deliveries returns the tasks that send an event to all enabled endpoints that
 // subscribe to its type.
-func (b *Registry) deliveries(e event) (tasks []taskqueue.NewTask) {
+func (registry *Registry) deliveries(event event) (tasks []taskqueue.NewTask) {
 	var message Message
-	for _, r := range b.games[e.game] {
-		if !r.subscribes(e.kind) {
+	for _, endpoint := range registry.byGame[event.game] {
+		if !endpoint.isSubscribedTo(event.eventType) {
 			continue
 		}
-		if r.disabledReason() != "" {
-			b.metrics.drops.WithLabelValues(r.Game, r.Name, reasonDisabled).Inc()
+		if endpoint.disabledReason() != "" {
+			registry.metrics.drops.WithLabelValues(endpoint.Game, endpoint.Name, reasonDisabled).Inc()
 			continue
 		}
 		if message.ID == "" {
-			message = e.message()
+			message = event.message()
 		}
-		tasks = append(tasks, r.delivery(message))
+		tasks = append(tasks, endpoint.newDelivery(message))
 	}
 	return tasks
 }
 
 // hasSubscriber returns true if an endpoint of the game subscribes to a type of events.
-func (b *Registry) isSubscribed(kind, game string) bool {
-	return slices.ContainsFunc(b.games[game], func(r *endpointState) bool { return r.subscribes(kind) })
+func (registry *Registry) hasSubscriber(eventType, game string) bool {
+	return slices.ContainsFunc(registry.byGame[game], func(endpoint *endpointState) bool { return endpoint.isSubscribedTo(eventType) })
 }
 
 // find returns an endpoint, or ErrNoEndpoint.
-func (b *Registry) find(game, name string) (*endpointState, error) {
-	r := b.topics[(&Endpoint{Game: game, Name: name}).Topic()]
-	if r == nil {
+func (registry *Registry) find(game, name string) (*endpointState, error) {
+	endpoint := registry.byTopic[(&Endpoint{Game: game, Name: name}).Topic()]
+	if endpoint == nil {
 		return nil, fmt.Errorf("%w: %q of game %q", ErrNoEndpoint, name, game)
 	}
-	return r, nil
+	return endpoint, nil
 }
 
 // endpoints returns all endpoints, sorted by game.
-func (b *Registry) endpoints() (endpoints []*endpointState) {
-	for _, game := range slices.Sorted(maps.Keys(b.games)) {
-		endpoints = append(endpoints, b.games[game]...)
+func (registry *Registry) endpoints() (endpoints []*endpointState) {
+	for _, game := range slices.Sorted(maps.Keys(registry.byGame)) {
+		endpoints = append(endpoints, registry.byGame[game]...)
 	}
 	return endpoints
 }

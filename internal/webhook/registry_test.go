@@ -16,7 +16,7 @@ const at = 1_795_000_000_123
 
 func duel() *match.Result {
 	return &match.Result{
-		Match: "m_1", Game: game, Mode: match.Duel, StartedAt: 1000, OverAt: 2000, Reason: match.Finished, Questions: 10, Winner: "p_1",
+		Match: "m_1", Game: game, Mode: match.Duel, StartedAt: 1000, OverAt: 2000, Reason: match.ReasonFinished, Questions: 10, Winner: "p_1",
 		Standings: []match.Standing{
 			{Rank: 1, Player: "p_1", Nickname: "<Ada>", Score: 300, Correct: 2, Answered: 3, Asked: 10, TimeMS: 99, LimitMS: 150},
 			{Rank: 2, Player: "p_2", Nickname: "Bob", Bot: true, Score: 150, Correct: 1, Answered: 2, Asked: 10, TimeMS: 98, LimitMS: 150},
@@ -31,32 +31,32 @@ const duelData = `{"game":"com.example.quiz","match":"m_1","mode":"duel","starte
 
 // Each subscribed endpoint gets the same message. No release may change its id,
 // because receivers recognize repeats by it.
-func TestSettledMatchIsSent(t *testing.T) {
+func TestASettledMatchIsSentToSubscribers(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t,
+	fixture := newFixture(t,
 		Endpoint{Game: game, Name: "rewards"}, Endpoint{Game: game, Name: "log", Events: []string{MatchSettled}, Ordered: true},
 		Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}}, Endpoint{Game: "other", Name: "rewards"})
-	tasks := w.registry.Settled(duel(), at)
+	tasks := fixture.registry.TasksForResult(duel(), at)
 	body := `{"type":"match.settled","timestamp":"2026-11-18T11:06:40.123Z","data":` + duelData + `}`
 	want := []taskqueue.NewTask{
 		{Game: game, Topic: "webhook/com.example.quiz/rewards", Key: settledID, MaxTries: 36, Payload: []byte(body)},
 		{Game: game, Topic: "webhook/com.example.quiz/log", Key: settledID, MaxTries: 36, Payload: []byte(body), Ordering: taskqueue.Ordered},
 	}
 	if !reflect.DeepEqual(tasks, want) {
-		t.Errorf("tasks\n%s, want\n%s", describe(tasks), describe(want))
+		t.Errorf("tasks\n%s, want\n%s", describeTasks(tasks), describeTasks(want))
 	}
 	for _, task := range tasks {
 		if err := task.Check(); err != nil {
 			t.Error(err)
 		}
 	}
-	if tasks := w.registry.Settled(&match.Result{Game: "third", Match: "m_1", ArenaID: "a"}, at); len(tasks) > 0 {
-		t.Errorf("tasks of a game without endpoints: %s", describe(tasks))
+	if tasks := fixture.registry.TasksForResult(&match.Result{Game: "third", Match: "m_1", ArenaID: "a"}, at); len(tasks) > 0 {
+		t.Errorf("tasks of a game without endpoints: %s", describeTasks(tasks))
 	}
 }
 
-// describe formats tasks for a failed test.
-func describe(tasks []taskqueue.NewTask) (text string) {
+// describeTasks formats tasks for a failed test.
+func describeTasks(tasks []taskqueue.NewTask) (text string) {
 	for _, n := range tasks {
 		text += fmt.Sprintln(n.Game, n.Topic, n.Key, n.Ordering, n.MaxTries, string(n.Payload))
 	}
@@ -65,12 +65,12 @@ func describe(tasks []taskqueue.NewTask) (text string) {
 
 const settledID = "evt_4j7sjfkvzx5rli2ltykxahgix6"
 
-func TestArenaIsSent(t *testing.T) {
+func TestAnArenaIsSentToSubscribers(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, Endpoint{Game: game, Name: "all"}, Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}})
+	fixture := newFixture(t, Endpoint{Game: game, Name: "all"}, Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}})
 	r := duel()
 	r.ArenaID, r.Teams = "a_1", []match.TeamResult{{Rank: 1, ID: "red", Name: "Red", Score: 5}}
-	tasks := w.registry.Settled(r, at)
+	tasks := fixture.registry.TasksForResult(r, at)
 	var got []string
 	for _, task := range tasks {
 		var body struct {
@@ -93,11 +93,11 @@ func TestArenaIsSent(t *testing.T) {
 	}
 }
 
-func TestEventIDs(t *testing.T) {
+func TestEventIDsDifferByTypeGameAndSubject(t *testing.T) {
 	t.Parallel()
 	form, seen := regexp.MustCompile(`^evt_[a-z2-7]{26}$`), map[string]bool{}
 	for _, e := range []event{
-		{kind: "a", game: "b", subject: "c"}, {kind: "a", game: "bc"}, {kind: "ab", game: "", subject: "c"}, {kind: "a", game: "b", subject: "d"},
+		{eventType: "a", game: "b", subject: "c"}, {eventType: "a", game: "bc"}, {eventType: "ab", game: "", subject: "c"}, {eventType: "a", game: "b", subject: "d"},
 	} {
 		if id := e.id(); !form.MatchString(id) || seen[id] {
 			t.Errorf("%+v has the id %s, of %v", e, id, seen)
@@ -107,16 +107,16 @@ func TestEventIDs(t *testing.T) {
 }
 
 // The message of the largest match fits into a task.
-func TestLargeMatchIsSent(t *testing.T) {
+func TestTheLargestMatchFitsIntoATask(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, Endpoint{Game: game, Name: "all", Events: []string{MatchSettled}})
+	fixture := newFixture(t, Endpoint{Game: game, Name: "all", Events: []string{MatchSettled}})
 	for length, listed := range map[int]int{1: 100, 64: 100, 1000: 50, 10_000: 0} {
 		r := duel()
 		r.Standings = nil
 		for i := range 5000 {
 			r.Standings = append(r.Standings, match.Standing{Rank: i + 1, Player: fmt.Sprint(i), Nickname: strings.Repeat("x", length)})
 		}
-		tasks := w.registry.Settled(r, at)
+		tasks := fixture.registry.TasksForResult(r, at)
 		if err := tasks[0].Check(); err != nil {
 			t.Errorf("names of %d bytes: %v", length, err)
 		}
@@ -130,19 +130,19 @@ func TestLargeMatchIsSent(t *testing.T) {
 	}
 }
 
-func TestDayIsSent(t *testing.T) {
+func TestASealedDayIsSentToSubscribers(t *testing.T) {
 	t.Parallel()
-	w := newFixture(t, Endpoint{Game: game, Name: "a"}, Endpoint{Game: game, Name: "b"}, Endpoint{Game: "other", Name: "a", Events: []string{MatchSettled}})
+	fixture := newFixture(t, Endpoint{Game: game, Name: "a"}, Endpoint{Game: game, Name: "b"}, Endpoint{Game: "other", Name: "a", Events: []string{MatchSettled}})
 	want := []taskqueue.NewTask{{Game: game, Topic: "seal/com.example.quiz", Key: "2026-11-17", Payload: []byte(`{"at":1795000000123}`)}}
-	if tasks := w.registry.Sealed(game, "2026-11-17", at); !reflect.DeepEqual(tasks, want) || tasks[0].Check() != nil {
-		t.Errorf("tasks %s, want %s", describe(tasks), describe(want))
+	if tasks := fixture.registry.TasksForEndedDay(game, "2026-11-17", at); !reflect.DeepEqual(tasks, want) || tasks[0].Check() != nil {
+		t.Errorf("tasks %s, want %s", describeTasks(tasks), describeTasks(want))
 	}
-	if tasks := w.registry.Sealed("other", "2026-11-17", at); len(tasks) > 0 {
-		t.Errorf("nobody wants %s", describe(tasks))
+	if tasks := fixture.registry.TasksForEndedDay("other", "2026-11-17", at); len(tasks) > 0 {
+		t.Errorf("nobody wants %s", describeTasks(tasks))
 	}
 }
 
-func TestRegistryRefuses(t *testing.T) {
+func TestTheRegistryRefusesInvalidEndpoints(t *testing.T) {
 	t.Parallel()
 	many := make([]Endpoint, maxEndpoints+1)
 	for i := range many {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	concurrencyPerEndpoint = 8           // concurrent attempts per node and endpoint
-	maxSlotWait            = time.Second // a task waits at most so long for a slot
+	slotsPerEndpoint = 8           // concurrent attempts per node and endpoint
+	maxSlotWait      = time.Second // a task waits at most so long for a slot
 
-	minPause    = 30 * time.Second // first pause if the endpoint names no duration; each further one is twice as long
-	maxPause    = 15 * time.Minute
-	minPostpone = time.Second
-	maxPostpone = 15 * time.Minute // after the end of a pause; a task that must wait longer is postponed again
+	minDefaultPause = 30 * time.Second // first pause if the endpoint names no duration; each further one is twice as long
+	maxDefaultPause = 15 * time.Minute
+	minPostpone     = time.Second
+	maxPostpone     = 15 * time.Minute // after the end of a pause; a task that must wait longer is postponed again
 
-	initialDuration = 100 * time.Millisecond // averageDuration before the first attempt
+	initialAverageDuration = 100 * time.Millisecond // averageDuration before the first attempt
 )
 
 var (
@@ -43,116 +43,116 @@ type throttle struct {
 }
 
 func newThrottle() *throttle {
-	return &throttle{slots: make(chan struct{}, concurrencyPerEndpoint), averageDuration: initialDuration, nextPause: minPause}
+	return &throttle{slots: make(chan struct{}, slotsPerEndpoint), averageDuration: initialAverageDuration, nextPause: minDefaultPause}
 }
 
 // acquire takes a slot for an attempt; release returns it. If no slot is available, it
 // returns the error that postpones the task.
-func (p *throttle) acquire(ctx context.Context) error {
-	if !p.startWaiting() {
-		return p.postpone(errBusy)
+func (t *throttle) acquire(ctx context.Context) error {
+	if !t.tryStartWaiting() {
+		return t.postpone(errBusy)
 	}
-	defer p.stopWaiting()
+	defer t.stopWaiting()
 	timer := time.NewTimer(maxSlotWait)
 	defer timer.Stop()
 	select {
-	case p.slots <- struct{}{}:
+	case t.slots <- struct{}{}:
 	case <-timer.C:
-		return p.postpone(errBusy)
+		return t.postpone(errBusy)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if !p.recordStart() {
-		<-p.slots
-		return p.postpone(errPaused)
+	if !t.isStartAllowed() {
+		<-t.slots
+		return t.postpone(errPaused)
 	}
 	return nil
 }
 
 // tryStartWaiting returns true if a slot is likely to be free within maxSlotWait. Then
 // the caller may wait and must call stopWaiting afterwards.
-func (p *throttle) startWaiting() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.slots) == cap(p.slots) && p.expectedDuration()*time.Duration(p.waiting+1)/concurrencyPerEndpoint > maxSlotWait {
+func (t *throttle) tryStartWaiting() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.slots) == cap(t.slots) && t.expectedDuration()*time.Duration(t.waiting+1)/slotsPerEndpoint > maxSlotWait {
 		return false
 	}
-	p.waiting++
+	t.waiting++
 	return true
 }
 
-func (p *throttle) stopWaiting() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waiting--
+func (t *throttle) stopWaiting() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting--
 }
 
 // isStartAllowed returns true if the caller, who has taken a slot, may start an attempt
 // now: the endpoint is not paused. It also sets lastChange.
-func (p *throttle) recordStart() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lastChange = time.Now()
-	return !p.lastChange.Before(p.pausedUntil)
+func (t *throttle) isStartAllowed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lastChange = time.Now()
+	return !t.lastChange.Before(t.pausedUntil)
 }
 
 // expectedDuration returns how long an attempt probably takes: the average, or more if
 // the attempts under way already take longer. The caller holds mu.
-func (p *throttle) expectedDuration() time.Duration {
-	if len(p.slots) < cap(p.slots) {
-		return p.averageDuration
+func (t *throttle) expectedDuration() time.Duration {
+	if len(t.slots) < cap(t.slots) {
+		return t.averageDuration
 	}
-	return max(p.averageDuration, time.Since(p.lastChange))
+	return max(t.averageDuration, time.Since(t.lastChange))
 }
 
 // release returns the slot of an attempt that started at startedAt.
-func (p *throttle) release(startedAt time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.averageDuration += (time.Since(startedAt) - p.averageDuration) / 8
-	p.lastChange = time.Now()
-	<-p.slots
+func (t *throttle) release(startedAt time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.averageDuration += (time.Since(startedAt) - t.averageDuration) / 8
+	t.lastChange = time.Now()
+	<-t.slots
 }
 
 // resetPause makes the next pause short again, because the endpoint has accepted a
 // message.
-func (p *throttle) resetPause() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.nextPause = minPause
+func (t *throttle) resetPause() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.nextPause = minDefaultPause
 }
 
 // pause stops attempts for the time that the endpoint asks for. If wait is 0, it stops
 // them for nextPause. During a pause it ignores further calls with wait 0, because they
 // have the same cause.
-func (p *throttle) pause(wait time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (t *throttle) pause(wait time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	now := time.Now()
-	if wait == 0 && now.Before(p.pausedUntil) {
+	if wait == 0 && now.Before(t.pausedUntil) {
 		return
 	}
 	if wait == 0 {
-		wait, p.nextPause = p.nextPause, min(2*p.nextPause, maxPause)
+		wait, t.nextPause = t.nextPause, min(2*t.nextPause, maxDefaultPause)
 	}
-	p.pausedUntil = latest(p.pausedUntil, now.Add(wait))
+	t.pausedUntil = later(t.pausedUntil, now.Add(wait))
 }
 
 // postpone returns an error that postpones a task. Tasks are postponed to different
 // times, one after the other, so that they do not return at the same time.
-func (p *throttle) postpone(cause error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (t *throttle) postpone(cause error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	now := time.Now()
-	free := latest(now, p.pausedUntil)
-	p.postponedUntil = latest(p.postponedUntil, free).Add(p.expectedDuration() / concurrencyPerEndpoint)
-	if latest := free.Add(maxPostpone); p.postponedUntil.After(latest) {
-		p.postponedUntil = latest
+	nextAttemptAt := later(now, t.pausedUntil)
+	t.postponedUntil = later(t.postponedUntil, nextAttemptAt).Add(t.expectedDuration() / slotsPerEndpoint)
+	if limit := nextAttemptAt.Add(maxPostpone); t.postponedUntil.After(limit) {
+		t.postponedUntil = limit
 	}
-	return taskqueue.Postpone(cause, max(minPostpone, p.postponedUntil.Sub(now)))
+	return taskqueue.Postpone(cause, max(minPostpone, t.postponedUntil.Sub(now)))
 }
 
-func latest(a, b time.Time) time.Time {
+func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -11,7 +11,7 @@ import (
 
 // An endpoint gets no attempt during a pause that it has asked for. Tasks are
 // postponed in that time, and their attempts do not count.
-func TestEndpointAsksForAPause(t *testing.T) {
+func TestAnEndpointCanAskForAPause(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.setReplies(Reply{Status: 429, RetryAfter: 70 * time.Second, Err: errAnswer})
@@ -24,7 +24,7 @@ func TestEndpointAsksForAPause(t *testing.T) {
 			t.Errorf("%d posts, then %+v", len(w.posts()), f)
 		}
 		time.Sleep(20 * time.Second)
-		if first := w.task(0); w.count(taskqueue.Done) != 2 || first.Tries != 1 {
+		if first := w.task(0); w.count(taskqueue.StateDone) != 2 || first.Tries != 1 {
 			t.Errorf("tasks %+v, %+v", first, w.task(1))
 		}
 	})
@@ -32,66 +32,66 @@ func TestEndpointAsksForAPause(t *testing.T) {
 
 // The first pause of an endpoint that names no duration is 30 s. Later ones grow
 // until it accepts a message.
-func TestPausesGrow(t *testing.T) {
+func TestDefaultPausesGrow(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.setReplies(Reply{Status: 503, Err: errAnswer})
 		w.deliver(t, "a", "e1")
 		time.Sleep(time.Hour)
 		tries := w.posts()
-		for i, least := range []time.Duration{minPause, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, maxPause, maxPause} {
+		for i, least := range []time.Duration{minDefaultPause, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, maxDefaultPause, maxDefaultPause} {
 			if rest := tries[i+1].at.Sub(tries[i].at); rest < least || rest > least+5*time.Second {
 				t.Errorf("rest %d is %s, want %s", i, rest, least)
 			}
 		}
 		w.setReplies(Reply{Status: 200})
-		time.Sleep(maxPause + time.Minute)
+		time.Sleep(maxDefaultPause + time.Minute)
 		w.setReplies(Reply{Status: 503, Err: errAnswer})
 		w.deliver(t, "a", "e2")
 		time.Sleep(2 * time.Second)
-		if f := w.last(t, "e2"); f.Wait < minPause || f.Wait > minPause+5*time.Second {
+		if f := w.last(t, "e2"); f.Wait < minDefaultPause || f.Wait > minDefaultPause+5*time.Second {
 			t.Errorf("after a message was accepted it failed with %+v", f)
 		}
 	})
 }
 
 // Attempts that end together cause one pause.
-func TestPauseOfManyAttempts(t *testing.T) {
+func TestConcurrentAttemptsCauseOnePause(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.answer = func(context.Context, Endpoint, Message) Reply {
 			time.Sleep(100 * time.Millisecond)
 			return Reply{Status: 503, Err: errAnswer}
 		}
-		w.deliver(t, "a", numbered("e", concurrencyPerEndpoint)...)
+		w.deliver(t, "a", numberedMatch("e", slotsPerEndpoint)...)
 		time.Sleep(2 * time.Second)
 		w.setReplies(Reply{Status: 200})
-		time.Sleep(minPause + 5*time.Second)
-		if n := w.count(taskqueue.Done); n != concurrencyPerEndpoint {
+		time.Sleep(minDefaultPause + 5*time.Second)
+		if n := w.count(taskqueue.StateDone); n != slotsPerEndpoint {
 			t.Errorf("%d tasks are done", n)
 		}
 	})
 }
 
 // If an endpoint is busy for days, its deliveries use up attempts.
-func TestThrottledForDays(t *testing.T) {
+func TestThrottlingForDaysUsesUpAttempts(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.setReplies(Reply{Status: 503, Err: errAnswer})
 		w.deliver(t, "a", "e1")
-		time.Sleep(maxThrottled - time.Hour)
-		if task := w.task(0); task.State != taskqueue.Later || task.Tries != 0 {
+		time.Sleep(maxThrottledAge - time.Hour)
+		if task := w.task(0); task.State != taskqueue.StateLater || task.Tries != 0 {
 			t.Errorf("the task is %+v", task)
 		}
 		time.Sleep(10 * 24 * time.Hour)
-		if w.count(taskqueue.Dead) != 1 {
+		if w.count(taskqueue.StateDead) != 1 {
 			t.Errorf("the task is %+v", w.task(0))
 		}
 	})
 }
 
 // A slow endpoint does not delay others, and still gets all messages that it can accept.
-func TestSlowEndpoint(t *testing.T) {
+func TestASlowEndpointDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "slow"}, {Game: game, Name: "quick"}}
 	run(t, endpoints, func(t *testing.T, w *fixture) {
@@ -102,33 +102,33 @@ func TestSlowEndpoint(t *testing.T) {
 			return Reply{Status: 200}
 		}
 		const tasks = 400
-		w.deliver(t, "slow", numbered("s", tasks)...)
+		w.deliver(t, "slow", numberedMatch("s", tasks)...)
 		time.Sleep(20 * time.Second)
-		w.deliver(t, "quick", numbered("q", tasks)...)
+		w.deliver(t, "quick", numberedMatch("q", tasks)...)
 		time.Sleep(3 * time.Second)
-		if n := w.count(taskqueue.Done); n < tasks {
+		if n := w.count(taskqueue.StateDone); n < tasks {
 			t.Errorf("%d tasks are done, want those of the quick endpoint", n)
 		}
-		if w.maxConcurrent("slow") != concurrencyPerEndpoint {
-			t.Errorf("%d tries at once, want %d", w.maxConcurrent("slow"), concurrencyPerEndpoint)
+		if w.maxConcurrent("slow") != slotsPerEndpoint {
+			t.Errorf("%d tries at once, want %d", w.maxConcurrent("slow"), slotsPerEndpoint)
 		}
-		time.Sleep(tasks / concurrencyPerEndpoint * 15 * time.Second)
-		if n := w.count(taskqueue.Done); n < 2*tasks*8/10 {
+		time.Sleep(tasks / slotsPerEndpoint * 15 * time.Second)
+		if n := w.count(taskqueue.StateDone); n < 2*tasks*8/10 {
 			t.Errorf("%d of %d tasks are done in the time that they take", n, 2*tasks)
 		}
 		time.Sleep(2 * maxPostpone)
-		put, all := 0, numbered("s", tasks)
+		put, all := 0, numberedMatch("s", tasks)
 		for _, key := range all {
 			put += len(w.failures(key))
 		}
-		if w.count(taskqueue.Done) != 2*tasks || put > 4*tasks {
+		if w.count(taskqueue.StateDone) != 2*tasks || put > 4*tasks {
 			t.Errorf("tasks were put off %d times, of %d", put, tasks)
 		}
 	})
 }
 
 // A fast endpoint gets all messages, and none is postponed.
-func TestQuickEndpoint(t *testing.T) {
+func TestAFastEndpointGetsAllMessages(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.answer = func(context.Context, Endpoint, Message) Reply {
@@ -136,18 +136,18 @@ func TestQuickEndpoint(t *testing.T) {
 			return Reply{Status: 200}
 		}
 		time.Sleep(2 * time.Second)
-		w.deliver(t, "a", numbered("warm", 8)...)
+		w.deliver(t, "a", numberedMatch("warm", 8)...)
 		time.Sleep(2 * time.Second)
 		for i := range 20 {
-			w.deliver(t, "a", numbered(fmt.Sprint("round", i), 8)...)
+			w.deliver(t, "a", numberedMatch(fmt.Sprint("round", i), 8)...)
 			time.Sleep(2 * time.Second)
 		}
-		w.deliver(t, "a", numbered("e", 400)...)
+		w.deliver(t, "a", numberedMatch("e", 400)...)
 		time.Sleep(3 * time.Second)
-		if n := w.count(taskqueue.Done); n != 568 || w.maxConcurrent("a") != concurrencyPerEndpoint {
+		if n := w.count(taskqueue.StateDone); n != 568 || w.maxConcurrent("a") != slotsPerEndpoint {
 			t.Errorf("%d tasks are done, %d tries at once", n, w.maxConcurrent("a"))
 		}
-		for _, key := range numbered("e", 400) {
+		for _, key := range numberedMatch("e", 400) {
 			if f := w.failures(key); len(f) > 0 {
 				t.Errorf("%s was put off: %+v", key, f)
 			}
@@ -156,9 +156,9 @@ func TestQuickEndpoint(t *testing.T) {
 }
 
 // Each postponed task returns within a limited time, even if many tasks are postponed.
-func TestPostponementIsBounded(t *testing.T) {
+func TestPostponementsHaveAMaximum(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, w *fixture) {
+	withFakeTime(t, func(t *testing.T, w *fixture) {
 		p := w.registry.endpoints()[0].throttle
 		p.averageDuration = 15 * time.Second
 		p.pause(time.Minute)
@@ -171,7 +171,7 @@ func TestPostponementIsBounded(t *testing.T) {
 	})
 }
 
-func numbered(prefix string, n int) (keys []string) {
+func numberedMatch(prefix string, n int) (keys []string) {
 	for i := range n {
 		keys = append(keys, fmt.Sprint(prefix, i))
 	}

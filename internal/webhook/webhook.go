@@ -19,15 +19,15 @@ const (
 	Ping         = "webhook.ping"  // an operator tests an endpoint
 )
 
-// Events returns the types that an endpoint may subscribe to.
-func Events() []string { return []string{MatchSettled, ArenaOver, DaySealed} }
+// EventTypes returns the types that an endpoint may subscribe to.
+func EventTypes() []string { return []string{MatchSettled, ArenaOver, DaySealed} }
 
 // The kinds of tasks of this package, see taskqueue.Kind. A task of DeliveryKind sends
 // one event to one endpoint. A task of SealedDayKind reads the top lists of an ended day
 // and enqueues deliveries.
 const (
-	Kind     = "webhook"
-	SealKind = "seal"
+	DeliveryKind  = "webhook"
+	SealedDayKind = "seal"
 )
 
 // Endpoint is a receiver of a game's events, as the operator has configured it.
@@ -38,7 +38,7 @@ type Endpoint struct {
 }
 
 // Topic returns the topic of the endpoint's deliveries.
-func (e *Endpoint) Topic() string { return Kind + "/" + e.Game + "/" + e.Name }
+func (e *Endpoint) Topic() string { return DeliveryKind + "/" + e.Game + "/" + e.Name }
 
 // Message is an encoded event. It is the same for all attempts.
 type Message struct {
@@ -56,10 +56,10 @@ type Reply struct {
 // Poster sends messages; *httpposter.Poster implements it. It limits the time of each
 // attempt, and is safe for concurrent use.
 type Poster interface {
-	Post(ctx context.Context, e Endpoint, m Message) Reply
+	Post(ctx context.Context, endpoint Endpoint, message Message) Reply
 	// Host returns the scheme and host of the URL, without parts that may be
 	// secret.
-	Host(e Endpoint) string
+	Host(endpoint Endpoint) string
 }
 
 // State is the stored state of an endpoint, which all nodes share.
@@ -72,7 +72,7 @@ type State struct {
 
 // EndpointStates stores the states of endpoints; *ledger.Ledger implements it. An
 // endpoint without a stored state is enabled.
-type States interface {
+type EndpointStates interface {
 	EndpointStates(ctx context.Context) ([]State, error)
 	// DisableEndpoint changes nothing if the endpoint is disabled already.
 	DisableEndpoint(ctx context.Context, game, name, cause string) error
@@ -83,11 +83,11 @@ type States interface {
 type TopLists interface {
 	// Top returns the first entries by value, at most limit, and how many entries are
 	// ranked.
-	Top(ctx context.Context, game, date string, kind leaderboard.Kind, n int) (entries []leaderboard.TopEntry, total int64, err error)
+	Top(ctx context.Context, game, date string, kind leaderboard.Kind, limit int) (entries []leaderboard.TopEntry, total int64, err error)
 }
 
 // TaskCounter counts tasks in the queue; *ledger.Ledger implements it.
-type Counts interface {
+type TaskCounter interface {
 	// CountTasks returns how many tasks of a topic have not ended, and how many are
 	// dead. Each number is at most upTo.
 	CountTasks(ctx context.Context, topic string, upTo int) (waiting, dead int64, err error)

@@ -11,12 +11,12 @@ import (
 
 // placeClass says which players may have a session's place. A place is one of the
 // node's MaxConnections connections.
-type admissionClass uint8
+type placeClass uint8
 
 const (
-	openAdmission    admissionClass = iota
-	reservedPlace                   // one of the node's last places: only for players in a match
-	overAddressShare                // the address has maxNotPlayingPerAddress sessions already: only for players in a match
+	placeForAnyone        placeClass = iota
+	placeForPlaying                  // one of the node's last places: only for players in a match
+	placeOverAddressShare            // the address has maxNotPlayingPerAddress sessions already: only for players in a match
 )
 
 // minShareDivisor sets the lowest result of maxNotPlayingPerAddress: one twentieth of
@@ -25,14 +25,14 @@ const minShareDivisor = 20
 
 // classifyPlace returns the class of a new session's place; openSessions counts the
 // sessions before it. The caller holds mu.
-func (s *Server) classify(from limit.Key, open int64) admissionClass {
+func (s *Server) classifyPlace(address limit.Key, openSessions int64) placeClass {
 	switch {
-	case open >= s.Connections-s.Connections/reservedShare:
-		return reservedPlace
-	case s.Limits.PerAddress > 0 && s.perAddress[from] >= s.addressShare(open):
-		return overAddressShare
+	case openSessions >= s.MaxConnections-s.MaxConnections/reservedDivisor:
+		return placeForPlaying
+	case s.Limits.PerAddress > 0 && s.perAddress[address] >= s.maxNotPlayingPerAddress(openSessions):
+		return placeOverAddressShare
 	}
-	return openAdmission
+	return placeForAnyone
 }
 
 // maxNotPlayingPerAddress returns how many sessions one address may have whose players
@@ -42,54 +42,54 @@ func (s *Server) classify(from limit.Key, open int64) admissionClass {
 //
 // With MaxConnections 1,000 and PerAddress 200: 200 at 500 open sessions, 100 at 750, 20
 // at 950.
-func (s *Server) addressShare(open int64) int64 {
-	all, half := s.Limits.PerAddress, s.Connections/2
-	if open <= half || s.Connections == half {
-		return all
+func (s *Server) maxNotPlayingPerAddress(openSessions int64) int64 {
+	perAddress, halfFull := s.Limits.PerAddress, s.MaxConnections/2
+	if openSessions <= halfFull || s.MaxConnections == halfFull {
+		return perAddress
 	}
-	left := float64(s.Connections-open) / float64(s.Connections-half)
-	return max(int64(float64(all)*left), all/minShareDivisor, 1)
+	freeFraction := float64(s.MaxConnections-openSessions) / float64(s.MaxConnections-halfFull)
+	return max(int64(float64(perAddress)*freeFraction), perAddress/minShareDivisor, 1)
 }
 
 // checkAdmission rejects a player who is in no match and in no arena's lobby, if the node
 // is overloaded or the place is reserved. It also rejects a resume above the limit of
 // hellos. A resume does not prove that the player is in a match, since any client can
 // send one.
-func (se *session) checkAdmission(ctx context.Context, p identity.Player, resumes bool) error {
-	s := se.server
-	resumes = resumes && s.Limits.HellosInAll != nil
-	if !resumes && (se.claims.Role != identity.RolePlayer || se.class == openAdmission && !s.LoadShedder.ShouldShed(loadshed.NewSessions)) {
+func (se *session) checkAdmission(ctx context.Context, player identity.Player, isResume bool) error {
+	server := se.server
+	isResume = isResume && server.Limits.HellosPerNode != nil
+	if !isResume && (se.claims.Role != identity.RolePlayer || se.placeClass == placeForAnyone && !server.LoadShedder.ShouldShed(loadshed.NewSessions)) {
 		return nil
 	}
-	playing := se.claims.Role != identity.RolePlayer // a host always counts as playing
-	if !playing {
-		match, err := s.Lobby.Playing(ctx, p.Game, p.ID)
+	isPlaying := se.claims.Role != identity.RolePlayer // a host always counts as playing
+	if !isPlaying {
+		match, err := server.Lobby.RunningMatch(ctx, player.Game, player.ID)
 		if err != nil {
 			return err
 		}
-		playing = match != nil
+		isPlaying = match != nil
 	}
-	if resumes {
-		if err := s.Limits.checkResume(ctx, playing); err != nil {
+	if isResume {
+		if err := server.Limits.checkResume(ctx, isPlaying); err != nil {
 			return err
 		}
 	}
-	if playing {
+	if isPlaying {
 		return nil
 	}
-	if refused := se.class.check(&s.Limits); refused != nil {
-		return refused
+	if refusal := se.placeClass.checkNotPlaying(&server.Limits); refusal != nil {
+		return refusal
 	}
-	return s.LoadShedder.Check(loadshed.NewSessions)
+	return server.LoadShedder.Check(loadshed.NewSessions)
 }
 
 // checkNotPlaying rejects a player who is in no match, if places of this class are only
 // for players in a match.
-func (c admissionClass) check(l *Limits) error {
+func (c placeClass) checkNotPlaying(limits *Limits) error {
 	switch {
-	case c == reservedPlace && l.TotalCap.Refuse():
+	case c == placeForPlaying && limits.TotalCap.Refuse():
 		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "the last places are reserved for players in a match")
-	case c == overAddressShare && l.AddressCap.Refuse():
+	case c == placeOverAddressShare && limits.AddressCap.Refuse():
 		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "this address has too many connections; its last places are reserved for players in a match")
 	}
 	return nil

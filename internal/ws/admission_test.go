@@ -24,7 +24,7 @@ import (
 
 // addressFromHeader makes the server read a client's address from the header At;
 // without it the address is invalid.
-func addressFromHeader(c *Config, _ *lobby.Duel) {
+func addressFromHeader(c *Config, _ *lobby.DuelSettings) {
 	c.ClientAddress = func(r *http.Request) netip.Addr {
 		at, _ := netip.ParseAddr(r.Header.Get("At"))
 		return at
@@ -59,16 +59,16 @@ func (c *client) expectRetryLater() (ms int64) {
 // expectWelcome sends a hello and reads the welcome.
 func (c *client) expectWelcome(player string) *client {
 	c.Helper()
-	c.hello(player, nil)
-	c.reply(protocol.TypeWelcome)
+	c.sendHello(player, nil)
+	c.expectReply(protocol.TypeWelcome)
 	return c
 }
 
 // An address may have PerAddress websockets, and an IPv6 network of 64 bits counts as one
 // address. Other addresses are not affected. When a websocket ends, its place is free.
-func TestConnectionsOfAnAddress(t *testing.T) {
+func TestConnectionsPerAddressAreLimited(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.PerAddress = 2 })
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.PerAddress = 2 })
 	for name, at := range map[string][4]string{
 		"four": {"198.51.100.1", "198.51.100.1", "198.51.100.1", "198.51.100.2"},
 		"six":  {"2a00:1:2:3::1", "2a00:1:2:3::2", "2a00:1:2:3:4::1", "2a00:1:2:4::1"},
@@ -92,21 +92,21 @@ func TestConnectionsOfAnAddress(t *testing.T) {
 // Hellos are limited per address and per node. Hellos of players who are in a match have
 // their own bucket. If a resume names a match that the player is not in, it counts as a new
 // hello, with any token.
-func TestHelloRate(t *testing.T) {
+func TestHellosAreLimited(t *testing.T) {
 	t.Parallel()
 	rules := limit.New(limit.Config{})
-	hourly := func(name string, most int) *limit.Rule {
-		return rules.Rule(limit.RuleConfig{Name: name, Subject: "hellos", Limit: most, Per: time.Hour})
+	hourly := func(name string, limitPerHour int) *limit.Rule {
+		return rules.NewRule(limit.RuleConfig{Name: name, Subject: "hellos", Limit: limitPerHour, Per: time.Hour})
 	}
 	t.Run("of an address", func(t *testing.T) {
 		t.Parallel()
-		n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.Hellos = hourly("hellos_per_address", 2) })
+		n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.Hellos = hourly("hellos_per_address", 2) })
 		n.dialFrom("198.51.100.1").expectWelcome("ada")
 		c := n.dialFrom("198.51.100.1")
-		c.ask(protocol.TypeHello, protocol.Hello{Token: "forged"}) // it takes a token as well
+		c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged"}) // it takes a token as well
 		c.expectClose(protocol.CloseUnauthorized)
 		late := n.dialFrom("198.51.100.1")
-		late.hello("eve", nil)
+		late.sendHello("eve", nil)
 		if ms := late.expectRetryLater(); ms < 20*60_000 || ms > 31*60_000 {
 			t.Errorf("retry after %d ms", ms)
 		}
@@ -114,40 +114,40 @@ func TestHelloRate(t *testing.T) {
 	})
 	t.Run("in all", func(t *testing.T) {
 		t.Parallel()
-		n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos", 2) })
-		a, b := n.duel("d")
-		from := &protocol.Resume{Match: a.expect(protocol.TypeMatchFound).Match}
-		b.expect(protocol.TypeMatchFound)
+		n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos", 2) })
+		playerA, playerB := n.duel("d")
+		from := &protocol.Resume{Match: playerA.expectFrame(protocol.TypeMatchFound).Match}
+		playerB.expectFrame(protocol.TypeMatchFound)
 		for range 3 {
 			for player, resume := range map[string]*protocol.Resume{"eve": nil, "liar": from} {
 				c := n.dial()
-				c.hello(player, resume)
+				c.sendHello(player, resume)
 				c.expectRetryLater()
 			}
 			c := n.dial()
-			c.ask(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: from})
+			c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: from})
 			c.expectClose(protocol.CloseUnauthorized)
 		}
 		for _, player := range []string{"d.a", "d.b"} {
 			c := n.dial()
-			c.hello(player, from)
-			c.reply(protocol.TypeWelcome)
-			c.reply(protocol.TypeMatchState)
+			c.sendHello(player, from)
+			c.expectReply(protocol.TypeWelcome)
+			c.expectReply(protocol.TypeMatchState)
 		}
 		c := n.dial()
-		c.hello("d.a", from)
+		c.sendHello("d.a", from)
 		c.expectRetryLater()
 	})
 	t.Run("forged ones beside newcomers", func(t *testing.T) {
 		t.Parallel()
-		n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Limits.HellosInAll = hourly("hellos_and_forged_ones", 2) })
+		n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos_and_forged_ones", 2) })
 		for range 4 { // they take what is there and leave no debt
 			c := n.dial()
-			c.ask(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: &protocol.Resume{Match: "m_1"}})
+			c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: &protocol.Resume{Match: "m_1"}})
 			c.expectClose(protocol.CloseUnauthorized)
 		}
 		c := n.dial()
-		c.hello("eve", nil)
+		c.sendHello("eve", nil)
 		if ms := c.expectRetryLater(); ms < 20*60_000 || ms > 31*60_000 {
 			t.Errorf("retry after %d ms", ms)
 		}
@@ -157,16 +157,18 @@ func TestHelloRate(t *testing.T) {
 // A wrong code takes a token of the address, whichever player sends it; a right code takes
 // none. When the bucket is empty, the server tries only codes that were right for the
 // address before.
-func TestWrongCodes(t *testing.T) {
+func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
-	codes := limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "codes", Subject: "wrong codes", Limit: 2, Per: time.Hour})
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Limits.CodeAttempts = &limit.FailureLimiter{PerAddress: codes} })
+	codes := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "codes", Subject: "wrong codes", Limit: 2, Per: time.Hour})
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
+		c.Limits.CodeAttempts = &limit.FailureLimiter{PerAddress: codes}
+	})
 	a, b := n.dialFrom("198.51.100.1").expectWelcome("ada"), n.dialFrom("198.51.100.1").expectWelcome("bob")
 	code := "123456"
 	join := func(c *client, want string) frame {
 		c.Helper()
-		c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code})
-		return c.reply(want)
+		c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code})
+		return c.expectReply(want)
 	}
 	for range 3 {
 		join(a, protocol.TypeArenaJoined)
@@ -193,20 +195,20 @@ func TestWrongCodes(t *testing.T) {
 }
 
 // A rule in dry run counts refusals and refuses nothing.
-func TestLimitsInDryRun(t *testing.T) {
+func TestLimitsInDryRunRefuseNothing(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	rules := limit.New(limit.Config{DryRun: func(string) bool { return true }, Registry: registry})
-	n := startNode(t, perSecond(0.001), func(c *Config, _ *lobby.Duel) {
-		c.Connections = 0
+	rules := limit.New(limit.Config{IsDryRun: func(string) bool { return true }, Registry: registry})
+	n := startNode(t, perSecond(0.001), func(c *Config, _ *lobby.DuelSettings) {
+		c.MaxConnections = 0
 		c.Limits = Limits{
-			PerAddress: 1, TotalCap: rules.Cap("connections"), AddressCap: rules.Cap("connections_per_address"),
-			PendingHelloCap: rules.Cap("hello_missing"), MessageCap: rules.Cap("messages_per_second"),
-			Hellos: rules.Rule(limit.RuleConfig{Name: "hellos_per_address", Limit: 1, Per: time.Hour}),
+			PerAddress: 1, TotalCap: rules.NewCap("connections"), AddressCap: rules.NewCap("connections_per_address"),
+			PendingHelloCap: rules.NewCap("hello_missing"), MessageCap: rules.NewCap("messages_per_second"),
+			Hellos: rules.NewRule(limit.RuleConfig{Name: "hellos_per_address", Limit: 1, Per: time.Hour}),
 		}
 	})
-	n.enter("ada").expectPong()
-	c := n.enter("eve")
+	n.connectPlayer("ada").expectPong()
+	c := n.connectPlayer("eve")
 	for range 5 {
 		c.expectPong()
 	}
@@ -237,27 +239,27 @@ func refusals(t *testing.T, registry *prometheus.Registry, outcome, rule string)
 
 // Each message takes its tokens from the bucket, even if it is refused for another
 // reason.
-func TestCosts(t *testing.T) {
+func TestEachMessageTakesItsTokens(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, perSecond(6))
 	for kind, want := range map[string]float64{
 		protocol.TypePing: 1, protocol.TypeAnswer: 1, "nonsense": 1, protocol.TypeArenaLeave: 1, protocol.TypeBoardUnwatch: 1,
 		protocol.TypeDuelJoin: 2, protocol.TypeMatchSync: 2, protocol.TypeArenaJoin: 3, protocol.TypeBoardWatch: 3,
 	} {
-		c := n.enter("costs " + kind)
+		c := n.connectPlayer("costs " + kind)
 		se := n.session("costs " + kind)
-		c.ask(kind, map[string]any{"at": "x"})
-		c.untilReply()
-		n.eventually("its loop waits", func() bool { return !se.out.isBusy() })
+		c.sendRequest(kind, map[string]any{"at": "x"})
+		c.readUntilReply()
+		n.eventually("its loop waits", func() bool { return !se.outbox.isBusy() })
 		if cost := 6 - se.limiter.tokens; cost != want {
 			t.Errorf("%s costs %v tokens, want %v", kind, cost, want)
 		}
 	}
-	c := startNode(t, perSecond(0.001)).enter("poor")
-	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-	c.reply(protocol.TypeBoardOK) // a full bucket is enough
-	c.ask(protocol.TypePing, map[string]any{"at": 1})
-	c.checkError(c.untilReply(), protocol.CodeRateLimited)
+	c := startNode(t, perSecond(0.001)).connectPlayer("poor")
+	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+	c.expectReply(protocol.TypeBoardOK) // a full bucket is enough
+	c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
+	c.checkError(c.readUntilReply(), protocol.CodeRateLimited)
 }
 
 // fakeShedder is a LoadShedder that sheds the kinds that a test sets.
@@ -288,8 +290,8 @@ func (p *fakeShedder) Check(kind loadshed.Kind) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 }
 
-func withShedder(p *fakeShedder) func(*Config, *lobby.Duel) {
-	return func(c *Config, _ *lobby.Duel) { c.LoadShedder = p }
+func withShedder(p *fakeShedder) func(*Config, *lobby.DuelSettings) {
+	return func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = p }
 }
 
 // On an overloaded node players in a match are still admitted, and hosts too. The lobby
@@ -298,35 +300,35 @@ func TestPlayersInAMatchAreAdmittedUnderLoad(t *testing.T) {
 	t.Parallel()
 	var p fakeShedder
 	n := startNode(t, withShedder(&p))
-	a, b := n.duel("d")
-	found := a.expect(protocol.TypeMatchFound).Match
-	b.expect(protocol.TypeMatchFound)
+	playerA, playerB := n.duel("d")
+	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerB.expectFrame(protocol.TypeMatchFound)
 	p.set(loadshed.Reading, loadshed.Watching, loadshed.NewGuests, loadshed.NewSessions, loadshed.Joining)
-	a.disconnect()
+	playerA.disconnect()
 	back, w := n.resume("d.a", &protocol.Resume{Match: found})
 	if w.Playing == nil || w.Playing.Match != found {
 		t.Errorf("welcome %+v", w)
 	}
-	back.reply(protocol.TypeMatchState)
+	back.expectReply(protocol.TypeMatchState)
 	for name, from := range map[string]*protocol.Resume{"eve": nil, "liar": {Match: found, Seq: 1}} {
 		c := n.dial()
-		c.hello(name, from)
+		c.sendHello(name, from)
 		if ms := c.expectRetryLater(); ms != 4000 {
 			t.Errorf("%s: retry after %d ms", name, ms)
 		}
 	}
 	host := n.dial()
-	host.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "host", now()+1e6)})
-	host.reply(protocol.TypeWelcome)
+	host.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "host", now()+1e6)})
+	host.expectReply(protocol.TypeWelcome)
 	p.set()
-	n.enter("eve").expectPong()
+	n.connectPlayer("eve").expectPong()
 }
 
-// retryAtOnce is a LoadShedder that refuses everything with a retry time of 1 ms.
-type retryAtOnce struct{}
+// retryImmediately is a LoadShedder that refuses everything with a retry time of 1 ms.
+type retryImmediately struct{}
 
-func (retryAtOnce) ShouldShed(loadshed.Kind) bool { return true }
-func (retryAtOnce) Check(loadshed.Kind) error {
+func (retryImmediately) ShouldShed(loadshed.Kind) bool { return true }
+func (retryImmediately) Check(loadshed.Kind) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "a token will be there")
 }
 
@@ -334,11 +336,11 @@ func (retryAtOnce) Check(loadshed.Kind) error {
 // the next token, thousands of waiting clients would retry at the same time.
 func TestRejectedHellosRetryLater(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.LoadShedder = retryAtOnce{} })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = retryImmediately{} })
 	reported := map[int64]bool{}
 	for i := range 8 {
 		c := n.dial()
-		c.hello(fmt.Sprint("p", i), nil)
+		c.sendHello(fmt.Sprint("p", i), nil)
 		ms := c.expectRetryLater()
 		if reported[ms] = true; ms < retryMS || ms >= 2*retryMS {
 			t.Errorf("retry after %d ms", ms)
@@ -350,35 +352,35 @@ func TestRejectedHellosRetryLater(t *testing.T) {
 }
 
 // The last places are for players in a match.
-func TestLastPlaces(t *testing.T) {
+func TestTheLastPlacesAreForPlayersInAMatch(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Connections = reservedShare })
-	a, b := n.duel("d")
-	a.expect(protocol.TypeMatchFound)
-	b.expect(protocol.TypeMatchFound)
-	a.disconnect()
-	n.eventually("there is room", func() bool { return len(n.all()) == 1 })
-	for i := range reservedShare - 2 {
-		n.enter(fmt.Sprint("p", i))
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedDivisor })
+	playerA, playerB := n.duel("d")
+	playerA.expectFrame(protocol.TypeMatchFound)
+	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA.disconnect()
+	n.eventually("there is room", func() bool { return len(n.openSessions()) == 1 })
+	for i := range reservedDivisor - 2 {
+		n.connectPlayer(fmt.Sprint("p", i))
 	}
 	late := n.dial()
-	late.hello("late", nil)
+	late.sendHello("late", nil)
 	late.expectRetryLater()
-	n.eventually("its place is free", func() bool { return len(n.all()) == reservedShare-1 })
-	n.enter("d.a")
+	n.eventually("its place is free", func() bool { return len(n.openSessions()) == reservedDivisor-1 })
+	n.connectPlayer("d.a")
 	n.dial().expectRetryLater() // now the node is full
 }
 
 // An overloaded node refuses requests of greeted sessions by kind.
-func TestShed(t *testing.T) {
+func TestAnOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 	t.Parallel()
 	var p fakeShedder
 	n := startNode(t, withShedder(&p))
-	c := n.enter("ada")
-	watch := func() { c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}) }
-	duel := func() { c.ask(protocol.TypeDuelJoin, map[string]any{}) }
+	c := n.connectPlayer("ada")
+	watch := func() { c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}) }
+	duel := func() { c.sendRequest(protocol.TypeDuelJoin, map[string]any{}) }
 	join := func(as string) func() {
-		return func() { c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: as}) }
+		return func() { c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: as}) }
 	}
 	for _, test := range []struct {
 		name  string
@@ -398,12 +400,12 @@ func TestShed(t *testing.T) {
 		p.set(test.level...)
 		test.ask()
 		if test.let != "" {
-			if f := c.untilReply(); f.Type != test.let {
+			if f := c.readUntilReply(); f.Type != test.let {
 				t.Errorf("%s: %s", test.name, f.raw)
 			}
 			continue
 		}
-		if e := c.checkError(c.untilReply(), protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
+		if e := c.checkError(c.readUntilReply(), protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
 			t.Errorf("%s: %+v", test.name, e)
 		}
 	}
@@ -414,7 +416,7 @@ func TestShed(t *testing.T) {
 func TestSlowMessageIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.frameWithin = 100 * time.Millisecond
+	n.messageTimeout = 100 * time.Millisecond
 	whole := maskedFrame(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
 	for name, sent := range map[string][]byte{
 		"half a head":         {0x81},
@@ -426,7 +428,7 @@ func TestSlowMessageIsClosed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := n.enter(name)
+			c := n.connectPlayer(name)
 			if _, err := c.conn.NetConn().Write(sent); err != nil {
 				t.Fatal(err)
 			}
@@ -437,7 +439,7 @@ func TestSlowMessageIsClosed(t *testing.T) {
 	}
 	t.Run("pongs between the parts", func(t *testing.T) {
 		t.Parallel()
-		c := n.enter("parts")
+		c := n.connectPlayer("parts")
 		done := make(chan struct{})
 		defer func() { <-done }()
 		go func() {
@@ -456,7 +458,7 @@ func TestSlowMessageIsClosed(t *testing.T) {
 
 // The server closes a session that sends an invalid frame, and counts it under that
 // code.
-func TestNoFrames(t *testing.T) {
+func TestAnInvalidFrameClosesTheSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	faults := map[string][]byte{
@@ -464,7 +466,7 @@ func TestNoFrames(t *testing.T) {
 		"a part of nothing": {0x80, 0x80, 0, 0, 0, 0}, "a ping in parts": {0x09, 0x80, 0, 0, 0, 0},
 	}
 	for name, sent := range faults {
-		c := n.enter(strings.ReplaceAll(name, " ", "_"))
+		c := n.connectPlayer(strings.ReplaceAll(name, " ", "_"))
 		if _, err := c.conn.NetConn().Write(sent); err != nil {
 			t.Fatal(err)
 		}
@@ -480,17 +482,17 @@ func TestNoFrames(t *testing.T) {
 }
 
 // A client that only answers pings has no message under way.
-func TestControlFramesAreNoMessage(t *testing.T) {
+func TestControlFramesStartNoMessageDeadline(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 400 * time.Millisecond })
-	n.frameWithin = 20 * time.Millisecond
-	c := n.enter("ada")
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
+	n.messageTimeout = 20 * time.Millisecond
+	c := n.connectPlayer("ada")
 	answered, pings := c.conn.PingHandler(), 0
 	c.conn.SetPingHandler(func(data string) error {
 		if pings++; pings == 3 {
-			c.ask(protocol.TypeDuelLeave, protocol.Empty{})
+			c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
 		}
 		return answered(data)
 	})
-	c.until(protocol.TypeDuelLeft)
+	c.readUntil(protocol.TypeDuelLeft)
 }

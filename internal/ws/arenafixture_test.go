@@ -20,49 +20,49 @@ type arenaFixture struct {
 // openArena opens an arena with a host.
 func (n *node) openArena(host string) arenaFixture {
 	n.Helper()
-	g := arenaFixture{node: n, match: "m_" + ulid.Make().String()}
-	g.id = "a_" + g.match[2:]
+	fixture := arenaFixture{node: n, match: "m_" + ulid.Make().String()}
+	fixture.id = "a_" + fixture.match[2:]
 	questions, err := fakeBank{}.Draw("demo", lobby.Filter{}, duel.Questions, nil)
 	if err == nil {
 		err = n.Engine.CreateArena(n.Context(), &match.Plan{
-			Form: match.Form, ID: g.match, Game: "demo", Mode: match.Survival, Questions: questions,
+			Form: match.CurrentForm, ID: fixture.match, Game: "demo", Mode: match.Survival, Questions: questions,
 			LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
-			Arena: &match.Arena{ID: g.id, Code: "123456", Name: "All hands", Host: host, MaxPlayers: 10},
+			Arena: &match.Arena{ID: fixture.id, Code: "123456", Name: "All hands", Host: host, MaxPlayers: 10},
 		})
 	}
-	g.must(err)
-	return g
+	fixture.check(err)
+	return fixture
 }
 
 // addSeat gives a player a seat.
-func (g arenaFixture) addSeat(player string) {
-	g.Helper()
-	_, _, err := g.Lobby.Occupy(g.Context(), "demo", player, g.match, "")
-	g.must(err)
-	sat, err := g.matches.AddSeat(g.Context(), arena.SeatRequest{Match: g.match, Seat: match.Seat{Player: player, Nickname: player}, Max: 10})
-	if g.must(err); sat.Verdict != arena.In {
-		g.Fatalf("%s: %s", player, sat.Verdict)
+func (f arenaFixture) addSeat(player string) {
+	f.Helper()
+	_, _, err := f.Lobby.Occupy(f.Context(), "demo", player, f.match, "")
+	f.check(err)
+	sat, err := f.matches.AddSeat(f.Context(), arena.SeatRequest{Match: f.match, Seat: match.Seat{Player: player, Nickname: player}, MaxSeats: 10})
+	if f.check(err); sat.Verdict != arena.VerdictIn {
+		f.Fatalf("%s: %s", player, sat.Verdict)
 	}
-	g.must(g.Engine.AttachFrom(g.Context(), g.match, player, 0))
+	f.check(f.Engine.AttachFrom(f.Context(), f.match, player, 0))
 }
 
 // addWatcher lets a player watch in a role.
-func (g arenaFixture) addWatcher(player string, as match.Role) {
-	g.Helper()
-	_, err := g.matches.AddWatcher(g.Context(), g.match, player, as)
-	g.must(err)
-	g.must(g.Engine.AttachFrom(g.Context(), g.match, player, 0))
+func (f arenaFixture) addWatcher(player string, as match.Role) {
+	f.Helper()
+	_, err := f.matches.AddWatcher(f.Context(), f.match, player, as)
+	f.check(err)
+	f.check(f.Engine.AttachFrom(f.Context(), f.match, player, 0))
 }
 
-func (g arenaFixture) begin() {
-	g.Helper()
-	g.must(g.Engine.StartArena(g.Context(), g.match))
+func (f arenaFixture) startMatch() {
+	f.Helper()
+	f.check(f.Engine.StartArena(f.Context(), f.match))
 }
 
-func (g arenaFixture) must(err error) {
-	g.Helper()
+func (f arenaFixture) check(err error) {
+	f.Helper()
 	if err != nil {
-		g.Fatal(err)
+		f.Fatal(err)
 	}
 }
 
@@ -70,8 +70,8 @@ func (g arenaFixture) must(err error) {
 func (n *node) host(subject string) (*client, protocol.Welcome) {
 	n.Helper()
 	c := n.dial()
-	c.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, subject, now()+1e6)})
+	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, subject, now()+1e6)})
 	var w protocol.Welcome
-	c.reply(protocol.TypeWelcome).into(n.T, &w)
+	c.expectReply(protocol.TypeWelcome).decodeInto(n.T, &w)
 	return c, w
 }

@@ -14,10 +14,10 @@ import (
 )
 
 // Every request of an arena is passed on as sent, and answered as the protocol says.
-func TestArenaRequests(t *testing.T) {
+func TestArenaRequestsArePassedOn(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	for _, test := range []struct{ kind, data, asked, reply string }{
 		{protocol.TypeArenaLeave, `{"arena_id":"a_1"}`, "leave demo ada a_1", protocol.TypeArenaLeft},
 		{protocol.TypeArenaStart, `{"arena_id":"a_1"}`, "start demo ada a_1", protocol.TypeArenaOK},
@@ -28,40 +28,40 @@ func TestArenaRequests(t *testing.T) {
 		{protocol.TypeArenaKick, `{"arena_id":"a_1","player":"p","ban":true}`, "kick demo ada {ArenaID:a_1 Player:p Ban:true}", protocol.TypeArenaOK},
 	} {
 		n.arenas.set(nil)
-		c.ask(test.kind, json.RawMessage(test.data))
-		if f := c.reply(test.reply); string(f.Data) != `{}` {
+		c.sendRequest(test.kind, json.RawMessage(test.data))
+		if f := c.expectReply(test.reply); string(f.Data) != `{}` {
 			t.Errorf("%s: %s", test.kind, f.raw)
 		}
 		if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{test.asked}) {
 			t.Errorf("%s: asked %q, want %q", test.kind, asked, test.asked)
 		}
 		n.arenas.set(func(context.Context) error { return protocol.Errorf(protocol.CodeForbidden, "not yours") })
-		c.ask(test.kind, json.RawMessage(test.data))
+		c.sendRequest(test.kind, json.RawMessage(test.data))
 		c.expectError(protocol.CodeForbidden)
 		n.arenas.set(func(context.Context) error { return errors.New("dial tcp: a secret") })
-		c.ask(test.kind, json.RawMessage(test.data))
+		c.sendRequest(test.kind, json.RawMessage(test.data))
 		c.expectError(protocol.CodeUnavailable)
 		n.arenas.takeCalls()
 	}
 }
 
 // The reply to a join comes before the pushes that it causes.
-func TestArenaJoin(t *testing.T) {
+func TestTheArenaJoinReplyComesBeforeItsPushes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	n.arenas.joined = protocol.ArenaJoined{
 		ArenaID: "a_1", Mode: "buzzer", Name: "Cup", As: "player", Team: "x",
 		Teams: []protocol.TeamCount{{ID: "x", Name: "X", Players: 1}}, Players: 1, State: "lobby",
 	}
 	pushed := protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{ArenaID: "a_1"})
 	n.arenas.then = func() { n.session("ada").Push("", pushed) }
-	c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", Team: "x", As: "player"})
-	if f := c.reply(protocol.TypeArenaJoined); string(f.Data) !=
+	c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", Team: "x", As: "player"})
+	if f := c.expectReply(protocol.TypeArenaJoined); string(f.Data) !=
 		`{"arena_id":"a_1","mode":"buzzer","name":"Cup","as":"player","team":"x","teams":[{"id":"x","name":"X","players":1}],"players":1,"state":"lobby"}` {
 		t.Errorf("%s", f.raw)
 	}
-	c.expect(protocol.TypeArenaLobby)
+	c.expectFrame(protocol.TypeArenaLobby)
 	want := "join {Game:demo Player:ada Role:player ArenaJoin:{Code:123456 Team:x As:player}}"
 	if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{want}) {
 		t.Errorf("asked %q", asked)
@@ -70,24 +70,24 @@ func TestArenaJoin(t *testing.T) {
 		protocol.CodeArenaFull, protocol.CodeArenaStarted, protocol.CodeArenaLocked, protocol.CodeKicked, protocol.CodeAlreadyQueued,
 	} {
 		n.arenas.set(func(context.Context) error { return protocol.Errorf(code, "no") })
-		c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"})
+		c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"})
 		c.expectError(code)
 	}
 	c.expectPong()
 }
 
 // The token alone identifies a host. A host plays no duel.
-func TestHost(t *testing.T) {
+func TestTheTokenAloneIdentifiesAHost(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c, w := n.host("quizmaster")
 	if w.PlayerID != "quizmaster" || w.Nickname != "quizmaster" || w.Game != "demo" || w.Playing != nil {
 		t.Errorf("welcome %+v", w)
 	}
-	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	c.expectError(protocol.CodeForbidden)
-	c.ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: "host"})
-	c.reply(protocol.TypeArenaJoined)
+	c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: "host"})
+	c.expectReply(protocol.TypeArenaJoined)
 	want := fmt.Sprintf("join {Game:demo Player:quizmaster Role:%s ArenaJoin:{Code:123456 Team: As:host}}", identity.RoleHost)
 	if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{want}) {
 		t.Errorf("asked %q", asked)
@@ -98,48 +98,48 @@ func TestHost(t *testing.T) {
 func TestHostResumes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	g := n.openArena("quizmaster")
-	g.addWatcher("quizmaster", match.AsHost)
-	g.addSeat("ada")
-	g.begin()
+	fixture := n.openArena("quizmaster")
+	fixture.addWatcher("quizmaster", match.HostRole)
+	fixture.addSeat("ada")
+	fixture.startMatch()
 	c := n.dial()
-	c.ask(protocol.TypeHello, protocol.Hello{
-		Token: token(identity.RoleHost, "quizmaster", now()+1e6), Resume: &protocol.Resume{Match: g.match},
+	c.sendRequest(protocol.TypeHello, protocol.Hello{
+		Token: token(identity.RoleHost, "quizmaster", now()+1e6), Resume: &protocol.Resume{Match: fixture.match},
 	})
-	c.reply(protocol.TypeWelcome)
-	c.reply(protocol.TypeMatchState)
-	c.expect(protocol.TypeMatchFound)
-	c.expect(protocol.TypeQuestion)
+	c.expectReply(protocol.TypeWelcome)
+	c.expectReply(protocol.TypeMatchState)
+	c.expectFrame(protocol.TypeMatchFound)
+	c.expectFrame(protocol.TypeQuestion)
 }
 
 // A player who reconnects to an arena's lobby gets the arena in the welcome, and its
 // pushes afterwards.
-func TestWelcomeInALobby(t *testing.T) {
+func TestTheWelcomeNamesTheArenaOfALobby(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	former := n.enter("ada")
-	g := n.openArena("bob")
-	g.addSeat("ada")
+	former := n.connectPlayer("ada")
+	fixture := n.openArena("bob")
+	fixture.addSeat("ada")
 	c, w := n.resume("ada", nil)
 	former.expectClose(4409)
-	if want := (protocol.Playing{Match: g.match, ArenaID: g.id}); w.Playing == nil || *w.Playing != want {
+	if want := (protocol.Playing{Match: fixture.match, ArenaID: fixture.id}); w.Playing == nil || *w.Playing != want {
 		t.Fatalf("playing %+v, want %+v", w.Playing, want)
 	}
-	c.ask(protocol.TypeMatchSync, protocol.Resume{Match: g.match})
+	c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: fixture.match})
 	c.expectError(protocol.CodeNotInMatch)
-	g.addSeat("cat")
-	n.Engine.NotifyPlacesChanged(g.match)
+	fixture.addSeat("cat")
+	n.Engine.NotifyPlacesChanged(fixture.match)
 	var there protocol.ArenaLobby
-	c.expect(protocol.TypeArenaLobby).into(t, &there)
-	if there.ArenaID != g.id || there.Players != 2 {
+	c.expectFrame(protocol.TypeArenaLobby).decodeInto(t, &there)
+	if there.ArenaID != fixture.id || there.Players != 2 {
 		t.Errorf("lobby %+v", there)
 	}
-	g.begin()
-	if f := c.until(protocol.TypeMatchFound); f.Seq != 1 || f.Match != g.match {
+	fixture.startMatch()
+	if f := c.readUntil(protocol.TypeMatchFound); f.Seq != 1 || f.Match != fixture.match {
 		t.Errorf("%s", f.raw)
 	}
-	c.ask(protocol.TypeMatchSync, protocol.Resume{Match: g.match})
-	if f := c.untilReply(); f.Type != protocol.TypeMatchState {
+	c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: fixture.match})
+	if f := c.readUntilReply(); f.Type != protocol.TypeMatchState {
 		t.Errorf("%s", f.raw)
 	}
 }
@@ -148,13 +148,13 @@ func TestWelcomeInALobby(t *testing.T) {
 func TestSeatOutlivesTheConnection(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
-	g := n.openArena("bob")
-	g.addSeat("ada")
+	c := n.connectPlayer("ada")
+	fixture := n.openArena("bob")
+	fixture.addSeat("ada")
 	c.disconnect()
-	n.eventually("the session has ended", func() bool { return len(n.all()) == 0 })
-	g.must(n.Engine.CheckSeat(t.Context(), g.match, "ada"))
-	if activity := n.activity("ada"); activity.Match != g.match {
+	n.eventually("the session has ended", func() bool { return len(n.openSessions()) == 0 })
+	fixture.check(n.Engine.CheckSeat(t.Context(), fixture.match, "ada"))
+	if activity := n.activity("ada"); activity.Match != fixture.match {
 		t.Errorf("activity %+v", activity)
 	}
 	if asked := n.arenas.takeCalls(); len(asked) > 0 {
@@ -163,19 +163,19 @@ func TestSeatOutlivesTheConnection(t *testing.T) {
 }
 
 // Leaving an arena's match is leaving the arena. A spectator has no seat to leave.
-func TestMatchLeaveInAnArena(t *testing.T) {
+func TestLeavingAnArenasMatchLeavesTheArena(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c, watcher := n.enter("ada"), n.enter("eve")
-	g := n.openArena("bob")
-	g.addSeat("ada")
-	g.addWatcher("eve", match.AsSpectator)
-	c.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: g.match})
-	c.reply(protocol.TypeMatchLeft)
-	if asked, want := n.arenas.takeCalls(), []string{"leave demo ada " + g.id}; !slices.Equal(asked, want) {
+	c, watcher := n.connectPlayer("ada"), n.connectPlayer("eve")
+	fixture := n.openArena("bob")
+	fixture.addSeat("ada")
+	fixture.addWatcher("eve", match.SpectatorRole)
+	c.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: fixture.match})
+	c.expectReply(protocol.TypeMatchLeft)
+	if asked, want := n.arenas.takeCalls(), []string{"leave demo ada " + fixture.id}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
-	watcher.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: g.match})
+	watcher.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: fixture.match})
 	watcher.expectError(protocol.CodeNotInMatch)
 	if asked := n.arenas.takeCalls(); len(asked) > 0 {
 		t.Errorf("asked %q", asked)

@@ -12,67 +12,67 @@ import (
 
 // A newer connection closes the former one and takes over its ticket. The end of the
 // former one does not withdraw the ticket.
-func TestReplacedWhileWaiting(t *testing.T) {
+func TestANewerConnectionTakesOverTheTicket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	former := newPlayer(n.enter("ada"), "ada")
+	former := newPlayer(n.connectPlayer("ada"), "ada")
 	former.join("c")
-	newer := newPlayer(n.enter("ada"), "ada")
+	newer := newPlayer(n.connectPlayer("ada"), "ada")
 	former.expectClose(4409)
-	n.eventually("the former has ended", func() bool { return len(n.all()) == 1 })
-	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 1 })
+	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
-	other := newPlayer(n.enter("bob"), "bob")
+	other := newPlayer(n.connectPlayer("bob"), "bob")
 	other.join("c")
-	together(func() { newer.play(nil) }, func() { other.play(nil) })
+	runConcurrently(func() { newer.play(nil) }, func() { other.play(nil) })
 	n.checkSameFrames(newer, other, duel.Questions)
 }
 
 // A newer connection that does not resume continues the match from the number in its
 // welcome. The end of the former one does not detach it.
-func TestReplacedWhilePlaying(t *testing.T) {
+func TestANewerConnectionContinuesTheMatch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	former, other := n.duel("d")
-	found := former.expect(protocol.TypeMatchFound)
-	former.expect(protocol.TypeQuestion)
+	found := former.expectFrame(protocol.TypeMatchFound)
+	former.expectFrame(protocol.TypeQuestion)
 	c, w := n.resume(former.name, nil)
 	if w.Playing == nil || *w.Playing != (protocol.Playing{Match: found.Match, Seq: 2}) {
 		t.Fatalf("playing %+v", w.Playing)
 	}
 	former.expectClose(4409)
-	n.eventually("the former has ended", func() bool { return len(n.all()) == 2 })
+	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 2 })
 	newer := newPlayer(c, former.name)
 	newer.match, newer.log = found.Match, [][]byte{found.raw, nil}
 	newer.answer(0)
-	together(func() { newer.play(nil) }, func() { other.play(nil) })
+	runConcurrently(func() { newer.play(nil) }, func() { other.play(nil) })
 	newer.log[1] = other.log[1]
 	n.checkSameFrames(newer, other, duel.Questions)
 }
 
 // A player who reconnects while the former connection is ending keeps the ticket that
 // was found or entered.
-func TestTicketWhileTheFormerEnds(t *testing.T) {
+func TestATicketStaysWhileTheFormerConnectionEnds(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for i := range 30 {
 		name := fmt.Sprint("p", i)
-		former := newPlayer(n.enter(name), name)
+		former := newPlayer(n.connectPlayer(name), name)
 		if i%2 == 0 {
 			former.join(category(i))
 		}
 		go former.disconnect() // the node may notice it at any time from now on
-		newer := n.enter(name)
-		newer.ask(protocol.TypeDuelJoin, map[string]any{"category": category(i), "bot_after_ms": 0})
-		if f := newer.next(); f.Type == protocol.TypeError {
+		newer := n.connectPlayer(name)
+		newer.sendRequest(protocol.TypeDuelJoin, map[string]any{"category": category(i), "bot_after_ms": 0})
+		if f := newer.nextFrame(); f.Type == protocol.TypeError {
 			newer.checkError(f, protocol.CodeAlreadyQueued)
 		}
-		n.eventually("the former has ended", func() bool { return len(n.all()) == 1 })
+		n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 1 })
 		if n.activity(name) == (lobby.Activity{}) {
 			t.Fatal("the ticket is gone")
 		}
 		newer.disconnect()
-		n.eventually("the newer has ended", func() bool { return len(n.all()) == 0 })
+		n.eventually("the newer has ended", func() bool { return len(n.openSessions()) == 0 })
 	}
 }
 
@@ -82,37 +82,37 @@ func category(i int) string { return fmt.Sprint("c", i) }
 func TestNewerSessionWaitsForUnbind(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	former := n.enter("ada")
+	former := n.connectPlayer("ada")
 	se := n.session("ada")
 	se.unbindMu.Lock()
 	newer := n.dial()
-	newer.hello("ada", nil)
+	newer.sendHello("ada", nil)
 	former.expectClose(4409)
-	n.enter("bob").expectPong()
+	n.connectPlayer("bob").expectPong()
 	if sessions := n.session("ada"); sessions == se {
 		t.Error("the newer one has not entered")
 	}
-	if !n.session("ada").out.isBusy() {
+	if !n.session("ada").outbox.isBusy() {
 		t.Error("the newer one was welcomed before")
 	}
 	se.unbindMu.Unlock()
-	newer.reply(protocol.TypeWelcome)
+	newer.expectReply(protocol.TypeWelcome)
 }
 
 // Nothing references a session that has ended, not even its match.
 func TestEndedSessionIsCollected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	a, b := n.duel("d")
-	a.expect(protocol.TypeMatchFound)
-	session := weak.Make(n.session(a.name))
-	a.disconnect()
+	playerA, playerB := n.duel("d")
+	playerA.expectFrame(protocol.TypeMatchFound)
+	session := weak.Make(n.session(playerA.name))
+	playerA.disconnect()
 	n.eventually("it is collected", func() bool {
 		runtime.GC()
 		return session.Value() == nil
 	})
-	b.expect(protocol.TypeMatchFound)
-	if !n.Engine.IsInMatch("demo", b.name) {
+	playerB.expectFrame(protocol.TypeMatchFound)
+	if !n.Engine.IsInMatch("demo", playerB.name) {
 		t.Error("the match is over")
 	}
 }

@@ -16,7 +16,7 @@ import (
 // implements it. Watch calls push with an encoded frame now and after each change, until
 // the caller calls leave.
 type Boards interface {
-	Watch(ctx context.Context, game string, q leaderboard.Query, push func(frame []byte)) (leave func(), err error)
+	Watch(ctx context.Context, game string, query leaderboard.Query, push func(frame []byte)) (leave func(), err error)
 }
 
 // maxBoards is how many boards one session can watch.
@@ -29,11 +29,11 @@ type boardKey struct {
 	kind   leaderboard.Kind
 }
 
-func boardKeyOf(b protocol.BoardWatch) boardKey {
+func newBoardKey(watch protocol.BoardWatch) boardKey {
 	return boardKey{
-		window: leaderboard.Window(b.Window),
-		order:  cmp.Or(leaderboard.Order(b.Order), leaderboard.ByValue),
-		kind:   cmp.Or(leaderboard.Kind(b.Kind), leaderboard.Players),
+		window: leaderboard.Window(watch.Window),
+		order:  cmp.Or(leaderboard.Order(watch.Order), leaderboard.ByValue),
+		kind:   cmp.Or(leaderboard.Kind(watch.Kind), leaderboard.Players),
 	}
 }
 
@@ -52,72 +52,72 @@ type boardWatch struct {
 }
 
 // stopAndDropHeld stops the watch and drops its pushes that the outbox holds back.
-func (w boardWatch) end(out *outbox) {
+func (w boardWatch) stopAndDropHeld(outbox *outbox) {
 	w.stop()
-	out.dropHeld(w.tag)
+	outbox.dropHeld(w.tag)
 }
 
-func (se *session) onBoardWatch(ctx context.Context, r request) (func(), error) {
-	b, limit, err := decodeBoard(r)
+func (se *session) onBoardWatch(ctx context.Context, req request) (func(), error) {
+	watch, limit, err := decodeBoardWatch(req)
 	if err != nil {
-		return noop, err
+		return doNothing, err
 	}
-	board := boardKeyOf(b)
-	former, replaces := se.watches.open[board]
-	if !replaces && len(se.watches.open) >= maxBoards {
-		return noop, protocol.Errorf(protocol.CodeBadRequest, "a connection can watch at most %d boards; unwatch one first", maxBoards)
+	board := newBoardKey(watch)
+	formerWatch, isReplacement := se.watches.open[board]
+	if !isReplacement && len(se.watches.open) >= maxBoards {
+		return doNothing, protocol.Errorf(protocol.CodeBadRequest, "a connection can watch at most %d boards; unwatch one first", maxBoards)
 	}
 	if err := se.server.LoadShedder.Check(loadshed.Watching); err != nil {
-		return noop, err
+		return doNothing, err
 	}
 	se.watches.started++
 	tag := fmt.Sprint("board ", se.watches.started)
-	q := leaderboard.Query{Window: board.window, Order: board.order, Kind: board.kind, Limit: limit}
-	stop, err := se.server.Boards.Watch(ctx, se.game, q, func(frame []byte) { se.out.push(tag, frame) })
+	query := leaderboard.Query{Window: board.window, Order: board.order, Kind: board.kind, Limit: limit}
+	stopWatch, err := se.server.Boards.Watch(ctx, se.game, query, func(frame []byte) { se.outbox.push(tag, frame) })
 	if err != nil {
-		return noop, boardError(err)
+		return doNothing, boardError(err)
 	}
-	if replaces {
-		former.end(&se.out)
+	if isReplacement {
+		formerWatch.stopAndDropHeld(&se.outbox)
 	}
 	if se.watches.open == nil {
 		se.watches.open = make(map[boardKey]boardWatch)
 	}
-	se.watches.open[board] = boardWatch{tag, stop}
+	se.watches.open[board] = boardWatch{tag, stopWatch}
 	se.watches.count.Store(int32(len(se.watches.open)))
-	se.reply(r, protocol.TypeBoardOK, protocol.Empty{})
-	return noop, nil
+	se.reply(req, protocol.TypeBoardOK, protocol.Empty{})
+	return doNothing, nil
 }
 
 // onBoardUnwatch ends a watch if there is one. No push of the board follows the reply.
-func (se *session) onBoardUnwatch(_ context.Context, r request) (func(), error) {
-	b, _, err := decodeBoard(r)
+func (se *session) onBoardUnwatch(_ context.Context, req request) (func(), error) {
+	watch, _, err := decodeBoardWatch(req)
 	if err != nil {
-		return noop, err
+		return doNothing, err
 	}
-	board := boardKeyOf(b)
+	board := newBoardKey(watch)
 	if w, ok := se.watches.open[board]; ok {
-		w.end(&se.out)
+		w.stopAndDropHeld(&se.outbox)
 		delete(se.watches.open, board)
 		se.watches.count.Store(int32(len(se.watches.open)))
 	}
-	se.reply(r, protocol.TypeBoardOK, protocol.Empty{})
-	return noop, nil
+	se.reply(req, protocol.TypeBoardOK, protocol.Empty{})
+	return doNothing, nil
 }
 
 // decodeBoardWatch decodes the data of a board.watch or board.unwatch request. The limit
 // is 0 if the request has none.
-func decodeBoard(r request) (b protocol.BoardWatch, limit int, err error) {
-	if err := r.Decode(&b); err != nil {
-		return b, 0, err
+func decodeBoardWatch(req request) (watch protocol.BoardWatch, limit int, err error) {
+	if err := req.Decode(&watch); err != nil {
+		return watch, 0, err
 	}
-	if b.Limit == nil {
-		return b, 0, nil
+	if watch.Limit == nil {
+		return watch, 0, nil
 	}
-	if *b.Limit < 1 || *b.Limit > leaderboard.MaxLimit {
-		return b, 0, protocol.Errorf(protocol.CodeBadRequest, "limit %d is out of range; use 1 to %d", *b.Limit, leaderboard.MaxLimit)
+	if *watch.Limit < 1 || *watch.Limit > leaderboard.MaxLimit {
+		return watch, 0, protocol.Errorf(protocol.CodeBadRequest, "limit %d is out of range; use 1 to %d", *watch.Limit, leaderboard.MaxLimit)
 	}
-	return b, *b.Limit, nil
+	return watch, *watch.Limit, nil
 }
 
 // unwatchAll stops all watches. The ending session calls it.

@@ -68,33 +68,33 @@ func boardFrame(text string) []byte { return protocol.EncodePush(protocol.TypeBo
 // expectBoard reads a push of a board.
 func (c *client) expectBoard(want string) {
 	c.Helper()
-	if f := c.expect(protocol.TypeBoard); string(f.Data) != `"`+want+`"` {
+	if f := c.expectFrame(protocol.TypeBoard); string(f.Data) != `"`+want+`"` {
 		c.fail("%s instead of %q", f.raw, want)
 	}
 }
 
-func TestWatchingBoards(t *testing.T) {
+func TestWatchedBoardsArePushed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	limit := 10
-	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team", Limit: &limit})
-	c.reply(protocol.TypeBoardOK)
+	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team", Limit: &limit})
+	c.expectReply(protocol.TypeBoardOK)
 	c.expectBoard("demo 7d time team 10")
-	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d"})
-	c.reply(protocol.TypeBoardOK)
+	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d"})
+	c.expectReply(protocol.TypeBoardOK)
 	c.expectBoard("demo 7d value player 0")
 	n.boards.change()
-	c.expect(protocol.TypeBoard)
-	c.expect(protocol.TypeBoard)
+	c.expectFrame(protocol.TypeBoard)
+	c.expectFrame(protocol.TypeBoard)
 
 	limit = 20 // replaces the former watch: the explicit defaults name the same board
-	c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "value", Kind: "player", Limit: &limit})
-	c.reply(protocol.TypeBoardOK)
+	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d", Order: "value", Kind: "player", Limit: &limit})
+	c.expectReply(protocol.TypeBoardOK)
 	c.expectBoard("demo 7d value player 20")
 	for range 2 { // the second time there is nothing to unwatch
-		c.ask(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team"})
-		c.reply(protocol.TypeBoardOK)
+		c.sendRequest(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team"})
+		c.expectReply(protocol.TypeBoardOK)
 	}
 	n.boards.change()
 	c.expectBoard("change of 2")
@@ -107,12 +107,12 @@ func TestWatchingBoards(t *testing.T) {
 func TestWatchesEndWithTheConnection(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c, host := n.enter("ada"), n.dial()
-	host.ask(protocol.TypeHello, protocol.Hello{Token: token("host", "quizmaster", now()+1e6)})
-	host.reply(protocol.TypeWelcome)
+	c, host := n.connectPlayer("ada"), n.dial()
+	host.sendRequest(protocol.TypeHello, protocol.Hello{Token: token("host", "quizmaster", now()+1e6)})
+	host.expectReply(protocol.TypeWelcome)
 	for i, watcher := range []*client{c, host} {
-		watcher.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-		watcher.reply(protocol.TypeBoardOK)
+		watcher.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+		watcher.expectReply(protocol.TypeBoardOK)
 		if left := n.boards.watched(); left != i+1 {
 			t.Errorf("%d boards are watched", left)
 		}
@@ -124,33 +124,33 @@ func TestWatchesEndWithTheConnection(t *testing.T) {
 	n.eventually("the host's watch has ended", func() bool { return n.boards.watched() == 0 })
 }
 
-func TestAConnectionWatchesSoManyBoards(t *testing.T) {
+func TestBoardsPerConnectionAreLimited(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	watch := func(i int) {
-		c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: fmt.Sprint(i, "d")})
+		c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: fmt.Sprint(i, "d")})
 	}
 	for i := range maxBoards {
 		watch(i)
-		c.until(protocol.TypeBoard)
+		c.readUntil(protocol.TypeBoard)
 	}
 	watch(maxBoards)
 	if e := c.expectError(protocol.CodeBadRequest); !strings.Contains(e.Message, "unwatch") {
 		t.Errorf("%+v", e)
 	}
 	watch(0)
-	c.until(protocol.TypeBoard)
-	c.ask(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "1d"})
-	c.reply(protocol.TypeBoardOK)
+	c.readUntil(protocol.TypeBoard)
+	c.sendRequest(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "1d"})
+	c.expectReply(protocol.TypeBoardOK)
 	watch(maxBoards)
-	c.until(protocol.TypeBoard)
+	c.readUntil(protocol.TypeBoard)
 }
 
-func TestRefusalsOfBoards(t *testing.T) {
+func TestInvalidBoardRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	for _, tt := range []struct {
 		err  error
 		code protocol.Code
@@ -160,7 +160,7 @@ func TestRefusalsOfBoards(t *testing.T) {
 		{errors.New("a store is out of reach"), protocol.CodeUnavailable},
 	} {
 		n.boards.set(tt.err)
-		c.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "9d"})
+		c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "9d"})
 		c.expectError(tt.code)
 	}
 	n.boards.set(nil)
@@ -169,7 +169,7 @@ func TestRefusalsOfBoards(t *testing.T) {
 		map[string]any{"window": "all", "limit": "7"}, map[string]any{"window": "all", "cursor": "c"},
 	} {
 		for _, kind := range []string{protocol.TypeBoardWatch, protocol.TypeBoardUnwatch} {
-			c.ask(kind, data)
+			c.sendRequest(kind, data)
 			c.expectError(protocol.CodeBadRequest)
 		}
 	}

@@ -10,14 +10,14 @@ type boundedGroup struct {
 
 // tryGo runs a function in a goroutine, or returns false if limit functions are running
 // already. Server.Drain waits for the goroutines.
-func (g *boundedGroup) tryGo(f func()) bool {
+func (g *boundedGroup) tryGo(function func()) bool {
 	if g.running.Add(1) > g.limit {
 		g.running.Add(-1)
 		return false
 	}
 	go func() {
 		defer g.running.Add(-1)
-		f()
+		function()
 	}()
 	return true
 }

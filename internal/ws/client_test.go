@@ -59,8 +59,8 @@ func (n *node) dial() *client {
 	return &client{T: n.T, conn: conn}
 }
 
-// enter connects a player and sends a hello.
-func (n *node) enter(player string) *client {
+// connectPlayer connects a player and sends a hello.
+func (n *node) connectPlayer(player string) *client {
 	n.Helper()
 	c, _ := n.resume(player, nil)
 	return c
@@ -70,23 +70,23 @@ func (n *node) enter(player string) *client {
 func (n *node) resume(player string, from *protocol.Resume) (*client, protocol.Welcome) {
 	n.Helper()
 	c := n.dial()
-	c.hello(player, from)
+	c.sendHello(player, from)
 	var w protocol.Welcome
-	c.reply(protocol.TypeWelcome).into(c.T, &w)
+	c.expectReply(protocol.TypeWelcome).decodeInto(c.T, &w)
 	return c, w
 }
 
-func (c *client) hello(player string, from *protocol.Resume) {
+func (c *client) sendHello(player string, from *protocol.Resume) {
 	c.Helper()
-	c.ask(protocol.TypeHello, protocol.Hello{Token: playerToken(player), Resume: from})
+	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken(player), Resume: from})
 }
 
 func playerToken(player string) string {
 	return token(identity.RolePlayer, player, now()+time.Hour.Milliseconds())
 }
 
-// ask sends a request with the next id.
-func (c *client) ask(kind string, data any) {
+// sendRequest sends a request with the next id.
+func (c *client) sendRequest(kind string, data any) {
 	c.Helper()
 	c.id++
 	raw, err := json.Marshal(map[string]any{"id": c.id, "type": kind, "data": data})
@@ -100,8 +100,8 @@ func (c *client) ask(kind string, data any) {
 // returns the error.
 func (c *client) send(text string) { _ = c.conn.WriteMessage(websocket.TextMessage, []byte(text)) }
 
-// next reads a frame.
-func (c *client) next() frame {
+// nextFrame reads a frame.
+func (c *client) nextFrame() frame {
 	c.Helper()
 	f, err := c.read()
 	if err != nil {
@@ -120,41 +120,41 @@ func (c *client) read() (frame, error) {
 	return f, json.Unmarshal(raw, &f)
 }
 
-// expect reads a frame of a type.
-func (c *client) expect(kind string) frame {
+// expectFrame reads a frame of a type.
+func (c *client) expectFrame(kind string) frame {
 	c.Helper()
-	f := c.next()
+	f := c.nextFrame()
 	if f.Type != kind {
 		c.fail("%s instead of %s", f.raw, kind)
 	}
 	return f
 }
 
-// until reads up to a frame of a type.
-func (c *client) until(kind string) frame {
+// readUntil reads up to a frame of a type.
+func (c *client) readUntil(kind string) frame {
 	c.Helper()
 	for {
-		if f := c.next(); f.Type == kind {
+		if f := c.nextFrame(); f.Type == kind {
 			return f
 		}
 	}
 }
 
-// reply reads the reply to the last request.
-func (c *client) reply(kind string) frame {
+// expectReply reads the reply to the last request.
+func (c *client) expectReply(kind string) frame {
 	c.Helper()
-	f := c.expect(kind)
+	f := c.expectFrame(kind)
 	if f.Re == nil || *f.Re != c.id {
 		c.fail("%s instead of the reply to %d", f.raw, c.id)
 	}
 	return f
 }
 
-// untilReply reads up to the reply to the last request.
-func (c *client) untilReply() frame {
+// readUntilReply reads up to the reply to the last request.
+func (c *client) readUntilReply() frame {
 	c.Helper()
 	for {
-		if f := c.next(); f.Re != nil && *f.Re == c.id {
+		if f := c.nextFrame(); f.Re != nil && *f.Re == c.id {
 			return f
 		}
 	}
@@ -163,13 +163,13 @@ func (c *client) untilReply() frame {
 // expectError reads the error reply to the last request.
 func (c *client) expectError(code protocol.Code) protocol.Error {
 	c.Helper()
-	return c.checkError(c.reply(protocol.TypeError), code)
+	return c.checkError(c.expectReply(protocol.TypeError), code)
 }
 
 func (c *client) checkError(f frame, code protocol.Code) protocol.Error {
 	c.Helper()
 	var e protocol.Error
-	f.into(c.T, &e)
+	f.decodeInto(c.T, &e)
 	if f.Type != protocol.TypeError || e.Code != code || e.Message == "" {
 		c.fail("%s instead of the error %s", f.raw, code)
 	}
@@ -179,8 +179,8 @@ func (c *client) checkError(f frame, code protocol.Code) protocol.Error {
 // expectPong sends a ping, which is always answered, and reads the pong.
 func (c *client) expectPong() {
 	c.Helper()
-	c.ask(protocol.TypePing, map[string]any{"at": 1})
-	c.reply(protocol.TypePong)
+	c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
+	c.expectReply(protocol.TypePong)
 }
 
 // expectClose reads to the end and returns the frames before it. The end must be a
@@ -214,8 +214,8 @@ func (c *client) fail(format string, args ...any) {
 	c.FailNow()
 }
 
-// into decodes the data of a frame.
-func (f frame) into(t *testing.T, data any) {
+// decodeInto decodes the data of a frame.
+func (f frame) decodeInto(t *testing.T, data any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(f.Data))
 	decoder.DisallowUnknownFields()
@@ -225,8 +225,8 @@ func (f frame) into(t *testing.T, data any) {
 	}
 }
 
-// label describes a frame in test messages.
-func (f frame) label() string { return fmt.Sprintf("%s %d", f.Type, f.Seq) }
+// describe describes a frame in test messages.
+func (f frame) describe() string { return fmt.Sprintf("%s %d", f.Type, f.Seq) }
 
 // upgrade requests a websocket with an Origin header and returns the HTTP status.
 func (n *node) upgrade(origin string) int {

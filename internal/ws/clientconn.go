@@ -20,7 +20,7 @@ import (
 // no timer. A write sets no timer either, if the kernel accepts all bytes immediately.
 type clientConn struct {
 	net.Conn
-	raw            syscall.RawConn // nil if the connection has none, as with TLS
+	rawConn        syscall.RawConn // nil if the connection has none, as with TLS
 	messageTimeout time.Duration
 
 	// The reading goroutine owns these fields.
@@ -30,8 +30,8 @@ type clientConn struct {
 	readErr     error // the error of readFunc
 
 	// The writing goroutine owns these fields.
-	pending   []byte // bytes that are still to be written
-	writeFunc func(fd uintptr) bool
+	pendingFrames []byte // bytes that are still to be written
+	writeFunc     func(fd uintptr) bool
 
 	closeSent   atomic.Bool // whether the close frame was sent
 	mu          sync.Mutex
@@ -39,22 +39,22 @@ type clientConn struct {
 	interrupted bool // interrupt has ended the current read so that the session can be parked
 }
 
-func newClientConn(nc net.Conn, messageTimeout time.Duration) *clientConn {
-	c := &clientConn{Conn: nc, messageTimeout: messageTimeout}
-	if sysConn, ok := nc.(syscall.Conn); ok {
-		c.raw, _ = sysConn.SyscallConn() // nil on an error
+func newClientConn(netConn net.Conn, messageTimeout time.Duration) *clientConn {
+	c := &clientConn{Conn: netConn, messageTimeout: messageTimeout}
+	if sysConn, ok := netConn.(syscall.Conn); ok {
+		c.rawConn, _ = sysConn.SyscallConn() // nil on an error
 	}
-	c.readFunc, c.writeFunc = c.readNow, c.writeNow
+	c.readFunc, c.writeFunc = c.readAvailable, c.writePending
 	return c
 }
 
 // readMore waits until bytes have arrived and reads them into reader. The read loop waits
 // only here, so that the stack of a waiting goroutine stays small.
-func (c *clientConn) fill() error {
-	if c.raw == nil {
-		return c.fillBlocking()
+func (c *clientConn) readMore() error {
+	if c.rawConn == nil {
+		return c.readMoreBlocking()
 	}
-	if err := c.raw.Read(c.readFunc); err != nil {
+	if err := c.rawConn.Read(c.readFunc); err != nil {
 		return err
 	}
 	return c.readErr
@@ -62,10 +62,10 @@ func (c *clientConn) fill() error {
 
 // readAvailable reads the bytes that have arrived. It returns false if there are none:
 // the Go runtime calls it again when bytes arrive.
-func (c *clientConn) readNow(fd uintptr) bool {
-	n, err := syscall.Read(int(fd), c.reader.space())
+func (c *clientConn) readAvailable(fd uintptr) bool {
+	n, err := syscall.Read(int(fd), c.reader.freeSpace())
 	for errors.Is(err, syscall.EINTR) {
-		n, err = syscall.Read(int(fd), c.reader.space())
+		n, err = syscall.Read(int(fd), c.reader.freeSpace())
 	}
 	if errors.Is(err, syscall.EAGAIN) {
 		c.reader.releaseIfEmpty()
@@ -75,23 +75,23 @@ func (c *clientConn) readNow(fd uintptr) bool {
 		err = io.EOF
 	}
 	c.readErr = err
-	c.reader.added(max(n, 0))
+	c.reader.recordRead(max(n, 0))
 	return true
 }
 
 // readMoreBlocking is readMore for a connection without rawConn. Between messages it
 // reads a single byte, so that waiting needs no buffer. In the middle of a message it
 // reads into the buffer.
-func (c *clientConn) fillBlocking() error {
-	space := make([]byte, 1)
+func (c *clientConn) readMoreBlocking() error {
+	buffer := make([]byte, 1)
 	if c.reader.isMidMessage() {
-		space = c.reader.space()
+		buffer = c.reader.freeSpace()
 	}
-	n, err := c.Read(space)
+	n, err := c.Read(buffer)
 	if n > 0 && c.reader.buffer == nil {
-		c.reader.space()[0] = space[0]
+		c.reader.freeSpace()[0] = buffer[0]
 	}
-	c.reader.added(n)
+	c.reader.recordRead(n)
 	if n > 0 {
 		return nil // the next read returns the error again
 	}
@@ -101,8 +101,8 @@ func (c *clientConn) fillBlocking() error {
 // nextMessage returns the next complete message, as frameReader.nextMessage does. When a
 // message is complete, it removes the read deadline, so that the next message has its
 // full messageTimeout.
-func (c *clientConn) next() (kind byte, payload []byte, err error) {
-	kind, payload, err = c.reader.next()
+func (c *clientConn) nextMessage() (kind byte, payload []byte, err error) {
+	kind, payload, err = c.reader.nextMessage()
 	if kind != 0 && c.deadlineSet && c.reader.messageKind == 0 {
 		c.setMessageDeadline(time.Time{})
 	}
@@ -120,12 +120,12 @@ func (c *clientConn) prepareWait() {
 }
 
 // setMessageDeadline sets when reading fails; the zero time removes the deadline.
-func (c *clientConn) setMessageDeadline(until time.Time) {
+func (c *clientConn) setMessageDeadline(deadline time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.deadlineSet, c.interrupted = !until.IsZero(), false
+	c.deadlineSet, c.interrupted = !deadline.IsZero(), false
 	if !c.closing {
-		_ = c.SetReadDeadline(until) // an error here also ends reading
+		_ = c.SetReadDeadline(deadline) // an error here also ends reading
 	}
 }
 
@@ -168,20 +168,20 @@ func (c *clientConn) SetDeadline(t time.Time) error {
 // writeAvailable writes as many bytes as the kernel accepts without waiting, and returns
 // the rest.
 func (c *clientConn) writeAvailable(frames []byte) []byte {
-	if c.raw == nil {
+	if c.rawConn == nil {
 		return frames
 	}
-	c.pending = frames
-	_ = c.raw.Write(c.writeFunc) // writing the rest returns the error again
-	frames, c.pending = c.pending, nil
+	c.pendingFrames = frames
+	_ = c.rawConn.Write(c.writeFunc) // writing the rest returns the error again
+	frames, c.pendingFrames = c.pendingFrames, nil
 	return frames
 }
 
-// writePending writes some of unwritten. It always returns true: the Go runtime must not
+// writePending writes some of pendingFrames. It always returns true: the Go runtime must not
 // call it again.
-func (c *clientConn) writeNow(fd uintptr) bool {
-	if n, err := syscall.Write(int(fd), c.pending); err == nil {
-		c.pending = c.pending[n:]
+func (c *clientConn) writePending(fd uintptr) bool {
+	if n, err := syscall.Write(int(fd), c.pendingFrames); err == nil {
+		c.pendingFrames = c.pendingFrames[n:]
 	}
 	return true
 }
@@ -192,8 +192,8 @@ func (c *clientConn) sendClose(code int, reason string) {
 	if !c.closeSent.CompareAndSwap(false, true) {
 		return
 	}
-	wait := closeWithin
-	_ = c.SetWriteDeadline(time.Now().Add(closeWithin)) // an error here also ends writing
+	wait := closeTimeout
+	_ = c.SetWriteDeadline(time.Now().Add(closeTimeout)) // an error here also ends writing
 	if _, err := c.Write(controlFrame(websocket.CloseMessage, string(websocket.FormatCloseMessage(code, reason)))); err != nil {
 		wait = 0 // do not wait for the client
 	}
@@ -204,10 +204,10 @@ func (c *clientConn) sendClose(code int, reason string) {
 func (c *clientConn) readUntilClose() {
 	for kind := byte(0); kind != websocket.CloseMessage; {
 		var err error
-		if kind, _, err = c.next(); errors.Is(err, errFrame) {
+		if kind, _, err = c.nextMessage(); errors.Is(err, errInvalidFrame) {
 			return
 		}
-		if kind == 0 && c.fill() != nil {
+		if kind == 0 && c.readMore() != nil {
 			return
 		}
 	}

@@ -39,25 +39,25 @@ func (w *deadlineCounter) SetWriteDeadline(t time.Time) error {
 
 // tcpSession returns a session over TCP whose read loop does not run, its connection,
 // and the client's.
-func tcpSession(t *testing.T) (se *session, end *deadlineCounter, client *net.TCPConn) {
+func tcpSession(t *testing.T) (se *session, serverConn *deadlineCounter, client *net.TCPConn) {
 	t.Helper()
-	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	client, err = net.DialTCP("tcp", nil, l.Addr().(*net.TCPAddr))
+	defer listener.Close()
+	client, err = net.DialTCP("tcp", nil, listener.Addr().(*net.TCPAddr))
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := l.AcceptTCP()
+	conn, err := listener.AcceptTCP()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = client.Close(), conn.Close() })
-	end = &deadlineCounter{TCPConn: conn}
-	s := &Server{writeWithin: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
-	return newSession(s, newClientConn(end, time.Minute), netip.Addr{}), end, client
+	serverConn = &deadlineCounter{TCPConn: conn}
+	server := &Server{writeTimeout: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
+	return newSession(server, newClientConn(serverConn, time.Minute), netip.Addr{}), serverConn, client
 }
 
 // maskedPing is a text frame as a client sends it.
@@ -65,55 +65,55 @@ var maskedPing = append([]byte{finalBit | 1, 0x80 | 10, 0, 0, 0, 0}, `{"type":1}
 
 // A connection without unread bytes has no buffer and sets no timer. In the middle of
 // a message it has both.
-func TestIdleConnHoldsNoBuffer(t *testing.T) {
+func TestAnIdleConnectionHasNoBuffer(t *testing.T) {
 	t.Parallel()
-	se, end, client := tcpSession(t)
-	w := se.conn
+	se, serverConn, client := tcpSession(t)
+	conn := se.conn
 	receive := func(sent []byte, want string) {
 		t.Helper()
 		if _, err := client.Write(sent); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.fill(); err != nil {
+		if err := conn.readMore(); err != nil {
 			t.Fatal(err)
 		}
-		if _, payload, err := w.next(); err != nil || string(payload) != want {
+		if _, payload, err := conn.nextMessage(); err != nil || string(payload) != want {
 			t.Fatalf("%q, %v", payload, err)
 		}
-		if _, payload, err := w.next(); payload != nil || err != nil {
+		if _, payload, err := conn.nextMessage(); payload != nil || err != nil {
 			t.Fatalf("%q besides, %v", payload, err)
 		}
-		w.prepareWait()
+		conn.prepareWait()
 	}
-	holds := func(when string, buffer bool, deadlines int32) {
+	checkHeld := func(when string, buffer bool, deadlines int32) {
 		t.Helper()
-		if (w.reader.buffer != nil) != buffer || end.deadlines.Load() != deadlines {
-			t.Errorf("%s: a buffer %v, %d deadlines set", when, w.reader.buffer != nil, end.deadlines.Load())
+		if (conn.reader.buffer != nil) != buffer || serverConn.deadlines.Load() != deadlines {
+			t.Errorf("%s: a buffer %v, %d deadlines set", when, conn.reader.buffer != nil, serverConn.deadlines.Load())
 		}
 	}
-	waits := func() (none bool) {
-		err := w.raw.Read(func(fd uintptr) bool { none = !w.readNow(fd); return true })
+	isWaiting := func() (none bool) {
+		err := conn.rawConn.Read(func(fd uintptr) bool { none = !conn.readAvailable(fd); return true })
 		return none && err == nil
 	}
 	receive(maskedPing, `{"type":1}`)
-	if err := se.writeBatch([][]byte{[]byte(`{"type":"pong"}`), ping}); err != nil {
+	if err := se.writeBatch([][]byte{[]byte(`{"type":"pong"}`), pingFrame}); err != nil {
 		t.Fatal(err)
 	}
-	holds("after a message and a reply", false, 0)
-	if !waits() {
+	checkHeld("after a message and a reply", false, 0)
+	if !isWaiting() {
 		t.Error("more bytes arrived")
 	}
-	holds("while it waits", false, 0)
+	checkHeld("while it waits", false, 0)
 	receive(maskedPing[:9], "")
-	holds("mid message", true, 1)
+	checkHeld("mid message", true, 1)
 	receive(maskedPing[9:], `{"type":1}`)
-	holds("at its end", false, 2)
+	checkHeld("at its end", false, 2)
 }
 
 // A write that the client does not accept immediately has a deadline while it lasts.
-func TestSlowWrite(t *testing.T) {
+func TestASlowWriteHasADeadline(t *testing.T) {
 	t.Parallel()
-	se, end, client := tcpSession(t)
+	se, serverConn, client := tcpSession(t)
 	frames, got := bytes.Repeat([]byte("x"), 16<<20), make(chan int, 1)
 	go func() {
 		total := 0
@@ -128,13 +128,13 @@ func TestSlowWrite(t *testing.T) {
 	if err := se.writeFrames(frames); err != nil {
 		t.Fatal(err)
 	}
-	if n := <-got; n != len(frames) || end.deadlines.Load() != 2 {
-		t.Errorf("%d bytes arrived, %d deadlines", n, end.deadlines.Load())
+	if n := <-got; n != len(frames) || serverConn.deadlines.Load() != 2 {
+		t.Errorf("%d bytes arrived, %d deadlines", n, serverConn.deadlines.Load())
 	}
 }
 
 // A greeted session has one goroutine, which reads, until it is parked.
-func TestOneGoroutineEach(t *testing.T) {
+func TestAnUnparkedSessionHasOneGoroutine(t *testing.T) {
 	t.Parallel()
 	const sessions = 20
 	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("test", t.Name()))) // every goroutine started from here has this label
@@ -142,7 +142,7 @@ func TestOneGoroutineEach(t *testing.T) {
 	n := startNode(t)
 	n.parker.quietAfter = clientTimeout // no session is parked in this test
 	for i := range sessions {
-		n.enter(fmt.Sprint("player", i)).expectPong()
+		n.connectPlayer(fmt.Sprint("player", i)).expectPong()
 	}
 	n.eventually("one each", func() bool {
 		var all bytes.Buffer
@@ -155,7 +155,7 @@ func TestOneGoroutineEach(t *testing.T) {
 				var n int
 				_, _ = fmt.Sscan(stack, &n)
 				count += n
-				if !strings.Contains(stack, "(*clientConn).fill") {
+				if !strings.Contains(stack, "(*clientConn).readMore") {
 					return false
 				}
 			}
@@ -166,21 +166,21 @@ func TestOneGoroutineEach(t *testing.T) {
 
 // A frame that is too large is dropped in steps of a buffer's size, also where waiting
 // reads a single byte, as with TLS.
-func TestDropsInChunks(t *testing.T) {
+func TestATooLargeFrameIsDroppedInChunks(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	frame := append([]byte{finalBit | 1, 0x80 | 127}, binary.BigEndian.AppendUint64(nil, size)...)
 	reads, left := 0, bytes.NewReader(append(frame, make([]byte, 4+size)...))
-	w := newClientConn(readOnlyConn{Reader: readerFunc(func(b []byte) (int, error) { reads++; return left.Read(b) })}, time.Minute)
-	for w.fill() == nil {
-		if kind, _, err := w.next(); kind != 0 || err != nil && !errors.Is(err, errTooLarge) {
+	conn := newClientConn(readOnlyConn{Reader: readerFunc(func(b []byte) (int, error) { reads++; return left.Read(b) })}, time.Minute)
+	for conn.readMore() == nil {
+		if kind, _, err := conn.nextMessage(); kind != 0 || err != nil && !errors.Is(err, errTooLarge) {
 			t.Fatalf("kind %d, %v", kind, err)
 		}
 	}
 	if left.Len() > 0 || reads > size/1000 {
 		t.Errorf("%d reads, %d bytes left", reads, left.Len())
 	}
-	if w.reader.buffer != nil {
+	if conn.reader.buffer != nil {
 		t.Error("it keeps a buffer")
 	}
 }

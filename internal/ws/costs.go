@@ -5,7 +5,7 @@ import "laststand/internal/protocol"
 // tokenCosts holds, by message type, how many tokens a message takes from its session's
 // bucket; a type that is missing takes one. Requests that use more than one Redis key or
 // notify other players cost more.
-var costs = map[string]int{
+var tokenCosts = map[string]int{
 	protocol.TypeDuelJoin:   2,
 	protocol.TypeMatchSync:  2,
 	protocol.TypeArenaJoin:  3,
@@ -14,6 +14,6 @@ var costs = map[string]int{
 
 // tokenCost returns how many tokens a message takes. It is at most the size of the
 // bucket: otherwise the bucket would never have enough tokens for the message.
-func (se *session) costOf(kind string) int {
-	return min(max(costs[kind], 1), int(burst(se.server.PerSecond)))
+func (se *session) tokenCost(messageType string) int {
+	return min(max(tokenCosts[messageType], 1), int(bucketSize(se.server.MessagesPerSecond)))
 }

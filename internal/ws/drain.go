@@ -10,10 +10,10 @@ import (
 const (
 	// drainPollInterval is the time between two checks of a drain for matches that are
 	// over.
-	drainPoll = 100 * time.Millisecond
+	drainPollInterval = 100 * time.Millisecond
 	// settledPushGrace is how long players stay connected after their match, so that they
 	// get the push that the result is settled. The push is sent only once.
-	settleGrace = 2 * time.Second
+	settledPushGrace = 2 * time.Second
 )
 
 // Drain sends a draining push to all sessions, and closes each session after its queued
@@ -27,35 +27,37 @@ const (
 func (s *Server) Drain(ctx context.Context) {
 	s.draining.Store(true)
 	draining := protocol.EncodePush(protocol.TypeDraining, protocol.Draining{ReconnectAfterMS: 0})
-	for _, se := range s.all() {
-		se.out.push("", draining)
+	for _, se := range s.openSessions() {
+		se.outbox.push("", draining)
 	}
-	ticker := time.NewTicker(drainPoll)
+	ticker := time.NewTicker(drainPollInterval)
 	defer ticker.Stop()
-	playing := make(map[*session]time.Time) // when each session was last seen in a match
-	for left := s.all(); len(left) > 0 && ctx.Err() == nil; left = s.all() {
-		for _, se := range left {
+	lastSeenPlaying := make(map[*session]time.Time) // when each session was last seen in a match
+	for remaining := s.openSessions(); len(remaining) > 0 && ctx.Err() == nil; remaining = s.openSessions() {
+		for _, se := range remaining {
 			if se.inMatch() {
-				playing[se] = time.Now()
-			} else if time.Since(playing[se]) > settleGrace {
+				lastSeenPlaying[se] = time.Now()
+			} else if time.Since(lastSeenPlaying[se]) > settledPushGrace {
 				se.closeForDrain()
 			}
 		}
-		s.cancelAwaiting() // only now: every hello that still waits belongs to a session that was closed
+		s.cancelHelloWaits() // only now: every hello that still waits belongs to a session that was closed
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
 		}
 	}
-	for _, se := range s.all() {
+	for _, se := range s.openSessions() {
 		se.closeForDrain()
 	}
-	s.cancelAwaiting()
-	s.running.Wait()
-	giveUpAt := time.Now().Add(callWithin) // by then all calls that are running now have ended
-	for s.rejecting.running.Load()+s.lookups.running.Load() > 0 && time.Now().Before(giveUpAt) {
+	s.cancelHelloWaits()
+	s.runningSessions.Wait()
+	waitUntil := time.Now().Add(callTimeout) // by then all calls that are running now have ended
+	for s.rejecting.running.Load()+s.lookups.running.Load() > 0 && time.Now().Before(waitUntil) {
 		<-ticker.C
 	}
 }
 
-func (se *session) closeForDrain() { se.closeAfter(protocol.CloseDraining, "draining; reconnect") }
+func (se *session) closeForDrain() {
+	se.closeAfterQueued(protocol.CloseDraining, "draining; reconnect")
+}

@@ -8,13 +8,13 @@ import (
 	"laststand/internal/protocol"
 )
 
-func shortDuels(_ *Config, d *lobby.Duel) { d.Questions, d.LimitMS = 2, 60_000 }
+func shortDuels(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 2, 60_000 }
 
 // In 200 duels both players answer immediately. Each reply comes before the push that it
 // causes, numbers have no gap, and both see the same bytes. Only a few duels run at
 // once: the embedded Redis runs one script at a time. On an overloaded machine a script
 // takes some 50 ms, and more callers would exceed their 2 s.
-func TestDuels(t *testing.T) {
+func TestManyDuelsRunWithoutGaps(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, shortDuels)
 	const duels, atOnce = 200, 4
@@ -23,10 +23,10 @@ func TestDuels(t *testing.T) {
 	for range atOnce {
 		play = append(play, func() {
 			for i := range next {
-				a, b := n.duel(fmt.Sprint("d", i))
-				together(func() { a.play(nil) }, func() { b.play(nil) })
-				n.checkSameFrames(a, b, 2)
-				for _, p := range []*player{a, b} {
+				playerA, playerB := n.duel(fmt.Sprint("d", i))
+				runConcurrently(func() { playerA.play(nil) }, func() { playerB.play(nil) })
+				n.checkSameFrames(playerA, playerB, 2)
+				for _, p := range []*player{playerA, playerB} {
 					if len(p.answeredQuestions) != 2 {
 						t.Errorf("%s: %d answers were answered for", p.name, len(p.answeredQuestions))
 					}
@@ -41,109 +41,109 @@ func TestDuels(t *testing.T) {
 			next <- i
 		}
 	}()
-	together(play...)
+	runConcurrently(play...)
 }
 
-func TestAnswer(t *testing.T) {
+func TestAnswersAreAcceptedOnce(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	a, b := n.duel("d")
-	found := a.expect(protocol.TypeMatchFound).Match
+	playerA, playerB := n.duel("d")
+	found := playerA.expectFrame(protocol.TypeMatchFound).Match
 	answer := func(question, choice int) {
 		t.Helper()
-		a.ask(protocol.TypeAnswer, map[string]any{"match": found, "question": question, "choice": choice})
+		playerA.sendRequest(protocol.TypeAnswer, map[string]any{"match": found, "question": question, "choice": choice})
 	}
-	a.expect(protocol.TypeQuestion)
+	playerA.expectFrame(protocol.TypeQuestion)
 	answer(1, 0)
-	a.expectError(protocol.CodeQuestionNotOpen)
+	playerA.expectError(protocol.CodeQuestionNotOpen)
 	answer(7, 0)
-	a.expectError(protocol.CodeBadRequest)
+	playerA.expectError(protocol.CodeBadRequest)
 	answer(0, 9)
-	a.expectError(protocol.CodeInvalidAnswer)
+	playerA.expectError(protocol.CodeInvalidAnswer)
 	answer(0, 1)
-	first := a.reply(protocol.TypeAnswered)
-	a.expect(protocol.TypeAnswerSeen)
+	first := playerA.expectReply(protocol.TypeAnswered)
+	playerA.expectFrame(protocol.TypeAnswerSeen)
 	answer(0, 1)
-	if again := a.reply(protocol.TypeAnswered); string(again.Data) != string(first.Data) {
+	if again := playerA.expectReply(protocol.TypeAnswered); string(again.Data) != string(first.Data) {
 		t.Errorf("%s, at first %s", again.raw, first.raw)
 	}
 	answer(0, 0)
-	if e := a.expectError(protocol.CodeDuplicateAnswer); e.Accepted == nil || string(e.Accepted.Given) != `{"choice":1}` {
+	if e := playerA.expectError(protocol.CodeDuplicateAnswer); e.Accepted == nil || string(e.Accepted.Given) != `{"choice":1}` {
 		t.Errorf("accepted %+v", e.Accepted)
 	}
-	b.until(protocol.TypeQuestion)
-	b.ask(protocol.TypeAnswer, map[string]any{"match": found, "question": 0, "choice": 0})
-	b.until(protocol.TypeAnswered)
-	a.until(protocol.TypeQuestionClosed)
+	playerB.readUntil(protocol.TypeQuestion)
+	playerB.sendRequest(protocol.TypeAnswer, map[string]any{"match": found, "question": 0, "choice": 0})
+	playerB.readUntil(protocol.TypeAnswered)
+	playerA.readUntil(protocol.TypeQuestionClosed)
 	answer(0, 1)
-	if again := a.until(protocol.TypeAnswered); string(again.Data) != string(first.Data) {
+	if again := playerA.readUntil(protocol.TypeAnswered); string(again.Data) != string(first.Data) {
 		t.Errorf("after the close %s, at first %s", again.raw, first.raw)
 	}
-	a.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	if e := a.checkError(a.untilReply(), protocol.CodeAlreadyPlaying); e.Match != found {
+	playerA.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
+	if e := playerA.checkError(playerA.readUntilReply(), protocol.CodeAlreadyPlaying); e.Match != found {
 		t.Errorf("playing %q, not %q", e.Match, found)
 	}
 }
 
 // The leaving player gets the reply before the match is over, and the other player gets
 // the end of the match.
-func TestMatchLeave(t *testing.T) {
+func TestLeavingAMatchForfeitsIt(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	a, b := n.duel("d")
-	found := a.expect(protocol.TypeMatchFound).Match
-	a.expect(protocol.TypeQuestion)
-	a.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found})
-	a.reply(protocol.TypeMatchLeft)
+	playerA, playerB := n.duel("d")
+	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerA.expectFrame(protocol.TypeQuestion)
+	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found})
+	playerA.expectReply(protocol.TypeMatchLeft)
 	var over protocol.MatchOver
-	a.expect(protocol.TypeMatchOver).into(t, &over)
-	if over.Reason != "forfeit" || over.Winner != b.name {
+	playerA.expectFrame(protocol.TypeMatchOver).decodeInto(t, &over)
+	if over.Reason != "forfeit" || over.Winner != playerB.name {
 		t.Errorf("over: %+v", over)
 	}
-	b.until(protocol.TypeMatchOver).into(t, &over)
-	if over.Winner != b.name {
+	playerB.readUntil(protocol.TypeMatchOver).decodeInto(t, &over)
+	if over.Winner != playerB.name {
 		t.Errorf("over for the other: %+v", over)
 	}
-	a.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found}) // leaving once more changes nothing
-	a.reply(protocol.TypeMatchLeft)
+	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found}) // leaving once more changes nothing
+	playerA.expectReply(protocol.TypeMatchLeft)
 }
 
 // A client can ask for the state at any time, and gets no push twice.
-func TestMatchSync(t *testing.T) {
+func TestMatchSyncReturnsTheState(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	a, _ := n.duel("d")
-	found := a.expect(protocol.TypeMatchFound)
-	question := a.expect(protocol.TypeQuestion)
+	playerA, _ := n.duel("d")
+	found := playerA.expectFrame(protocol.TypeMatchFound)
+	question := playerA.expectFrame(protocol.TypeQuestion)
 	var s protocol.MatchState
-	a.ask(protocol.TypeMatchSync, protocol.Resume{Match: found.Match, Seq: 2})
-	a.reply(protocol.TypeMatchState).into(t, &s)
+	playerA.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: found.Match, Seq: 2})
+	playerA.expectReply(protocol.TypeMatchState).decodeInto(t, &s)
 	if s.Seq != 2 || s.Phase != "open" || s.Question == nil || s.Question.Question != 0 || s.YourAnswer != nil {
 		t.Errorf("state %+v", s)
 	}
-	a.ask(protocol.TypeAnswer, map[string]any{"match": found.Match, "question": 0, "choice": 0})
-	a.reply(protocol.TypeAnswered)
-	seen := a.expect(protocol.TypeAnswerSeen)
-	a.ask(protocol.TypeMatchSync, protocol.Resume{Match: found.Match})
-	a.reply(protocol.TypeMatchState).into(t, &s)
+	playerA.sendRequest(protocol.TypeAnswer, map[string]any{"match": found.Match, "question": 0, "choice": 0})
+	playerA.expectReply(protocol.TypeAnswered)
+	seen := playerA.expectFrame(protocol.TypeAnswerSeen)
+	playerA.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: found.Match})
+	playerA.expectReply(protocol.TypeMatchState).decodeInto(t, &s)
 	if s.Seq != 3 || s.YourAnswer == nil || s.YourAnswer.Question != 0 || s.Own.Score != 0 {
 		t.Errorf("state %+v", s)
 	}
-	a.expectFrames([][]byte{found.raw, question.raw, seen.raw})
-	a.expectPong()
+	playerA.expectFrames([][]byte{found.raw, question.raw, seen.raw})
+	playerA.expectPong()
 }
 
 // A bot plays if no opponent joins.
-func TestBot(t *testing.T) {
+func TestABotPlaysWithoutAnOpponent(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(_ *Config, d *lobby.Duel) { d.Questions, d.LimitMS = 1, 300 })
-	c := n.enter("ada")
-	c.ask(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": 1})
-	c.reply(protocol.TypeDuelQueued)
+	n := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 1, 300 })
+	c := n.connectPlayer("ada")
+	c.sendRequest(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": 1})
+	c.expectReply(protocol.TypeDuelQueued)
 	var found protocol.MatchFound
-	c.expect(protocol.TypeMatchFound).into(t, &found)
+	c.expectFrame(protocol.TypeMatchFound).decodeInto(t, &found)
 	if len(found.Seats) != 2 || found.Seats[0].Bot == found.Seats[1].Bot {
 		t.Errorf("seats %+v", found.Seats)
 	}
-	c.until(protocol.TypeMatchOver)
+	c.readUntil(protocol.TypeMatchOver)
 }

@@ -12,11 +12,11 @@ import (
 
 // fakeDuelLimit is a DuelLimit of limit players.
 type fakeDuelLimit struct {
-	mu          sync.Mutex
-	limit, used int
-	closed      bool       // refuses new hellos
-	waiting     chan error // if set: AwaitHello blocks until its context ends, and sends its result here
-	acquired    func()     // see onAcquire
+	mu            sync.Mutex
+	limit, used   int
+	refusesHellos bool       // refuses new hellos
+	waiting       chan error // if set: AwaitHello blocks until its context ends, and sends its result here
+	acquired      func()     // see onAcquire
 }
 
 func (h *fakeDuelLimit) AwaitHello(ctx context.Context) error {
@@ -28,16 +28,16 @@ func (h *fakeDuelLimit) AwaitHello(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.refusesHellos {
 		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "overloaded")
 	}
 	return nil
 }
 
-func (h *fakeDuelLimit) close() {
+func (h *fakeDuelLimit) refuseHellos() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.closed = true
+	h.refusesHellos = true
 }
 
 func (h *fakeDuelLimit) Acquire() error {
@@ -84,37 +84,37 @@ func (h *fakeDuelLimit) isUsed(n int) func() bool {
 
 // A player above the limit of duels gets a retry time and stays connected. A player in
 // a duel counts until it is over, also after reconnecting.
-func TestDuelLimit(t *testing.T) {
+func TestDuelPlayersAreLimited(t *testing.T) {
 	t.Parallel()
 	h := &fakeDuelLimit{limit: 2}
-	n := startNode(t, func(c *Config, d *lobby.Duel) { c.DuelLimit, d.Questions = h, 2 })
-	a, b := n.duel("d")
-	late := n.enter("late")
-	late.ask(protocol.TypeDuelJoin, map[string]any{})
+	n := startNode(t, func(c *Config, d *lobby.DuelSettings) { c.DuelLimit, d.Questions = h, 2 })
+	playerA, playerB := n.duel("d")
+	late := n.connectPlayer("late")
+	late.sendRequest(protocol.TypeDuelJoin, map[string]any{})
 	if e := late.expectError(protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
 		t.Errorf("%+v", e)
 	}
-	for _, p := range []*player{a, b} {
-		p.match = p.expect(protocol.TypeMatchFound).Match
+	for _, p := range []*player{playerA, playerB} {
+		p.match = p.expectFrame(protocol.TypeMatchFound).Match
 	}
-	a.ask(protocol.TypeDuelJoin, map[string]any{})
-	a.checkError(a.untilReply(), protocol.CodeAlreadyPlaying)
+	playerA.sendRequest(protocol.TypeDuelJoin, map[string]any{})
+	playerA.checkError(playerA.readUntilReply(), protocol.CodeAlreadyPlaying)
 	n.eventually("a second join counts once", h.isUsed(2))
-	a.disconnect()
+	playerA.disconnect()
 	n.eventually("a disconnected player does not count", h.isUsed(1))
-	a.client, _ = n.resume(a.name, nil)
+	playerA.client, _ = n.resume(playerA.name, nil)
 	n.eventually("a reconnected player counts again", h.isUsed(2))
-	a.ask(protocol.TypeMatchLeave, protocol.MatchLeave{Match: a.match})
-	a.until(protocol.TypeMatchOver)
-	b.until(protocol.TypeMatchOver)
+	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: playerA.match})
+	playerA.readUntil(protocol.TypeMatchOver)
+	playerB.readUntil(protocol.TypeMatchOver)
 	n.eventually("nobody counts after the match", h.isUsed(0))
-	late.ask(protocol.TypeDuelJoin, map[string]any{})
-	late.reply(protocol.TypeDuelQueued)
+	late.sendRequest(protocol.TypeDuelJoin, map[string]any{})
+	late.expectReply(protocol.TypeDuelQueued)
 	n.eventually("the next duel counts", h.isUsed(1))
-	late.ask(protocol.TypeDuelLeave, protocol.Empty{})
-	late.reply(protocol.TypeDuelLeft)
+	late.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
+	late.expectReply(protocol.TypeDuelLeft)
 	n.eventually("a left duel does not count", h.isUsed(0))
-	late.ask(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": -1})
+	late.sendRequest(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": -1})
 	late.expectError(protocol.CodeBadRequest)
 	n.eventually("a refused join does not count", h.isUsed(0))
 }
@@ -124,19 +124,19 @@ func TestDuelLimit(t *testing.T) {
 func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 	t.Parallel()
 	h := &fakeDuelLimit{limit: 2}
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.DuelLimit = h })
-	a, b := n.duel("d")
-	match := a.expect(protocol.TypeMatchFound).Match
-	b.expect(protocol.TypeMatchFound)
-	h.close()
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = h })
+	playerA, playerB := n.duel("d")
+	match := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerB.expectFrame(protocol.TypeMatchFound)
+	h.refuseHellos()
 	c := n.dial()
-	c.hello("late", nil)
+	c.sendHello("late", nil)
 	if ms := c.expectRetryLater(); ms != 4000 {
 		t.Errorf("retry after %d ms", ms)
 	}
 	for _, from := range []*protocol.Resume{nil, {Match: match}} {
-		a.disconnect()
-		if _, w := n.resume(a.name, from); w.Playing == nil {
+		playerA.disconnect()
+		if _, w := n.resume(playerA.name, from); w.Playing == nil {
 			t.Error("a player in a match has no match in the welcome")
 		}
 	}
@@ -147,22 +147,22 @@ func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 func TestDuelLimitCountsTickets(t *testing.T) {
 	t.Parallel()
 	h := &fakeDuelLimit{limit: 2}
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.DuelLimit = h })
-	former := newPlayer(n.enter("ada"), "ada")
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = h })
+	former := newPlayer(n.connectPlayer("ada"), "ada")
 	former.join("c")
-	newer := n.enter("ada")
+	newer := n.connectPlayer("ada")
 	former.expectClose(4409)
-	n.eventually("the former has ended", func() bool { return len(n.all()) == 1 })
+	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 1 })
 	n.eventually("the ticket is counted", h.isUsed(1))
-	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
 	n.eventually("the ticket counts once", h.isUsed(1))
-	newer.ask(protocol.TypeDuelLeave, protocol.Empty{})
-	newer.reply(protocol.TypeDuelLeft)
+	newer.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
+	newer.expectReply(protocol.TypeDuelLeft)
 	n.eventually("a left ticket does not count", h.isUsed(0))
 	push := func(kind string, data any) {
-		n.session("ada").Push("m", protocol.EncodeNumbered("m", kind, data).Frame(1))
-		newer.expect(kind)
+		n.session("ada").Push("m", protocol.EncodeNumberedPush("m", kind, data).Frame(1))
+		newer.expectFrame(kind)
 	}
 	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "buzzer", ArenaID: "a"})
 	n.eventually("an arena does not count", h.isUsed(0))
@@ -171,10 +171,10 @@ func TestDuelLimitCountsTickets(t *testing.T) {
 	push(protocol.TypeMatchOver, protocol.MatchOver{})
 	n.eventually("until it is over", h.isUsed(0))
 	h.onAcquire(func() {
-		n.session("ada").Push("m", protocol.EncodeNumbered("m", protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"}).Frame(1))
+		n.session("ada").Push("m", protocol.EncodeNumberedPush("m", protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"}).Frame(1))
 	})
-	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	newer.reply(protocol.TypeDuelQueued)
+	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
+	newer.expectReply(protocol.TypeDuelQueued)
 	n.eventually("a duel that begins in the meantime counts once", h.isUsed(1))
 }
 
@@ -182,9 +182,9 @@ func TestDuelLimitCountsTickets(t *testing.T) {
 func TestDrainEndsWaitingHellos(t *testing.T) {
 	t.Parallel()
 	h := &fakeDuelLimit{waiting: make(chan error)}
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.DuelLimit = h })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = h })
 	c := n.dial()
-	c.hello("late", nil)
+	c.sendHello("late", nil)
 	if err := <-h.waiting; err != nil {
 		t.Error(err)
 	}
@@ -192,7 +192,7 @@ func TestDrainEndsWaitingHellos(t *testing.T) {
 	if err := <-h.waiting; !errors.Is(err, context.Canceled) {
 		t.Errorf("it waited until %v", err)
 	}
-	c.expect(protocol.TypeDraining)
+	c.expectFrame(protocol.TypeDraining)
 	if before, _ := c.expectClose(protocol.CloseDraining); len(before) > 0 {
 		t.Errorf("%s before the close", before[0].raw)
 	}

@@ -106,12 +106,12 @@ func (fakeBank) Count(_ string, w lobby.Filter) int {
 	return 1000
 }
 
-func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{}) ([]quiz.Drawn, error) {
-	questions := make([]quiz.Drawn, count)
+func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{}) ([]quiz.DrawnQuestion, error) {
+	questions := make([]quiz.DrawnQuestion, count)
 	for i := range questions {
 		questions[i].Question = &quiz.Question{
 			ID: fmt.Sprint("q", i), Kind: quiz.Single, Lang: "en", Category: "test", Difficulty: quiz.Easy,
-			Text: fmt.Sprint("Question ", i, "?"), Choices: []string{"yes", "no"}, Right: []int{0}, Explanation: "because",
+			Text: fmt.Sprint("Question ", i, "?"), Choices: []string{"yes", "no"}, RightIndexes: []int{0}, Explanation: "because",
 		}
 	}
 	return questions, nil
@@ -167,7 +167,7 @@ func (a *fakeArenas) Join(ctx context.Context, r arena.JoinRequest) (protocol.Ar
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.then == nil || err != nil {
-		return a.joined, noop, err
+		return a.joined, doNothing, err
 	}
 	return a.joined, a.then, nil
 }

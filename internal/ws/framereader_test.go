@@ -29,11 +29,11 @@ type received struct {
 func readAll(stream []byte, piece func() int) (all []received) {
 	var in frameReader
 	for len(stream) > 0 {
-		n := copy(in.space(), stream[:min(max(piece(), 1), len(stream))])
+		n := copy(in.freeSpace(), stream[:min(max(piece(), 1), len(stream))])
 		stream = stream[n:]
-		in.added(n)
+		in.recordRead(n)
 		for {
-			kind, payload, err := in.next()
+			kind, payload, err := in.nextMessage()
 			if err != nil {
 				return append(all, received{err: err})
 			}
@@ -124,7 +124,7 @@ func maskedFrame(first byte, payload string) []byte { return clientFrame(first, 
 
 // However a client splits messages into frames, and frames into pieces, the messages
 // arrive whole, after the control frames between their parts.
-func TestMessagesComeWhole(t *testing.T) {
+func TestFragmentedMessagesAreAssembled(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		var all []byte
@@ -186,13 +186,13 @@ func FuzzFrameReader(f *testing.F) {
 }
 
 // A close frame is empty, or has a code that clients may send and a reason.
-func TestClosing(t *testing.T) {
+func TestCloseFramesOfClientsAreChecked(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]int{
 		"": websocket.CloseNoStatusReceived, "\x03\xe8": 1000, "\x03\xe9away": 1001, "\x03\xf4": 1012, "\x0b\xb8": 3000, "\x13\x87why": 4999,
 		"\x03": 0, "\x03\xe8\xff": 0, "\x00\x00": 0, "\x03\xe7": 0, "\x03\xec": 0, "\x03\xed": 0, "\x03\xee": 0, "\x03\xf7": 0, "\x07\xd0": 0, "\x13\x88": 0,
 	} {
-		if code, err := closeCodeOf([]byte(payload)); code != want || (err != nil) != (want == 0) {
+		if code, err := parseCloseCode([]byte(payload)); code != want || (err != nil) != (want == 0) {
 			t.Errorf("%q: %d, %v, want %d", payload, code, err, want)
 		}
 	}

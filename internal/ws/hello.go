@@ -13,61 +13,61 @@ import (
 
 // onHello handles a connection's first frame. It closes the session if the frame is not a
 // well-formed hello, if the token is invalid, or if the player is refused for now.
-func (se *session) onHello(ctx context.Context, r request, err error) func() {
+func (se *session) onHello(ctx context.Context, req request, err error) func() {
 	se.timer.Stop() // the hello came in time; handling it has its own limit
-	se.server.helloReceived(se)
-	var h protocol.Hello
-	if err == nil && r.Type != protocol.TypeHello {
+	se.server.removePendingHello(se)
+	var hello protocol.Hello
+	if err == nil && req.Type != protocol.TypeHello {
 		err = errors.New("the first message must be hello")
 	}
 	if err == nil {
-		err = r.Decode(&h)
+		err = req.Decode(&hello)
 	}
 	if err != nil {
 		se.close(protocol.CloseProtocol, "the first message must be a well-formed hello")
-		return noop
+		return doNothing
 	}
-	if err := se.server.Limits.checkHello(ctx, se.addressKey(), h.Resume != nil); err != nil {
+	if err := se.server.Limits.checkHello(ctx, se.addressKey(), hello.Resume != nil); err != nil {
 		se.rejectHello(err)
-		return noop
+		return doNothing
 	}
-	player, err := se.identify(ctx, h)
+	player, err := se.identify(ctx, hello)
 	ctx, _ = se.requestContext() // a new deadline, since identify may have waited for admission
 	switch {
 	case err == nil:
-		err = se.checkAdmission(ctx, player, h.Resume != nil)
-	case h.Resume != nil:
-		se.server.Limits.chargeForgedResume(ctx)
+		err = se.checkAdmission(ctx, player, hello.Resume != nil)
+	case hello.Resume != nil:
+		se.server.Limits.chargeInvalidResume(ctx)
 	}
-	var rejected *protocol.Error
+	var refusal *protocol.Error
 	switch {
 	case se.closing.Load() != nil: // the session was closed in the meantime
 	case se.closeRevoked(err):
-	case errors.As(err, &rejected):
-		se.rejectHello(rejected)
+	case errors.As(err, &refusal):
+		se.rejectHello(refusal)
 	case errors.Is(err, errRole):
 		se.close(protocol.CloseForbidden, "only the roles player and host can use the websocket")
 	case err != nil:
 		se.closeUnavailable(err)
 	default:
-		se.welcome(ctx, r, h, player)
+		se.welcome(ctx, req, hello, player)
 	}
-	return noop
+	return doNothing
 }
 
 var errRole = errors.New("ws: only players and hosts can use a websocket")
 
 // identify verifies the token, stores its claims in the session and returns the player. A
 // new player first waits for admission. For a host it returns a player made of the claims.
-func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Player, error) {
-	claims, err := se.server.Identity.Verify(ctx, h.Token)
+func (se *session) identify(ctx context.Context, hello protocol.Hello) (identity.Player, error) {
+	claims, err := se.server.Identity.Verify(ctx, hello.Token)
 	if err != nil {
 		return identity.Player{}, err
 	}
 	se.claims = claims
 	switch claims.Role {
 	case identity.RolePlayer:
-		if h.Resume == nil {
+		if hello.Resume == nil {
 			if err := se.awaitAdmission(ctx, claims); err != nil {
 				return identity.Player{}, err
 			}
@@ -84,8 +84,8 @@ func (se *session) identify(ctx context.Context, h protocol.Hello) (identity.Pla
 // welcome binds the player to this session, sends the welcome and attaches the session to
 // the player's match. If the hello has a resume, it also replays the pushes that the
 // client has missed.
-func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p identity.Player) {
-	playing, err := se.bindPlayer(ctx, p)
+func (se *session) welcome(ctx context.Context, req request, hello protocol.Hello, player identity.Player) {
+	playing, err := se.bindPlayer(ctx, player)
 	switch {
 	case errors.Is(err, errReplaced):
 		se.close(protocol.CloseReplaced, replacedReason)
@@ -93,19 +93,19 @@ func (se *session) welcome(ctx context.Context, r request, h protocol.Hello, p i
 	case err != nil:
 		se.closeUnavailable(err)
 		return
-	case !se.closeIfRevoked(): // the player may have been banned since identify
+	case !se.closeUnlessAllowed(): // the player may have been banned since identify
 		return
 	}
 	se.startVisit()
 	se.scheduleHeartbeat()
-	if playing != nil && playing.ArenaID == "" || se.server.Lobby.HasTicket(p.Game, p.ID) {
-		se.addDuel()
+	if playing != nil && playing.ArenaID == "" || se.server.Lobby.HasTicket(player.Game, player.ID) {
+		se.addDuelPlace()
 	}
-	se.reply(r, protocol.TypeWelcome, protocol.Welcome{
-		Version: protocol.Version, PlayerID: p.ID, Nickname: p.Nickname, Game: p.Game, Session: "s_" + ulid.Make().String(),
-		ServerAt: se.server.Now(), PingMS: se.server.PingEvery.Milliseconds(), Playing: playing,
+	se.reply(req, protocol.TypeWelcome, protocol.Welcome{
+		Version: protocol.Version, PlayerID: player.ID, Nickname: player.Nickname, Game: player.Game, Session: "s_" + ulid.Make().String(),
+		ServerAt: se.server.Now(), PingMS: se.server.PingInterval.Milliseconds(), Playing: playing,
 	})
-	resumed := se.resume(ctx, r, h.Resume)
+	resumed := se.resume(ctx, req, hello.Resume)
 	if playing != nil && playing.Match != resumed {
 		se.rejoinMatch(ctx, playing)
 	}
@@ -116,9 +116,9 @@ var errReplaced = errors.New("ws: the player has a newer session")
 // bindPlayer makes this session the player's newest one at any node. It returns the
 // player's match, or the arena whose lobby the player waits in, or nil. This node's lobby
 // takes over the player's ticket.
-func (se *session) bindPlayer(ctx context.Context, p identity.Player) (*protocol.Playing, error) {
-	se.game, se.player = p.Game, p.ID
-	number, former, err := se.server.Numbers.Next(ctx, p.Game, p.ID)
+func (se *session) bindPlayer(ctx context.Context, player identity.Player) (*protocol.Playing, error) {
+	se.game, se.player = player.Game, player.ID
+	number, formerNode, err := se.server.SessionNumbers.Assign(ctx, player.Game, player.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -127,15 +127,15 @@ func (se *session) bindPlayer(ctx context.Context, p identity.Player) (*protocol
 	if !se.bindLocally() {
 		return nil, errReplaced
 	}
-	if former != "" {
-		se.server.NotifyReplaced(ctx, former, p.Game, p.ID, number)
+	if formerNode != "" {
+		se.server.NotifyReplaced(ctx, formerNode, player.Game, player.ID, number)
 	}
-	playing, previous, err := se.server.Lobby.ReadOnConnect(ctx, p.Game, p.ID)
+	playing, previous, err := se.server.Lobby.ReadOnConnect(ctx, player.Game, player.ID)
 	if err == nil {
 		se.previousMatch.Store(&previous)
 	}
 	if err == nil && playing == nil {
-		err = se.server.Lobby.TakeOver(ctx, p.Game, p.ID)
+		err = se.server.Lobby.TakeOver(ctx, player.Game, player.ID)
 	}
 	return playing, err
 }
@@ -151,23 +151,23 @@ func (se *session) startVisit() {
 
 // resume does the same as a match.sync request. It returns the id of the match, or "" if
 // the client asked for none or it failed.
-func (se *session) resume(ctx context.Context, r request, from *protocol.Resume) string {
-	if from == nil {
+func (se *session) resume(ctx context.Context, req request, resume *protocol.Resume) string {
+	if resume == nil {
 		return ""
 	}
-	if err := se.syncMatch(ctx, r, *from); err != nil {
-		se.replyError(r.Request, err)
+	if err := se.syncMatch(ctx, req, *resume); err != nil {
+		se.replyError(req.Request, err)
 		return ""
 	}
-	return from.Match
+	return resume.Match
 }
 
 // rejoinMatch attaches the session to its player's match. The client gets the pushes
 // after playing.Seq, the push number in the welcome.
-func (se *session) rejoinMatch(ctx context.Context, p *protocol.Playing) {
-	err := se.server.Engine.Attach(ctx, match.Attachment{Match: p.Match, Player: se.player, Sub: se, After: p.Seq})
+func (se *session) rejoinMatch(ctx context.Context, playing *protocol.Playing) {
+	err := se.server.Engine.Attach(ctx, match.AttachRequest{Match: playing.Match, Player: se.player, Session: se, AfterSeq: playing.Seq})
 	if err != nil {
-		se.server.Logger.Warn("session resume failed; the client can send match.sync", "match", p.Match, "error", err)
+		se.server.Logger.Warn("session resume failed; the client can send match.sync", "match", playing.Match, "error", err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestHello(t *testing.T) {
+func TestAHelloGetsAWelcome(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	before := now()
@@ -30,13 +30,13 @@ func TestHello(t *testing.T) {
 	if w != want {
 		t.Errorf("welcome %+v, want %+v", w, want)
 	}
-	c.ask(protocol.TypeHello, protocol.Hello{Token: playerToken("ada")})
+	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken("ada")})
 	c.expectError(protocol.CodeBadRequest)
 	c.expectPong()
 }
 
 // The first frame must be a valid hello; each fault closes with its code.
-func TestFirstFrame(t *testing.T) {
+func TestTheFirstFrameMustBeAHello(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	hello := func(token string) string {
@@ -83,15 +83,15 @@ func TestFirstFrame(t *testing.T) {
 }
 
 // The largest frame that is allowed arrives in one piece and in two.
-func TestLargestFrame(t *testing.T) {
+func TestTheLargestFrameIsAccepted(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	head, tail := `{"id":9,"type":"ping","data":{"at":"`, `"}}`
 	full := head + strings.Repeat("x", protocol.MaxFrame-len(head)-len(tail)) + tail
 	c.id = 9
 	c.send(full)
-	c.reply(protocol.TypePong)
+	c.expectReply(protocol.TypePong)
 	w, err := c.conn.NextWriter(websocket.TextMessage)
 	if err != nil {
 		t.Fatal(err)
@@ -104,41 +104,41 @@ func TestLargestFrame(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.reply(protocol.TypePong)
+	c.expectReply(protocol.TypePong)
 	c.send(full + " ")
 	c.expectClose(1009)
 }
 
-func TestHelloInTime(t *testing.T) {
+func TestASessionWithoutAHelloIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.helloWithin = 50 * time.Millisecond
+	n.helloTimeout = 50 * time.Millisecond
 	n.dial().expectClose(4408)
 }
 
 // A hello that was sent in time is answered, even if handling it takes long.
-func TestHelloTakesLong(t *testing.T) {
+func TestASlowHelloIsNotClosedAsSilent(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.helloWithin = 300 * time.Millisecond
+	n.helloTimeout = 300 * time.Millisecond
 	n.identity.ensured = make(chan struct{})
 	c := n.dial()
-	c.hello("ada", nil)
+	c.sendHello("ada", nil)
 	for range 2 { // others that connected later run into the limit
 		n.dial().expectClose(4408)
 	}
 	close(n.identity.ensured)
-	c.reply(protocol.TypeWelcome)
+	c.expectReply(protocol.TypeWelcome)
 	c.expectPong()
 }
 
-func TestTokenExpires(t *testing.T) {
+func TestAnExpiredTokenClosesTheSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.dial()
 	soon := now() + 500
-	c.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", soon)})
-	c.reply(protocol.TypeWelcome)
+	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", soon)})
+	c.expectReply(protocol.TypeWelcome)
 	c.expectClose(4401)
 	if late := now() - soon; late < 0 {
 		t.Errorf("closed %d ms before the token expired", -late)
@@ -146,9 +146,9 @@ func TestTokenExpires(t *testing.T) {
 }
 
 // Any frame of the client keeps a session open. A client that sends nothing is closed.
-func TestHeartbeat(t *testing.T) {
+func TestASilentClientIsClosed(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 400 * time.Millisecond })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
 	for name, answer := range map[string]func(c *client) func(string) error{
 		"pong": func(c *client) func(string) error { return c.conn.PingHandler() },
 		"ping": func(c *client) func(string) error {
@@ -162,20 +162,20 @@ func TestHeartbeat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := n.enter(name)
+			c := n.connectPlayer(name)
 			answered, pings := answer(c), 0
 			c.conn.SetPingHandler(func(data string) error {
 				if pings++; pings == 6 {
-					c.ask(protocol.TypeDuelLeave, protocol.Empty{})
+					c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
 				}
 				return answered(data)
 			})
-			c.until(protocol.TypeDuelLeft)
+			c.readUntil(protocol.TypeDuelLeft)
 		})
 	}
 	t.Run("nothing", func(t *testing.T) {
 		t.Parallel()
-		c := n.enter("nothing")
+		c := n.connectPlayer("nothing")
 		pings := 0
 		c.conn.SetPingHandler(func(string) error { pings++; return nil })
 		c.expectClose(4408)
@@ -186,11 +186,11 @@ func TestHeartbeat(t *testing.T) {
 }
 
 // The close frame arrives even if the client has sent more than was read.
-func TestCloseFrameArrives(t *testing.T) {
+func TestTheCloseFrameArrivesDespiteUnreadBytes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for range 50 {
-		c := n.enter("ada")
+		c := n.connectPlayer("ada")
 		c.send("{")
 		for range 20 {
 			c.send(`{"id":1,"type":"ping","data":{"at":"` + string(bytes.Repeat([]byte("x"), 3000)) + `"}}`)

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	idleAfter        = time.Minute     // a session is idle this long after its last request
-	waitingIdleAfter = 5 * time.Minute // for evictIdle: the same for a session that waits for something
-	idleBatchShare   = 20              // CloseIdle closes one in 20 idle sessions per call
+	idleAfter          = time.Minute     // a session is idle this long after its last request
+	idleAfterIfWaiting = 5 * time.Minute // for evictIdle: the same for a session that waits for something
+	idleBatchDivisor   = 20              // CloseIdle closes one in 20 idle sessions per call
 
-	lowPlacesShare = 10 // places are low when the last tenth is in use
-	evictEvery     = time.Second
-	evictSample    = 4096 // sessions examined per call of evictIdle
-	maxEvictAtOnce = 1024 // sessions evicted per call
+	lowPlacesDivisor = 10 // places are low when the last tenth is in use
+	evictInterval    = time.Second
+	evictSample      = 4096 // sessions examined per call of evictIdle
+	maxEvictPerCall  = 1024 // sessions evicted per call
 )
 
 // CloseIdle closes a twentieth of the sessions that have sent no request for a minute and
@@ -24,8 +24,8 @@ const (
 // among equal ones the longest idle first. It returns how many sessions it closes, and
 // does not wait until they have ended. The node calls it while it is overloaded.
 func (s *Server) CloseIdle() int {
-	idle := s.idleSessions(s.all(), idleAfter)
-	idle = idle[:(len(idle)+idleBatchShare-1)/idleBatchShare]
+	idle := s.idleSessions(s.openSessions(), idleAfter)
+	idle = idle[:(len(idle)+idleBatchDivisor-1)/idleBatchDivisor]
 	for i, se := range idle {
 		se.closeWithRetry(i)
 	}
@@ -34,7 +34,7 @@ func (s *Server) CloseIdle() int {
 
 // lowPlacesAt returns the number of sessions at which the node starts to evict idle
 // sessions: nine tenths of MaxConnections.
-func (s *Server) lowPlacesAt() int64 { return s.Connections - s.Connections/lowPlacesShare }
+func (s *Server) lowPlacesAt() int64 { return s.MaxConnections - s.MaxConnections/lowPlacesDivisor }
 
 // evictIdle closes idle sessions until fewer than lowPlacesAt are open. While there are
 // more, it runs again each evictInterval. It examines a random sample of the sessions and
@@ -42,22 +42,22 @@ func (s *Server) lowPlacesAt() int64 { return s.Connections - s.Connections/lowP
 // (redis.io/docs/latest/develop/reference/eviction).
 func (s *Server) evictIdle() {
 	s.mu.Lock()
-	excess := int64(len(s.sessions)) - s.evicted - s.lowPlacesAt() + 1
+	excess := int64(len(s.sessions)) - s.evictedCount - s.lowPlacesAt() + 1
 	if excess <= 0 || s.draining.Load() {
-		s.evictSet = false
+		s.evictScheduled = false
 		s.mu.Unlock()
 		return
 	}
 	sample := s.sampleSessions(evictSample)
 	s.mu.Unlock()
-	idle := s.idleSessions(sample, waitingIdleAfter)
-	for i, se := range idle[:min(len(idle), int(excess), maxEvictAtOnce)] {
+	idle := s.idleSessions(sample, idleAfterIfWaiting)
+	for i, se := range idle[:min(len(idle), int(excess), maxEvictPerCall)] {
 		if s.Limits.IdleCap.Refuse() {
 			s.markEvicted(se)
 			se.closeWithRetry(i)
 		}
 	}
-	s.Wheel.Set(&s.evictTimer, evictEvery, s.evictIdle)
+	s.Wheel.Set(&s.evictTimer, evictInterval, s.evictIdle)
 }
 
 // markEvicted counts a session as evicted: it is still closing, but its place is free.
@@ -82,15 +82,15 @@ func (s *Server) sampleSessions(limit int) []*session {
 // closeWithRetry closes an idle session and sends the client a time to reconnect. The
 // delay depends on the session's position in a batch. There are ten different delays, so
 // that the clients do not reconnect at the same time.
-func (se *session) closeWithRetry(i int) {
-	se.closeAfter(protocol.CloseOverloaded, retryReasonAfter(retryMS+int64(i%10)*retryMS/2))
+func (se *session) closeWithRetry(position int) {
+	se.closeAfterQueued(protocol.CloseOverloaded, retryReasonAfter(retryMS+int64(position%10)*retryMS/2))
 }
 
 // idleSession is a session that has sent no request for idleAfter.
 type idleSession struct {
 	*session
-	waiting bool // the result of isWaiting
-	since   int64
+	waiting       bool // the result of isWaiting
+	lastRequestAt int64
 }
 
 // compareIdle orders sessions that wait for nothing before those that wait, then the
@@ -98,7 +98,7 @@ type idleSession struct {
 func compareIdle(a, b idleSession) int {
 	switch {
 	case a.waiting == b.waiting:
-		return cmp.Compare(a.since, b.since)
+		return cmp.Compare(a.lastRequestAt, b.lastRequestAt)
 	case b.waiting:
 		return -1
 	}
@@ -107,24 +107,24 @@ func compareIdle(a, b idleSession) int {
 
 // idleSessions returns the idle ones among the sessions that are in no match, sorted with
 // compareIdle. A session that waits for something is idle only after waitingIdleAfter.
-func (s *Server) idleSessions(sessions []*session, waitingIdle time.Duration) []*session {
+func (s *Server) idleSessions(sessions []*session, waitingIdleAfter time.Duration) []*session {
 	var idle []idleSession
 	now := s.Now()
 	for _, se := range sessions {
-		since := se.lastRequest.Load()
-		if now-since < idleAfter.Milliseconds() || !se.greeted.Load() || se.closing.Load() != nil || se.inMatch() {
+		lastRequestAt := se.lastRequest.Load()
+		if now-lastRequestAt < idleAfter.Milliseconds() || !se.greeted.Load() || se.closing.Load() != nil || se.inMatch() {
 			continue
 		}
-		if r := (idleSession{se, se.isWaiting(), since}); !r.waiting || now-since >= waitingIdle.Milliseconds() {
-			idle = append(idle, r)
+		if idleOne := (idleSession{se, se.isWaiting(), lastRequestAt}); !idleOne.waiting || now-lastRequestAt >= waitingIdleAfter.Milliseconds() {
+			idle = append(idle, idleOne)
 		}
 	}
 	slices.SortFunc(idle, compareIdle)
-	found := make([]*session, len(idle))
-	for i, r := range idle {
-		found[i] = r.session
+	sorted := make([]*session, len(idle))
+	for i, idleOne := range idle {
+		sorted[i] = idleOne.session
 	}
-	return found
+	return sorted
 }
 
 // isWaiting returns true if a greeted session waits for an opponent or an arena, or

@@ -15,13 +15,13 @@ import (
 
 // CloseIdle closes sessions without a request for a minute, longest idle first, a share
 // per call. A session in a match stays.
-func TestCloseIdle(t *testing.T) {
+func TestCloseIdleClosesTheLongestIdleFirst(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	a, b := n.duel("d")
-	a.expect(protocol.TypeMatchFound)
-	b.expect(protocol.TypeMatchFound)
-	idle, idler, busy := n.enter("idle"), n.enter("idler"), n.enter("busy")
+	playerA, playerB := n.duel("d")
+	playerA.expectFrame(protocol.TypeMatchFound)
+	playerB.expectFrame(protocol.TypeMatchFound)
+	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
 	for i, name := range []string{"idle", "idler", "d.a", "d.b"} {
 		n.session(name).lastRequest.Add(-idleAfter.Milliseconds() - 1000*int64(i))
 	}
@@ -55,41 +55,41 @@ func (n *node) ageRequests(by time.Duration, players ...string) {
 func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) {
-		c.Connections = 10
-		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry}).Cap("idle")
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
+		c.MaxConnections = 10
+		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry}).NewCap("idle")
 	})
-	a, b := n.duel("d")
-	a.expect(protocol.TypeMatchFound)
-	b.expect(protocol.TypeMatchFound)
-	idle, idler, busy := n.enter("idle"), n.enter("idler"), n.enter("busy")
-	queued := newPlayer(n.enter("queued"), "queued")
+	playerA, playerB := n.duel("d")
+	playerA.expectFrame(protocol.TypeMatchFound)
+	playerB.expectFrame(protocol.TypeMatchFound)
+	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
+	queued := newPlayer(n.connectPlayer("queued"), "queued")
 	queued.join("own category")
-	watches := n.enter("watches")
-	watches.ask(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-	watches.reply(protocol.TypeBoardOK)
-	seated := n.enter("seated")
+	watches := n.connectPlayer("watches")
+	watches.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+	watches.expectReply(protocol.TypeBoardOK)
+	seated := n.connectPlayer("seated")
 	n.openArena("host").addSeat("seated")
 	n.ageRequests(2*time.Minute, "idle", "idler", "queued", "watches", "seated", "d.a", "d.b")
 	n.evictIdle()
 	if closed := n.closedCount("1013"); closed != 0 {
 		t.Fatalf("%v closed while there are places", closed)
 	}
-	n.enter("late")
-	n.enter("later") // the last place
+	n.connectPlayer("late")
+	n.connectPlayer("later") // the last place
 	for _, c := range []*client{idler, idle} {
 		c.expectRetryLater()
 	}
-	n.eventually("their places are free", func() bool { return len(n.all()) == 8 })
-	n.enter("p")
-	n.enter("q")
+	n.eventually("their places are free", func() bool { return len(n.openSessions()) == 8 })
+	n.connectPlayer("p")
+	n.connectPlayer("q")
 	n.evictIdle()
 	if closed := n.closedCount("1013"); closed != 2 {
 		t.Fatalf("%v closed, of which none is idle enough", closed)
 	}
-	n.ageRequests(waitingIdleAfter+2*time.Minute, "seated") // first, since the timer also evicts
-	n.ageRequests(waitingIdleAfter+time.Minute, "watches")
-	n.ageRequests(waitingIdleAfter, "queued", "d.a", "d.b")
+	n.ageRequests(idleAfterIfWaiting+2*time.Minute, "seated") // first, since the timer also evicts
+	n.ageRequests(idleAfterIfWaiting+time.Minute, "watches")
+	n.ageRequests(idleAfterIfWaiting, "queued", "d.a", "d.b")
 	n.evictIdle()
 	watches.expectClose(protocol.CloseOverloaded)
 	seated.expectClose(protocol.CloseOverloaded)
@@ -97,7 +97,7 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 		c.expectPong()
 	}
 	n.session("d.a").Push("", protocol.EncodePush(protocol.TypeSettled, protocol.Settled{}))
-	a.until(protocol.TypeSettled)
+	playerA.readUntil(protocol.TypeSettled)
 	if refused := refusals(t, registry, "refusals", "idle"); refused != 4 {
 		t.Errorf("%v counted", refused)
 	}
@@ -107,11 +107,11 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 func TestIdleEvictionInDryRun(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) {
-		c.Connections = 1
-		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry, DryRun: func(string) bool { return true }}).Cap("idle")
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
+		c.MaxConnections = 1
+		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry, IsDryRun: func(string) bool { return true }}).NewCap("idle")
 	})
-	idle := n.enter("idle")
+	idle := n.connectPlayer("idle")
 	n.ageRequests(2*time.Minute, "idle")
 	n.evictIdle()
 	idle.expectPong()
@@ -122,42 +122,42 @@ func TestIdleEvictionInDryRun(t *testing.T) {
 
 // When fewer places are free, an address may have fewer sessions, except for players in a
 // match.
-func TestShare(t *testing.T) {
+func TestThePlacesOfOneAddressShrinkOnAFullNode(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Connections, c.Limits.PerAddress = 20, 8 })
-	a, b := n.duel("d")
-	found := a.expect(protocol.TypeMatchFound).Match
-	b.expect(protocol.TypeMatchFound)
-	n.enter("x")
-	n.enter("y")
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections, c.Limits.PerAddress = 20, 8 })
+	playerA, playerB := n.duel("d")
+	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerB.expectFrame(protocol.TypeMatchFound)
+	n.connectPlayer("x")
+	n.connectPlayer("y")
 	for i := range 10 {
 		n.dialFrom(fmt.Sprint("198.51.100.", i)).expectWelcome(fmt.Sprint("p", i))
 	}
 	late := n.dial() // the fifth without an address, while 6 of 20 places are free
-	late.hello("late", nil)
+	late.sendHello("late", nil)
 	late.expectRetryLater()
 	n.dialFrom("198.51.100.99").expectWelcome("else").expectPong()
-	a.disconnect()
-	n.eventually("they are gone", func() bool { return len(n.all()) == 14 })
-	n.enter("z")
+	playerA.disconnect()
+	n.eventually("they are gone", func() bool { return len(n.openSessions()) == 14 })
+	n.connectPlayer("z")
 	n.resume("d.a", &protocol.Resume{Match: found})
 	later := n.dial()
-	later.hello("later", nil)
+	later.sendHello("later", nil)
 	later.expectRetryLater()
 }
 
 // addressShare by the number of places in use.
-func TestShares(t *testing.T) {
+func TestMaxNotPlayingPerAddressFallsWithFreePlaces(t *testing.T) {
 	t.Parallel()
-	s := New(Config{Connections: 1000, Limits: Limits{PerAddress: 200}})
+	s := New(Config{MaxConnections: 1000, Limits: Limits{PerAddress: 200}})
 	for open, want := range map[int64]int64{0: 200, 500: 200, 501: 199, 750: 100, 900: 40, 950: 20, 960: 16, 999: 10, 1000: 10, 1400: 10} {
-		if got := s.addressShare(open); got != want {
+		if got := s.maxNotPlayingPerAddress(open); got != want {
 			t.Errorf("%d open: %d, want %d", open, got, want)
 		}
 	}
-	few := New(Config{Connections: 1, Limits: Limits{PerAddress: 3}})
+	few := New(Config{MaxConnections: 1, Limits: Limits{PerAddress: 3}})
 	for open, want := range map[int64]int64{0: 3, 1: 1, 2: 1} {
-		if got := few.addressShare(open); got != want {
+		if got := few.maxNotPlayingPerAddress(open); got != want {
 			t.Errorf("%d open of one: %d, want %d", open, got, want)
 		}
 	}
@@ -168,7 +168,7 @@ func TestShares(t *testing.T) {
 func TestSingleAddressIsReported(t *testing.T) {
 	t.Parallel()
 	named := make(chan netip.Addr, 9)
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) {
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
 		c.Limits.PerAddress = 2
 		c.OnSingleAddress = func(from netip.Addr) { named <- from }
 	})

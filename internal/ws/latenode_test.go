@@ -56,9 +56,9 @@ func (f matchNotifier) AttachSession(ctx context.Context, game, id, player strin
 // A node still searches for a ticket that another node has paired, and notices only
 // after that match is over. By then the player has a new session here and is in another
 // match. That session gets nothing of the old match.
-func TestALateNodeFindsAnOldMatch(t *testing.T) {
+func TestANodeJoinsAnOldMatch(t *testing.T) {
 	t.Parallel()
-	there := startNode(t, func(_ *Config, d *lobby.Duel) { d.Questions = 1 })
+	there := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions = 1 })
 	far := &delayedTickets{Store: there.tickets, replyReady: make(chan struct{}), proceed: make(chan struct{})}
 	found := make(chan string, 100)
 	there.tickets = far
@@ -66,10 +66,10 @@ func TestALateNodeFindsAnOldMatch(t *testing.T) {
 	late := there.node()
 
 	far.broken.Store(true)
-	newPlayer(late.enter("ada"), "ada").join("one")
-	ada, bob := newPlayer(there.enter("ada"), "ada"), newPlayer(there.enter("bob"), "bob")
+	newPlayer(late.connectPlayer("ada"), "ada").join("one")
+	ada, bob := newPlayer(there.connectPlayer("ada"), "ada"), newPlayer(there.connectPlayer("bob"), "bob")
 	bob.join("one")
-	together(func() { ada.play(nil) }, func() { bob.play(nil) })
+	runConcurrently(func() { ada.play(nil) }, func() { bob.play(nil) })
 	there.settle(ada.match)
 	ada.disconnect()
 	far.delayNext.Store(true)
@@ -80,28 +80,28 @@ func TestALateNodeFindsAnOldMatch(t *testing.T) {
 	if w.Playing != nil {
 		t.Fatalf("playing %+v after the end of %s", w.Playing, ada.match)
 	}
-	again, cyd := newPlayer(c, "ada"), newPlayer(late.enter("cyd"), "cyd")
+	again, cyd := newPlayer(c, "ada"), newPlayer(late.connectPlayer("cyd"), "cyd")
 	again.join("two")
 	cyd.join("two")
-	again.handle(again.expect(protocol.TypeMatchFound))
+	again.handle(again.expectFrame(protocol.TypeMatchFound))
 	close(far.proceed)
 	for <-found != ada.match {
 		continue
 	}
-	together(func() { again.play(nil) }, func() { cyd.play(nil) })
+	runConcurrently(func() { again.play(nil) }, func() { cyd.play(nil) })
 	late.checkSameFrames(again, cyd, 1)
 }
 
 // settle does the same as the settlement of a match whose result is in the ledger.
 func (n *node) settle(id string) {
 	n.Helper()
-	results, err := n.matches.Results(n.Context(), 100)
+	results, err := n.matches.ReadResults(n.Context(), 100)
 	if err != nil {
 		n.Fatal(err)
 	}
 	for _, r := range results {
 		if r.Match == id {
-			err = errors.Join(err, n.matches.Settled(n.Context(), []match.Result{r}))
+			err = errors.Join(err, n.matches.MarkSettled(n.Context(), []match.Result{r}))
 		}
 	}
 	if err != nil {

@@ -19,75 +19,75 @@ type Limits struct {
 	IdleCap         *limit.Cap // of idle sessions while the node is nearly full: they are evicted
 	MessageCap      *limit.Cap // of messages per session and second, and of long replays
 
-	CodeAttempts *limit.FailureLimiter // of arenas' join codes; nil for no limit
-	Hellos       *limit.Rule           // per address; nil for no limit
-	HellosInAll  *limit.Rule           // of all clients of this node; nil for no limit
-	Replays      *limit.Rule           // KiB of long replays per address, counted by this node alone; nil for no limit
+	CodeAttempts  *limit.FailureLimiter // of arenas' join codes; nil for no limit
+	Hellos        *limit.Rule           // per address; nil for no limit
+	HellosPerNode *limit.Rule           // of all clients of this node; nil for no limit
+	Replays       *limit.Rule           // KiB of long replays per address, counted by this node alone; nil for no limit
 
 	EarlyForfeits *limit.ActionLimit // duels that a player leaves before the first question closes; nil for no limit
 	Matches       *limit.ActionLimit // duels and arenas that a player has joined; nil for no limit
 }
 
 // checkJoin returns an error if the player or the address may not join another match yet.
-func (l *Limits) checkJoin(player, from limit.Key) error {
-	return l.Matches.Check(player, from)
+func (l *Limits) checkJoin(player, address limit.Key) error {
+	return l.Matches.Check(player, address)
 }
 
 // checkDuelJoin is checkJoin for a duel: it also checks EarlyForfeits.
-func (l *Limits) checkDuelJoin(player, from limit.Key) error {
-	if err := l.EarlyForfeits.Check(player, from); err != nil {
+func (l *Limits) checkDuelJoin(player, address limit.Key) error {
+	if err := l.EarlyForfeits.Check(player, address); err != nil {
 		return err
 	}
-	return l.checkJoin(player, from)
+	return l.checkJoin(player, address)
 }
 
 // countMatch returns a function that counts a match that the player has joined, and then
 // runs afterReply. The match counts when the player joins it and not when it starts. So it
 // also counts if the player disconnects before the start.
-func (se *session) countMatchThen(then func()) func() {
+func (se *session) countMatch(afterReply func()) func() {
 	return func() {
 		se.countAction(se.server.Limits.Matches)
-		then()
+		afterReply()
 	}
 }
 
 // countAction counts one action of the session's player against a limit.
-func (se *session) countAction(d *limit.ActionLimit) {
-	ctx, cancel := context.WithTimeout(context.Background(), se.server.callWithin)
+func (se *session) countAction(actionLimit *limit.ActionLimit) {
+	ctx, cancel := context.WithTimeout(context.Background(), se.server.callTimeout)
 	defer cancel()
-	d.Count(ctx, limit.Named(se.game, se.player), se.addressKey())
+	actionLimit.CountAction(ctx, limit.ObjectKey(se.game, se.player), se.addressKey())
 }
 
 // The keys of the two buckets of HellosPerNode. Players in a match have their own bucket,
 // so that a flood of other hellos cannot lock them out.
 var (
-	newHelloKey     = limit.Named("", "new")
-	resumedHelloKey = limit.Named("", "resume")
+	newHelloKey     = limit.ObjectKey("", "new")
+	resumedHelloKey = limit.ObjectKey("", "resume")
 )
 
 // checkHello takes a token for a hello from the address's bucket, or returns a
 // *protocol.Error. It runs before the player's token is verified. For a hello without
 // resume it also takes a token from the node's bucket. For a resume checkResume does that
 // later, when the server knows whether the player is in a match.
-func (l *Limits) checkHello(ctx context.Context, from limit.Key, resumes bool) error {
-	if err := l.Hellos.Take(ctx, from, 1); err != nil || resumes {
+func (l *Limits) checkHello(ctx context.Context, address limit.Key, isResume bool) error {
+	if err := l.Hellos.Take(ctx, address, 1); err != nil || isResume {
 		return err
 	}
-	return l.HellosInAll.Take(ctx, newHelloKey, 1)
+	return l.HellosPerNode.Take(ctx, newHelloKey, 1)
 }
 
 // checkResume takes a token for a resume from one of the node's buckets. It runs after
 // the player's token was verified.
-func (l *Limits) checkResume(ctx context.Context, playing bool) error {
-	if playing {
-		return l.HellosInAll.Take(ctx, resumedHelloKey, 1)
+func (l *Limits) checkResume(ctx context.Context, isPlaying bool) error {
+	if isPlaying {
+		return l.HellosPerNode.Take(ctx, resumedHelloKey, 1)
 	}
-	return l.HellosInAll.Take(ctx, newHelloKey, 1)
+	return l.HellosPerNode.Take(ctx, newHelloKey, 1)
 }
 
 // chargeInvalidResume takes a token for a resume whose identification failed from the
 // bucket of new hellos, if one is available. It never makes the bucket negative, so that
 // a flood of such resumes does not lengthen the wait of new hellos.
-func (l *Limits) chargeForgedResume(ctx context.Context) {
-	l.HellosInAll.TakeIfAvailable(ctx, newHelloKey)
+func (l *Limits) chargeInvalidResume(ctx context.Context) {
+	l.HellosPerNode.TakeIfAvailable(ctx, newHelloKey)
 }

@@ -13,16 +13,16 @@ import (
 	"laststand/internal/protocol"
 )
 
-func perSecond(rate float64) func(*Config, *lobby.Duel) {
-	return func(c *Config, _ *lobby.Duel) { c.PerSecond = rate }
+func perSecond(rate float64) func(*Config, *lobby.DuelSettings) {
+	return func(c *Config, _ *lobby.DuelSettings) { c.MessagesPerSecond = rate }
 }
 
 // A message without a token in the bucket is refused, and the third refusal closes the session.
 // Faulty messages take tokens too.
-func TestTooFast(t *testing.T) {
+func TestTooManyMessagesCloseTheSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, perSecond(0.001))
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	c.expectPong() // the bucket holds one
 	for range 4 {
 		c.send(`{"id":5,"type":"nonsense"}`)
@@ -39,11 +39,11 @@ func TestTooFast(t *testing.T) {
 }
 
 // Pings and pongs take a token each. A ping without a token gets no pong.
-func TestControlFramesTooFast(t *testing.T) {
+func TestTooManyControlFramesCloseTheSession(t *testing.T) {
 	t.Parallel()
 	for kind, answers := range map[int]int{websocket.PingMessage: 1, websocket.PongMessage: 0} {
 		n := startNode(t, perSecond(0.001))
-		c := n.enter("ada")
+		c := n.connectPlayer("ada")
 		answered := 0
 		c.conn.SetPongHandler(func(string) error { answered++; return nil })
 		for range 4 {
@@ -58,18 +58,18 @@ func TestControlFramesTooFast(t *testing.T) {
 	}
 }
 
-func TestBucket(t *testing.T) {
+func TestTheMessageLimiterIsATokenBucket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, perSecond(8))
-	c := n.enter("ada")
-	began := time.Now()
+	c := n.connectPlayer("ada")
+	startedAt := time.Now()
 	for range 8 {
 		c.expectPong()
 	}
 	limited := 0
-	for !t.Failed() && limited == 0 && time.Since(began) < clientTimeout {
-		c.ask(protocol.TypePing, map[string]any{"at": 1})
-		f := c.next()
+	for !t.Failed() && limited == 0 && time.Since(startedAt) < clientTimeout {
+		c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
+		f := c.nextFrame()
 		if f.Type == protocol.TypeError {
 			limited++
 			if e := c.checkError(f, protocol.CodeRateLimited); e.RetryAfterMS != 125 {
@@ -81,30 +81,30 @@ func TestBucket(t *testing.T) {
 		t.Error("never limited")
 	}
 	se := n.session("ada")
-	n.eventually("its loop waits", func() bool { return !se.out.isBusy() })
+	n.eventually("its loop waits", func() bool { return !se.outbox.isBusy() })
 	bucket := se.limiter
-	n.eventually("the bucket refills", func() bool { return bucket.allow(sinceStart(), 8, 1) })
+	n.eventually("the bucket refills", func() bool { return bucket.tryTake(sinceStart(), 8, 1) })
 	c.expectPong()
 }
 
 // The third refusal closes only if the first was less than 10 s ago.
-func TestTooFastWindow(t *testing.T) {
+func TestTheThirdRefusalWithinTheWindowCloses(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, perSecond(0.001))
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	c.expectPong()
 	se := n.session("ada")
 	age := func(by time.Duration) { // called between requests, while the read loop waits
 		c.Helper()
-		for i := range se.limiter.violations {
-			se.limiter.violations[i] -= by
+		for i := range se.limiter.refusedAt {
+			se.limiter.refusedAt[i] -= by
 		}
 	}
 	limited := func() {
 		t.Helper()
-		c.ask(protocol.TypePing, map[string]any{"at": 1})
+		c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
 		c.expectError(protocol.CodeRateLimited)
-		n.eventually("its loop waits", func() bool { return !se.out.isBusy() })
+		n.eventually("its loop waits", func() bool { return !se.outbox.isBusy() })
 	}
 	limited()
 	age(6 * time.Second)
@@ -119,16 +119,16 @@ func TestTooFastWindow(t *testing.T) {
 func (o *outbox) isBusy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.holding || o.writing
+	return o.isHolding || o.hasWriter
 }
 
-func TestConnections(t *testing.T) {
+func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Connections = 1 })
-	first := n.enter("ada")
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 1 })
+	first := n.connectPlayer("ada")
 	for range 20 {
 		c := n.dial()
-		c.hello("eve", nil) // it must not hide the close frame
+		c.sendHello("eve", nil) // it must not hide the close frame
 		before, reason := c.expectClose(1013)
 		var reported struct {
 			RetryAfterMS int64 `json:"retry_after_ms"`
@@ -139,15 +139,15 @@ func TestConnections(t *testing.T) {
 	}
 	first.expectPong()
 	first.disconnect()
-	n.eventually("there is room again", func() bool { return len(n.all()) == 0 })
-	n.enter("eve").expectPong()
+	n.eventually("there is room again", func() bool { return len(n.openSessions()) == 0 })
+	n.connectPlayer("eve").expectPong()
 }
 
 // A rejected connection keeps no request in memory. Above the limit of rejections the
 // connection is closed without a frame.
 func TestRejectedConnections(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Connections = 0 })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 0 })
 	n.rejecting.limit = 2
 	returned := make(chan struct{}, 3)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -175,9 +175,9 @@ func TestRejectedConnections(t *testing.T) {
 	}
 }
 
-func TestOrigins(t *testing.T) {
+func TestOnlyAllowedOriginsAreUpgraded(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.Origins = []string{"https://play.example.com"} })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Origins = []string{"https://play.example.com"} })
 	here := "http" + n.url[len("ws"):]
 	for origin, want := range map[string]int{
 		here:                              http.StatusSwitchingProtocols,
@@ -195,7 +195,7 @@ func TestOrigins(t *testing.T) {
 		}
 	}
 	// Behind a proxy that uses TLS, an http origin is another site's.
-	n = startNode(t, func(c *Config, _ *lobby.Duel) { c.IsTLS = func(*http.Request) bool { return true } })
+	n = startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.IsTLS = func(*http.Request) bool { return true } })
 	host := n.url[len("ws"):]
 	for origin, want := range map[string]int{"https" + host: http.StatusSwitchingProtocols, "http" + host: http.StatusForbidden} {
 		if got := n.upgrade(origin); got != want {
@@ -208,7 +208,7 @@ func TestOrigins(t *testing.T) {
 }
 
 // A request that cannot be upgraded gets a problem document.
-func TestNoUpgrade(t *testing.T) {
+func TestARequestWithoutUpgradeGetsAProblem(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	answer, err := http.Get("http" + n.url[len("ws"):])

@@ -24,8 +24,8 @@ func TestMessageLimiter(t *testing.T) {
 		p, want := newMessageLimiter(now, perSecond), rate.NewLimiter(rate.Limit(perSecond), max(int(perSecond), 1))
 		for range rapid.IntRange(1, 60).Draw(t, "messages") {
 			now += time.Duration(rapid.IntRange(0, 32).Draw(t, "later")) * time.Second / 64
-			cost := min(rapid.IntRange(1, 3).Draw(t, "cost"), int(burst(perSecond)))
-			if got, want := p.allow(now, perSecond, cost), want.AllowN(started.Add(now), cost); got != want {
+			cost := min(rapid.IntRange(1, 3).Draw(t, "cost"), int(bucketSize(perSecond)))
+			if got, want := p.tryTake(now, perSecond, cost), want.AllowN(processStart.Add(now), cost); got != want {
 				t.Fatalf("%d after %v: %v, want %v", cost, now, got, want)
 			}
 		}
@@ -41,7 +41,7 @@ func TestMessageLimiterIsCharged(t *testing.T) {
 			t.Errorf("after a charge of %v: %v tokens, want %v", c.cost, p.tokens, c.left)
 		}
 	}
-	if !p.allow(0, 20, 3) || p.allow(0, 20, 3) || !p.allow(50*time.Millisecond, 20, 3) {
+	if !p.tryTake(0, 20, 3) || p.tryTake(0, 20, 3) || !p.tryTake(50*time.Millisecond, 20, 3) {
 		t.Error("it does not go on as a bucket")
 	}
 }
@@ -51,7 +51,7 @@ func TestMessageLimiterIsCharged(t *testing.T) {
 func TestLongReplaysAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := &Server{Config: Config{PerSecond: 20}}
+		server := &Server{Config: Config{MessagesPerSecond: 20}}
 		connect := func(player string) *session {
 			se := newSession(server, nil, netip.Addr{})
 			se.game, se.player = "demo", player
@@ -88,8 +88,8 @@ func TestLongReplaysAreLimited(t *testing.T) {
 func TestLongReplaysAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		replays := limit.New(limit.Config{}).Rule(limit.RuleConfig{Name: "replays", Subject: "KiB", Limit: 100, Per: time.Second, Burst: 200})
-		server := &Server{Config: Config{PerSecond: 20, Limits: Limits{Replays: replays}}}
+		replays := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "replays", Subject: "KiB", Limit: 100, Per: time.Second, Burst: 200})
+		server := &Server{Config: Config{MessagesPerSecond: 20, Limits: Limits{Replays: replays}}}
 		here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 		check := func(player string, from netip.Addr, isAllowed bool) {
 			t.Helper()
@@ -110,18 +110,18 @@ func TestLongReplaysAreLimitedByAddress(t *testing.T) {
 
 // A node remembers a bounded number of players, and forgets those who may get a replay
 // again.
-func TestReplayTimesAreBounded(t *testing.T) {
+func TestRememberedReplaysAreLimited(t *testing.T) {
 	t.Parallel()
-	var r replayTimes
-	for i := range maxReplayTimes {
-		if wait := r.allow(limit.Named("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
+	var r longReplayTimes
+	for i := range maxRememberedReplays {
+		if wait := r.reserve(limit.ObjectKey("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
 			t.Fatalf("player %d waits %v", i, wait)
 		}
 	}
-	if wait := r.allow(limit.Named("demo", "more"), 0, time.Second); wait != replayEvery {
+	if wait := r.reserve(limit.ObjectKey("demo", "more"), 0, time.Second); wait != longReplayInterval {
 		t.Errorf("one more player waits %v", wait)
 	}
-	if wait := r.allow(limit.Named("demo", "more"), time.Second, time.Second); wait != 0 || len(r.next) != 1 {
-		t.Errorf("later the player waits %v, and %d are remembered", wait, len(r.next))
+	if wait := r.reserve(limit.ObjectKey("demo", "more"), time.Second, time.Second); wait != 0 || len(r.nextAllowed) != 1 {
+		t.Errorf("later the player waits %v, and %d are remembered", wait, len(r.nextAllowed))
 	}
 }

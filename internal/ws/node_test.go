@@ -34,7 +34,7 @@ type cluster struct {
 	matches      *redismatch.Store
 	tickets      lobby.Store
 	wrapEngine   func(*match.Engine) lobby.Matches // wraps the engine for the lobby of the next node; nil uses the engine
-	options      []func(*Config, *lobby.Duel)
+	options      []func(*Config, *lobby.DuelSettings)
 	dropReplaced atomic.Bool // nodes do not notify each other of newer sessions
 
 	mu    sync.Mutex
@@ -51,11 +51,11 @@ type node struct {
 }
 
 // duel are the rules of duels unless a test sets others.
-var duel = lobby.Duel{Questions: 3, LimitMS: 15_000, CountdownMS: 20, RevealMS: 20}
+var duel = lobby.DuelSettings{Questions: 3, LimitMS: 15_000, CountdownMS: 20, RevealMS: 20}
 
 // startNode runs a node until the test ends. Its limits are high unless options lower
 // them.
-func startNode(t *testing.T, tune ...func(*Config, *lobby.Duel)) *node {
+func startNode(t *testing.T, tune ...func(*Config, *lobby.DuelSettings)) *node {
 	t.Helper()
 	redis, err := redisx.Open(t.Context(), redisx.Config{})
 	if err != nil {
@@ -80,8 +80,8 @@ func (w *cluster) node() *node {
 	rules := duel
 	c := Config{
 		Identity: w.identity, Arenas: w.arenas, Boards: w.boards, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
-		Numbers: redissession.New(w.redis.Client, n.name, now), NotifyReplaced: w.notifyReplaced,
-		Now: now, Logger: slog.New(slog.DiscardHandler), Connections: 1000, PerSecond: 10_000, PingEvery: time.Minute,
+		SessionNumbers: redissession.New(w.redis.Client, n.name, now), NotifyReplaced: w.notifyReplaced,
+		Now: now, Logger: slog.New(slog.DiscardHandler), MaxConnections: 1000, MessagesPerSecond: 10_000, PingInterval: time.Minute,
 	}
 	for _, f := range w.options {
 		f(&c, &rules)
@@ -95,7 +95,7 @@ func (w *cluster) node() *node {
 		matches = w.wrapEngine(c.Engine)
 	}
 	c.Lobby = lobby.New(lobby.Config{
-		Games: map[string]lobby.Duel{"demo": rules}, Store: w.tickets, Matches: matches, Bank: fakeBank{}, SeenStore: emptyMemory{},
+		Games: map[string]lobby.DuelSettings{"demo": rules}, Store: w.tickets, Matches: matches, Bank: fakeBank{}, SeenStore: emptyMemory{},
 		Players: w.identity, Wheel: c.Wheel, Now: now, Logger: c.Logger,
 	})
 	n.Server = New(c)
@@ -126,7 +126,7 @@ func (w *cluster) nodeNamed(name string) *node {
 // notifyReplaced calls CloseReplaced at another node.
 func (w *cluster) notifyReplaced(_ context.Context, node, game, player string, number int64) {
 	if n := w.nodeNamed(node); n != nil && !w.dropReplaced.Load() {
-		n.Replaced(game, player, number)
+		n.CloseReplaced(game, player, number)
 	}
 }
 

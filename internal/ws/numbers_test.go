@@ -13,51 +13,51 @@ import (
 
 // During a whole match a player reconnects alternately at two nodes. Each connection
 // closes the one before. No push is missing and none is repeated.
-func TestReplacedAtAnotherNode(t *testing.T) {
+func TestANewerConnectionAtAnotherNodeReplacesTheFormer(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	nodes := []*node{n, n.node()}
-	a, b := n.duel("d")
-	a.lossy = true
-	a.handle(a.expect(protocol.TypeMatchFound))
-	together(func() { b.play(nil) }, func() {
-		for hops := 1; !a.over; hops++ {
-			former := a.client
-			nodes[hops%2].reenter(a)
+	playerA, playerB := n.duel("d")
+	playerA.lossy = true
+	playerA.handle(playerA.expectFrame(protocol.TypeMatchFound))
+	runConcurrently(func() { playerB.play(nil) }, func() {
+		for hops := 1; !playerA.over; hops++ {
+			former := playerA.client
+			nodes[hops%2].reenter(playerA)
 			former.expectClose(4409)
 			left := rand.N(3) + 1
-			a.play(func(frame) bool { left--; return left == 0 && hops < 10 })
+			playerA.play(func(frame) bool { left--; return left == 0 && hops < 10 })
 		}
 	})
-	n.checkSameFrames(a, b, duel.Questions)
+	n.checkSameFrames(playerA, playerB, duel.Questions)
 }
 
 // A newer connection takes over the ticket, at any node.
-func TestTicketAtAnotherNode(t *testing.T) {
+func TestANewerConnectionAtAnotherNodeTakesOverTheTicket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	other := n.node()
-	former := newPlayer(n.enter("ada"), "ada")
+	former := newPlayer(n.connectPlayer("ada"), "ada")
 	former.join("c")
-	newer := other.enter("ada")
+	newer := other.connectPlayer("ada")
 	former.expectClose(4409)
-	n.eventually("the former has ended", func() bool { return len(n.all()) == 0 })
-	newer.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 0 })
+	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
 }
 
 // A former connection that does not know of the newer one does not withdraw its ticket
 // when it ends.
-func TestTicketOfTheNewer(t *testing.T) {
+func TestTheFormerDoesNotWithdrawTheTicketOfTheNewer(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.dropReplaced.Store(true)
 	other := n.node()
-	former := n.enter("ada")
-	newer := newPlayer(other.enter("ada"), "ada")
+	former := n.connectPlayer("ada")
+	newer := newPlayer(other.connectPlayer("ada"), "ada")
 	newer.join("c")
 	former.disconnect()
-	n.eventually("the former has ended", func() bool { return len(n.all()) == 0 })
+	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 0 })
 	if n.activity("ada") == (lobby.Activity{}) {
 		t.Error("the ticket is gone")
 	}
@@ -66,40 +66,40 @@ func TestTicketOfTheNewer(t *testing.T) {
 // If a notification of a newer connection was lost, a heartbeat finds the newer one.
 func TestHeartbeatFindsANewerSession(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 200 * time.Millisecond })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 200 * time.Millisecond })
 	n.dropReplaced.Store(true)
 	other := n.node()
-	former := n.enter("ada")
-	other.enter("ada")
+	former := n.connectPlayer("ada")
+	other.connectPlayer("ada")
 	former.expectClose(4409)
 	if n.closedCount("4409") != 1 || other.closedCount("4409") != 0 {
 		t.Errorf("closed here %v, there %v", n.labels("closes_total"), other.labels("closes_total"))
 	}
 }
 
-func TestReplaced(t *testing.T) {
+func TestCloseReplacedClosesOnlyOlderSessions(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	number := n.session("ada").number
-	n.Replaced("demo", "ada", number-1) // a late notification of a former session
-	n.Replaced("demo", "ada", number)   // a notification of the session itself
-	n.Replaced("demo", "bob", number+1)
+	n.CloseReplaced("demo", "ada", number-1) // a late notification of a former session
+	n.CloseReplaced("demo", "ada", number)   // a notification of the session itself
+	n.CloseReplaced("demo", "bob", number+1)
 	c.expectPong()
-	n.Replaced("demo", "ada", number+1)
+	n.CloseReplaced("demo", "ada", number+1)
 	c.expectClose(4409)
 }
 
 // delayedNumbers delays the first number that it gives.
 type delayedNumbers struct {
-	Numbers
+	SessionNumbers
 	given   chan struct{} // closed when the first number was given
 	proceed chan struct{}
 	numbers atomic.Int32
 }
 
-func (l *delayedNumbers) Next(ctx context.Context, game, player string) (int64, string, error) {
-	number, former, err := l.Numbers.Next(ctx, game, player)
+func (l *delayedNumbers) Assign(ctx context.Context, game, player string) (int64, string, error) {
+	number, former, err := l.SessionNumbers.Assign(ctx, game, player)
 	if l.numbers.Add(1) == 1 {
 		close(l.given)
 		<-l.proceed
@@ -109,14 +109,14 @@ func (l *delayedNumbers) Next(ctx context.Context, game, player string) (int64, 
 
 // Of two hellos at the same time, the session with the higher number stays, even if the other
 // finishes last.
-func TestOlderComesLast(t *testing.T) {
+func TestAnOlderSessionThatBindsLastIsClosed(t *testing.T) {
 	t.Parallel()
 	held := &delayedNumbers{given: make(chan struct{}), proceed: make(chan struct{})}
-	n := startNode(t, func(c *Config, _ *lobby.Duel) { held.Numbers, c.Numbers = c.Numbers, held })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { held.SessionNumbers, c.SessionNumbers = c.SessionNumbers, held })
 	older := n.dial()
-	older.hello("ada", nil)
+	older.sendHello("ada", nil)
 	<-held.given
-	newer := n.enter("ada")
+	newer := n.connectPlayer("ada")
 	close(held.proceed)
 	if before, _ := older.expectClose(4409); len(before) > 0 {
 		t.Errorf("%s before", before[0].raw)

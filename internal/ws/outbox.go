@@ -4,8 +4,8 @@ import "sync"
 
 const (
 	// The limits of the frames that wait for one slow client.
-	outboxFrames = 512
-	outboxBytes  = 1 << 20
+	maxOutboxFrames = 512
+	maxOutboxBytes  = 1 << 20
 )
 
 // outbox is the bounded queue of encoded frames of a session. It starts a writer when
@@ -21,15 +21,15 @@ type outbox struct {
 	startWriter func() // starts a writer; called without the lock
 	onFull      func() // called once, without the lock, when a limit is exceeded; the outbox is closed then
 
-	mu         sync.Mutex
-	changed    sync.Cond // signalled on release, on close and when a writer ends
-	queue      [][]byte
-	bytes      int        // size of the frames in queue and held
-	held       []heldPush // pushes that wait for release
-	holding    bool       // between hold and release
-	writerHeld bool       // the goroutine that called hold is the writer
-	writing    bool       // a writer runs or is being started; always true while queue has frames
-	closed     bool
+	mu             sync.Mutex
+	changed        sync.Cond // signalled on release, on close and when a writer ends
+	queue          [][]byte
+	bytes          int        // size of the frames in queue and held
+	held           []heldPush // pushes that wait for release
+	isHolding      bool       // between hold and release
+	holderIsWriter bool       // the goroutine that called hold is the writer
+	hasWriter      bool       // a writer runs or is being started; always true while queue has frames
+	closed         bool
 }
 
 // heldPush is a push that waits for release. tag names its source, see dropHeld.
@@ -48,21 +48,21 @@ func (o *outbox) init(startWriter, onFull func()) {
 // back instead. tag names the source of the pushes, see dropHeld.
 func (o *outbox) push(tag string, frames ...[]byte) {
 	o.mu.Lock()
-	if !o.holding || o.closed {
-		o.unlockAndWake(o.queueLocked(frames...))
+	if !o.isHolding || o.closed {
+		o.unlockAndStartWriter(o.queueLocked(frames...))
 		return
 	}
 	for _, frame := range frames {
 		o.held = append(o.held, heldPush{tag, frame})
 		o.bytes += len(frame)
 	}
-	o.unlockAndWake(false)
+	o.unlockAndStartWriter(false)
 }
 
 // reply queues a reply, also between hold and release.
 func (o *outbox) reply(frame []byte) {
 	o.mu.Lock()
-	o.unlockAndWake(o.queueLocked(frame))
+	o.unlockAndStartWriter(o.queueLocked(frame))
 }
 
 // hold holds pushes back until release. If no writer runs, the caller becomes the writer,
@@ -70,42 +70,42 @@ func (o *outbox) reply(frame []byte) {
 func (o *outbox) hold() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.holding = true
-	if !o.writing {
-		o.writing, o.writerHeld = true, true
+	o.isHolding = true
+	if !o.hasWriter {
+		o.hasWriter, o.holderIsWriter = true, true
 	}
 }
 
 // release queues the pushes that were held back, and ends hold. It returns true if the
 // caller is the writer and must write the queued frames.
-func (o *outbox) release() (writes bool) {
+func (o *outbox) release() (mustWrite bool) {
 	o.mu.Lock()
-	writes, o.holding, o.writerHeld = o.writerHeld, false, false
-	wake := false
-	for _, h := range o.held {
-		o.bytes -= len(h.frame)
-		wake = o.queueLocked(h.frame) || wake
+	mustWrite, o.isHolding, o.holderIsWriter = o.holderIsWriter, false, false
+	startWriter := false
+	for _, push := range o.held {
+		o.bytes -= len(push.frame)
+		startWriter = o.queueLocked(push.frame) || startWriter
 	}
 	o.held = nil
 	o.changed.Broadcast()
-	o.unlockAndWake(wake)
-	return writes
+	o.unlockAndStartWriter(startWriter)
+	return mustWrite
 }
 
 // dropHeld drops the held pushes with a tag.
 func (o *outbox) dropHeld(tag string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	kept := o.held[:0]
-	for _, h := range o.held {
-		if h.tag != tag {
-			kept = append(kept, h)
+	remaining := o.held[:0]
+	for _, push := range o.held {
+		if push.tag != tag {
+			remaining = append(remaining, push)
 			continue
 		}
-		o.bytes -= len(h.frame)
+		o.bytes -= len(push.frame)
 	}
-	clear(o.held[len(kept):])
-	o.held = kept
+	clear(o.held[len(remaining):])
+	o.held = remaining
 }
 
 // takeBatch removes all queued frames and returns them to the writer. After nil the
@@ -114,7 +114,7 @@ func (o *outbox) takeBatch() [][]byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed || len(o.queue) == 0 {
-		o.writing = false
+		o.hasWriter = false
 		o.changed.Broadcast()
 		return nil
 	}
@@ -138,27 +138,27 @@ func (o *outbox) close() {
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for !o.closed && (o.holding || o.writing) {
+	for !o.closed && (o.isHolding || o.hasWriter) {
 		o.changed.Wait()
 	}
 	o.closeLocked()
 }
 
 // waitForWriterEnd waits until no writer runs. The caller has closed the outbox.
-func (o *outbox) waitWriter() {
+func (o *outbox) waitForWriterEnd() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.writing {
+	for o.hasWriter {
 		o.changed.Wait()
 	}
 }
 
 // waitForWriteEnd waits until no other goroutine writes frames. The caller has closed the
 // outbox. It does not wait for a writer that called hold, since that may be the caller.
-func (o *outbox) waitWrite() {
+func (o *outbox) waitForWriteEnd() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.writing && !o.writerHeld {
+	for o.hasWriter && !o.holderIsWriter {
 		o.changed.Wait()
 	}
 }
@@ -180,28 +180,28 @@ func (o *outbox) queueLocked(frames ...[]byte) bool {
 	for _, frame := range frames {
 		o.bytes += len(frame)
 	}
-	if o.writing {
+	if o.hasWriter {
 		return false
 	}
-	o.writing = true
+	o.hasWriter = true
 	return true
 }
 
 // unlockAndStartWriter is the last call of each method that adds frames. It checks the
 // limits of the outbox, unlocks mu and, if startWriter is true, starts a writer.
-func (o *outbox) unlockAndWake(wake bool) {
-	full := !o.closed && (len(o.queue)+len(o.held) > outboxFrames || o.bytes > outboxBytes)
-	if full {
+func (o *outbox) unlockAndStartWriter(startWriter bool) {
+	isFull := !o.closed && (len(o.queue)+len(o.held) > maxOutboxFrames || o.bytes > maxOutboxBytes)
+	if isFull {
 		o.closeLocked()
 	}
-	if full && wake {
-		wake, o.writing = false, false
+	if isFull && startWriter {
+		startWriter, o.hasWriter = false, false
 	}
 	o.mu.Unlock()
-	if full {
+	if isFull {
 		o.onFull()
 	}
-	if wake {
+	if startWriter {
 		o.startWriter()
 	}
 }

@@ -42,7 +42,7 @@ func (m *outboxModel) bytes() (size int) {
 
 // bound closes the outbox if it exceeds a bound.
 func (m *outboxModel) bound() {
-	if len(m.queue)+len(m.held) > outboxFrames || m.bytes() > outboxBytes {
+	if len(m.queue)+len(m.held) > maxOutboxFrames || m.bytes() > maxOutboxBytes {
 		m.full++
 		m.close()
 	}
@@ -52,7 +52,7 @@ func (m *outboxModel) close() { m.closed, m.queue, m.held = true, nil, nil }
 
 // Random operations on an outbox and on the model have the same results: order, replies
 // before held pushes, bounds.
-func TestOutbox(t *testing.T) {
+func TestTheOutboxEqualsAModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var o outbox
@@ -61,7 +61,7 @@ func TestOutbox(t *testing.T) {
 		o.init(func() { woken++ }, func() { full++ })
 		frame := func() []byte {
 			made++
-			size := rapid.SampledFrom([]int{0, 10, 1000, outboxBytes / 4, outboxBytes}).Draw(t, "size")
+			size := rapid.SampledFrom([]int{0, 10, 1000, maxOutboxBytes / 4, maxOutboxBytes}).Draw(t, "size")
 			return append([]byte(fmt.Sprint(made, ":")), make([]byte, size)...)
 		}
 		push := func(match string, f []byte) {
@@ -78,7 +78,7 @@ func TestOutbox(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) { push(rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "match"), frame()) },
 			"push many": func(t *rapid.T) {
-				for range rapid.IntRange(1, outboxFrames).Draw(t, "pushes") {
+				for range rapid.IntRange(1, maxOutboxFrames).Draw(t, "pushes") {
 					push("a", []byte("small"))
 				}
 			},
@@ -135,9 +135,9 @@ func TestOutbox(t *testing.T) {
 				m.close()
 			},
 			"": func(t *rapid.T) {
-				if woken != m.woken || full != m.full || o.closed != m.closed || o.writing != m.writing {
+				if woken != m.woken || full != m.full || o.closed != m.closed || o.hasWriter != m.writing {
 					t.Fatalf("woken %d, full %d, closed %v, writing %v; want %d, %d, %v, %v",
-						woken, full, o.closed, o.writing, m.woken, m.full, m.closed, m.writing)
+						woken, full, o.closed, o.hasWriter, m.woken, m.full, m.closed, m.writing)
 				}
 				if o.bytes != m.bytes() {
 					t.Fatalf("it counts %d bytes, and %d are queued or held", o.bytes, m.bytes())
@@ -184,7 +184,7 @@ func (p *recordingOutbox) all() [][]byte {
 }
 
 // With concurrent callers of push, the frames of each arrive once and in order.
-func TestOutboxConcurrently(t *testing.T) {
+func TestTheOutboxKeepsTheOrderOfConcurrentPushes(t *testing.T) {
 	t.Parallel()
 	p := newRecordingOutbox(0)
 	const pushers, each = 4, 100 // within the bound, however slow the writer is
@@ -216,7 +216,7 @@ func TestOutboxConcurrently(t *testing.T) {
 
 // A flush waits for the reply that is being made, for held pushes and for the writer.
 // Frames that come later are dropped.
-func TestOutboxFlush(t *testing.T) {
+func TestFlushWaitsForAllFrames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newRecordingOutbox(time.Second)
@@ -246,25 +246,25 @@ func TestOutboxFlush(t *testing.T) {
 }
 
 // Closing drops all frames and ends a flush immediately. waitForWriterEnd waits for the writer.
-func TestOutboxClose(t *testing.T) {
+func TestAClosedOutboxDropsFrames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newRecordingOutbox(time.Second)
 		p.push("m", []byte("first"))
 		synctest.Wait() // the writer is writing it
 		p.push("m", []byte("second"))
-		began := time.Now()
+		startedAt := time.Now()
 		go func() {
 			time.Sleep(100 * time.Millisecond)
 			p.close()
 		}()
 		p.flush()
-		if took := time.Since(began); took != 100*time.Millisecond {
-			t.Errorf("flush took %v", took)
+		if elapsed := time.Since(startedAt); elapsed != 100*time.Millisecond {
+			t.Errorf("flush took %v", elapsed)
 		}
-		p.waitWriter()
-		if took := time.Since(began); took != time.Second {
-			t.Errorf("join took %v", took)
+		p.waitForWriterEnd()
+		if elapsed := time.Since(startedAt); elapsed != time.Second {
+			t.Errorf("join took %v", elapsed)
 		}
 		if got := bytes.Join(p.all(), []byte(",")); string(got) != "first" {
 			t.Errorf("written %q", got)

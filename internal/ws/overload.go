@@ -16,8 +16,8 @@ import (
 // *loadshed.Shedder implements it. ShouldShed returns true if the node refuses work of a
 // kind now. Check returns the refusal, or nil if the work is allowed.
 type LoadShedder interface {
-	ShouldShed(w loadshed.Kind) bool
-	Check(w loadshed.Kind) error
+	ShouldShed(kind loadshed.Kind) bool
+	Check(kind loadshed.Kind) error
 }
 
 // DuelLimit limits the players at this node who play a duel or wait for one;
@@ -33,43 +33,43 @@ type DuelLimit interface {
 
 // unlimitedLoad is the LoadShedder and the DuelLimit if the Config has none: it refuses
 // nothing.
-type unlimited struct{}
+type unlimitedLoad struct{}
 
-func (unlimited) ShouldShed(loadshed.Kind) bool    { return false }
-func (unlimited) Check(loadshed.Kind) error        { return nil }
-func (unlimited) AwaitHello(context.Context) error { return nil }
-func (unlimited) Acquire() error                   { return nil }
-func (unlimited) Add()                             {}
-func (unlimited) Release()                         {}
+func (unlimitedLoad) ShouldShed(loadshed.Kind) bool    { return false }
+func (unlimitedLoad) Check(loadshed.Kind) error        { return nil }
+func (unlimitedLoad) AwaitHello(context.Context) error { return nil }
+func (unlimitedLoad) Acquire() error                   { return nil }
+func (unlimitedLoad) Add()                             {}
+func (unlimitedLoad) Release()                         {}
 
 // awaitAdmission waits until DuelLimit admits a new player, or returns the refusal. It
 // never refuses a player in a match. The wait ends early when ctx ends, or when a drain
 // has closed all sessions.
-func (se *session) awaitAdmission(ctx context.Context, c identity.Claims) error {
+func (se *session) awaitAdmission(ctx context.Context, claims identity.Claims) error {
 	waitCtx, stop := context.WithCancel(ctx)
-	defer context.AfterFunc(se.server.awaiting, stop)()
+	defer context.AfterFunc(se.server.helloWaits, stop)()
 	defer stop()
-	refused := se.server.DuelLimit.AwaitHello(waitCtx)
-	if refused == nil {
+	refusal := se.server.DuelLimit.AwaitHello(waitCtx)
+	if refusal == nil {
 		return nil
 	}
-	playing, err := se.server.Lobby.Playing(ctx, c.Game, c.Subject)
+	playing, err := se.server.Lobby.RunningMatch(ctx, claims.Game, claims.Subject)
 	if err != nil || playing == nil {
-		return errors.Join(refused, err)
+		return errors.Join(refusal, err)
 	}
 	return nil
 }
 
 // acquireDuelPlace counts the player in DuelLimit, or returns the refusal. acquired is
 // false if the player was counted before.
-func (se *session) acquireDuel() (acquired bool, err error) {
-	if se.inDuelLimit.Load() {
+func (se *session) acquireDuelPlace() (acquired bool, err error) {
+	if se.hasDuelPlace.Load() {
 		return false, nil
 	}
 	if err := se.server.DuelLimit.Acquire(); err != nil {
 		return false, err
 	}
-	if se.inDuelLimit.Swap(true) { // a duel has started in the meantime, see trackDuelPlace
+	if se.hasDuelPlace.Swap(true) { // a duel has started in the meantime, see trackDuelPlace
 		se.server.DuelLimit.Release()
 		return false, nil
 	}
@@ -78,15 +78,15 @@ func (se *session) acquireDuel() (acquired bool, err error) {
 
 // addDuelPlace counts a player in DuelLimit who is in a duel already. A player who is
 // counted stays counted once.
-func (se *session) addDuel() {
-	if !se.inDuelLimit.Swap(true) {
+func (se *session) addDuelPlace() {
+	if !se.hasDuelPlace.Swap(true) {
 		se.server.DuelLimit.Add()
 	}
 }
 
 // releaseDuelPlace stops counting the player in DuelLimit, if the player was counted.
-func (se *session) releaseDuel() {
-	if se.inDuelLimit.Swap(false) {
+func (se *session) releaseDuelPlace() {
+	if se.hasDuelPlace.Swap(false) {
 		se.server.DuelLimit.Release()
 	}
 }
@@ -103,13 +103,13 @@ var (
 // trackDuelPlace counts the player in DuelLimit from the start of a duel to its end. It
 // learns both from the pushes to the session: requests do not tell, since another session
 // may have joined, or the lobby may pair a ticket while the player withdraws it.
-func (se *session) trackDuel(push []byte) {
+func (se *session) trackDuelPlace(push []byte) {
 	switch {
 	case bytes.HasPrefix(push, matchOverPrefix):
-		se.releaseDuel()
+		se.releaseDuelPlace()
 	case bytes.HasPrefix(push, matchFoundPrefix):
 		if _, data, _ := bytes.Cut(push, dataSeparator); bytes.HasPrefix(data, duelModePrefix) {
-			se.addDuel()
+			se.addDuelPlace()
 		}
 	}
 }
@@ -118,9 +118,9 @@ func (se *session) trackDuel(push []byte) {
 // time to retry. The time is random and at least retryMS, so that many rejected clients
 // do not retry at the same time.
 func (se *session) rejectHello(err error) {
-	wait := retryMS + rand.Int64N(retryMS) //nolint:gosec // a delay is no secret
-	if refused, ok := errors.AsType[*protocol.Error](err); ok {
-		wait = max(refused.RetryAfterMS, wait)
+	retryAfterMS := retryMS + rand.Int64N(retryMS) //nolint:gosec // a delay is no secret
+	if refusal, ok := errors.AsType[*protocol.Error](err); ok {
+		retryAfterMS = max(refusal.RetryAfterMS, retryAfterMS)
 	}
-	se.close(protocol.CloseOverloaded, retryReasonAfter(wait))
+	se.close(protocol.CloseOverloaded, retryReasonAfter(retryAfterMS))
 }

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	quietAfter       = 2 * time.Second // a session is parked after this time without a frame
-	tickEvery        = time.Second     // time between two calls of interruptQuiet
-	noRoomRetryAfter = time.Minute     // no parking for this time after the system had no resources for it
+	quietAfter   = 2 * time.Second // a session is parked after this time without a frame
+	tickInterval = time.Second     // time between two calls of interruptQuiet
+	parkingPause = time.Minute     // no parking for this time after the system had no resources for it
 )
 
 // parker parks quiet sessions. A parked session has no goroutine: a poller watches its
@@ -42,10 +42,10 @@ type parker struct {
 	poller         *poller // nil until the first session is parked
 	newPoller      func() (*poller, error)
 
-	quietAfter, tickEvery time.Duration
-	noRoomUntil           time.Duration // interruptQuiet does nothing before this time, since processStart
-	tickSet               bool          // tickTimer is set
-	tickTimer             timer.Timer
+	quietAfter, tickInterval time.Duration
+	pausedUntil              time.Duration // interruptQuiet does nothing before this time, since processStart
+	tickScheduled            bool          // tickTimer is set
+	tickTimer                timer.Timer
 }
 
 // parkSlot is a session's entry in the parker.
@@ -55,15 +55,15 @@ type parkSlot struct {
 	parked     bool
 }
 
-func (pk *parker) init(s *Server) {
-	pk.wheel, pk.now, pk.metrics = s.Wheel, s.Now, s.metrics
-	pk.quietAfter, pk.tickEvery, pk.newPoller = quietAfter, tickEvery, newPoller
+func (pk *parker) init(server *Server) {
+	pk.wheel, pk.now, pk.metrics = server.Wheel, server.Now, server.metrics
+	pk.quietAfter, pk.tickInterval, pk.newPoller = quietAfter, tickInterval, newPoller
 }
 
 // assignSlot gives a session a slot, if its connection can be parked. The caller must
 // call it before other goroutines know the session.
-func (pk *parker) addSlot(se *session) {
-	if se.conn.raw == nil || !canPoll {
+func (pk *parker) assignSlot(se *session) {
+	if se.conn.rawConn == nil || !canPoll {
 		return
 	}
 	pk.mu.Lock()
@@ -73,21 +73,21 @@ func (pk *parker) addSlot(se *session) {
 		pk.slots = append(pk.slots, parkSlot{})
 	}
 	last := len(pk.freeSlots) - 1
-	se.parkSlot = pk.freeSlots[last] + 1
+	se.parkSlotNumber = pk.freeSlots[last] + 1
 	pk.freeSlots = pk.freeSlots[:last]
-	pk.slots[se.parkSlot-1] = parkSlot{session: se}
+	pk.slots[se.parkSlotNumber-1] = parkSlot{session: se}
 	pk.scheduleTick()
 }
 
 // freeSlot frees the slot of a session that ends. When all slots are free, it closes the
 // poller and waits until the poller has ended.
-func (pk *parker) removeSlot(se *session) {
-	if se.parkSlot == 0 {
+func (pk *parker) freeSlot(se *session) {
+	if se.parkSlotNumber == 0 {
 		return
 	}
 	pk.mu.Lock()
-	pk.slots[se.parkSlot-1] = parkSlot{}
-	pk.freeSlots = append(pk.freeSlots, se.parkSlot-1)
+	pk.slots[se.parkSlotNumber-1] = parkSlot{}
+	pk.freeSlots = append(pk.freeSlots, se.parkSlotNumber-1)
 	var unused *poller
 	if len(pk.freeSlots) == len(pk.slots) {
 		unused, pk.poller = pk.poller, nil
@@ -103,21 +103,21 @@ func (pk *parker) removeSlot(se *session) {
 // immediately: another goroutine may own the session. If it returns false, the loop
 // continues.
 func (pk *parker) park(se *session) bool {
-	if se.parkSlot == 0 || se.conn.reader.isMidMessage() {
+	if se.parkSlotNumber == 0 || se.conn.reader.isMidMessage() {
 		return false
 	}
 	pk.mu.Lock()
-	p := pk.ensurePoller()
-	if p == nil {
+	poller := pk.ensurePoller()
+	if poller == nil {
 		pk.mu.Unlock()
 		return false
 	}
 	pk.lastGeneration++
 	generation := pk.lastGeneration
-	pk.slots[se.parkSlot-1].generation = generation
-	pk.setParked(se.parkSlot-1, true)
+	pk.slots[se.parkSlotNumber-1].generation = generation
+	pk.setParked(se.parkSlotNumber-1, true)
 	pk.mu.Unlock()
-	err := p.arm(se.conn.raw, uint64(generation)<<32|uint64(se.parkSlot-1))
+	err := poller.requestEvent(se.conn.rawConn, uint64(generation)<<32|uint64(se.parkSlotNumber-1))
 	return pk.confirmParked(se, generation, err)
 }
 
@@ -131,12 +131,12 @@ func (pk *parker) confirmParked(se *session, generation uint32, err error) bool 
 	defer pk.mu.Unlock()
 	switch {
 	case !pk.isParked(se):
-	case pk.slots[se.parkSlot-1].generation != generation:
-		pk.unparkLocked(se.parkSlot - 1)
+	case pk.slots[se.parkSlotNumber-1].generation != generation:
+		pk.unparkLocked(se.parkSlotNumber - 1)
 	case err != nil || se.closing.Load() != nil:
-		pk.setParked(se.parkSlot-1, false)
+		pk.setParked(se.parkSlotNumber-1, false)
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.ENOMEM) {
-			pk.noRoomUntil = sinceStart() + noRoomRetryAfter
+			pk.pausedUntil = sinceStart() + parkingPause
 		}
 		return false
 	}
@@ -145,20 +145,20 @@ func (pk *parker) confirmParked(se *session, generation uint32, err error) bool 
 
 // isParked returns true if a session is parked. The caller holds mu.
 func (pk *parker) isParked(se *session) bool {
-	return int(se.parkSlot) <= len(pk.slots) && pk.slots[se.parkSlot-1].session == se && pk.slots[se.parkSlot-1].parked
+	return int(se.parkSlotNumber) <= len(pk.slots) && pk.slots[se.parkSlotNumber-1].session == se && pk.slots[se.parkSlotNumber-1].parked
 }
 
 // unpark starts the read loop of a parked session; it does nothing if the session is not
 // parked. A caller that closes a session sets session.closing first: confirmParked then
 // sees it if the parking is not complete yet.
 func (pk *parker) unpark(se *session) {
-	if se.parkSlot == 0 {
+	if se.parkSlotNumber == 0 {
 		return
 	}
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
 	if pk.isParked(se) {
-		pk.unparkLocked(se.parkSlot - 1)
+		pk.unparkLocked(se.parkSlotNumber - 1)
 	}
 }
 
@@ -213,22 +213,22 @@ func (pk *parker) setParked(slot uint32, parked bool) {
 // system has no resources for one. The caller holds mu.
 func (pk *parker) ensurePoller() *poller {
 	if pk.poller == nil {
-		p, err := pk.newPoller()
+		created, err := pk.newPoller()
 		if err != nil {
-			pk.noRoomUntil = sinceStart() + noRoomRetryAfter
+			pk.pausedUntil = sinceStart() + parkingPause
 			return nil
 		}
-		pk.poller = p
-		go p.run(pk.handleEvents, pk.unparkAll) // close waits for it
+		pk.poller = created
+		go created.run(pk.handleEvents, pk.unparkAll) // close waits for it
 	}
 	return pk.poller
 }
 
 // scheduleTick sets the timer of interruptQuiet, if it is not set. The caller holds mu.
 func (pk *parker) scheduleTick() {
-	if !pk.tickSet {
-		pk.tickSet = true
-		pk.wheel.Set(&pk.tickTimer, pk.tickEvery, pk.interruptQuiet)
+	if !pk.tickScheduled {
+		pk.tickScheduled = true
+		pk.wheel.Set(&pk.tickTimer, pk.tickInterval, pk.interruptQuiet)
 	}
 }
 
@@ -246,17 +246,17 @@ func (pk *parker) interruptQuiet() {
 func (pk *parker) quietSessions() (quiet []*session) {
 	pk.mu.Lock()
 	defer pk.mu.Unlock()
-	pk.tickSet = false
-	before, unparked := pk.now()-pk.quietAfter.Milliseconds(), len(pk.slots)-len(pk.freeSlots)-pk.parkedCount
+	pk.tickScheduled = false
+	quietSince, unparked := pk.now()-pk.quietAfter.Milliseconds(), len(pk.slots)-len(pk.freeSlots)-pk.parkedCount
 	if unparked == 0 {
 		return nil
 	}
 	pk.scheduleTick()
-	if sinceStart() < pk.noRoomUntil {
+	if sinceStart() < pk.pausedUntil {
 		return nil
 	}
 	for _, slot := range pk.slots {
-		if slot.session != nil && !slot.parked && slot.lastReceived.Load() <= before {
+		if slot.session != nil && !slot.parked && slot.lastReceived.Load() <= quietSince {
 			quiet = append(quiet, slot.session)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // parkAtOnce makes a node interrupt sessions all the time. Call it before a client
 // connects.
 func (n *node) parkAtOnce() {
-	n.parker.quietAfter, n.parker.tickEvery = 0, time.Millisecond
+	n.parker.quietAfter, n.parker.tickInterval = 0, time.Millisecond
 }
 
 // parkedCount returns the metric of parked sessions.
@@ -30,7 +30,7 @@ func (n *node) parkedCount() int { return int(testutil.ToFloat64(n.metrics.parke
 // parkedClient connects a player and waits until the session is parked.
 func (n *node) parkedClient(player string) *client {
 	n.Helper()
-	c := n.enter(player)
+	c := n.connectPlayer(player)
 	c.expectPong()
 	n.eventually("it is parked", func() bool { return n.isParked(n.session(player)) })
 	return c
@@ -52,7 +52,7 @@ func TestParkedSessionsHaveNoGoroutine(t *testing.T) {
 	n.parkAtOnce()
 	var clients []*client
 	for i := range sessions {
-		clients = append(clients, n.enter(fmt.Sprint("player", i)))
+		clients = append(clients, n.connectPlayer(fmt.Sprint("player", i)))
 	}
 	expectWakeups := func(when string, count int) {
 		t.Helper()
@@ -68,24 +68,24 @@ func TestParkedSessionsHaveNoGoroutine(t *testing.T) {
 		}
 		expectWakeups("after a pong", before+sessions)
 		for _, c := range clients {
-			c.ask(protocol.TypePing, map[string]any{"at": round})
+			c.sendRequest(protocol.TypePing, map[string]any{"at": round})
 		}
 		for _, c := range clients {
-			c.reply(protocol.TypePong)
+			c.expectReply(protocol.TypePong)
 		}
 		expectWakeups("after a request", before+2*sessions)
 	}
 	for _, c := range clients {
 		c.disconnect()
 	}
-	n.eventually("all have gone", func() bool { return len(n.all()) == 0 && goroutines("ws.(*poller)") == 0 })
+	n.eventually("all have gone", func() bool { return len(n.openSessions()) == 0 && goroutines("ws.(*poller)") == 0 })
 	if n.parkedCount() != 0 || len(n.parker.slots) != 0 {
 		t.Errorf("%d parked, %d slots left", n.parkedCount(), len(n.parker.slots))
 	}
 }
 
 // A parked session ends once, like any other, if the client or the server ends it.
-func TestParkedSessionsEnd(t *testing.T) {
+func TestParkedSessionsCanEnd(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.parkAtOnce()
@@ -95,8 +95,8 @@ func TestParkedSessionsEnd(t *testing.T) {
 	}{
 		"closed":       {4408, func(_ *client, p string) { n.session(p).close(4408, "") }},
 		"closed late":  {1012, func(_ *client, p string) { n.session(p).closeForDrain() }},
-		"replaced":     {4409, func(_ *client, p string) { n.enter(p).disconnect() }},
-		"elsewhere":    {4409, func(_ *client, p string) { n.Replaced("demo", p, 1<<62) }},
+		"replaced":     {4409, func(_ *client, p string) { n.connectPlayer(p).disconnect() }},
+		"elsewhere":    {4409, func(_ *client, p string) { n.CloseReplaced("demo", p, 1<<62) }},
 		"silent":       {4408, func(_ *client, p string) { n.session(p).lastReceived.Store(0); n.session(p).sendHeartbeat() }},
 		"idle":         {1013, func(_ *client, p string) { n.session(p).lastRequest.Store(0); n.CloseIdle() }},
 		"aborted":      {0, func(_ *client, p string) { n.session(p).abort() }},
@@ -115,24 +115,24 @@ func TestParkedSessionsEnd(t *testing.T) {
 		}
 		n.eventually(name+": it has ended", func() bool { return n.session(name) == nil && !n.isParked(se) })
 	}
-	n.eventually("all have ended", func() bool { return len(n.all()) == 0 && n.parkedCount() == 0 })
+	n.eventually("all have ended", func() bool { return len(n.openSessions()) == 0 && n.parkedCount() == 0 })
 }
 
 // A drain unparks all parked sessions and sends them the draining push.
-func TestParkedSessionsDrain(t *testing.T) {
+func TestParkedSessionsAreDrained(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.parkAtOnce()
 	var clients []*client
 	for i := range 100 {
-		clients = append(clients, n.enter(fmt.Sprint("player", i)))
+		clients = append(clients, n.connectPlayer(fmt.Sprint("player", i)))
 	}
 	n.eventually("all are parked", func() bool { return n.parkedCount() == len(clients) })
 	_, drained := n.startDrain()
 	var all sync.WaitGroup
 	for _, c := range clients {
 		all.Go(func() {
-			c.expect(protocol.TypeDraining)
+			c.expectFrame(protocol.TypeDraining)
 			c.expectClose(1012)
 		})
 	}
@@ -149,7 +149,7 @@ func TestSessionIsNotParkedMidMessage(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.parkAtOnce()
-	n.frameWithin = 200 * time.Millisecond
+	n.messageTimeout = 200 * time.Millisecond
 	c := n.parkedClient("slow")
 	se := n.session("slow")
 	raw := c.conn.NetConn()
@@ -176,12 +176,12 @@ func TestStaleEventsAreIgnored(t *testing.T) {
 	var stale []uint64
 	for i := range 6 {
 		player := fmt.Sprint("player", i)
-		n.enter("stays" + player) // so that no slot is freed
+		n.connectPlayer("stays" + player) // so that no slot is freed
 		c := n.parkedClient(player)
 		for range 3 {
 			se := n.session(player)
 			n.parker.mu.Lock()
-			stale = append(stale, uint64(n.parker.slots[se.parkSlot-1].generation)<<32|uint64(se.parkSlot-1))
+			stale = append(stale, uint64(n.parker.slots[se.parkSlotNumber-1].generation)<<32|uint64(se.parkSlotNumber-1))
 			n.parker.mu.Unlock()
 			c.expectPong()
 			n.eventually("it is parked again", func() bool { return n.isParked(se) })
@@ -191,7 +191,7 @@ func TestStaleEventsAreIgnored(t *testing.T) {
 			n.eventually("it has gone", func() bool { return n.session(player) == nil })
 		}
 	}
-	n.eventually("all are parked", func() bool { return n.parkedCount() == len(n.all()) })
+	n.eventually("all are parked", func() bool { return n.parkedCount() == len(n.openSessions()) })
 	before := testutil.ToFloat64(n.metrics.wakeups)
 	n.parker.handleEvents(append(stale, 1<<31))
 	if wakeups := testutil.ToFloat64(n.metrics.wakeups) - before; wakeups != 0 {
@@ -201,14 +201,14 @@ func TestStaleEventsAreIgnored(t *testing.T) {
 
 // If an older parking was armed late, it may have replaced the newer arming. The
 // session is then unparked rather than lost.
-func TestLateArming(t *testing.T) {
+func TestALateEventRequestUnparksTheSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.parkAtOnce()
 	n.parkedClient("ada")
 	se := n.session("ada")
 	n.parker.mu.Lock()
-	generation, before := n.parker.slots[se.parkSlot-1].generation, testutil.ToFloat64(n.metrics.wakeups)
+	generation, before := n.parker.slots[se.parkSlotNumber-1].generation, testutil.ToFloat64(n.metrics.wakeups)
 	n.parker.mu.Unlock()
 	if !n.parker.confirmParked(se, generation-1, nil) {
 		t.Error("the old loop continues")
@@ -220,7 +220,7 @@ func TestLateArming(t *testing.T) {
 
 // If the poller fails, all sessions run again and a new poller starts. If the system
 // gives no poller, no session is parked, and all are served as usual.
-func TestNoPoller(t *testing.T) {
+func TestSessionsWorkWithoutAPoller(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.parkAtOnce()
@@ -239,7 +239,7 @@ func TestNoPoller(t *testing.T) {
 	none.parkAtOnce()
 	none.parker.newPoller = func() (*poller, error) { return nil, errors.New("too many open files") }
 	for i := range 3 {
-		none.enter(fmt.Sprint("player", i)).expectPong()
+		none.connectPlayer(fmt.Sprint("player", i)).expectPong()
 	}
 	none.parker.interruptQuiet()
 	if none.parkedCount() != 0 {
@@ -249,14 +249,14 @@ func TestNoPoller(t *testing.T) {
 
 // If the system has no poller, or no room in it, running sessions are not interrupted
 // again and again. Sessions that are parked stay so.
-func TestNoRoomToPark(t *testing.T) {
+func TestParkingPausesWithoutResources(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.parkAtOnce()
 	n.parkedClient("ada")
 	se := n.session("ada")
 	n.parker.mu.Lock()
-	generation := n.parker.slots[se.parkSlot-1].generation
+	generation := n.parker.slots[se.parkSlotNumber-1].generation
 	n.parker.mu.Unlock()
 	if n.parker.confirmParked(se, generation, syscall.ENOSPC) {
 		t.Error("it is parked although nothing polls its socket")
@@ -265,12 +265,12 @@ func TestNoRoomToPark(t *testing.T) {
 		t.Errorf("%d would be interrupted in vain", len(quiet))
 	}
 	go se.run()
-	n.enter("eve")
+	n.connectPlayer("eve")
 	n.eventually("a greeted session is parked", func() bool { return n.isParked(n.session("eve")) })
 	none := startNode(t)
 	none.parkAtOnce()
 	none.parker.newPoller = func() (*poller, error) { return nil, syscall.EMFILE }
-	none.enter("ada").expectPong() // there was no poller after its hello
+	none.connectPlayer("ada").expectPong() // there was no poller after its hello
 	if quiet := none.parker.quietSessions(); len(quiet) > 0 {
 		t.Errorf("%d would be interrupted without a poller", len(quiet))
 	}
@@ -278,11 +278,11 @@ func TestNoRoomToPark(t *testing.T) {
 
 // A client that sends pongs without pings does not unpark its session each time. The
 // session stays unparked until the client is quiet.
-func TestPongsInARow(t *testing.T) {
+func TestPongsDoNotUnparkASessionOften(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.parker.quietAfter = time.Hour
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	se := n.session("ada")
 	n.eventually("it is parked after its hello", func() bool { return n.isParked(se) })
 	wakeupsBefore := testutil.ToFloat64(n.metrics.wakeups)
@@ -313,25 +313,25 @@ func TestTLSSessionsAreNotParked(t *testing.T) {
 	}
 	_ = answer.Body.Close()
 	c := &client{T: t, conn: conn}
-	c.hello("ada", nil)
-	c.reply(protocol.TypeWelcome)
+	c.sendHello("ada", nil)
+	c.expectReply(protocol.TypeWelcome)
 	for range 3 {
 		_ = conn.WriteControl(websocket.PongMessage, nil, time.Now().Add(clientTimeout))
 		c.expectPong()
 		n.parker.interruptQuiet()
 	}
-	if se := n.session("ada"); se.parkSlot != 0 || n.parkedCount() != 0 {
-		t.Errorf("slot %d, %d parked", se.parkSlot, n.parkedCount())
+	if se := n.session("ada"); se.parkSlotNumber != 0 || n.parkedCount() != 0 {
+		t.Errorf("slot %d, %d parked", se.parkSlotNumber, n.parkedCount())
 	}
 	_, drained := n.startDrain()
-	c.expect(protocol.TypeDraining)
+	c.expectFrame(protocol.TypeDraining)
 	c.expectClose(1012)
 	<-drained
 }
 
 // Requests to sessions that are parked and unparked all the time, in pieces of any
 // size, are answered once and in order. Each session ends once, if the client or the server ends it.
-func TestParkingRaces(t *testing.T) {
+func TestParkingAndClosingConcurrently(t *testing.T) {
 	t.Parallel()
 	const players, rounds, each = 24, 3, 25
 	n := startNode(t)
@@ -342,7 +342,7 @@ func TestParkingRaces(t *testing.T) {
 			dice := rand.New(rand.NewPCG(uint64(i), 1))
 			for round := range rounds {
 				player := fmt.Sprint("player", i)
-				c := n.enter(player)
+				c := n.connectPlayer(player)
 				for range each {
 					c.askInChunks(dice, n.session(player))
 				}
@@ -351,7 +351,7 @@ func TestParkingRaces(t *testing.T) {
 		})
 	}
 	all.Wait()
-	n.eventually("all have ended", func() bool { return len(n.all()) == 0 && n.parkedCount() == 0 })
+	n.eventually("all have ended", func() bool { return len(n.openSessions()) == 0 && n.parkedCount() == 0 })
 	if wakeups := testutil.ToFloat64(n.metrics.wakeups); wakeups < players*rounds {
 		t.Errorf("%v wakeups", wakeups)
 	}
@@ -382,7 +382,7 @@ func (c *client) askInChunks(dice *rand.Rand, se *session) {
 		}
 	}
 	for i := range asks {
-		if f := c.expect(protocol.TypePong); *f.Re != c.id-int64(asks-1-i) {
+		if f := c.expectFrame(protocol.TypePong); *f.Re != c.id-int64(asks-1-i) {
 			c.fail("%s instead of the reply to %d", f.raw, c.id)
 		}
 	}
@@ -404,11 +404,11 @@ func (n *node) endSession(c *client, player string, way, round int) {
 		se.close(4408, "")
 	case 4:
 		go se.close(4408, "")
-		n.enter(player).disconnect()
+		n.connectPlayer(player).disconnect()
 	case 5:
 		_, _ = c.conn.NetConn().Write(maskedFrame(finalBit|websocket.TextMessage, `{"id":1,`)[:round+3])
 		go se.closeForDrain()
-		n.Replaced("demo", player, 1<<62)
+		n.CloseReplaced("demo", player, 1<<62)
 	}
 	if way > 0 && way != 2 {
 		for err := error(nil); err == nil; {

@@ -39,16 +39,16 @@ func (p *pendingHellos) add(se *session) {
 	if p.byAddress == nil {
 		p.byAddress = make(map[limit.Key]*addressQueue)
 	}
-	q := p.byAddress[se.addressKey()]
-	if q == nil {
-		q = &addressQueue{address: se.addressKey(), index: len(p.largestFirst)}
-		p.byAddress[se.addressKey()] = q
-		p.largestFirst = append(p.largestFirst, q)
+	queue := p.byAddress[se.addressKey()]
+	if queue == nil {
+		queue = &addressQueue{address: se.addressKey(), index: len(p.largestFirst)}
+		p.byAddress[se.addressKey()] = queue
+		p.largestFirst = append(p.largestFirst, queue)
 	}
 	p.count++
 	p.lastNumber++
-	se.pendingHello = q.PushBack(pendingSession{se, p.lastNumber})
-	heap.Fix(&p.largestFirst, q.index)
+	se.pendingHello = queue.PushBack(pendingSession{se, p.lastNumber})
+	heap.Fix(&p.largestFirst, queue.index)
 }
 
 // remove removes a session; it does nothing if the session is not pending.
@@ -56,22 +56,22 @@ func (p *pendingHellos) remove(se *session) {
 	if se.pendingHello == nil {
 		return
 	}
-	q := p.byAddress[se.addressKey()]
-	q.Remove(se.pendingHello)
+	queue := p.byAddress[se.addressKey()]
+	queue.Remove(se.pendingHello)
 	se.pendingHello = nil
 	p.count--
-	if q.Len() > 0 {
-		heap.Fix(&p.largestFirst, q.index)
+	if queue.Len() > 0 {
+		heap.Fix(&p.largestFirst, queue.index)
 		return
 	}
-	heap.Remove(&p.largestFirst, q.index)
-	delete(p.byAddress, q.address)
+	heap.Remove(&p.largestFirst, queue.index)
+	delete(p.byAddress, queue.address)
 }
 
 // countForAddress returns how many sessions of an address are pending.
-func (p *pendingHellos) countOf(from limit.Key) int {
-	if q := p.byAddress[from]; q != nil {
-		return q.Len()
+func (p *pendingHellos) countForAddress(address limit.Key) int {
+	if queue := p.byAddress[address]; queue != nil {
+		return queue.Len()
 	}
 	return 0
 }
@@ -105,12 +105,12 @@ func (h addressHeap) Swap(i, j int) {
 	h[i].index, h[j].index = i, j
 }
 
-func (h *addressHeap) Push(x any) { *h = append(*h, x.(*addressQueue)) }
+func (h *addressHeap) Push(queue any) { *h = append(*h, queue.(*addressQueue)) }
 
 func (h *addressHeap) Pop() any {
 	last := len(*h) - 1
-	q := (*h)[last]
+	queue := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	return q
+	return queue
 }

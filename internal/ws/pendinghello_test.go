@@ -35,15 +35,15 @@ func (n *node) connectSilent(address string, many int) []*client {
 
 // Sessions without a hello are limited. Above the limit the server evicts the oldest one of
 // the address with the most, so that other clients can send a hello.
-func TestSilentConnections(t *testing.T) {
+func TestSessionsWithoutAHelloAreEvicted(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) {
-		c.Connections = 100
-		c.Limits.PendingHelloCap = limit.New(limit.Config{Registry: registry}).Cap("pending_hello")
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
+		c.MaxConnections = 100
+		c.Limits.PendingHelloCap = limit.New(limit.Config{Registry: registry}).NewCap("pending_hello")
 	})
 	first := n.connectSilent("198.51.100.1", 1)[0]
-	many := n.connectSilent("2a00:1:2:3::1", minPendingHello-1)
+	many := n.connectSilent("2a00:1:2:3::1", minPendingHelloLimit-1)
 	n.dialFrom("198.51.100.2").expectWelcome("cat").expectPong()
 	many[0].expectRetryLater()
 	first.expectWelcome("ada").expectPong()
@@ -59,13 +59,13 @@ func TestSilentConnections(t *testing.T) {
 
 // If too many sessions are being evicted, the next ones are closed without a close
 // frame.
-func TestSilentConnectionsAreCut(t *testing.T) {
+func TestManyEvictionsSendNoCloseFrame(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Connections = 100 })
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 100 })
 	n.Server.mu.Lock()
-	n.evicted = maxRejecting
+	n.evictedCount = maxRejecting
 	n.Server.mu.Unlock()
-	many := n.connectSilent("198.51.100.1", minPendingHello)
+	many := n.connectSilent("198.51.100.1", minPendingHelloLimit)
 	n.dialFrom("198.51.100.2").expectWelcome("ada").expectPong()
 	if _, err := many[0].read(); err == nil || websocket.IsCloseError(err, protocol.CloseOverloaded) {
 		t.Errorf("it got: %v", err)
@@ -73,7 +73,7 @@ func TestSilentConnectionsAreCut(t *testing.T) {
 	n.eventually("it is gone and no other", func() bool {
 		n.Server.mu.Lock()
 		defer n.Server.mu.Unlock()
-		return n.evicted == maxRejecting && len(n.sessions) == minPendingHello && n.pendingHello.count == minPendingHello-1
+		return n.evictedCount == maxRejecting && len(n.sessions) == minPendingHelloLimit && n.pendingHello.count == minPendingHelloLimit-1
 	})
 	if n.closedCount("cut") != 1 {
 		t.Errorf("closed: %v", n.labels("closes_total"))
@@ -84,20 +84,20 @@ func TestSilentConnectionsAreCut(t *testing.T) {
 // has more of them.
 func TestFullNodeEvictsAPendingHello(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.Duel) { c.Connections = reservedShare })
-	a, b := n.duel("d")
-	found := a.expect(protocol.TypeMatchFound).Match
-	b.expect(protocol.TypeMatchFound)
-	a.disconnect()
-	n.eventually("it is gone", func() bool { return len(n.all()) == 1 })
-	many := n.connectSilent("198.51.100.1", reservedShare-1)
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedDivisor })
+	playerA, playerB := n.duel("d")
+	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerB.expectFrame(protocol.TypeMatchFound)
+	playerA.disconnect()
+	n.eventually("it is gone", func() bool { return len(n.openSessions()) == 1 })
+	many := n.connectSilent("198.51.100.1", reservedDivisor-1)
 	n.dialFrom("198.51.100.1").expectRetryLater()
 	n.resume("d.a", &protocol.Resume{Match: found})
 	many[0].expectRetryLater()
 }
 
 // evictionCandidate agrees with a plain search after any adds and removes.
-func TestPendingHellosEvictionCandidate(t *testing.T) {
+func TestTheEvictionCandidateEqualsAModel(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var s pendingHellos
@@ -127,7 +127,7 @@ func TestPendingHellosEvictionCandidate(t *testing.T) {
 		if want == nil && got == nil && most == 0 && len(s.byAddress) == 0 {
 			continue
 		}
-		if got != want || most != each[want.addressKey()] || s.countOf(want.addressKey()) != most || s.count != int64(len(all)) || len(s.byAddress) != len(each) {
+		if got != want || most != each[want.addressKey()] || s.countForAddress(want.addressKey()) != most || s.count != int64(len(all)) || len(s.byAddress) != len(each) {
 			t.Fatalf("%d: %p with %d gives way, want %p with %d", len(all), got, most, want, each[want.addressKey()])
 		}
 	}

@@ -30,8 +30,8 @@ func newPlayer(c *client, name string) *player {
 // join asks for a duel against any player with the same category.
 func (p *player) join(category string) {
 	p.Helper()
-	p.ask(protocol.TypeDuelJoin, map[string]any{"category": category, "bot_after_ms": 0})
-	p.reply(protocol.TypeDuelQueued)
+	p.sendRequest(protocol.TypeDuelJoin, map[string]any{"category": category, "bot_after_ms": 0})
+	p.expectReply(protocol.TypeDuelQueued)
 }
 
 // play handles frames until the match is over, the connection ends, or stop returns
@@ -66,7 +66,7 @@ func (p *player) handle(f frame) {
 		return
 	}
 	if f.Seq != int64(len(p.log))+1 {
-		p.fail("%s: %s after number %d", p.name, f.label(), len(p.log))
+		p.fail("%s: %s after number %d", p.name, f.describe(), len(p.log))
 	}
 	if p.match == "" {
 		p.match = f.Match
@@ -84,11 +84,11 @@ func (p *player) handlePush(f frame) {
 	switch f.Type {
 	case protocol.TypeQuestion:
 		var q protocol.Question
-		f.into(p.T, &q)
+		f.decodeInto(p.T, &q)
 		p.answer(q.Question)
 	case protocol.TypeAnswerSeen:
 		var seen protocol.AnswerSeen
-		f.into(p.T, &seen)
+		f.decodeInto(p.T, &seen)
 		if seen.Player == p.name && !p.answeredQuestions[seen.Question] && !p.lossy {
 			p.fail("%s: question %d seen before it was answered for", p.name, seen.Question)
 		}
@@ -98,7 +98,7 @@ func (p *player) handlePush(f frame) {
 }
 
 func (p *player) answer(question int) {
-	p.ask(protocol.TypeAnswer, map[string]any{"match": p.match, "question": question, "choice": 0})
+	p.sendRequest(protocol.TypeAnswer, map[string]any{"match": p.match, "question": question, "choice": 0})
 	p.sentAnswers[p.id] = question
 }
 
@@ -114,7 +114,7 @@ func (p *player) checkAnswered(f frame) {
 		p.fail("%s: %s", p.name, f.raw)
 	}
 	var a protocol.Answered
-	f.into(p.T, &a)
+	f.decodeInto(p.T, &a)
 	if a.Question != question {
 		p.fail("%s: %s for question %d", p.name, f.raw, question)
 	}
@@ -124,7 +124,7 @@ func (p *player) checkAnswered(f frame) {
 // duel connects two players who play each other.
 func (n *node) duel(name string) (a, b *player) {
 	n.Helper()
-	a, b = newPlayer(n.enter(name+".a"), name+".a"), newPlayer(n.enter(name+".b"), name+".b")
+	a, b = newPlayer(n.connectPlayer(name+".a"), name+".a"), newPlayer(n.connectPlayer(name+".b"), name+".b")
 	a.join(name)
 	b.join(name)
 	return a, b
@@ -155,7 +155,7 @@ func extensionCount(log [][]byte) (count int) {
 }
 
 // runConcurrently runs all functions at the same time and waits for them.
-func together(run ...func()) {
+func runConcurrently(run ...func()) {
 	var running sync.WaitGroup
 	for _, f := range run {
 		running.Go(f)

@@ -17,9 +17,9 @@ const maxEvents = 128
 // runtime's poller watches the epoll instance. So waiting for events takes a goroutine
 // and no thread.
 type poller struct {
-	file  *os.File
-	raw   syscall.RawConn // of file
-	ended chan struct{}   // closed when run has ended
+	file    *os.File
+	rawConn syscall.RawConn // of file
+	ended   chan struct{}   // closed when run has ended
 }
 
 func newPoller() (*poller, error) {
@@ -46,17 +46,17 @@ func newPoller() (*poller, error) {
 // requestEvent requests one event for a connection. The event comes when the connection
 // has bytes to read or has ended, immediately if that is already so. The request replaces
 // an earlier request for the connection. Closing the connection cancels it.
-func (p *poller) arm(conn syscall.RawConn, event uint64) error {
-	e := syscall.EpollEvent{
+func (p *poller) requestEvent(conn syscall.RawConn, event uint64) error {
+	epollEvent := syscall.EpollEvent{
 		Events: syscall.EPOLLIN | syscall.EPOLLRDHUP | syscall.EPOLLONESHOT,
 		Fd:     int32(uint32(event)), Pad: int32(uint32(event >> 32)),
 	}
 	var ctlErr, connErr error
-	epollErr := p.raw.Control(func(epoll uintptr) {
+	epollErr := p.rawConn.Control(func(epoll uintptr) {
 		connErr = conn.Control(func(fd uintptr) {
-			ctlErr = syscall.EpollCtl(int(epoll), syscall.EPOLL_CTL_MOD, int(fd), &e)
+			ctlErr = syscall.EpollCtl(int(epoll), syscall.EPOLL_CTL_MOD, int(fd), &epollEvent)
 			if errors.Is(ctlErr, syscall.ENOENT) {
-				ctlErr = syscall.EpollCtl(int(epoll), syscall.EPOLL_CTL_ADD, int(fd), &e)
+				ctlErr = syscall.EpollCtl(int(epoll), syscall.EPOLL_CTL_ADD, int(fd), &epollEvent)
 			}
 		})
 	})
@@ -65,15 +65,15 @@ func (p *poller) arm(conn syscall.RawConn, event uint64) error {
 
 // run passes events to handle until close or a failure, and then calls onFailure. The
 // caller waits for it with close.
-func (p *poller) run(handle func([]uint64), failed func(*poller)) {
+func (p *poller) run(handle func([]uint64), onFailure func(*poller)) {
 	defer close(p.ended)
 	defer p.file.Close()
-	defer failed(p)
+	defer onFailure(p)
 	var ready [maxEvents]syscall.EpollEvent
 	events := make([]uint64, 0, maxEvents)
 	for {
 		n, waitErr := 0, error(nil)
-		err := p.raw.Read(func(fd uintptr) bool {
+		err := p.rawConn.Read(func(fd uintptr) bool {
 			n, waitErr = syscall.EpollWait(int(fd), ready[:], 0)
 			return n != 0
 		})
@@ -81,8 +81,8 @@ func (p *poller) run(handle func([]uint64), failed func(*poller)) {
 			return
 		}
 		events = events[:0]
-		for _, e := range ready[:max(n, 0)] {
-			events = append(events, uint64(uint32(e.Fd))|uint64(uint32(e.Pad))<<32)
+		for _, epollEvent := range ready[:max(n, 0)] {
+			events = append(events, uint64(uint32(epollEvent.Fd))|uint64(uint32(epollEvent.Pad))<<32)
 		}
 		handle(events)
 	}

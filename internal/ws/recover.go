@@ -8,15 +8,15 @@ import (
 
 // runRecovered runs a function that handles a message, and returns false if it panicked.
 // It counts and logs the panic.
-func (se *session) runRecovered(part func(), kind string) (done bool) {
+func (se *session) runRecovered(function func(), messageType string) (completed bool) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			se.server.metrics.panics.Inc()
 			se.server.Logger.Error("message handler panicked",
-				"type", typeLabel(kind), "player", se.player, "panic", cause, "stack", string(debug.Stack()))
+				"type", typeLabel(messageType), "player", se.player, "panic", cause, "stack", string(debug.Stack()))
 		}
 	}()
-	part()
+	function()
 	return true
 }
 

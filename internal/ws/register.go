@@ -9,18 +9,18 @@ import (
 
 // Shares of a node's places, as divisors of Config.MaxConnections.
 const (
-	reservedShare     = 20 // the last twentieth of the places is for players in a match
-	pendingHelloShare = 10 // at most a tenth of the places may have sessions without a hello
-	minPendingHello   = 64 // the limit of sessions without a hello is at least this
+	reservedDivisor      = 20 // the last twentieth of the places is for players in a match
+	pendingHelloDivisor  = 10 // at most a tenth of the places may have sessions without a hello
+	minPendingHelloLimit = 64 // the limit of sessions without a hello is at least this
 )
 
 // registration is the outcome of registering a connection.
 type registration struct {
-	code        int // close code if the connection is rejected, 0 if the session is registered
-	reason      string
-	evict       *session // the session to evict for this one, nil for none
-	abrupt      bool     // evict without a close frame, because too many sessions are being evicted
-	onlyAddress bool     // the address has PerAddress sessions, and no other address is connected
+	closeCode       int // close code if the connection is rejected, 0 if the session is registered
+	closeReason     string
+	victim          *session // the session to evict for this one, nil for none
+	abortVictim     bool     // evict without a close frame, because too many sessions are being evicted
+	isSingleAddress bool     // the address has PerAddress sessions, and no other address is connected
 }
 
 // register adds a session to the server, or returns the close code to reject it with.
@@ -28,16 +28,16 @@ func (s *Server) register(se *session) registration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.draining.Load() {
-		return registration{code: protocol.CloseDraining, reason: "draining"}
+		return registration{closeCode: protocol.CloseDraining, closeReason: "draining"}
 	}
-	if l := s.Limits; l.PerAddress > 0 && s.perAddress[se.addressKey()] >= l.PerAddress && l.AddressCap.Refuse() {
-		return registration{code: protocol.CloseOverloaded, reason: retryReason, onlyAddress: len(s.perAddress) == 1}
+	if limits := s.Limits; limits.PerAddress > 0 && s.perAddress[se.addressKey()] >= limits.PerAddress && limits.AddressCap.Refuse() {
+		return registration{closeCode: protocol.CloseOverloaded, closeReason: retryReason, isSingleAddress: len(s.perAddress) == 1}
 	}
-	e := s.findPlace(se)
-	if e.code == 0 {
-		s.admit(se)
+	result := s.findPlace(se)
+	if result.closeCode == 0 {
+		s.addSession(se)
 	}
-	return e
+	return result
 }
 
 // findPlace decides whether a new session gets a place, and which session to evict for
@@ -48,35 +48,35 @@ func (s *Server) register(se *session) registration {
 // evicts that session too, but only if its address has more sessions without a hello than
 // the new session's address would have. Otherwise a full node rejects the new session.
 func (s *Server) findPlace(se *session) registration {
-	victim, held := s.pendingHello.evictionCandidate()
-	full := int64(len(s.sessions))-min(s.evicted, maxRejecting) >= s.Connections
+	victim, victimAddressCount := s.pendingHello.evictionCandidate()
+	isFull := int64(len(s.sessions))-min(s.evictedCount, maxRejecting) >= s.MaxConnections
 	switch {
-	case full && s.evicted < maxRejecting && held > s.pendingHello.countOf(se.addressKey())+1 && s.Limits.PendingHelloCap.Refuse(): // the victim is evicted below
-	case full && s.Limits.TotalCap.Refuse():
-		return registration{code: protocol.CloseOverloaded, reason: retryReason}
-	case full, s.pendingHello.count < max(s.Connections/pendingHelloShare, minPendingHello), !s.Limits.PendingHelloCap.Refuse():
+	case isFull && s.evictedCount < maxRejecting && victimAddressCount > s.pendingHello.countForAddress(se.addressKey())+1 && s.Limits.PendingHelloCap.Refuse(): // the victim is evicted below
+	case isFull && s.Limits.TotalCap.Refuse():
+		return registration{closeCode: protocol.CloseOverloaded, closeReason: retryReason}
+	case isFull, s.pendingHello.count < max(s.MaxConnections/pendingHelloDivisor, minPendingHelloLimit), !s.Limits.PendingHelloCap.Refuse():
 		return registration{} // there is a place, or the limit is not enforced
 	}
-	e := registration{evict: victim, abrupt: s.evicted >= maxRejecting}
+	result := registration{victim: victim, abortVictim: s.evictedCount >= maxRejecting}
 	s.pendingHello.remove(victim)
 	s.markEvictedLocked(victim)
-	return e
+	return result
 }
 
 // addSession adds a session that has a place, and schedules evictIdle if the node is
 // nearly full. The caller holds mu.
-func (s *Server) admit(se *session) {
-	open := int64(len(s.sessions))
-	se.class = s.classify(se.addressKey(), open)
+func (s *Server) addSession(se *session) {
+	openSessions := int64(len(s.sessions))
+	se.placeClass = s.classifyPlace(se.addressKey(), openSessions)
 	s.pendingHello.add(se)
 	s.perAddress[se.addressKey()]++
-	s.parker.addSlot(se)
+	s.parker.assignSlot(se)
 	s.sessions[se] = struct{}{}
-	s.running.Add(1)
+	s.runningSessions.Add(1)
 	s.metrics.sessions.Set(float64(len(s.sessions)))
-	if open >= s.lowPlacesAt() && !s.evictSet {
-		s.evictSet = true
-		s.Wheel.Set(&s.evictTimer, evictEvery, s.evictIdle)
+	if openSessions >= s.lowPlacesAt() && !s.evictScheduled {
+		s.evictScheduled = true
+		s.Wheel.Set(&s.evictTimer, evictInterval, s.evictIdle)
 	}
 }
 
@@ -85,14 +85,14 @@ func (s *Server) admit(se *session) {
 func (s *Server) markEvictedLocked(se *session) {
 	if _, registered := s.sessions[se]; registered && !se.evicted {
 		se.evicted = true
-		s.evicted++
+		s.evictedCount++
 	}
 }
 
 // evict closes a session so that another gets its place. If abort is true, it sends no
 // close frame.
-func (se *session) evict(abrupt bool) {
-	if abrupt {
+func (se *session) evict(abort bool) {
+	if abort {
 		se.abort()
 		return
 	}
@@ -100,14 +100,14 @@ func (se *session) evict(abrupt bool) {
 }
 
 // removePendingHello is called when a session has sent its hello.
-func (s *Server) helloReceived(se *session) {
+func (s *Server) removePendingHello(se *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pendingHello.remove(se)
 }
 
 // removeSession removes a session that has ended.
-func (s *Server) unregister(se *session) {
+func (s *Server) removeSession(se *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pendingHello.remove(se)
@@ -115,7 +115,7 @@ func (s *Server) unregister(se *session) {
 		delete(s.perAddress, se.addressKey())
 	}
 	if se.evicted {
-		s.evicted--
+		s.evictedCount--
 	}
 	delete(s.sessions, se)
 	s.metrics.sessions.Set(float64(len(s.sessions)))

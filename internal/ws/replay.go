@@ -11,18 +11,18 @@ import (
 
 const (
 	// longReplayBytes is the size above which a replay of a match's pushes counts as long.
-	longReplay = 64 << 10
+	longReplayBytes = 64 << 10
 	// longReplayInterval is the least time between two long replays of one player. After a
 	// large replay the time is longer: its size divided by longReplayBytesPerSecond.
-	replayEvery     = 5 * time.Second
-	replayPerSecond = 64 << 10
+	longReplayInterval       = 5 * time.Second
+	longReplayBytesPerSecond = 64 << 10
 	// bytesPerKiB converts bytes to KiB, the unit of Limits.Replays.
-	replayKiB = 1 << 10
+	bytesPerKiB = 1 << 10
 	// replayBytesPerToken is how many bytes of a replay cost one token of the session's
 	// bucket.
-	replayPerToken = 4 << 10
+	replayBytesPerToken = 4 << 10
 	// maxRememberedReplays is for how many players a node remembers the next long replay.
-	maxReplayTimes = 65_536
+	maxRememberedReplays = 65_536
 )
 
 // checkReplay refuses a long replay too soon after another of the same player, or if the
@@ -32,65 +32,65 @@ const (
 // log each time.
 func (se *session) checkReplay(bytes int64) error {
 	now := sinceStart()
-	if bytes > longReplay && se.server.Limits.MessageCap.Refuse() {
-		every := max(replayEvery, time.Duration(bytes)*time.Second/replayPerSecond)
-		player := limit.Named(se.game, se.player)
-		if wait := se.server.replays.allow(player, now, every); wait > 0 {
+	if bytes > longReplayBytes && se.server.Limits.MessageCap.Refuse() {
+		interval := max(longReplayInterval, time.Duration(bytes)*time.Second/longReplayBytesPerSecond)
+		player := limit.ObjectKey(se.game, se.player)
+		if wait := se.server.longReplays.reserve(player, now, interval); wait > 0 {
 			return protocol.RetryAfter(protocol.CodeRateLimited, max(wait.Milliseconds(), 1),
-				"a long replay of a match is possible every %v; send the seq of the last push that you have seen", replayEvery)
+				"a long replay of a match is possible every %v; send the seq of the last push that you have seen", longReplayInterval)
 		}
-		err := se.server.Limits.Replays.Take(context.Background(), se.addressKey(), int(bytes/replayKiB))
+		err := se.server.Limits.Replays.Take(context.Background(), se.addressKey(), int(bytes/bytesPerKiB))
 		if err != nil {
-			se.server.replays.undo(player)
+			se.server.longReplays.cancel(player)
 			return err
 		}
 	}
-	se.limiter.charge(now, se.server.PerSecond, float64(bytes)/replayPerToken)
+	se.limiter.charge(now, se.server.MessagesPerSecond, float64(bytes)/replayBytesPerToken)
 	return nil
 }
 
 // longReplayTimes holds when each player may get the next long replay. It is safe for
 // concurrent use.
-type replayTimes struct {
-	mu   sync.Mutex
-	next map[limit.Key]time.Duration // by player; since processStart
+type longReplayTimes struct {
+	mu          sync.Mutex
+	nextAllowed map[limit.Key]time.Duration // by player; since processStart
 }
 
 // reserve allows a long replay now: it stores that the player's next one is possible
 // after interval, and returns 0. Otherwise it returns how long the player must wait. If
 // it remembers maxRememberedReplays players already, all other players must wait.
-func (r *replayTimes) allow(player limit.Key, now, every time.Duration) (wait time.Duration) {
+func (r *longReplayTimes) reserve(player limit.Key, now, interval time.Duration) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next, known := r.next[player]
-	if known && next > now {
-		return next - now
+	nextAt, known := r.nextAllowed[player]
+	if known && nextAt > now {
+		return nextAt - now
 	}
-	if !known && len(r.next) >= maxReplayTimes && !r.removeExpired(now) {
-		return replayEvery
+	if !known && len(r.nextAllowed) >= maxRememberedReplays && !r.removeExpired(now) {
+		return longReplayInterval
 	}
-	if r.next == nil {
-		r.next = make(map[limit.Key]time.Duration)
+	if r.nextAllowed == nil {
+		r.nextAllowed = make(map[limit.Key]time.Duration)
 	}
-	r.next[player] = now + every
+	r.nextAllowed[player] = now + interval
 	return 0
 }
 
 // cancel removes the time that reserve has stored, for a replay that is not sent.
-func (r *replayTimes) undo(player limit.Key) {
+func (r *longReplayTimes) cancel(player limit.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.next, player)
+	delete(r.nextAllowed, player)
 }
 
 // removeExpired removes the players who may get a long replay again. It returns true if
 // it has removed any.
-func (r *replayTimes) removeExpired(now time.Duration) bool {
-	before := len(r.next)
-	for player, next := range r.next {
-		if next <= now {
-			delete(r.next, player)
+func (r *longReplayTimes) removeExpired(now time.Duration) bool {
+	before := len(r.nextAllowed)
+	for player, nextAt := range r.nextAllowed {
+		if nextAt <= now {
+			delete(r.nextAllowed, player)
 		}
 	}
-	return len(r.next) < before
+	return len(r.nextAllowed) < before
 }

@@ -13,132 +13,132 @@ import (
 	"laststand/internal/protocol"
 )
 
-func (se *session) onPing(_ context.Context, r request) (func(), error) {
-	var p protocol.Ping
-	if err := r.Decode(&p); err != nil {
-		return noop, err
+func (se *session) onPing(_ context.Context, req request) (func(), error) {
+	var ping protocol.Ping
+	if err := req.Decode(&ping); err != nil {
+		return doNothing, err
 	}
-	if !isNumberOrText(p.At) {
-		return noop, protocol.Errorf(protocol.CodeBadRequest, "at must be a number or a text")
+	if !isNumberOrText(ping.At) {
+		return doNothing, protocol.Errorf(protocol.CodeBadRequest, "at must be a number or a text")
 	}
-	se.reply(r, protocol.TypePong, protocol.Pong{At: p.At, ServerAt: se.server.Now()})
-	return noop, nil
+	se.reply(req, protocol.TypePong, protocol.Pong{At: ping.At, ServerAt: se.server.Now()})
+	return doNothing, nil
 }
 
-func (se *session) onDuelJoin(ctx context.Context, r request) (func(), error) {
-	var j protocol.DuelJoin
-	if err := r.Decode(&j); err != nil {
-		return noop, err
+func (se *session) onDuelJoin(ctx context.Context, req request) (func(), error) {
+	var join protocol.DuelJoin
+	if err := req.Decode(&join); err != nil {
+		return doNothing, err
 	}
 	switch {
 	case se.server.draining.Load():
-		return noop, drainingError()
+		return doNothing, drainingError()
 	case se.claims.Role != identity.RolePlayer:
-		return noop, protocol.Errorf(protocol.CodeForbidden, "only role player can join duels; role host joins arenas")
+		return doNothing, protocol.Errorf(protocol.CodeForbidden, "only role player can join duels; role host joins arenas")
 	}
-	if err := se.server.Limits.checkDuelJoin(limit.Named(se.game, se.player), se.addressKey()); err != nil {
-		return noop, err
+	if err := se.server.Limits.checkDuelJoin(limit.ObjectKey(se.game, se.player), se.addressKey()); err != nil {
+		return doNothing, err
 	}
 	if err := se.server.LoadShedder.Check(loadshed.Joining); err != nil {
-		return noop, err
+		return doNothing, err
 	}
-	acquired, err := se.acquireDuel()
+	acquired, err := se.acquireDuelPlace()
 	if err != nil {
-		return noop, err
+		return doNothing, err
 	}
-	queued, then, err := se.server.Lobby.Join(ctx, lobby.Request{
-		Game: se.game, Player: se.player, BotAfterMS: j.BotAfterMS, Address: se.address,
-		Filter: lobby.Filter{Category: j.Category, Lang: j.Lang, Difficulty: j.Difficulty},
+	queued, afterReply, err := se.server.Lobby.Join(ctx, lobby.Request{
+		Game: se.game, Player: se.player, BotAfterMS: join.BotAfterMS, Address: se.address,
+		Filter: lobby.Filter{Category: join.Category, Lang: join.Lang, Difficulty: join.Difficulty},
 	})
 	if err != nil {
 		if acquired && !se.server.Lobby.HasTicket(se.game, se.player) {
-			se.releaseDuel()
+			se.releaseDuelPlace()
 		}
-		return then, err
+		return afterReply, err
 	}
-	se.reply(r, protocol.TypeDuelQueued, queued)
-	return se.countMatchThen(then), nil
+	se.reply(req, protocol.TypeDuelQueued, queued)
+	return se.countMatch(afterReply), nil
 }
 
-func (se *session) onDuelLeave(ctx context.Context, r request) (func(), error) {
-	if err := r.Decode(&protocol.Empty{}); err != nil {
-		return noop, err
+func (se *session) onDuelLeave(ctx context.Context, req request) (func(), error) {
+	if err := req.Decode(&protocol.Empty{}); err != nil {
+		return doNothing, err
 	}
 	if err := se.server.Lobby.Leave(ctx, se.game, se.player); err != nil {
-		return noop, err
+		return doNothing, err
 	}
 	if !se.inMatch() {
-		se.releaseDuel()
+		se.releaseDuelPlace()
 	}
-	se.reply(r, protocol.TypeDuelLeft, protocol.Empty{})
-	return noop, nil
+	se.reply(req, protocol.TypeDuelLeft, protocol.Empty{})
+	return doNothing, nil
 }
 
-func (se *session) onAnswer(ctx context.Context, r request) (func(), error) {
-	began := time.Now()
-	var a protocol.Answer
-	if err := r.Decode(&a); err != nil {
-		return noop, se.answerDecodeError(ctx, r, err)
+func (se *session) onAnswer(ctx context.Context, req request) (func(), error) {
+	startedAt := time.Now()
+	var answer protocol.Answer
+	if err := req.Decode(&answer); err != nil {
+		return doNothing, se.answerDecodeError(ctx, req, err)
 	}
-	answered, then, err := se.server.Engine.Answer(ctx, match.Submission{Player: se.player, At: r.receivedAt, Answer: a})
+	answered, afterReply, err := se.server.Engine.Answer(ctx, match.Submission{Player: se.player, ArrivedAt: req.receivedAt, Answer: answer})
 	if err != nil {
-		return then, err
+		return afterReply, err
 	}
-	se.reply(r, protocol.TypeAnswered, answered)
-	se.server.metrics.answerSeconds.Observe(time.Since(began).Seconds())
-	return then, nil
+	se.reply(req, protocol.TypeAnswered, answered)
+	se.server.metrics.answerSeconds.Observe(time.Since(startedAt).Seconds())
+	return afterReply, nil
 }
 
 // answerDecodeError returns the error reply to an answer that cannot be decoded. If the
 // player has no seat in the match, it returns that error instead.
-func (se *session) answerDecodeError(ctx context.Context, r request, decodeErr error) error {
-	var named struct {
+func (se *session) answerDecodeError(ctx context.Context, req request, decodeErr error) error {
+	var matchRef struct {
 		Match string `json:"match"`
 	}
-	if json.Unmarshal(r.Data, &named) != nil {
+	if json.Unmarshal(req.Data, &matchRef) != nil {
 		return decodeErr
 	}
-	if err := se.server.Engine.CheckSeat(ctx, named.Match, se.player); err != nil {
+	if err := se.server.Engine.CheckSeat(ctx, matchRef.Match, se.player); err != nil {
 		return err
 	}
 	return decodeErr
 }
 
-func (se *session) onMatchSync(ctx context.Context, r request) (func(), error) {
-	var s protocol.Resume
-	if err := r.Decode(&s); err != nil {
-		return noop, err
+func (se *session) onMatchSync(ctx context.Context, req request) (func(), error) {
+	var resume protocol.Resume
+	if err := req.Decode(&resume); err != nil {
+		return doNothing, err
 	}
-	return noop, se.syncMatch(ctx, r, s)
+	return doNothing, se.syncMatch(ctx, req, resume)
 }
 
 // syncMatch replies with a match's state, and sends the pushes after resume.Seq, which
 // the client has missed.
-func (se *session) syncMatch(ctx context.Context, r request, s protocol.Resume) error {
-	if s.Seq < 0 {
+func (se *session) syncMatch(ctx context.Context, req request, resume protocol.Resume) error {
+	if resume.Seq < 0 {
 		return protocol.Errorf(protocol.CodeBadRequest, "seq must not be negative; send the number of the last push seen, 0 for none")
 	}
-	return se.server.Engine.Attach(ctx, match.Attachment{
-		Match: s.Match, Player: se.player, Sub: se, After: s.Seq,
-		OnState:     func(state protocol.MatchState) { se.reply(r, protocol.TypeMatchState, state) },
+	return se.server.Engine.Attach(ctx, match.AttachRequest{
+		Match: resume.Match, Player: se.player, Session: se, AfterSeq: resume.Seq,
+		OnState:     func(state protocol.MatchState) { se.reply(req, protocol.TypeMatchState, state) },
 		CheckReplay: se.checkReplay,
 	})
 }
 
-func (se *session) onMatchLeave(ctx context.Context, r request) (func(), error) {
-	var m protocol.MatchLeave
-	if err := r.Decode(&m); err != nil {
-		return noop, err
+func (se *session) onMatchLeave(ctx context.Context, req request) (func(), error) {
+	var leave protocol.MatchLeave
+	if err := req.Decode(&leave); err != nil {
+		return doNothing, err
 	}
-	early, err := se.leaveMatch(ctx, m.Match)
+	early, err := se.leaveMatch(ctx, leave.Match)
 	if err != nil {
-		return noop, err
+		return doNothing, err
 	}
-	se.reply(r, protocol.TypeMatchLeft, protocol.Empty{})
+	se.reply(req, protocol.TypeMatchLeft, protocol.Empty{})
 	if early {
 		return se.countEarlyForfeit, nil
 	}
-	return noop, nil
+	return doNothing, nil
 }
 
 // countEarlyForfeit counts a duel that the player has left before the first question
@@ -147,21 +147,21 @@ func (se *session) countEarlyForfeit() { se.countAction(se.server.Limits.EarlyFo
 
 // leaveMatch forfeits a match; an arena's match continues without the player. early is
 // true if the forfeit ended a duel before its first question closed.
-func (se *session) leaveMatch(ctx context.Context, id string) (early bool, err error) {
-	if err := se.server.Engine.CheckSeat(ctx, id, se.player); err != nil {
+func (se *session) leaveMatch(ctx context.Context, matchID string) (early bool, err error) {
+	if err := se.server.Engine.CheckSeat(ctx, matchID, se.player); err != nil {
 		return false, err
 	}
-	m, err := se.server.Engine.Status(ctx, id)
+	status, err := se.server.Engine.Status(ctx, matchID)
 	if err != nil {
 		return false, err
 	}
-	if m.ArenaID != "" {
-		return false, se.server.Arenas.Leave(ctx, se.game, se.player, m.ArenaID)
+	if status.ArenaID != "" {
+		return false, se.server.Arenas.Leave(ctx, se.game, se.player, status.ArenaID)
 	}
-	if err := se.server.Engine.Leave(ctx, id, se.player); err != nil {
+	if err := se.server.Engine.Leave(ctx, matchID, se.player); err != nil {
 		return false, err
 	}
-	return m.Running && se.server.Engine.ForfeitedEarly(id, se.player), nil
+	return status.Running && se.server.Engine.HasForfeitedEarly(matchID, se.player), nil
 }
 
 // drainingError returns the error reply to a join at a node that is draining.

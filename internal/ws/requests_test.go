@@ -12,10 +12,10 @@ import (
 )
 
 // A fault in a well-formed frame gets an error reply, and the connection stays.
-func TestFaultyRequests(t *testing.T) {
+func TestInvalidRequestsGetAnError(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	for _, test := range []struct {
 		frame string
 		re    string
@@ -65,7 +65,7 @@ func TestFaultyRequests(t *testing.T) {
 		{`{"id":8,"type":"hello","data":{"token":"x"}}`, `8`, protocol.CodeBadRequest},
 	} {
 		c.send(test.frame)
-		f := c.next()
+		f := c.nextFrame()
 		var envelope struct{ Re json.RawMessage }
 		if err := json.Unmarshal(f.raw, &envelope); err != nil {
 			t.Fatal(err)
@@ -91,58 +91,58 @@ func TestFaultyRequests(t *testing.T) {
 }
 
 // Malformed frames close the connection also after the hello.
-func TestMalformedLater(t *testing.T) {
+func TestAMalformedFrameClosesTheSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for i, text := range []string{`{`, `7`, `null`, `{"id":1}`, "{\"id\":1,\"type\":\"\xc3\"}"} {
-		c := n.enter(fmt.Sprint("eve", i))
+		c := n.connectPlayer(fmt.Sprint("eve", i))
 		c.send(text)
 		c.expectClose(4400)
 	}
 }
 
-func TestPing(t *testing.T) {
+func TestAPingGetsAPong(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	for _, at := range []string{`12`, `-0.5e3`, `"abc"`, `""`, `9007199254740993`} {
 		before := now()
-		c.ask(protocol.TypePing, map[string]any{"at": json.RawMessage(at)})
+		c.sendRequest(protocol.TypePing, map[string]any{"at": json.RawMessage(at)})
 		var pong protocol.Pong
-		c.reply(protocol.TypePong).into(t, &pong)
+		c.expectReply(protocol.TypePong).decodeInto(t, &pong)
 		if string(pong.At) != at || pong.ServerAt < before || pong.ServerAt > now() {
 			t.Errorf("ping at %s: pong %s, %d", at, pong.At, pong.ServerAt)
 		}
 	}
 }
 
-func TestTicket(t *testing.T) {
+func TestATicketIsEnteredAndWithdrawn(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
-	c.ask(protocol.TypeDuelLeave, protocol.Empty{}) // without a ticket
-	c.reply(protocol.TypeDuelLeft)
+	c := n.connectPlayer("ada")
+	c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{}) // without a ticket
+	c.expectReply(protocol.TypeDuelLeft)
 	var queued protocol.DuelQueued
-	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	c.reply(protocol.TypeDuelQueued).into(t, &queued)
+	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
+	c.expectReply(protocol.TypeDuelQueued).decodeInto(t, &queued)
 	if queued.Ticket == "" || queued.Waiting != 1 {
 		t.Errorf("queued %+v", queued)
 	}
-	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
+	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	c.expectError(protocol.CodeAlreadyQueued)
-	c.ask(protocol.TypeDuelLeave, protocol.Empty{})
-	c.reply(protocol.TypeDuelLeft)
-	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	c.reply(protocol.TypeDuelQueued)
+	c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
+	c.expectReply(protocol.TypeDuelLeft)
+	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
+	c.expectReply(protocol.TypeDuelQueued)
 }
 
 // A client that disconnects loses its ticket.
 func TestDisconnectWithdrawsTheTicket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
-	c.ask(protocol.TypeDuelJoin, protocol.Empty{})
-	c.reply(protocol.TypeDuelQueued)
+	c := n.connectPlayer("ada")
+	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
+	c.expectReply(protocol.TypeDuelQueued)
 	c.disconnect()
 	n.eventually("the ticket is withdrawn", func() bool { return n.activity("ada") == lobby.Activity{} })
 	if n.closedCount("gone") != 1 {
@@ -161,28 +161,28 @@ func (n *node) activity(player string) lobby.Activity {
 }
 
 // Held pushes that will be sent again are dropped.
-func TestForget(t *testing.T) {
+func TestDiscardHeldDropsHeldPushes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	se := n.session("ada")
-	se.out.hold()
+	se.outbox.hold()
 	se.Push("m", protocol.EncodePush("old", 1))
 	se.Push("n", protocol.EncodePush("other", 2))
-	se.DiscardHeld("m")
+	se.DiscardUnsent("m")
 	se.Push("m", protocol.EncodePush("new", 3))
-	if se.out.release() {
+	if se.outbox.release() {
 		se.writeQueued()
 	}
-	c.expect("other")
-	c.expect("new")
+	c.expectFrame("other")
+	c.expectFrame("new")
 }
 
 // While the stores are unreachable, requests are refused and hellos get a retry time.
-func TestStoresUnreachable(t *testing.T) {
+func TestUnreachableStoresAreReported(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	if err := n.redis.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -193,14 +193,14 @@ func TestStoresUnreachable(t *testing.T) {
 		protocol.TypeMatchLeave: protocol.MatchLeave{Match: "m_1"},
 		protocol.TypeAnswer:     map[string]any{"match": "m_1", "question": 0, "choice": 0},
 	} {
-		c.ask(kind, data)
+		c.sendRequest(kind, data)
 		if e := c.expectError(protocol.CodeUnavailable); e.RetryAfterMS == 0 || strings.Contains(e.Message, "redis") {
 			t.Errorf("%s: %+v", kind, e)
 		}
 	}
 	c.expectPong()
 	late := n.dial()
-	late.hello("bob", nil)
+	late.sendHello("bob", nil)
 	if _, reason := late.expectClose(1013); reason != retryReason {
 		t.Errorf("reason %q", reason)
 	}

@@ -21,7 +21,7 @@ func (n *node) reenter(p *player) {
 		n.Errorf("playing %+v, not %s", w.Playing, p.match)
 	}
 	var s protocol.MatchState
-	p.reply(protocol.TypeMatchState).into(p.T, &s)
+	p.expectReply(protocol.TypeMatchState).decodeInto(p.T, &s)
 	if s.Seq < seen || w.Playing != nil && s.Seq < w.Playing.Seq {
 		n.Errorf("state at %d, seen %d, welcome %+v", s.Seq, seen, w.Playing)
 	}
@@ -32,7 +32,7 @@ func (n *node) reenter(p *player) {
 		p.answer(s.Question.Question)
 	}
 	for number := seen; number < s.Seq; number++ {
-		f := p.next()
+		f := p.nextFrame()
 		if f.Seq != number+1 || f.Match != p.match {
 			p.fail("%s: %s instead of number %d of %s", p.name, f.raw, number+1, p.match)
 		}
@@ -52,20 +52,20 @@ func (p *player) handleReplayed(f frame) {
 func TestResumeAfterEveryNumber(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	a, b := n.duel("d")
-	together(func() { a.play(nil) }, func() { b.play(nil) })
-	n.checkSameFrames(a, b, duel.Questions)
-	last := int64(len(a.log))
+	playerA, playerB := n.duel("d")
+	runConcurrently(func() { playerA.play(nil) }, func() { playerB.play(nil) })
+	n.checkSameFrames(playerA, playerB, duel.Questions)
+	last := int64(len(playerA.log))
 	for seen := range last + 1 {
-		c, w := n.resume(a.name, &protocol.Resume{Match: a.match, Seq: seen})
+		c, w := n.resume(playerA.name, &protocol.Resume{Match: playerA.match, Seq: seen})
 		if w.Playing != nil {
 			t.Errorf("playing %+v after the end", w.Playing)
 		}
 		c.expectOverState(last)
-		c.expectFrames(a.log[seen:])
-		c.ask(protocol.TypeMatchSync, protocol.Resume{Match: a.match, Seq: seen})
+		c.expectFrames(playerA.log[seen:])
+		c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: playerA.match, Seq: seen})
 		c.expectOverState(last)
-		c.expectFrames(a.log[seen:])
+		c.expectFrames(playerA.log[seen:])
 		c.expectPong()
 	}
 }
@@ -74,7 +74,7 @@ func TestResumeAfterEveryNumber(t *testing.T) {
 func (c *client) expectOverState(seq int64) {
 	c.Helper()
 	var s protocol.MatchState
-	c.reply(protocol.TypeMatchState).into(c.T, &s)
+	c.expectReply(protocol.TypeMatchState).decodeInto(c.T, &s)
 	if s.Seq != seq || s.Phase != "over" || len(s.Scores) != 2 || s.Own.Score == 0 {
 		c.fail("state %+v", s)
 	}
@@ -83,7 +83,7 @@ func (c *client) expectOverState(seq int64) {
 func (c *client) expectFrames(frames [][]byte) {
 	c.Helper()
 	for _, want := range frames {
-		if got := c.next(); !bytes.Equal(got.raw, want) {
+		if got := c.nextFrame(); !bytes.Equal(got.raw, want) {
 			c.fail("%s\ninstead of\n%s", got.raw, want)
 		}
 	}
@@ -97,15 +97,15 @@ func TestDisconnectAtEveryNumber(t *testing.T) {
 	for cut := 1; cut < 2+4*duel.Questions; cut++ {
 		t.Run(fmt.Sprint(cut), func(t *testing.T) {
 			t.Parallel()
-			a, b := n.duel(fmt.Sprint("d", cut))
-			a.lossy = true
-			together(func() { b.play(nil) }, func() {
-				a.play(func(f frame) bool { return f.Seq == int64(cut) })
-				a.disconnect()
-				n.reenter(a)
-				a.play(nil)
+			playerA, playerB := n.duel(fmt.Sprint("d", cut))
+			playerA.lossy = true
+			runConcurrently(func() { playerB.play(nil) }, func() {
+				playerA.play(func(f frame) bool { return f.Seq == int64(cut) })
+				playerA.disconnect()
+				n.reenter(playerA)
+				playerA.play(nil)
 			})
-			n.checkSameFrames(a, b, duel.Questions)
+			n.checkSameFrames(playerA, playerB, duel.Questions)
 		})
 	}
 }
@@ -118,59 +118,59 @@ func TestDisconnectAnywhere(t *testing.T) {
 	for i := range 20 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			a, b := n.duel(fmt.Sprint("d", i))
-			a.lossy = true
-			first := a.next() // so that there is a match to resume
-			a.handle(first)
-			together(func() { b.play(nil) }, func() {
-				for cuts := 0; !a.over; cuts++ {
-					former := a.client
+			playerA, playerB := n.duel(fmt.Sprint("d", i))
+			playerA.lossy = true
+			first := playerA.nextFrame() // so that there is a match to resume
+			playerA.handle(first)
+			runConcurrently(func() { playerB.play(nil) }, func() {
+				for cuts := 0; !playerA.over; cuts++ {
+					former := playerA.client
 					if cuts < 10 && cuts%2 == 0 {
 						time.AfterFunc(rand.N(30*time.Millisecond), former.disconnect) // the client disconnects by itself
 					}
 					left := rand.N(4) + 1
-					a.play(func(frame) bool { left--; return left == 0 && cuts < 10 })
-					if !a.over {
-						n.reenter(a)
+					playerA.play(func(frame) bool { left--; return left == 0 && cuts < 10 })
+					if !playerA.over {
+						n.reenter(playerA)
 					}
 				}
 			})
-			n.checkSameFrames(a, b, duel.Questions)
+			n.checkSameFrames(playerA, playerB, duel.Questions)
 		})
 	}
 }
 
 // A resume of a match without a seat is refused and changes nothing. The player's own match
 // continues.
-func TestResumeWithoutASeat(t *testing.T) {
+func TestResumingAMatchOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	a, b := n.duel("d")
-	found := a.expect(protocol.TypeMatchFound)
+	playerA, playerB := n.duel("d")
+	found := playerA.expectFrame(protocol.TypeMatchFound)
 	for _, from := range []protocol.Resume{{Match: found.Match}, {Match: "m_none", Seq: 3}, {Match: ""}} {
 		c, w := n.resume("eve", &from)
 		if w.Playing != nil {
 			t.Errorf("playing %+v", w.Playing)
 		}
 		c.expectError(protocol.CodeNotInMatch)
-		c.ask(protocol.TypeMatchSync, from)
+		c.sendRequest(protocol.TypeMatchSync, from)
 		c.expectError(protocol.CodeNotInMatch)
-		c.ask(protocol.TypeAnswer, map[string]any{"match": from.Match, "question": "x"}) // this error comes before bad_request
+		c.sendRequest(protocol.TypeAnswer, map[string]any{"match": from.Match, "question": "x"}) // this error comes before bad_request
 		c.expectError(protocol.CodeNotInMatch)
 		c.expectPong()
 	}
-	b.match = found.Match
+	playerB.match = found.Match
 	for question, from := range []protocol.Resume{{Match: "m_none"}, {Match: found.Match, Seq: -1}} {
-		c, w := n.resume(a.name, &from)
+		c, w := n.resume(playerA.name, &from)
 		if w.Playing == nil || w.Playing.Match != found.Match || w.Playing.Seq < 1 {
 			t.Fatalf("playing %+v", w.Playing)
 		}
-		c.reply(protocol.TypeError)
-		b.until(protocol.TypeQuestion)
-		b.answer(question)
-		c.until(protocol.TypeAnswerSeen)
-		c.ask(protocol.TypeAnswer, map[string]any{"match": found.Match, "question": question, "choice": 0})
-		if f := c.untilReply(); f.Type != protocol.TypeAnswered {
+		c.expectReply(protocol.TypeError)
+		playerB.readUntil(protocol.TypeQuestion)
+		playerB.answer(question)
+		c.readUntil(protocol.TypeAnswerSeen)
+		c.sendRequest(protocol.TypeAnswer, map[string]any{"match": found.Match, "question": question, "choice": 0})
+		if f := c.readUntilReply(); f.Type != protocol.TypeAnswered {
 			t.Errorf("%s", f.raw)
 		}
 	}

@@ -13,16 +13,16 @@ import (
 // erased player. Recheck does not block. It skips sessions without a hello: the server
 // checks these before it sends the welcome.
 func (s *Server) Recheck() {
-	for _, se := range s.all() {
+	for _, se := range s.openSessions() {
 		if se.greeted.Load() {
-			se.closeIfRevoked()
+			se.closeUnlessAllowed()
 		}
 	}
 }
 
 // closeUnlessAllowed closes the session if its player or token is no longer allowed. It
 // returns true if the session is still allowed.
-func (se *session) closeIfRevoked() bool {
+func (se *session) closeUnlessAllowed() bool {
 	return !se.closeRevoked(se.server.Identity.CheckActive(se.claims, se.player))
 }
 

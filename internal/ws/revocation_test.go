@@ -17,7 +17,7 @@ import (
 func TestRevokedSessionsEnd(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	banned, revoked, erased, other := n.enter("bea"), n.enter("rob"), n.enter("eve"), n.enter("ada")
+	banned, revoked, erased, other := n.connectPlayer("bea"), n.connectPlayer("rob"), n.connectPlayer("eve"), n.connectPlayer("ada")
 	n.identity.revoke("bea", &identity.BannedError{Reason: "two accounts"})
 	n.identity.revoke("rob", identity.ErrTokenRevoked)
 	n.identity.revoke("eve", identity.ErrErased)
@@ -29,7 +29,7 @@ func TestRevokedSessionsEnd(t *testing.T) {
 	revoked.expectClose(4401)
 	erased.expectClose(4401)
 	other.expectPong()
-	n.eventually("the revoked have ended", func() bool { return len(n.all()) == 1 })
+	n.eventually("the revoked have ended", func() bool { return len(n.openSessions()) == 1 })
 }
 
 // A seat outlives a token: with a new token the player continues. The opponent plays
@@ -37,19 +37,19 @@ func TestRevokedSessionsEnd(t *testing.T) {
 func TestPlayerResumesAfterRevocation(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	a, b := n.duel("d")
-	a.lossy = true
-	a.handle(a.expect(protocol.TypeMatchFound))
-	together(func() { b.play(nil) }, func() {
-		former := a.client
-		n.identity.revoke(a.name, identity.ErrTokenRevoked)
+	playerA, playerB := n.duel("d")
+	playerA.lossy = true
+	playerA.handle(playerA.expectFrame(protocol.TypeMatchFound))
+	runConcurrently(func() { playerB.play(nil) }, func() {
+		former := playerA.client
+		n.identity.revoke(playerA.name, identity.ErrTokenRevoked)
 		n.Recheck()
 		former.expectClose(4401)
-		n.identity.revoke(a.name, nil)
-		n.reenter(a)
-		a.play(nil)
+		n.identity.revoke(playerA.name, nil)
+		n.reenter(playerA)
+		playerA.play(nil)
 	})
-	n.checkSameFrames(a, b, duel.Questions)
+	n.checkSameFrames(playerA, playerB, duel.Questions)
 }
 
 // A player who is banned between the check of the token and the welcome is closed.
@@ -58,13 +58,13 @@ func TestPlayerIsBannedDuringHello(t *testing.T) {
 	n := startNode(t)
 	n.identity.revoke("bea", &identity.BannedError{Reason: "late"}) // only Stands returns it
 	c := n.dial()
-	c.hello("bea", nil)
+	c.sendHello("bea", nil)
 	if before, _ := c.expectClose(4410); len(before) > 0 {
 		t.Errorf("%s before", before[0].raw)
 	}
 }
 
-func TestBannedHello(t *testing.T) {
+func TestABannedPlayerIsRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for token, code := range map[string]int{"banned": 4410, "revoked": 4401} {
@@ -82,7 +82,7 @@ func TestErasedHostIsRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.dial()
-	c.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "erased", now()+time.Hour.Milliseconds())})
+	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "erased", now()+time.Hour.Milliseconds())})
 	if before, _ := c.expectClose(4401); len(before) > 0 {
 		t.Errorf("%s before", before[0].raw)
 	}

@@ -28,9 +28,9 @@ import (
 // token; it uses no store.
 type Identity interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
-	Ensure(ctx context.Context, c identity.Claims) (identity.Player, error)
-	CheckHost(ctx context.Context, c identity.Claims) error
-	CheckActive(c identity.Claims, id string) error
+	Ensure(ctx context.Context, claims identity.Claims) (identity.Player, error)
+	CheckHost(ctx context.Context, claims identity.Claims) error
+	CheckActive(claims identity.Claims, playerID string) error
 }
 
 // Visits reports when players are connected to this node.
@@ -58,13 +58,13 @@ type Config struct {
 	// SessionNumbers orders the sessions of a player. NotifyReplaced asks another node to
 	// call its Server.CloseReplaced, because a newer session has started here. It returns
 	// soon. The notification may get lost.
-	Numbers        Numbers
+	SessionNumbers SessionNumbers
 	NotifyReplaced func(ctx context.Context, node, game, player string, number int64)
 
-	Origins     []string      // allowed origins besides the same host, such as "https://example.com"
-	Connections int64         // maximum of connections at this node
-	PerSecond   float64       // messages per second and session: the rate of its token bucket, and the bucket's size
-	PingEvery   time.Duration // time between two pings to a client
+	Origins           []string      // allowed origins besides the same host, such as "https://example.com"
+	MaxConnections    int64         // maximum of connections at this node
+	MessagesPerSecond float64       // messages per second and session: the rate of its token bucket, and the bucket's size
+	PingInterval      time.Duration // time between two pings to a client
 
 	Limits          Limits
 	LoadShedder     LoadShedder                      // nil: the node is never overloaded
@@ -75,18 +75,18 @@ type Config struct {
 }
 
 const (
-	helloWithin = 5 * time.Second  // from the connection to the hello
-	writeWithin = 10 * time.Second // for a client to accept frames
-	closeWithin = 2 * time.Second  // each: for queued frames, for the close frame, for the client's close frame
-	callWithin  = 5 * time.Second  // for handling one request
-	frameWithin = 10 * time.Second // from the first byte of a message to its last
-	slowDivisor = 5                // divides callTimeout for a request that follows a slow failure
-	retryMS     = 2000             // rejected clients retry after at least this time
+	helloTimeout    = 5 * time.Second  // from the connection to the hello
+	writeTimeout    = 10 * time.Second // for a client to accept frames
+	closeTimeout    = 2 * time.Second  // each: for queued frames, for the close frame, for the client's close frame
+	callTimeout     = 5 * time.Second  // for handling one request
+	messageTimeout  = 10 * time.Second // from the first byte of a message to its last
+	slowCallDivisor = 5                // divides callTimeout for a request that follows a slow failure
+	retryMS         = 2000             // rejected clients retry after at least this time
 
 	maxRejecting = 512 // connections that are being rejected at the same time
 	maxLookups   = 64  // lookups of newer sessions that run at the same time
 
-	violationWindow = 10 * time.Second // the third refused message within this time closes the session
+	refusalWindow = 10 * time.Second // the third refused message within this time closes the session
 )
 
 // retryReason is the reason in the close frames of an overloaded server.
@@ -97,21 +97,21 @@ func retryReasonAfter(ms int64) string { return fmt.Sprintf(`{"retry_after_ms":%
 // Server accepts websockets. It is safe for concurrent use.
 type Server struct {
 	Config
-	metrics        *metrics
-	origins        origin.List
-	upgrader       websocket.Upgrader
-	draining       atomic.Bool
-	running        sync.WaitGroup  // counts sessions; only addSession adds, under mu
-	awaiting       context.Context //nolint:containedctx // parent of the waits for admission; ends when a drain has closed all sessions
-	cancelAwaiting func()          // ends the context
+	metrics          *metrics
+	origins          origin.List
+	upgrader         websocket.Upgrader
+	draining         atomic.Bool
+	runningSessions  sync.WaitGroup  // counts sessions; only addSession adds, under mu
+	helloWaits       context.Context //nolint:containedctx // parent of the waits for admission; ends when a drain has closed all sessions
+	cancelHelloWaits func()          // ends the context
 
 	rejecting, lookups              boundedGroup
 	callDeadline, shortCallDeadline sharedDeadline
 
-	helloWithin, frameWithin, writeWithin, callWithin time.Duration
+	helloTimeout, messageTimeout, writeTimeout, callTimeout time.Duration
 
-	parker  parker
-	replays replayTimes
+	parker      parker
+	longReplays longReplayTimes
 
 	bindMu sync.Mutex // held while a session is bound to its player
 
@@ -119,43 +119,43 @@ type Server struct {
 	sessions     map[*session]struct{}
 	perAddress   map[limit.Key]int64 // number of sessions by address; only values above 0
 	pendingHello pendingHellos       // sessions that have sent no hello
-	evicted      int64               // number of sessions that are being closed so that others get their places
+	evictedCount int64               // number of sessions that are being closed so that others get their places
 
-	evictSet   bool // evictTimer is set
-	evictTimer timer.Timer
+	evictScheduled bool // evictTimer is set
+	evictTimer     timer.Timer
 }
 
 // New makes a server. The caller serves it as an http.Handler and calls Drain at the end.
-func New(c Config) *Server {
-	s := &Server{
-		Config: c, metrics: newMetrics(c.Registry), origins: origin.NewList(c.Origins),
+func New(config Config) *Server {
+	server := &Server{
+		Config: config, metrics: newMetrics(config.Registry), origins: origin.NewList(config.Origins),
 		sessions: make(map[*session]struct{}), perAddress: make(map[limit.Key]int64),
 		rejecting: boundedGroup{limit: maxRejecting}, lookups: boundedGroup{limit: maxLookups},
-		helloWithin: helloWithin, frameWithin: frameWithin, writeWithin: writeWithin, callWithin: callWithin,
+		helloTimeout: helloTimeout, messageTimeout: messageTimeout, writeTimeout: writeTimeout, callTimeout: callTimeout,
 	}
-	s.awaiting, s.cancelAwaiting = context.WithCancel(context.Background())
-	s.parker.init(s)
-	if s.LoadShedder == nil {
-		s.LoadShedder = unlimited{}
+	server.helloWaits, server.cancelHelloWaits = context.WithCancel(context.Background())
+	server.parker.init(server)
+	if server.LoadShedder == nil {
+		server.LoadShedder = unlimitedLoad{}
 	}
-	if s.DuelLimit == nil {
-		s.DuelLimit = unlimited{}
+	if server.DuelLimit == nil {
+		server.DuelLimit = unlimitedLoad{}
 	}
-	if s.ClientAddress == nil {
-		s.ClientAddress = remoteAddress
+	if server.ClientAddress == nil {
+		server.ClientAddress = remoteAddress
 	}
-	if s.IsTLS == nil {
-		s.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
+	if server.IsTLS == nil {
+		server.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
 	}
-	s.upgrader = websocket.Upgrader{
-		HandshakeTimeout: helloWithin,
+	server.upgrader = websocket.Upgrader{
+		HandshakeTimeout: helloTimeout,
 		Subprotocols:     []string{protocol.Subprotocol},
 		ReadBufferSize:   1,              // the minimum: clientConn reads and writes the frames
 		WriteBufferPool:  new(sync.Pool), // so that the upgrader allocates no buffer
-		CheckOrigin:      s.isOriginAllowed,
+		CheckOrigin:      server.isOriginAllowed,
 		Error:            refuseUpgrade,
 	}
-	return s
+	return server
 }
 
 // ServeHTTP upgrades a request to a websocket and returns. The session runs in its own
@@ -167,29 +167,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.metrics.errors.WithLabelValues("upgrade").Inc()
 		return // the upgrader has replied
 	}
-	from := s.ClientAddress(r)
-	se := newSession(s, newClientConn(conn.NetConn(), s.frameWithin), from)
-	e := s.register(se)
-	if e.onlyAddress && s.OnSingleAddress != nil {
-		s.OnSingleAddress(from)
+	address := s.ClientAddress(r)
+	se := newSession(s, newClientConn(conn.NetConn(), s.messageTimeout), address)
+	result := s.register(se)
+	if result.isSingleAddress && s.OnSingleAddress != nil {
+		s.OnSingleAddress(address)
 	}
-	if e.code != 0 {
-		s.rejectConn(se.conn, e.code, e.reason)
+	if result.closeCode != 0 {
+		s.rejectConn(se.conn, result.closeCode, result.closeReason)
 		return
 	}
-	if e.evict != nil {
-		e.evict.evict(e.abrupt)
+	if result.victim != nil {
+		result.victim.evict(result.abortVictim)
 	}
 	go se.start() // s.running waits for it
 }
 
 // openSessions returns all registered sessions.
-func (s *Server) all() []*session {
+func (s *Server) openSessions() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*session, 0, len(s.sessions))
+	sessions := make([]*session, 0, len(s.sessions))
 	for se := range s.sessions {
-		all = append(all, se)
+		sessions = append(sessions, se)
 	}
-	return all
+	return sessions
 }

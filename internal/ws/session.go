@@ -24,33 +24,33 @@ import (
 // session is one live websocket of one player. Its read loop owns the fields, except
 // those that say otherwise. It handles requests one after the other.
 type session struct {
-	server      *Server
-	conn        *clientConn // one reader, the read loop; one writer, see outbox
-	out         outbox      // any goroutine may use it
-	writeFailed atomic.Bool // a write failed, perhaps in the middle of a frame
-	parkSlot    uint32      // 1 + its slot in the server's parker, 0 for none; does not change once other goroutines know the session
-	stackGrown  bool        // requests have grown the stack of the read loop
-	limiter     messageLimiter
-	storeFailed bool // the request under way could not reach a store
-	lastSlow    bool // the last request failed at a store after more than a third of its time limit
+	server          *Server
+	conn            *clientConn // one reader, the read loop; one writer, see outbox
+	outbox          outbox      // any goroutine may use it
+	writeFailed     atomic.Bool // a write failed, perhaps in the middle of a frame
+	parkSlotNumber  uint32      // 1 + its slot in the server's parker, 0 for none; does not change once other goroutines know the session
+	stackGrown      bool        // requests have grown the stack of the read loop
+	limiter         messageLimiter
+	storeFailed     bool // the request under way could not reach a store
+	lastRequestSlow bool // the last request failed at a store after more than a third of its time limit
 
-	game        string
-	player      string
-	claims      identity.Claims // of its token; the role is player or host
-	number      int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
-	endVisit    func()          // nil if no visit is reported
-	watches     boardWatches
-	greeted     atomic.Bool // the hello is accepted
-	inDuelLimit atomic.Bool // the player counts in Server.DuelLimit
+	game         string
+	player       string
+	claims       identity.Claims // of its token; the role is player or host
+	number       int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
+	endVisit     func()          // nil if no visit is reported
+	watches      boardWatches
+	greeted      atomic.Bool // the hello is accepted
+	hasDuelPlace atomic.Bool // the player counts in Server.DuelLimit
 
 	// The match that the player was in before this session, "" for none; nil until it
 	// is known.
 	previousMatch atomic.Pointer[string]
 
-	address      netip.Addr     // the client's address
-	class        admissionClass // which players may have its place
-	evicted      bool           // it is being closed so that another gets its place; Server.mu guards evicted and pendingHello
-	pendingHello *list.Element  // its element in Server.pendingHello; nil after the hello
+	address      netip.Addr    // the client's address
+	placeClass   placeClass    // which players may have its place
+	evicted      bool          // it is being closed so that another gets its place; Server.mu guards evicted and pendingHello
+	pendingHello *list.Element // its element in Server.pendingHello; nil after the hello
 
 	lastReceived atomic.Int64                 // when the last frame arrived, cluster time in ms
 	lastRequest  atomic.Int64                 // when the last request other than a ping arrived, or the connection itself
@@ -61,42 +61,42 @@ type session struct {
 
 const slowReaderReason = "reading too slowly; reconnect and resume"
 
-func newSession(s *Server, w *clientConn, address netip.Addr) *session {
-	se := &session{server: s, conn: w, address: address, limiter: newMessageLimiter(sinceStart(), s.PerSecond)}
-	se.out.init(se.startWriter, func() { se.close(protocol.CloseSlowReader, slowReaderReason) })
+func newSession(server *Server, conn *clientConn, address netip.Addr) *session {
+	se := &session{server: server, conn: conn, address: address, limiter: newMessageLimiter(sinceStart(), server.MessagesPerSecond)}
+	se.outbox.init(se.startWriter, func() { se.close(protocol.CloseSlowReader, slowReaderReason) })
 	return se
 }
 
 // addressKey returns the client's address as a key of the limits.
-func (se *session) addressKey() limit.Key { return limit.Address(se.address) }
+func (se *session) addressKey() limit.Key { return limit.AddressKey(se.address) }
 
 // Push queues pushes of a match for the client, and tracks duels that start and end. It
 // does not block.
 func (se *session) Push(match string, frames ...[]byte) {
 	for _, frame := range frames {
-		se.trackDuel(frame)
+		se.trackDuelPlace(frame)
 	}
-	se.out.push(match, frames...)
+	se.outbox.push(match, frames...)
 }
 
-// DiscardHeld drops the pushes of a match that the outbox holds back.
-func (se *session) DiscardHeld(match string) { se.out.dropHeld(match) }
+// DiscardUnsent drops the pushes of a match that the outbox holds back.
+func (se *session) DiscardUnsent(match string) { se.outbox.dropHeld(match) }
 
 // CanAttach returns true if the engine may attach this session to a match that starts. It
 // returns false for the match that the player was in before this session: welcome
 // attaches the session to that. It also returns false until the previous match is known.
 func (se *session) CanAttach(match string) bool {
-	before := se.previousMatch.Load()
-	return before != nil && *before != match
+	previous := se.previousMatch.Load()
+	return previous != nil && *previous != match
 }
 
 var _ match.Subscriber = (*session)(nil)
 
 // start sets the time limit of the hello and runs the read loop.
 func (se *session) start() {
-	se.markReceived(se.server.Now())
+	se.setLastReceived(se.server.Now())
 	se.lastRequest.Store(se.lastReceived.Load())
-	se.setTimer(se.server.helloWithin, se.closeWithoutHello)
+	se.setTimer(se.server.helloTimeout, se.closeForMissingHello)
 	se.run()
 }
 
@@ -108,7 +108,7 @@ func (se *session) start() {
 func (se *session) run() {
 	for {
 		greeted, lastReceived, requested, interrupted := se.greeted.Load(), se.lastReceived.Load(), false, false
-		err := se.conn.fill()
+		err := se.conn.readMore()
 		if err == nil {
 			requested, err = se.handleMessages()
 		} else if interrupted = se.conn.clearInterrupt(err); interrupted {
@@ -146,7 +146,7 @@ func (se *session) parkOrRestart(quiet bool) bool {
 // request. If the session is closing, it drops all messages except a close frame.
 func (se *session) handleMessages() (requested bool, err error) {
 	for {
-		kind, payload, err := se.conn.next()
+		kind, payload, err := se.conn.nextMessage()
 		switch {
 		case errors.Is(err, errTooLarge):
 			se.close(protocol.CloseTooLarge, "a frame is at most 4 KiB")
@@ -162,7 +162,7 @@ func (se *session) handleMessages() (requested bool, err error) {
 			se.handleControl(kind, payload)
 		default:
 			requested = true
-			se.receive(kind, payload)
+			se.handleMessage(kind, payload)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (se *session) handleMessages() (requested bool, err error) {
 // invalid frame, or has not finished a message in time, gets a close frame. Any other
 // error means that the connection has ended.
 func (se *session) handleReadError(err error) {
-	if errors.Is(err, errFrame) {
+	if errors.Is(err, errInvalidFrame) {
 		se.close(websocket.CloseProtocolError, "")
 		return
 	}
@@ -185,44 +185,44 @@ func (se *session) handleReadError(err error) {
 
 // handleMessage handles a text or binary message; only text is allowed. It keeps no
 // reference to the frame.
-func (se *session) receive(kind byte, frame []byte) {
+func (se *session) handleMessage(kind byte, frame []byte) {
 	receivedAt := se.server.Now()
-	se.markReceived(receivedAt)
+	se.setLastReceived(receivedAt)
 	if kind != websocket.TextMessage || !utf8.Valid(frame) {
 		se.close(protocol.CloseProtocol, "frames must be UTF-8 text")
 		return
 	}
-	se.handle(frame, receivedAt)
+	se.handleRequest(frame, receivedAt)
 }
 
 // handleRequest handles one request. Pushes wait until its reply is queued. This
 // goroutine usually writes the reply itself, since starting another one takes longer.
-func (se *session) handle(frame []byte, receivedAt int64) {
-	began := time.Now()
-	ctx, limit := se.requestContext()
+func (se *session) handleRequest(frame []byte, receivedAt int64) {
+	startedAt := time.Now()
+	ctx, timeLimit := se.requestContext()
 	r, err := protocol.ReadRequest(frame)
-	greeted, then := se.greeted.Load(), noop
+	greeted, afterReply := se.greeted.Load(), doNothing
 	se.storeFailed = false
-	se.out.hold()
-	if !se.runRecovered(func() { then = se.dispatch(ctx, request{Request: r, receivedAt: receivedAt}, err) }, r.Type) {
+	se.outbox.hold()
+	if !se.runRecovered(func() { afterReply = se.dispatch(ctx, request{Request: r, receivedAt: receivedAt}, err) }, r.Type) {
 		se.replyInternalError(r, greeted)
 	}
-	if se.out.release() {
+	if se.outbox.release() {
 		se.writeQueued()
 	}
-	se.runRecovered(then, r.Type)
-	se.lastSlow = se.storeFailed && time.Since(began) > limit/3
+	se.runRecovered(afterReply, r.Type)
+	se.lastRequestSlow = se.storeFailed && time.Since(startedAt) > timeLimit/3
 }
 
 // requestContext returns the context of a request and its time limit. If the last request
 // waited for a store and failed, the time limit is shorter, so that a queue of requests
 // fails soon.
 func (se *session) requestContext() (context.Context, time.Duration) {
-	within, deadline := se.server.callWithin, &se.server.callDeadline
-	if se.lastSlow {
-		within, deadline = within/slowDivisor, &se.server.shortCallDeadline
+	timeout, deadline := se.server.callTimeout, &se.server.callDeadline
+	if se.lastRequestSlow {
+		timeout, deadline = timeout/slowCallDivisor, &se.server.shortCallDeadline
 	}
-	return deadline.context(within), within
+	return deadline.context(timeout), timeout
 }
 
 // end releases everything of the session when its read loop ends.
@@ -237,16 +237,16 @@ func (se *session) end() {
 	}
 	se.timer.Stop()
 	se.unwatchAll()
-	se.out.close()
+	se.outbox.close()
 	_ = se.conn.Close()
-	se.out.waitWriter()
+	se.outbox.waitForWriterEnd()
 	if se.greeted.Load() {
 		se.unbindPlayer()
 	}
-	se.releaseDuel()
-	se.server.parker.removeSlot(se)
-	se.server.unregister(se)
-	se.server.running.Done()
+	se.releaseDuelPlace()
+	se.server.parker.freeSlot(se)
+	se.server.removeSession(se)
+	se.server.runningSessions.Done()
 }
 
 // inMatch returns true if the hello is accepted and the player is in a match at this node.

@@ -8,11 +8,11 @@ import (
 
 // Calls within a tenth of the limit share a context, which ends within the limit. A
 // call with a shorter limit gets another one.
-func TestSharedDeadline(t *testing.T) {
+func TestSharedDeadlinesEndInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var s sharedDeadline
-		first, began := s.context(10*time.Second), time.Now()
+		first, startedAt := s.context(10*time.Second), time.Now()
 		time.Sleep(time.Second)
 		if s.context(10*time.Second) != first {
 			t.Error("another within a tenth")
@@ -26,8 +26,8 @@ func TestSharedDeadline(t *testing.T) {
 			t.Errorf("less is %v", time.Until(until))
 		}
 		<-first.Done()
-		if took := time.Since(began); took != 10*time.Second || second.Err() != nil {
-			t.Errorf("the first took %v; the second: %v", took, second.Err())
+		if elapsed := time.Since(startedAt); elapsed != 10*time.Second || second.Err() != nil {
+			t.Errorf("the first took %v; the second: %v", elapsed, second.Err())
 		}
 	})
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // A client that stops reading is closed, and its opponent notices nothing.
-func TestSlowReader(t *testing.T) {
+func TestASlowReaderIsClosed(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(_ *Config, d *lobby.Duel) { d.LimitMS = 1000 })
+	n := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.LimitMS = 1000 })
 	slow, quick := n.duel("d")
-	found := slow.expect(protocol.TypeMatchFound).Match
+	found := slow.expectFrame(protocol.TypeMatchFound).Match
 	se := n.session(slow.name)
 	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
 	for i := 0; se.closing.Load() == nil; i++ {
@@ -35,16 +35,16 @@ func TestSlowReader(t *testing.T) {
 	slow.disconnect()
 	c, _ := n.resume(slow.name, &protocol.Resume{Match: found})
 	var s protocol.MatchState
-	c.reply(protocol.TypeMatchState).into(t, &s)
+	c.expectReply(protocol.TypeMatchState).decodeInto(t, &s)
 	c.expectFrames(quick.log)
 }
 
 // A slow client that continues to read gets the frames that were being written, and then
 // the close code.
-func TestSlowReaderIsNotified(t *testing.T) {
+func TestASlowReaderGetsACloseFrame(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	se := n.session("ada")
 	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
 	for se.closing.Load() == nil {
@@ -59,28 +59,28 @@ func TestSlowReaderIsNotified(t *testing.T) {
 }
 
 // A client that reads nothing at all is closed before the outbox is full.
-func TestReaderThatStopped(t *testing.T) {
+func TestAReaderThatStopsIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.writeWithin = 100 * time.Millisecond
-	c := n.enter("ada")
+	n.writeTimeout = 100 * time.Millisecond
+	c := n.connectPlayer("ada")
 	se := n.session("ada")
 	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 60<<10))
 	for range 16 {
 		se.Push("", flood)
 	}
-	n.eventually("it is closed", func() bool { return n.closedCount("4450") == 1 && len(n.all()) == 0 })
+	n.eventually("it is closed", func() bool { return n.closedCount("4450") == 1 && len(n.openSessions()) == 0 })
 	c.disconnect()
 }
 
 // An idle session has one goroutine. The test is not parallel, because it counts all
 // goroutines of the process.
-func TestIdleSessions(t *testing.T) {
+func TestAnIdleSessionHasOneGoroutine(t *testing.T) {
 	n := startNode(t)
 	const sessions = 30
 	clients := make([]*client, sessions)
 	for i := range clients {
-		clients[i] = n.enter("p" + category(i))
+		clients[i] = n.connectPlayer("p" + category(i))
 		clients[i].expectPong()
 	}
 	n.eventually("only the read loops are left", func() bool { return goroutines("ws.(*session)") == sessions })

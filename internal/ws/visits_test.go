@@ -60,9 +60,9 @@ func (g *visitLog) hasEnded() bool {
 }
 
 // startWithVisitLog starts a node with a visitLog.
-func startWithVisitLog(t *testing.T, tune ...func(*Config, *lobby.Duel)) (*node, *visitLog) {
+func startWithVisitLog(t *testing.T, tune ...func(*Config, *lobby.DuelSettings)) (*node, *visitLog) {
 	g := new(visitLog)
-	return startNode(t, append(tune, func(c *Config, _ *lobby.Duel) { c.Visits = g })...), g
+	return startNode(t, append(tune, func(c *Config, _ *lobby.DuelSettings) { c.Visits = g })...), g
 }
 
 func (n *node) expectVisits(g *visitLog, want ...string) {
@@ -71,7 +71,7 @@ func (n *node) expectVisits(g *visitLog, want ...string) {
 }
 
 // A visit ends when its session ends, for any reason.
-func TestVisit(t *testing.T) {
+func TestAVisitIsReported(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(n *node, c *client){
 		"closed by the client": func(_ *node, c *client) {
@@ -79,11 +79,11 @@ func TestVisit(t *testing.T) {
 		},
 		"cut off": func(_ *node, c *client) { c.disconnect() },
 		"silent": func(n *node, c *client) { // as when a lost connection is found late
-			n.session("ada").closeWithoutHello()
+			n.session("ada").closeForMissingHello()
 			c.expectClose(protocol.CloseSilent)
 		},
 		"too fast": func(n *node, c *client) {
-			n.session("ada").closeAfter(protocol.CloseTooFast, "")
+			n.session("ada").closeAfterQueued(protocol.CloseTooFast, "")
 			c.expectClose(protocol.CloseTooFast)
 		},
 		"drained": func(n *node, _ *client) { n.drainNow() },
@@ -91,7 +91,7 @@ func TestVisit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n, g := startWithVisitLog(t)
-			c := n.enter("ada")
+			c := n.connectPlayer("ada")
 			n.expectVisits(g, "+demo/ada 1")
 			end(n, c)
 			n.expectVisits(g, "+demo/ada 1", "-demo/ada 1")
@@ -100,37 +100,37 @@ func TestVisit(t *testing.T) {
 }
 
 // A handler that panics ends no visit. A panic in the hello ends it with the session.
-func TestVisitThroughAPanic(t *testing.T) {
+func TestAVisitContinuesAfterAPanic(t *testing.T) {
 	t.Parallel()
 	n, g := startWithVisitLog(t)
-	c := n.enter("ada")
+	c := n.connectPlayer("ada")
 	n.arenas.set(func(context.Context) error { panic("a secret") })
-	c.ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: "a_1"})
+	c.sendRequest(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: "a_1"})
 	c.expectError(protocol.CodeInternal)
 	c.expectPong()
 	n.expectVisits(g, "+demo/ada 1")
 	c.disconnect()
 	n.expectVisits(g, "+demo/ada 1", "-demo/ada 1")
 	wrong := n.dial()
-	wrong.hello("poison", nil)
+	wrong.sendHello("poison", nil)
 	wrong.expectClose(protocol.CloseOverloaded)
 	n.expectVisits(g, "+demo/ada 1", "-demo/ada 1")
 }
 
 // Only greeted players visit, verified players with their pi.
-func TestOnlyGreetedPlayersVisit(t *testing.T) {
+func TestOnlyGreetedPlayersHaveVisits(t *testing.T) {
 	t.Parallel()
 	n, g := startWithVisitLog(t)
 	host := n.dial()
-	host.ask(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "h", now()+1e6)})
-	host.reply(protocol.TypeWelcome)
+	host.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "h", now()+1e6)})
+	host.expectReply(protocol.TypeWelcome)
 	refused := n.dial()
-	refused.ask(protocol.TypeHello, protocol.Hello{Token: "forged"})
+	refused.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged"})
 	refused.expectClose(protocol.CloseUnauthorized)
 	n.dial().disconnect()
 	verified := n.dial()
-	verified.ask(protocol.TypeHello, protocol.Hello{Token: playerToken("ada") + "/pi:1fffbj"})
-	verified.reply(protocol.TypeWelcome)
+	verified.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken("ada") + "/pi:1fffbj"})
+	verified.expectReply(protocol.TypeWelcome)
 	n.expectVisits(g, "+demo/ada 1 1fffbj")
 	host.disconnect()
 	verified.disconnect()
@@ -145,7 +145,7 @@ func TestVisitsOfReplacedSessions(t *testing.T) {
 	nodes := []*node{n, n, n.node()}
 	var clients []*client
 	for _, at := range nodes {
-		clients = append(clients, at.enter("ada"))
+		clients = append(clients, at.connectPlayer("ada"))
 	}
 	for _, former := range clients[:2] {
 		former.expectClose(protocol.CloseReplaced)
@@ -164,14 +164,14 @@ func TestVisitsOfReplacedSessions(t *testing.T) {
 // With many short sessions, every visit that starts also ends.
 func TestVisitsOfShortSessions(t *testing.T) {
 	t.Parallel()
-	n, g := startWithVisitLog(t, func(c *Config, _ *lobby.Duel) { c.PingEvery = 50 * time.Millisecond })
+	n, g := startWithVisitLog(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 50 * time.Millisecond })
 	other := n.node()
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			for try := range 10 {
 				c := []*node{n, other}[(i+try)%2].dial()
-				c.hello(fmt.Sprint("p", i%3), nil)
+				c.sendHello(fmt.Sprint("p", i%3), nil)
 				if try%2 == 0 {
 					_, _ = c.read()
 				}
@@ -180,21 +180,21 @@ func TestVisitsOfShortSessions(t *testing.T) {
 		})
 	}
 	all.Wait()
-	n.eventually("all have ended", func() bool { return len(n.all())+len(other.all()) == 0 && g.hasEnded() })
+	n.eventually("all have ended", func() bool { return len(n.openSessions())+len(other.openSessions()) == 0 && g.hasEnded() })
 	if len(g.entries()) == 0 {
 		t.Error("no visit")
 	}
 }
 
 // A drained node has ended all visits.
-func TestVisitsOfADrain(t *testing.T) {
+func TestADrainEndsVisits(t *testing.T) {
 	t.Parallel()
 	n, g := startWithVisitLog(t)
-	a, b := n.duel("d")
-	a.expect(protocol.TypeMatchFound)
-	b.expect(protocol.TypeMatchFound)
+	playerA, playerB := n.duel("d")
+	playerA.expectFrame(protocol.TypeMatchFound)
+	playerB.expectFrame(protocol.TypeMatchFound)
 	for i := range 10 {
-		n.enter(fmt.Sprint("p", i))
+		n.connectPlayer(fmt.Sprint("p", i))
 	}
 	n.drainNow()
 	if lines := g.entries(); len(lines) != 24 || !g.hasEnded() {

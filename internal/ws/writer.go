@@ -19,10 +19,10 @@ const (
 	// is the payload of a text message: it is JSON and never starts with such a byte.
 	finalBit = 0x80
 	// minFullWrite is the size in bytes from which a write gets no further frame.
-	maxWriteStart = 16 << 10
+	minFullWrite = 16 << 10
 )
 
-var ping = controlFrame(websocket.PingMessage, "")
+var pingFrame = controlFrame(websocket.PingMessage, "")
 
 // controlFrame encodes a control frame. Its payload is at most 125 bytes.
 func controlFrame(kind byte, payload string) []byte {
@@ -37,9 +37,9 @@ func (se *session) startWriter() {
 // writeQueued writes frames until the outbox has none. The outbox makes sure that only
 // one goroutine per session runs it at a time.
 func (se *session) writeQueued() {
-	for batch := se.out.takeBatch(); batch != nil; batch = se.out.takeBatch() {
+	for batch := se.outbox.takeBatch(); batch != nil; batch = se.outbox.takeBatch() {
 		if err := se.writeBatch(batch); err != nil {
-			se.out.close()
+			se.outbox.close()
 			se.handleWriteError(err)
 		}
 	}
@@ -53,15 +53,15 @@ func (se *session) writeBatch(batch [][]byte) error {
 	buffer := writeBuffers.Get().(*[]byte)
 	defer writeBuffers.Put(buffer)
 	for len(batch) > 0 {
-		out := (*buffer)[:0]
-		for len(batch) > 0 && len(out) < maxWriteStart {
-			out = appendFrame(out, batch[0])
+		joined := (*buffer)[:0]
+		for len(batch) > 0 && len(joined) < minFullWrite {
+			joined = appendFrame(joined, batch[0])
 			batch = batch[1:]
 		}
-		if cap(out) <= 2*maxWriteStart { // do not keep a large buffer
-			*buffer = out
+		if cap(joined) <= 2*minFullWrite { // do not keep a large buffer
+			*buffer = joined
 		}
-		if err := se.writeFrames(out); err != nil {
+		if err := se.writeFrames(joined); err != nil {
 			return err
 		}
 	}
@@ -71,15 +71,15 @@ func (se *session) writeBatch(batch [][]byte) error {
 // writeFrames writes whole frames to the connection, usually without waiting. If the
 // kernel accepts no more bytes, the client has writeTimeout to receive the rest.
 func (se *session) writeFrames(frames []byte) error {
-	if se.out.isClosed() {
+	if se.outbox.isClosed() {
 		return net.ErrClosed
 	}
 	if frames = se.conn.writeAvailable(frames); len(frames) == 0 {
 		return nil
 	}
-	_ = se.conn.SetWriteDeadline(time.Now().Add(se.server.writeWithin)) // an error here also ends writing
-	if se.out.isClosed() {
-		_ = se.conn.SetWriteDeadline(time.Now().Add(closeWithin)) // the closing goroutine sets the same deadline
+	_ = se.conn.SetWriteDeadline(time.Now().Add(se.server.writeTimeout)) // an error here also ends writing
+	if se.outbox.isClosed() {
+		_ = se.conn.SetWriteDeadline(time.Now().Add(closeTimeout)) // the closing goroutine sets the same deadline
 	}
 	if _, err := se.conn.Write(frames); err != nil {
 		se.writeFailed.Store(true)
@@ -90,20 +90,20 @@ func (se *session) writeFrames(frames []byte) error {
 
 // appendFrame appends an entry of an outbox, encoded as a websocket frame. A server's
 // frames are not masked (RFC 6455, 5.1).
-func appendFrame(out, frame []byte) []byte {
+func appendFrame(dst, frame []byte) []byte {
 	if len(frame) > 0 && frame[0]&finalBit != 0 {
-		return append(out, frame...)
+		return append(dst, frame...)
 	}
-	out = append(out, finalBit|websocket.TextMessage)
+	dst = append(dst, finalBit|websocket.TextMessage)
 	switch size := len(frame); {
 	case size < 126:
-		out = append(out, byte(size))
+		dst = append(dst, byte(size))
 	case size <= math.MaxUint16:
-		out = binary.BigEndian.AppendUint16(append(out, 126), uint16(size))
+		dst = binary.BigEndian.AppendUint16(append(dst, 126), uint16(size))
 	default:
-		out = binary.BigEndian.AppendUint64(append(out, 127), uint64(size))
+		dst = binary.BigEndian.AppendUint64(append(dst, 127), uint64(size))
 	}
-	return append(out, frame...)
+	return append(dst, frame...)
 }
 
 // handleWriteError closes a session whose client accepted no bytes for writeTimeout. On

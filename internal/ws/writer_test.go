@@ -67,7 +67,7 @@ func pipeSession(t *testing.T) (se *session, conn *countingConn, client net.Conn
 			_ = answer.Body.Close()
 		}
 	}()
-	s := &Server{writeWithin: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
+	s := &Server{writeTimeout: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
 	socket, err := s.upgrader.Upgrade(hijackable{httptest.NewRecorder(), conn}, upgradeRequest(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -79,20 +79,20 @@ func pipeSession(t *testing.T) (se *session, conn *countingConn, client net.Conn
 
 // Frames of any size arrive as they were queued. Frames that are queued together go out
 // in one write.
-func TestFramesGoTogether(t *testing.T) {
+func TestQueuedFramesAreWrittenTogether(t *testing.T) {
 	t.Parallel()
 	se, conn, client := pipeSession(t)
 	var batch [][]byte
 	for _, size := range []int{1, 125, 126, 5000} {
 		batch = append(batch, []byte("{"+strings.Repeat("x", size-1)))
 	}
-	batch = append(batch, ping)
+	batch = append(batch, pingFrame)
 	sent := make(chan error, 1)
 	go func() { sent <- se.writeBatch(batch) }()
 	reader := bufio.NewReader(client)
 	for i, want := range batch {
 		kind, got := readFrame(t, reader)
-		if bytes.Equal(want, ping) {
+		if bytes.Equal(want, pingFrame) {
 			want = nil
 		}
 		if (kind == websocket.PingMessage) != (want == nil) || !bytes.Equal(got, want) {
@@ -102,8 +102,8 @@ func TestFramesGoTogether(t *testing.T) {
 	if err := <-sent; err != nil || conn.writes.Load() != 1 {
 		t.Errorf("%d writes, %v", conn.writes.Load(), err)
 	}
-	go func() { sent <- se.writeBatch([][]byte{make([]byte, 1<<16), make([]byte, maxWriteStart)}) }()
-	for _, want := range []int{1 << 16, maxWriteStart} {
+	go func() { sent <- se.writeBatch([][]byte{make([]byte, 1<<16), make([]byte, minFullWrite)}) }()
+	for _, want := range []int{1 << 16, minFullWrite} {
 		if _, got := readFrame(t, reader); len(got) != want {
 			t.Errorf("%d bytes, want %d", len(got), want)
 		}
@@ -139,7 +139,7 @@ func readFrame(t *testing.T, r io.Reader) (kind byte, payload []byte) {
 
 // Whichever side closes first, the close frame follows the text that is being written,
 // and no frame follows the close frame.
-func TestTheClosingFrameIsTheLast(t *testing.T) {
+func TestTheCloseFrameIsTheLast(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*session, net.Conn){
 		"the server closes": func(se *session, _ net.Conn) { se.close(protocol.CloseBanned, "banned") },
@@ -153,7 +153,7 @@ func TestTheClosingFrameIsTheLast(t *testing.T) {
 				se, conn, client := pipeSession(t)
 				go func() { // until the client closes
 					for err := error(nil); err == nil; {
-						if err = se.conn.fill(); err == nil {
+						if err = se.conn.readMore(); err == nil {
 							_, err = se.handleMessages()
 						}
 					}
@@ -171,7 +171,7 @@ func TestTheClosingFrameIsTheLast(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				if !se.out.isClosed() || conn.writes.Load() != 2 {
+				if !se.outbox.isClosed() || conn.writes.Load() != 2 {
 					t.Errorf("%d writes", conn.writes.Load())
 				}
 			})

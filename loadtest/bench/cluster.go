@@ -66,7 +66,7 @@ func (c *cluster) startStores(ctx context.Context, o *clusterOptions) (err error
 		}
 		o.node.Redis, c.stores = server.URL, append(c.stores, server)
 	case "cluster":
-		if o.node.Redis, c.stores, err = testenv.StartCluster(3); err != nil {
+		if o.node.Redis, c.stores, err = testenv.StartProgramCluster(3); err != nil {
 			return err
 		}
 	}

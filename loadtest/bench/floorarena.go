@@ -37,7 +37,7 @@ func newFloorArena(number string, players, questions int) *floorArena {
 	var seq int64
 	addFrame := func(kind string, data any) {
 		seq++
-		batch = append(batch, textFrame(protocol.EncodeNumbered(match, kind, data).Frame(seq))...)
+		batch = append(batch, textFrame(protocol.EncodeNumberedPush(match, kind, data).Frame(seq))...)
 	}
 	for q := range questions {
 		addFrame(protocol.TypeQuestion, protocol.Question{

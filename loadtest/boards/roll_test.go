@@ -116,18 +116,18 @@ func scripts(b *testing.B, rdb *redis.Client) (calls int, spent time.Duration) {
 // chooses the number of steps for this, and reports the slow runs. If the script does
 // nothing, or only reads random members, a slow run shows that the machine delayed it.
 func repeat(b *testing.B, rdb *redis.Client, script *redis.Script, keys []string, calls int, spent time.Duration, phase string) {
-	const trial = 10_000
+	const sampleSteps = 10_000
 	run := func(steps int) {
 		if err := script.Run(b.Context(), rdb, keys, steps).Err(); err != nil {
 			b.Fatal(err)
 		}
 	}
-	run(trial)
+	run(sampleSteps)
 	began := time.Now()
 	for range 10 {
-		run(trial)
+		run(sampleSteps)
 	}
-	steps := int(10 * trial * float64(spent) / float64(calls) / float64(time.Since(began)))
+	steps := int(10 * sampleSteps * float64(spent) / float64(calls) / float64(time.Since(began)))
 	resetStats(b, rdb)
 	waits := observe(b, rdb)
 	for range calls {
@@ -236,7 +236,7 @@ func rolled(b *testing.B, store *redisboard.Store, ledger *synthetic) {
 			b.Fatal(err)
 		}
 		r := state.Rolling[window]
-		if other := 1 - r.Served; r.FirstDay[other] == want && r.Cursor[other] == 0 {
+		if other := 1 - r.Served; r.FirstDays[other] == want && r.Cursor[other] == 0 {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)

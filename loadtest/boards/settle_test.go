@@ -71,7 +71,7 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), ba
 }
 
 // startSettler starts the settler. It runs until the caller calls stop.
-func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *watch, settler *settle.Settler, stop func()) {
+func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *watch, settler *settle.Service, stop func()) {
 	cfg := config()
 	cfg.Windows, cfg.Orders = []lb.Window{lb.All, lb.Day, "7d"}, []lb.Order{lb.ByValue}
 	o := applierOptions(nil, redisboard.New(rdb))
@@ -79,7 +79,7 @@ func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *w
 	watcher = &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
 	settler = settle.New(settle.Config{
 		Ledger: l, Pending: nothing{}, Leaderboards: lb.NewApplier(o), Notify: watcher.notifySettled,
-		IsUnavailable: ledger.Unavailable, IsRefusal: ledger.RefusesResult, Now: func() int64 { return time.Now().UnixMilli() },
+		IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: func() int64 { return time.Now().UnixMilli() },
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithCancel(b.Context())
@@ -89,7 +89,7 @@ func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *w
 }
 
 // settleAll measures the highest rate, and then the latency at half of it.
-func settleAll(b *testing.B, watcher *watch, settler *settle.Settler, round string, spent spending) {
+func settleAll(b *testing.B, watcher *watch, settler *settle.Service, round string, spent spending) {
 	began := time.Now()
 	costs(b, spent, func() int {
 		offer(watcher, settler, "flood"+round+".", settled, 0)
@@ -153,7 +153,7 @@ func postmaster(b *testing.B, open func() (*sql.DB, error)) int {
 }
 
 // offer hands results to the settler at an interval; 0: as fast as it takes them.
-func offer(watcher *watch, settler *settle.Settler, name string, results int, every time.Duration) {
+func offer(watcher *watch, settler *settle.Service, name string, results int, every time.Duration) {
 	began := time.Now()
 	for i := range results {
 		time.Sleep(time.Until(began.Add(time.Duration(i) * every)))
@@ -167,7 +167,7 @@ func offer(watcher *watch, settler *settle.Settler, name string, results int, ev
 
 func duel(id string, i int) match.Result {
 	r := match.Result{
-		Match: id, Game: game, Mode: match.Duel, Reason: match.Finished, Questions: 10, Counts: true,
+		Match: id, Game: game, Mode: match.Duel, Reason: match.ReasonFinished, Questions: 10, CountsForLeaderboards: true,
 		StartedAt: time.Now().UnixMilli() - 60_000, OverAt: time.Now().UnixMilli(),
 	}
 	for seat := range 2 {
@@ -230,6 +230,6 @@ func (w *watch) notifySettled(_ context.Context, r match.Result) {
 // nothing is a source without pending results: the benchmark offers all of them.
 type nothing struct{}
 
-func (nothing) Results(context.Context, int) ([]match.Result, error) { return nil, nil }
-func (nothing) MarkSettled(context.Context, []match.Result) error    { return nil }
-func (nothing) Complete(context.Context, *match.Result) error        { return nil }
+func (nothing) ReadResults(context.Context, int) ([]match.Result, error) { return nil, nil }
+func (nothing) MarkSettled(context.Context, []match.Result) error        { return nil }
+func (nothing) CompleteStandings(context.Context, *match.Result) error   { return nil }

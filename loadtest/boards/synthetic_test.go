@@ -61,19 +61,19 @@ func (s *synthetic) ReadRows(_ context.Context, _ string, after int64, limit int
 func (s *synthetic) Snapshot(_ context.Context, _ string, work func(lb.Snapshot) error) error {
 	last := s.tail[0]
 	return work(lb.Snapshot{
-		Mark:  lb.Watermark{Epoch: s.Epoch(), Pos: last.Pos, RowID: last.ID, Day: last.Day},
-		First: s.date(1 - window.Days()), Sums: s.sums(),
+		Watermark: lb.Watermark{Epoch: s.Epoch(), Pos: last.Pos, RowID: last.ID, Day: last.Day},
+		FirstDay:  s.date(1 - window.Days()), Sums: s.sums(),
 	})
 }
 
-func (s *synthetic) sums() iter.Seq2[lb.Sum, error] {
+func (s *synthetic) sums() iter.Seq2[lb.DaySum, error] {
 	days := make([]string, window.Days())
 	for i := range days {
 		days[i] = s.date(-i)
 	}
-	return func(yield func(lb.Sum, error) bool) {
+	return func(yield func(lb.DaySum, error) bool) {
 		for i := range s.players {
-			sum := lb.Sum{
+			sum := lb.DaySum{
 				HolderKind: lb.Players, Holder: player(i), Day: days[i%len(days)], Newest: int64(i) + 1, CommittedAt: 1,
 				Aggregates: lb.Aggregates{Score: int64(i*7919%5000) + 1, TimeMS: int64(i * 31 % 150_000), LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 10, Correct: 5},
 			}
@@ -93,6 +93,6 @@ func (s *synthetic) ReadHolders(context.Context, string, lb.Kind, string, int) (
 	return nil, nil
 }
 
-func (s *synthetic) ReadSums(context.Context, string, int64, lb.Kind, []string) ([]lb.Sum, error) {
+func (s *synthetic) ReadSums(context.Context, string, int64, lb.Kind, []string) ([]lb.DaySum, error) {
 	return nil, nil
 }

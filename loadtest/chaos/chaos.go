@@ -88,7 +88,7 @@ func (c Config) startStoresAndRun(ctx context.Context, slack time.Duration) (err
 		return err
 	}
 	if c.Redis == "" {
-		if c.Redis, _, err = testenv.StartCluster(3); err != nil {
+		if c.Redis, _, err = testenv.StartProgramCluster(3); err != nil {
 			return err
 		}
 	}

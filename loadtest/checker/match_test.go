@@ -89,7 +89,7 @@ func (p *played) play(t *testing.T) string {
 	seq := int64(0)
 	push := func(kind string, data any) {
 		seq++
-		raw := protocol.EncodeNumbered("m_1", kind, data).Frame(seq)
+		raw := protocol.EncodeNumberedPush("m_1", kind, data).Frame(seq)
 		p.push(t, p.ada, raw)
 		if p.bobSees != nil {
 			raw = p.bobSees(raw)

@@ -111,7 +111,7 @@ async function checkLedger(match, contests) {
     cursor = page.next_cursor;
   }
   for (const { player, score } of contests) {
-    holds('ledger', kept.get(player.id) === score, () => `${match}: ${player.id} was told ${score}, kept is ${kept.get(player.id)}`);
+    holds('ledger', kept.get(player.id) === score, () => `${match}: ${player.id} received the score ${score}, the ledger has ${kept.get(player.id)}`);
   }
 }
 

@@ -94,7 +94,7 @@ func (s *swarm) startStores() (err error) {
 		}
 		s.Redis, s.nodes.redisPID = redis.URL, redis.PID()
 	case "cluster":
-		if s.Redis, _, err = testenv.StartCluster(3); err != nil {
+		if s.Redis, _, err = testenv.StartProgramCluster(3); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ type node struct {
 func openNode(b *testing.B, c ledger.Config) *node {
 	b.Helper()
 	n := &node{}
-	c.Wake, c.Logger = n.notifier.Notify, slog.New(slog.DiscardHandler)
+	c.NotifyTopic, c.Logger = n.notifier.Notify, slog.New(slog.DiscardHandler)
 	l, err := ledger.Open(b.Context(), c)
 	if err != nil {
 		b.Fatal(err)
@@ -79,8 +79,8 @@ func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
 	w := taskqueue.NewWorkers(taskqueue.Config{
-		Claims: n, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
-		Services: []taskqueue.Service{{Kind: kind, Handle: handle, Concurrency: *workers}},
+		Store: n, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
+		Kinds: []taskqueue.KindConfig{{Kind: kind, Handle: handle, Concurrency: *workers}},
 	})
 	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry()})
 	ctx, cancel := context.WithCancel(b.Context())
@@ -114,7 +114,7 @@ func (n *node) workOff(b *testing.B) time.Duration {
 // whole fails the benchmark if a task is not done.
 func (n *node) whole(b *testing.B) {
 	b.Helper()
-	for _, state := range []taskqueue.State{taskqueue.Waiting, taskqueue.Claimed, taskqueue.Later, taskqueue.Dead} {
+	for _, state := range []taskqueue.State{taskqueue.StateWaiting, taskqueue.StateClaimed, taskqueue.StateLater, taskqueue.StateDead} {
 		many, _, err := n.Depth(b.Context(), state, 10)
 		if err != nil || many > 0 {
 			b.Fatalf("%d tasks and more are %s in the end: %v", many, state, err)

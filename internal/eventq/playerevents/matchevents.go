@@ -20,7 +20,7 @@ func (s *Service) OnMatchLifecycle(t match.LifecycleEvent) {
 	data, _ := json.Marshal(matchData{t.Match, string(t.Mode), string(t.Reason)}) // plain texts always encode
 	for _, player := range t.Players {
 		if current := s.sessionOf(t.Game, player); current != nil {
-			b := current.behaviour(kind, eventID(prefix, t.Match, player), t.At)
+			b := current.behaviour(kind, eventID(prefix, t.Match, player), t.OccurredAt)
 			b.Data = data
 			s.Offer(t.Game, b)
 		}

@@ -10,12 +10,12 @@ import (
 )
 
 func started(players ...string) match.LifecycleEvent {
-	return match.LifecycleEvent{Game: "demo", Match: "01KAH3ZVXV1T7Q5E8W2R9Y6P4M", Mode: match.Duel, At: 1234, Players: players}
+	return match.LifecycleEvent{Game: "demo", Match: "01KAH3ZVXV1T7Q5E8W2R9Y6P4M", Mode: match.Duel, OccurredAt: 1234, Players: players}
 }
 
 func finished(players ...string) match.LifecycleEvent {
 	t := started(players...)
-	t.Ended, t.Reason, t.At = true, match.Finished, 5678
+	t.Ended, t.Reason, t.OccurredAt = true, match.ReasonFinished, 5678
 	return t
 }
 

@@ -41,7 +41,7 @@ func (s *Store) Resume(ctx context.Context, game string, now int64) error {
 // FlushNow implements eventq.Admin. All items that are queued now stay due, even
 // if others are taken first.
 func (s *Store) FlushNow(ctx context.Context, game string, now int64) error {
-	return s.run(ctx, "hurry", flushNowScript, gamePartition(game).keysOf(game), game, now)
+	return s.run(ctx, "flush now", flushNowScript, gamePartition(game).keysOf(game), game, now)
 }
 
 // SetMaxLen implements eventq.Admin. It drops items in steps. If it does not

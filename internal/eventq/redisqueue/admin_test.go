@@ -320,20 +320,20 @@ func TestTotalsAreOfAllGames(t *testing.T) {
 
 func TestNodes(t *testing.T) {
 	each(t, func(l *queueTest) {
-		beat := func(node string, now int64, want ...string) {
+		heartbeat := func(node string, now int64, want ...string) {
 			l.Helper()
 			if alive, err := l.Heartbeat(l.Context(), node, now); err != nil || !slices.Equal(alive, want) {
 				l.Errorf("alive %q, %v, want %q", alive, err, want)
 			}
 		}
-		beat("b", epoch, "b")
-		beat("c", epoch+100, "b", "c")
-		beat("a", epoch+eventq.NodeTTLMS, "a", "b", "c")
-		beat("a", epoch+eventq.NodeTTLMS+1, "a", "c")
+		heartbeat("b", epoch, "b")
+		heartbeat("c", epoch+100, "b", "c")
+		heartbeat("a", epoch+eventq.NodeTTLMS, "a", "b", "c")
+		heartbeat("a", epoch+eventq.NodeTTLMS+1, "a", "c")
 		if err := l.Leave(l.Context(), "c"); err != nil {
 			l.Fatal(err)
 		}
-		beat("a", epoch+eventq.NodeTTLMS+2, "a")
+		heartbeat("a", epoch+eventq.NodeTTLMS+2, "a")
 		if err := l.Leave(l.Context(), "a"); err != nil {
 			l.Fatal(err)
 		}

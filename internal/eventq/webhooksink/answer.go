@@ -28,7 +28,7 @@ func readAnswer(reply *http.Response, b eventq.Batch) eventq.Outcome {
 		return applyItemErrors(outcome, body, len(b.Items))
 	}
 	if outcome.Delivery == eventq.TryAgain {
-		outcome.RetryAfter = signature.RetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
+		outcome.RetryAfter = signature.ParseRetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
 		outcome.Pause = reply.StatusCode == http.StatusGone
 	}
 	outcome.Err = fmt.Errorf("the webhook answered %s", outcome.Code)

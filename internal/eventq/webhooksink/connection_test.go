@@ -22,15 +22,15 @@ func TestTryWithoutAnswer(t *testing.T) {
 		options safehttp.Options
 		want    eventq.Outcome
 	}{
-		"a private address":      {testenv.Serve(t, testenv.Hang), safehttp.Options{}, eventq.Outcome{Delivery: eventq.Forbidden, Code: "blocked"}},
-		"nobody there":           {testenv.ServeNobody(t), own, eventq.Outcome{Code: "dial"}},
-		"an unknown name":        {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.Nowhere}, eventq.Outcome{Code: "dns"}},
-		"a slow receiver":        {testenv.Serve(t, testenv.Hang), own, eventq.Outcome{Code: "timeout"}},
-		"a connection cut off":   {testenv.Serve(t, testenv.HangUp), own, eventq.Outcome{Code: "transport"}},
-		"what is no HTTP":        {testenv.Serve(t, testenv.Babble), own, eventq.Outcome{Code: "transport"}},
-		"an unknown certificate": {testenv.ServeTLS(t, nil), own, eventq.Outcome{Code: "tls"}},
-		"TLS of other versions":  {testenv.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, eventq.Outcome{Code: "tls"}},
-		"no TLS":                 {strings.Replace(testenv.Serve(t, testenv.HangUp), "http:", "https:", 1), own, eventq.Outcome{Code: "tls"}},
+		"a private address":      {testenv.Serve(t, testenv.NeverRespond), safehttp.Options{}, eventq.Outcome{Delivery: eventq.Forbidden, Code: "blocked"}},
+		"nobody there":           {testenv.RefusingURL(t), own, eventq.Outcome{Code: "dial"}},
+		"an unknown name":        {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.FailingResolver}, eventq.Outcome{Code: "dns"}},
+		"a slow receiver":        {testenv.Serve(t, testenv.NeverRespond), own, eventq.Outcome{Code: "timeout"}},
+		"a connection cut off":   {testenv.Serve(t, testenv.CloseConnection), own, eventq.Outcome{Code: "transport"}},
+		"what is no HTTP":        {testenv.Serve(t, testenv.RespondInvalid), own, eventq.Outcome{Code: "transport"}},
+		"an unknown certificate": {testenv.ServeUntrustedTLS(t, nil), own, eventq.Outcome{Code: "tls"}},
+		"TLS of other versions":  {testenv.ServeUntrustedTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, eventq.Outcome{Code: "tls"}},
+		"no TLS":                 {strings.Replace(testenv.Serve(t, testenv.CloseConnection), "http:", "https:", 1), own, eventq.Outcome{Code: "tls"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestSendIsCanceled(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.Hang(w, r) }), Keys: keysOf(oldKey),
+	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.NeverRespond(w, r) }), Keys: keysOf(oldKey),
 		Client: guarded(t, safehttp.Options{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		seen <- r.Header.Get("webhook-id")
 		if calls.Add(1) == 2 {
-			testenv.HangUp(w, r)
+			testenv.CloseConnection(w, r)
 		}
 	}), Keys: keysOf(oldKey), Client: guarded(t, safehttp.Options{AllowPrivate: true})})
 	if err != nil {

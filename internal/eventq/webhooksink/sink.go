@@ -94,7 +94,7 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 	if err != nil {
 		return nil, signingFailed(err)
 	}
-	stamp, err := signature.Sign(keys, b.ID, time.UnixMilli(b.Now), body)
+	headers, err := signature.Sign(keys, b.ID, time.UnixMilli(b.Now), body)
 	if err != nil {
 		return nil, signingFailed(err)
 	}
@@ -110,9 +110,9 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 		// message id shows that it is the same.
 		"Idempotency-Key": {},
 	}
-	request.Header.Set(signature.HeaderID, stamp.ID)
-	request.Header.Set(signature.HeaderTimestamp, stamp.Timestamp)
-	request.Header.Set(signature.HeaderSignature, stamp.Signature)
+	request.Header.Set(signature.HeaderID, headers.ID)
+	request.Header.Set(signature.HeaderTimestamp, headers.Timestamp)
+	request.Header.Set(signature.HeaderSignature, headers.Signature)
 	return request, eventq.Outcome{}
 }
 

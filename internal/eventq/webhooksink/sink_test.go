@@ -57,7 +57,7 @@ func TestSendAgain(t *testing.T) {
 	sink.Send(t.Context(), b)
 	b.Now += 61_000
 	sink.Send(t.Context(), b)
-	first, second := at.Posted()[0], at.Posted()[1]
+	first, second := at.Requests()[0], at.Requests()[1]
 	if first.Headers().ID != second.Headers().ID || first.Headers().Timestamp != "1795000000" || second.Headers().Timestamp != "1795000061" {
 		t.Errorf("%+v, then %+v", first.Headers(), second.Headers())
 	}
@@ -113,18 +113,18 @@ func TestKeysChange(t *testing.T) {
 	text = newKey
 	sink.Send(t.Context(), b)
 	for i, key := range []string{oldKey, newKey} {
-		if err := at.Posted()[i].Verify(key, time.UnixMilli(now)); err != nil {
+		if err := at.Requests()[i].Verify(key, time.UnixMilli(now)); err != nil {
 			t.Errorf("try %d: %v", i, err)
 		}
 	}
 	text = ""
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: signature.ErrKey})
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: signature.ErrInvalidKey})
 	fault = errors.New("no such file")
 	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fault})
 	b.ID, fault, text = "a.b", nil, oldKey
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: signature.ErrID})
-	if len(at.Posted()) != 2 {
-		t.Errorf("sent %d times", len(at.Posted()))
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: signature.ErrInvalidID})
+	if len(at.Requests()) != 2 {
+		t.Errorf("sent %d times", len(at.Requests()))
 	}
 }
 
@@ -138,8 +138,8 @@ func TestFaultyItemIsNotSent(t *testing.T) {
 			t.Errorf("%s: %+v", body, outcome)
 		}
 	}
-	if len(at.Posted()) > 0 {
-		t.Errorf("sent %s", at.Posted()[0].Body)
+	if len(at.Requests()) > 0 {
+		t.Errorf("sent %s", at.Requests()[0].Body)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestManySendAtOnce(t *testing.T) {
 	}
 	sends.Wait()
 	ids := map[string]bool{}
-	for _, r := range at.Posted() {
+	for _, r := range at.Requests() {
 		ids[r.Headers().ID] = true
 		if !strings.Contains(string(r.Body), `{"id":"`+r.Headers().ID+`"`) {
 			t.Errorf("%s has %s", r.Headers().ID, r.Body)
@@ -188,15 +188,15 @@ type receiver struct{ *testenv.Receiver }
 
 func newReceiver(t *testing.T, status int, answer string, headers ...string) receiver {
 	t.Helper()
-	return receiver{testenv.Receive(t, status, answer, headers...)}
+	return receiver{testenv.StartReceiver(t, status, answer, headers...)}
 }
 
-func (at receiver) onlyPost(t *testing.T) testenv.Posted {
+func (at receiver) onlyPost(t *testing.T) testenv.ReceivedRequest {
 	t.Helper()
-	if len(at.Posted()) != 1 {
-		t.Fatalf("%d requests", len(at.Posted()))
+	if len(at.Requests()) != 1 {
+		t.Fatalf("%d requests", len(at.Requests()))
 	}
-	return at.Posted()[0]
+	return at.Requests()[0]
 }
 
 // sink returns a sink for the receiver. It uses the old key if the options name

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	suffix     = ".names"
-	unfinished = ".unfinished-" // part of the name of a file that is being written
+	fileSuffix     = ".names"
+	unfinishedMark = ".unfinished-" // part of the name of a file that is being written
 	// abandonedAfter is the age at which Save removes an unfinished file.
-	leftAfter = time.Hour
+	abandonedAfter = time.Hour
 )
 
 // Folder is a folder with one snapshot file per game. It implements identity.Snapshots. It
@@ -26,12 +26,12 @@ type Folder struct{ path string }
 func New(path string) *Folder { return &Folder{path} }
 
 // Open returns the snapshot of a game, fs.ErrNotExist if there is none.
-func (f *Folder) Open(game string) (io.ReadCloser, error) { return os.Open(f.file(game)) }
+func (f *Folder) Open(game string) (io.ReadCloser, error) { return os.Open(f.filePath(game)) }
 
-// file returns the path of a game's file. It escapes characters that file names cannot
+// filePath returns the path of a game's file. It escapes characters that file names cannot
 // have.
-func (f *Folder) file(game string) string {
-	return filepath.Join(f.path, url.PathEscape(game)+suffix)
+func (f *Folder) filePath(game string) string {
+	return filepath.Join(f.path, url.PathEscape(game)+fileSuffix)
 }
 
 // Save replaces the snapshot of a game by what write writes, once that is on disk. After an
@@ -41,9 +41,9 @@ func (f *Folder) Save(game string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(f.path, 0o700); err != nil {
 		return fmt.Errorf("namefile: %w", err)
 	}
-	f.clear(time.Now().Add(-leftAfter))
-	path := f.file(game)
-	file, err := os.CreateTemp(f.path, filepath.Base(path)+unfinished+"*")
+	f.removeAbandoned(time.Now().Add(-abandonedAfter))
+	path := f.filePath(game)
+	file, err := os.CreateTemp(f.path, filepath.Base(path)+unfinishedMark+"*")
 	if err != nil {
 		return fmt.Errorf("namefile: %w", err)
 	}
@@ -58,11 +58,11 @@ func (f *Folder) Save(game string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("namefile: %w", errors.Join(err, os.Remove(file.Name())))
 	}
-	return f.sync()
+	return f.syncFolder()
 }
 
-// sync writes the folder itself to disk.
-func (f *Folder) sync() error {
+// syncFolder writes the folder itself to disk.
+func (f *Folder) syncFolder() error {
 	folder, err := os.Open(f.path)
 	if err == nil {
 		err = errors.Join(folder.Sync(), folder.Close())
@@ -73,18 +73,18 @@ func (f *Folder) sync() error {
 	return nil
 }
 
-// clear removes unfinished files that were last changed before a time. It ignores errors.
-func (f *Folder) clear(than time.Time) {
+// removeAbandoned removes unfinished files that were last changed before a time. It ignores errors.
+func (f *Folder) removeAbandoned(before time.Time) {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		if !strings.Contains(e.Name(), suffix+unfinished) {
+	for _, entry := range entries {
+		if !strings.Contains(entry.Name(), fileSuffix+unfinishedMark) {
 			continue
 		}
-		if info, err := e.Info(); err == nil && info.ModTime().Before(than) {
-			_ = os.Remove(filepath.Join(f.path, e.Name()))
+		if info, err := entry.Info(); err == nil && info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(f.path, entry.Name()))
 		}
 	}
 }

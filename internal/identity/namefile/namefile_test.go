@@ -15,12 +15,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asWriter is the environment variable by which this test binary begins to write
+// writerFolderEnv is the environment variable by which this test binary begins to write
 // a file in that folder, says so, and hangs.
-const asWriter = "LASTSTAND_TEST_WRITE_NAMES"
+const writerFolderEnv = "LASTSTAND_TEST_WRITE_NAMES"
 
 func TestMain(m *testing.M) {
-	if folder := os.Getenv(asWriter); folder != "" {
+	if folder := os.Getenv(writerFolderEnv); folder != "" {
 		_ = New(folder).Save("demo", func(w io.Writer) error {
 			_, err := io.WriteString(w, "half of")
 			fmt.Println("written")
@@ -32,14 +32,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func says(text string) func(io.Writer) error {
+func writeText(text string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	}
 }
 
-func expect(t *testing.T, f *Folder, game, want string) {
+func expectContent(t *testing.T, f *Folder, game, want string) {
 	t.Helper()
 	r, err := f.Open(game)
 	if err != nil {
@@ -51,7 +51,7 @@ func expect(t *testing.T, f *Folder, game, want string) {
 	}
 }
 
-func files(t *testing.T, folder string) int {
+func countFiles(t *testing.T, folder string) int {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -60,7 +60,7 @@ func files(t *testing.T, folder string) int {
 	return len(entries)
 }
 
-func TestTheLastOneStays(t *testing.T) {
+func TestTheLastSnapshotReplacesEarlierOnes(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data", "names")
 	f := New(folder)
@@ -70,15 +70,15 @@ func TestTheLastOneStays(t *testing.T) {
 			t.Errorf("%q before any: %v", game, err)
 		}
 		for _, text := range []string{"first of " + game, game} {
-			if err := f.Save(game, says(text)); err != nil {
+			if err := f.Save(game, writeText(text)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for _, game := range games {
-		expect(t, New(folder), game, game)
+		expectContent(t, New(folder), game, game)
 	}
-	if got := files(t, folder); got != len(games) {
+	if got := countFiles(t, folder); got != len(games) {
 		t.Errorf("%d files, want %d", got, len(games))
 	}
 	if info, err := os.Stat(filepath.Join(folder, "demo.names")); err != nil || info.Mode().Perm() != 0o600 {
@@ -86,44 +86,44 @@ func TestTheLastOneStays(t *testing.T) {
 	}
 }
 
-func TestAFailureKeepsTheFormerOne(t *testing.T) {
+func TestAFailedSaveKeepsTheFormerSnapshot(t *testing.T) {
 	t.Parallel()
 	f := New(t.TempDir())
-	if err := f.Save("demo", says("former")); err != nil {
+	if err := f.Save("demo", writeText("former")); err != nil {
 		t.Fatal(err)
 	}
-	torn := errors.New("torn")
-	err := f.Save("demo", func(w io.Writer) error { return errors.Join(says("half of")(w), torn) })
-	if !errors.Is(err, torn) {
+	errWrite := errors.New("torn")
+	err := f.Save("demo", func(w io.Writer) error { return errors.Join(writeText("half of")(w), errWrite) })
+	if !errors.Is(err, errWrite) {
 		t.Errorf("Save: %v", err)
 	}
-	expect(t, f, "demo", "former")
-	if got := files(t, f.path); got != 1 {
+	expectContent(t, f, "demo", "former")
+	if got := countFiles(t, f.path); got != 1 {
 		t.Errorf("%d files", got)
 	}
 }
 
-func TestAFolderThatCannotBe(t *testing.T) {
+func TestSaveFailsWithoutAFolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := New(filepath.Join(path, "names")).Save("demo", says("x")); err == nil {
+	if err := New(filepath.Join(path, "names")).Save("demo", writeText("x")); err == nil {
 		t.Error("saved below a file")
 	}
 }
 
 // A process that is killed during a write leaves the former file. The rest is
 // removed an hour later.
-func TestAKillWhileWritingKeepsTheFormerOne(t *testing.T) {
+func TestAKillDuringASaveKeepsTheFormerSnapshot(t *testing.T) {
 	t.Parallel()
 	f := New(t.TempDir())
-	if err := f.Save("demo", says("former")); err != nil {
+	if err := f.Save("demo", writeText("former")); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), asWriter+"="+f.path)
+	cmd.Env = append(os.Environ(), writerFolderEnv+"="+f.path)
 	if _, err := cmd.StdinPipe(); err != nil { // it hangs until this is closed
 		t.Fatal(err)
 	}
@@ -143,22 +143,22 @@ func TestAKillWhileWritingKeepsTheFormerOne(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Error("the writer ended without an error")
 	}
-	if got := files(t, f.path); got != 2 {
+	if got := countFiles(t, f.path); got != 2 {
 		t.Errorf("%d files, want the former one and a rest", got)
 	}
-	expect(t, f, "demo", "former")
-	if err := f.Save("other", says("x")); err != nil || files(t, f.path) != 3 {
-		t.Errorf("%d files: a file that may still be written was removed, or: %v", files(t, f.path), err)
+	expectContent(t, f, "demo", "former")
+	if err := f.Save("other", writeText("x")); err != nil || countFiles(t, f.path) != 3 {
+		t.Errorf("%d files: a file that may still be written was removed, or: %v", countFiles(t, f.path), err)
 	}
-	rests, err := filepath.Glob(filepath.Join(f.path, "*"+unfinished+"*"))
-	if err != nil || len(rests) != 1 {
-		t.Fatalf("rests %q, %v", rests, err)
+	unfinishedFiles, err := filepath.Glob(filepath.Join(f.path, "*"+unfinishedMark+"*"))
+	if err != nil || len(unfinishedFiles) != 1 {
+		t.Fatalf("rests %q, %v", unfinishedFiles, err)
 	}
-	old := time.Now().Add(-leftAfter - time.Minute)
-	if err := os.Chtimes(rests[0], old, old); err != nil {
+	old := time.Now().Add(-abandonedAfter - time.Minute)
+	if err := os.Chtimes(unfinishedFiles[0], old, old); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Save("other", says("x")); err != nil || files(t, f.path) != 2 {
-		t.Errorf("%d files, %v; want the rest removed", files(t, f.path), err)
+	if err := f.Save("other", writeText("x")); err != nil || countFiles(t, f.path) != 2 {
+		t.Errorf("%d files, %v; want the rest removed", countFiles(t, f.path), err)
 	}
 }

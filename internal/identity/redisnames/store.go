@@ -23,35 +23,35 @@ var (
 // shared requester MaxReservedShared. Store is safe for concurrent use.
 type Store struct {
 	client redis.UniversalClient
-	keep   time.Duration // how long a name is reserved
+	ttl    time.Duration // how long a name is reserved
 }
 
 // New makes a store that reserves names for identity.ReservationTTL.
 func New(client redis.UniversalClient) *Store {
-	return &Store{client: client, keep: identity.ReservationTTL}
+	return &Store{client: client, ttl: identity.ReservationTTL}
 }
 
 // Reserve reserves names for a requester; see identity.NameReservations. If a reply was
 // lost, a repeated call returns the same result. For a shared requester it returns false
 // for the names that the first call has reserved.
-func (s *Store) Reserve(ctx context.Context, o identity.Reservation) ([]bool, error) {
-	keys, most := []string{requesterKey(o.Game, o.Requester)}, identity.MaxReserved
-	if o.Shared {
-		most = identity.MaxReservedShared
+func (s *Store) Reserve(ctx context.Context, reservation identity.Reservation) ([]bool, error) {
+	keys, maxNames := []string{requesterKey(reservation.Game, reservation.Requester)}, identity.MaxReserved
+	if reservation.Shared {
+		maxNames = identity.MaxReservedShared
 	}
-	args := []any{o.Requester, s.keep.Milliseconds(), most, reservedPrefix(o.Game), o.Shared}
-	for _, skeleton := range o.Skeletons {
-		keys = append(keys, reservedKey(o.Game, skeleton))
+	args := []any{reservation.Requester, s.ttl.Milliseconds(), maxNames, reservedPrefix(reservation.Game), reservation.Shared}
+	for _, skeleton := range reservation.Skeletons {
+		keys = append(keys, reservedKey(reservation.Game, skeleton))
 		args = append(args, skeleton)
 	}
-	reply, err := reserveScript.Run(ctx, s.client, keys, args...).BoolSlice()
-	if err == nil && len(reply) != len(o.Skeletons) {
-		err = fmt.Errorf("%d replies for %d names", len(reply), len(o.Skeletons))
+	isReserved, err := reserveScript.Run(ctx, s.client, keys, args...).BoolSlice()
+	if err == nil && len(isReserved) != len(reservation.Skeletons) {
+		err = fmt.Errorf("%d replies for %d names", len(isReserved), len(reservation.Skeletons))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redisnames: reserve: %w", err)
 	}
-	return reply, nil
+	return isReserved, nil
 }
 
 // ReservedFor returns the requester for whom a skeleton is reserved, or "".

@@ -23,29 +23,29 @@ type fixture struct {
 	game string
 }
 
-func each(t *testing.T, f func(s *fixture)) {
+func eachRedis(t *testing.T, f func(s *fixture)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
 		f(&fixture{T: t, Store: New(c), game: "game." + ulid.Make().String()})
 	})
 }
 
-func (s *fixture) offer(requester string, skeletons ...string) []bool {
+func (s *fixture) reserveFor(requester string, skeletons ...string) []bool {
 	s.Helper()
-	return s.offering(identity.Reservation{Requester: requester, Skeletons: skeletons})
+	return s.reserve(identity.Reservation{Requester: requester, Skeletons: skeletons})
 }
 
-func (s *fixture) offering(o identity.Reservation) []bool {
+func (s *fixture) reserve(reservation identity.Reservation) []bool {
 	s.Helper()
-	o.Game = s.game
-	kept, err := s.Reserve(s.Context(), o)
+	reservation.Game = s.game
+	isReserved, err := s.Reserve(s.Context(), reservation)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return kept
+	return isReserved
 }
 
-func (s *fixture) offered(skeleton string) string {
+func (s *fixture) reservedFor(skeleton string) string {
 	s.Helper()
 	requester, err := s.ReservedFor(s.Context(), s.game, skeleton)
 	if err != nil {
@@ -54,19 +54,19 @@ func (s *fixture) offered(skeleton string) string {
 	return requester
 }
 
-func TestOffersAreKeptForOne(t *testing.T) {
-	each(t, func(s *fixture) {
-		if got := s.offer("p:ada", "x", "y y"); !slices.Equal(got, []bool{true, true}) {
+func TestANameIsReservedForOneRequester(t *testing.T) {
+	eachRedis(t, func(s *fixture) {
+		if got := s.reserveFor("p:ada", "x", "y y"); !slices.Equal(got, []bool{true, true}) {
 			s.Errorf("free names: %v", got)
 		}
-		if got := s.offer("p:bob", "y y", "z"); !slices.Equal(got, []bool{false, true}) {
+		if got := s.reserveFor("p:bob", "y y", "z"); !slices.Equal(got, []bool{false, true}) {
 			s.Errorf("a reserved name and a free one: %v", got)
 		}
-		if got := s.offer("p:ada", "x"); !slices.Equal(got, []bool{true}) {
+		if got := s.reserveFor("p:ada", "x"); !slices.Equal(got, []bool{true}) {
 			s.Errorf("the same name again: %v", got)
 		}
 		for skeleton, want := range map[string]string{"x": "p:ada", "y y": "p:ada", "z": "p:bob", "free": ""} {
-			if got := s.offered(skeleton); got != want {
+			if got := s.reservedFor(skeleton); got != want {
 				s.Errorf("%q is reserved for %q, want %q", skeleton, got, want)
 			}
 			ttl, err := s.client.PTTL(s.Context(), reservedKey(s.game, skeleton)).Result()
@@ -85,19 +85,19 @@ func TestOffersAreKeptForOne(t *testing.T) {
 
 // Of a requester with too many reservations, the oldest names are released. Names that
 // others have reserved since stay reserved.
-func TestOffersAreBounded(t *testing.T) {
-	each(t, func(s *fixture) {
+func TestTheOldestReservationsAreReleased(t *testing.T) {
+	eachRedis(t, func(s *fixture) {
 		for i := range identity.MaxReserved + 2 {
-			s.offer("a:1", fmt.Sprint("n", i))
+			s.reserveFor("a:1", fmt.Sprint("n", i))
 			if i == 0 { // it ends early, and another gets it
 				if err := s.client.Del(s.Context(), reservedKey(s.game, "n0")).Err(); err != nil {
 					s.Fatal(err)
 				}
-				s.offer("a:2", "n0")
+				s.reserveFor("a:2", "n0")
 			}
 		}
 		for i, want := range map[int]string{0: "a:2", 1: "", 2: "a:1", identity.MaxReserved + 1: "a:1"} {
-			if got := s.offered(fmt.Sprint("n", i)); got != want {
+			if got := s.reservedFor(fmt.Sprint("n", i)); got != want {
 				s.Errorf("name %d is reserved for %q, want %q", i, got, want)
 			}
 		}
@@ -105,23 +105,23 @@ func TestOffersAreBounded(t *testing.T) {
 }
 
 // Requesters with the same address get different names, and more of them.
-func TestOffersOfASharedAsker(t *testing.T) {
-	each(t, func(s *fixture) {
+func TestClientsWithOneAddressGetDifferentNames(t *testing.T) {
+	eachRedis(t, func(s *fixture) {
 		school := identity.Reservation{Requester: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
-		if got := s.offering(school); !slices.Equal(got, []bool{true, true}) {
+		if got := s.reserve(school); !slices.Equal(got, []bool{true, true}) {
 			s.Errorf("free names: %v", got)
 		}
 		school.Skeletons = []string{"y", "z"}
-		if got := s.offering(school); !slices.Equal(got, []bool{false, true}) {
+		if got := s.reserve(school); !slices.Equal(got, []bool{false, true}) {
 			s.Errorf("the next of the address: %v", got)
 		}
 		school.Skeletons = nil
 		for i := range identity.MaxReservedShared {
 			school.Skeletons = append(school.Skeletons, fmt.Sprint("n", i))
 		}
-		s.offering(school)
+		s.reserve(school)
 		for name, want := range map[string]string{"x": "", "z": "", "n0": "a:1", school.Skeletons[identity.MaxReservedShared-1]: "a:1"} {
-			if got := s.offered(name); got != want {
+			if got := s.reservedFor(name); got != want {
 				s.Errorf("%q is reserved for %q, want %q", name, got, want)
 			}
 		}
@@ -129,41 +129,41 @@ func TestOffersOfASharedAsker(t *testing.T) {
 }
 
 // A reserved name is free again when the reservation ends.
-func TestOffersEnd(t *testing.T) {
-	each(t, func(s *fixture) {
-		s.keep = 20 * time.Millisecond
-		s.offer("p:ada", "x")
-		for s.offered("x") != "" && s.Context().Err() == nil {
+func TestReservationsEnd(t *testing.T) {
+	eachRedis(t, func(s *fixture) {
+		s.ttl = 20 * time.Millisecond
+		s.reserveFor("p:ada", "x")
+		for s.reservedFor("x") != "" && s.Context().Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
-		if got := s.offer("p:bob", "x"); !slices.Equal(got, []bool{true}) {
+		if got := s.reserveFor("p:bob", "x"); !slices.Equal(got, []bool{true}) {
 			s.Errorf("a name whose reservation has ended: %v", got)
 		}
 	})
 }
 
-func TestOneOfManyIsOfferedAName(t *testing.T) {
-	each(t, func(s *fixture) {
-		won := make([]bool, 20)
-		var all sync.WaitGroup
-		for i := range won {
-			all.Go(func() {
-				kept, err := s.Reserve(s.Context(), identity.Reservation{Game: s.game, Requester: fmt.Sprint("p:", i), Skeletons: []string{"x"}})
+func TestOneOfManyRequestersGetsAName(t *testing.T) {
+	eachRedis(t, func(s *fixture) {
+		winners := make([]bool, 20)
+		var calls sync.WaitGroup
+		for i := range winners {
+			calls.Go(func() {
+				isReserved, err := s.Reserve(s.Context(), identity.Reservation{Game: s.game, Requester: fmt.Sprint("p:", i), Skeletons: []string{"x"}})
 				if err != nil {
 					s.Error(err)
 					return
 				}
-				won[i] = kept[0]
+				winners[i] = isReserved[0]
 			})
 		}
-		all.Wait()
-		if i := slices.Index(won, true); i < 0 || slices.Contains(won[i+1:], true) || s.offered("x") != fmt.Sprint("p:", i) {
-			s.Errorf("reserved for %v, and the store returns %q", won, s.offered("x"))
+		calls.Wait()
+		if i := slices.Index(winners, true); i < 0 || slices.Contains(winners[i+1:], true) || s.reservedFor("x") != fmt.Sprint("p:", i) {
+			s.Errorf("reserved for %v, and the store returns %q", winners, s.reservedFor("x"))
 		}
 	})
 }
 
-func TestOutOfReach(t *testing.T) {
+func TestErrorsWhileRedisIsUnreachable(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()

@@ -11,32 +11,32 @@ import (
 
 // feed is one watched board. poll reads it with the largest limit of its watchers.
 type feed struct {
-	feeds      *feeds
+	feeds      *feedRegistry
 	key        pageKey // with limit 0
 	references int     // guarded by feeds.mu
 
 	mu       sync.Mutex
-	top      *top          // nil: the board has not been ready yet
+	top      *boardTop     // nil: the board has not been ready yet
 	frames   map[int]frame // frames of top by limit; at most leaderboard.MaxLimit of them
 	watchers map[*watcher]struct{}
 }
 
 // watcher is one session that watches a feed. feed.mu guards its fields.
 type watcher struct {
-	push             func(frame []byte) // must not block
-	limit            int
-	lastSum          uint64 // hash of the last pushed frame; 0: none was pushed
-	pushedThisSecond bool   // true: a frame was pushed since the last poll
+	push            func(frame []byte) // must not block
+	limit           int
+	lastHash        uint64 // hash of the last pushed frame; 0: none was pushed
+	pushedSincePoll bool   // true: a frame was pushed since the last poll
 }
 
 // frame is an encoded push with the hash of its bytes. Frames with equal hashes count as
 // equal.
 type frame struct {
 	bytes []byte
-	sum   uint64
+	hash  uint64
 }
 
-var frameSeed = maphash.MakeSeed()
+var hashSeed = maphash.MakeSeed()
 
 // ensureRead reads the board unless top has enough entries for limit. If the board is not
 // ready, it returns nil and top stays as it is.
@@ -47,7 +47,7 @@ func (f *feed) ensureRead(ctx context.Context, limit int) error {
 	if isCovered {
 		return nil
 	}
-	top, err := f.feeds.read(ctx, f.key, limit)
+	top, err := f.feeds.readTop(ctx, f.key, limit)
 	if errors.Is(err, leaderboard.ErrNotReady) {
 		return nil
 	}
@@ -66,16 +66,16 @@ func (f *feed) ensureRead(ctx context.Context, limit int) error {
 func (f *feed) addWatcher(limit int, push func([]byte)) *watcher {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := &watcher{push: push, limit: limit}
-	f.watchers[w] = struct{}{}
-	f.pushTo(w)
-	return w
+	added := &watcher{push: push, limit: limit}
+	f.watchers[added] = struct{}{}
+	f.pushIfChanged(added)
+	return added
 }
 
-func (f *feed) removeWatcher(w *watcher) {
+func (f *feed) removeWatcher(watcher *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.watchers, w)
+	delete(f.watchers, watcher)
 }
 
 // largestLimit returns the largest limit of the watchers, or 0 without watchers.
@@ -83,8 +83,8 @@ func (f *feed) largestLimit() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	limit := 0
-	for w := range f.watchers {
-		limit = max(limit, w.limit)
+	for watcher := range f.watchers {
+		limit = max(limit, watcher.limit)
 	}
 	return limit
 }
@@ -92,46 +92,46 @@ func (f *feed) largestLimit() int {
 // readAndPush reads the board and pushes it to each watcher whose frame has changed. It
 // skips a watcher that got a push since the last poll. It ignores errors of the read,
 // because the next poll tries again.
-func (f *feed) poll(ctx context.Context) {
+func (f *feed) readAndPush(ctx context.Context) {
 	limit := f.largestLimit()
 	if ctx.Err() != nil || limit == 0 {
 		return
 	}
-	top, err := f.feeds.read(ctx, f.key, limit)
+	top, err := f.feeds.readTop(ctx, f.key, limit)
 	if err != nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.setTop(top)
-	for w := range f.watchers {
-		if w.pushedThisSecond {
-			w.pushedThisSecond = false
+	for watcher := range f.watchers {
+		if watcher.pushedSincePoll {
+			watcher.pushedSincePoll = false
 			continue
 		}
-		f.pushTo(w)
-		w.pushedThisSecond = false
+		f.pushIfChanged(watcher)
+		watcher.pushedSincePoll = false
 	}
 }
 
 // setTop replaces the entries to push and removes the encoded frames. The caller holds mu.
-func (f *feed) setTop(t *top) {
-	f.top, f.frames = t, make(map[int]frame)
+func (f *feed) setTop(top *boardTop) {
+	f.top, f.frames = top, make(map[int]frame)
 }
 
 // pushIfChanged pushes the board to a watcher if its frame has changed. If top has too few
 // entries for the watcher's limit, the watcher waits for the next poll. The caller holds
 // mu.
-func (f *feed) pushTo(w *watcher) {
-	if !f.top.covers(w.limit) {
+func (f *feed) pushIfChanged(watcher *watcher) {
+	if !f.top.covers(watcher.limit) {
 		return
 	}
-	current := f.frameFor(w.limit)
-	if w.lastSum == current.sum {
+	current := f.frameFor(watcher.limit)
+	if watcher.lastHash == current.hash {
 		return
 	}
-	w.lastSum, w.pushedThisSecond = current.sum, true
-	w.push(current.bytes)
+	watcher.lastHash, watcher.pushedSincePoll = current.hash, true
+	watcher.push(current.bytes)
 	f.feeds.metrics.pushes.Inc()
 }
 
@@ -142,7 +142,7 @@ func (f *feed) frameFor(limit int) frame {
 		return cached
 	}
 	created := frame{bytes: f.top.frameFor(limit)}
-	created.sum = maphash.Bytes(frameSeed, created.bytes)
+	created.hash = maphash.Bytes(hashSeed, created.bytes)
 	f.frames[limit] = created
 	return created
 }

@@ -6,19 +6,19 @@ import (
 )
 
 type metrics struct {
-	read, fromCache prometheus.Counter
-	watches         prometheus.Gauge
-	pushes          prometheus.Counter
+	storeReads, cacheHits prometheus.Counter
+	watchers              prometheus.Gauge
+	pushes                prometheus.Counter
 }
 
-func newMetrics(r prometheus.Registerer) *metrics {
-	factory := promauto.With(r)
+func newMetrics(registry prometheus.Registerer) *metrics {
+	factory := promauto.With(registry)
 	pages := factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_leaderboards_pages_total", Help: "Leaderboard pages served, by source: read from the store, or shared with a request just before.",
 	}, []string{"from"})
 	return &metrics{
-		read: pages.WithLabelValues("read"), fromCache: pages.WithLabelValues("shared"),
-		watches: factory.NewGauge(prometheus.GaugeOpts{
+		storeReads: pages.WithLabelValues("read"), cacheHits: pages.WithLabelValues("shared"),
+		watchers: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "laststand_leaderboards_watches", Help: "Leaderboards that sessions at this node watch, counted per session.",
 		}),
 		pushes: factory.NewCounter(prometheus.CounterOpts{

@@ -14,13 +14,13 @@ import (
 // A push with any limit equals the answer of Page.
 func TestPushesEqualPages(t *testing.T) {
 	t.Parallel()
-	h := newFakeReader()
-	h.names["p_2"] = `"entries":[] <&> \u2028 "`
-	d := h.Show()
+	reader := newFakeReader()
+	reader.names["p_2"] = `"entries":[] <&> \u2028 "`
+	display := reader.newDisplay()
 	for _, size := range []int{0, 1, 2, 60, 200, 300} {
-		h.set(func() { h.size = size })
+		reader.update(func() { reader.entryCount = size })
 		for _, read := range []int{1, 50, leaderboard.MaxLimit} {
-			top, err := d.readTop(t.Context(), pageKey{game: "demo", window: "7d", order: leaderboard.ByValue, kind: leaderboard.Players}, read)
+			top, err := display.readTop(t.Context(), pageKey{game: "demo", window: "7d", order: leaderboard.ByValue, kind: leaderboard.Players}, read)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -28,7 +28,7 @@ func TestPushesEqualPages(t *testing.T) {
 				t.Errorf("%d of %d entries read: covers %v, one more %v", read, size, top.covers(read), top.covers(read+1))
 			}
 			for limit := 1; limit <= read; limit++ {
-				shown, err := d.page(t.Context(), "demo", leaderboard.Query{Window: "7d", Limit: limit})
+				shown, err := display.readPage(t.Context(), "demo", leaderboard.Query{Window: "7d", Limit: limit})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -42,79 +42,79 @@ func TestPushesEqualPages(t *testing.T) {
 }
 
 // A board has one feed for all limits, and is read once a second.
-func TestLimitsShareAFeed(t *testing.T) {
+func TestWatchersWithDifferentLimitsShareAFeed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newFakeReader()
-		h.size = 300
-		d := startDisplay(t, h)
+		reader := newFakeReader()
+		reader.entryCount = 300
+		display := startDisplay(t, reader)
 		clients := make([]*pushRecorder, 0, 3*leaderboard.MaxLimit)
 		for i := range cap(clients) {
-			in, _ := watch(t, d, leaderboard.Query{Window: leaderboard.All, Limit: 1 + i%leaderboard.MaxLimit})
-			clients = append(clients, in)
+			recorder, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All, Limit: 1 + i%leaderboard.MaxLimit})
+			clients = append(clients, recorder)
 		}
-		control, _ := watch(t, d, leaderboard.Query{Window: leaderboard.All})
+		control, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
 		clients = append(clients, control)
-		if len(d.feeds.byKey) != 1 {
-			t.Errorf("%d feeds of one board", len(d.feeds.byKey))
+		if len(display.feeds.byKey) != 1 {
+			t.Errorf("%d feeds of one board", len(display.feeds.byKey))
 		}
 		time.Sleep(2 * pushInterval)
-		h.readCount()
+		reader.readCount()
 		for round := range 3 {
-			for i, in := range clients {
+			for i, recorder := range clients {
 				entries := 1 + i%leaderboard.MaxLimit
-				if in == control {
+				if recorder == control {
 					entries = leaderboard.DefaultLimit
 				}
-				if got := in.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != entries {
+				if got := recorder.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != entries {
 					t.Fatalf("round %d: watcher %d of %d entries was pushed %.300q", round, i, entries, got)
 				}
 			}
-			h.set(func() { h.total++ })
+			reader.update(func() { reader.total++ })
 			time.Sleep(pushInterval)
 		}
-		if n := h.readCount(); n != 3 {
+		if n := reader.readCount(); n != 3 {
 			t.Errorf("%d reads in 3 seconds", n)
 		}
 	})
 }
 
 // A watcher gets a push only if an entry within its limit has changed.
-func TestAChangeBehindTheLimitIsNotPushed(t *testing.T) {
+func TestAChangeBelowTheLimitIsNotPushed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newFakeReader()
-		h.size = 3
-		d := startDisplay(t, h)
-		few, _ := watch(t, d, leaderboard.Query{Window: leaderboard.All, Limit: 2})
+		reader := newFakeReader()
+		reader.entryCount = 3
+		display := startDisplay(t, reader)
+		twoEntries, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All, Limit: 2})
 		time.Sleep(2 * pushInterval)
-		all, leave := watch(t, d, leaderboard.Query{Window: leaderboard.All, Limit: 3})
-		if got := all.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != 3 {
+		threeEntries, leave := startWatching(t, display, leaderboard.Query{Window: leaderboard.All, Limit: 3})
+		if got := threeEntries.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != 3 {
 			t.Errorf("a watcher with a larger limit than the others was first pushed %q", got)
 		}
 		time.Sleep(2 * pushInterval)
-		few.takeAll()
-		h.set(func() { h.last = 9 })
+		twoEntries.takeAll()
+		reader.update(func() { reader.lastValue = 9 })
 		time.Sleep(pushInterval)
-		if one, other := few.takeAll(), all.takeAll(); len(one) != 0 || len(other) != 1 {
+		if one, other := twoEntries.takeAll(), threeEntries.takeAll(); len(one) != 0 || len(other) != 1 {
 			t.Errorf("after a change of the third entry, %q was pushed for limit 2, %q for limit 3", one, other)
 		}
 		leave()
-		h.set(func() { h.total++ })
+		reader.update(func() { reader.total++ })
 		time.Sleep(pushInterval)
-		if got := few.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != 2 {
+		if got := twoEntries.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != 2 {
 			t.Errorf("after the other watcher has left: %q", got)
 		}
 	})
 }
 
 // Watchers with the same limit get the same frame, which is encoded once.
-func TestEachLimitHasItsFrameMadeOnce(t *testing.T) {
+func TestAFrameIsEncodedOncePerLimit(t *testing.T) {
 	t.Parallel()
-	f := &feed{}
-	f.setTop(newTop(leaderboard.TopPage{Page: leaderboard.Page{Kind: leaderboard.Players}}, leaderboard.MaxLimit))
+	emptyFeed := &feed{}
+	emptyFeed.setTop(newTop(leaderboard.TopPage{Page: leaderboard.Page{Kind: leaderboard.Players}}, leaderboard.MaxLimit))
 	for limit := 1; limit <= leaderboard.MaxLimit; limit++ {
-		one, other := f.frameFor(limit), f.frameFor(limit)
+		one, other := emptyFeed.frameFor(limit), emptyFeed.frameFor(limit)
 		if &one.bytes[0] != &other.bytes[0] {
 			t.Fatalf("the frame of limit %d is encoded twice", limit)
 		}

@@ -22,63 +22,63 @@ const (
 // second after changes. A board that is not ready is pushed as soon as it is ready. push
 // must not block. The caller must call the returned function to end the pushes. After that
 // function has returned, push is not called any more. It may be called several times.
-func (d *Display) Watch(ctx context.Context, game string, q leaderboard.Query, push func(frame []byte)) (leave func(), err error) {
-	key := newPageKey(game, leaderboard.Query{Window: q.Window, Order: q.Order, Kind: q.Kind, Limit: q.Limit})
+func (d *Display) Watch(ctx context.Context, game string, query leaderboard.Query, push func(frame []byte)) (stop func(), err error) {
+	key := newPageKey(game, leaderboard.Query{Window: query.Window, Order: query.Order, Kind: query.Kind, Limit: query.Limit})
 	limit := key.limit
 	key.limit = 0
-	f := d.feeds.acquire(key)
-	if err := f.ensureRead(ctx, limit); err != nil {
-		d.feeds.release(f)
+	feed := d.feeds.acquire(key)
+	if err := feed.ensureRead(ctx, limit); err != nil {
+		d.feeds.release(feed)
 		return nil, err
 	}
-	w := f.addWatcher(limit, push)
-	d.metrics.watches.Inc()
+	watcher := feed.addWatcher(limit, push)
+	d.metrics.watchers.Inc()
 	return sync.OnceFunc(func() {
-		d.metrics.watches.Dec()
-		f.removeWatcher(w)
-		d.feeds.release(f)
+		d.metrics.watchers.Dec()
+		feed.removeWatcher(watcher)
+		d.feeds.release(feed)
 	}), nil
 }
 
 // feedRegistry holds the feeds of the boards that sessions of this node watch: one feed per
 // game, window, order and kind, for watchers with any limit. Safe for concurrent use.
-type feeds struct {
-	read    func(ctx context.Context, of pageKey, limit int) (*top, error)
+type feedRegistry struct {
+	readTop func(ctx context.Context, of pageKey, limit int) (*boardTop, error)
 	metrics *metrics
 
 	mu    sync.Mutex
 	byKey map[pageKey]*feed
 }
 
-func newFeeds(read func(context.Context, pageKey, int) (*top, error), m *metrics) *feeds {
-	return &feeds{read: read, metrics: m, byKey: make(map[pageKey]*feed)}
+func newFeedRegistry(read func(context.Context, pageKey, int) (*boardTop, error), metrics *metrics) *feedRegistry {
+	return &feedRegistry{readTop: read, metrics: metrics, byKey: make(map[pageKey]*feed)}
 }
 
 // acquire returns the feed of a board, and adds it if there is none. The caller must call
 // release later.
-func (fs *feeds) acquire(key pageKey) *feed {
+func (fs *feedRegistry) acquire(key pageKey) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f := fs.byKey[key]
-	if f == nil {
-		f = &feed{feeds: fs, key: key, watchers: make(map[*watcher]struct{})}
-		fs.byKey[key] = f
+	current := fs.byKey[key]
+	if current == nil {
+		current = &feed{feeds: fs, key: key, watchers: make(map[*watcher]struct{})}
+		fs.byKey[key] = current
 	}
-	f.references++
-	return f
+	current.references++
+	return current
 }
 
 // release removes a feed after its last release.
-func (fs *feeds) release(f *feed) {
+func (fs *feedRegistry) release(feed *feed) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f.references--; f.references == 0 {
-		delete(fs.byKey, f.key)
+	if feed.references--; feed.references == 0 {
+		delete(fs.byKey, feed.key)
 	}
 }
 
 // run polls every feed once a second until ctx ends.
-func (fs *feeds) run(ctx context.Context) error {
+func (fs *feedRegistry) run(ctx context.Context) error {
 	tick := time.NewTicker(pushInterval)
 	defer tick.Stop()
 	for {
@@ -91,26 +91,26 @@ func (fs *feeds) run(ctx context.Context) error {
 	}
 }
 
-func (fs *feeds) pollAll(ctx context.Context) {
+func (fs *feedRegistry) pollAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(maxConcurrentReads)
-	for _, f := range fs.openFeeds() {
+	for _, feed := range fs.allFeeds() {
 		group.Go(func() error {
-			f.poll(ctx)
+			feed.readAndPush(ctx)
 			return nil
 		})
 	}
 	_ = group.Wait() // no function returns an error
 }
 
-func (fs *feeds) openFeeds() []*feed {
+func (fs *feedRegistry) allFeeds() []*feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	all := make([]*feed, 0, len(fs.byKey))
-	for _, f := range fs.byKey {
-		all = append(all, f)
+	feeds := make([]*feed, 0, len(fs.byKey))
+	for _, feed := range fs.byKey {
+		feeds = append(feeds, feed)
 	}
-	return all
+	return feeds
 }

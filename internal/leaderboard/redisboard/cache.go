@@ -11,90 +11,90 @@ import (
 
 // maxCachedPages is the maximum number of slices in a cache. A cache that is full of valid
 // slices is emptied.
-const maxPages = 1024
+const maxCachedPages = 1024
 
 // pageKey identifies a slice.
 type pageKey struct {
-	view leaderboard.View
-	cut  leaderboard.Cut
+	view leaderboard.RankingID
+	cut  leaderboard.SliceRequest
 }
 
 // sliceCache caches slices for ttl, counted from the start of their read. Concurrent callers
 // share one read. It does not cache errors.
-type cache struct {
+type sliceCache struct {
 	ttl time.Duration
 
 	mu    sync.Mutex
-	pages map[pageKey]*cachedPage
+	pages map[pageKey]*cachedSlice
 }
 
 // cachedSlice is a slice with the error of its read. They are set before done is closed, and
 // do not change after that.
-type cachedPage struct {
-	began time.Time
-	done  chan struct{}
-	slice leaderboard.Slice
-	err   error
+type cachedSlice struct {
+	readStart time.Time
+	done      chan struct{}
+	slice     leaderboard.RankingSlice
+	err       error
 }
 
-func newCache(ttl time.Duration) *cache {
-	return &cache{ttl: ttl, pages: map[pageKey]*cachedPage{}}
+func newSliceCache(ttl time.Duration) *sliceCache {
+	return &sliceCache{ttl: ttl, pages: map[pageKey]*cachedSlice{}}
 }
 
 // get returns the cached slice, the result of another caller's read, or the result of
 // read.
-func (c *cache) get(ctx context.Context, key pageKey, read func() (leaderboard.Slice, error)) (leaderboard.Slice, error) {
+func (c *sliceCache) get(ctx context.Context, key pageKey, read func() (leaderboard.RankingSlice, error)) (leaderboard.RankingSlice, error) {
 	for {
-		p, isNew := c.claim(key)
-		if isNew {
-			p.slice, p.err = read()
-			c.finish(key, p)
-			return p.slice, p.err
+		page, mustRead := c.findOrAdd(key)
+		if mustRead {
+			page.slice, page.err = read()
+			c.finishRead(key, page)
+			return page.slice, page.err
 		}
 		select {
-		case <-p.done:
+		case <-page.done:
 		case <-ctx.Done():
-			return leaderboard.Slice{}, ctx.Err()
+			return leaderboard.RankingSlice{}, ctx.Err()
 		}
 		// The context of the other caller ended, so try again.
-		if !errors.Is(p.err, context.Canceled) && !errors.Is(p.err, context.DeadlineExceeded) {
-			return p.slice, p.err
+		if !errors.Is(page.err, context.Canceled) && !errors.Is(page.err, context.DeadlineExceeded) {
+			return page.slice, page.err
 		}
 	}
 }
 
 // findOrAdd returns the slice that is cached or being read. If mustRead is true, the caller
 // must read it and then call finishRead.
-func (c *cache) claim(key pageKey) (p *cachedPage, isNew bool) {
+func (c *sliceCache) findOrAdd(key pageKey) (page *cachedSlice, mustRead bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.pages[key]; p != nil && time.Since(p.began) < c.ttl {
-		return p, false
+	if page := c.pages[key]; page != nil && time.Since(page.readStart) < c.ttl {
+		return page, false
 	}
-	if len(c.pages) >= maxPages {
-		c.evict()
+	if len(c.pages) >= maxCachedPages {
+		c.removeExpired()
 	}
-	p = &cachedPage{began: time.Now(), done: make(chan struct{})}
-	c.pages[key] = p
-	return p, true
+	page = &cachedSlice{readStart: time.Now(), done: make(chan struct{})}
+	c.pages[key] = page
+	return page, true
 }
 
-func (c *cache) evict() {
-	for key, p := range c.pages {
-		if time.Since(p.began) >= c.ttl {
+func (c *sliceCache) removeExpired() {
+	for key, page := range c.pages {
+		if time.Since(page.readStart) >= c.ttl {
 			delete(c.pages, key)
 		}
 	}
-	if len(c.pages) >= maxPages {
+	if len(c.pages) >= maxCachedPages {
 		clear(c.pages)
 	}
 }
 
-func (c *cache) finish(key pageKey, p *cachedPage) {
+func (c *sliceCache) finishRead(key pageKey, page *cachedSlice) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p.err != nil && c.pages[key] == p {
+	if page.err != nil && c.pages[key] == page {
 		delete(c.pages, key)
 	}
-	close(p.done)
+	close(page.done)
 }

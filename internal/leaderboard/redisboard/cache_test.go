@@ -11,87 +11,87 @@ import (
 )
 
 // slowRead counts its reads, each of which takes 10 ms.
-type blockingRead struct {
-	times int64
+type slowRead struct {
+	calls int64
 	err   error
 }
 
-func (r *blockingRead) read() (leaderboard.Slice, error) {
-	r.times++
-	s := leaderboard.Slice{Start: r.times}
+func (r *slowRead) read() (leaderboard.RankingSlice, error) {
+	r.calls++
+	slice := leaderboard.RankingSlice{StartIndex: r.calls}
 	time.Sleep(10 * time.Millisecond)
-	return s, r.err
+	return slice, r.err
 }
 
 func TestConcurrentReadersShareOneRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, r := newCache(250*time.Millisecond), &blockingRead{}
+		cache, slow := newSliceCache(250*time.Millisecond), &slowRead{}
 		for range 5 {
 			go func() {
-				s, err := c.get(t.Context(), pageKey{}, r.read)
-				if err != nil || s.Start != 1 {
-					t.Errorf("read %d: %v", s.Start, err)
+				slice, err := cache.get(t.Context(), pageKey{}, slow.read)
+				if err != nil || slice.StartIndex != 1 {
+					t.Errorf("read %d: %v", slice.StartIndex, err)
 				}
 			}()
 		}
 		time.Sleep(249 * time.Millisecond)
-		if s, _ := c.get(t.Context(), pageKey{}, r.read); s.Start != 1 {
-			t.Errorf("read %d while the first is fresh", s.Start)
+		if slice, _ := cache.get(t.Context(), pageKey{}, slow.read); slice.StartIndex != 1 {
+			t.Errorf("read %d while the first is fresh", slice.StartIndex)
 		}
 		time.Sleep(time.Millisecond)
-		if s, _ := c.get(t.Context(), pageKey{}, r.read); s.Start != 2 {
-			t.Errorf("read %d once the first is old", s.Start)
+		if slice, _ := cache.get(t.Context(), pageKey{}, slow.read); slice.StartIndex != 2 {
+			t.Errorf("read %d once the first is old", slice.StartIndex)
 		}
 	})
 }
 
-func TestAnErrorIsNotKept(t *testing.T) {
+func TestAnErrorIsNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, r := newCache(time.Minute), &blockingRead{err: leaderboard.ErrNotReady}
-		if _, err := c.get(t.Context(), pageKey{}, r.read); !errors.Is(err, leaderboard.ErrNotReady) {
+		cache, slow := newSliceCache(time.Minute), &slowRead{err: leaderboard.ErrNotReady}
+		if _, err := cache.get(t.Context(), pageKey{}, slow.read); !errors.Is(err, leaderboard.ErrNotReady) {
 			t.Errorf("the reader's error became %v", err)
 		}
-		r.err = nil
-		if s, err := c.get(t.Context(), pageKey{}, r.read); err != nil || s.Start != 2 {
-			t.Errorf("read %d after an error: %v", s.Start, err)
+		slow.err = nil
+		if slice, err := cache.get(t.Context(), pageKey{}, slow.read); err != nil || slice.StartIndex != 2 {
+			t.Errorf("read %d after an error: %v", slice.StartIndex, err)
 		}
 	})
 }
 
 func TestAReaderThatGivesUpDoesNotFailOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, r := newCache(time.Minute), &blockingRead{}
+		cache, slow := newSliceCache(time.Minute), &slowRead{}
 		go func() {
-			_, _ = c.get(t.Context(), pageKey{}, func() (leaderboard.Slice, error) {
+			_, _ = cache.get(t.Context(), pageKey{}, func() (leaderboard.RankingSlice, error) {
 				time.Sleep(time.Second)
-				return leaderboard.Slice{}, context.Canceled
+				return leaderboard.RankingSlice{}, context.Canceled
 			})
 		}()
 		synctest.Wait()
-		if s, err := c.get(t.Context(), pageKey{}, r.read); err != nil || s.Start != 1 {
-			t.Errorf("read %d: %v", s.Start, err)
+		if slice, err := cache.get(t.Context(), pageKey{}, slow.read); err != nil || slice.StartIndex != 1 {
+			t.Errorf("read %d: %v", slice.StartIndex, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		other := pageKey{cut: leaderboard.Cut{Limit: 1}}
-		go func() { _, _ = c.get(t.Context(), other, r.read) }()
+		other := pageKey{cut: leaderboard.SliceRequest{Limit: 1}}
+		go func() { _, _ = cache.get(t.Context(), other, slow.read) }()
 		synctest.Wait()
-		if _, err := c.get(ctx, other, r.read); !errors.Is(err, context.Canceled) {
+		if _, err := cache.get(ctx, other, slow.read); !errors.Is(err, context.Canceled) {
 			t.Errorf("a cancelled caller got %v", err)
 		}
 		time.Sleep(time.Second) // the other reader ends
 	})
 }
 
-func TestACacheIsBounded(t *testing.T) {
+func TestTheCacheHasAMaximumSize(t *testing.T) {
 	t.Parallel()
-	c := newCache(time.Hour)
-	for i := range 3 * maxPages {
-		_, _ = c.get(t.Context(), pageKey{cut: leaderboard.Cut{Limit: i}}, func() (leaderboard.Slice, error) {
-			return leaderboard.Slice{}, nil
+	cache := newSliceCache(time.Hour)
+	for i := range 3 * maxCachedPages {
+		_, _ = cache.get(t.Context(), pageKey{cut: leaderboard.SliceRequest{Limit: i}}, func() (leaderboard.RankingSlice, error) {
+			return leaderboard.RankingSlice{}, nil
 		})
-		if len(c.pages) > maxPages {
-			t.Fatalf("%d pages", len(c.pages))
+		if len(cache.pages) > maxCachedPages {
+			t.Fatalf("%d pages", len(cache.pages))
 		}
 	}
 }

@@ -14,79 +14,79 @@ import (
 // checkAll compares every board and order of players and teams, as node reads
 // it in pages of limit, with the oracle. It also reads a third of the boards, and a third
 // of their entries, entry by entry; limit decides which ones.
-func (w *testCluster) checkAll(t failingTest, node, limit int) {
+func (c *testCluster) checkAll(t failingTest, node, limit int) {
 	t.Helper()
-	o := newOracle(t, w.cfg, w.ledger.allRows())
-	defer o.close(t)
-	today := w.ledger.today()
+	reference := newOracle(t, c.cfg, c.ledger.allRows())
+	defer reference.close(t)
+	today := c.ledger.today()
 	var queries []lb.Query
 	for _, kind := range lb.Kinds() {
-		for _, window := range w.cfg.Windows {
-			for _, order := range w.cfg.Orders {
+		for _, window := range c.cfg.Windows {
+			for _, order := range c.cfg.Orders {
 				queries = append(queries, lb.Query{Window: window, Order: order, Kind: kind, Limit: limit})
 			}
 		}
 		for _, ago := range []int{0, 1, 2, 5, 8, 13} {
-			queries = append(queries, lb.Query{Window: lb.Day, Order: lb.ByScore, Kind: kind, Date: before(today, ago), Limit: limit})
+			queries = append(queries, lb.Query{Window: lb.Day, Order: lb.ByScore, Kind: kind, Date: daysBefore(today, ago), Limit: limit})
 		}
 	}
-	for i, q := range queries {
-		want := w.checkBoard(t, o, node, q)
+	for i, query := range queries {
+		want := c.checkBoard(t, reference, node, query)
 		if i%3 == limit%3 {
-			w.checkEntries(t, node, q, want)
+			c.checkEntries(t, node, query, want)
 		}
 	}
-	w.checkPlaces(t, o, node, []string{"p0", "p1", "p2", "nobody"})
+	c.checkWindowStandings(t, reference, node, []string{"p0", "p1", "p2", "nobody"})
 }
 
-// span returns the days that a page says it holds, after checking that they are allowed.
-func (w *testCluster) span(t failingTest, q lb.Query, p lb.Page) days {
+// checkedSpan returns the days that a page says it holds, after checking that they are allowed.
+func (c *testCluster) checkedSpan(t failingTest, query lb.Query, page lb.Page) daySpan {
 	t.Helper()
-	rows, today := w.ledger.allRows(), w.ledger.today()
+	rows, today := c.ledger.allRows(), c.ledger.today()
 	if len(rows) == 0 {
-		return days{p.From, p.To}
+		return daySpan{page.From, page.To}
 	}
-	d := days{p.From, p.To}
+	span := daySpan{page.From, page.To}
 	switch {
-	case q.Window == lb.All && d == days{rows[0].Day, today}:
-	case q.Window == lb.Day && q.Date == "" && d == days{today, today}:
-	case q.Window == lb.Day && q.Date != "" && d == days{q.Date, q.Date}:
-	case q.Window.Rolling() && d.to == today && d.from <= before(today, q.Window.Days()-1): // the evicted days may still be there
+	case query.Window == lb.All && span == daySpan{rows[0].Day, today}:
+	case query.Window == lb.Day && query.Date == "" && span == daySpan{today, today}:
+	case query.Window == lb.Day && query.Date != "" && span == daySpan{query.Date, query.Date}:
+	case query.Window.IsRolling() && span.to == today && span.from <= daysBefore(today, query.Window.Days()-1): // the evicted days may still be there
 	default:
-		t.Fatalf("%+v: holds %+v on %s", q, d, today)
+		t.Fatalf("%+v: holds %+v on %s", query, span, today)
 	}
-	return d
+	return span
 }
 
-func (w *testCluster) checkBoard(t failingTest, o *oracle, node int, q lb.Query) board {
+func (c *testCluster) checkBoard(t failingTest, reference *oracle, node int, query lb.Query) board {
 	t.Helper()
-	page := w.page(t, node, q)
-	want := o.board(t, q.Kind, q.Order, w.span(t, q, page))
+	page := c.page(t, node, query)
+	want := reference.board(t, query.Kind, query.Order, c.checkedSpan(t, query, page))
 	// as_of may be the time of a result or, until the next build, of a corrected result.
-	if page.AsOf < want.asOf || page.AsOf > max(want.asOf, want.corrected) {
-		t.Fatalf("%+v: as of %d, want %d (corrected %d)", q, page.AsOf, want.asOf, want.corrected)
+	if page.AsOf < want.asOf || page.AsOf > max(want.asOf, want.lastCorrection) {
+		t.Fatalf("%+v: as of %d, want %d (corrected %d)", query, page.AsOf, want.asOf, want.lastCorrection)
 	}
-	w.checkWalk(t, node, q, want.ranking)
+	c.checkWalk(t, node, query, want.ranking)
 	return want
 }
 
-func (w *testCluster) checkEntries(t failingTest, node int, q lb.Query, want board) {
+func (c *testCluster) checkEntries(t failingTest, node int, query lb.Query, want board) {
 	t.Helper()
-	w.checkAround(t, node, q, want.ranking)
-	w.checkSome(t, node, q, want.ranking)
-	if q.Date == "" {
-		w.checkStandings(t, node, q, want)
+	c.checkAround(t, node, query, want.ranking)
+	c.checkPlayers(t, node, query, want.ranking)
+	if query.Date == "" {
+		c.checkStandings(t, node, query, want)
 	}
 }
 
 // checkWalk follows the cursors to the end and back.
-func (w *testCluster) checkWalk(t failingTest, node int, q lb.Query, want []lb.Entry) {
+func (c *testCluster) checkWalk(t failingTest, node int, query lb.Query, want []lb.Entry) {
 	t.Helper()
 	got := []lb.Entry{}
 	pages := 0
-	page := w.page(t, node, q)
+	page := c.page(t, node, query)
 	if page.Total != int64(len(want)) || page.PrevCursor != "" {
-		t.Fatalf("%+v: total %d prev %q, want %d, none", q, page.Total, page.PrevCursor, len(want))
+		t.Fatalf("%+v: total %d prev %q, want %d, none", query, page.Total, page.PrevCursor, len(want))
 	}
 	for {
 		got = append(got, page.Entries...)
@@ -94,176 +94,176 @@ func (w *testCluster) checkWalk(t failingTest, node int, q lb.Query, want []lb.E
 			break
 		}
 		pages++
-		q.Cursor = page.NextCursor
-		page = w.page(t, node, q)
+		query.Cursor = page.NextCursor
+		page = c.page(t, node, query)
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("%+v: walk is\n%+v, want\n%+v", q, got, want)
+		t.Fatalf("%+v: walk is\n%+v, want\n%+v", query, got, want)
 	}
 	end := len(want) - len(page.Entries)
 	for page.PrevCursor != "" {
 		pages--
-		q.Cursor = page.PrevCursor
-		page = w.page(t, node, q)
-		start := max(0, end-q.Limit)
+		query.Cursor = page.PrevCursor
+		page = c.page(t, node, query)
+		start := max(0, end-query.Limit)
 		if !reflect.DeepEqual(page.Entries, want[start:end]) {
-			t.Fatalf("%+v: walking back is\n%+v, want\n%+v", q, page.Entries, want[start:end])
+			t.Fatalf("%+v: walking back is\n%+v, want\n%+v", query, page.Entries, want[start:end])
 		}
 		end = start
 	}
 	if end != 0 || pages != 0 {
-		t.Fatalf("%+v: walking back ended at %d, %d pages from the start", q, end, pages)
+		t.Fatalf("%+v: walking back ended at %d, %d pages from the start", query, end, pages)
 	}
-	q.Cursor = "x" + q.Cursor
-	if _, err := w.nodes[node].reader.Page(t.Context(), w.cfg.Game, q); !errors.Is(err, lb.ErrBadCursor) {
+	query.Cursor = "x" + query.Cursor
+	if _, err := c.nodes[node].reader.Page(t.Context(), c.cfg.Game, query); !errors.Is(err, lb.ErrBadCursor) {
 		t.Fatalf("a damaged cursor: %v", err)
 	}
 }
 
-func (w *testCluster) page(t failingTest, node int, q lb.Query) lb.Page {
+func (c *testCluster) page(t failingTest, node int, query lb.Query) lb.Page {
 	t.Helper()
-	page, err := w.nodes[node].reader.Page(t.Context(), w.cfg.Game, q)
+	page, err := c.nodes[node].reader.Page(t.Context(), c.cfg.Game, query)
 	if err != nil {
-		t.Fatalf("page %+v: %v", q, err)
+		t.Fatalf("page %+v: %v", query, err)
 	}
 	return page
 }
 
-func (w *testCluster) checkAround(t failingTest, node int, q lb.Query, want []lb.Entry) {
+func (c *testCluster) checkAround(t failingTest, node int, query lb.Query, want []lb.Entry) {
 	t.Helper()
-	for i, e := range want {
-		if i%3 != q.Limit%3 {
+	for i, entry := range want {
+		if i%3 != query.Limit%3 {
 			continue
 		}
-		q.Around = e.ID
-		start, end := i-q.Limit/2, i-q.Limit/2+q.Limit
-		cut := want[max(0, start):min(end, len(want))]
-		if got := w.page(t, node, q).Entries; !reflect.DeepEqual(got, cut) {
-			t.Fatalf("%+v: around is\n%+v, want\n%+v", q, got, cut)
+		query.Around = entry.ID
+		start, end := i-query.Limit/2, i-query.Limit/2+query.Limit
+		expected := want[max(0, start):min(end, len(want))]
+		if got := c.page(t, node, query).Entries; !reflect.DeepEqual(got, expected) {
+			t.Fatalf("%+v: around is\n%+v, want\n%+v", query, got, expected)
 		}
 	}
-	q.Around = "nobody"
-	if _, err := w.nodes[node].reader.Page(t.Context(), w.cfg.Game, q); !errors.Is(err, lb.ErrNotRanked) {
-		t.Fatalf("%+v: around nobody: %v", q, err)
+	query.Around = "nobody"
+	if _, err := c.nodes[node].reader.Page(t.Context(), c.cfg.Game, query); !errors.Is(err, lb.ErrNotRanked) {
+		t.Fatalf("%+v: around nobody: %v", query, err)
 	}
 }
 
-func (w *testCluster) checkSome(t failingTest, node int, q lb.Query, want []lb.Entry) {
+func (c *testCluster) checkPlayers(t failingTest, node int, query lb.Query, want []lb.Entry) {
 	t.Helper()
-	q.Players = []string{"nobody", "p3", "p0", "p3", "p5", "t1"}
-	some := []lb.Entry{}
-	for _, e := range want {
-		if slices.Contains(q.Players, e.ID) {
-			some = append(some, e)
+	query.Players = []string{"nobody", "p3", "p0", "p3", "p5", "t1"}
+	expected := []lb.Entry{}
+	for _, entry := range want {
+		if slices.Contains(query.Players, entry.ID) {
+			expected = append(expected, entry)
 		}
 	}
-	page := w.page(t, node, q)
-	if !reflect.DeepEqual(page.Entries, some) || page.Total != int64(len(want)) {
-		t.Fatalf("%+v: players are\n%+v, want\n%+v", q, page.Entries, some)
+	page := c.page(t, node, query)
+	if !reflect.DeepEqual(page.Entries, expected) || page.Total != int64(len(want)) {
+		t.Fatalf("%+v: players are\n%+v, want\n%+v", query, page.Entries, expected)
 	}
 }
 
-func (w *testCluster) checkStandings(t failingTest, node int, q lb.Query, b board) {
+func (c *testCluster) checkStandings(t failingTest, node int, query lb.Query, expected board) {
 	t.Helper()
-	for i, e := range b.ranking {
-		if i%3 != q.Limit%3 {
+	for i, entry := range expected.ranking {
+		if i%3 != query.Limit%3 {
 			continue
 		}
-		s, err := w.nodes[node].reader.Standing(t.Context(), w.cfg.Game,
-			lb.StandingQuery{Window: q.Window, Order: q.Order, Kind: q.Kind, Player: e.ID, Explain: true})
+		standing, err := c.nodes[node].reader.Standing(t.Context(), c.cfg.Game,
+			lb.StandingQuery{Window: query.Window, Order: query.Order, Kind: query.Kind, Player: entry.ID, Explain: true})
 		if err != nil {
-			t.Fatalf("standing of %s: %v", e.ID, err)
+			t.Fatalf("standing of %s: %v", entry.ID, err)
 		}
-		if !reflect.DeepEqual(s.Entry, e) || s.Total != int64(len(b.ranking)) {
-			t.Fatalf("standing %+v of %d, want %+v of %d", s.Entry, s.Total, e, len(b.ranking))
+		if !reflect.DeepEqual(standing.Entry, entry) || standing.Total != int64(len(expected.ranking)) {
+			t.Fatalf("standing %+v of %d, want %+v of %d", standing.Entry, standing.Total, entry, len(expected.ranking))
 		}
-		w.checkUnexplained(t, node, q, s)
-		checkToNext(t, s, q.Order, b, i)
+		c.checkUnexplained(t, node, query, standing)
+		checkDistance(t, standing, query.Order, expected, i)
 		value := int64(0)
-		for _, p := range s.Explain.Aggregates {
-			value += p.Value
+		for _, char := range standing.Explain.Terms {
+			value += char.Value
 		}
-		if value != e.Value {
-			t.Fatalf("explained parts %+v add up to %d, not %d", s.Explain.Aggregates, value, e.Value)
+		if value != entry.Value {
+			t.Fatalf("explained parts %+v add up to %d, not %d", standing.Explain.Terms, value, entry.Value)
 		}
 	}
 }
 
 // checkUnexplained checks that a standing is the same without an explanation.
-func (w *testCluster) checkUnexplained(t failingTest, node int, q lb.Query, explained lb.Standing) {
+func (c *testCluster) checkUnexplained(t failingTest, node int, query lb.Query, explained lb.Standing) {
 	t.Helper()
-	s, err := w.nodes[node].reader.Standing(t.Context(), w.cfg.Game,
-		lb.StandingQuery{Window: q.Window, Order: q.Order, Kind: q.Kind, Player: explained.ID})
+	standing, err := c.nodes[node].reader.Standing(t.Context(), c.cfg.Game,
+		lb.StandingQuery{Window: query.Window, Order: query.Order, Kind: query.Kind, Player: explained.ID})
 	explained.Explain = nil
-	if err != nil || !reflect.DeepEqual(s, explained) {
-		t.Fatalf("standing %+v, %v, explained %+v", s, err, explained)
+	if err != nil || !reflect.DeepEqual(standing, explained) {
+		t.Fatalf("standing %+v, %v, explained %+v", standing, err, explained)
 	}
 }
 
-func checkToNext(t failingTest, s lb.Standing, order lb.Order, b board, i int) {
+func checkDistance(t failingTest, standing lb.Standing, order lb.Order, expected board, i int) {
 	t.Helper()
-	rank := b.ranking[i].Rank
+	rank := expected.ranking[i].Rank
 	equal, place := int64(0), int64(0)
-	for j, e := range b.ranking {
-		if e.Rank == rank {
+	for j, entry := range expected.ranking {
+		if entry.Rank == rank {
 			equal++
 			if j <= i {
 				place++
 			}
 		}
 	}
-	total := int64(len(b.ranking))
-	if notWorse := 100 * float64(total-rank+1) / float64(total); math.Abs(s.Percentile-notWorse) > 1e-9 {
-		t.Fatalf("percentile %v, want %v", s.Percentile, notWorse)
+	total := int64(len(expected.ranking))
+	if notWorse := 100 * float64(total-rank+1) / float64(total); math.Abs(standing.Percentile-notWorse) > 1e-9 {
+		t.Fatalf("percentile %v, want %v", standing.Percentile, notWorse)
 	}
-	tie := s.Explain.Tie
-	if (tie != nil) != (equal > 1) || tie != nil && *tie != (lb.Tie{SharedBy: equal, Place: place, Position: b.held[s.ID].Newest}) {
+	tie := standing.Explain.Tie
+	if (tie != nil) != (equal > 1) || tie != nil && *tie != (lb.Tie{SharedBy: equal, Place: place, Position: expected.entries[standing.ID].Newest}) {
 		t.Fatalf("tie %+v, want %d shared, place %d", tie, equal, place)
 	}
 	if rank == 1 {
-		if s.ToNext != nil {
-			t.Fatalf("to_next %v at rank 1", *s.ToNext)
+		if standing.ToNext != nil {
+			t.Fatalf("to_next %v at rank 1", *standing.ToNext)
 		}
 		return
 	}
-	missing, _ := new(big.Rat).Sub(better(order, b.ranking[rank-2]), better(order, b.ranking[i])).Float64()
-	if s.ToNext == nil || *s.ToNext <= 0 || *s.ToNext < missing-1e-9 || *s.ToNext > missing+0.0001+1e-9 {
-		t.Fatalf("to_next %v in %s, want %v", s.ToNext, order, missing)
+	missing, _ := new(big.Rat).Sub(better(order, expected.ranking[rank-2]), better(order, expected.ranking[i])).Float64()
+	if standing.ToNext == nil || *standing.ToNext <= 0 || *standing.ToNext < missing-1e-9 || *standing.ToNext > missing+0.0001+1e-9 {
+		t.Fatalf("to_next %v in %s, want %v", standing.ToNext, order, missing)
 	}
 }
 
 // better returns the quantity by which an order ranks; more is better.
-func better(order lb.Order, e lb.Entry) *big.Rat {
+func better(order lb.Order, entry lb.Entry) *big.Rat {
 	switch order {
 	case lb.ByScore:
-		return big.NewRat(e.Score, 1)
+		return big.NewRat(entry.Score, 1)
 	case lb.ByMatches:
-		return big.NewRat(e.Matches, 1)
+		return big.NewRat(entry.Matches, 1)
 	case lb.ByAccuracy:
-		return big.NewRat(e.Correct, e.Asked)
+		return big.NewRat(entry.Correct, entry.Asked)
 	case lb.ByTime:
-		return big.NewRat(-e.TimeMS, e.Asked)
+		return big.NewRat(-entry.TimeMS, entry.Asked)
 	}
-	return big.NewRat(e.Value, 1)
+	return big.NewRat(entry.Value, 1)
 }
 
-func (w *testCluster) checkPlaces(t failingTest, o *oracle, node int, ids []string) {
+func (c *testCluster) checkWindowStandings(t failingTest, reference *oracle, node int, ids []string) {
 	t.Helper()
-	got, position, err := w.nodes[node].reader.WindowStandings(t.Context(), w.cfg.Game, ids)
-	if want := int64(len(w.ledger.allRows())); err != nil || position != want {
+	got, position, err := c.nodes[node].reader.WindowStandings(t.Context(), c.cfg.Game, ids)
+	if want := int64(len(c.ledger.allRows())); err != nil || position != want {
 		t.Fatalf("window standings at %d: %v, want %d", position, err, want)
 	}
 	want := map[string]map[lb.Window]lb.WindowStanding{}
-	for _, window := range w.cfg.Windows {
-		q := lb.Query{Window: window, Order: lb.ByValue, Kind: lb.Players}
-		for _, e := range o.board(t, lb.Players, lb.ByValue, w.span(t, q, w.page(t, node, q))).ranking {
-			if !slices.Contains(ids, e.ID) {
+	for _, window := range c.cfg.Windows {
+		query := lb.Query{Window: window, Order: lb.ByValue, Kind: lb.Players}
+		for _, entry := range reference.board(t, lb.Players, lb.ByValue, c.checkedSpan(t, query, c.page(t, node, query))).ranking {
+			if !slices.Contains(ids, entry.ID) {
 				continue
 			}
-			if want[e.ID] == nil {
-				want[e.ID] = map[lb.Window]lb.WindowStanding{}
+			if want[entry.ID] == nil {
+				want[entry.ID] = map[lb.Window]lb.WindowStanding{}
 			}
-			want[e.ID][window] = lb.WindowStanding{Rank: e.Rank, Value: e.Value}
+			want[entry.ID][window] = lb.WindowStanding{Rank: entry.Rank, Value: entry.Value}
 		}
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -33,28 +33,30 @@ type node struct {
 }
 
 func newTestCluster(rdb redis.UniversalClient, cfg lb.Config, nodes int) *testCluster {
-	w := &testCluster{cfg: cfg, rdb: rdb, ledger: newLedger()}
+	cluster := &testCluster{cfg: cfg, rdb: rdb, ledger: newLedger()}
 	for range nodes {
-		w.nodes = append(w.nodes, w.node(cfg))
+		cluster.nodes = append(cluster.nodes, cluster.newNode(cfg))
 	}
-	return w
+	return cluster
 }
 
-func (w *testCluster) node(cfg lb.Config, options ...redisboard.Option) node {
-	store := redisboard.New(w.rdb, options...)
+func (c *testCluster) newNode(cfg lb.Config, options ...redisboard.Option) node {
+	store := redisboard.New(c.rdb, options...)
 	return node{
 		store:   store,
-		applier: applier(cfg, w.ledger, store),
+		applier: newApplier(cfg, c.ledger, store),
 		reader: lb.NewReader(lb.ReaderOptions{
-			Games: []lb.Config{cfg}, Source: store, Configs: store, Archive: lb.NewArchive(w.ledger), Now: fixedNow,
+			Games: []lb.Config{cfg}, Source: store, Configs: store, Archive: lb.NewArchive(c.ledger), Now: fixedNow,
 		}),
 	}
 }
 
 // applierOn returns an applier on a store that wraps the real one.
-func (w *testCluster) applierOn(store lb.Store) *lb.Applier { return applier(w.cfg, w.ledger, store) }
+func (c *testCluster) applierOn(store lb.Store) *lb.Applier {
+	return newApplier(c.cfg, c.ledger, store)
+}
 
-func applier(cfg lb.Config, ledger lb.Ledger, store lb.Store) *lb.Applier {
+func newApplier(cfg lb.Config, ledger lb.Ledger, store lb.Store) *lb.Applier {
 	return lb.NewApplier(lb.ApplierOptions{
 		Games: []lb.Config{cfg}, Ledger: ledger, Store: store,
 		Now: fixedNow, Log: slog.New(slog.DiscardHandler),
@@ -64,24 +66,24 @@ func applier(cfg lb.Config, ledger lb.Ledger, store lb.Store) *lb.Applier {
 // fixedNow returns noon of the ledger's first day, in epoch ms.
 func fixedNow() int64 { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixMilli() }
 
-func (w *testCluster) apply(t failingTest, node int) {
+func (c *testCluster) apply(t failingTest, node int) {
 	t.Helper()
-	if err := w.nodes[node].applier.Apply(t.Context(), w.cfg.Game); err != nil {
+	if err := c.nodes[node].applier.Apply(t.Context(), c.cfg.Game); err != nil {
 		t.Fatalf("apply: %v", err)
 	}
 }
 
 // applyConcurrently calls Apply twice on every node, all at the same time.
-func (w *testCluster) applyAtOnce(t failingTest) {
+func (c *testCluster) applyConcurrently(t failingTest) {
 	t.Helper()
-	var all sync.WaitGroup
-	errs := make([]error, 2*len(w.nodes))
+	var group sync.WaitGroup
+	errs := make([]error, 2*len(c.nodes))
 	for i := range errs {
-		all.Go(func() {
-			errs[i] = w.nodes[i%len(w.nodes)].applier.Apply(t.Context(), w.cfg.Game)
+		group.Go(func() {
+			errs[i] = c.nodes[i%len(c.nodes)].applier.Apply(t.Context(), c.cfg.Game)
 		})
 	}
-	all.Wait()
+	group.Wait()
 	for _, err := range errs {
 		if err != nil {
 			t.Fatalf("concurrent apply: %v", err)
@@ -89,19 +91,19 @@ func (w *testCluster) applyAtOnce(t failingTest) {
 	}
 }
 
-func (w *testCluster) keys(t failingTest) []string {
+func (c *testCluster) keys(t failingTest) []string {
 	t.Helper()
-	return keysOf(t, w.rdb, w.cfg.Game)
+	return keysFor(t, c.rdb, c.cfg.Game)
 }
 
-// flush deletes all keys of the game.
-func (w *testCluster) flush(t failingTest) {
+// deleteKeys deletes all keys of the game.
+func (c *testCluster) deleteKeys(t failingTest) {
 	t.Helper()
-	keys := w.keys(t)
+	keys := c.keys(t)
 	if len(keys) == 0 {
 		return
 	}
-	if err := w.rdb.Del(t.Context(), keys...).Err(); err != nil {
+	if err := c.rdb.Del(t.Context(), keys...).Err(); err != nil {
 		t.Fatalf("flush: %v", err)
 	}
 }
@@ -113,38 +115,38 @@ type snapshot struct {
 	zsets  map[string][]redis.Z
 }
 
-func (w *testCluster) snapshot(t failingTest) snapshot {
+func (c *testCluster) snapshot(t failingTest) snapshot {
 	t.Helper()
-	s := snapshot{map[string]map[string]string{}, map[string][]string{}, map[string][]redis.Z{}}
-	for _, key := range w.keys(t) {
-		kind, err := w.rdb.Type(t.Context(), key).Result()
+	saved := snapshot{map[string]map[string]string{}, map[string][]string{}, map[string][]redis.Z{}}
+	for _, key := range c.keys(t) {
+		kind, err := c.rdb.Type(t.Context(), key).Result()
 		switch kind {
 		case "hash":
-			s.hashes[key], err = w.rdb.HGetAll(t.Context(), key).Result()
+			saved.hashes[key], err = c.rdb.HGetAll(t.Context(), key).Result()
 		case "set":
-			s.sets[key], err = w.rdb.SMembers(t.Context(), key).Result()
+			saved.sets[key], err = c.rdb.SMembers(t.Context(), key).Result()
 		case "zset":
-			s.zsets[key], err = w.rdb.ZRangeWithScores(t.Context(), key, 0, -1).Result()
+			saved.zsets[key], err = c.rdb.ZRangeWithScores(t.Context(), key, 0, -1).Result()
 		}
 		if err != nil {
 			t.Fatalf("snapshot: %v", err)
 		}
 	}
-	return s
+	return saved
 }
 
 // restore writes a snapshot back to Redis.
-func (w *testCluster) restore(t failingTest, s snapshot) {
+func (c *testCluster) restore(t failingTest, saved snapshot) {
 	t.Helper()
-	w.flush(t)
-	pipe := w.rdb.Pipeline()
-	for key, fields := range s.hashes {
+	c.deleteKeys(t)
+	pipe := c.rdb.Pipeline()
+	for key, fields := range saved.hashes {
 		pipe.HSet(t.Context(), key, fields)
 	}
-	for key, members := range s.sets {
+	for key, members := range saved.sets {
 		pipe.SAdd(t.Context(), key, members)
 	}
-	for key, members := range s.zsets {
+	for key, members := range saved.zsets {
 		pipe.ZAdd(t.Context(), key, members...)
 	}
 	if pipe.Len() == 0 {

@@ -13,31 +13,31 @@ import (
 //go:embed commit.lua
 var commitLua string
 
-var commitScript = script(commitLua)
+var commitScript = newScript(commitLua)
 
 // Commit implements leaderboard.EntryStore. A transaction blocks Redis for a few
 // microseconds per entry and member.
-func (s *Store) Commit(ctx context.Context, g leaderboard.Generation, steps []leaderboard.Step) error {
-	if err := s.commit(ctx, g, steps); err != nil {
+func (s *Store) Commit(ctx context.Context, boardSet leaderboard.BoardSet, txs []leaderboard.Transaction) error {
+	if err := s.commit(ctx, boardSet, txs); err != nil {
 		return fmt.Errorf("commit leaderboards: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) commit(ctx context.Context, g leaderboard.Generation, steps []leaderboard.Step) error {
-	calls := make([]call, len(steps))
-	for i, step := range steps {
+func (s *Store) commit(ctx context.Context, boardSet leaderboard.BoardSet, txs []leaderboard.Transaction) error {
+	calls := make([]scriptCall, len(txs))
+	for i, tx := range txs {
 		var err error
-		if calls[i], err = stepCall(g, step); err != nil {
+		if calls[i], err = transactionCall(boardSet, tx); err != nil {
 			return err
 		}
 	}
-	replies, err := s.runAll(ctx, commitScript, calls)
+	replies, err := s.runCalls(ctx, commitScript, calls)
 	if err != nil {
 		return err
 	}
-	for _, r := range replies {
-		isApplied, err := r.Bool()
+	for _, reply := range replies {
+		isApplied, err := reply.Bool()
 		if err != nil {
 			return err
 		}
@@ -48,36 +48,36 @@ func (s *Store) commit(ctx context.Context, g leaderboard.Generation, steps []le
 	return nil
 }
 
-func stepCall(g leaderboard.Generation, step leaderboard.Step) (call, error) {
-	w := newScriptWrites(stateKey(g), step.ExpectedVersion, step.Version)
-	for _, c := range step.Changes {
-		w.add("SADD", boardsKey(g), boardName(c.Board))
-		w.addChange(keysOf(g, c.Board), c)
+func transactionCall(boardSet leaderboard.BoardSet, tx leaderboard.Transaction) (scriptCall, error) {
+	writes := newWriteList(stateKey(boardSet), tx.ExpectedVersion, tx.Version)
+	for _, char := range tx.Changes {
+		writes.addWrite("SADD", boardsKey(boardSet), boardName(char.Board))
+		writes.addChange(keysFor(boardSet, char.Board), char)
 	}
-	for _, sealed := range step.SealedDays {
-		for kind, entries := range sealed.Sizes {
-			w.add("HSET", sealedKey(g), sealedField(kind, sealed.Day), entries)
+	for _, sizes := range tx.PastDaySizes {
+		for kind, entries := range sizes.Sizes {
+			writes.addWrite("HSET", daySizesKey(boardSet), daySizeField(kind, sizes.Day), entries)
 		}
 	}
-	for _, day := range step.DroppedDays {
-		w.addDrop(g, day)
+	for _, day := range tx.DeletedDays {
+		writes.addDayDeletion(boardSet, day)
 	}
-	state, err := stateFields(step.Progress, step.Loading, step.PlannedAt)
-	w.add("HSET", stateKey(g), state...)
-	return w.call, err
+	state, err := stateFields(tx.Progress, tx.Loading, tx.PlannedAt)
+	writes.addWrite("HSET", stateKey(boardSet), state...)
+	return writes.call, err
 }
 
 // writeList collects the writes of a transaction as arguments for commit.lua.
-type scriptWrites struct {
-	call    call
+type writeList struct {
+	call    scriptCall
 	indexes map[string]int // index of a key in KEYS, from 1
 }
 
-func newScriptWrites(state string, versions ...any) *scriptWrites {
-	return &scriptWrites{call: call{keys: []string{state}, args: versions}, indexes: map[string]int{state: 1}}
+func newWriteList(state string, versions ...any) *writeList {
+	return &writeList{call: scriptCall{keys: []string{state}, args: versions}, indexes: map[string]int{state: 1}}
 }
 
-func (w *scriptWrites) add(command, key string, args ...any) {
+func (w *writeList) addWrite(command, key string, args ...any) {
 	if w.indexes[key] == 0 {
 		w.call.keys = append(w.call.keys, key)
 		w.indexes[key] = len(w.call.keys)
@@ -88,43 +88,43 @@ func (w *scriptWrites) add(command, key string, args ...any) {
 
 // maxWriteArgs is the number of arguments that commit.lua accepts for one write. It is even,
 // so that addInChunks does not split pairs.
-const maxArgs = 1000
+const maxWriteArgs = 1000
 
 // addInChunks adds writes with at most maxWriteArgs arguments each. It adds none without
 // arguments.
-func (w *scriptWrites) addAll(command, key string, args []any) {
-	for chunk := range slices.Chunk(args, maxArgs) {
-		w.add(command, key, chunk...)
+func (w *writeList) addInChunks(command, key string, args []any) {
+	for chunk := range slices.Chunk(args, maxWriteArgs) {
+		w.addWrite(command, key, chunk...)
 	}
 }
 
-func (w *scriptWrites) addChange(k boardKeys, c leaderboard.Change) {
-	put := make([]any, 0, 2*len(c.Put))
-	for _, h := range c.Put {
-		put = append(put, h.ID, pack(h))
+func (w *writeList) addChange(keys boardKeyPrefix, change leaderboard.Change) {
+	put := make([]any, 0, 2*len(change.PutEntries))
+	for _, entry := range change.PutEntries {
+		put = append(put, entry.ID, packEntry(entry))
 	}
-	w.addAll("HSET", k.parts(), put)
-	w.addAll("HDEL", k.parts(), appendTexts(nil, c.Removed))
-	if c.AsOf > 0 {
-		w.add("HSET", k.meta(), "as_of", c.AsOf)
+	w.addInChunks("HSET", keys.entriesKey(), put)
+	w.addInChunks("HDEL", keys.entriesKey(), appendTexts(nil, change.RemovedIDs))
+	if change.AsOf > 0 {
+		w.addWrite("HSET", keys.metaKey(), "as_of", change.AsOf)
 	}
-	for _, o := range leaderboard.Orders() {
-		added := make([]any, 0, 2*len(c.AddedMembers[o]))
-		for _, r := range c.AddedMembers[o] {
-			added = append(added, formatKey(r.Key), r.Member)
+	for _, order := range leaderboard.Orders() {
+		added := make([]any, 0, 2*len(change.AddedMembers[order]))
+		for _, ranked := range change.AddedMembers[order] {
+			added = append(added, formatKey(ranked.Key), ranked.Member)
 		}
-		w.addAll("ZREM", k.by(o), appendTexts(nil, c.RemovedMembers[o]))
-		w.addAll("ZADD", k.by(o), added)
+		w.addInChunks("ZREM", keys.rankingKey(order), appendTexts(nil, change.RemovedMembers[order]))
+		w.addInChunks("ZADD", keys.rankingKey(order), added)
 	}
 }
 
-func (w *scriptWrites) addDrop(g leaderboard.Generation, day string) {
+func (w *writeList) addDayDeletion(boardSet leaderboard.BoardSet, day string) {
 	for _, kind := range leaderboard.Kinds() {
 		board := leaderboard.Board{Kind: kind, Span: day}
-		for _, key := range keysOf(g, board).all() {
-			w.add("UNLINK", key)
+		for _, key := range keysFor(boardSet, board).allKeys() {
+			w.addWrite("UNLINK", key)
 		}
-		w.add("SREM", boardsKey(g), boardName(board))
-		w.add("HDEL", sealedKey(g), sealedField(kind, day))
+		w.addWrite("SREM", boardsKey(boardSet), boardName(board))
+		w.addWrite("HDEL", daySizesKey(boardSet), daySizeField(kind, day))
 	}
 }

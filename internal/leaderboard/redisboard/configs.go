@@ -22,10 +22,10 @@ type storedConfig struct {
 	TimeZone   string               `json:"time_zone"`
 }
 
-func packConfig(c leaderboard.Config) (string, error) {
+func packConfig(cfg leaderboard.Config) (string, error) {
 	packed, err := json.Marshal(storedConfig{
-		Game: c.Game, Windows: c.Windows, Orders: c.Orders, Weights: c.Weights,
-		MinAnswers: c.MinAnswers, TimeZone: c.Location.String(),
+		Game: cfg.Game, Windows: cfg.Windows, Orders: cfg.Orders, Weights: cfg.Weights,
+		MinAnswers: cfg.MinAnswers, TimeZone: cfg.Location.String(),
 	})
 	return string(packed), err
 }
@@ -49,21 +49,21 @@ func unpackConfig(packed string) (leaderboard.Config, error) {
 func (s *Store) ServedConfigs(ctx context.Context, game string) ([]leaderboard.Config, error) {
 	var published *redis.StringSliceCmd
 	var packed *redis.MapStringStringCmd
-	_, err := s.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		published = p.ZRevRange(ctx, publishedKey(game), 0, -1)
-		packed = p.HGetAll(ctx, formsKey(game))
+	_, err := s.rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		published = pipe.ZRevRange(ctx, publishedKey(game), 0, -1)
+		packed = pipe.HGetAll(ctx, configsKey(game))
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read leaderboard configurations: %w", err)
 	}
 	var configs []leaderboard.Config
-	for _, name := range published.Val() {
-		c, err := unpackConfig(packed.Val()[name])
+	for _, configHash := range published.Val() {
+		cfg, err := unpackConfig(packed.Val()[configHash])
 		if err != nil {
-			return nil, fmt.Errorf("leaderboard configuration %s: %w", name, err)
+			return nil, fmt.Errorf("leaderboard configuration %s: %w", configHash, err)
 		}
-		configs = append(configs, c)
+		configs = append(configs, cfg)
 	}
 	return configs, nil
 }

@@ -16,43 +16,43 @@ import (
 )
 
 // addResults adds results of ten players and a team.
-func (w *testCluster) addResults() {
+func (c *testCluster) addResults() {
 	for i := range 10 {
-		w.ledger.result(fmt.Sprintf("p%d", i), newAggregates(int64(i)/2))
+		c.ledger.addPlayerResult(fmt.Sprintf("p%d", i), newAggregates(int64(i)/2))
 	}
-	w.ledger.addResult(lb.Teams, "t1", newAggregates(3))
+	c.ledger.addResult(lb.Teams, "t1", newAggregates(3))
 }
 
-// eachCluster runs f on every kind of Redis.
-func eachCluster(t *testing.T, nodes int, f func(t *testing.T, w *testCluster)) {
+// eachTestCluster runs f on every kind of Redis.
+func eachTestCluster(t *testing.T, nodes int, test func(t *testing.T, w *testCluster)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		f(t, newTestCluster(rdb, mixedConfig(), nodes))
+		test(t, newTestCluster(rdb, mixedConfig(), nodes))
 	})
 }
 
-func TestNotReadyDiffersFromEmpty(t *testing.T) {
-	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
-		ask := func() error {
-			_, err := w.nodes[0].reader.Page(t.Context(), w.cfg.Game, lb.Query{Window: lb.Day})
+func TestReadersDistinguishNotReadyFromEmpty(t *testing.T) {
+	eachTestCluster(t, 1, func(t *testing.T, cluster *testCluster) {
+		readPage := func() error {
+			_, err := cluster.nodes[0].reader.Page(t.Context(), cluster.cfg.Game, lb.Query{Window: lb.Day})
 			return err
 		}
-		if err := ask(); !errors.Is(err, lb.ErrNotReady) {
+		if err := readPage(); !errors.Is(err, lb.ErrNotReady) {
 			t.Fatalf("before the first apply: %v", err)
 		}
-		w.apply(t, 0)
-		for _, window := range w.cfg.Windows {
-			page := w.page(t, 0, lb.Query{Window: window})
+		cluster.apply(t, 0)
+		for _, window := range cluster.cfg.Windows {
+			page := cluster.page(t, 0, lb.Query{Window: window})
 			from := time.Date(2026, 11, 20-max(window.Days()-1, 0), 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 			if page.Total != 0 || page.Entries == nil || page.From != from || page.To != "2026-11-20" {
 				t.Fatalf("a new game's page: %+v", page)
 			}
 		}
-		w.addResults()
-		w.apply(t, 0)
-		w.checkAll(t, 0, 3)
-		w.flush(t)
-		if err := ask(); !errors.Is(err, lb.ErrNotReady) {
+		cluster.addResults()
+		cluster.apply(t, 0)
+		cluster.checkAll(t, 0, 3)
+		cluster.deleteKeys(t)
+		if err := readPage(); !errors.Is(err, lb.ErrNotReady) {
 			t.Fatalf("after a flush: %v", err)
 		}
 	})
@@ -61,66 +61,66 @@ func TestNotReadyDiffersFromEmpty(t *testing.T) {
 // repeatingStore runs every commit twice, as a client does that got no reply.
 type repeatingStore struct{ *redisboard.Store }
 
-func (d repeatingStore) Commit(ctx context.Context, g lb.Generation, steps []lb.Step) error {
-	err := d.Store.Commit(ctx, g, steps)
-	again := d.Store.Commit(ctx, g, steps)
-	if err == nil && len(steps) == 1 && again != nil {
-		return fmt.Errorf("a repeated transaction: %w", again)
+func (s repeatingStore) Commit(ctx context.Context, boardSet lb.BoardSet, txs []lb.Transaction) error {
+	err := s.Store.Commit(ctx, boardSet, txs)
+	repeatErr := s.Store.Commit(ctx, boardSet, txs)
+	if err == nil && len(txs) == 1 && repeatErr != nil {
+		return fmt.Errorf("a repeated transaction: %w", repeatErr)
 	}
-	if again != nil && !errors.Is(again, lb.ErrStale) {
-		return again
+	if repeatErr != nil && !errors.Is(repeatErr, lb.ErrStale) {
+		return repeatErr
 	}
 	return err
 }
 
 func TestARepeatedScriptWritesNothingMore(t *testing.T) {
-	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
-		applier := w.applierOn(repeatingStore{w.nodes[0].store})
+	eachTestCluster(t, 1, func(t *testing.T, cluster *testCluster) {
+		applier := cluster.applierOn(repeatingStore{cluster.nodes[0].store})
 		for range 30 {
-			w.addResults()
+			cluster.addResults()
 		}
-		w.ledger.startDay()
-		w.addResults()
+		cluster.ledger.startDay()
+		cluster.addResults()
 		for range 2 {
-			if err := applier.Apply(t.Context(), w.cfg.Game); err != nil {
+			if err := applier.Apply(t.Context(), cluster.cfg.Game); err != nil {
 				t.Fatal(err)
 			}
-			w.checkAll(t, 0, 4)
-			w.ledger.result("p1", newAggregates(3))
+			cluster.checkAll(t, 0, 4)
+			cluster.ledger.addPlayerResult("p1", newAggregates(3))
 		}
 	})
 }
 
-func TestACorruptCopyIsNotContinued(t *testing.T) {
-	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
-		w.addResults()
-		w.apply(t, 0)
-		served, err := w.nodes[0].store.ServedState(t.Context(), w.cfg.Game, w.cfg.Hash())
+func TestApplyRebuildsACorruptBoardSet(t *testing.T) {
+	eachTestCluster(t, 1, func(t *testing.T, cluster *testCluster) {
+		cluster.addResults()
+		cluster.apply(t, 0)
+		served, err := cluster.nodes[0].store.ServedState(t.Context(), cluster.cfg.Game, cluster.cfg.Hash())
 		if err != nil {
 			t.Fatal(err)
 		}
-		torn := lb.Step{ExpectedVersion: served.Version, Version: "next", Progress: served.Progress, Changes: []lb.Change{{
-			Board: players("all"), AsOf: 99, Put: []lb.BoardEntry{{ID: "p1", Newest: 99, Aggregates: newAggregates(5)}},
+		brokenTx := lb.Transaction{ExpectedVersion: served.Version, Version: "next", Progress: served.Progress, Changes: []lb.Change{{
+			Board: players("all"), AsOf: 99, PutEntries: []lb.BoardEntry{{ID: "p1", Newest: 99, Aggregates: newAggregates(5)}},
 		}}}
-		key := "{b:" + w.cfg.Game + "}:" + served.ID + ":player:all:meta"
-		if err := errors.Join(w.rdb.Del(t.Context(), key).Err(), w.rdb.Set(t.Context(), key, "no hash", 0).Err()); err != nil {
+		key := "{b:" + cluster.cfg.Game + "}:" + served.ID + ":player:all:meta"
+		if err := errors.Join(cluster.rdb.Del(t.Context(), key).Err(), cluster.rdb.Set(t.Context(), key, "no hash", 0).Err()); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.nodes[0].store.Commit(t.Context(), served.Generation, []lb.Step{torn}); err == nil {
+		if err := cluster.nodes[0].store.Commit(t.Context(), served.BoardSet, []lb.Transaction{brokenTx}); err == nil {
 			t.Fatal("the transaction did not fail")
 		}
-		w.ledger.result("p1", newAggregates(1))
-		w.apply(t, 0)
-		w.checkAll(t, 0, 5)
+		cluster.ledger.addPlayerResult("p1", newAggregates(1))
+		cluster.apply(t, 0)
+		cluster.checkAll(t, 0, 5)
 	})
 }
 
 func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
-	eachCluster(t, 2, func(t *testing.T, w *testCluster) {
-		w.apply(t, 0)
+	eachTestCluster(t, 2, func(t *testing.T, cluster *testCluster) {
+		cluster.apply(t, 0)
 		done := make(chan struct{})
 		var readers sync.WaitGroup
-		for i := range w.nodes {
+		for i := range cluster.nodes {
 			readers.Go(func() {
 				for open := true; open; {
 					select {
@@ -128,55 +128,55 @@ func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
 						open = false
 					default:
 					}
-					w.checkMoment(t, i)
+					cluster.checkOneRead(t, i)
 				}
 			})
 		}
 		for i := range 40 {
-			w.addResults()
+			cluster.addResults()
 			switch i {
 			case 5, 15, 17:
-				w.ledger.startDay()
+				cluster.ledger.startDay()
 			case 12:
-				w.ledger.correct(3)
+				cluster.ledger.correct(3)
 			case 25:
-				w.flush(t)
+				cluster.deleteKeys(t)
 			}
-			w.applyAtOnce(t)
+			cluster.applyConcurrently(t)
 		}
 		close(done)
 		readers.Wait()
-		w.checkAll(t, 1, 4)
+		cluster.checkAll(t, 1, 4)
 	})
 }
 
 // checkOneRead reads the open day and a rolling window once and compares them with the
 // oracle. Other goroutines may change the boards at the same time.
-func (w *testCluster) checkMoment(t *testing.T, node int) {
+func (c *testCluster) checkOneRead(t *testing.T, node int) {
 	for _, span := range []string{lb.OpenDay, "2d"} {
-		view := lb.View{Game: w.cfg.Game, ConfigHash: w.cfg.Hash(), Board: players(span), Ranking: lb.ByTime}
-		s, err := w.nodes[node].store.ReadSlice(t.Context(), view, lb.Cut{From: lb.Top, Limit: lb.MaxLimit})
-		if errors.Is(err, lb.ErrNotReady) || err == nil && s.Mark.Pos == 0 {
+		view := lb.RankingID{Game: c.cfg.Game, ConfigHash: c.cfg.Hash(), Board: players(span), Order: lb.ByTime}
+		slice, err := c.nodes[node].store.ReadSlice(t.Context(), view, lb.SliceRequest{Anchor: lb.Top, Limit: lb.MaxLimit})
+		if errors.Is(err, lb.ErrNotReady) || err == nil && slice.Watermark.Pos == 0 {
 			continue
 		}
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		held := days{s.From, s.Mark.Day}
+		heldDays := daySpan{slice.WindowFirstDay, slice.Watermark.Day}
 		if span == lb.OpenDay {
-			held.from = s.Span
+			heldDays.from = slice.Span
 		}
-		o := newOracle(t, w.cfg, w.ledger.rowsUpTo(s.Mark.Pos))
-		want := o.board(t, lb.Players, lb.ByTime, held)
-		o.close(t)
-		if len(s.Rows) != len(want.ranking) || s.Total != int64(len(want.ranking)) {
-			t.Errorf("%s at %d: %d entries, want %d", span, s.Mark.Pos, len(s.Rows), len(want.ranking))
+		reference := newOracle(t, c.cfg, c.ledger.rowsUpTo(slice.Watermark.Pos))
+		want := reference.board(t, lb.Players, lb.ByTime, heldDays)
+		reference.close(t)
+		if len(slice.Entries) != len(want.ranking) || slice.Total != int64(len(want.ranking)) {
+			t.Errorf("%s at %d: %d entries, want %d", span, slice.Watermark.Pos, len(slice.Entries), len(want.ranking))
 			return
 		}
-		for i, row := range s.Rows {
-			if row.BoardEntry != want.held[want.ranking[i].ID] {
-				t.Errorf("%s at %d: entry %d is %+v, want %+v", span, s.Mark.Pos, i, row.BoardEntry, want.ranking[i])
+		for i, row := range slice.Entries {
+			if row.BoardEntry != want.entries[want.ranking[i].ID] {
+				t.Errorf("%s at %d: entry %d is %+v, want %+v", span, slice.Watermark.Pos, i, row.BoardEntry, want.ranking[i])
 			}
 		}
 	}

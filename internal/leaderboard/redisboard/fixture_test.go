@@ -34,50 +34,50 @@ func newAggregates(n int64) lb.Aggregates {
 // storeFixture is a game whose boards a test writes with single transactions.
 type storeFixture struct {
 	*redisboard.Store
-	rdb  redis.UniversalClient
-	cfg  lb.Config
-	last lb.State // state of the board set that was begun last
+	rdb       redis.UniversalClient
+	cfg       lb.Config
+	lastState lb.BoardSetState // state of the board set that was begun last
 }
 
-func eachStore(t *testing.T, f func(t *testing.T, s *storeFixture)) {
+func eachStore(t *testing.T, test func(t *testing.T, s *storeFixture)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		f(t, &storeFixture{Store: redisboard.New(rdb), rdb: rdb, cfg: mixedConfig()})
+		test(t, &storeFixture{Store: redisboard.New(rdb), rdb: rdb, cfg: mixedConfig()})
 	})
 }
 
 // begin begins a board set for the fixture's current configuration.
-func (s *storeFixture) begin(t *testing.T, id, instead string) lb.Generation {
+func (s *storeFixture) begin(t *testing.T, id, replacedID string) lb.BoardSet {
 	t.Helper()
-	s.last = lb.State{
-		Generation: lb.Generation{Game: s.cfg.Game, ConfigHash: s.cfg.Hash(), ID: id},
-		Version:    id + "-0", Loading: true, BegunAt: 1000,
-		Progress: lb.Progress{Mark: lb.Watermark{Epoch: "e1"}},
+	s.lastState = lb.BoardSetState{
+		BoardSet: lb.BoardSet{Game: s.cfg.Game, ConfigHash: s.cfg.Hash(), ID: id},
+		Version:  id + "-0", Loading: true, BegunAt: 1000,
+		Progress: lb.Progress{Watermark: lb.Watermark{Epoch: "e1"}},
 	}
-	if err := s.Begin(t.Context(), s.cfg, s.last, instead); err != nil {
+	if err := s.Begin(t.Context(), s.cfg, s.lastState, replacedID); err != nil {
 		t.Fatal(err)
 	}
-	return s.last.Generation
+	return s.lastState.BoardSet
 }
 
 // transaction returns the next transaction, with its watermark at a position.
-func (s *storeFixture) step(pos int64, changes ...lb.Change) lb.Step {
-	step := lb.Step{
-		ExpectedVersion: s.last.Version, Version: fmt.Sprintf("%s-%d", s.last.ID, pos), PlannedAt: 2000,
-		Progress: s.last.Progress, Changes: changes,
+func (s *storeFixture) transaction(pos int64, changes ...lb.Change) lb.Transaction {
+	tx := lb.Transaction{
+		ExpectedVersion: s.lastState.Version, Version: fmt.Sprintf("%s-%d", s.lastState.ID, pos), PlannedAt: 2000,
+		Progress: s.lastState.Progress, Changes: changes,
 	}
-	step.Mark = lb.Watermark{Epoch: "e1", Pos: pos, RowID: fmt.Sprint("r", pos), Day: "2026-11-21"}
-	step.First, step.Oldest = "2026-11-20", "2026-11-20"
-	return step
+	tx.Watermark = lb.Watermark{Epoch: "e1", Pos: pos, RowID: fmt.Sprint("r", pos), Day: "2026-11-21"}
+	tx.FirstDay, tx.OldestDay = "2026-11-20", "2026-11-20"
+	return tx
 }
 
-func (s *storeFixture) commit(t *testing.T, steps ...lb.Step) {
+func (s *storeFixture) commit(t *testing.T, txs ...lb.Transaction) {
 	t.Helper()
-	if err := s.Commit(t.Context(), s.last.Generation, steps); err != nil {
+	if err := s.Commit(t.Context(), s.lastState.BoardSet, txs); err != nil {
 		t.Fatal(err)
 	}
-	last := steps[len(steps)-1]
-	s.last.Version, s.last.Progress = last.Version, last.Progress
+	lastTx := txs[len(txs)-1]
+	s.lastState.Version, s.lastState.Progress = lastTx.Version, lastTx.Progress
 }
 
 func (s *storeFixture) publish(t *testing.T) {
@@ -92,50 +92,50 @@ func (s *storeFixture) publish(t *testing.T) {
 }
 
 // publishWith publishes a board set with entries on one board.
-func (s *storeFixture) publishWith(t *testing.T, board lb.Board, held ...lb.BoardEntry) lb.Generation {
+func (s *storeFixture) publishWith(t *testing.T, board lb.Board, entries ...lb.BoardEntry) lb.BoardSet {
 	t.Helper()
-	g := s.begin(t, "first", "")
-	s.commit(t, s.step(10, s.addEntries(board, held...)))
+	boardSet := s.begin(t, "first", "")
+	s.commit(t, s.transaction(10, s.addEntries(board, entries...)))
 	s.publish(t)
-	return g
+	return boardSet
 }
 
 // addEntries returns the change that adds entries to a board.
-func (s *storeFixture) addEntries(board lb.Board, held ...lb.BoardEntry) lb.Change {
-	c := lb.Change{Board: board, AsOf: 5000, Put: held, AddedMembers: map[lb.Order][]lb.Ranked{}}
-	for _, h := range held {
-		for _, o := range s.cfg.Rankings() {
-			if lb.Rankable(o, h.Aggregates, s.cfg.MinAnswers) {
-				c.AddedMembers[o] = append(c.AddedMembers[o], lb.Ranked{Key: lb.Key(o, h.Aggregates, s.cfg.Weights), Member: h.Member()})
+func (s *storeFixture) addEntries(board lb.Board, entries ...lb.BoardEntry) lb.Change {
+	change := lb.Change{Board: board, AsOf: 5000, PutEntries: entries, AddedMembers: map[lb.Order][]lb.RankedMember{}}
+	for _, entry := range entries {
+		for _, order := range s.cfg.RankingOrders() {
+			if lb.Rankable(order, entry.Aggregates, s.cfg.MinAnswers) {
+				change.AddedMembers[order] = append(change.AddedMembers[order], lb.RankedMember{Key: lb.Key(order, entry.Aggregates, s.cfg.Weights), Member: entry.Member()})
 			}
 		}
 	}
-	return c
+	return change
 }
 
 // removeEntries returns the change that removes entries.
-func (s *storeFixture) removeEntries(board lb.Board, held ...lb.BoardEntry) lb.Change {
-	c := lb.Change{Board: board, RemovedMembers: map[lb.Order][]string{}}
-	for _, h := range held {
-		c.Removed = append(c.Removed, h.ID)
-		for _, o := range s.cfg.Rankings() {
-			c.RemovedMembers[o] = append(c.RemovedMembers[o], h.Member())
+func (s *storeFixture) removeEntries(board lb.Board, entries ...lb.BoardEntry) lb.Change {
+	change := lb.Change{Board: board, RemovedMembers: map[lb.Order][]string{}}
+	for _, entry := range entries {
+		change.RemovedIDs = append(change.RemovedIDs, entry.ID)
+		for _, order := range s.cfg.RankingOrders() {
+			change.RemovedMembers[order] = append(change.RemovedMembers[order], entry.Member())
 		}
 	}
-	return c
+	return change
 }
 
 // manyEntries returns n entries, each better than the one before.
 func manyEntries(n int) []lb.BoardEntry {
-	var held []lb.BoardEntry
+	var entries []lb.BoardEntry
 	for i := range n {
-		held = append(held, lb.BoardEntry{ID: fmt.Sprintf("p%04d", i), Newest: int64(i + 1), Aggregates: newAggregates(int64(i))})
+		entries = append(entries, lb.BoardEntry{ID: fmt.Sprintf("p%04d", i), Newest: int64(i + 1), Aggregates: newAggregates(int64(i))})
 	}
-	return held
+	return entries
 }
 
-func (s *storeFixture) view(span string) lb.View {
-	return lb.View{Game: s.cfg.Game, ConfigHash: s.cfg.Hash(), Board: lb.Board{Kind: lb.Players, Span: span}, Ranking: lb.ByScore}
+func (s *storeFixture) rankingID(span string) lb.RankingID {
+	return lb.RankingID{Game: s.cfg.Game, ConfigHash: s.cfg.Hash(), Board: lb.Board{Kind: lb.Players, Span: span}, Order: lb.ByScore}
 }
 
 func players(span string) lb.Board { return lb.Board{Kind: lb.Players, Span: span} }

@@ -12,7 +12,7 @@ import (
 )
 
 // drawAggregates draws a result with small numbers, so that sums are often equal.
-func drawParts(t *rapid.T) lb.Aggregates {
+func drawAggregates(t *rapid.T) lb.Aggregates {
 	asked := rapid.Int64Range(0, 3).Draw(t, "asked")
 	answered := rapid.Int64Range(0, asked).Draw(t, "answered")
 	correct := rapid.Int64Range(0, answered).Draw(t, "correct")
@@ -24,12 +24,12 @@ func drawParts(t *rapid.T) lb.Aggregates {
 	}
 }
 
-func drawResult(t *rapid.T, w *testCluster) {
+func drawResult(t *rapid.T, cluster *testCluster) {
 	if rapid.IntRange(0, 4).Draw(t, "whose") == 0 {
-		w.ledger.addResult(lb.Teams, fmt.Sprintf("t%d", rapid.IntRange(0, 3).Draw(t, "team")), drawParts(t))
+		cluster.ledger.addResult(lb.Teams, fmt.Sprintf("t%d", rapid.IntRange(0, 3).Draw(t, "team")), drawAggregates(t))
 		return
 	}
-	w.ledger.result(fmt.Sprintf("p%d", rapid.IntRange(0, 9).Draw(t, "player")), drawParts(t))
+	cluster.ledger.addPlayerResult(fmt.Sprintf("p%d", rapid.IntRange(0, 9).Draw(t, "player")), drawAggregates(t))
 }
 
 // After any events in the ledger and in Redis, Apply makes every board the sum of
@@ -42,21 +42,21 @@ func TestBoardsEqualTheOracleAfterAnyHistory(t *testing.T) {
 			if rapid.Bool().Draw(t, "plain weights") {
 				cfg = plainConfig()
 			}
-			w := newTestCluster(rdb, cfg, 3)
-			defer w.flush(t)
-			w.playHistory(t, rapid.IntRange(5, 40).Draw(t, "events"))
-			w.apply(t, 0)
+			cluster := newTestCluster(rdb, cfg, 3)
+			defer cluster.deleteKeys(t)
+			cluster.playHistory(t, rapid.IntRange(5, 40).Draw(t, "events"))
+			cluster.apply(t, 0)
 			reader, limit := rapid.IntRange(0, 2), rapid.IntRange(1, 12)
-			w.checkAll(t, reader.Draw(t, "reader"), limit.Draw(t, "limit"))
-			w.maintainAll(t, 1)
-			w.checkAll(t, reader.Draw(t, "reader at rest"), limit.Draw(t, "limit at rest"))
+			cluster.checkAll(t, reader.Draw(t, "reader"), limit.Draw(t, "limit"))
+			cluster.maintainAll(t, 1)
+			cluster.checkAll(t, reader.Draw(t, "reader at rest"), limit.Draw(t, "limit at rest"))
 		})
 	})
 }
 
 // playHistory runs random events.
-func (w *testCluster) playHistory(t *rapid.T, events int) {
-	saved := w.snapshot(t)
+func (c *testCluster) playHistory(t *rapid.T, events int) {
+	saved := c.snapshot(t)
 	node := rapid.IntRange(0, 2)
 	for range events {
 		switch rapid.SampledFrom([]string{
@@ -64,37 +64,37 @@ func (w *testCluster) playHistory(t *rapid.T, events int) {
 			"maintain", "kill", "flush", "save", "restore", "roll back", "replace",
 		}).Draw(t, "event") {
 		case "result":
-			drawResult(t, w)
+			drawResult(t, c)
 		case "results":
 			for range rapid.IntRange(2, 30).Draw(t, "results") {
-				drawResult(t, w)
+				drawResult(t, c)
 			}
 		case "correction":
-			if rows := len(w.ledger.allRows()); rows > 0 {
-				w.ledger.correct(rapid.Int64Range(1, int64(rows)).Draw(t, "wrong"))
+			if rows := len(c.ledger.allRows()); rows > 0 {
+				c.ledger.correct(rapid.Int64Range(1, int64(rows)).Draw(t, "wrong"))
 			}
 		case "start days":
 			for range rapid.SampledFrom([]int{1, 1, 1, 2, 6, 7, 45}).Draw(t, "days") {
-				w.ledger.startDay()
+				c.ledger.startDay()
 			}
 		case "apply":
-			w.apply(t, node.Draw(t, "node"))
+			c.apply(t, node.Draw(t, "node"))
 		case "apply concurrently":
-			w.applyAtOnce(t)
+			c.applyConcurrently(t)
 		case "maintain":
-			w.maintainAll(t, node.Draw(t, "node"))
+			c.maintainAll(t, node.Draw(t, "node"))
 		case "kill":
-			w.applyWithCrash(t, rapid.Int64Range(0, 4).Draw(t, "commits"), rapid.Bool().Draw(t, "written"))
+			c.applyWithCrash(t, rapid.Int64Range(0, 4).Draw(t, "commits"), rapid.Bool().Draw(t, "written"))
 		case "flush":
-			w.flush(t)
+			c.deleteKeys(t)
 		case "save":
-			saved = w.snapshot(t)
+			saved = c.snapshot(t)
 		case "restore":
-			w.restore(t, saved)
+			c.restore(t, saved)
 		case "replace":
-			w.ledger.replaceLedger()
+			c.ledger.replaceLedger()
 		case "roll back":
-			w.ledger.rollBack(rapid.IntRange(0, len(w.ledger.allRows())).Draw(t, "to"))
+			c.ledger.rollBack(rapid.IntRange(0, len(c.ledger.allRows())).Draw(t, "to"))
 		}
 	}
 }

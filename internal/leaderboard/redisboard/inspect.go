@@ -14,23 +14,23 @@ import (
 //go:embed inspect.lua
 var inspectLua string
 
-var inspectScript = script(inspectLua)
+var inspectScript = newScript(inspectLua)
 
 // Inspect implements leaderboard.EntryStore, for at most 1000 ids per board. It blocks Redis
 // for a few microseconds per id and ranking.
 func (s *Store) Inspect(
-	ctx context.Context, g leaderboard.Generation, rankings []leaderboard.Order, wants []leaderboard.EntryRequest,
+	ctx context.Context, boardSet leaderboard.BoardSet, orders []leaderboard.Order, requests []leaderboard.EntryRequest,
 ) (leaderboard.Inspection, error) {
-	keys := []string{stateKey(g)}
-	args := []any{len(rankings)}
-	for _, w := range wants {
-		board := keysOf(g, w.Board)
-		keys = append(keys, board.parts())
-		for _, o := range rankings {
-			keys = append(keys, board.by(o))
+	keys := []string{stateKey(boardSet)}
+	args := []any{len(orders)}
+	for _, request := range requests {
+		board := keysFor(boardSet, request.Board)
+		keys = append(keys, board.entriesKey())
+		for _, order := range orders {
+			keys = append(keys, board.rankingKey(order))
 		}
-		args = append(args, len(w.IDs))
-		args = appendTexts(args, w.IDs)
+		args = append(args, len(request.IDs))
+		args = appendTexts(args, request.IDs)
 	}
 	values, err := inspectScript.Run(ctx, s.rdb, keys, args...).Slice()
 	if redis.HasErrorPrefix(err, "STALE") {
@@ -39,32 +39,32 @@ func (s *Store) Inspect(
 	if err != nil {
 		return leaderboard.Inspection{}, fmt.Errorf("inspect leaderboards: %w", err)
 	}
-	r := newReply(values)
-	inspection := leaderboard.Inspection{Progress: r.subReply().progress()}
-	for _, w := range wants {
-		inspection.Boards = append(inspection.Boards, r.subReply().board(rankings, w.IDs))
+	reply := newReply(values)
+	inspection := leaderboard.Inspection{Progress: reply.subReply().progress()}
+	for _, request := range requests {
+		inspection.Boards = append(inspection.Boards, reply.subReply().board(orders, request.IDs))
 	}
-	return inspection, r.err()
+	return inspection, reply.err()
 }
 
 // board parses what inspect.lua returned for one board.
-func (r *reply) board(rankings []leaderboard.Order, ids []string) leaderboard.Inspected {
-	board := leaderboard.Inspected{Ranked: map[leaderboard.Order]int64{}}
-	board.Size = r.number()
-	parts := r.listOf(len(ids))
+func (r *reply) board(orders []leaderboard.Order, ids []string) leaderboard.InspectedBoard {
+	board := leaderboard.InspectedBoard{RankedCounts: map[leaderboard.Order]int64{}}
+	board.BoardSize = r.number()
+	packedEntries := r.listWithLength(len(ids))
 	keys := map[leaderboard.Order][]any{}
-	for _, o := range rankings {
-		board.Ranked[o], keys[o] = r.number(), r.listOf(len(ids))
+	for _, order := range orders {
+		board.RankedCounts[order], keys[order] = r.number(), r.listWithLength(len(ids))
 	}
 	for i, id := range ids {
-		packed, exists := parts[i].(string)
+		packed, exists := packedEntries[i].(string)
 		if !exists {
 			continue
 		}
 		ranked := map[leaderboard.Order]float64{}
-		for o, all := range keys {
-			if text, exists := all[i].(string); exists {
-				ranked[o] = r.parseKey(text)
+		for order, orderKeys := range keys {
+			if text, exists := orderKeys[i].(string); exists {
+				ranked[order] = r.parseKey(text)
 			}
 		}
 		board.Found = append(board.Found, r.entry(id, packed))

@@ -5,7 +5,7 @@
 --         A list has the board's size and the packed entries of the ids (nil: no entry).
 --         Then for each ranking: its size and the keys of the ids (nil: not ranked).
 --         The error is STALE if the board set is lost, corrupt or being loaded.
-local state = redis.call('HMGET', KEYS[1], 'stamp', 'loading',
+local state = redis.call('HMGET', KEYS[1], 'version', 'loading',
   'epoch', 'pos', 'row', 'day', 'first', 'oldest', 'rolls')
 if not state[1] or state[1] == 'torn' or state[2] ~= '0' then
   return redis.error_reply('STALE the board set is lost, corrupt or being loaded')

@@ -23,44 +23,52 @@ func keyPrefix(game string) string { return "{b:" + game + "}:" }
 func servedKey(game string) string    { return keyPrefix(game) + "served" }
 func buildingKey(game string) string  { return keyPrefix(game) + "building" }
 func retiredKey(game string) string   { return keyPrefix(game) + "retired" }
-func formsKey(game string) string     { return keyPrefix(game) + "forms" }
+func configsKey(game string) string   { return keyPrefix(game) + "forms" }
 func publishedKey(game string) string { return keyPrefix(game) + "published" }
 
-func leaseKey(d leaderboard.Duty) string {
-	return keyPrefix(d.Game) + "lease:" + d.ConfigHash + ":" + d.Name
+func leaseKey(leaseID leaderboard.LeaseID) string {
+	return keyPrefix(leaseID.Game) + "lease:" + leaseID.ConfigHash + ":" + leaseID.Work
 }
 
-func stateKey(g leaderboard.Generation) string  { return keyPrefix(g.Game) + g.ID + ":state" }
-func boardsKey(g leaderboard.Generation) string { return keyPrefix(g.Game) + g.ID + ":boards" }
-func sealedKey(g leaderboard.Generation) string { return keyPrefix(g.Game) + g.ID + ":sealed" }
+func stateKey(boardSet leaderboard.BoardSet) string {
+	return keyPrefix(boardSet.Game) + boardSet.ID + ":state"
+}
+func boardsKey(boardSet leaderboard.BoardSet) string {
+	return keyPrefix(boardSet.Game) + boardSet.ID + ":boards"
+}
+func daySizesKey(boardSet leaderboard.BoardSet) string {
+	return keyPrefix(boardSet.Game) + boardSet.ID + ":sealed"
+}
 
 // boardKeyPrefix is the prefix of one board's Redis keys. Its methods return the keys.
-type boardKeys string
+type boardKeyPrefix string
 
-func keysOf(g leaderboard.Generation, b leaderboard.Board) boardKeys {
-	return keysOfBoardName(g, boardName(b))
+func keysFor(boardSet leaderboard.BoardSet, board leaderboard.Board) boardKeyPrefix {
+	return keysForName(boardSet, boardName(board))
 }
 
 // boardName returns a board's name in the Redis set of boards. Example: "player:7d.1".
-func boardName(b leaderboard.Board) string { return string(b.Kind) + ":" + b.Span }
+func boardName(board leaderboard.Board) string { return string(board.Kind) + ":" + board.Span }
 
-func sealedField(kind leaderboard.Kind, day string) string {
+func daySizeField(kind leaderboard.Kind, day string) string {
 	return boardName(leaderboard.Board{Kind: kind, Span: day})
 }
 
-func keysOfBoardName(g leaderboard.Generation, name string) boardKeys {
-	return boardKeys(keyPrefix(g.Game) + g.ID + ":" + name)
+func keysForName(boardSet leaderboard.BoardSet, name string) boardKeyPrefix {
+	return boardKeyPrefix(keyPrefix(boardSet.Game) + boardSet.ID + ":" + name)
 }
 
-func (k boardKeys) parts() string                 { return string(k) + ":parts" }
-func (k boardKeys) meta() string                  { return string(k) + ":meta" }
-func (k boardKeys) by(o leaderboard.Order) string { return string(k) + ":by:" + string(o) }
+func (k boardKeyPrefix) entriesKey() string { return string(k) + ":parts" }
+func (k boardKeyPrefix) metaKey() string    { return string(k) + ":meta" }
+func (k boardKeyPrefix) rankingKey(order leaderboard.Order) string {
+	return string(k) + ":by:" + string(order)
+}
 
 // allKeys lists the Redis keys that the board can have under any configuration.
-func (k boardKeys) all() []string {
-	keys := []string{k.parts(), k.meta()}
-	for _, o := range leaderboard.Orders() {
-		keys = append(keys, k.by(o))
+func (k boardKeyPrefix) allKeys() []string {
+	keys := []string{k.entriesKey(), k.metaKey()}
+	for _, order := range leaderboard.Orders() {
+		keys = append(keys, k.rankingKey(order))
 	}
 	return keys
 }

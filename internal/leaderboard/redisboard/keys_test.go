@@ -8,15 +8,15 @@ import (
 
 func (s *storeFixture) allKeys(t failingTest) []string {
 	t.Helper()
-	return keysOf(t, s.rdb, s.cfg.Game)
+	return keysFor(t, s.rdb, s.cfg.Game)
 }
 
-// keysOf lists all keys of a game.
-func keysOf(t failingTest, rdb redis.UniversalClient, game string) []string {
+// keysFor lists all keys of a game.
+func keysFor(t failingTest, rdb redis.UniversalClient, game string) []string {
 	t.Helper()
 	var keys []string
-	scan := func(ctx context.Context, c redis.Cmdable) error {
-		it := c.Scan(ctx, 0, "{b:"+game+"}:*", 1000).Iterator()
+	scan := func(ctx context.Context, client redis.Cmdable) error {
+		it := client.Scan(ctx, 0, "{b:"+game+"}:*", 1000).Iterator()
 		for it.Next(ctx) {
 			keys = append(keys, it.Val())
 		}

@@ -17,23 +17,23 @@ var leaseLua string
 var releaseLua string
 
 var (
-	leaseScript   = script(leaseLua)
-	releaseScript = script(releaseLua)
+	leaseScript   = newScript(leaseLua)
+	releaseScript = newScript(releaseLua)
 )
 
 // AcquireLease implements leaderboard.LeaseStore. The precision of ttl is 1 ms.
-func (s *Store) AcquireLease(ctx context.Context, d leaderboard.Duty, holder string, ttl time.Duration) (bool, error) {
-	held, err := leaseScript.Run(ctx, s.rdb, []string{leaseKey(d)}, holder, ttl.Milliseconds()).Bool()
+func (s *Store) AcquireLease(ctx context.Context, leaseID leaderboard.LeaseID, holder string, ttl time.Duration) (bool, error) {
+	isHolder, err := leaseScript.Run(ctx, s.rdb, []string{leaseKey(leaseID)}, holder, ttl.Milliseconds()).Bool()
 	if err != nil {
-		return false, fmt.Errorf("acquire the lease %s: %w", d.Name, err)
+		return false, fmt.Errorf("acquire the lease %s: %w", leaseID.Work, err)
 	}
-	return held, nil
+	return isHolder, nil
 }
 
 // ReleaseLease implements leaderboard.LeaseStore.
-func (s *Store) ReleaseLease(ctx context.Context, d leaderboard.Duty, holder string) error {
-	if err := releaseScript.Run(ctx, s.rdb, []string{leaseKey(d)}, holder).Err(); err != nil {
-		return fmt.Errorf("release the lease %s: %w", d.Name, err)
+func (s *Store) ReleaseLease(ctx context.Context, leaseID leaderboard.LeaseID, holder string) error {
+	if err := releaseScript.Run(ctx, s.rdb, []string{leaseKey(leaseID)}, holder).Err(); err != nil {
+		return fmt.Errorf("release the lease %s: %w", leaseID.Work, err)
 	}
 	return nil
 }

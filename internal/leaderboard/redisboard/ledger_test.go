@@ -24,63 +24,65 @@ type ledger struct {
 // ledgerRow is a row. A correction has the position of the corrected result.
 type ledgerRow struct {
 	lb.Row
-	of int64
+	correctedPos int64
 }
 
 const firstDay = "2026-11-20"
 
 func newLedger() *ledger { return &ledger{epoch: "e1", day: firstDay} }
 
-func (l *ledger) result(player string, p lb.Aggregates) { l.addResult(lb.Players, player, p) }
+func (l *ledger) addPlayerResult(player string, aggregates lb.Aggregates) {
+	l.addResult(lb.Players, player, aggregates)
+}
 
-func (l *ledger) addResult(kind lb.Kind, holder string, p lb.Aggregates) {
+func (l *ledger) addResult(kind lb.Kind, holder string, aggregates lb.Aggregates) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.add(ledgerRow{Row: lb.Row{Kind: lb.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p}})
+	l.addRow(ledgerRow{Row: lb.Row{Kind: lb.ResultRow, HolderKind: kind, Holder: holder, Aggregates: aggregates}})
 }
 
 // correct subtracts the result at a position, if there is one that is not corrected yet.
 func (l *ledger) correct(pos int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	counts := l.countedRows(int64(len(l.rows)))
-	wrong, ok := counts[pos]
+	results := l.uncorrectedRows(int64(len(l.rows)))
+	corrected, ok := results[pos]
 	if !ok {
 		return
 	}
-	delete(counts, pos)
-	row := lb.Row{Kind: lb.CorrectionRow, HolderKind: wrong.HolderKind, Holder: wrong.Holder, Aggregates: negated(wrong.Aggregates), TargetDay: wrong.Day}
-	for _, r := range counts {
-		if r.HolderKind != row.HolderKind || r.Holder != row.Holder {
+	delete(results, pos)
+	row := lb.Row{Kind: lb.CorrectionRow, HolderKind: corrected.HolderKind, Holder: corrected.Holder, Aggregates: negated(corrected.Aggregates), TargetDay: corrected.Day}
+	for _, other := range results {
+		if other.HolderKind != row.HolderKind || other.Holder != row.Holder {
 			continue
 		}
-		row.Newest = max(row.Newest, r.Pos)
-		if r.Day == row.TargetDay {
-			row.NewestOfTargetDay = max(row.NewestOfTargetDay, r.Pos)
+		row.Newest = max(row.Newest, other.Pos)
+		if other.Day == row.TargetDay {
+			row.NewestOfTargetDay = max(row.NewestOfTargetDay, other.Pos)
 		}
 	}
-	l.add(ledgerRow{Row: row, of: pos})
+	l.addRow(ledgerRow{Row: row, correctedPos: pos})
 }
 
-func negated(p lb.Aggregates) lb.Aggregates {
+func negated(aggregates lb.Aggregates) lb.Aggregates {
 	return lb.Aggregates{
-		Score: -p.Score, TimeMS: -p.TimeMS, LimitMS: -p.LimitMS, Matches: -p.Matches,
-		Asked: -p.Asked, Answered: -p.Answered, Correct: -p.Correct,
+		Score: -aggregates.Score, TimeMS: -aggregates.TimeMS, LimitMS: -aggregates.LimitMS, Matches: -aggregates.Matches,
+		Asked: -aggregates.Asked, Answered: -aggregates.Answered, Correct: -aggregates.Correct,
 	}
 }
 
 func (l *ledger) startDay() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.day = before(l.day, -1)
-	l.add(ledgerRow{Row: lb.Row{Kind: lb.DayStartRow}})
+	l.day = daysBefore(l.day, -1)
+	l.addRow(ledgerRow{Row: lb.Row{Kind: lb.DayStartRow}})
 }
 
-func (l *ledger) add(r ledgerRow) {
+func (l *ledger) addRow(row ledgerRow) {
 	l.nextID++
-	r.Pos, r.ID = int64(len(l.rows)+1), fmt.Sprintf("r%d", l.nextID)
-	r.Day, r.CommittedAt = l.day, 1_000_000+int64(l.nextID)
-	l.rows = append(l.rows, r)
+	row.Pos, row.ID = int64(len(l.rows)+1), fmt.Sprintf("r%d", l.nextID)
+	row.Day, row.CommittedAt = l.day, 1_000_000+int64(l.nextID)
+	l.rows = append(l.rows, row)
 }
 
 // rollBack removes the rows above n.
@@ -102,18 +104,18 @@ func (l *ledger) replaceLedger() {
 	l.epoch += "'"
 }
 
-// countedRows returns the results up to a position that are not corrected up to it.
-func (l *ledger) countedRows(upTo int64) map[int64]lb.Row {
-	counts := map[int64]lb.Row{}
-	for _, r := range l.rows[:upTo] {
-		switch r.Kind {
+// uncorrectedRows returns the results up to a position that are not corrected up to it.
+func (l *ledger) uncorrectedRows(upTo int64) map[int64]lb.Row {
+	results := map[int64]lb.Row{}
+	for _, row := range l.rows[:upTo] {
+		switch row.Kind {
 		case lb.ResultRow:
-			counts[r.Pos] = r.Row
+			results[row.Pos] = row.Row
 		case lb.CorrectionRow:
-			delete(counts, r.of)
+			delete(results, row.correctedPos)
 		}
 	}
-	return counts
+	return results
 }
 
 // rowsUpTo returns the rows up to a position.
@@ -150,13 +152,13 @@ func (l *ledger) lastWatermark() lb.Watermark {
 	return lb.Watermark{Epoch: l.epoch, Pos: last.Pos, RowID: last.ID, Day: last.Day}
 }
 
-// before returns the date some days earlier.
-func before(date string, days int) string {
-	d, err := time.Parse(time.DateOnly, date)
+// daysBefore returns the date some days earlier.
+func daysBefore(date string, days int) string {
+	day, err := time.Parse(time.DateOnly, date)
 	if err != nil {
 		panic(err)
 	}
-	return d.AddDate(0, 0, -days).Format(time.DateOnly)
+	return day.AddDate(0, 0, -days).Format(time.DateOnly)
 }
 
 // The following methods implement leaderboard.Ledger and leaderboard.DaySumSource.
@@ -172,49 +174,49 @@ func (l *ledger) ReadRows(_ context.Context, _ string, after int64, limit int) (
 	defer l.mu.Unlock()
 	from := min(int(after), len(l.rows))
 	var rows []lb.Row
-	for _, r := range l.rows[from:min(from+limit, len(l.rows))] {
-		rows = append(rows, r.Row)
+	for _, row := range l.rows[from:min(from+limit, len(l.rows))] {
+		rows = append(rows, row.Row)
 	}
 	return rows, nil
 }
 
 func (l *ledger) Snapshot(_ context.Context, _ string, work func(lb.Snapshot) error) error {
 	l.mu.Lock()
-	s := lb.Snapshot{Mark: l.lastWatermark()}
+	snapshot := lb.Snapshot{Watermark: l.lastWatermark()}
 	if len(l.rows) > 0 {
-		s.First = l.rows[0].Day
+		snapshot.FirstDay = l.rows[0].Day
 	}
 	sums := l.sums(int64(len(l.rows)))
 	l.mu.Unlock()
-	s.Sums = func(yield func(lb.Sum, error) bool) {
+	snapshot.Sums = func(yield func(lb.DaySum, error) bool) {
 		for _, sum := range sums {
 			if !yield(sum, nil) {
 				return
 			}
 		}
 	}
-	return work(s)
+	return work(snapshot)
 }
 
 // sums are in the order of a Snapshot.
-func (l *ledger) sums(upTo int64) []lb.Sum {
-	of := map[lb.Sum]*lb.Sum{}
-	for _, r := range l.countedRows(upTo) {
-		key := lb.Sum{HolderKind: r.HolderKind, Holder: r.Holder, Day: r.Day}
-		if of[key] == nil {
-			of[key] = &lb.Sum{HolderKind: r.HolderKind, Holder: r.Holder, Day: r.Day}
+func (l *ledger) sums(upTo int64) []lb.DaySum {
+	sumsByKey := map[lb.DaySum]*lb.DaySum{}
+	for _, row := range l.uncorrectedRows(upTo) {
+		key := lb.DaySum{HolderKind: row.HolderKind, Holder: row.Holder, Day: row.Day}
+		if sumsByKey[key] == nil {
+			sumsByKey[key] = &lb.DaySum{HolderKind: row.HolderKind, Holder: row.Holder, Day: row.Day}
 		}
-		sum := of[key]
-		sum.Aggregates = sum.Aggregates.Add(r.Aggregates)
-		if r.Pos > sum.Newest {
-			sum.Newest, sum.CommittedAt = r.Pos, r.CommittedAt
+		sum := sumsByKey[key]
+		sum.Aggregates = sum.Aggregates.Add(row.Aggregates)
+		if row.Pos > sum.Newest {
+			sum.Newest, sum.CommittedAt = row.Pos, row.CommittedAt
 		}
 	}
-	var sums []lb.Sum
-	for sum := range maps.Values(of) {
+	var sums []lb.DaySum
+	for sum := range maps.Values(sumsByKey) {
 		sums = append(sums, *sum)
 	}
-	slices.SortFunc(sums, func(a, b lb.Sum) int {
+	slices.SortFunc(sums, func(a, b lb.DaySum) int {
 		return cmp.Or(cmp.Compare(a.HolderKind, b.HolderKind), cmp.Compare(a.Holder, b.Holder), cmp.Compare(a.Day, b.Day))
 	})
 	return sums
@@ -222,9 +224,9 @@ func (l *ledger) sums(upTo int64) []lb.Sum {
 
 func (l *ledger) ReadHolders(_ context.Context, _ string, kind lb.Kind, after string, limit int) ([]string, error) {
 	var holders []string
-	for _, r := range l.allRows() {
-		if r.Kind == lb.ResultRow && r.HolderKind == kind && r.Holder > after {
-			holders = append(holders, r.Holder)
+	for _, row := range l.allRows() {
+		if row.Kind == lb.ResultRow && row.HolderKind == kind && row.Holder > after {
+			holders = append(holders, row.Holder)
 		}
 	}
 	slices.Sort(holders)
@@ -232,11 +234,11 @@ func (l *ledger) ReadHolders(_ context.Context, _ string, kind lb.Kind, after st
 	return holders[:min(limit, len(holders))], nil
 }
 
-func (l *ledger) ReadSums(_ context.Context, _ string, upTo int64, kind lb.Kind, holders []string) ([]lb.Sum, error) {
+func (l *ledger) ReadSums(_ context.Context, _ string, upTo int64, kind lb.Kind, holders []string) ([]lb.DaySum, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.DeleteFunc(l.sums(upTo), func(s lb.Sum) bool {
-		return s.HolderKind != kind || !slices.Contains(holders, s.Holder)
+	return slices.DeleteFunc(l.sums(upTo), func(sum lb.DaySum) bool {
+		return sum.HolderKind != kind || !slices.Contains(holders, sum.Holder)
 	}), nil
 }
 
@@ -250,15 +252,15 @@ func (l *ledger) DayVersion(context.Context, string, string) (int64, error) {
 	return int64(l.nextID), nil
 }
 
-func (l *ledger) ReadDaySums(_ context.Context, _, day string, kind lb.Kind, each func(lb.Sum) error) error {
+func (l *ledger) ReadDaySums(_ context.Context, _, day string, kind lb.Kind, each func(lb.DaySum) error) error {
 	l.mu.Lock()
 	sums := l.sums(int64(len(l.rows)))
 	l.mu.Unlock()
-	for _, s := range sums {
-		if s.Day != day || s.HolderKind != kind {
+	for _, sum := range sums {
+		if sum.Day != day || sum.HolderKind != kind {
 			continue
 		}
-		if err := each(s); err != nil {
+		if err := each(sum); err != nil {
 			return err
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"laststand/internal/leaderboard/redisboard"
 )
 
-// run runs an applier until done returns true.
-func (w *testCluster) run(t failingTest, applier *lb.Applier, done func() bool) {
+// runUntil runs an applier until done returns true.
+func (c *testCluster) runUntil(t failingTest, applier *lb.Applier, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -31,30 +31,30 @@ func (w *testCluster) run(t failingTest, applier *lb.Applier, done func() bool) 
 }
 
 // maintainAll runs a node until there is nothing left to do.
-func (w *testCluster) maintainAll(t failingTest, node int) {
+func (c *testCluster) maintainAll(t failingTest, node int) {
 	t.Helper()
-	w.run(t, w.nodes[node].applier, func() bool { return w.isMaintained(t) })
+	c.runUntil(t, c.nodes[node].applier, func() bool { return c.isMaintained(t) })
 }
 
 // isMaintained reports whether each window is served with its own days, and the other
 // board is prepared for tomorrow.
-func (w *testCluster) isMaintained(t failingTest) bool {
+func (c *testCluster) isMaintained(t failingTest) bool {
 	t.Helper()
-	store := w.nodes[0].store
-	state, err := store.ServedState(t.Context(), w.cfg.Game, w.cfg.Hash())
+	store := c.nodes[0].store
+	state, err := store.ServedState(t.Context(), c.cfg.Game, c.cfg.Hash())
 	if err != nil {
 		t.Fatalf("state: %v", err)
 	}
-	building, err := store.BuildingState(t.Context(), w.cfg.Game, w.cfg.Hash())
+	building, err := store.BuildingState(t.Context(), c.cfg.Game, c.cfg.Hash())
 	if err != nil {
 		t.Fatalf("state: %v", err)
 	}
-	if state.Version == "" || building.ID != "" || state.Mark != w.ledger.watermark() {
+	if state.Version == "" || building.ID != "" || state.Watermark != c.ledger.watermark() {
 		return false
 	}
-	for window, r := range state.Rolling {
-		first := before(state.Mark.Day, window.Days()-1)
-		if r.FirstDay[r.Served] != first || r.FirstDay[1-r.Served] != before(first, -1) || r.Cursor != [2]int64{} {
+	for window, boards := range state.Rolling {
+		windowStart := daysBefore(state.Watermark.Day, window.Days()-1)
+		if boards.FirstDays[boards.Served] != windowStart || boards.FirstDays[1-boards.Served] != daysBefore(windowStart, -1) || boards.Cursor != [2]int64{} {
 			return false
 		}
 	}
@@ -65,73 +65,73 @@ func (w *testCluster) isMaintained(t failingTest) bool {
 // the commit is written.
 type crashingStore struct {
 	*redisboard.Store
-	left    atomic.Int64 // commits before that one
-	written bool
+	commitsLeft atomic.Int64 // commits before that one
+	writesLast  bool
 }
 
 var errKilled = errors.New("killed")
 
-func (d *crashingStore) Commit(ctx context.Context, g lb.Generation, steps []lb.Step) error {
-	switch left := d.left.Add(-1); {
-	case left >= 0:
-		return d.Store.Commit(ctx, g, steps)
-	case left == -1 && d.written:
-		return errors.Join(d.Store.Commit(ctx, g, steps), errKilled)
+func (s *crashingStore) Commit(ctx context.Context, boardSet lb.BoardSet, txs []lb.Transaction) error {
+	switch commitsLeft := s.commitsLeft.Add(-1); {
+	case commitsLeft >= 0:
+		return s.Store.Commit(ctx, boardSet, txs)
+	case commitsLeft == -1 && s.writesLast:
+		return errors.Join(s.Store.Commit(ctx, boardSet, txs), errKilled)
 	}
 	return errKilled
 }
 
 // applyWithCrash runs a separate node that dies in its n-th commit, counted from 0, or
 // ends if there are fewer.
-func (w *testCluster) applyWithCrash(t failingTest, n int64, written bool) {
+func (c *testCluster) applyWithCrash(t failingTest, n int64, written bool) {
 	t.Helper()
-	store := &crashingStore{Store: w.nodes[0].store, written: written}
-	store.left.Store(n)
-	w.run(t, w.applierOn(store), func() bool { return store.left.Load() < 0 || w.isMaintained(t) })
+	store := &crashingStore{Store: c.nodes[0].store, writesLast: written}
+	store.commitsLeft.Store(n)
+	c.runUntil(t, c.applierOn(store), func() bool { return store.commitsLeft.Load() < 0 || c.isMaintained(t) })
 }
 
 func TestADayIsEvictedAlthoughNodesDie(t *testing.T) {
-	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
+	eachTestCluster(t, 1, func(t *testing.T, cluster *testCluster) {
 		for i := range 160 {
-			w.ledger.result(fmt.Sprintf("p%d", i%120), newAggregates(int64(i)))
+			cluster.ledger.addPlayerResult(fmt.Sprintf("p%d", i%120), newAggregates(int64(i)))
 		}
 		for i := range 110 {
-			w.ledger.addResult(lb.Teams, fmt.Sprintf("t%d", i), newAggregates(int64(i)))
+			cluster.ledger.addResult(lb.Teams, fmt.Sprintf("t%d", i), newAggregates(int64(i)))
 		}
-		w.maintainAll(t, 0)
-		w.ledger.startDay()
-		w.addResults()
-		w.apply(t, 0)
-		w.ledger.startDay()
-		w.apply(t, 0)
-		for kills := int64(0); !w.isMaintained(t); kills++ {
+		cluster.maintainAll(t, 0)
+		cluster.ledger.startDay()
+		cluster.addResults()
+		cluster.apply(t, 0)
+		cluster.ledger.startDay()
+		cluster.apply(t, 0)
+		for kills := int64(0); !cluster.isMaintained(t); kills++ {
 			if kills == 100 {
 				t.Fatal("the eviction is not finished after 100 nodes")
 			}
-			w.ledger.correct(1 + 13*kills) // also on the day that is being evicted
-			w.ledger.result("p3", newAggregates(kills))
-			w.apply(t, 0)
-			w.applyWithCrash(t, kills%3, kills%2 == 0)
-			w.checkRolling(t)
+			cluster.ledger.correct(1 + 13*kills) // also on the day that is being evicted
+			cluster.ledger.addPlayerResult("p3", newAggregates(kills))
+			cluster.apply(t, 0)
+			cluster.applyWithCrash(t, kills%3, kills%2 == 0)
+			cluster.checkRolling(t)
 		}
-		w.maintainAll(t, 0)
-		w.checkAll(t, 0, 50)
-		served, err := w.nodes[0].store.ServedState(t.Context(), w.cfg.Game, w.cfg.Hash())
-		if err != nil || served.Oldest != firstDay {
+		cluster.maintainAll(t, 0)
+		cluster.checkAll(t, 0, 50)
+		served, err := cluster.nodes[0].store.ServedState(t.Context(), cluster.cfg.Game, cluster.cfg.Hash())
+		if err != nil || served.OldestDay != firstDay {
 			t.Fatalf("%+v, %v: the boards of a day that the longest window holds were deleted", served, err)
 		}
 	})
 }
 
 // checkRolling compares the rolling boards with the oracle.
-func (w *testCluster) checkRolling(t failingTest) {
+func (c *testCluster) checkRolling(t failingTest) {
 	t.Helper()
-	o := newOracle(t, w.cfg, w.ledger.allRows())
-	defer o.close(t)
+	reference := newOracle(t, c.cfg, c.ledger.allRows())
+	defer reference.close(t)
 	for _, kind := range lb.Kinds() {
-		for _, window := range w.cfg.Windows {
-			if window.Rolling() {
-				w.checkBoard(t, o, 0, lb.Query{Window: window, Order: lb.ByValue, Kind: kind, Limit: lb.MaxLimit})
+		for _, window := range c.cfg.Windows {
+			if window.IsRolling() {
+				c.checkBoard(t, reference, 0, lb.Query{Window: window, Order: lb.ByValue, Kind: kind, Limit: lb.MaxLimit})
 			}
 		}
 	}

@@ -52,27 +52,27 @@ func newOracle(t failingTest, cfg lb.Config, rows []ledgerRow) *oracle {
 		t.Fatalf("oracle: %v", err)
 	}
 	db.SetMaxOpenConns(1)
-	o := &oracle{cfg: cfg, db: db}
-	o.run(t, oracleSchema)
+	created := &oracle{cfg: cfg, db: db}
+	created.run(t, oracleSchema)
 	var results []string
 	var corrections []ledgerRow
-	for _, r := range rows {
-		p := r.Aggregates
-		switch r.Kind {
+	for _, row := range rows {
+		aggregates := row.Aggregates
+		switch row.Kind {
 		case lb.ResultRow:
-			results = append(results, fmt.Sprintf("(%d,%d,'%s','%s','%s',%d,%d,%d,%d,%d,%d,%d,0)", r.Pos, r.CommittedAt, r.Day, r.HolderKind, r.Holder,
-				p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct))
+			results = append(results, fmt.Sprintf("(%d,%d,'%s','%s','%s',%d,%d,%d,%d,%d,%d,%d,0)", row.Pos, row.CommittedAt, row.Day, row.HolderKind, row.Holder,
+				aggregates.Score, aggregates.TimeMS, aggregates.LimitMS, aggregates.Matches, aggregates.Asked, aggregates.Answered, aggregates.Correct))
 		case lb.CorrectionRow:
-			corrections = append(corrections, r)
+			corrections = append(corrections, row)
 		}
 	}
 	if len(results) > 0 {
-		o.run(t, "INSERT INTO results VALUES "+strings.Join(results, ","))
+		created.run(t, "INSERT INTO results VALUES "+strings.Join(results, ","))
 	}
-	for _, r := range corrections {
-		o.run(t, fmt.Sprintf("UPDATE results SET corrected = %d WHERE pos = %d", r.CommittedAt, r.of))
+	for _, row := range corrections {
+		created.run(t, fmt.Sprintf("UPDATE results SET corrected = %d WHERE pos = %d", row.CommittedAt, row.correctedPos))
 	}
-	return o
+	return created
 }
 
 func (o *oracle) run(t failingTest, statement string) {
@@ -90,54 +90,54 @@ func (o *oracle) close(t failingTest) {
 }
 
 // daySpan is the range of days that a board holds, both included.
-type days struct{ from, to string }
+type daySpan struct{ from, to string }
 
 // board is a whole board in page order.
 type board struct {
-	ranking   []lb.Entry
-	held      map[string]lb.BoardEntry
-	asOf      int64 // commit time of the newest uncorrected result
-	corrected int64 // commit time of the last correction; 0: none
+	ranking        []lb.Entry
+	entries        map[string]lb.BoardEntry
+	asOf           int64 // commit time of the newest uncorrected result
+	lastCorrection int64 // commit time of the last correction; 0: none
 }
 
-func (o *oracle) board(t failingTest, kind lb.Kind, order lb.Order, d days) board {
+func (o *oracle) board(t failingTest, kind lb.Kind, order lb.Order, span daySpan) board {
 	t.Helper()
 	rankable := "1"
 	if order == lb.ByAccuracy || order == lb.ByTime {
 		rankable = fmt.Sprintf("asked > 0 AND asked >= %d", o.cfg.MinAnswers)
 	}
-	w := o.cfg.Weights
+	weights := o.cfg.Weights
 	rows, err := o.db.QueryContext(t.Context(), fmt.Sprintf(oracleRanking,
-		w.Accuracy, w.Speed, w.Score, w.Matches, kind, d.from, d.to, rankable, oracleOrders[order]))
+		weights.Accuracy, weights.Speed, weights.Score, weights.Matches, kind, span.from, span.to, rankable, oracleOrders[order]))
 	if err != nil {
 		t.Fatalf("oracle: %v", err)
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports read errors
-	b := board{ranking: []lb.Entry{}, held: map[string]lb.BoardEntry{}}
+	result := board{ranking: []lb.Entry{}, entries: map[string]lb.BoardEntry{}}
 	for rows.Next() {
-		var e lb.Entry
-		var h lb.BoardEntry
-		err := rows.Scan(&e.Rank, &e.ID, &h.Newest, &e.Value, &e.Score, &e.TimeMS, &h.Aggregates.LimitMS,
-			&e.Matches, &e.Asked, &e.Answered, &e.Correct, &e.Accuracy)
+		var shown lb.Entry
+		var entry lb.BoardEntry
+		err := rows.Scan(&shown.Rank, &shown.ID, &entry.Newest, &shown.Value, &shown.Score, &shown.TimeMS, &entry.Aggregates.LimitMS,
+			&shown.Matches, &shown.Asked, &shown.Answered, &shown.Correct, &shown.Accuracy)
 		if err != nil {
 			t.Fatalf("oracle: %v", err)
 		}
-		h.ID, h.Aggregates.Score, h.Aggregates.TimeMS, h.Aggregates.Matches = e.ID, e.Score, e.TimeMS, e.Matches
-		h.Aggregates.Asked, h.Aggregates.Answered, h.Aggregates.Correct = e.Asked, e.Answered, e.Correct
-		b.ranking = append(b.ranking, e)
-		b.held[h.ID] = h
+		entry.ID, entry.Aggregates.Score, entry.Aggregates.TimeMS, entry.Aggregates.Matches = shown.ID, shown.Score, shown.TimeMS, shown.Matches
+		entry.Aggregates.Asked, entry.Aggregates.Answered, entry.Aggregates.Correct = shown.Asked, shown.Answered, shown.Correct
+		result.ranking = append(result.ranking, shown)
+		result.entries[entry.ID] = entry
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatalf("oracle: %v", err)
 	}
-	b.asOf, b.corrected = o.asOf(t, kind, d)
-	return b
+	result.asOf, result.lastCorrection = o.asOf(t, kind, span)
+	return result
 }
 
-func (o *oracle) asOf(t failingTest, kind lb.Kind, d days) (newest, corrected int64) {
+func (o *oracle) asOf(t failingTest, kind lb.Kind, span daySpan) (newest, corrected int64) {
 	t.Helper()
 	err := o.db.QueryRowContext(t.Context(), `SELECT COALESCE(MAX(CASE corrected WHEN 0 THEN at END), 0), COALESCE(MAX(corrected), 0)
-		FROM results WHERE whose = ? AND day BETWEEN ? AND ?`, kind, d.from, d.to).Scan(&newest, &corrected)
+		FROM results WHERE whose = ? AND day BETWEEN ? AND ?`, kind, span.from, span.to).Scan(&newest, &corrected)
 	if err != nil {
 		t.Fatalf("oracle: %v", err)
 	}

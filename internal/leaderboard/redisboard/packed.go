@@ -12,10 +12,10 @@ import (
 // packEntry formats an entry for the hash of entries: the newest position, zero-padded to 16
 // digits, and the aggregates. Scripts build the member from the first 16 characters and
 // the id. Example: "0000000000000042 900 3100 8000 1 5 5 4".
-func pack(h leaderboard.BoardEntry) string {
-	p := h.Aggregates
-	text := leaderboard.AppendPosition(make([]byte, 0, packedLength), h.Newest)
-	for _, n := range [...]int64{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct} {
+func packEntry(entry leaderboard.BoardEntry) string {
+	aggregates := entry.Aggregates
+	text := leaderboard.AppendPosition(make([]byte, 0, packedCapacity), entry.Newest)
+	for _, n := range [...]int64{aggregates.Score, aggregates.TimeMS, aggregates.LimitMS, aggregates.Matches, aggregates.Asked, aggregates.Answered, aggregates.Correct} {
 		text = strconv.AppendInt(append(text, ' '), n, 10)
 	}
 	return string(text)
@@ -23,48 +23,48 @@ func pack(h leaderboard.BoardEntry) string {
 
 // packedCapacity is the initial buffer size of packEntry, in bytes; enough for most
 // entries.
-const packedLength = 80
+const packedCapacity = 80
 
-func unpack(id, text string) (leaderboard.BoardEntry, error) {
-	h := leaderboard.BoardEntry{ID: id}
-	p := &h.Aggregates
-	targets := [...]*int64{&h.Newest, &p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
+func unpackEntry(id, text string) (leaderboard.BoardEntry, error) {
+	entry := leaderboard.BoardEntry{ID: id}
+	aggregates := &entry.Aggregates
+	targets := [...]*int64{&entry.Newest, &aggregates.Score, &aggregates.TimeMS, &aggregates.LimitMS, &aggregates.Matches, &aggregates.Asked, &aggregates.Answered, &aggregates.Correct}
 	if fields := 1 + strings.Count(text, " "); fields != len(targets) {
-		return h, fmt.Errorf("leaderboard entry of %s has %d fields instead of %d", id, fields, len(targets))
+		return entry, fmt.Errorf("leaderboard entry of %s has %d fields instead of %d", id, fields, len(targets))
 	}
-	for _, to := range targets {
+	for _, target := range targets {
 		field, rest, _ := strings.Cut(text, " ")
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return h, fmt.Errorf("leaderboard entry of %s: %w", id, err)
+			return entry, fmt.Errorf("leaderboard entry of %s: %w", id, err)
 		}
-		*to, text = n, rest
+		*target, text = n, rest
 	}
-	return h, nil
+	return entry, nil
 }
 
 // unpackEntries parses the reply of HMGET for ids. It skips missing entries.
-func unpackAll(ids []string, values []any) ([]leaderboard.BoardEntry, error) {
-	var held []leaderboard.BoardEntry
-	for i, v := range values {
-		text, exists := v.(string)
+func unpackEntries(ids []string, values []any) ([]leaderboard.BoardEntry, error) {
+	var entries []leaderboard.BoardEntry
+	for i, value := range values {
+		text, exists := value.(string)
 		if !exists {
 			continue
 		}
-		h, err := unpack(ids[i], text)
+		entry, err := unpackEntry(ids[i], text)
 		if err != nil {
 			return nil, err
 		}
-		held = append(held, h)
+		entries = append(entries, entry)
 	}
-	return held, nil
+	return entries, nil
 }
 
 // appendTexts appends texts to arguments of a script or command.
 func appendTexts(args []any, texts []string) []any {
 	args = slices.Grow(args, len(texts))
-	for _, t := range texts {
-		args = append(args, t)
+	for _, char := range texts {
+		args = append(args, char)
 	}
 	return args
 }

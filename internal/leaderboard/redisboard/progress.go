@@ -13,28 +13,28 @@ var progressFields = []string{"epoch", "pos", "row", "day", "first", "oldest", "
 
 // stateFields returns fields of the state hash and their values, alternately. It leaves out
 // ready, stamp and config. touchedAt is in epoch ms.
-func stateFields(p leaderboard.Progress, loading bool, touchedAt int64) ([]any, error) {
-	rolling, err := packRolling(p.Rolling)
+func stateFields(progress leaderboard.Progress, loading bool, touchedAt int64) ([]any, error) {
+	rolling, err := packRolling(progress.Rolling)
 	if err != nil {
 		return nil, err
 	}
 	fields := []any{"touched", touchedAt, "loading", loading}
-	values := []any{p.Mark.Epoch, p.Mark.Pos, p.Mark.RowID, p.Mark.Day, p.First, p.Oldest, rolling}
-	for i, v := range values {
-		fields = append(fields, progressFields[i], v)
+	values := []any{progress.Watermark.Epoch, progress.Watermark.Pos, progress.Watermark.RowID, progress.Watermark.Day, progress.FirstDay, progress.OldestDay, rolling}
+	for i, value := range values {
+		fields = append(fields, progressFields[i], value)
 	}
 	return fields, nil
 }
 
 // progress parses the values of progressFields.
 func (r *reply) progress() leaderboard.Progress {
-	p := leaderboard.Progress{Mark: r.mark(), First: r.text(), Oldest: r.text()}
+	progress := leaderboard.Progress{Watermark: r.mark(), FirstDay: r.text(), OldestDay: r.text()}
 	rolling, err := unpackRolling(r.text())
 	if err != nil {
-		r.fail(err.Error())
+		r.setError(err.Error())
 	}
-	p.Rolling = rolling
-	return p
+	progress.Rolling = rolling
+	return progress
 }
 
 func (r *reply) mark() leaderboard.Watermark {

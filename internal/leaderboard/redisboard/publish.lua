@@ -9,7 +9,7 @@ local served = redis.call('HGET', KEYS[1], ARGV[1]) or ''
 if redis.call('HGET', KEYS[2], ARGV[1]) ~= ARGV[2] or served ~= ARGV[3] then
   return 0
 end
-local state = redis.call('HMGET', KEYS[6], 'stamp', 'loading', 'config')
+local state = redis.call('HMGET', KEYS[6], 'version', 'loading', 'config')
 if not state[1] or state[1] == 'torn' or state[2] ~= '0' then
   return 0
 end

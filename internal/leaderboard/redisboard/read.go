@@ -31,70 +31,70 @@ var edgeLua string
 var standingsLua string
 
 var (
-	topScript       = script(readyLua, topLua, pageLua)
-	aroundScript    = script(readyLua, aroundLua, pageLua)
-	edgeScript      = script(readyLua, edgeLua, pageLua)
-	standingsScript = script(readyLua, standingsLua)
+	topScript       = newScript(readyLua, topLua, pageLua)
+	aroundScript    = newScript(readyLua, aroundLua, pageLua)
+	edgeScript      = newScript(readyLua, edgeLua, pageLua)
+	standingsScript = newScript(readyLua, standingsLua)
 )
 
 // maxReadTries is the maximum number of tries of a read. A read is repeated if the served
 // board set, the open day or the served board of a rolling window has changed since this
 // node last saw it.
-const readTries = 4
+const maxReadTries = 4
 
 // errServedChanged means that another board set or board is served than expected, or that a
 // new day is open. The caller must read again.
-var errMoved = errors.New("another board set, day or board is served")
+var errServedChanged = errors.New("another board set, day or board is served")
 
 // ReadSlice implements leaderboard.RankingSource. With CachePages, callers share the slices
 // and must not change them.
-func (s *Store) ReadSlice(ctx context.Context, v leaderboard.View, c leaderboard.Cut) (leaderboard.Slice, error) {
+func (s *Store) ReadSlice(ctx context.Context, view leaderboard.RankingID, cut leaderboard.SliceRequest) (leaderboard.RankingSlice, error) {
 	if s.pages == nil {
-		return s.readSlice(ctx, v, c)
+		return s.readSlice(ctx, view, cut)
 	}
-	return s.pages.get(ctx, pageKey{v, c}, func() (leaderboard.Slice, error) { return s.readSlice(ctx, v, c) })
+	return s.pages.get(ctx, pageKey{view, cut}, func() (leaderboard.RankingSlice, error) { return s.readSlice(ctx, view, cut) })
 }
 
-func (s *Store) readSlice(ctx context.Context, v leaderboard.View, c leaderboard.Cut) (slice leaderboard.Slice, err error) {
-	sc, args := cutScript(c)
-	err = s.retryWhileMoved(func() error {
-		served, err := s.lookUpServed(ctx, v)
+func (s *Store) readSlice(ctx context.Context, view leaderboard.RankingID, cut leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
+	script, args := sliceScript(cut)
+	err = s.retryWhileChanged(func() error {
+		served, err := s.lookUpServed(ctx, view)
 		if err != nil {
 			return err
 		}
-		values, err := sc.Run(ctx, s.rdb, served.keys(v), args...).Slice()
+		values, err := script.Run(ctx, s.rdb, served.keys(view), args...).Slice()
 		if err != nil {
-			return s.readError(v, err)
+			return s.convertReadError(view, err)
 		}
-		read, err := s.checkServed(v, served, values[0])
+		state, err := s.checkServed(view, served, values[0])
 		if err != nil {
 			return err
 		}
-		slice = leaderboard.Slice{}
+		slice = leaderboard.RankingSlice{}
 		if len(values) == 1 {
 			err = leaderboard.ErrNotRanked
 		} else {
 			slice, err = parseSlice(values[1:])
 		}
-		slice.BoardState = read
+		slice.BoardState = state
 		return err
 	})
 	return slice, err
 }
 
-func cutScript(c leaderboard.Cut) (*redis.Script, []any) {
-	switch c.From {
+func sliceScript(cut leaderboard.SliceRequest) (*redis.Script, []any) {
+	switch cut.Anchor {
 	case leaderboard.Around:
-		return aroundScript, []any{c.Limit, c.ID}
+		return aroundScript, []any{cut.Limit, cut.ID}
 	case leaderboard.After, leaderboard.Since, leaderboard.Before, leaderboard.Until:
-		return edgeScript, []any{c.Limit, string(c.From), formatKey(c.Edge.Key), c.Edge.Member}
+		return edgeScript, []any{cut.Limit, string(cut.Anchor), formatKey(cut.Edge.Key), cut.Edge.Member}
 	}
-	return topScript, []any{c.Limit}
+	return topScript, []any{cut.Limit}
 }
 
 // ReadStandings implements leaderboard.RankingSource.
 func (s *Store) ReadStandings(ctx context.Context, requests []leaderboard.StandingsRequest) (results []leaderboard.StandingsResult, err error) {
-	err = s.retryWhileMoved(func() error {
+	err = s.retryWhileChanged(func() error {
 		results, err = s.readStandings(ctx, requests)
 		return err
 	})
@@ -102,16 +102,16 @@ func (s *Store) ReadStandings(ctx context.Context, requests []leaderboard.Standi
 }
 
 func (s *Store) readStandings(ctx context.Context, requests []leaderboard.StandingsRequest) ([]leaderboard.StandingsResult, error) {
-	served := make([]servedBoards, len(requests))
-	calls := make([]call, len(requests))
+	served := make([]servedState, len(requests))
+	calls := make([]scriptCall, len(requests))
 	for i, request := range requests {
-		current, err := s.lookUpServed(ctx, request.View)
+		known, err := s.lookUpServed(ctx, request.View)
 		if err != nil {
 			return nil, err
 		}
-		served[i], calls[i] = current, call{keys: current.keys(request.View), args: standingsArgs(request)}
+		served[i], calls[i] = known, scriptCall{keys: known.keys(request.View), args: standingsArgs(request)}
 	}
-	replies, err := s.runAll(ctx, standingsScript, calls)
+	replies, err := s.runCalls(ctx, standingsScript, calls)
 	if err != nil {
 		return nil, fmt.Errorf("read leaderboard: %w", err)
 	}
@@ -119,12 +119,12 @@ func (s *Store) readStandings(ctx context.Context, requests []leaderboard.Standi
 	for i, request := range requests {
 		values, err := replies[i].Slice()
 		if err != nil {
-			return nil, s.readError(request.View, err)
+			return nil, s.convertReadError(request.View, err)
 		}
 		if results[i].BoardState, err = s.checkServed(request.View, served[i], values[0]); err != nil {
 			return nil, err
 		}
-		if results[i].Rows, err = parseStandings(values[1:]); err != nil {
+		if results[i].Entries, err = parseStandings(values[1:]); err != nil {
 			return nil, err
 		}
 	}
@@ -132,14 +132,14 @@ func (s *Store) readStandings(ctx context.Context, requests []leaderboard.Standi
 }
 
 func standingsArgs(request leaderboard.StandingsRequest) []any {
-	return appendTexts([]any{request.WithNext, request.WithTie}, request.IDs)
+	return appendTexts([]any{request.WithNextKey, request.WithTie}, request.IDs)
 }
 
 // retryWhileChanged repeats a read while it returns errServedChanged, at most maxReadTries
 // times. Then it returns ErrNotReady.
-func (s *Store) retryWhileMoved(read func() error) error {
-	for range readTries {
-		if err := read(); !errors.Is(err, errMoved) {
+func (s *Store) retryWhileChanged(read func() error) error {
+	for range maxReadTries {
+		if err := read(); !errors.Is(err, errServedChanged) {
 			return err
 		}
 	}

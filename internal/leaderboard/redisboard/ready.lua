@@ -3,7 +3,7 @@
 -- ARGV  not used.
 -- Returns the error NOTREADY if the board set is not served or is corrupt. Otherwise it sets ranking and board_state.
 --       board_state has the values of the progress, as_of (epoch ms, nil: no entries) and the number of ranked entries.
-local state = redis.call('HMGET', KEYS[1], 'ready', 'stamp',
+local state = redis.call('HMGET', KEYS[1], 'ready', 'version',
   'epoch', 'pos', 'row', 'day', 'first', 'oldest', 'rolls')
 if state[1] ~= '1' or state[2] == 'torn' then
   return redis.error_reply('NOTREADY the board set is not served')

@@ -17,87 +17,87 @@ type publishHookStore struct {
 	hook func(published bool)
 }
 
-func (s publishHookStore) Publish(ctx context.Context, state lb.State) error {
+func (s publishHookStore) Publish(ctx context.Context, state lb.BoardSetState) error {
 	s.hook(false)
 	err := s.Store.Publish(ctx, state)
 	s.hook(true)
 	return err
 }
 
-func TestARebuildShowsOldOrNewAndLeavesNothing(t *testing.T) {
-	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
-		w.addResults()
-		w.ledger.startDay()
-		w.addResults()
-		w.apply(t, 0)
-		old := w.page(t, 0, lb.Query{Window: lb.All})
-		w.ledger.rollBack(13)
-		w.ledger.result("p9", newAggregates(5))
-		w.ledger.addResult(lb.Teams, "t1", newAggregates(5))
-		var seen []lb.Page
-		applier := w.applierOn(publishHookStore{w.nodes[0].store, func(bool) {
-			seen = append(seen, w.page(t, 0, lb.Query{Window: lb.All}))
+func TestReadersSeeOldOrNewBoardsDuringARebuild(t *testing.T) {
+	eachTestCluster(t, 1, func(t *testing.T, cluster *testCluster) {
+		cluster.addResults()
+		cluster.ledger.startDay()
+		cluster.addResults()
+		cluster.apply(t, 0)
+		oldPage := cluster.page(t, 0, lb.Query{Window: lb.All})
+		cluster.ledger.rollBack(13)
+		cluster.ledger.addPlayerResult("p9", newAggregates(5))
+		cluster.ledger.addResult(lb.Teams, "t1", newAggregates(5))
+		var pages []lb.Page
+		applier := cluster.applierOn(publishHookStore{cluster.nodes[0].store, func(bool) {
+			pages = append(pages, cluster.page(t, 0, lb.Query{Window: lb.All}))
 		}})
-		if err := applier.Apply(t.Context(), w.cfg.Game); err != nil {
+		if err := applier.Apply(t.Context(), cluster.cfg.Game); err != nil {
 			t.Fatal(err)
 		}
-		w.checkAll(t, 0, 2)
-		if len(seen) != 2 || !reflect.DeepEqual(seen[0], old) || reflect.DeepEqual(seen[1], old) {
-			t.Fatalf("readers saw %+v, before the rebuild %+v", seen, old)
+		cluster.checkAll(t, 0, 2)
+		if len(pages) != 2 || !reflect.DeepEqual(pages[0], oldPage) || reflect.DeepEqual(pages[1], oldPage) {
+			t.Fatalf("readers saw %+v, before the rebuild %+v", pages, oldPage)
 		}
-		w.checkNothingLeft(t)
-		w.checkAll(t, 0, 2)
+		cluster.checkOnlyServedBoardsAreLeft(t)
+		cluster.checkAll(t, 0, 2)
 	})
 }
 
 // checkOnlyServedBoardsAreLeft sweeps, and checks that only the served board set is left.
-func (w *testCluster) checkNothingLeft(t failingTest) {
+func (c *testCluster) checkOnlyServedBoardsAreLeft(t failingTest) {
 	t.Helper()
-	store := w.nodes[0].store
-	if err := store.Sweep(t.Context(), w.cfg.Game, w.cfg.Hash(), fixedNow()+1); err != nil {
+	store := c.nodes[0].store
+	if err := store.Sweep(t.Context(), c.cfg.Game, c.cfg.Hash(), fixedNow()+1); err != nil {
 		t.Fatalf("sweep: %v", err)
 	}
-	served, err := store.ServedState(t.Context(), w.cfg.Game, w.cfg.Hash())
+	served, err := store.ServedState(t.Context(), c.cfg.Game, c.cfg.Hash())
 	if err != nil {
 		t.Fatalf("served state: %v", err)
 	}
-	tag := "{b:" + w.cfg.Game + "}:"
-	kept := []string{tag + "served", tag + "forms", tag + "published"}
-	for _, key := range w.keys(t) {
-		if !strings.HasPrefix(key, tag+served.ID+":") && !strings.HasPrefix(key, tag+"lease:") && !slices.Contains(kept, key) {
+	tag := "{b:" + c.cfg.Game + "}:"
+	keptKeys := []string{tag + "served", tag + "forms", tag + "published"}
+	for _, key := range c.keys(t) {
+		if !strings.HasPrefix(key, tag+served.ID+":") && !strings.HasPrefix(key, tag+"lease:") && !slices.Contains(keptKeys, key) {
 			t.Fatalf("%s was not removed; the served board set is %s", key, served.ID)
 		}
 	}
 }
 
 func TestBoardsOfTwoConfigsExistUntilOneIsAbandoned(t *testing.T) {
-	eachCluster(t, 1, func(t *testing.T, w *testCluster) {
-		w.addResults()
-		w.apply(t, 0)
-		old, changed := w.cfg, w.cfg
+	eachTestCluster(t, 1, func(t *testing.T, cluster *testCluster) {
+		cluster.addResults()
+		cluster.apply(t, 0)
+		old, changed := cluster.cfg, cluster.cfg
 		changed.Weights.Accuracy++
-		w.nodes = append(w.nodes, w.node(changed))
-		w.ledger.result("p4", newAggregates(4))
-		w.apply(t, 1) // applies to the boards of the old configuration, the fallback
-		w.checkAll(t, 1, 3)
-		w.cfg = changed
-		w.maintainAll(t, 1)
+		cluster.nodes = append(cluster.nodes, cluster.newNode(changed))
+		cluster.ledger.addPlayerResult("p4", newAggregates(4))
+		cluster.apply(t, 1) // applies to the boards of the old configuration, the fallback
+		cluster.checkAll(t, 1, 3)
+		cluster.cfg = changed
+		cluster.maintainAll(t, 1)
 		for range 2 { // nodes of both configurations work at the same time
 			for i, cfg := range []lb.Config{old, changed} {
-				w.cfg = cfg
-				w.apply(t, i)
-				w.checkAll(t, i, 3)
+				cluster.cfg = cfg
+				cluster.apply(t, i)
+				cluster.checkAll(t, i, 3)
 			}
-			w.ledger.result("p4", newAggregates(4))
-			if err := w.nodes[1].store.Sweep(t.Context(), changed.Game, changed.Hash(), fixedNow()); err != nil {
+			cluster.ledger.addPlayerResult("p4", newAggregates(4))
+			if err := cluster.nodes[1].store.Sweep(t.Context(), changed.Game, changed.Hash(), fixedNow()); err != nil {
 				t.Fatal(err)
 			}
-			if forms, err := w.nodes[1].store.ServedConfigs(t.Context(), changed.Game); err != nil || len(forms) != 2 {
+			if forms, err := cluster.nodes[1].store.ServedConfigs(t.Context(), changed.Game); err != nil || len(forms) != 2 {
 				t.Fatalf("configs %+v, %v: Sweep removed boards that were just written", forms, err)
 			}
 		}
-		w.apply(t, 1)
-		w.checkNothingLeft(t)
-		w.checkAll(t, 1, 3)
+		cluster.apply(t, 1)
+		cluster.checkOnlyServedBoardsAreLeft(t)
+		cluster.checkAll(t, 1, 3)
 	})
 }

@@ -15,41 +15,41 @@ func TestALaggingReplicaIsPromoted(t *testing.T) {
 	t.Parallel()
 	master := testenv.Redis(t)
 	replica := testenv.Replica(t, master)
-	before, after := clientOf(t, master), clientOf(t, replica)
-	w := newTestCluster(before, mixedConfig(), 1)
+	masterClient, replicaClient := newClient(t, master), newClient(t, replica)
+	cluster := newTestCluster(masterClient, mixedConfig(), 1)
 	for range 9 {
-		w.addResults()
-		w.ledger.startDay()
+		cluster.addResults()
+		cluster.ledger.startDay()
 	}
-	w.apply(t, 0)
-	if n, err := before.Do(t.Context(), "WAIT", 1, 10_000).Int(); err != nil || n != 1 {
+	cluster.apply(t, 0)
+	if n, err := masterClient.Do(t.Context(), "WAIT", 1, 10_000).Int(); err != nil || n != 1 {
 		t.Fatalf("%d replicas have the boards: %v", n, err)
 	}
-	if err := after.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
+	if err := replicaClient.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		t.Fatal(err)
 	}
-	w.addResults()
-	w.ledger.startDay()
-	w.addResults()
-	w.apply(t, 0)
-	w.checkAll(t, 0, 2)
+	cluster.addResults()
+	cluster.ledger.startDay()
+	cluster.addResults()
+	cluster.apply(t, 0)
+	cluster.checkAll(t, 0, 2)
 
-	w.rdb = after
-	w.nodes = append(w.nodes, w.node(w.cfg))
-	if page := w.page(t, 1, lb.Query{Window: lb.All}); page.Total == 0 {
+	cluster.rdb = replicaClient
+	cluster.nodes = append(cluster.nodes, cluster.newNode(cluster.cfg))
+	if page := cluster.page(t, 1, lb.Query{Window: lb.All}); page.Total == 0 {
 		t.Fatal("the promoted replica has no boards")
 	}
-	w.apply(t, 1)
-	w.checkAll(t, 1, 2)
+	cluster.apply(t, 1)
+	cluster.checkAll(t, 1, 2)
 }
 
-func clientOf(t *testing.T, s *testenv.Server) *redis.Client {
+func newClient(t *testing.T, server *testenv.Server) *redis.Client {
 	t.Helper()
-	o, err := redis.ParseURL(s.URL)
+	options, err := redis.ParseURL(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := redis.NewClient(o)
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
 }

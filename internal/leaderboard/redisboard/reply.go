@@ -22,17 +22,17 @@ func (r *reply) err() error { return *r.firstErr }
 // subReply returns the next value, which must be a list, as a reply.
 func (r *reply) subReply() *reply { return &reply{values: r.list(), firstErr: r.firstErr} }
 
-func (r *reply) next() any {
+func (r *reply) nextValue() any {
 	if len(r.values) == 0 {
-		r.fail("a value is missing")
+		r.setError("a value is missing")
 		return nil
 	}
-	v := r.values[0]
+	value := r.values[0]
 	r.values = r.values[1:]
-	return v
+	return value
 }
 
-func (r *reply) fail(problem string) {
+func (r *reply) setError(problem string) {
 	if *r.firstErr == nil {
 		*r.firstErr = fmt.Errorf("leaderboard reply of Redis: %s", problem)
 	}
@@ -40,42 +40,42 @@ func (r *reply) fail(problem string) {
 
 // text returns the next value, which must be a text or nil. It returns "" for nil.
 func (r *reply) text() string {
-	switch v := r.next().(type) {
+	switch value := r.nextValue().(type) {
 	case string:
-		return v
+		return value
 	case nil:
 		return ""
 	default:
-		r.fail(fmt.Sprintf("%v is not a text", v))
+		r.setError(fmt.Sprintf("%v is not a text", value))
 		return ""
 	}
 }
 
 func (r *reply) list() []any {
-	v := r.next()
-	l, ok := v.([]any)
+	value := r.nextValue()
+	list, ok := value.([]any)
 	if !ok {
-		r.fail(fmt.Sprintf("%v is not a list", v))
+		r.setError(fmt.Sprintf("%v is not a list", value))
 	}
-	return l
+	return list
 }
 
 // listWithLength returns the next list, which must have n values. On error it returns n nil
 // values.
-func (r *reply) listOf(n int) []any {
-	l := r.list()
-	if len(l) != n {
-		r.fail(fmt.Sprintf("a list has %d values instead of %d", len(l), n))
+func (r *reply) listWithLength(n int) []any {
+	list := r.list()
+	if len(list) != n {
+		r.setError(fmt.Sprintf("a list has %d values instead of %d", len(list), n))
 		return make([]any, n)
 	}
-	return l
+	return list
 }
 
 func (r *reply) texts() []string {
-	in := r.subReply()
-	texts := make([]string, len(in.values))
+	list := r.subReply()
+	texts := make([]string, len(list.values))
 	for i := range texts {
-		texts[i] = in.text()
+		texts[i] = list.text()
 	}
 	return texts
 }
@@ -95,7 +95,7 @@ func (r *reply) number() int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		r.fail(err.Error())
+		r.setError(err.Error())
 	}
 	return n
 }
@@ -112,42 +112,42 @@ func (r *reply) key() float64 {
 func (r *reply) parseKey(text string) float64 {
 	k, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		r.fail(err.Error())
+		r.setError(err.Error())
 	}
 	return k
 }
 
 func (r *reply) entry(id, packed string) leaderboard.BoardEntry {
-	h, err := unpack(id, packed)
+	entry, err := unpackEntry(id, packed)
 	if err != nil {
-		r.fail(err.Error())
+		r.setError(err.Error())
 	}
-	return h
+	return entry
 }
 
 // parseSlice parses the reply of page.lua, without its first value.
-func parseSlice(values []any) (leaderboard.Slice, error) {
-	r := newReply(values)
-	s := leaderboard.Slice{Start: r.number(), Better: r.number()}
-	found, packed := r.subReply(), r.subReply()
-	for len(found.values) > 0 && r.err() == nil {
+func parseSlice(values []any) (leaderboard.RankingSlice, error) {
+	reply := newReply(values)
+	slice := leaderboard.RankingSlice{StartIndex: reply.number(), BetterCount: reply.number()}
+	found, packed := reply.subReply(), reply.subReply()
+	for len(found.values) > 0 && reply.err() == nil {
 		_, id, _ := strings.Cut(found.text(), ":")
 		key := found.key()
-		s.Rows = append(s.Rows, leaderboard.SliceRow{BoardEntry: r.entry(id, packed.text()), Key: key})
+		slice.Entries = append(slice.Entries, leaderboard.RankedEntry{BoardEntry: reply.entry(id, packed.text()), Key: key})
 	}
-	return s, r.err()
+	return slice, reply.err()
 }
 
 // parseStandings parses the reply of standings.lua, without its first value.
-func parseStandings(values []any) ([]leaderboard.StandingRow, error) {
-	r := newReply(values)
-	var rows []leaderboard.StandingRow
-	for len(r.values) > 0 && r.err() == nil {
-		in := r.subReply()
-		id, key := in.text(), in.key()
-		row := leaderboard.StandingRow{SliceRow: leaderboard.SliceRow{BoardEntry: in.entry(id, in.text()), Key: key}}
-		row.Better, row.Index, row.Equal, row.NextKey = in.number(), in.number(), in.number(), in.key()
+func parseStandings(values []any) ([]leaderboard.StandingEntry, error) {
+	reply := newReply(values)
+	var rows []leaderboard.StandingEntry
+	for len(reply.values) > 0 && reply.err() == nil {
+		standing := reply.subReply()
+		id, key := standing.text(), standing.key()
+		row := leaderboard.StandingEntry{RankedEntry: leaderboard.RankedEntry{BoardEntry: standing.entry(id, standing.text()), Key: key}}
+		row.BetterCount, row.Index, row.EqualCount, row.NextBetterKey = standing.number(), standing.number(), standing.number(), standing.key()
 		rows = append(rows, row)
 	}
-	return rows, r.err()
+	return rows, reply.err()
 }

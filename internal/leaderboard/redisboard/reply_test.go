@@ -12,29 +12,29 @@ func FuzzReplies(f *testing.F) {
 	f.Add("7", "-0.5", "0000000000000003 1 2 3 4 5 6 7", `{"7d":{"Lo":["2026-11-14","2026-11-15"],"Cursor":[0,9],"Served":0}}`)
 	f.Fuzz(func(t *testing.T, number, key, packed, rolling string) {
 		slice, err := parseSlice([]any{number, int64(0), []any{"0000000000000003:p", key}, []any{packed}})
-		if err == nil && pack(slice.Rows[0].BoardEntry) != pack(mustUnpack(t, packed)) {
-			t.Fatalf("%q became %+v", packed, slice.Rows[0])
+		if err == nil && packEntry(slice.Entries[0].BoardEntry) != packEntry(mustUnpack(t, packed)) {
+			t.Fatalf("%q became %+v", packed, slice.Entries[0])
 		}
 		if _, err := parseStandings([]any{[]any{number, key, packed}}); err == nil {
 			t.Fatal("a short reply was taken")
 		}
-		r := newReply([]any{int64(1), []any{packed, nil}, int64(2), []any{key, key}})
-		board := r.board([]leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
-		if r.err() == nil && (len(board.Found) != 1 || len(board.Keys) != 1) {
+		reply := newReply([]any{int64(1), []any{packed, nil}, int64(2), []any{key, key}})
+		board := reply.board([]leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
+		if reply.err() == nil && (len(board.Found) != 1 || len(board.Keys) != 1) {
 			t.Fatalf("%q became %+v", packed, board)
 		}
-		r = newReply([]any{"e", number, "r", "2026-11-20", "2026-11-20", nil, rolling})
-		progress := r.progress()
-		if r.err() == nil {
+		reply = newReply([]any{"e", number, "r", "2026-11-20", "2026-11-20", nil, rolling})
+		progress := reply.progress()
+		if reply.err() == nil {
 			checkProgress(t, progress)
 		}
 	})
 }
 
 // checkProgress writes progress and reads it again.
-func checkProgress(t *testing.T, p leaderboard.Progress) {
+func checkProgress(t *testing.T, progress leaderboard.Progress) {
 	t.Helper()
-	fields, err := stateFields(p, false, 0)
+	fields, err := stateFields(progress, false, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,24 +42,24 @@ func checkProgress(t *testing.T, p leaderboard.Progress) {
 	for i := 0; i < len(fields); i += 2 {
 		state[fields[i]] = fields[i+1]
 	}
-	r := newReply(nil)
+	reply := newReply(nil)
 	for _, name := range progressFields {
-		r.values = append(r.values, state[name])
+		reply.values = append(reply.values, state[name])
 	}
-	again := r.progress()
-	if len(p.Rolling) == 0 {
-		p.Rolling = nil
+	parsed := reply.progress()
+	if len(progress.Rolling) == 0 {
+		progress.Rolling = nil
 	}
-	if r.err() != nil || !reflect.DeepEqual(again, p) {
-		t.Fatalf("%+v, %v, was %+v", again, r.err(), p)
+	if reply.err() != nil || !reflect.DeepEqual(parsed, progress) {
+		t.Fatalf("%+v, %v, was %+v", parsed, reply.err(), progress)
 	}
 }
 
 func mustUnpack(t *testing.T, packed string) leaderboard.BoardEntry {
 	t.Helper()
-	h, err := unpack("p", packed)
+	entry, err := unpackEntry("p", packed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h
+	return entry
 }

@@ -13,10 +13,10 @@ import (
 // leaderboard.Source. Safe for concurrent use.
 type Store struct {
 	rdb   redis.UniversalClient
-	pages *cache // nil: no cache
+	pages *sliceCache // nil: no cache
 
 	mu     sync.Mutex
-	served map[configKey]servedBoards
+	served map[configKey]servedState
 }
 
 // configKey identifies the boards of one configuration of a game.
@@ -30,25 +30,25 @@ type Option func(*Store)
 // takes 18 ms at 100,000 entries, during which all other commands wait. A good ttl is
 // 250 ms. ReadStandings never uses the cache.
 func CachePages(ttl time.Duration) Option {
-	return func(s *Store) { s.pages = newCache(ttl) }
+	return func(store *Store) { store.pages = newSliceCache(ttl) }
 }
 
 // New returns a store that uses rdb. The caller closes rdb.
 func New(rdb redis.UniversalClient, options ...Option) *Store {
-	s := &Store{rdb: rdb, served: map[configKey]servedBoards{}}
-	for _, o := range options {
-		o(s)
+	store := &Store{rdb: rdb, served: map[configKey]servedState{}}
+	for _, apply := range options {
+		apply(store)
 	}
-	return s
+	return store
 }
 
 // newScript returns a script that consists of several sources, one after the other.
-func script(chunks ...string) *redis.Script {
+func newScript(chunks ...string) *redis.Script {
 	return redis.NewScript(strings.Join(chunks, "\n"))
 }
 
 // scriptCall holds the KEYS and ARGV of one run of a script.
-type call struct {
+type scriptCall struct {
 	keys []string
 	args []any
 }
@@ -56,26 +56,26 @@ type call struct {
 // runCalls runs a script once per call, in order, in one round trip. If the server does not
 // know the script, runCalls loads it and runs all calls again; the scripts may be
 // repeated. It returns an error only if the load fails. Each reply has its own error.
-func (s *Store) runAll(ctx context.Context, sc *redis.Script, calls []call) ([]*redis.Cmd, error) {
-	replies := s.evalAll(ctx, sc, calls)
-	for _, r := range replies {
-		if !redis.HasErrorPrefix(r.Err(), "NOSCRIPT") {
+func (s *Store) runCalls(ctx context.Context, script *redis.Script, calls []scriptCall) ([]*redis.Cmd, error) {
+	replies := s.evalCalls(ctx, script, calls)
+	for _, reply := range replies {
+		if !redis.HasErrorPrefix(reply.Err(), "NOSCRIPT") {
 			continue
 		}
-		if err := sc.Load(ctx, s.rdb).Err(); err != nil {
+		if err := script.Load(ctx, s.rdb).Err(); err != nil {
 			return nil, err
 		}
-		return s.evalAll(ctx, sc, calls), nil
+		return s.evalCalls(ctx, script, calls), nil
 	}
 	return replies, nil
 }
 
-func (s *Store) evalAll(ctx context.Context, sc *redis.Script, calls []call) []*redis.Cmd {
+func (s *Store) evalCalls(ctx context.Context, script *redis.Script, calls []scriptCall) []*redis.Cmd {
 	replies := make([]*redis.Cmd, len(calls))
 	// Pipelined returns the first error of the replies, so it can be ignored here.
-	_, _ = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, c := range calls {
-			replies[i] = p.EvalSha(ctx, sc.Hash(), c.keys, c.args...)
+	_, _ = s.rdb.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, call := range calls {
+			replies[i] = pipe.EvalSha(ctx, script.Hash(), call.keys, call.args...)
 		}
 		return nil
 	})

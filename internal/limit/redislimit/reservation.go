@@ -31,13 +31,13 @@ const (
 )
 
 // reservedKey and secretsKey return keys in the same hash slot as bucketKey.
-func reservedKey(rule, name string) string { return key(rule, name) + ":reserved" }
-func secretsKey(rule, name string) string  { return key(rule, name) + ":known" }
+func reservedKey(rule, name string) string { return bucketKey(rule, name) + ":reserved" }
+func secretsKey(rule, name string) string  { return bucketKey(rule, name) + ":known" }
 
 // Reserve takes one token that may be returned. It returns 0, how long until a token is
 // available, or limit.RetrySoon if all tokens are reserved.
-func (s *Store) Reserve(ctx context.Context, d limit.Demand) (time.Duration, error) {
-	wait, err := s.reserve(ctx, d, "reserve")
+func (s *Store) Reserve(ctx context.Context, demand limit.SharedDemand) (time.Duration, error) {
+	wait, err := s.reserve(ctx, demand, "reserve")
 	if wait < 0 {
 		return limit.RetrySoon, err
 	}
@@ -45,20 +45,20 @@ func (s *Store) Reserve(ctx context.Context, d limit.Demand) (time.Duration, err
 }
 
 // FinishReservation ends a reservation. If spent is false, it returns the token.
-func (s *Store) FinishReservation(ctx context.Context, d limit.Demand, spent bool) error {
+func (s *Store) FinishReservation(ctx context.Context, demand limit.SharedDemand, spent bool) error {
 	action := "return"
 	if spent {
 		action = "spend"
 	}
-	_, err := s.reserve(ctx, d, action)
+	_, err := s.reserve(ctx, demand, action)
 	return err
 }
 
 // reserve runs reserve.lua with an action: reserve, spend or return. It returns the wait
 // in microseconds, -1 if all tokens are reserved.
-func (s *Store) reserve(ctx context.Context, d limit.Demand, action string) (int64, error) {
-	wait, err := reserveScript.Run(ctx, s.client, []string{key(d.Rule, d.Key), reservedKey(d.Rule, d.Key)},
-		s.now()*1000, d.Interval.Microseconds(), d.Burst, action, reservationTTL.Milliseconds()).Int64()
+func (s *Store) reserve(ctx context.Context, demand limit.SharedDemand, action string) (int64, error) {
+	wait, err := reserveScript.Run(ctx, s.client, []string{bucketKey(demand.Rule, demand.Key), reservedKey(demand.Rule, demand.Key)},
+		s.now()*1000, demand.Interval.Microseconds(), demand.Burst, action, reservationTTL.Milliseconds()).Int64()
 	if err != nil {
 		return 0, fmt.Errorf("redislimit: %s token: %w", action, err)
 	}
@@ -68,7 +68,7 @@ func (s *Store) reserve(ctx context.Context, d limit.Demand, action string) (int
 // AddSecret adds a right secret of a key. Only the newest limit.MaxSecretsPerKey stay.
 func (s *Store) AddSecret(ctx context.Context, rule, key, secret string) error {
 	err := addSecretScript.Run(ctx, s.client, []string{secretsKey(rule, key)},
-		s.now(), secret, limit.MaxSecrets, secretTTL.Milliseconds()).Err()
+		s.now(), secret, limit.MaxSecretsPerKey, secretTTL.Milliseconds()).Err()
 	if err != nil {
 		return fmt.Errorf("redislimit: add secret: %w", err)
 	}

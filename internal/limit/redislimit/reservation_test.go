@@ -22,43 +22,43 @@ import (
 
 // Any sequence of reservations has the same results as on a model of a bucket. Returning a token
 // restores the bucket exactly, and a reserved token does not refill.
-func TestReserve(t *testing.T) {
+func TestReservationsEqualAModelOfABucket(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		var now atomic.Int64
 		now.Store(epoch)
-		nodes := []*Store{New(c, now.Load), New(c, now.Load)}
+		nodes := []*Store{New(client, now.Load), New(client, now.Load)}
 		rapid.Check(t, func(t *rapid.T) {
 			burst := rapid.IntRange(1, 6).Draw(t, "burst")
-			d := limit.Demand{Rule: "hourly", Key: ulid.Make().String(), Burst: burst, Interval: time.Hour}
-			tokens, held := burst, 0
+			demand := limit.SharedDemand{Rule: "hourly", Key: ulid.Make().String(), Burst: burst, Interval: time.Hour}
+			tokens, reserved := burst, 0
 			for range rapid.IntRange(1, 20).Draw(t, "steps") {
 				hours := rapid.SampledFrom([]int{0, 0, 0, 1, 2, 9}).Draw(t, "hours")
 				now.Add(int64(hours) * time.Hour.Milliseconds())
-				tokens = min(burst-held, tokens+hours)
+				tokens = min(burst-reserved, tokens+hours)
 				node := rapid.SampledFrom(nodes).Draw(t, "node")
-				if held > 0 && rapid.Bool().Draw(t, "settle") {
+				if reserved > 0 && rapid.Bool().Draw(t, "settle") {
 					spent := rapid.Bool().Draw(t, "spent")
-					if err := node.FinishReservation(t.Context(), d, spent); err != nil {
+					if err := node.FinishReservation(t.Context(), demand, spent); err != nil {
 						t.Fatal(err)
 					}
-					if held--; !spent {
+					if reserved--; !spent {
 						tokens++
 					}
 					continue
 				}
-				wait, err := node.Reserve(t.Context(), d)
+				wait, err := node.Reserve(t.Context(), demand)
 				want := time.Duration(0)
 				switch {
 				case tokens > 0:
-					tokens, held = tokens-1, held+1
-				case held > 0:
+					tokens, reserved = tokens-1, reserved+1
+				case reserved > 0:
 					want = limit.RetrySoon
 				default:
 					want = time.Hour
 				}
 				if err != nil || wait != want {
-					t.Fatalf("wait %v, want %v, left %d, held %d; %v", wait, want, tokens, held, err)
+					t.Fatalf("wait %v, want %v, left %d, held %d; %v", wait, want, tokens, reserved, err)
 				}
 			}
 		})
@@ -67,21 +67,21 @@ func TestReserve(t *testing.T) {
 
 // A reservation of a node that has stopped expires: its token counts as spent, and other
 // attempts do not wait for it any more.
-func TestReservationExpires(t *testing.T) {
+func TestAReservationExpires(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		s := New(c, func() int64 { return epoch })
-		d := limit.Demand{Rule: "codes", Key: ulid.Make().String(), Burst: 1, Interval: time.Hour}
-		first, _ := s.Reserve(t.Context(), d)
-		ttl, err := c.PTTL(t.Context(), reservedKey(d.Rule, d.Key)).Result()
-		if beside, _ := s.Reserve(t.Context(), d); err != nil || first != 0 || beside != limit.RetrySoon || ttl <= 0 || ttl > reservationTTL {
-			t.Errorf("%v, beside it %v, for %v, %v", first, beside, ttl, err)
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
+		store := New(client, func() int64 { return epoch })
+		demand := limit.SharedDemand{Rule: "codes", Key: ulid.Make().String(), Burst: 1, Interval: time.Hour}
+		first, _ := store.Reserve(t.Context(), demand)
+		ttl, err := client.PTTL(t.Context(), reservedKey(demand.Rule, demand.Key)).Result()
+		if second, _ := store.Reserve(t.Context(), demand); err != nil || first != 0 || second != limit.RetrySoon || ttl <= 0 || ttl > reservationTTL {
+			t.Errorf("%v, beside it %v, for %v, %v", first, second, ttl, err)
 		}
-		c.Del(t.Context(), reservedKey(d.Rule, d.Key)) // it has expired
-		if err := s.FinishReservation(t.Context(), d, false); err != nil {
+		client.Del(t.Context(), reservedKey(demand.Rule, demand.Key)) // it has expired
+		if err := store.FinishReservation(t.Context(), demand, false); err != nil {
 			t.Error(err)
 		}
-		if after, err := s.Reserve(t.Context(), d); err != nil || after != time.Hour {
+		if after, err := store.Reserve(t.Context(), demand); err != nil || after != time.Hour {
 			t.Errorf("given back after it lapsed: wait %v, %v", after, err)
 		}
 	})
@@ -89,49 +89,49 @@ func TestReservationExpires(t *testing.T) {
 
 // Of wrong attempts at three nodes at the same time, exactly the limit is allowed. After one
 // player has used the right code at one node, a school may use it at all nodes.
-func TestAttemptsOverNodes(t *testing.T) {
+func TestAttemptsAtSeveralNodesUseExactlyTheTokens(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		const most = 20
-		rule, address, nodes := ulid.Make().String(), limit.Named("", "school"), make([]*limit.FailureLimiter, 4)
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
+		const maxWrong = 20
+		rule, address, nodes := ulid.Make().String(), limit.ObjectKey("", "school"), make([]*limit.FailureLimiter, 4)
 		registry := prometheus.NewRegistry()
 		for i := range nodes {
 			r := prometheus.WrapRegistererWith(prometheus.Labels{"node": fmt.Sprint(i)}, registry)
-			l := limit.New(limit.Config{Store: New(c, func() int64 { return epoch }), Registry: r})
-			nodes[i] = &limit.FailureLimiter{PerAddress: l.Rule(limit.RuleConfig{Name: rule, Subject: "codes", Limit: most, Per: time.Hour, ClusterWide: true})}
+			limiter := limit.New(limit.Config{Store: New(client, func() int64 { return epoch }), Registry: r})
+			nodes[i] = &limit.FailureLimiter{PerAddress: limiter.NewRule(limit.RuleConfig{Name: rule, Subject: "codes", Limit: maxWrong, Per: time.Hour, ClusterWide: true})}
 		}
-		all := func(n int, secret func(int) string, end error) (done int64) {
-			var did atomic.Int64
+		tryConcurrently := func(n int, secret func(int) string, result error) (allowedCount int64) {
+			var allowed atomic.Int64
 			var tries sync.WaitGroup
 			for i := range n {
 				tries.Go(func() {
 					_ = nodes[i%3].Try(context.Background(), limit.Attempt{Address: address, Secret: secret(i)}, func() error {
-						did.Add(1)
-						return end
+						allowed.Add(1)
+						return result
 					})
 				})
 			}
 			tries.Wait()
-			return did.Load()
+			return allowed.Load()
 		}
 		wrong := protocol.Errorf(protocol.CodeNotFound, "none")
 		right := func(int) string { return "demo/402951" }
-		if n := all(60, right, nil); n != 60 && decidedAlone(t, registry) == 0 {
+		if n := tryConcurrently(60, right, nil); n != 60 && localDecisions(t, registry) == 0 {
 			t.Errorf("%d of 60 came in at once", n)
 		}
-		n := all(60, func(i int) string { return fmt.Sprint(i) }, wrong)
-		if alone := decidedAlone(t, registry); n > most+alone || n < most-alone {
-			t.Errorf("%d wrong ones were tried, want %d, or %d more or less", n, most, alone)
+		n := tryConcurrently(60, func(i int) string { return fmt.Sprint(i) }, wrong)
+		if alone := localDecisions(t, registry); n > maxWrong+alone || n < maxWrong-alone {
+			t.Errorf("%d wrong ones were tried, want %d, or %d more or less", n, maxWrong, alone)
 		}
 		err := nodes[3].Try(t.Context(), limit.Attempt{Address: address, Secret: right(0)}, func() error { return nil })
-		if err != nil && decidedAlone(t, registry) == 0 {
+		if err != nil && localDecisions(t, registry) == 0 {
 			t.Errorf("at a node that has never seen it: %v", err)
 		}
 	})
 }
 
-// decidedAlone returns how often a node decided alone: Redis is slow on a busy machine.
-func decidedAlone(t *testing.T, r *prometheus.Registry) (n int64) {
+// localDecisions returns how often a node decided alone: Redis is slow on a busy machine.
+func localDecisions(t *testing.T, r *prometheus.Registry) (n int64) {
 	t.Helper()
 	families, err := r.Gather()
 	if err != nil {
@@ -148,34 +148,34 @@ func decidedAlone(t *testing.T, r *prometheus.Registry) (n int64) {
 }
 
 // The newest secrets are kept for a day.
-func TestListSecrets(t *testing.T) {
+func TestTheNewestSecretsAreStoredForADay(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		now := int64(epoch)
-		s, key := New(c, func() int64 { now++; return now }), ulid.Make().String()
-		for i := range limit.MaxSecrets + 3 {
-			if err := s.AddSecret(t.Context(), "codes", key, fmt.Sprint(i)); err != nil {
+		store, key := New(client, func() int64 { now++; return now }), ulid.Make().String()
+		for i := range limit.MaxSecretsPerKey + 3 {
+			if err := store.AddSecret(t.Context(), "codes", key, fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := s.ListSecrets(t.Context(), "codes", key)
-		ttl := c.PTTL(t.Context(), secretsKey("codes", key)).Val()
-		if err != nil || len(got) != limit.MaxSecrets || slices.Contains(got, "2") || !slices.Contains(got, "3") || ttl <= 0 || ttl > secretTTL {
+		got, err := store.ListSecrets(t.Context(), "codes", key)
+		ttl := client.PTTL(t.Context(), secretsKey("codes", key)).Val()
+		if err != nil || len(got) != limit.MaxSecretsPerKey || slices.Contains(got, "2") || !slices.Contains(got, "3") || ttl <= 0 || ttl > secretTTL {
 			t.Errorf("%d for %v, %v", len(got), ttl, err)
 		}
 	})
 }
 
 // A node continues with its own bucket when Redis fails during an attempt.
-func TestRedisFailsDuringAnAttempt(t *testing.T) {
+func TestANodeDecidesAloneIfRedisFailsDuringAnAttempt(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	g := &limit.FailureLimiter{PerAddress: limit.New(limit.Config{Store: New(client, func() int64 { return epoch })}).
-		Rule(limit.RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})}
+	limiter := &limit.FailureLimiter{PerAddress: limit.New(limit.Config{Store: New(client, func() int64 { return epoch })}).
+		NewRule(limit.RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})}
 	try := func(during func()) error {
-		return g.Try(context.Background(), limit.Attempt{Address: limit.Named("", "a"), Secret: "x"}, func() error {
+		return limiter.Try(context.Background(), limit.Attempt{Address: limit.ObjectKey("", "a"), Secret: "x"}, func() error {
 			during()
 			return protocol.Errorf(protocol.CodeNotFound, "none")
 		})

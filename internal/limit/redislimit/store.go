@@ -35,13 +35,13 @@ func New(client redis.UniversalClient, now func() int64) *Store {
 
 // bucketKey returns the Redis key of a bucket. The braces make rule and name the hash tag,
 // so that the buckets are spread over a Redis cluster.
-func key(rule, name string) string { return "limit:{" + rule + "/" + name + "}" }
+func bucketKey(rule, name string) string { return "limit:{" + rule + "/" + name + "}" }
 
 // Take applies a demand. It returns 0, or how long until the tokens are available; for
 // limit.Charge, how long until the next token. Redis deletes a bucket when it is full.
-func (s *Store) Take(ctx context.Context, d limit.Demand) (time.Duration, error) {
-	wait, err := takeScript.Run(ctx, s.client, []string{key(d.Rule, d.Key)},
-		s.now()*1000, d.Interval.Microseconds(), d.Burst, d.Cost, string(d.Mode)).Int64()
+func (s *Store) Take(ctx context.Context, demand limit.SharedDemand) (time.Duration, error) {
+	wait, err := takeScript.Run(ctx, s.client, []string{bucketKey(demand.Rule, demand.Key)},
+		s.now()*1000, demand.Interval.Microseconds(), demand.Burst, demand.Cost, string(demand.Mode)).Int64()
 	if err != nil {
 		return 0, fmt.Errorf("redislimit: take tokens: %w", err)
 	}

@@ -21,12 +21,12 @@ import (
 const epoch = 1_795_212_345_678
 
 // Any sequence of demands, at any node, has the same results as on a model of a bucket.
-func TestStoreIsABucket(t *testing.T) {
+func TestDemandsEqualAModelOfABucket(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		var now atomic.Int64
 		now.Store(epoch)
-		nodes := []*Store{New(c, now.Load), New(c, now.Load)}
+		nodes := []*Store{New(client, now.Load), New(client, now.Load)}
 		rapid.Check(t, func(t *rapid.T) {
 			burst := rapid.IntRange(1, 12).Draw(t, "burst")
 			key, tokens := ulid.Make().String(), burst
@@ -34,21 +34,21 @@ func TestStoreIsABucket(t *testing.T) {
 				hours := rapid.SampledFrom([]int{0, 0, 0, 1, 2, 5, 40}).Draw(t, "hours")
 				now.Add(int64(hours) * time.Hour.Milliseconds())
 				tokens = min(burst, tokens+hours)
-				d := limit.Demand{
+				demand := limit.SharedDemand{
 					Rule: "hourly", Key: key, Cost: rapid.IntRange(1, burst).Draw(t, "cost"), Burst: burst, Interval: time.Hour,
 					Mode: rapid.SampledFrom([]limit.Mode{limit.Take, limit.Take, limit.Check, limit.Charge}).Draw(t, "mode"),
 				}
-				wait, err := rapid.SampledFrom(nodes).Draw(t, "node").Take(t.Context(), d)
-				want := max(0, time.Duration(d.Cost-tokens)*time.Hour)
+				wait, err := rapid.SampledFrom(nodes).Draw(t, "node").Take(t.Context(), demand)
+				want := max(0, time.Duration(demand.Cost-tokens)*time.Hour)
 				switch {
-				case d.Mode == limit.Charge:
-					tokens = max(tokens-d.Cost, -burst)
+				case demand.Mode == limit.Charge:
+					tokens = max(tokens-demand.Cost, -burst)
 					want = max(0, time.Duration(1-tokens)*time.Hour)
-				case d.Mode == limit.Take && want == 0:
-					tokens -= d.Cost
+				case demand.Mode == limit.Take && want == 0:
+					tokens -= demand.Cost
 				}
 				if err != nil || wait != want {
-					t.Fatalf("%+v: wait %v, want %v, left %d; %v", d, wait, want, tokens, err)
+					t.Fatalf("%+v: wait %v, want %v, left %d; %v", demand, wait, want, tokens, err)
 				}
 			}
 		})
@@ -56,22 +56,22 @@ func TestStoreIsABucket(t *testing.T) {
 }
 
 // Demands with different bursts use one bucket.
-func TestBurstsShareABucket(t *testing.T) {
+func TestDemandsWithDifferentBurstsShareABucket(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		node := New(c, func() int64 { return epoch })
-		d := limit.Demand{Rule: "coming", Key: ulid.Make().String(), Cost: 1, Interval: time.Minute, Mode: limit.Take}
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
+		node := New(client, func() int64 { return epoch })
+		demand := limit.SharedDemand{Rule: "coming", Key: ulid.Make().String(), Cost: 1, Interval: time.Minute, Mode: limit.Take}
 		for i, step := range [][2]int{{3, 3}, {2, 0}, {5, 2}, {3, 0}, {6, 1}} {
-			d.Burst = step[0]
-			took := 0
-			for wait := time.Duration(0); wait == 0; took++ {
+			demand.Burst = step[0]
+			allowed := 0
+			for wait := time.Duration(0); wait == 0; allowed++ {
 				var err error
-				if wait, err = node.Take(t.Context(), d); err != nil {
+				if wait, err = node.Take(t.Context(), demand); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if took--; took != step[1] {
-				t.Errorf("step %d: burst %d let %d through, want %d", i, step[0], took, step[1])
+			if allowed--; allowed != step[1] {
+				t.Errorf("step %d: burst %d let %d through, want %d", i, step[0], allowed, step[1])
 			}
 		}
 	})
@@ -79,18 +79,18 @@ func TestBurstsShareABucket(t *testing.T) {
 
 // With concurrent demands at two nodes a key gets exactly its tokens. Afterwards
 // its bucket leaves Redis.
-func TestOverNodes(t *testing.T) {
+func TestConcurrentDemandsAtTwoNodesGetExactlyTheTokens(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		d := limit.Demand{Rule: "codes", Key: ulid.Make().String(), Cost: 1, Burst: 60, Interval: time.Minute, Mode: limit.Take}
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
+		demand := limit.SharedDemand{Rule: "codes", Key: ulid.Make().String(), Cost: 1, Burst: 60, Interval: time.Minute, Mode: limit.Take}
 		var allowed atomic.Int64
-		var all sync.WaitGroup
+		var callers sync.WaitGroup
 		for range 2 {
-			node := New(c, func() int64 { return epoch })
+			node := New(client, func() int64 { return epoch })
 			for range 8 {
-				all.Go(func() {
+				callers.Go(func() {
 					for range 20 {
-						switch wait, err := node.Take(t.Context(), d); {
+						switch wait, err := node.Take(t.Context(), demand); {
 						case err != nil || wait != 0 && wait != time.Minute:
 							t.Errorf("wait %v, %v", wait, err)
 						case wait == 0:
@@ -100,11 +100,11 @@ func TestOverNodes(t *testing.T) {
 				})
 			}
 		}
-		all.Wait()
+		callers.Wait()
 		if n := allowed.Load(); n != 60 {
 			t.Errorf("%d let through, want 60", n)
 		}
-		ttl, err := c.PTTL(t.Context(), key(d.Rule, d.Key)).Result()
+		ttl, err := client.PTTL(t.Context(), bucketKey(demand.Rule, demand.Key)).Result()
 		if err != nil || ttl < 59*time.Minute || ttl > time.Hour { // a key that expires sooner would be full too soon
 			t.Errorf("a bucket that was just emptied lives %v, want the hour that its refill takes; %v", ttl, err)
 		}
@@ -112,14 +112,14 @@ func TestOverNodes(t *testing.T) {
 }
 
 // A node continues with its own bucket when Redis fails.
-func TestRedisDies(t *testing.T) {
+func TestANodeDecidesAloneIfRedisFails(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	rule := limit.New(limit.Config{Store: New(client, func() int64 { return epoch })}).
-		Rule(limit.RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
-	ada := limit.Named("demo", "ada")
+		NewRule(limit.RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
+	ada := limit.ObjectKey("demo", "ada")
 	take := func() error { return rule.Take(context.Background(), ada, 1) }
 	if err := errors.Join(take(), take()); err != nil {
 		t.Fatal(err)
@@ -141,12 +141,12 @@ func BenchmarkTake(b *testing.B) {
 	}
 	defer conn.Close()
 	rule := limit.New(limit.Config{Store: New(conn.Pipelined, func() int64 { return epoch })}).
-		Rule(limit.RuleConfig{Name: "r", Limit: 1_000_000, Per: time.Second, Burst: 1 << 40, ClusterWide: true})
+		NewRule(limit.RuleConfig{Name: "r", Limit: 1_000_000, Per: time.Second, Burst: 1 << 40, ClusterWide: true})
 	b.SetParallelism(64)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
-			if err := rule.Take(b.Context(), limit.Named("demo", strconv.Itoa(i%1000)), 1); err != nil {
+			if err := rule.Take(b.Context(), limit.ObjectKey("demo", strconv.Itoa(i%1000)), 1); err != nil {
 				b.Error(err)
 				return
 			}

@@ -26,31 +26,31 @@ func (s *Store) ReadActivity(ctx context.Context, game, player string) (lobby.Ac
 // Occupy implements lobby.Store.
 func (s *Store) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (lobby.Activity, error) {
 	k := keys{o.Game}
-	with, err := occupyPlayerScript.Run(ctx, s.client, []string{k.busy(o.Player), k.tickets(), k.waiting(), k.alive(), k.pairings()},
+	otherActivity, err := occupyPlayerScript.Run(ctx, s.client, []string{k.busy(o.Player), k.tickets(), k.waiting(), k.alive(), k.pairings()},
 		o.Match, o.Former, now, busyTTL.Milliseconds()).Text()
 	if err != nil {
 		return lobby.Activity{}, fmt.Errorf("redislobby: occupy player: %w", err)
 	}
-	return parseActivity(with), nil
+	return parseActivity(otherActivity), nil
 }
 
 // Free implements lobby.Store.
 func (s *Store) Free(ctx context.Context, game, player, match string) error {
 	k := keys{game}
-	err := freePlayerScript.Run(ctx, s.client, []string{k.busy(player), k.duel(player)}, activityText(lobby.Activity{Match: match}), match).Err()
+	err := freePlayerScript.Run(ctx, s.client, []string{k.busy(player), k.duel(player)}, encodeActivity(lobby.Activity{Match: match}), match).Err()
 	if err != nil {
 		return fmt.Errorf("redislobby: free player: %w", err)
 	}
 	return nil
 }
 
-// activityText returns the value of the key busy for an activity.
-func activityText(b lobby.Activity) string {
+// encodeActivity returns the value of the key busy for an activity.
+func encodeActivity(activity lobby.Activity) string {
 	switch {
-	case b.Ticket != "":
-		return "ticket:" + b.Ticket
-	case b.Match != "":
-		return "match:" + b.Match
+	case activity.Ticket != "":
+		return "ticket:" + activity.Ticket
+	case activity.Match != "":
+		return "match:" + activity.Match
 	}
 	return ""
 }

@@ -22,31 +22,31 @@ func BenchmarkListNearest(b *testing.B) {
 	}
 	client := redis.NewClient(o)
 	defer client.Close()
-	h := &testLobby{T: &testing.T{}, Store: New(client), game: "game." + ulid.Make().String()}
+	h := &lobbyFixture{T: &testing.T{}, Store: New(client), game: "game." + ulid.Make().String()}
 	own := h.ticket("own", 1500)
 	for i := range 200 {
-		if _, _, err := h.AddTicket(b.Context(), h.ticket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Activity{}, epoch); err != nil {
+		if _, _, err := h.AddTicket(b.Context(), h.ticket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Activity{}, startMS); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if _, _, err := h.AddTicket(b.Context(), own, lobby.Activity{}, epoch); err != nil {
+	if _, _, err := h.AddTicket(b.Context(), own, lobby.Activity{}, startMS); err != nil {
 		b.Fatal(err)
 	}
 	for _, count := range []int{4, 32} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
-			before := spent(b.Context(), client)
+			before := redisCPUSeconds(b.Context(), client)
 			for b.Loop() {
-				if near, waits, err := h.ListNearest(b.Context(), own, lobby.Slice{Count: count}, epoch); err != nil || !waits || len(near) != 2*count-1 {
+				if near, waits, err := h.ListNearest(b.Context(), own, lobby.Slice{Count: count}, startMS); err != nil || !waits || len(near) != 2*count-1 {
 					b.Fatal(len(near), waits, err)
 				}
 			}
-			b.ReportMetric((spent(b.Context(), client)-before)*1e6/float64(b.N), "redis-us/op")
+			b.ReportMetric((redisCPUSeconds(b.Context(), client)-before)*1e6/float64(b.N), "redis-us/op")
 		})
 	}
 }
 
-// spent returns the CPU time of Redis so far, in seconds.
-func spent(ctx context.Context, client *redis.Client) (seconds float64) {
+// redisCPUSeconds returns the CPU time of Redis so far, in seconds.
+func redisCPUSeconds(ctx context.Context, client *redis.Client) (seconds float64) {
 	for line := range strings.Lines(client.Info(ctx, "cpu").Val()) {
 		var part float64
 		for _, of := range []string{"user", "sys"} {

@@ -15,20 +15,20 @@ func (s *Store) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 		return false, fmt.Errorf("redislobby: pair tickets: %w", err)
 	}
 	k := keys{p.Tickets[0].Game}
-	names := []string{k.tickets(), k.waiting(), k.pairings()}
+	redisKeys := []string{k.tickets(), k.waiting(), k.pairings()}
 	args := []any{p.Match, pairing, busyTTL.Milliseconds()}
 	for _, t := range p.Tickets {
-		names = append(names, k.busy(t.Seat.Player))
+		redisKeys = append(redisKeys, k.busy(t.Seat.Player))
 		args = append(args, t.ID)
 	}
 	for _, t := range p.Tickets {
-		names = append(names, k.duel(t.Seat.Player))
+		redisKeys = append(redisKeys, k.duel(t.Seat.Player))
 	}
-	won, err := pairTicketsScript.Run(ctx, s.client, names, args...).Bool()
+	isPaired, err := pairTicketsScript.Run(ctx, s.client, redisKeys, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redislobby: pair tickets: %w", err)
 	}
-	return won, nil
+	return isPaired, nil
 }
 
 // CompletePairing implements lobby.Store.
@@ -47,17 +47,17 @@ func (s *Store) CompletePairing(ctx context.Context, p lobby.Pairing) error {
 // RollBackPairing implements lobby.Store.
 func (s *Store) RollBackPairing(ctx context.Context, p lobby.Pairing, now int64) (bool, error) {
 	k := keys{p.Tickets[0].Game}
-	names := []string{k.tickets(), k.waiting(), k.alive(), k.pairings()}
+	redisKeys := []string{k.tickets(), k.waiting(), k.alive(), k.pairings()}
 	args := []any{p.Match, now, busyTTL.Milliseconds()}
 	for _, t := range p.Tickets {
 		ticket, err := json.Marshal(t)
 		if err != nil {
 			return false, fmt.Errorf("redislobby: roll back pairing: %w", err)
 		}
-		names = append(names, k.busy(t.Seat.Player))
+		redisKeys = append(redisKeys, k.busy(t.Seat.Player))
 		args = append(args, t.ID, t.Rating(), ticket)
 	}
-	rolledBack, err := rollBackPairingScript.Run(ctx, s.client, names, args...).Bool()
+	rolledBack, err := rollBackPairingScript.Run(ctx, s.client, redisKeys, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redislobby: roll back pairing: %w", err)
 	}

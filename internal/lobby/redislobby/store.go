@@ -15,7 +15,7 @@ import (
 
 const (
 	// aliveMS is how long a ticket lives after its node has renewed it, in ms.
-	aliveMS = 5000
+	ticketAliveMS = 5000
 	// busyTTL is the time to live of the key busy. It is longer than the waiting
 	// time plus the playing time of any arena. Each try to pair a ticket renews it.
 	busyTTL = 48 * time.Hour
@@ -66,13 +66,13 @@ func (s *Store) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Acti
 	}
 	k := keys{t.Game}
 	reply, err := addTicketScript.Run(ctx, s.client, []string{k.busy(t.Seat.Player), k.tickets(), k.waiting(), k.alive()},
-		t.ID, ticket, t.Rating(), now, now+aliveMS, activityText(former), busyTTL.Milliseconds()).Slice()
+		t.ID, ticket, t.Rating(), now, now+ticketAliveMS, encodeActivity(former), busyTTL.Milliseconds()).Slice()
 	if err != nil {
 		return 0, lobby.Activity{}, fmt.Errorf("redislobby: add ticket: %w", err)
 	}
 	waiting, _ := reply[0].(int64)
-	with, _ := reply[1].(string)
-	return waiting, parseActivity(with), nil
+	otherActivity, _ := reply[1].(string)
+	return waiting, parseActivity(otherActivity), nil
 }
 
 // ListNearest implements lobby.Store.
@@ -83,7 +83,7 @@ func (s *Store) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Sli
 	}
 	k := keys{t.Game}
 	raw, err := listNearestScript.Run(ctx, s.client, []string{k.tickets(), k.waiting(), k.alive(), k.busy(t.Seat.Player)},
-		t.ID, t.Rating(), now, now+aliveMS, slice.Count, slice.Skip, ticket, busyTTL.Milliseconds()).StringSlice()
+		t.ID, t.Rating(), now, now+ticketAliveMS, slice.Count, slice.Skip, ticket, busyTTL.Milliseconds()).StringSlice()
 	if errors.Is(err, redis.Nil) {
 		return nil, false, nil
 	}
@@ -100,7 +100,7 @@ func (s *Store) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Sli
 }
 
 // ReadTicket implements lobby.Store.
-func (s *Store) ReadTicket(ctx context.Context, game, id string) (t lobby.Ticket, waits bool, err error) {
+func (s *Store) ReadTicket(ctx context.Context, game, id string) (t lobby.Ticket, isWaiting bool, err error) {
 	raw, err := s.client.HGet(ctx, keys{game}.tickets(), id).Bytes()
 	if errors.Is(err, redis.Nil) {
 		return t, false, nil

@@ -9,145 +9,145 @@ import (
 
 // A match with a lower version than a node has seen refuses all writes of that
 // node, except the step that abandons it.
-func TestAStoreThatLostData(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
-		p.seat("p_ada", "p_bob")
-		open := p.start()
-		a := p.first(open, "p_ada", 10)
-		a.SeenVersion = 1000
-		seal := p.step(open, match.Sealed, 0)
+func TestLowerVersionRefusesWrites(t *testing.T) {
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob")
+		open := m.startArena()
+		attempt := m.firstAttempt(open, "p_ada", 10)
+		attempt.SeenVersion = 1000
+		seal := m.step(open, match.PhaseSealed, 0)
 		seal.SeenVersion = 1000
 		for name, act := range map[string]func() error{
 			"read": func() error {
-				_, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, SeenVersion: 1000, Node: "n_1"})
+				_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, SeenVersion: 1000, Node: "n_1"})
 				return err
 			},
-			"commit": func() error { _, err := p.Commit(p.Context(), wrong(a)); return err },
-			"race":   func() error { _, err := p.Race(p.Context(), a); return err },
-			"step":   func() error { _, err := p.Step(p.Context(), seal); return err },
+			"commit": func() error { _, err := m.Commit(m.Context(), wrong(attempt)); return err },
+			"race":   func() error { _, err := m.CommitIfFirst(m.Context(), attempt); return err },
+			"step":   func() error { _, err := m.Step(m.Context(), seal); return err },
 		} {
 			if err := act(); !errors.Is(err, match.ErrAbandoned) {
-				p.Errorf("%s: %v", name, err)
+				m.Errorf("%s: %v", name, err)
 			}
 		}
-		if v := p.read(); v.Phase != match.Open || v.Answered != 0 || len(v.Nodes) != 0 {
-			p.Errorf("%+v", v.State)
+		if view := m.read(); view.Phase != match.PhaseOpen || view.Answered != 0 || len(view.Nodes) != 0 {
+			m.Errorf("%+v", view.State)
 		}
-		seal.To.Phase, seal.To.EndReason, seal.To.DueAt, seal.Pushes, seal.KeepMS = match.Over, match.Abandoned, 0, nil, 360_000
-		done, err := p.Step(p.Context(), seal)
+		seal.NewState.Phase, seal.NewState.EndReason, seal.NewState.DueAt, seal.Pushes, seal.TTLMS = match.PhaseOver, match.ReasonAbandoned, 0, nil, 360_000
+		done, err := m.Step(m.Context(), seal)
 		if err != nil || !done.Applied || done.Version != 1001 {
-			p.Fatalf("%+v, %v", done, err)
+			m.Fatalf("%+v, %v", done, err)
 		}
-		v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, SeenVersion: done.Version})
-		if err != nil || v.Phase != match.Over || v.EndReason != match.Abandoned || v.Version != done.Version || p.due() != -1 {
-			p.Errorf("%+v, %v, due at %d", v.State, err, p.due())
+		view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, SeenVersion: done.Version})
+		if err != nil || view.Phase != match.PhaseOver || view.EndReason != match.ReasonAbandoned || view.Version != done.Version || m.due() != -1 {
+			m.Errorf("%+v, %v, due at %d", view.State, err, m.due())
 		}
-		if offered := p.client.Get(p.Context(), p.keys.first(0)).Val(); offered != "0" {
-			p.Errorf("a first is to be had: %q", offered)
+		if offered := m.client.Get(m.Context(), m.keys.first(0)).Val(); offered != "0" {
+			m.Errorf("a first is to be had: %q", offered)
 		}
-		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
-			p.Errorf("%v, %v", marks, err) // nothing would remove it after the settlement
+		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
+			m.Errorf("%v, %v", marks, err) // nothing would remove it after the settlement
 		}
 	})
 }
 
 // Every visible write raises the version by one.
-func TestVersions(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
+func TestEveryWriteRaisesVersion(t *testing.T) {
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 		version := int64(0)
 		moved := func(operation string, by int64) {
-			p.Helper()
+			m.Helper()
 			version += by
-			if v := p.read(); v.Version != version {
-				p.Fatalf("%s: version %d, want %d", operation, v.Version, version)
+			if view := m.read(); view.Version != version {
+				m.Fatalf("%s: version %d, want %d", operation, view.Version, version)
 			}
-			p.checkMark()
+			m.checkVersionIndex()
 		}
 		moved("create", 1)
-		p.seat("p_ada", "p_bob", "p_cyd")
+		m.addSeats("p_ada", "p_bob", "p_cyd")
 		moved("sit", 3)
-		p.removePlace("p_cyd", "out")
+		m.removePlace("p_cyd", "out")
 		moved("unsit", 1)
-		p.addWatcher("p_cyd", match.AsSpectator, "in")
+		m.addWatcher("p_cyd", match.SpectatorRole, "in")
 		moved("watch", 0)
-		_ = p.LockLobby(p.Context(), p.plan.ID)
+		_ = m.LockLobby(m.Context(), m.plan.ID)
 		moved("lock", 1)
-		open := p.start()
+		open := m.startArena()
 		moved("step", 3)
-		p.commit(wrong(p.attempt(open, "p_bob", 10)), match.Accepted)
+		m.commit(wrong(m.attempt(open, "p_bob", 10)), match.VerdictAccepted)
 		moved("commit", 1)
-		p.race(p.first(open, "p_ada", 10), match.Accepted)
+		m.race(m.firstAttempt(open, "p_ada", 10), match.VerdictAccepted)
 		moved("race", 1)
-		p.removePlace("p_ada", "left")
+		m.removePlace("p_ada", "left")
 		moved("leave", 1)
 	})
 }
 
-func (p *testMatch) checkMark() {
-	p.Helper()
-	v := p.read()
-	marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID})
-	if err != nil || marks[p.plan.ID] != (match.Progress{Seq: v.Seq, Version: v.Version}) {
-		p.Errorf("%v, %v, the match is at %d, version %d", marks, err, v.Seq, v.Version)
+func (m *testMatch) checkVersionIndex() {
+	m.Helper()
+	view := m.read()
+	marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID})
+	if err != nil || marks[m.plan.ID] != (match.Progress{Seq: view.Seq, Version: view.Version}) {
+		m.Errorf("%v, %v, the match is at %d, version %d", marks, err, view.Seq, view.Version)
 	}
 }
 
 // A step with a version is applied at exactly that version.
 func TestStepComparesTheVersion(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat("p_ada", "p_bob")
-		p.applyStep(match.Starting, -1)
-		s := p.step(p.read().State, match.Countdown, -1)
-		s.Version = p.read().Version
-		p.removePlace("p_bob", "left")
-		if done, err := p.Step(p.Context(), s); err != nil || done.Applied {
-			p.Errorf("%+v, %v", done, err)
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob")
+		m.applyStep(match.PhaseStarting, -1)
+		step := m.step(m.read().State, match.PhaseCountdown, -1)
+		step.Version = m.read().Version
+		m.removePlace("p_bob", "left")
+		if done, err := m.Step(m.Context(), step); err != nil || done.Applied {
+			m.Errorf("%+v, %v", done, err)
 		}
-		s.Version = p.read().Version
-		if done, err := p.Step(p.Context(), s); err != nil || !done.Applied || done.Version != s.Version+1 {
-			p.Errorf("%+v, %v", done, err)
+		step.Version = m.read().Version
+		if done, err := m.Step(m.Context(), step); err != nil || !done.Applied || done.Version != step.Version+1 {
+			m.Errorf("%+v, %v", done, err)
 		}
 	})
 }
 
 // The id of a former or tombstoned match is not used again.
-func TestTombstones(t *testing.T) {
-	each(t, func(p *testMatch) {
+func TestTombstonedIDIsNotReused(t *testing.T) {
+	eachRedis(t, func(m *testMatch) {
 		create := func(id string, want bool) {
-			p.Helper()
+			m.Helper()
 			plan := newPlan()
 			plan.ID = id
-			if made, err := p.Create(p.Context(), plan, duelState(), found(plan)); err != nil || made != want {
-				p.Errorf("created: %v, %v", made, err)
+			if made, err := m.Create(m.Context(), plan, duelState(), found(plan)); err != nil || made != want {
+				m.Errorf("created: %v, %v", made, err)
 			}
 		}
 		tombstone := func(id string, want bool) {
-			p.Helper()
+			m.Helper()
 			for range 2 {
-				if exists, err := p.Tombstone(p.Context(), id); err != nil || exists != want {
-					p.Errorf("exists: %v, %v", exists, err)
+				if exists, err := m.Tombstone(m.Context(), id); err != nil || exists != want {
+					m.Errorf("exists: %v, %v", exists, err)
 				}
 			}
 		}
-		tombstone(p.plan.ID, true)
-		p.applyStep(match.Over, -1)
-		tombstone(p.plan.ID, true)
-		p.expire()
-		create(p.plan.ID, false)
-		tombstone(p.plan.ID, true)
-		p.client.Del(p.Context(), p.keys.tomb())
-		p.checkPending(true)
-		if err := p.Settled(p.Context(), []match.Result{{Match: p.plan.ID}}); err != nil {
-			p.Fatal(err)
+		tombstone(m.plan.ID, true)
+		m.applyStep(match.PhaseOver, -1)
+		tombstone(m.plan.ID, true)
+		m.expire()
+		create(m.plan.ID, false)
+		tombstone(m.plan.ID, true)
+		m.client.Del(m.Context(), m.keys.tombstone())
+		m.checkPending(true)
+		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
+			m.Fatal(err)
 		}
-		create(p.plan.ID, false)
+		create(m.plan.ID, false)
 
 		other := newPlan().ID
 		tombstone(other, false)
 		create(other, false)
-		for _, id := range []string{p.plan.ID, other} {
-			if ttl := p.client.PTTL(p.Context(), newKeys(id).tomb()).Val(); ttl <= 0 || ttl.Hours() > 1 {
-				p.Errorf("the tomb stands for %v", ttl)
+		for _, id := range []string{m.plan.ID, other} {
+			if ttl := m.client.PTTL(m.Context(), newKeys(id).tombstone()).Val(); ttl <= 0 || ttl.Hours() > 1 {
+				m.Errorf("the tomb stands for %v", ttl)
 			}
 		}
 	})

@@ -17,105 +17,107 @@ var (
 	blue = match.Team{ID: "blue", Name: "Blue"}
 )
 
-// eachArena runs a test with an arena on every kind of Redis, in its lobby.
-func eachArena(t *testing.T, mode match.Mode, f func(p *testMatch)) {
+// eachRedisWithArena runs a test with an arena on every kind of Redis, in its lobby.
+func eachRedisWithArena(t *testing.T, mode match.Mode, f func(m *testMatch)) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) { f(begin(t, c, arenaPlan(mode), lobbyState())) })
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
+		f(newTestMatch(t, client, arenaPlan(mode), lobbyState()))
+	})
 }
 
 func arenaPlan(mode match.Mode) *match.Plan {
-	p := newPlan()
-	p.Mode, p.Seats, p.StartsAt, p.Rated = mode, nil, 0, false
-	p.Arena = &match.Arena{
+	plan := newPlan()
+	plan.Mode, plan.Seats, plan.StartsAt, plan.Rated = mode, nil, 0, false
+	plan.Arena = &match.Arena{
 		ID: "a_" + ulid.Make().String(), Code: "123456", Host: "p_host", Teams: []match.Team{red, blue}, MaxPlayers: 100,
 	}
-	return p
+	return plan
 }
 
 func lobbyState() match.State {
-	return match.State{Phase: match.Lobby, Question: -1, LastDecided: -1, DueAt: epoch + 1000}
+	return match.State{Phase: match.PhaseLobby, Question: -1, LastDecided: -1, DueAt: epoch + 1000}
 }
 
 // addSeat requests a seat ("" for the smallest team) and expects a verdict.
-func (p *testMatch) addSeat(player, team string, want arena.Verdict) arena.PlaceReply {
-	p.Helper()
-	reply, err := p.AddSeat(p.Context(), p.request(player, team))
-	return p.checkPlace(player, want, reply, err)
+func (m *testMatch) addSeat(player, team string, want arena.Verdict) arena.PlaceReply {
+	m.Helper()
+	reply, err := m.AddSeat(m.Context(), m.seatRequest(player, team))
+	return m.checkPlace(player, want, reply, err)
 }
 
-func (p *testMatch) request(player, team string) arena.SeatRequest {
+func (m *testMatch) seatRequest(player, team string) arena.SeatRequest {
 	return arena.SeatRequest{
-		Match: p.plan.ID, Seat: match.Seat{Player: player, Nickname: "Nick of " + player, Team: team},
-		Teams: []string{red.ID, blue.ID}, Max: p.plan.Arena.MaxPlayers,
+		Match: m.plan.ID, Seat: match.Seat{Player: player, Nickname: "Nick of " + player, Team: team},
+		Teams: []string{red.ID, blue.ID}, MaxSeats: m.plan.Arena.MaxPlayers,
 	}
 }
 
-func (p *testMatch) addWatcher(player string, as match.Role, want arena.Verdict) arena.PlaceReply {
-	p.Helper()
-	reply, err := p.AddWatcher(p.Context(), p.plan.ID, player, as)
-	return p.checkPlace(player, want, reply, err)
+func (m *testMatch) addWatcher(player string, as match.Role, want arena.Verdict) arena.PlaceReply {
+	m.Helper()
+	reply, err := m.AddWatcher(m.Context(), m.plan.ID, player, as)
+	return m.checkPlace(player, want, reply, err)
 }
 
-func (p *testMatch) removePlace(player string, want arena.Verdict) arena.PlaceReply {
-	p.Helper()
-	reply, err := p.RemovePlace(p.Context(), p.plan.ID, player, 0)
-	return p.checkPlace(player, want, reply, err)
+func (m *testMatch) removePlace(player string, want arena.Verdict) arena.PlaceReply {
+	m.Helper()
+	reply, err := m.RemovePlace(m.Context(), m.plan.ID, player, 0)
+	return m.checkPlace(player, want, reply, err)
 }
 
-func (p *testMatch) ban(player string, want arena.Verdict) arena.PlaceReply {
-	p.Helper()
-	reply, err := p.RemovePlace(p.Context(), p.plan.ID, player, 100)
-	return p.checkPlace(player, want, reply, err)
+func (m *testMatch) ban(player string, want arena.Verdict) arena.PlaceReply {
+	m.Helper()
+	reply, err := m.RemovePlace(m.Context(), m.plan.ID, player, 100)
+	return m.checkPlace(player, want, reply, err)
 }
 
-func (p *testMatch) checkPlace(player string, want arena.Verdict, reply arena.PlaceReply, err error) arena.PlaceReply {
-	p.Helper()
+func (m *testMatch) checkPlace(player string, want arena.Verdict, reply arena.PlaceReply, err error) arena.PlaceReply {
+	m.Helper()
 	if err != nil || reply.Verdict != want {
-		p.Fatalf("%s: %+v, %v, want %s", player, reply, err, want)
+		m.Fatalf("%s: %+v, %v, want %s", player, reply, err, want)
 	}
 	return reply
 }
 
-// seat gives players seats, alternating between red and blue.
-func (p *testMatch) seat(players ...string) {
-	p.Helper()
+// addSeats gives players seats, alternating between red and blue.
+func (m *testMatch) addSeats(players ...string) {
+	m.Helper()
 	for _, player := range players {
-		p.addSeat(player, "", arena.In)
+		m.addSeat(player, "", arena.VerdictIn)
 	}
 }
 
-// start moves an arena from its lobby to its open question 0.
-func (p *testMatch) start() match.State {
-	p.Helper()
-	p.applyStep(match.Starting, -1)
-	p.applyStep(match.Countdown, -1)
-	return p.applyStep(match.Open, 0)
+// startArena moves an arena from its lobby to its open question 0.
+func (m *testMatch) startArena() match.State {
+	m.Helper()
+	m.applyStep(match.PhaseStarting, -1)
+	m.applyStep(match.PhaseCountdown, -1)
+	return m.applyStep(match.PhaseOpen, 0)
 }
 
-// next reveals the open question and opens the next one.
-func (p *testMatch) next() match.State {
-	p.Helper()
-	if p.read().Phase == match.Open {
-		p.applyStep(match.Sealed, p.read().Question)
+// openNextQuestion reveals the open question and opens the next one.
+func (m *testMatch) openNextQuestion() match.State {
+	m.Helper()
+	if m.read().Phase == match.PhaseOpen {
+		m.applyStep(match.PhaseSealed, m.read().Question)
 	}
-	s := p.applyStep(match.Revealed, p.read().Question)
-	return p.applyStep(match.Open, s.Question+1)
+	step := m.applyStep(match.PhaseRevealed, m.read().Question)
+	return m.applyStep(match.PhaseOpen, step.Question+1)
 }
 
 // race tries to be first on the open question and expects a verdict.
-func (p *testMatch) race(a match.Attempt, want match.Verdict) match.Outcome {
-	p.Helper()
-	out, err := p.Race(p.Context(), a)
+func (m *testMatch) race(attempt match.Attempt, want match.Verdict) match.Outcome {
+	m.Helper()
+	out, err := m.CommitIfFirst(m.Context(), attempt)
 	if err != nil || out.Verdict != want {
-		p.Fatalf("%s of question %d: %+v, %v, want %s", a.Record.Player, a.Record.Question, out, err, want)
+		m.Fatalf("%s of question %d: %+v, %v, want %s", attempt.Record.Player, attempt.Record.Question, out, err, want)
 	}
 	return out
 }
 
 // inTeam returns an attempt whose player is in a team.
-func inTeam(team match.Team, a match.Attempt) match.Attempt {
-	a.Seat.Team = team.ID
-	return a
+func inTeam(team match.Team, attempt match.Attempt) match.Attempt {
+	attempt.Seat.Team = team.ID
+	return attempt
 }
 
 // playerIDs returns the ids of n players.

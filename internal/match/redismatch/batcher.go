@@ -24,7 +24,7 @@ const (
 // Example: answers A, B and C arrive within 1 ms. A is sent at once. B and C
 // wait until the reply to A and are then sent in one script.
 type batcher struct {
-	send func(context.Context, []*pendingAttempt) error // runs one script and sets the outcome of each attempt
+	sendAttempts func(context.Context, []*pendingAttempt) error // runs one script and sets the outcome of each attempt
 
 	mu      sync.Mutex
 	pending map[string][]*pendingAttempt // by match; the entry exists while a script of the match runs
@@ -33,23 +33,23 @@ type batcher struct {
 // pendingAttempt is an attempt that waits for its outcome.
 type pendingAttempt struct {
 	*match.Attempt
-	ctx  context.Context //nolint:containedctx // of the caller that waits for this attempt
-	done chan error      // receives nil when out is set, or an error; nil for the first attempt
-	out  match.Outcome
+	ctx     context.Context //nolint:containedctx // of the caller that waits for this attempt
+	done    chan error      // receives nil when out is set, or an error; nil for the first attempt
+	outcome match.Outcome
 }
 
 // commit judges an attempt. If ctx ends, commit returns, though the script may
 // still run.
-func (q *batcher) commit(ctx context.Context, a *match.Attempt) (match.Outcome, error) {
-	w := &pendingAttempt{Attempt: a, ctx: ctx}
-	if !q.enqueue(w) {
-		defer q.drain(a.Match)
-		err := q.send(ctx, []*pendingAttempt{w})
-		return w.out, err
+func (b *batcher) commit(ctx context.Context, attempt *match.Attempt) (match.Outcome, error) {
+	pending := &pendingAttempt{Attempt: attempt, ctx: ctx}
+	if !b.enqueue(pending) {
+		defer b.drain(attempt.Match)
+		err := b.sendAttempts(ctx, []*pendingAttempt{pending})
+		return pending.outcome, err
 	}
 	select {
-	case err := <-w.done:
-		return w.out, err
+	case err := <-pending.done:
+		return pending.outcome, err
 	case <-ctx.Done():
 		return match.Outcome{}, ctx.Err()
 	}
@@ -58,65 +58,65 @@ func (q *batcher) commit(ctx context.Context, a *match.Attempt) (match.Outcome, 
 // enqueue adds an attempt to those that wait for the running script of its
 // match. It returns false if no script runs; then the caller must send the
 // attempt.
-func (q *batcher) enqueue(w *pendingAttempt) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	others, busy := q.pending[w.Match]
+func (b *batcher) enqueue(pending *pendingAttempt) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	others, busy := b.pending[pending.Match]
 	if busy {
-		w.done = make(chan error, 1) // buffered: the receiver may have given up
-		others = append(others, w)
+		pending.done = make(chan error, 1) // buffered: the receiver may have given up
+		others = append(others, pending)
 	}
-	q.pending[w.Match] = others
+	b.pending[pending.Match] = others
 	return busy
 }
 
 // drain sends what arrived during a script, in a goroutine that ends when
 // nothing waits. Each script has a timeout.
-func (q *batcher) drain(id string) {
-	if batch := q.nextBatch(id); batch != nil {
+func (b *batcher) drain(id string) {
+	if batch := b.nextBatch(id); batch != nil {
 		go func() {
-			for ; batch != nil; batch = q.nextBatch(id) {
-				q.sendBatch(batch)
+			for ; batch != nil; batch = b.nextBatch(id) {
+				b.sendBatch(batch)
 			}
 		}()
 	}
 }
 
-func (q *batcher) sendBatch(batch []*pendingAttempt) {
+func (b *batcher) sendBatch(batch []*pendingAttempt) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
-	err := q.send(ctx, batch)
-	for _, w := range batch {
-		w.done <- err
+	err := b.sendAttempts(ctx, batch)
+	for _, pending := range batch {
+		pending.done <- err
 	}
 }
 
 // nextBatch takes the attempts for the next script: at most one per player, and
 // none whose caller has given up. It returns nil if there is none; then the
 // next attempt is sent at once.
-func (q *batcher) nextBatch(id string) (batch []*pendingAttempt) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+func (b *batcher) nextBatch(id string) (batch []*pendingAttempt) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	var later []*pendingAttempt
-	all := q.pending[id]
+	all := b.pending[id]
 	players := make(map[string]bool, min(len(all), maxBatch))
-	for i, w := range all {
+	for i, pending := range all {
 		if len(batch) == maxBatch {
 			later = append(later, all[i:]...)
 			break
 		}
 		switch {
-		case w.ctx.Err() != nil:
-		case players[w.Record.Player]:
-			later = append(later, w)
+		case pending.ctx.Err() != nil:
+		case players[pending.Record.Player]:
+			later = append(later, pending)
 		default:
-			players[w.Record.Player] = true
-			batch = append(batch, w)
+			players[pending.Record.Player] = true
+			batch = append(batch, pending)
 		}
 	}
-	q.pending[id] = later
+	b.pending[id] = later
 	if batch == nil {
-		delete(q.pending, id)
+		delete(b.pending, id)
 	}
 	return batch
 }

@@ -26,14 +26,14 @@ type fakeSender struct {
 
 func newFakeSender() *fakeSender {
 	c := &fakeSender{open: make(chan error)}
-	c.batcher = batcher{send: c.serve, pending: make(map[string][]*pendingAttempt)}
+	c.batcher = batcher{sendAttempts: c.runScript, pending: make(map[string][]*pendingAttempt)}
 	return c
 }
 
-func (c *fakeSender) serve(ctx context.Context, all []*pendingAttempt) error {
+func (c *fakeSender) runScript(ctx context.Context, all []*pendingAttempt) error {
 	players := make([]string, len(all))
-	for i, a := range all {
-		players[i], a.out.Record = a.Record.Player, a.Record
+	for i, pending := range all {
+		players[i], pending.outcome.Record = pending.Record.Player, pending.Record
 	}
 	c.mu.Lock()
 	c.came = append(c.came, players)
@@ -70,7 +70,7 @@ func (c *fakeSender) scripts() []string {
 	return came
 }
 
-func (c *fakeSender) checkCame(t *testing.T, want ...string) {
+func (c *fakeSender) checkScripts(t *testing.T, want ...string) {
 	t.Helper()
 	if came := c.scripts(); !slices.Equal(came, want) {
 		t.Errorf("scripts of %v, want %v", came, want)
@@ -79,88 +79,88 @@ func (c *fakeSender) checkCame(t *testing.T, want ...string) {
 
 // Answers that arrive while a script runs share the next script. Two answers of
 // one player never share a script.
-func TestAnswersShareAScript(t *testing.T) {
+func TestWaitingAnswersShareScript(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, ctx := newFakeSender(), t.Context()
-		c.submit(ctx, t, "m_1", "ada", nil)
+		sender, ctx := newFakeSender(), t.Context()
+		sender.submit(ctx, t, "m_1", "ada", nil)
 		for _, player := range []string{"bob", "cyd", "bob", "dan"} {
-			c.submit(ctx, t, "m_1", player, nil)
+			sender.submit(ctx, t, "m_1", player, nil)
 		}
-		c.submit(ctx, t, "m_2", "eve", nil) // another match does not wait
-		c.checkCame(t, "[ada]", "[eve]")
-		c.open <- nil
-		c.open <- nil
-		c.checkCame(t, "[ada]", "[eve]", "[bob cyd dan]")
-		c.open <- nil
-		c.checkCame(t, "[ada]", "[eve]", "[bob cyd dan]", "[bob]")
-		c.open <- nil
-		c.callers.Wait()
-		c.submit(ctx, t, "m_1", "fay", nil) // alone again
-		c.open <- nil
+		sender.submit(ctx, t, "m_2", "eve", nil) // another match does not wait
+		sender.checkScripts(t, "[ada]", "[eve]")
+		sender.open <- nil
+		sender.open <- nil
+		sender.checkScripts(t, "[ada]", "[eve]", "[bob cyd dan]")
+		sender.open <- nil
+		sender.checkScripts(t, "[ada]", "[eve]", "[bob cyd dan]", "[bob]")
+		sender.open <- nil
+		sender.callers.Wait()
+		sender.submit(ctx, t, "m_1", "fay", nil) // alone again
+		sender.open <- nil
 		synctest.Wait()
-		if len(c.pending) != 0 {
-			t.Errorf("%d queues are left", len(c.pending))
+		if len(sender.pending) != 0 {
+			t.Errorf("%d queues are left", len(sender.pending))
 		}
 	})
 }
 
 // If a script fails, all its answers fail, and no later ones.
-func TestAnswersFailTogether(t *testing.T) {
+func TestFailedScriptFailsItsAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, ctx, broken := newFakeSender(), t.Context(), errors.New("broken")
-		c.submit(ctx, t, "m_1", "ada", broken)
-		c.submit(ctx, t, "m_1", "bob", broken)
-		c.submit(ctx, t, "m_1", "cyd", broken)
-		c.open <- broken
+		sender, ctx, broken := newFakeSender(), t.Context(), errors.New("broken")
+		sender.submit(ctx, t, "m_1", "ada", broken)
+		sender.submit(ctx, t, "m_1", "bob", broken)
+		sender.submit(ctx, t, "m_1", "cyd", broken)
+		sender.open <- broken
 		synctest.Wait()
-		c.submit(ctx, t, "m_1", "dan", nil)
-		c.open <- broken
+		sender.submit(ctx, t, "m_1", "dan", nil)
+		sender.open <- broken
 		synctest.Wait()
-		c.open <- nil
-		c.callers.Wait()
-		c.checkCame(t, "[ada]", "[bob cyd]", "[dan]")
+		sender.open <- nil
+		sender.callers.Wait()
+		sender.checkScripts(t, "[ada]", "[bob cyd]", "[dan]")
 	})
 }
 
 // A cancelled answer returns at once and is not sent. A cancelled first answer
 // cancels no other.
-func TestACancelledAnswerWaitsForNoScript(t *testing.T) {
+func TestCancelledAnswerReturnsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newFakeSender()
+		sender := newFakeSender()
 		ctx, giveUp := context.WithCancel(t.Context())
-		c.submit(ctx, t, "m_1", "ada", context.Canceled)
-		c.submit(ctx, t, "m_1", "bob", context.Canceled)
-		c.submit(t.Context(), t, "m_1", "cyd", nil)
+		sender.submit(ctx, t, "m_1", "ada", context.Canceled)
+		sender.submit(ctx, t, "m_1", "bob", context.Canceled)
+		sender.submit(t.Context(), t, "m_1", "cyd", nil)
 		giveUp()
-		c.checkCame(t, "[ada]", "[cyd]")
-		c.open <- nil
-		c.callers.Wait()
+		sender.checkScripts(t, "[ada]", "[cyd]")
+		sender.open <- nil
+		sender.callers.Wait()
 	})
 }
 
 // A script has at most maxBatch attempts, and it ends although Redis does not
 // reply.
-func TestAScriptOfAnswersIsBounded(t *testing.T) {
+func TestBatchSizeAndDurationAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newFakeSender()
-		c.submit(t.Context(), t, "m_1", "ada", nil)
+		sender := newFakeSender()
+		sender.submit(t.Context(), t, "m_1", "ada", nil)
 		for i := range maxBatch {
-			c.submit(t.Context(), t, "m_1", fmt.Sprint(i), context.DeadlineExceeded)
+			sender.submit(t.Context(), t, "m_1", fmt.Sprint(i), context.DeadlineExceeded)
 		}
-		c.submit(t.Context(), t, "m_1", "bob", nil)
-		c.open <- nil
-		if n := len(strings.Fields(c.scripts()[1])); n != maxBatch {
+		sender.submit(t.Context(), t, "m_1", "bob", nil)
+		sender.open <- nil
+		if n := len(strings.Fields(sender.scripts()[1])); n != maxBatch {
 			t.Errorf("%d together, want %d", n, maxBatch)
 		}
 		time.Sleep(batchTimeout)
-		if came := c.scripts(); len(came) != 3 || came[2] != "[bob]" {
+		if came := sender.scripts(); len(came) != 3 || came[2] != "[bob]" {
 			t.Errorf("scripts of %v", came)
 		}
-		c.open <- nil
-		c.callers.Wait()
+		sender.open <- nil
+		sender.callers.Wait()
 	})
 }

@@ -13,7 +13,7 @@ const (
 	// codeTTL is how long a code stays claimed if it is never retired. It equals
 	// the longest life of a match. A retired code stays claimed for
 	// retiredCodeTTL.
-	codeTTL        = maxLifeMS * time.Millisecond
+	codeTTL        = matchTTLMS * time.Millisecond
 	retiredCodeTTL = time.Hour
 )
 

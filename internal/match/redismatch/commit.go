@@ -13,10 +13,10 @@ import (
 
 // Commit accepts or refuses an answer, see match.Store. Concurrent answers to one match at this node
 // share a script, see batcher.
-func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, error) {
-	out, err := s.batcher.commit(ctx, &a)
+func (s *Store) Commit(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
+	out, err := s.batcher.commit(ctx, &attempt)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
-		err = fmt.Errorf("redismatch: commit to %s: %w", a.Match, err)
+		err = fmt.Errorf("redismatch: commit to %s: %w", attempt.Match, err)
 	}
 	return out, err
 }
@@ -25,40 +25,40 @@ func (s *Store) Commit(ctx context.Context, a match.Attempt) (match.Outcome, err
 // script.
 func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	a := all[0]
-	script, width := scriptFor(a.Mode)
-	seen := int64(0)
+	script, width := answerScript(a.Mode)
+	seenVersion := int64(0)
 	for _, a := range all {
-		seen = max(seen, a.SeenVersion)
+		seenVersion = max(seenVersion, a.SeenVersion)
 	}
-	k, args := newKeys(a.Match), append(make([]any, 0, 5+len(all)*width), a.Match, string(a.Mode), a.TTLMS, seen, width)
-	names := append(make([]string, 0, 8+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.nodes(), k.due(), k.seq())
-	names = append(names, k.modeKeys(all)...)
+	k, args := newKeys(a.Match), append(make([]any, 0, 5+len(all)*width), a.Match, string(a.Mode), a.TTLMS, seenVersion, width)
+	keyNames := append(make([]string, 0, 8+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.nodes(), k.due(), k.seq())
+	keyNames = append(keyNames, k.modeKeys(all)...)
 	for _, a := range all {
-		r := &a.Record
-		names = append(names, k.lock(r.Question, r.Player))
-		args = append(args, a.ID, r.Player, r.Question, r.At, a.OpensAt, recordText(*r), r.Points, boolArg(r.Correct), r.SavedMS)
+		record := &a.Record
+		keyNames = append(keyNames, k.lock(record.Question, record.Player))
+		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(*record), record.Points, boolArg(record.Correct), record.SavedMS)
 		args = appendModeArgs(args, a.Attempt)
 	}
-	reply, err := script.Run(ctx, s.scripts, names, args...).Slice()
+	reply, err := script.Run(ctx, s.scripts, keyNames, args...).Slice()
 	if err != nil {
 		return err
 	}
 	return setOutcomes(reply, all)
 }
 
-// commonArgs is how many ARGV each attempt has in every mode.
-const commonArgs = 9
+// commonArgCount is how many ARGV each attempt has in every mode.
+const commonArgCount = 9
 
-// scriptFor returns the script that accepts answers in a mode, and the number
+// answerScript returns the script that accepts answers in a mode, and the number
 // of its ARGV per attempt.
-func scriptFor(m match.Mode) (script *redis.Script, width int) {
-	switch m {
+func answerScript(mode match.Mode) (script *redis.Script, width int) {
+	switch mode {
 	case match.Survival:
-		return acceptSurvivalScript, commonArgs + 1
+		return acceptSurvivalScript, commonArgCount + 1
 	case match.Buzzer:
-		return acceptWrongScript, commonArgs + 1
+		return acceptBuzzerWrongScript, commonArgCount + 1
 	}
-	return acceptDuelScript, commonArgs + 2
+	return acceptDuelScript, commonArgCount + 2
 }
 
 // modeKeys are the KEYS that only the script of one mode has.
@@ -68,8 +68,8 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 		return []string{k.rank(), k.top(), k.teams()}
 	case match.Buzzer:
 		names := make([]string, len(all))
-		for i, a := range all {
-			names[i] = k.lockout(a.Record.Question, a.Seat.Team)
+		for i, pending := range all {
+			names[i] = k.lockout(pending.Record.Question, pending.Seat.Team)
 		}
 		return names
 	}
@@ -78,41 +78,41 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 
 // appendModeArgs appends the ARGV of an attempt that only the script of one
 // mode has.
-func appendModeArgs(args []any, a *match.Attempt) []any {
+func appendModeArgs(args []any, attempt *match.Attempt) []any {
 	switch {
-	case a.Mode == match.Survival:
-		return append(args, a.Seat.Team)
-	case a.Mode == match.Buzzer:
-		return append(args, lockoutMS(a))
-	case a.Push == nil:
+	case attempt.Mode == match.Survival:
+		return append(args, attempt.Seat.Team)
+	case attempt.Mode == match.Buzzer:
+		return append(args, lockoutMS(attempt))
+	case attempt.Push == nil:
 		return append(args, "", "")
 	}
-	return append(args, a.Push.Head, a.Push.Tail)
+	return append(args, attempt.Push.Head, attempt.Push.Tail)
 }
 
 // lockoutMS is how long a wrong answer locks its team out. It is 0 for a player
 // without a team.
-func lockoutMS(a *match.Attempt) int64 {
-	if a.Seat.Team == "" {
+func lockoutMS(attempt *match.Attempt) int64 {
+	if attempt.Seat.Team == "" {
 		return 0
 	}
-	return a.LockoutMS
+	return attempt.LockoutMS
 }
 
 // setOutcomes decodes the reply of judge_answers.lua and sets the outcome of each
 // attempt.
 func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 	switch reply.Text(0) {
-	case abandoned:
+	case replyAbandoned:
 		return match.ErrAbandoned
-	case string(match.Gone):
-		for _, a := range all {
-			a.out.Verdict = match.Gone
+	case string(match.VerdictGone):
+		for _, pending := range all {
+			pending.outcome.Verdict = match.VerdictGone
 		}
 		return nil
 	}
-	for i, a := range all {
-		if err := a.setOutcome(reply, 4+i); err != nil {
+	for i, pending := range all {
+		if err := pending.setOutcome(reply, 4+i); err != nil {
 			return err
 		}
 	}
@@ -120,28 +120,28 @@ func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 }
 
 // setOutcome reads the outcome of one attempt.
-func (w *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
-	out := &w.out
+func (p *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
+	out := &p.outcome
 	fields := reply.List(i)
 	if fields == nil {
-		out.Verdict, out.Answered = match.Accepted, reply.Number(i)
+		out.Verdict, out.Answered = match.VerdictAccepted, reply.Number(i)
 	} else {
 		out.Verdict, out.RetryMS, out.Answered, out.Seq = match.Verdict(fields.Text(0)), fields.Number(2), fields.Number(3), fields.Number(4)
 	}
 	switch record := fields.Text(1); {
 	case record != "":
-		if out.Record, err = recordOf(record); err != nil {
+		if out.Record, err = decodeRecord(record); err != nil {
 			return fmt.Errorf("outcome: %w", err)
 		}
-	case out.Verdict == match.Accepted:
-		out.Record = w.Record
+	case out.Verdict == match.VerdictAccepted:
+		out.Record = p.Record
 	}
-	if out.Verdict == match.Accepted || out.Verdict == match.Duplicate {
+	if out.Verdict == match.VerdictAccepted || out.Verdict == match.VerdictDuplicate {
 		out.Alive, out.Version, out.Nodes = reply.Number(1), reply.Number(2), reply.Texts(3)
 	}
 	return nil
 }
 
-// abandoned is the reply of scripts if the stored version is lower than the
+// replyAbandoned is the reply of scripts if the stored version is lower than the
 // seen one.
-const abandoned = "abandoned"
+const replyAbandoned = "abandoned"

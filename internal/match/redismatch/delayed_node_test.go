@@ -164,8 +164,8 @@ var matters = regexp.MustCompile(`\n(watch|hmget|hget|exec|evalsha|eval)\r\n`)
 
 // delayedNodes returns three stores of the same matches. Each loses one in
 // twelve relevant writes. A delayed write gets through at a later loss.
-func (p *testMatch) delayedNodes() []node {
-	p.Helper()
+func (m *testMatch) delayedNodes() []node {
+	m.Helper()
 	nodes := make([]node, 3)
 	for i := range nodes {
 		connections := &delayedConnections{fate: func(written []byte) int32 {
@@ -179,8 +179,8 @@ func (p *testMatch) delayedNodes() []node {
 				connections.arrive()
 			}
 		}
-		c := connections.client(p.T, p.client)
-		nodes[i] = node{New(c, scripts(p.T, c)), connections}
+		c := connections.client(m.T, m.client)
+		nodes[i] = node{New(c, scripts(m.T, c)), connections}
 	}
 	return nodes
 }
@@ -193,7 +193,7 @@ func (n node) lost() int64 {
 	return n.connections.count.Load()
 }
 
-func losses(nodes []node) (lost int64) {
+func countLosses(nodes []node) (lost int64) {
 	for _, n := range nodes {
 		lost += n.lost()
 	}

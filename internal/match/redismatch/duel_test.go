@@ -28,7 +28,7 @@ type player struct {
 	over    chan struct{} // closed with match.over
 }
 
-func (pl *player) DiscardHeld(string) {}
+func (pl *player) DiscardUnsent(string) {}
 
 func (pl *player) CanAttach(string) bool { return true }
 
@@ -53,7 +53,7 @@ func (pl *player) receive(id string, raw []byte) {
 	case protocol.TypeQuestion:
 		pl.playing.Go(func() {
 			a := protocol.Answer{Match: id, Question: &f.Data.Question, Given: protocol.Given{Choice: &pl.choice}}
-			_, then, _ := pl.engine.Answer(context.Background(), match.Submission{Player: pl.id, At: time.Now().UnixMilli(), Answer: a})
+			_, then, _ := pl.engine.Answer(context.Background(), match.Submission{Player: pl.id, ArrivedAt: time.Now().UnixMilli(), Answer: a})
 			then()
 		})
 	case protocol.TypeMatchOver:
@@ -65,8 +65,8 @@ func (pl *player) receive(id string, raw []byte) {
 // the same frames, and the result agrees with their answers.
 func TestTwoNodesPlayADuel(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		store := New(c, scripts(t, c))
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
+		store := New(client, scripts(t, client))
 		plan := newPlan()
 		plan.StartsAt, plan.LimitMS, plan.RevealMS = time.Now().UnixMilli(), 2000, 10
 		results := make(chan *match.Result, 2)
@@ -86,7 +86,7 @@ func TestTwoNodesPlayADuel(t *testing.T) {
 			})
 			running.Go(func() { _ = pl.engine.Run(ctx) })
 			t.Cleanup(wheel.Close)
-			if err := pl.engine.Start(t.Context(), plan); err != nil {
+			if err := pl.engine.StartDuel(t.Context(), plan); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -101,24 +101,24 @@ func TestTwoNodesPlayADuel(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		checkSame(t, store, plan, players)
-		p := &testMatch{T: t, Store: store, plan: plan}
-		p.cleanUp(context.WithoutCancel(t.Context()))
+		m := &testMatch{T: t, Store: store, plan: plan}
+		m.cleanUp(context.WithoutCancel(t.Context()))
 	})
 }
 
 func checkSame(t *testing.T, store *Store, plan *match.Plan, players []*player) {
 	t.Helper()
-	v, err := store.Read(t.Context(), match.ReadQuery{Match: plan.ID})
-	if err != nil || len(v.Frames) != 2+3*4 {
-		t.Fatalf("%d frames, %v", len(v.Frames), err)
+	view, err := store.Read(t.Context(), match.ReadQuery{Match: plan.ID})
+	if err != nil || len(view.Frames) != 2+3*4 {
+		t.Fatalf("%d frames, %v", len(view.Frames), err)
 	}
 	for _, pl := range players {
-		if len(pl.frames) != len(v.Frames) {
-			t.Fatalf("%s has %d frames of %d", pl.id, len(pl.frames), len(v.Frames))
+		if len(pl.frames) != len(view.Frames) {
+			t.Fatalf("%s has %d frames of %d", pl.id, len(pl.frames), len(view.Frames))
 		}
-		for i := range v.Frames {
-			if string(pl.frames[i]) != string(v.Frames[i]) {
-				t.Errorf("%s: frame %d is %s, in the log %s", pl.id, i+1, pl.frames[i], v.Frames[i])
+		for i := range view.Frames {
+			if string(pl.frames[i]) != string(view.Frames[i]) {
+				t.Errorf("%s: frame %d is %s, in the log %s", pl.id, i+1, pl.frames[i], view.Frames[i])
 			}
 		}
 	}

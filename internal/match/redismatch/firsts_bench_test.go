@@ -40,7 +40,7 @@ func BenchmarkFirsts(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		decide(b, open, func(ctx context.Context, _ string) error { return plain(ctx, conn.Client, key) })
+		decide(b, open, func(ctx context.Context, _ string) error { return plainTransaction(ctx, conn.Client, key) })
 	})
 }
 
@@ -66,13 +66,13 @@ func decide(b *testing.B, open func(question int), answer func(ctx context.Conte
 	b.ReportMetric(float64(len(players)*question)/b.Elapsed().Seconds(), "decisions/s")
 }
 
-func plain(ctx context.Context, client redis.UniversalClient, key string) error {
+func plainTransaction(ctx context.Context, client redis.UniversalClient, key string) error {
 	for {
 		err := client.Watch(ctx, func(tx *redis.Tx) error {
 			if n, err := tx.Get(ctx, key).Int(); err != nil || n < 1 {
 				return err
 			}
-			_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Decr(ctx, key).Err() })
+			_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error { return pipe.Decr(ctx, key).Err() })
 			return err
 		}, key)
 		if !errors.Is(err, redis.TxFailedErr) {
@@ -81,9 +81,9 @@ func plain(ctx context.Context, client redis.UniversalClient, key string) error 
 	}
 }
 
-// races simulates one node: one right answer at a time tries to be first, and
+// raceBenchmark simulates one node: one right answer at a time tries to be first, and
 // none after the question is known to be won.
-type races struct {
+type raceBenchmark struct {
 	*Store
 	b      *testing.B
 	plan   *match.Plan
@@ -93,14 +93,14 @@ type races struct {
 	firsts atomic.Int64
 }
 
-func newRaces(b *testing.B, store *Store) *races {
-	r := &races{Store: store, b: b, plan: arenaPlan(match.Buzzer), state: lobbyState()}
+func newRaces(b *testing.B, store *Store) *raceBenchmark {
+	r := &raceBenchmark{Store: store, b: b, plan: arenaPlan(match.Buzzer), state: lobbyState()}
 	if _, err := r.Create(b.Context(), r.plan, r.state, nil); err != nil {
 		b.Fatal(err)
 	}
 	for _, player := range playerIDs(100) {
-		reply, err := r.AddSeat(b.Context(), arena.SeatRequest{Match: r.plan.ID, Seat: match.Seat{Player: player}, Max: 100})
-		if err != nil || reply.Verdict != arena.In {
+		reply, err := r.AddSeat(b.Context(), arena.SeatRequest{Match: r.plan.ID, Seat: match.Seat{Player: player}, MaxSeats: 100})
+		if err != nil || reply.Verdict != arena.VerdictIn {
 			b.Fatal(reply, err)
 		}
 	}
@@ -108,18 +108,18 @@ func newRaces(b *testing.B, store *Store) *races {
 }
 
 // open opens a question. The previous one must have been won exactly once.
-func (r *races) open(question int) {
+func (r *raceBenchmark) open(question int) {
 	if got := r.firsts.Swap(0); got != int64(min(question, 1)) {
 		r.b.Fatalf("question %d had %d firsts", question-1, got)
 	}
 	from, to := r.state, r.state
 	if question > 0 {
-		from.Phase = match.Sealed
+		from.Phase = match.PhaseSealed
 	}
-	to.Phase, to.Question = match.Open, question
+	to.Phase, to.Question = match.PhaseOpen, question
 	to.OpensAt, to.ClosesAt, to.DueAt = epoch, epoch+10_000, epoch+10_150
 	done, err := r.Step(r.b.Context(), match.Step{
-		Match: r.plan.ID, ID: ulid.Make().String(), From: from.Phase, Question: from.Question, To: to, Buzzer: true,
+		Match: r.plan.ID, ID: ulid.Make().String(), FromPhase: from.Phase, Question: from.Question, NewState: to, Buzzer: true,
 	})
 	if err != nil || !done.Applied {
 		r.b.Fatal(done, err)
@@ -128,9 +128,9 @@ func (r *races) open(question int) {
 	r.won.Store(false)
 }
 
-func (r *races) answer(ctx context.Context, player string) error {
+func (r *raceBenchmark) answer(ctx context.Context, player string) error {
 	if out, raced, err := r.try(ctx, player); err != nil || raced {
-		if out.Verdict == match.Accepted {
+		if out.Verdict == match.VerdictAccepted {
 			r.firsts.Add(1)
 		}
 		return err
@@ -139,17 +139,17 @@ func (r *races) answer(ctx context.Context, player string) error {
 	return err
 }
 
-func (r *races) try(ctx context.Context, player string) (out match.Outcome, raced bool, err error) {
+func (r *raceBenchmark) try(ctx context.Context, player string) (out match.Outcome, raced bool, err error) {
 	r.racing.Lock()
 	defer r.racing.Unlock()
 	if r.won.Load() {
 		return out, false, nil
 	}
-	out, err = r.Race(ctx, match.Attempt{
-		Match: r.plan.ID, ID: ulid.Make().String(), OpensAt: r.state.OpensAt, TTLMS: 3_600_000, Mode: match.Buzzer, Limit: 10_000,
+	out, err = r.CommitIfFirst(ctx, match.Attempt{
+		Match: r.plan.ID, ID: ulid.Make().String(), OpensAt: r.state.OpensAt, TTLMS: 3_600_000, Mode: match.Buzzer, LimitMS: 10_000,
 		Seat:   match.Seat{Player: player},
-		Record: match.Record{Player: player, Question: r.state.Question, Given: []byte(`{"value":"right"}`), Normal: "t:right", Correct: true, At: epoch, Points: 100},
+		Record: match.Record{Player: player, Question: r.state.Question, Given: []byte(`{"value":"right"}`), Normalized: "t:right", Correct: true, ArrivedAt: epoch, Points: 100},
 	})
-	r.won.Store(err == nil && (out.Verdict == match.Accepted || out.Verdict == match.Late))
+	r.won.Store(err == nil && (out.Verdict == match.VerdictAccepted || out.Verdict == match.VerdictLate))
 	return out, true, err
 }

@@ -8,64 +8,64 @@ import (
 
 // The deadline moves only while the match waits for the host.
 func TestPostponeHostDeadline(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
 		late := int64(epoch + 1_000_000)
 		expect := func(when string, moves bool) {
-			p.Helper()
-			before := p.read()
+			m.Helper()
+			before := m.read()
 			late += 1000
-			if err := p.PostponeHostDeadline(p.Context(), p.plan.ID, late); err != nil {
-				p.Fatal(err)
+			if err := m.PostponeHostDeadline(m.Context(), m.plan.ID, late); err != nil {
+				m.Fatal(err)
 			}
 			want := before.DueAt
 			if moves {
 				want = late
 			}
-			if v := p.read(); v.DueAt != want || p.due() != want || v.Version != before.Version {
-				p.Errorf("%s: due at %d and %d, want %d; %+v", when, v.DueAt, p.due(), want, v.State)
+			if view := m.read(); view.DueAt != want || m.due() != want || view.Version != before.Version {
+				m.Errorf("%s: due at %d and %d, want %d; %+v", when, view.DueAt, m.due(), want, view.State)
 			}
 		}
 		reveal := func(question int, alive int64) {
-			p.applyStep(match.Sealed, question)
-			s := p.step(p.read().State, match.Revealed, question)
-			s.To.Alive = alive
-			if _, err := p.Step(p.Context(), s); err != nil {
-				p.Fatal(err)
+			m.applyStep(match.PhaseSealed, question)
+			step := m.step(m.read().State, match.PhaseRevealed, question)
+			step.NewState.Alive = alive
+			if _, err := m.Step(m.Context(), step); err != nil {
+				m.Fatal(err)
 			}
 		}
-		p.seat("p_ada", "p_bob")
+		m.addSeats("p_ada", "p_bob")
 		expect("lobby", false)
-		s := p.step(p.read().State, match.Countdown, -1)
-		s.To.HostPaced = true
-		if _, err := p.Step(p.Context(), s); err != nil {
-			p.Fatal(err)
+		step := m.step(m.read().State, match.PhaseCountdown, -1)
+		step.NewState.HostPaced = true
+		if _, err := m.Step(m.Context(), step); err != nil {
+			m.Fatal(err)
 		}
 		expect("countdown", true)
-		if err := p.PostponeHostDeadline(p.Context(), p.plan.ID, late-1); err != nil || p.due() != late {
-			p.Errorf("moved back to %d, %v", p.due(), err)
+		if err := m.PostponeHostDeadline(m.Context(), m.plan.ID, late-1); err != nil || m.due() != late {
+			m.Errorf("moved back to %d, %v", m.due(), err)
 		}
-		p.applyStep(match.Open, 0)
+		m.applyStep(match.PhaseOpen, 0)
 		expect("open", false)
 		reveal(0, 2)
 		expect("revealed", true)
-		p.applyStep(match.Open, 1)
+		m.applyStep(match.PhaseOpen, 1)
 		reveal(1, 1)
 		expect("with one left", false)
-		p.applyStep(match.Open, 2)
+		m.applyStep(match.PhaseOpen, 2)
 		reveal(2, 2)
 		expect("after the last question", false)
-		if err := p.PostponeHostDeadline(p.Context(), "m_none", late); err != nil {
-			p.Error(err)
+		if err := m.PostponeHostDeadline(m.Context(), "m_none", late); err != nil {
+			m.Error(err)
 		}
 	})
 }
 
-func TestAnArenaOnItsOwnPaceHasNoHost(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
-		p.applyStep(match.Countdown, -1)
-		due := p.due()
-		if err := p.PostponeHostDeadline(p.Context(), p.plan.ID, due+1000); err != nil || p.due() != due {
-			p.Errorf("moved to %d, %v", p.due(), err)
+func TestPostponeHostDeadlineNeedsHostPace(t *testing.T) {
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+		m.applyStep(match.PhaseCountdown, -1)
+		due := m.due()
+		if err := m.PostponeHostDeadline(m.Context(), m.plan.ID, due+1000); err != nil || m.due() != due {
+			m.Errorf("moved to %d, %v", m.due(), err)
 		}
 	})
 }

@@ -29,49 +29,49 @@ func (s doubleScripter) Eval(ctx context.Context, script string, keys []string, 
 // run once.
 func TestEveryScriptIsRunTwice(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
-		p := &testMatch{T: t, Store: New(c, doubleScripter{c}), client: c}
-		p.another(newPlan(), duelState()).runDuelTwice()
-		p.another(arenaPlan(match.Survival), lobbyState()).runArenaTwice()
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
+		m := &testMatch{T: t, Store: New(client, doubleScripter{client}), client: client}
+		m.newMatch(newPlan(), duelState()).runDuelTwice()
+		m.newMatch(arenaPlan(match.Survival), lobbyState()).runArenaTwice()
 	})
 }
 
-func (p *testMatch) runDuelTwice() {
-	p.Helper()
-	open := p.applyStep(match.Open, 0)
-	p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
-	p.commit(wrong(p.attempt(open, "p_bob", 10)), match.Accepted)
-	p.applyStep(match.Sealed, 0)
-	v := p.read()
-	if v.Answered != 2 || v.Right != 1 || v.Version != 5 || v.Totals["p_ada"].Score != 190 || len(v.Frames) != 5 {
-		p.Errorf("%+v", v)
+func (m *testMatch) runDuelTwice() {
+	m.Helper()
+	open := m.applyStep(match.PhaseOpen, 0)
+	m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
+	m.commit(wrong(m.attempt(open, "p_bob", 10)), match.VerdictAccepted)
+	m.applyStep(match.PhaseSealed, 0)
+	view := m.read()
+	if view.Answered != 2 || view.Right != 1 || view.Version != 5 || view.Totals["p_ada"].Score != 190 || len(view.Frames) != 5 {
+		m.Errorf("%+v", view)
 	}
-	p.checkLog()
+	m.checkLog()
 }
 
-func (p *testMatch) runArenaTwice() {
-	p.Helper()
-	p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
-	p.removePlace("p_dan", arena.Out)
-	if err := p.LockLobby(p.Context(), p.plan.ID); err != nil {
-		p.Fatal(err)
+func (m *testMatch) runArenaTwice() {
+	m.Helper()
+	m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
+	m.removePlace("p_dan", arena.VerdictOut)
+	if err := m.LockLobby(m.Context(), m.plan.ID); err != nil {
+		m.Fatal(err)
 	}
-	open := p.start()
-	p.commit(inTeam(red, p.attempt(open, "p_ada", 10)), match.Accepted)
-	p.removePlace("p_bob", arena.Left)
-	p.commit(wrong(p.attempt(open, "p_cyd", 10)), match.Accepted)
-	v := p.read()
-	if v.Players != 3 || v.LeftSeats != 1 || v.Alive != 2 || v.Answered != 2 || v.Version != 13 || v.Teams["red"].Score != 190 {
-		p.Errorf("%+v", v)
+	open := m.startArena()
+	m.commit(inTeam(red, m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
+	m.removePlace("p_bob", arena.VerdictLeft)
+	m.commit(wrong(m.attempt(open, "p_cyd", 10)), match.VerdictAccepted)
+	view := m.read()
+	if view.Players != 3 || view.LeftSeats != 1 || view.Alive != 2 || view.Answered != 2 || view.Version != 13 || view.Teams["red"].Score != 190 {
+		m.Errorf("%+v", view)
 	}
-	p.applyStep(match.Over, 0)
-	p.checkLog()
+	m.applyStep(match.PhaseOver, 0)
+	m.checkLog()
 	for range 2 {
-		if err := p.Settled(p.Context(), []match.Result{{Match: p.plan.ID, ArenaID: p.plan.Arena.ID}}); err != nil {
-			p.Error(err)
+		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID}}); err != nil {
+			m.Error(err)
 		}
 	}
-	if v := p.read(); v.Phase != match.Settled {
-		p.Errorf("%+v", v.State)
+	if view := m.read(); view.Phase != match.PhaseSettled {
+		m.Errorf("%+v", view.State)
 	}
 }

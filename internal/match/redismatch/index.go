@@ -12,16 +12,16 @@ import (
 )
 
 // maxDuePerPartition is how many matches of one partition a sweep handles.
-const dueLimit = 64
+const maxDuePerPartition = 64
 
 // ListDue lists matches whose deadline is before a cluster time (ms), at most
 // maxDuePerPartition per partition. It sends one command per partition.
 func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
-	until := redis.ZRangeBy{Min: "-inf", Max: "(" + strconv.FormatInt(before, 10), Count: dueLimit}
+	dueRange := redis.ZRangeBy{Min: "-inf", Max: "(" + strconv.FormatInt(before, 10), Count: maxDuePerPartition}
 	cmds := make([]*redis.StringSliceCmd, Partitions)
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i := range cmds {
-			cmds[i] = p.ZRangeByScore(ctx, partition(i).due(), &until)
+			cmds[i] = pipe.ZRangeByScore(ctx, partitionKeys(i).due(), &dueRange)
 		}
 		return nil
 	})
@@ -29,19 +29,19 @@ func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
 		return nil, fmt.Errorf("redismatch: list due matches: %w", err)
 	}
 	var ids []string
-	for _, c := range cmds {
-		ids = append(ids, c.Val()...)
+	for _, cmd := range cmds {
+		ids = append(ids, cmd.Val()...)
 	}
 	return ids, nil
 }
 
 // RemoveIndexEntries removes a match from the indexes of its partition, see
 // match.Index.
-func (s *Store) RemoveIndex(ctx context.Context, id string) error {
+func (s *Store) RemoveIndexEntries(ctx context.Context, id string) error {
 	k := newKeys(id)
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.ZRem(ctx, k.due(), id)
-		p.HDel(ctx, k.seq(), k.progressFields()...)
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.ZRem(ctx, k.due(), id)
+		pipe.HDel(ctx, k.seq(), k.progressFields()...)
 		return nil
 	})
 	if err != nil {
@@ -54,8 +54,8 @@ func (s *Store) RemoveIndex(ctx context.Context, id string) error {
 // single answers expire by themselves.
 func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
 	k := newKeys(id)
-	names := append([]string{k.match(), k.due(), k.seq(), k.tomb()}, k.rankingKeys()[1:]...)
-	removed, err := removeOrphanScript.Run(ctx, s.scripts, append(names, k.playKeys()...), id, dueBefore, tombMS).Bool()
+	keyNames := append([]string{k.match(), k.due(), k.seq(), k.tombstone()}, k.rankingKeys()[1:]...)
+	removed, err := removeOrphanScript.Run(ctx, s.scripts, append(keyNames, k.playKeys()...), id, dueBefore, tombstoneTTLMS).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: remove %s: %w", id, err)
 	}
@@ -72,9 +72,9 @@ func (s *Store) ReadProgress(ctx context.Context, matches []string) (map[string]
 		names[k.seq()] = append(names[k.seq()], k.progressFields()...)
 	}
 	cmds := make(map[string]*redis.SliceCmd, len(byKey))
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for key := range byKey {
-			cmds[key] = p.HMGet(ctx, key, names[key]...)
+			cmds[key] = pipe.HMGet(ctx, key, names[key]...)
 		}
 		return nil
 	})

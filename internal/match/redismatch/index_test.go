@@ -15,73 +15,73 @@ import (
 )
 
 func TestListDue(t *testing.T) {
-	each(t, func(p *testMatch) {
+	eachRedis(t, func(m *testMatch) {
 		check := func(before int64, want bool) {
-			p.Helper()
-			ids, err := p.ListDue(p.Context(), before)
-			if err != nil || slices.Contains(ids, p.plan.ID) != want {
-				p.Errorf("before %d: %v, %v", before, ids, err)
+			m.Helper()
+			ids, err := m.ListDue(m.Context(), before)
+			if err != nil || slices.Contains(ids, m.plan.ID) != want {
+				m.Errorf("before %d: %v, %v", before, ids, err)
 			}
 		}
 		check(epoch, false)
 		check(epoch+1, true)
-		open := p.applyStep(match.Open, 0)
+		open := m.applyStep(match.PhaseOpen, 0)
 		check(open.DueAt, false)
 		check(open.DueAt+1, true)
-		if err := p.RemoveIndex(p.Context(), p.plan.ID); err != nil {
-			p.Fatal(err)
+		if err := m.RemoveIndexEntries(m.Context(), m.plan.ID); err != nil {
+			m.Fatal(err)
 		}
 		check(open.DueAt+1, false)
-		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
-			p.Errorf("forgotten, and yet %v, %v", marks, err)
+		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
+			m.Errorf("forgotten, and yet %v, %v", marks, err)
 		}
 	})
 }
 
 func TestReadProgress(t *testing.T) {
-	each(t, func(p *testMatch) {
-		ids := []string{"m_none", p.plan.ID}
+	eachRedis(t, func(m *testMatch) {
+		ids := []string{"m_none", m.plan.ID}
 		for range 20 { // in many partitions
 			other := newPlan()
-			if _, err := p.Create(p.Context(), other, duelState(), found(other)); err != nil {
-				p.Fatal(err)
+			if _, err := m.Create(m.Context(), other, duelState(), found(other)); err != nil {
+				m.Fatal(err)
 			}
 			ids = append(ids, other.ID)
 		}
-		p.applyStep(match.Open, 0)
-		marks, err := p.ReadProgress(p.Context(), ids)
-		if err != nil || len(marks) != 21 || marks[p.plan.ID] != (match.Progress{Seq: 2, Version: 2}) || marks[ids[2]] != (match.Progress{Seq: 1, Version: 1}) {
-			p.Errorf("%v, %v", marks, err)
+		m.applyStep(match.PhaseOpen, 0)
+		marks, err := m.ReadProgress(m.Context(), ids)
+		if err != nil || len(marks) != 21 || marks[m.plan.ID] != (match.Progress{Seq: 2, Version: 2}) || marks[ids[2]] != (match.Progress{Seq: 1, Version: 1}) {
+			m.Errorf("%v, %v", marks, err)
 		}
 		for _, id := range ids[2:] {
-			if err := p.RemoveIndex(p.Context(), id); err != nil {
-				p.Error(err)
+			if err := m.RemoveIndexEntries(m.Context(), id); err != nil {
+				m.Error(err)
 			}
 		}
-		if none, err := p.ReadProgress(p.Context(), nil); err != nil || len(none) != 0 {
-			p.Errorf("%v, %v", none, err)
+		if none, err := m.ReadProgress(m.Context(), nil); err != nil || len(none) != 0 {
+			m.Errorf("%v, %v", none, err)
 		}
 	})
 }
 
-func TestResultsKeepToTheirLimit(t *testing.T) {
-	each(t, func(p *testMatch) {
+func TestReadResultsObeysLimit(t *testing.T) {
+	eachRedis(t, func(m *testMatch) {
 		var all []match.Result
 		for range 10 {
-			p.plan = newPlan()
-			if _, err := p.Create(p.Context(), p.plan, duelState(), found(p.plan)); err != nil {
-				p.Fatal(err)
+			m.plan = newPlan()
+			if _, err := m.Create(m.Context(), m.plan, duelState(), found(m.plan)); err != nil {
+				m.Fatal(err)
 			}
-			p.applyStep(match.Over, 0)
-			all = append(all, match.Result{Match: p.plan.ID})
+			m.applyStep(match.PhaseOver, 0)
+			all = append(all, match.Result{Match: m.plan.ID})
 		}
 		for limit := 1; limit <= 10; limit++ {
-			if got, err := p.Results(p.Context(), limit); err != nil || len(got) != limit {
-				p.Errorf("%d of at most %d, %v", len(got), limit, err)
+			if got, err := m.ReadResults(m.Context(), limit); err != nil || len(got) != limit {
+				m.Errorf("%d of at most %d, %v", len(got), limit, err)
 			}
 		}
-		if err := p.Settled(p.Context(), all); err != nil {
-			p.Error(err)
+		if err := m.MarkSettled(m.Context(), all); err != nil {
+			m.Error(err)
 		}
 	})
 }
@@ -89,41 +89,41 @@ func TestResultsKeepToTheirLimit(t *testing.T) {
 // Every key of a match expires. The exceptions are the indexes, which steps and
 // sweeps maintain, and results, which wait for the ledger.
 func TestEveryKeyExpires(t *testing.T) {
-	each(t, func(p *testMatch) {
+	eachRedis(t, func(m *testMatch) {
 		check := func(when string, longest time.Duration) {
-			p.Helper()
-			for _, key := range p.allKeys() {
-				ttl, err := p.client.PTTL(p.Context(), key).Result()
-				if err != nil || ttl <= 0 || ttl > longest && !strings.Contains(key, ":lock:") && key != p.keys.tomb() {
-					p.Errorf("%s: %s lives for %v, %v", when, key, ttl, err)
+			m.Helper()
+			for _, key := range m.allKeys() {
+				ttl, err := m.client.PTTL(m.Context(), key).Result()
+				if err != nil || ttl <= 0 || ttl > longest && !strings.Contains(key, ":lock:") && key != m.keys.tombstone() {
+					m.Errorf("%s: %s lives for %v, %v", when, key, ttl, err)
 				}
 			}
 		}
 		check("countdown", 48*time.Hour)
-		open := p.applyStep(match.Open, 0)
-		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
-		if n := len(p.allKeys()); n != 6 {
-			p.Errorf("%d keys: %v", n, p.allKeys())
+		open := m.applyStep(match.PhaseOpen, 0)
+		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
+		if n := len(m.allKeys()); n != 6 {
+			m.Errorf("%d keys: %v", n, m.allKeys())
 		}
 		check("open", 48*time.Hour)
-		p.applyStep(match.Sealed, 0)
-		p.applyStep(match.Revealed, 0)
-		p.applyStep(match.Over, 0)
+		m.applyStep(match.PhaseSealed, 0)
+		m.applyStep(match.PhaseRevealed, 0)
+		m.applyStep(match.PhaseOver, 0)
 		check("over", 360*time.Second)
-		if err := p.Settled(p.Context(), []match.Result{{Match: p.plan.ID}}); err != nil {
-			p.Fatal(err)
+		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
+			m.Fatal(err)
 		}
 		check("settled", 360*time.Second)
 	})
 }
 
 // allKeys returns the keys that belong only to this match.
-func (p *testMatch) allKeys() []string {
-	p.Helper()
+func (m *testMatch) allKeys() []string {
+	m.Helper()
 	var mu sync.Mutex
 	var all []string
-	p.eachMaster(func(ctx context.Context, c redis.Cmdable) error {
-		keys, err := c.Keys(ctx, "*"+p.plan.ID+"*").Result()
+	m.eachMaster(func(ctx context.Context, client redis.Cmdable) error {
+		keys, err := client.Keys(ctx, "*"+m.plan.ID+"*").Result()
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, keys...)
@@ -133,40 +133,40 @@ func (p *testMatch) allKeys() []string {
 }
 
 func TestSeenQuestions(t *testing.T) {
-	each(t, func(p *testMatch) {
-		ada, bob := p.plan.ID+"_ada", p.plan.ID+"_bob" // ids that no other test uses
-		if err := p.AddSeen(p.Context(), "demo", []string{ada, bob}, []string{"q_1", "q_2"}); err != nil {
-			p.Fatal(err)
+	eachRedis(t, func(m *testMatch) {
+		ada, bob := m.plan.ID+"_ada", m.plan.ID+"_bob" // ids that no other test uses
+		if err := m.AddSeen(m.Context(), "demo", []string{ada, bob}, []string{"q_1", "q_2"}); err != nil {
+			m.Fatal(err)
 		}
-		if err := p.AddSeen(p.Context(), "demo", []string{bob}, []string{"q_3"}); err != nil {
-			p.Fatal(err)
+		if err := m.AddSeen(m.Context(), "demo", []string{bob}, []string{"q_3"}); err != nil {
+			m.Fatal(err)
 		}
 		for game, want := range map[string]map[string]int{"demo": {ada: 2, bob: 3, "nobody" + ada: 0}, "other": {ada: 0}} {
 			for player, n := range want {
-				seen, err := p.SeenQuestions(p.Context(), game, []string{player})
+				seen, err := m.SeenQuestions(m.Context(), game, []string{player})
 				if err != nil || len(seen) != n {
-					p.Errorf("%s of %s saw %v, %v", player, game, seen, err)
+					m.Errorf("%s of %s saw %v, %v", player, game, seen, err)
 				}
 			}
 		}
-		if both, err := p.SeenQuestions(p.Context(), "demo", []string{ada, bob}); err != nil || len(both) != 3 {
-			p.Errorf("%v, %v", both, err)
+		if both, err := m.SeenQuestions(m.Context(), "demo", []string{ada, bob}); err != nil || len(both) != 3 {
+			m.Errorf("%v, %v", both, err)
 		}
 		for range 4 {
 			var many []string
 			for i := range 100 {
 				many = append(many, "q_"+strings.Repeat("x", i))
 			}
-			if err := p.AddSeen(p.Context(), "demo", []string{ada}, many); err != nil {
-				p.Fatal(err)
+			if err := m.AddSeen(m.Context(), "demo", []string{ada}, many); err != nil {
+				m.Fatal(err)
 			}
 		}
 		key := seenKey("demo", ada)
-		if n := p.client.LLen(p.Context(), key).Val(); n != maxSeen {
-			p.Errorf("%d are remembered", n)
+		if n := m.client.LLen(m.Context(), key).Val(); n != maxSeenQuestions {
+			m.Errorf("%d are remembered", n)
 		}
-		if ttl := p.client.TTL(p.Context(), key).Val(); ttl <= 0 || ttl > seenTTL {
-			p.Errorf("for %v", ttl)
+		if ttl := m.client.TTL(m.Context(), key).Val(); ttl <= 0 || ttl > seenTTL {
+			m.Errorf("for %v", ttl)
 		}
 	})
 }
@@ -189,26 +189,26 @@ func TestPartitions(t *testing.T) {
 
 // The mark is stored with a match; nothing is stored if the match is gone.
 func TestSetSettledNotified(t *testing.T) {
-	each(t, func(p *testMatch) {
+	eachRedis(t, func(m *testMatch) {
 		ratings := map[string]int{"p_ada": 1533}
-		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, Node: "n_1", After: -1}); err != nil {
-			p.Fatal(err)
+		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_1", AfterSeq: -1}); err != nil {
+			m.Fatal(err)
 		}
-		p.applyStep(match.Open, 0)
-		p.applyStep(match.Over, 0)
+		m.applyStep(match.PhaseOpen, 0)
+		m.applyStep(match.PhaseOver, 0)
 		for range 2 {
-			if p.read().SettledNotified {
-				p.Error("told before it is")
+			if m.read().SettledNotified {
+				m.Error("told before it is")
 			}
-			nodes, err := p.SetSettledNotified(p.Context(), p.plan.ID, ratings)
-			if v := p.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !v.SettledNotified || !maps.Equal(v.Ratings, ratings) {
-				p.Errorf("%q, %v, %+v", nodes, err, v.State)
+			nodes, err := m.SetSettledNotified(m.Context(), m.plan.ID, ratings)
+			if view := m.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !view.SettledNotified || !maps.Equal(view.Ratings, ratings) {
+				m.Errorf("%q, %v, %+v", nodes, err, view.State)
 			}
 			ratings = nil // as for an unrated match
-			p.client.HDel(p.Context(), p.keys.match(), "told")
+			m.client.HDel(m.Context(), m.keys.match(), "notified")
 		}
-		if nodes, err := p.SetSettledNotified(p.Context(), "m_none", nil); err != nil || len(nodes) != 0 || p.client.Exists(p.Context(), newKeys("m_none").match()).Val() != 0 {
-			p.Errorf("%q, %v", nodes, err)
+		if nodes, err := m.SetSettledNotified(m.Context(), "m_none", nil); err != nil || len(nodes) != 0 || m.client.Exists(m.Context(), newKeys("m_none").match()).Val() != 0 {
+			m.Errorf("%q, %v", nodes, err)
 		}
 	})
 }

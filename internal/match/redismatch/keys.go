@@ -14,19 +14,19 @@ const Partitions = 256
 type keys struct{ tag, id, prefix string }
 
 func newKeys(match string) keys {
-	h := fnv.New32a()
-	h.Write([]byte(match))
-	t := tag(int(h.Sum32() % Partitions))
+	hash := fnv.New32a()
+	hash.Write([]byte(match))
+	t := tag(int(hash.Sum32() % Partitions))
 	return keys{tag: t, id: match, prefix: "m:" + t + ":" + match}
 }
 
-func (k keys) match() string   { return k.prefix }               // hash: the state
-func (k keys) plan() string    { return k.match() + ":plan" }    // JSON
-func (k keys) log() string     { return k.match() + ":log" }     // list: the numbered pushes
-func (k keys) answers() string { return k.match() + ":answers" } // hash: QUESTION|PLAYER to the record
-func (k keys) totals() string  { return k.match() + ":totals" }  // hash: PLAYER to sums, left|PLAYER; |wide only sets the encoding
-func (k keys) nodes() string   { return k.match() + ":nodes" }   // set: nodes that hold sessions
-func (k keys) tomb() string    { return k.match() + ":tomb" }    // string: "over" (the match existed) or "void" (it never existed); it cannot be created
+func (k keys) match() string     { return k.prefix }               // hash: the state
+func (k keys) plan() string      { return k.match() + ":plan" }    // JSON
+func (k keys) log() string       { return k.match() + ":log" }     // list: the numbered pushes
+func (k keys) answers() string   { return k.match() + ":answers" } // hash: QUESTION|PLAYER to the record
+func (k keys) totals() string    { return k.match() + ":totals" }  // hash: PLAYER to sums, left|PLAYER; |wide only sets the encoding
+func (k keys) nodes() string     { return k.match() + ":nodes" }   // set: nodes that hold sessions
+func (k keys) tombstone() string { return k.match() + ":tomb" }    // string: "over" (the match existed) or "void" (it never existed); it cannot be created
 
 // Keys of an arena only.
 func (k keys) seats() string  { return k.match() + ":seats" }  // hash: PLAYER to team, newline, seat (JSON)
@@ -72,8 +72,8 @@ func (k keys) playKeys() []string {
 	return []string{k.log(), k.answers(), k.roles(), k.banned(), k.teams(), k.top()}
 }
 
-// partition names the keys that the matches of a partition share.
-func partition(p int) keys { return keys{tag: tag(p)} }
+// partitionKeys names the keys that the matches of a partition share.
+func partitionKeys(p int) keys { return keys{tag: tag(p)} }
 
 func tag(p int) string { return "{" + strconv.Itoa(p) + "}" }
 

@@ -19,14 +19,14 @@ type stepHistory struct {
 }
 
 // newStepHistory plays a duel to its end.
-func (p *testMatch) newStepHistory(questions int, nodes []node) *stepHistory {
-	c := &stepHistory{testMatch: p, questions: questions, attempts: make([][2][2]match.Attempt, questions)}
+func (m *testMatch) newStepHistory(questions int, nodes []node) *stepHistory {
+	c := &stepHistory{testMatch: m, questions: questions, attempts: make([][2][2]match.Attempt, questions)}
 	for question := range c.attempts {
 		for player, name := range []string{"p_ada", "p_bob"} {
 			for i := range 2 {
-				a := p.attempt(match.State{Question: question, OpensAt: epoch + int64(question)*20_000}, name, 10)
-				a.Record.Normal = a.ID
-				c.attempts[question][player][i] = a
+				attempt := m.attempt(match.State{Question: question, OpensAt: epoch + int64(question)*20_000}, name, 10)
+				attempt.Record.Normalized = attempt.ID
+				c.attempts[question][player][i] = attempt
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func (p *testMatch) newStepHistory(questions int, nodes []node) *stepHistory {
 		all.Go(func() { c.runClient(hand, nodes) })
 	}
 	all.Wait()
-	c.view(node{Store: p.Store})
+	c.view(node{Store: m.Store})
 	return c
 }
 
@@ -49,72 +49,72 @@ func (c *stepHistory) runClient(hand int, nodes []node) {
 		if err != nil {
 			continue
 		}
-		if v.Phase == match.Over {
+		if v.Phase == match.PhaseOver {
 			return
 		}
 		if rand.IntN(20) == 0 {
 			c.client.ScriptFlush(c.Context())
 		}
-		if v.Phase == match.Open && rand.IntN(2) == 0 {
+		if v.Phase == match.PhaseOpen && rand.IntN(2) == 0 {
 			c.answer(v.Question, rand.IntN(2), other)
 		}
-		s := mine.step(c.nextTarget(v.State))
-		s.ID = fmt.Sprintf("%s of hand %d", s.ID, hand)
+		step := mine.step(c.nextTarget(v.State))
+		step.ID = fmt.Sprintf("%s of hand %d", step.ID, hand)
 		for range rand.IntN(2) {
-			s.Pushes = append(s.Pushes, s.Pushes[0])
+			step.Pushes = append(step.Pushes, step.Pushes[0])
 		}
-		c.applyStep(s, n)
+		c.applyStep(step, n)
 		if rand.IntN(3) == 0 {
-			c.applyStep(s, other)
+			c.applyStep(step, other)
 		}
 	}
 }
 
 // nextTarget returns what follows a state.
-func (c *stepHistory) nextTarget(s match.State) (from match.State, to match.Phase, question int) {
+func (c *stepHistory) nextTarget(state match.State) (from match.State, to match.Phase, question int) {
 	switch {
-	case s.Phase == match.Open:
-		return s, match.Sealed, s.Question
-	case s.Phase == match.Sealed:
-		return s, match.Revealed, s.Question
-	case s.Question+1 < c.questions:
-		return s, match.Open, s.Question + 1
+	case state.Phase == match.PhaseOpen:
+		return state, match.PhaseSealed, state.Question
+	case state.Phase == match.PhaseSealed:
+		return state, match.PhaseRevealed, state.Question
+	case state.Question+1 < c.questions:
+		return state, match.PhaseOpen, state.Question + 1
 	}
-	return s, match.Over, s.Question
+	return state, match.PhaseOver, state.Question
 }
 
-func (c *stepHistory) applyStep(s match.Step, n node) {
-	operation := stepping{s.ID, s.From, s.To.Phase, s.Question, s.To.Question, int64(len(s.Pushes))}
+func (c *stepHistory) applyStep(step match.Step, n node) {
+	operation := stepOperation{step.ID, step.FromPhase, step.NewState.Phase, step.Question, step.NewState.Question, int64(len(step.Pushes))}
 	c.record(operation, func() (any, error) {
 		lost := n.lost()
-		done, err := n.Step(c.Context(), s)
+		done, err := n.Step(c.Context(), step)
 		return stepOutput{done.Applied, done.FirstSeq, n.lost() > lost}, err
 	})
 }
 
 func (c *stepHistory) answer(question, player int, n node) {
 	a := c.attempts[question][player][rand.IntN(2)]
-	c.record(answering{a.ID, player, question}, func() (any, error) {
+	c.record(attemptOperation{a.ID, player, question}, func() (any, error) {
 		lost := n.lost()
 		out, err := n.Commit(c.Context(), a)
 		return answered{out.Verdict, out.Seq, n.lost() > lost}, err
 	})
 }
 
-func (c *stepHistory) view(n node) (v match.View, err error) {
-	c.record(viewing{}, func() (any, error) {
-		v, err = n.Read(c.Context(), match.ReadQuery{Match: c.plan.ID, Players: []string{"p_ada", "p_bob"}})
+func (c *stepHistory) view(n node) (view match.View, err error) {
+	c.record(viewOperation{}, func() (any, error) {
+		view, err = n.Read(c.Context(), match.ReadQuery{Match: c.plan.ID, Players: []string{"p_ada", "p_bob"}})
 		return viewed{
-			phase: v.Phase, question: v.Question, seq: v.Seq, version: v.Version, log: logged(v.Frames),
-			held: [2]string{v.Records["p_ada"].Normal, v.Records["p_bob"].Normal},
+			phase: view.Phase, question: view.Question, seq: view.Seq, version: view.Version, log: logLength(view.Frames),
+			held: [2]string{view.Records["p_ada"].Normalized, view.Records["p_bob"].Normalized},
 		}, err
 	})
-	return v, err
+	return view, err
 }
 
-// logged counts the frames. It returns -1 unless they are numbered from 1
+// logLength counts the frames. It returns -1 unless they are numbered from 1
 // without gaps.
-func logged(frames [][]byte) int64 {
+func logLength(frames [][]byte) int64 {
 	for i, f := range frames {
 		if !strings.Contains(string(f), fmt.Sprintf(`"seq":%d,`, i+1)) {
 			return -1
@@ -126,11 +126,11 @@ func logged(frames [][]byte) int64 {
 // Every step is applied once and every push keeps its number, in one order on
 // which all nodes agree, whatever is lost.
 func TestStepsAreLinearizable(t *testing.T) {
-	each(t, func(p *testMatch) {
-		nodes := p.delayedNodes()
-		c := p.newStepHistory(8, nodes)
-		checkLinearizable(p.T, &c.history, initialMatch)
-		p.checkLog()
-		p.Logf("%d acts, %d of them failed; %d losses", len(c.actions), c.failed(), losses(nodes))
+	eachRedis(t, func(m *testMatch) {
+		nodes := m.delayedNodes()
+		c := m.newStepHistory(8, nodes)
+		checkLinearizable(m.T, &c.history, initialMatch)
+		m.checkLog()
+		m.Logf("%d acts, %d of them failed; %d losses", len(c.actions), c.failed(), countLosses(nodes))
 	})
 }

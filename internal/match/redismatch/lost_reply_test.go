@@ -104,72 +104,72 @@ func (c *faultyConn) Write(b []byte) (int, error) {
 }
 
 // The outcome of a race is correct for every kind of loss.
-func TestALostExec(t *testing.T) {
+func TestOutcomeAfterLostExec(t *testing.T) {
 	for name, fate := range map[string]int32{"unsent": unsent, "lostReply": lostReply} {
 		t.Run(name, func(t *testing.T) {
-			eachArena(t, match.Buzzer, func(p *testMatch) {
-				l := new(faultyConnections)
-				store := New(l.client(p.T, p.client), p.client)
-				p.seat("p_ada", "p_bob")
-				open := p.start()
-				before := p.read().Version
-				a := p.first(open, "p_ada", 10)
-				l.fate.Store(fate)
-				out, err := store.Race(p.Context(), a)
-				a.Record.First = true
-				if err != nil || out.Verdict != match.Accepted || !out.Sealed || !reflect.DeepEqual(out.Record, a.Record) || l.lost.Load() != 1 {
-					p.Errorf("%+v, %v, %d lost", out, err, l.lost.Load())
+			eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+				connections := new(faultyConnections)
+				store := New(connections.client(m.T, m.client), m.client)
+				m.addSeats("p_ada", "p_bob")
+				open := m.startArena()
+				before := m.read().Version
+				attempt := m.firstAttempt(open, "p_ada", 10)
+				connections.fate.Store(fate)
+				out, err := store.CommitIfFirst(m.Context(), attempt)
+				attempt.Record.First = true
+				if err != nil || out.Verdict != match.VerdictAccepted || !out.Sealed || !reflect.DeepEqual(out.Record, attempt.Record) || connections.lost.Load() != 1 {
+					m.Errorf("%+v, %v, %d lost", out, err, connections.lost.Load())
 				}
-				v := p.read()
-				if out.Version != v.Version || v.Version != before+1 || out.Answered != 1 || out.Alive != 2 || v.Answered != 1 ||
-					v.Totals["p_ada"].Answered != 1 || v.Teams["red"].Score != 1 || v.First.Player != "p_ada" {
-					p.Errorf("%+v, %+v", out, v)
+				view := m.read()
+				if out.Version != view.Version || view.Version != before+1 || out.Answered != 1 || out.Alive != 2 || view.Answered != 1 ||
+					view.Totals["p_ada"].Answered != 1 || view.Teams["red"].Score != 1 || view.First.Player != "p_ada" {
+					m.Errorf("%+v, %+v", out, view)
 				}
-				if again := p.race(a, match.Accepted); !again.Sealed || !reflect.DeepEqual(p.read(), v) {
-					p.Errorf("run again: %+v, %+v", again, p.read())
+				if again := m.race(attempt, match.VerdictAccepted); !again.Sealed || !reflect.DeepEqual(m.read(), view) {
+					m.Errorf("run again: %+v, %+v", again, m.read())
 				}
-				p.checkLog()
+				m.checkLog()
 			})
 		})
 	}
 }
 
 // While an attempt searches for its outcome, another attempt wins.
-func TestALostExecIsOvertaken(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
-		l := new(faultyConnections)
-		store := New(l.client(p.T, p.client), p.client)
-		p.seat("p_ada", "p_bob")
-		open := p.start()
-		l.atLoss = func() { p.race(p.first(open, "p_bob", 20), match.Accepted) }
-		l.fate.Store(unsent)
-		out, err := store.Race(p.Context(), p.first(open, "p_ada", 10))
-		if err != nil || out.Verdict != match.Late {
-			p.Errorf("%+v, %v", out, err)
+func TestLostExecIsOvertaken(t *testing.T) {
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+		connections := new(faultyConnections)
+		store := New(connections.client(m.T, m.client), m.client)
+		m.addSeats("p_ada", "p_bob")
+		open := m.startArena()
+		connections.atLoss = func() { m.race(m.firstAttempt(open, "p_bob", 20), match.VerdictAccepted) }
+		connections.fate.Store(unsent)
+		out, err := store.CommitIfFirst(m.Context(), m.firstAttempt(open, "p_ada", 10))
+		if err != nil || out.Verdict != match.VerdictLate {
+			m.Errorf("%+v, %v", out, err)
 		}
-		if v := p.read(); v.Totals["p_ada"] != (match.Totals{}) || v.First.Player != "p_bob" {
-			p.Errorf("%+v", v)
+		if view := m.read(); view.Totals["p_ada"] != (match.Totals{}) || view.First.Player != "p_bob" {
+			m.Errorf("%+v", view)
 		}
 	})
 }
 
 // If the outcome cannot be found, the race fails. A later attempt finds it.
-func TestALostExecWithoutConnection(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
-		l := new(faultyConnections)
-		store := New(l.client(p.T, p.client), p.client)
-		p.seat("p_ada", "p_bob")
-		a := p.first(p.start(), "p_ada", 10)
-		l.fate.Store(severed)
-		if out, err := store.Race(p.Context(), a); err == nil {
-			p.Errorf("%+v", out)
+func TestLostExecWithoutConnectionFails(t *testing.T) {
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+		connections := new(faultyConnections)
+		store := New(connections.client(m.T, m.client), m.client)
+		m.addSeats("p_ada", "p_bob")
+		attempt := m.firstAttempt(m.startArena(), "p_ada", 10)
+		connections.fate.Store(severed)
+		if out, err := store.CommitIfFirst(m.Context(), attempt); err == nil {
+			m.Errorf("%+v", out)
 		}
-		l.down.Store(false)
-		if out, err := store.Race(p.Context(), a); err != nil || out.Verdict != match.Accepted || !out.Sealed {
-			p.Errorf("%+v, %v", out, err)
+		connections.down.Store(false)
+		if out, err := store.CommitIfFirst(m.Context(), attempt); err != nil || out.Verdict != match.VerdictAccepted || !out.Sealed {
+			m.Errorf("%+v, %v", out, err)
 		}
-		if v := p.read(); v.Answered != 1 {
-			p.Errorf("%+v", v.State)
+		if view := m.read(); view.Answered != 1 {
+			m.Errorf("%+v", view.State)
 		}
 	})
 }
@@ -177,40 +177,40 @@ func TestALostExecWithoutConnection(t *testing.T) {
 // A race notices every change between its snapshot and its EXEC.
 func TestRaceWatchedKeys(t *testing.T) {
 	for name, test := range map[string]struct {
-		act  func(p *testMatch, open match.State)
+		act  func(m *testMatch, open match.State)
 		want match.Verdict
 	}{
-		"the seal": {func(p *testMatch, _ match.State) { p.applyStep(match.Sealed, 0) }, match.Late},
-		"another first": {func(p *testMatch, open match.State) {
-			p.race(p.first(open, "p_bob", 10), match.Accepted)
-		}, match.Late},
-		"the own wrong answer": {func(p *testMatch, open match.State) {
-			p.commit(wrong(p.attempt(open, "p_ada", 10)), match.Accepted)
-		}, match.Duplicate},
-		"the team's lockout": {func(p *testMatch, open match.State) {
-			fault := inTeam(red, wrong(p.attempt(open, "p_bob", 10)))
+		"the seal": {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseSealed, 0) }, match.VerdictLate},
+		"another first": {func(m *testMatch, open match.State) {
+			m.race(m.firstAttempt(open, "p_bob", 10), match.VerdictAccepted)
+		}, match.VerdictLate},
+		"the own wrong answer": {func(m *testMatch, open match.State) {
+			m.commit(wrong(m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
+		}, match.VerdictDuplicate},
+		"the team's lockout": {func(m *testMatch, open match.State) {
+			fault := inTeam(red, wrong(m.attempt(open, "p_bob", 10)))
 			fault.LockoutMS = 60_000
-			p.commit(fault, match.Accepted)
-		}, match.LockedOut},
-		"a wrong answer of another team": {func(p *testMatch, open match.State) {
-			p.commit(inTeam(blue, wrong(p.attempt(open, "p_bob", 10))), match.Accepted)
-		}, match.Accepted},
-		"more time": {func(p *testMatch, _ match.State) { p.applyStep(match.Open, 0) }, match.Accepted},
+			m.commit(fault, match.VerdictAccepted)
+		}, match.VerdictLockedOut},
+		"a wrong answer of another team": {func(m *testMatch, open match.State) {
+			m.commit(inTeam(blue, wrong(m.attempt(open, "p_bob", 10))), match.VerdictAccepted)
+		}, match.VerdictAccepted},
+		"more time": {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseOpen, 0) }, match.VerdictAccepted},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachArena(t, match.Buzzer, func(p *testMatch) {
-				p.seat("p_ada", "p_bob")
-				open := p.start()
+			eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+				m.addSeats("p_ada", "p_bob")
+				open := m.startArena()
 				var once sync.Once
-				l := &faultyConnections{before: func() { once.Do(func() { test.act(p, open) }) }}
-				a := p.first(open, "p_ada", 10)
-				a.LockoutMS = 60_000
-				out, err := New(l.client(p.T, p.client), p.client).Race(p.Context(), a)
+				connections := &faultyConnections{before: func() { once.Do(func() { test.act(m, open) }) }}
+				attempt := m.firstAttempt(open, "p_ada", 10)
+				attempt.LockoutMS = 60_000
+				out, err := New(connections.client(m.T, m.client), m.client).CommitIfFirst(m.Context(), attempt)
 				if err != nil || out.Verdict != test.want {
-					p.Errorf("%+v, %v", out, err)
+					m.Errorf("%+v, %v", out, err)
 				}
-				if v := p.read(); (v.Totals["p_ada"].Correct == 1) != (test.want == match.Accepted) {
-					p.Errorf("%+v", v.Totals)
+				if view := m.read(); (view.Totals["p_ada"].Correct == 1) != (test.want == match.VerdictAccepted) {
+					m.Errorf("%+v", view.Totals)
 				}
 			})
 		})
@@ -218,31 +218,31 @@ func TestRaceWatchedKeys(t *testing.T) {
 }
 
 // A race whose watched keys change during every attempt ends without effect.
-func TestARaceThatKeepsMoving(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
-		p.seat("p_ada")
-		a := p.first(p.start(), "p_ada", 10)
-		l := &faultyConnections{before: func() { p.client.Set(p.Context(), p.keys.first(0), "1", time.Minute) }}
-		if out, err := New(l.client(p.T, p.client), p.client).Race(p.Context(), a); !errors.Is(err, errRaceContended) {
-			p.Errorf("%+v, %v", out, err)
+func TestRaceWithChangingKeysFails(t *testing.T) {
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+		m.addSeats("p_ada")
+		attempt := m.firstAttempt(m.startArena(), "p_ada", 10)
+		connections := &faultyConnections{before: func() { m.client.Set(m.Context(), m.keys.first(0), "1", time.Minute) }}
+		if out, err := New(connections.client(m.T, m.client), m.client).CommitIfFirst(m.Context(), attempt); !errors.Is(err, errRaceContended) {
+			m.Errorf("%+v, %v", out, err)
 		}
-		if v := p.read(); v.Answered != 0 {
-			p.Errorf("%+v", v.State)
+		if view := m.read(); view.Answered != 0 {
+			m.Errorf("%+v", view.State)
 		}
 	})
 }
 
 // If the caller gives up during EXEC, the outcome is still found.
-func TestARaceIsGivenUp(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
-		ctx, giveUp := context.WithCancel(p.Context())
-		l := &faultyConnections{atLoss: giveUp}
-		store := New(l.client(p.T, p.client), p.client)
-		p.seat("p_ada", "p_bob")
-		a := p.first(p.start(), "p_ada", 10)
-		l.fate.Store(lostReply)
-		if out, err := store.Race(ctx, a); err != nil || out.Verdict != match.Accepted {
-			p.Errorf("%+v, %v", out, err)
+func TestOutcomeIsFoundAfterCallerGivesUp(t *testing.T) {
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+		ctx, giveUp := context.WithCancel(m.Context())
+		connections := &faultyConnections{atLoss: giveUp}
+		store := New(connections.client(m.T, m.client), m.client)
+		m.addSeats("p_ada", "p_bob")
+		attempt := m.firstAttempt(m.startArena(), "p_ada", 10)
+		connections.fate.Store(lostReply)
+		if out, err := store.CommitIfFirst(ctx, attempt); err != nil || out.Verdict != match.VerdictAccepted {
+			m.Errorf("%+v, %v", out, err)
 		}
 	})
 }

@@ -4,6 +4,6 @@
 -- ARGV  1 final ratings by player (JSON), '' if the match is not rated
 -- Returns the nodes.
 if redis.call('EXISTS', KEYS[1]) == 1 then
-  redis.call('HSET', KEYS[1], 'told', 1, 'ratings', ARGV[1])
+  redis.call('HSET', KEYS[1], 'notified', 1, 'ratings', ARGV[1])
 end
 return redis.call('SMEMBERS', KEYS[2])

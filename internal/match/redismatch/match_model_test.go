@@ -14,21 +14,21 @@ type matchModel struct {
 }
 
 // initialMatch is a duel that was just created.
-var initialMatch = matchModel{phase: match.Countdown, question: -1, seq: 1, version: 1}
+var initialMatch = matchModel{phase: match.PhaseCountdown, question: -1, seq: 1, version: 1}
 
 // Operations on a duel.
 type (
-	stepping struct {
+	stepOperation struct {
 		id       string
 		from, to match.Phase
 		at, next int // questions
 		pushes   int64
 	}
-	answering struct {
+	attemptOperation struct {
 		id               string
 		player, question int
 	}
-	viewing struct{}
+	viewOperation struct{}
 )
 
 // Their outputs. If rough is true, the operation may have run more than once,
@@ -52,7 +52,7 @@ type (
 	}
 )
 
-func (s stepping) applyTo(d matchModel, output any) (bool, matchModel) {
+func (s stepOperation) applyTo(d matchModel, output any) (bool, matchModel) {
 	here, after := d.phase == s.from && d.question == s.at, d
 	if here {
 		after = matchModel{
@@ -60,7 +60,7 @@ func (s stepping) applyTo(d matchModel, output any) (bool, matchModel) {
 			held: d.held, step: s.id, first: d.seq + 1,
 		}
 	}
-	if here && s.to == match.Open {
+	if here && s.to == match.PhaseOpen {
 		after.held = [2]string{}
 	}
 	if output == nil {
@@ -77,8 +77,8 @@ func (s stepping) applyTo(d matchModel, output any) (bool, matchModel) {
 	return !here, d
 }
 
-func (a answering) applyTo(d matchModel, output any) (bool, matchModel) {
-	open, held, after := d.phase == match.Open && d.question == a.question, "", d
+func (a attemptOperation) applyTo(d matchModel, output any) (bool, matchModel) {
+	open, held, after := d.phase == match.PhaseOpen && d.question == a.question, "", d
 	if d.question == a.question {
 		held = d.held[a.player]
 	}
@@ -91,16 +91,16 @@ func (a answering) applyTo(d matchModel, output any) (bool, matchModel) {
 	}
 	out := output.(answered)
 	switch {
-	case out.verdict == match.Accepted && free:
+	case out.verdict == match.VerdictAccepted && free:
 		return out.seq == after.seq || out.lossy && out.seq == 0, after
-	case out.verdict == match.Accepted: // run again
+	case out.verdict == match.VerdictAccepted: // run again
 		return out.seq == 0 && (held == a.id || d.question > a.question), d
-	case out.verdict == match.Duplicate:
+	case out.verdict == match.VerdictDuplicate:
 		return held != "" && held != a.id || d.question > a.question, d
 	}
-	return out.verdict == match.Late && !open && held == "", d
+	return out.verdict == match.VerdictLate && !open && held == "", d
 }
 
-func (viewing) applyTo(d matchModel, output any) (bool, matchModel) {
+func (viewOperation) applyTo(d matchModel, output any) (bool, matchModel) {
 	return output == nil || output.(viewed) == viewed{d.phase, d.question, d.seq, d.version, d.seq, d.held}, d
 }

@@ -36,20 +36,20 @@ const (
 
 // Each of these mutants makes the races for a question not linearizable.
 var firstMutants = map[string]mutant{
-	"an answer takes no lock":        {script: acceptWrongScript, fragments: wrongFragments, old: setsLock},
-	"a repeated answer counts again": {script: acceptWrongScript, fragments: wrongFragments, old: "holders[i] == a[1]", new: "false"},
+	"an answer takes no lock":        {script: acceptBuzzerWrongScript, fragments: wrongFragments, old: setsLock},
+	"a repeated answer counts again": {script: acceptBuzzerWrongScript, fragments: wrongFragments, old: "holders[i] == a[1]", new: "false"},
 	"a race watches nothing":         {droppedCommand: "watch"},
 	"a race takes no lock":           {droppedCommand: "set"},
-	"a seal leaves the first":        {script: stepScript, fragments: stepFragments, old: "ARGV[9] ~= ''", new: "ARGV[9] == '1'"},
-	"a seal compares nothing":        {script: stepScript, fragments: stepFragments, old: compares, new: "false"},
+	"a seal leaves the first":        {script: applyStepScript, fragments: stepFragments, old: "ARGV[9] ~= ''", new: "ARGV[9] == '1'"},
+	"a seal compares nothing":        {script: applyStepScript, fragments: stepFragments, old: compares, new: "false"},
 }
 
 // Each of these mutants makes the steps of a match not linearizable.
 var stepMutants = map[string]mutant{
-	"a step compares nothing":      {script: stepScript, fragments: stepFragments, old: compares, new: "false"},
-	"a step compares no question":  {script: stepScript, fragments: stepFragments, old: "or m[2] ~= ARGV[4]"},
-	"a repeated step counts again": {script: stepScript, fragments: stepFragments, old: "m[3] == ARGV[2]", new: "false"},
-	"a step keeps no number":       {script: stepScript, fragments: stepFragments, old: "'seq', seq, "},
+	"a step compares nothing":      {script: applyStepScript, fragments: stepFragments, old: compares, new: "false"},
+	"a step compares no question":  {script: applyStepScript, fragments: stepFragments, old: "or m[2] ~= ARGV[4]"},
+	"a repeated step counts again": {script: applyStepScript, fragments: stepFragments, old: "m[3] == ARGV[2]", new: "false"},
+	"a step keeps no number":       {script: applyStepScript, fragments: stepFragments, old: "'seq', seq, "},
 	"an answer takes no lock":      {script: acceptDuelScript, fragments: duelFragments, old: setsLock},
 }
 
@@ -61,18 +61,18 @@ const maxRounds = 500
 // store.
 func TestMutantsOfTheFirst(t *testing.T) {
 	t.Parallel()
-	checkMutants(t, firstMutants, func(p *testMatch) bool {
-		p = p.another(arenaPlan(match.Buzzer), lobbyState())
-		p.seat(playerIDs(rivals)...)
-		return isLinearizable(&p.newRaceHistory(p.start(), []node{{Store: p.Store}}).history, questionModel{})
+	checkMutants(t, firstMutants, func(m *testMatch) bool {
+		m = m.newMatch(arenaPlan(match.Buzzer), lobbyState())
+		m.addSeats(playerIDs(rivalCount)...)
+		return isLinearizable(&m.newRaceHistory(m.startArena(), []node{{Store: m.Store}}).history, questionModel{})
 	})
 }
 
 func TestMutantsOfSteps(t *testing.T) {
 	t.Parallel()
-	checkMutants(t, stepMutants, func(p *testMatch) bool {
-		p = p.another(newPlan(), duelState())
-		return isLinearizable(&p.newStepHistory(4, []node{{Store: p.Store}}).history, initialMatch)
+	checkMutants(t, stepMutants, func(m *testMatch) bool {
+		m = m.newMatch(newPlan(), duelState())
+		return isLinearizable(&m.newStepHistory(4, []node{{Store: m.Store}}).history, initialMatch)
 	})
 }
 
@@ -123,7 +123,7 @@ func (m mutant) play(t *testing.T) *testMatch {
 // changed so that the mutant does not apply.
 func (m mutant) source(t *testing.T) *redis.Script {
 	t.Helper()
-	source := lua.Join(sources, m.fragments...)
+	source := lua.Join(luaFiles, m.fragments...)
 	if redis.NewScript(source).Hash() != m.script.Hash() {
 		t.Fatalf("the script does not consist of %v any more", m.fragments)
 	}

@@ -33,48 +33,48 @@ type questionKey struct{ id, text string }
 
 // share replaces questions that were just read by equal cached ones, and caches
 // the others. The caller must be the only user of read.
-func (k *questionCache) share(read []quiz.Drawn) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (c *questionCache) share(read []quiz.DrawnQuestion) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i := range read {
 		q := &read[i]
 		key := questionKey{q.ID, q.Text}
-		known, inCurrent := k.current[key]
+		known, inCurrent := c.current[key]
 		if !inCurrent {
-			known = k.previous[key]
+			known = c.previous[key]
 		}
 		switch {
-		case known == nil || !q.Share(known):
-			k.add(clipLists(q.Question))
+		case known == nil || !q.ShareQuestion(known):
+			c.add(clipLists(q.Question))
 		case !inCurrent:
-			k.add(known)
+			c.add(known)
 		}
 	}
 }
 
-func (k *questionCache) add(q *quiz.Question) {
-	if k.current == nil || k.size >= generationBytes {
-		k.current, k.previous, k.size = make(map[questionKey]*quiz.Question), k.current, 0
+func (c *questionCache) add(question *quiz.Question) {
+	if c.current == nil || c.size >= generationBytes {
+		c.current, c.previous, c.size = make(map[questionKey]*quiz.Question), c.current, 0
 	}
-	key := questionKey{q.ID, q.Text}
-	if former := k.current[key]; former != nil { // the question was edited
-		k.size -= sizeOf(former)
+	key := questionKey{question.ID, question.Text}
+	if former := c.current[key]; former != nil { // the question was edited
+		c.size -= questionBytes(former)
 	}
-	k.current[key] = q
-	k.size += sizeOf(q)
+	c.current[key] = question
+	c.size += questionBytes(question)
 }
 
 // clipLists removes the unused capacity from the lists of a question.
-func clipLists(q *quiz.Question) *quiz.Question {
-	q.Choices, q.Right, q.Accepted = clip(q.Choices), clip(q.Right), clip(q.Accepted)
-	return q
+func clipLists(question *quiz.Question) *quiz.Question {
+	question.Choices, question.RightIndexes, question.Accepted = clipCapacity(question.Choices), clipCapacity(question.RightIndexes), clipCapacity(question.Accepted)
+	return question
 }
 
-// sizeOf is the memory of a question in bytes.
-func sizeOf(q *quiz.Question) int {
-	size := questionBaseBytes + 8*len(q.Right) + len(q.ID) + len(q.Kind) + len(q.Lang) + len(q.Category) + len(q.Difficulty) +
-		len(q.Text) + len(q.Explanation) + len(q.Media) + len(q.Source) + len(q.Licence)
-	for _, list := range [][]string{q.Choices, q.Accepted} {
+// questionBytes is the memory of a question in bytes.
+func questionBytes(question *quiz.Question) int {
+	size := questionBaseBytes + 8*len(question.RightIndexes) + len(question.ID) + len(question.Kind) + len(question.Lang) + len(question.Category) + len(question.Difficulty) +
+		len(question.Text) + len(question.Explanation) + len(question.Media) + len(question.Source) + len(question.Licence)
+	for _, list := range [][]string{question.Choices, question.Accepted} {
 		for _, text := range list {
 			size += 16 + len(text)
 		}

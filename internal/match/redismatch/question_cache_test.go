@@ -12,18 +12,18 @@ import (
 	"laststand/internal/quiz"
 )
 
-// read decodes a question in an order of its own, as from a plan.
-func read(t *testing.T, text, explanation string) []quiz.Drawn {
+// decodeQuestion decodes a question in an order of its own, as from a plan.
+func decodeQuestion(t *testing.T, text, explanation string) []quiz.DrawnQuestion {
 	t.Helper()
 	q := quiz.Question{
 		ID: "q", Kind: quiz.Single, Lang: "en", Category: "c", Difficulty: quiz.Easy, Text: text, Explanation: explanation,
-		Choices: []string{"1", "2", "3", "4"}, Right: []int{1},
+		Choices: []string{"1", "2", "3", "4"}, RightIndexes: []int{1},
 	}
 	raw, err := json.Marshal(q.Shuffle(rand.New(rand.NewPCG(rand.Uint64(), 1))))
 	if err != nil {
 		t.Error(err)
 	}
-	read := make([]quiz.Drawn, 1)
+	read := make([]quiz.DrawnQuestion, 1)
 	if err := json.Unmarshal(raw, &read[0]); err != nil {
 		t.Error(err)
 	}
@@ -39,7 +39,7 @@ func TestQuestionsAreShared(t *testing.T) {
 	edits := [][2]string{{"x", "e"}, {"y", "e"}, {"x", "f"}}
 	for i := range 60 {
 		edit := edits[i/20]
-		one := read(t, edit[0], edit[1])
+		one := decodeQuestion(t, edit[0], edit[1])
 		choices, solution := strings.Join(one[0].Choices(), ""), *one[0].Solution().Choice
 		shared.share(one)
 		if i%20 == 0 {
@@ -58,13 +58,13 @@ func TestQuestionsAreShared(t *testing.T) {
 }
 
 // Two banks may use the same ids. Questions of both are cached.
-func TestQuestionsOfOneIDAreShared(t *testing.T) {
+func TestQuestionsWithEqualIDsAreCached(t *testing.T) {
 	t.Parallel()
 	var shared questionCache
 	known := make(map[string]*quiz.Question)
 	for i := range 20 {
 		text := fmt.Sprint("bank ", i%2)
-		one := read(t, text, "e")
+		one := decodeQuestion(t, text, "e")
 		shared.share(one)
 		if i < 2 {
 			known[text] = one[0].Question
@@ -77,18 +77,18 @@ func TestQuestionsOfOneIDAreShared(t *testing.T) {
 
 // The cache is bounded. Used questions stay. An edited question replaces only
 // itself.
-func TestQuestionsAreBounded(t *testing.T) {
+func TestQuestionCacheIsLimited(t *testing.T) {
 	t.Parallel()
 	var shared questionCache
-	first := read(t, "often", "e")
+	first := decodeQuestion(t, "often", "e")
 	shared.share(first)
 	long := strings.Repeat("long", 4096)
 	var all sync.WaitGroup
 	for w := range 4 {
 		all.Go(func() {
 			for i := range 250 {
-				shared.share([]quiz.Drawn{{Question: &quiz.Question{ID: fmt.Sprint(w, i), Text: long + fmt.Sprint(w, i)}}})
-				again, edited := read(t, "often", "e"), read(t, "edited", fmt.Sprint(i%2))
+				shared.share([]quiz.DrawnQuestion{{Question: &quiz.Question{ID: fmt.Sprint(w, i), Text: long + fmt.Sprint(w, i)}}})
+				again, edited := decodeQuestion(t, "often", "e"), decodeQuestion(t, "edited", fmt.Sprint(i%2))
 				shared.share(again)
 				shared.share(edited)
 				if again[0].Question != first[0].Question {
@@ -106,7 +106,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 	kept := 0
 	for _, generation := range []map[questionKey]*quiz.Question{shared.current, shared.previous} {
 		for _, q := range generation {
-			kept += sizeOf(q)
+			kept += questionBytes(q)
 		}
 	}
 	if kept > 2*(generationBytes+2*len(long)) || len(shared.previous) == 0 {
@@ -116,24 +116,24 @@ func TestQuestionsAreBounded(t *testing.T) {
 
 // A store shares equal questions of all matches.
 func TestPlansShareQuestions(t *testing.T) {
-	each(t, func(p *testMatch) {
-		one, other := p.planRead(), p.planRead()
+	eachRedis(t, func(m *testMatch) {
+		one, other := m.planRead(), m.planRead()
 		if len(one.Questions) == 0 {
-			p.Fatal("no questions")
+			m.Fatal("no questions")
 		}
 		for i := range one.Questions {
 			if one.Questions[i].Question != other.Questions[i].Question {
-				p.Errorf("question %d is there twice", i)
+				m.Errorf("question %d is there twice", i)
 			}
 		}
 	})
 }
 
-func (p *testMatch) planRead() *match.Plan {
-	p.Helper()
-	v, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, WantPlan: true})
+func (m *testMatch) planRead() *match.Plan {
+	m.Helper()
+	view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true})
 	if err != nil {
-		p.Fatal(err)
+		m.Fatal(err)
 	}
-	return v.Plan
+	return view.Plan
 }

@@ -2,14 +2,14 @@ package redismatch
 
 import "laststand/internal/match"
 
-// rivals is how many players compete for a question.
-const rivals = 4
+// rivalCount is how many players compete for a question.
+const rivalCount = 4
 
 // questionModel is a buzzer question. It is open until it is won or sealed.
 type questionModel struct {
-	won    string         // the attempt that won it
-	sealed string         // the step that sealed it
-	held   [rivals]string // accepted attempt by player
+	won    string             // the attempt that won it
+	sealed string             // the step that sealed it
+	held   [rivalCount]string // accepted attempt by player
 }
 
 func (q questionModel) open() bool { return q.won == "" && q.sealed == "" }
@@ -17,14 +17,14 @@ func (q questionModel) open() bool { return q.won == "" && q.sealed == "" }
 // Operations on a question: an answer, the seal, a read of the match, and a
 // read of a player's record.
 type (
-	try struct {
+	answerOperation struct {
 		id     string
 		player int
 		right  bool
 	}
-	sealing struct{ id string }
-	reading struct{}
-	recall  struct{ player int }
+	sealOperation   struct{ id string }
+	readOperation   struct{}
+	recordOperation struct{ player int }
 )
 
 // acceptedAnswer is the output of an answer: of is the attempt whose record was
@@ -39,13 +39,13 @@ type acceptedAnswer struct {
 type questionView struct {
 	open            bool
 	won             string
-	held            [rivals]string
+	held            [rivalCount]string
 	answered, right int64
 }
 
 // applyTo allows repeated attempts: an attempt is accepted once, and each
 // repetition returns that.
-func (a try) applyTo(q questionModel, output any) (bool, questionModel) {
+func (a answerOperation) applyTo(q questionModel, output any) (bool, questionModel) {
 	held, after := q.held[a.player], q
 	free := q.open() && held == ""
 	if free {
@@ -58,17 +58,17 @@ func (a try) applyTo(q questionModel, output any) (bool, questionModel) {
 		return true, after
 	}
 	switch out := output.(acceptedAnswer); out.verdict {
-	case match.Accepted:
+	case match.VerdictAccepted:
 		return (free || held == a.id) && out.of == a.id && out.sealed == a.right, after
-	case match.Duplicate:
+	case match.VerdictDuplicate:
 		return held != "" && held != a.id && held == out.of, q
-	case match.Late:
+	case match.VerdictLate:
 		return !q.open() && held == "", q
 	}
 	return false, q
 }
 
-func (s sealing) applyTo(q questionModel, output any) (bool, questionModel) {
+func (s sealOperation) applyTo(q questionModel, output any) (bool, questionModel) {
 	after := q
 	if q.open() {
 		after.sealed = s.id
@@ -79,7 +79,7 @@ func (s sealing) applyTo(q questionModel, output any) (bool, questionModel) {
 	return output.(bool) == (after.sealed == s.id), after
 }
 
-func (reading) applyTo(q questionModel, output any) (bool, questionModel) {
+func (readOperation) applyTo(q questionModel, output any) (bool, questionModel) {
 	if output == nil {
 		return true, q
 	}
@@ -95,6 +95,6 @@ func (reading) applyTo(q questionModel, output any) (bool, questionModel) {
 	return output.(questionView) == is, q
 }
 
-func (r recall) applyTo(q questionModel, output any) (bool, questionModel) {
+func (r recordOperation) applyTo(q questionModel, output any) (bool, questionModel) {
 	return output == nil || output.(string) == q.held[r.player], q
 }

@@ -16,10 +16,10 @@ const (
 	// maxRaceTries limits how often a race runs because a watched key changed. The
 	// keys first, lock and exit change only once. Only the team's
 	// lockout can cause more restarts.
-	raceTries = 8
+	maxRaceTries = 8
 	// retryTimeout limits the search for the outcome of an EXEC without a
 	// reply.
-	retryTimeout = 2 * time.Second
+	raceRetryTimeout = 2 * time.Second
 	// replicaTimeout is how long a first right answer waits for a replica.
 	replicaTimeout = 100 * time.Millisecond
 )
@@ -31,19 +31,19 @@ var errRaceContended = errors.New("the watched keys kept changing")
 // library does with scripts. A transaction without a reply may have been
 // executed, or may be executed later. The second run finds its result, or
 // changes a key that the first run watches.
-func (s *Store) Race(ctx context.Context, a match.Attempt) (match.Outcome, error) {
-	r, err := s.newRace(a)
+func (s *Store) CommitIfFirst(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
+	racer, err := s.newRace(attempt)
 	if err != nil {
-		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", a.Match, err)
+		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", attempt.Match, err)
 	}
-	out, err := r.run(ctx)
+	out, err := racer.run(ctx)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
-		retry, cancel := context.WithTimeout(context.WithoutCancel(ctx), retryTimeout)
+		retry, cancel := context.WithTimeout(context.WithoutCancel(ctx), raceRetryTimeout)
 		defer cancel()
-		out, err = r.run(retry)
+		out, err = racer.run(retry)
 	}
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
-		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", a.Match, err)
+		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", attempt.Match, err)
 	}
 	return out, err
 }
@@ -56,15 +56,15 @@ type race struct {
 	record, first []byte // JSON
 }
 
-func (s *Store) newRace(a match.Attempt) (*race, error) {
-	a.Record.First = true
-	r := &race{Attempt: a, store: s, keys: newKeys(a.Match), record: recordText(a.Record)}
+func (s *Store) newRace(attempt match.Attempt) (*race, error) {
+	attempt.Record.First = true
+	racer := &race{Attempt: attempt, store: s, keys: newKeys(attempt.Match), record: encodeRecord(attempt.Record)}
 	var err error
-	r.first, err = json.Marshal(match.First{
-		Question: a.Record.Question, Player: a.Record.Player, Nickname: a.Seat.Nickname, Team: a.Seat.Team,
-		At: a.Record.At, ElapsedMS: a.Record.ElapsedMS, Node: a.Record.Node,
+	racer.first, err = json.Marshal(match.First{
+		Question: attempt.Record.Question, Player: attempt.Record.Player, Nickname: attempt.Seat.Nickname, Team: attempt.Seat.Team,
+		ArrivedAt: attempt.Record.ArrivedAt, ElapsedMS: attempt.Record.ElapsedMS, Node: attempt.Record.Node,
 	})
-	return r, err
+	return racer, err
 }
 
 func (r *race) run(ctx context.Context) (out match.Outcome, err error) {
@@ -72,9 +72,9 @@ func (r *race) run(ctx context.Context) (out match.Outcome, err error) {
 	if lockoutMS(&r.Attempt) > 0 {
 		watched = append(watched, r.lockout())
 	}
-	for range raceTries {
+	for range maxRaceTries {
 		err = r.store.client.Watch(ctx, func(tx *redis.Tx) error {
-			out, err = r.tryOnce(ctx, tx)
+			out, err = r.tryTransaction(ctx, tx)
 			return err
 		}, watched...)
 		if !errors.Is(err, redis.TxFailedErr) {
@@ -87,42 +87,42 @@ func (r *race) run(ctx context.Context) (out match.Outcome, err error) {
 func (r *race) lock() string    { return r.keys.lock(r.Record.Question, r.Record.Player) }
 func (r *race) lockout() string { return r.keys.lockout(r.Record.Question, r.Seat.Team) }
 
-func (r *race) tryOnce(ctx context.Context, tx *redis.Tx) (match.Outcome, error) {
-	l, err := r.readSnapshot(ctx, tx)
+func (r *race) tryTransaction(ctx context.Context, tx *redis.Tx) (match.Outcome, error) {
+	snap, err := r.readSnapshot(ctx, tx)
 	if err != nil {
 		return match.Outcome{}, err
 	}
-	if out, err := r.decide(l); err != nil || out.Verdict != match.Accepted || l.holder == r.ID {
+	if out, err := r.decideOutcome(snap); err != nil || out.Verdict != match.VerdictAccepted || snap.lockHolder == r.ID {
 		return out, err
 	}
-	return r.commitFirst(ctx, tx, l)
+	return r.commitFirst(ctx, tx, snap)
 }
 
 // commitFirst accepts the first right answer in one transaction. It writes the
 // lock, first, record, totals, rank and team score, and seals the match, which is
 // due then.
-func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, l snapshot) (match.Outcome, error) {
-	k, rec := r.keys, r.Record
+func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot) (match.Outcome, error) {
+	k, record := r.keys, r.Record
 	var answered, version *redis.IntCmd
 	var nodes *redis.StringSliceCmd
-	_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.Set(ctx, r.lock(), r.ID, time.Duration(r.TTLMS)*time.Millisecond)
-		p.Decr(ctx, k.first(rec.Question))
-		p.PExpire(ctx, k.first(rec.Question), closedFirstMS*time.Millisecond)
-		p.HSet(ctx, k.answers(), answerField(rec.Question, rec.Player), r.record)
-		r.addTotals(ctx, p, l.sums)
-		if l.ttl > 0 { // answers and totals may be new keys
-			p.PExpire(ctx, k.answers(), l.ttl)
-			p.PExpire(ctx, k.totals(), l.ttl)
+	_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.Set(ctx, r.lock(), r.ID, time.Duration(r.TTLMS)*time.Millisecond)
+		pipe.Decr(ctx, k.first(record.Question))
+		pipe.PExpire(ctx, k.first(record.Question), closedFirstTTLMS*time.Millisecond)
+		pipe.HSet(ctx, k.answers(), answerField(record.Question, record.Player), r.record)
+		r.addTotals(ctx, pipe, snap.sums)
+		if snap.ttl > 0 { // answers and totals may be new keys
+			pipe.PExpire(ctx, k.answers(), snap.ttl)
+			pipe.PExpire(ctx, k.totals(), snap.ttl)
 		}
-		answered = p.HIncrBy(ctx, k.match(), "answered", 1)
-		p.HIncrBy(ctx, k.match(), "right", 1)
-		version = p.HIncrBy(ctx, k.match(), "version", 1)
-		p.HIncrBy(ctx, k.seq(), k.progressFields()[1], 1)
-		p.HSet(ctx, k.match(), "phase", string(match.Sealed), "reason", "first_correct", "due_at", rec.At,
-			firstField(rec.Question), r.first)
-		p.ZAdd(ctx, k.due(), redis.Z{Score: float64(rec.At), Member: r.Match})
-		nodes = p.SMembers(ctx, k.nodes())
+		answered = pipe.HIncrBy(ctx, k.match(), "answered", 1)
+		pipe.HIncrBy(ctx, k.match(), "right", 1)
+		version = pipe.HIncrBy(ctx, k.match(), "version", 1)
+		pipe.HIncrBy(ctx, k.seq(), k.progressFields()[1], 1)
+		pipe.HSet(ctx, k.match(), "phase", string(match.PhaseSealed), "reason", "first_correct", "due_at", record.ArrivedAt,
+			firstField(record.Question), r.first)
+		pipe.ZAdd(ctx, k.due(), redis.Z{Score: float64(record.ArrivedAt), Member: r.Match})
+		nodes = pipe.SMembers(ctx, k.nodes())
 		return nil
 	})
 	if err != nil {
@@ -130,35 +130,35 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, l snapshot) (match
 	}
 	r.waitForReplica(ctx, tx)
 	return match.Outcome{
-		Verdict: match.Accepted, Record: rec, Sealed: true,
-		Answered: answered.Val(), Alive: l.state.Alive, Version: version.Val(), Nodes: nodes.Val(),
+		Verdict: match.VerdictAccepted, Record: record, Sealed: true,
+		Answered: answered.Val(), Alive: snap.state.Alive, Version: version.Val(), Nodes: nodes.Val(),
 	}, nil
 }
 
 // addTotals adds the record to the sums of its player and team. No other write
 // changes these sums in between: an answer writes the lock, leaving writes the
 // exit key, and both are watched.
-func (r *race) addTotals(ctx context.Context, p redis.Pipeliner, sums match.Totals) {
-	k, rec := r.keys, r.Record
-	p.HSet(ctx, k.totals(), rec.Player, sumsOf(match.Totals{
-		Score: sums.Score + rec.Points, Correct: sums.Correct + 1, Answered: sums.Answered + 1, SavedMS: sums.SavedMS + rec.SavedMS,
-		LastCorrect: rec.Question + 1, LastAnswered: rec.Question + 1,
+func (r *race) addTotals(ctx context.Context, pipe redis.Pipeliner, sums match.Totals) {
+	k, record := r.keys, r.Record
+	pipe.HSet(ctx, k.totals(), record.Player, encodeTotals(match.Totals{
+		Score: sums.Score + record.Points, Correct: sums.Correct + 1, Answered: sums.Answered + 1, SavedMS: sums.SavedMS + record.SavedMS,
+		LastCorrect: record.Question + 1, LastAnswered: record.Question + 1,
 	}))
-	p.ZIncrBy(ctx, k.rank(), float64(rec.Points)*1e9+float64(rec.SavedMS), rec.Player)
+	pipe.ZIncrBy(ctx, k.rank(), float64(record.Points)*1e9+float64(record.SavedMS), record.Player)
 	if r.Seat.Team != "" {
-		p.HIncrBy(ctx, k.teams(), "score|"+r.Seat.Team, 1)
+		pipe.HIncrBy(ctx, k.teams(), "score|"+r.Seat.Team, 1)
 	}
 }
 
 // waitForReplica waits until a replica has the transaction, if there are
 // replicas. It uses the connection of the transaction.
 func (r *race) waitForReplica(ctx context.Context, tx *redis.Tx) {
-	if !r.store.replicas() {
+	if !r.store.hasReplicas() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*replicaTimeout)
 	defer cancel()
 	if n, err := tx.Wait(ctx, 1, replicaTimeout).Result(); err != nil || n < 1 {
-		r.store.unconfirmed()
+		r.store.onUnconfirmed()
 	}
 }

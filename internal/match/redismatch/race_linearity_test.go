@@ -19,8 +19,8 @@ type raceHistory struct {
 }
 
 // newRaceHistory plays an open question to its end.
-func (p *testMatch) newRaceHistory(open match.State, nodes []node) *raceHistory {
-	c := &raceHistory{testMatch: p, open: open, players: playerIDs(rivals), sent: make(map[string]match.Record)}
+func (m *testMatch) newRaceHistory(open match.State, nodes []node) *raceHistory {
+	c := &raceHistory{testMatch: m, open: open, players: playerIDs(rivalCount), sent: make(map[string]match.Record)}
 	actions := c.operations()
 	rand.Shuffle(len(actions), func(i, j int) { actions[i], actions[j] = actions[j], actions[i] })
 	const workers = 6
@@ -33,11 +33,11 @@ func (p *testMatch) newRaceHistory(open match.State, nodes []node) *raceHistory 
 		})
 	}
 	all.Wait()
-	idle := node{Store: p.Store}
+	idle := node{Store: m.Store}
 	c.seal()(idle)
-	c.look(idle)
-	for player := range rivals {
-		c.recall(player)(idle)
+	c.readMatch(idle)
+	for player := range rivalCount {
+		c.readRecord(player)(idle)
 	}
 	return c
 }
@@ -45,64 +45,64 @@ func (p *testMatch) newRaceHistory(open match.State, nodes []node) *raceHistory 
 // operations returns all operations on a question, with attempts and seals
 // twice.
 func (c *raceHistory) operations() (operations []func(node)) {
-	for player := range rivals {
-		right, fault := c.try(player, true), c.try(player, false)
-		operations = append(operations, right, right, fault, fault, c.try(player, true), c.recall(player))
+	for player := range rivalCount {
+		right, fault := c.answerQuestion(player, true), c.answerQuestion(player, false)
+		operations = append(operations, right, right, fault, fault, c.answerQuestion(player, true), c.readRecord(player))
 	}
 	seal := c.seal()
 	flush := func(node) { c.client.ScriptFlush(c.Context()) }
-	return append(operations, seal, seal, c.seal(), c.look, c.look, c.look, flush)
+	return append(operations, seal, seal, c.seal(), c.readMatch, c.readMatch, c.readMatch, flush)
 }
 
-func (c *raceHistory) try(player int, right bool) func(node) {
-	a := c.first(c.open, c.players[player], int64(len(c.sent)))
+func (c *raceHistory) answerQuestion(player int, right bool) func(node) {
+	attempt := c.firstAttempt(c.open, c.players[player], int64(len(c.sent)))
 	if !right {
-		a = wrong(a)
+		attempt = wrong(attempt)
 	}
-	a.Record.Normal = a.ID
-	accepted := a.Record
+	attempt.Record.Normalized = attempt.ID
+	accepted := attempt.Record
 	accepted.First = right
-	c.sent[a.ID] = accepted
+	c.sent[attempt.ID] = accepted
 	return func(n node) {
-		c.record(try{a.ID, player, right}, func() (any, error) {
+		c.record(answerOperation{attempt.ID, player, right}, func() (any, error) {
 			submit := n.Commit
 			if right {
-				submit = n.Race
+				submit = n.CommitIfFirst
 			}
-			out, err := submit(c.Context(), a)
+			out, err := submit(c.Context(), attempt)
 			return acceptedAnswer{out.Verdict, c.attemptOf(out.Record), out.Sealed}, err
 		})
 	}
 }
 
 // attemptOf returns the attempt with exactly this record.
-func (c *raceHistory) attemptOf(r match.Record) string {
-	if reflect.DeepEqual(r, match.Record{}) || reflect.DeepEqual(r, c.sent[r.Normal]) {
-		return r.Normal
+func (c *raceHistory) attemptOf(record match.Record) string {
+	if reflect.DeepEqual(record, match.Record{}) || reflect.DeepEqual(record, c.sent[record.Normalized]) {
+		return record.Normalized
 	}
 	return "no attempt"
 }
 
 func (c *raceHistory) seal() func(node) {
-	s := c.step(c.open, match.Sealed, c.open.Question)
-	s.To.CloseReason = "timeout"
+	step := c.step(c.open, match.PhaseSealed, c.open.Question)
+	step.NewState.CloseReason = "timeout"
 	return func(n node) {
-		c.record(sealing{s.ID}, func() (any, error) {
-			done, err := n.Step(c.Context(), s)
+		c.record(sealOperation{step.ID}, func() (any, error) {
+			done, err := n.Step(c.Context(), step)
 			return done.Applied, err
 		})
 	}
 }
 
-func (c *raceHistory) look(n node) {
-	c.record(reading{}, func() (any, error) {
-		v, err := n.Read(c.Context(), match.ReadQuery{Match: c.plan.ID, Players: c.players, After: -1})
-		s := questionView{open: v.Phase == match.Open, answered: v.Answered, right: v.Right}
+func (c *raceHistory) readMatch(n node) {
+	c.record(readOperation{}, func() (any, error) {
+		view, err := n.Read(c.Context(), match.ReadQuery{Match: c.plan.ID, Players: c.players, AfterSeq: -1})
+		s := questionView{open: view.Phase == match.PhaseOpen, answered: view.Answered, right: view.Right}
 		for i, player := range c.players {
-			s.held[i] = c.attemptOf(v.Records[player])
+			s.held[i] = c.attemptOf(view.Records[player])
 		}
-		if v.First != nil {
-			s.won = c.winner(*v.First, v.Records)
+		if view.First != nil {
+			s.won = c.winner(*view.First, view.Records)
 		}
 		return s, err
 	})
@@ -110,39 +110,39 @@ func (c *raceHistory) look(n node) {
 
 // winner returns the attempt that was first according to its record.
 func (c *raceHistory) winner(f match.First, records map[string]match.Record) string {
-	if r := records[f.Player]; r.First && r.Question == f.Question && r.At == f.At && r.ElapsedMS == f.ElapsedMS {
+	if r := records[f.Player]; r.First && r.Question == f.Question && r.ArrivedAt == f.ArrivedAt && r.ElapsedMS == f.ElapsedMS {
 		return c.attemptOf(r)
 	}
 	return "no attempt"
 }
 
-func (c *raceHistory) recall(player int) func(node) {
+func (c *raceHistory) readRecord(player int) func(node) {
 	return func(n node) {
-		c.record(recall{player}, func() (any, error) {
-			r, _, err := n.Record(c.Context(), c.plan.ID, c.players[player], c.open.Question)
-			return c.attemptOf(r), err
+		c.record(recordOperation{player}, func() (any, error) {
+			record, _, err := n.Record(c.Context(), c.plan.ID, c.players[player], c.open.Question)
+			return c.attemptOf(record), err
 		})
 	}
 }
 
 // The first and every answer are decided at one instant, whatever is lost.
 func TestTheFirstIsLinearizable(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
-		p.seat(playerIDs(rivals)...)
-		nodes := p.delayedNodes()
-		open := p.start()
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+		m.addSeats(playerIDs(rivalCount)...)
+		nodes := m.delayedNodes()
+		open := m.startArena()
 		won, failed := 0, 0
 		const rounds = 20
 		for range rounds {
-			c := p.newRaceHistory(open, nodes)
-			checkLinearizable(p.T, &c.history, questionModel{})
+			c := m.newRaceHistory(open, nodes)
+			checkLinearizable(m.T, &c.history, questionModel{})
 			failed += c.failed()
-			if p.read().First != nil {
+			if m.read().First != nil {
 				won++
 			}
-			open = p.next()
+			open = m.openNextQuestion()
 		}
-		p.checkLog()
-		p.Logf("%d of %d were won; %d were lost, %d actions failed", won, rounds, losses(nodes), failed)
+		m.checkLog()
+		m.Logf("%d of %d were won; %d were lost, %d actions failed", won, rounds, countLosses(nodes), failed)
 	})
 }

@@ -13,7 +13,7 @@ import (
 // RankedPlayers returns players of an arena by rank, see match.Store. A page has at
 // most 500 players, even if the limit is higher.
 func (s *Store) RankedPlayers(ctx context.Context, id string, from, limit int) ([]match.RankedPlayer, error) {
-	limit = min(limit, maxPlayers)
+	limit = min(limit, maxPlayersPerRead)
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -30,9 +30,9 @@ func (s *Store) readRanked(ctx context.Context, k keys, from, to int) ([]match.R
 		return nil, err
 	}
 	var found, sums, left *redis.SliceCmd
-	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		found = p.HMGet(ctx, k.seats(), players...)
-		sums, left = p.HMGet(ctx, k.totals(), players...), p.HMGet(ctx, k.totals(), leftFields(players)...)
+	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		found = pipe.HMGet(ctx, k.seats(), players...)
+		sums, left = pipe.HMGet(ctx, k.totals(), players...), pipe.HMGet(ctx, k.totals(), leftFields(players)...)
 		return nil
 	})
 	if err != nil {
@@ -41,10 +41,10 @@ func (s *Store) readRanked(ctx context.Context, k keys, from, to int) ([]match.R
 	seats, totals, lefts := lua.Reply(found.Val()), lua.Reply(sums.Val()), lua.Reply(left.Val())
 	page := make([]match.RankedPlayer, len(players))
 	for i := range players {
-		if page[i].Seat, err = seatOf(seats.Text(i)); err != nil {
-			return nil, unreadable(err)
+		if page[i].Seat, err = decodeSeat(seats.Text(i)); err != nil {
+			return nil, asUnreadable(err)
 		}
-		page[i].Totals = totalsOf(totals.Text(i), lefts.Text(i))
+		page[i].Totals = decodeTotals(totals.Text(i), lefts.Text(i))
 	}
 	return page, nil
 }

@@ -14,44 +14,44 @@ import (
 // record and most are read once.
 
 // encodeRecord encodes a record.
-func recordText(r match.Record) []byte {
-	b := make([]byte, 0, 256+len(r.Normal)+len(r.Given))
-	b = protocol.AppendText(append(b, `{"player":`...), r.Player)
-	b = strconv.AppendInt(append(b, `,"question":`...), int64(r.Question), 10)
-	b = protocol.AppendText(append(b, `,"normal":`...), r.Normal)
-	b = strconv.AppendBool(append(b, `,"correct":`...), r.Correct)
-	b = strconv.AppendInt(append(b, `,"at":`...), r.At, 10)
-	b = strconv.AppendInt(append(b, `,"elapsed_ms":`...), r.ElapsedMS, 10)
-	b = strconv.AppendInt(append(b, `,"points":`...), r.Points, 10)
-	b = strconv.AppendInt(append(b, `,"saved_ms":`...), r.SavedMS, 10)
-	b = protocol.AppendText(append(b, `,"node":`...), r.Node)
-	b = strconv.AppendBool(append(b, `,"first":`...), r.First)
-	b = append(append(b, `,"given":`...), r.Given...)
-	if len(r.Given) == 0 {
+func encodeRecord(record match.Record) []byte {
+	b := make([]byte, 0, 256+len(record.Normalized)+len(record.Given))
+	b = protocol.AppendJSONText(append(b, `{"player":`...), record.Player)
+	b = strconv.AppendInt(append(b, `,"question":`...), int64(record.Question), 10)
+	b = protocol.AppendJSONText(append(b, `,"normal":`...), record.Normalized)
+	b = strconv.AppendBool(append(b, `,"correct":`...), record.Correct)
+	b = strconv.AppendInt(append(b, `,"at":`...), record.ArrivedAt, 10)
+	b = strconv.AppendInt(append(b, `,"elapsed_ms":`...), record.ElapsedMS, 10)
+	b = strconv.AppendInt(append(b, `,"points":`...), record.Points, 10)
+	b = strconv.AppendInt(append(b, `,"saved_ms":`...), record.SavedMS, 10)
+	b = protocol.AppendJSONText(append(b, `,"node":`...), record.Node)
+	b = strconv.AppendBool(append(b, `,"first":`...), record.First)
+	b = append(append(b, `,"given":`...), record.Given...)
+	if len(record.Given) == 0 {
 		b = append(b, "null"...)
 	}
 	return append(b, '}')
 }
 
-// recordOf decodes a record. It also accepts records of earlier versions.
-func recordOf(raw string) (r match.Record, err error) {
-	in := recordReader{rest: raw}
-	r.Player = in.text(`{"player":`)
-	r.Question = int(in.number(`,"question":`))
-	r.Normal = in.text(`,"normal":`)
-	r.Correct = in.flag(`,"correct":`)
-	r.At = in.number(`,"at":`)
-	r.ElapsedMS = in.number(`,"elapsed_ms":`)
-	r.Points = in.number(`,"points":`)
-	r.SavedMS = in.number(`,"saved_ms":`)
-	r.Node = in.text(`,"node":`)
-	r.First = in.flag(`,"first":`)
-	r.Given = json.RawMessage(strings.TrimSuffix(in.after(`,"given":`), "}"))
-	if in.malformed {
-		r = match.Record{}
-		err = json.Unmarshal([]byte(raw), &r)
+// decodeRecord decodes a record. It also accepts records of earlier versions.
+func decodeRecord(raw string) (record match.Record, err error) {
+	reader := recordReader{rest: raw}
+	record.Player = reader.readText(`{"player":`)
+	record.Question = int(reader.readNumber(`,"question":`))
+	record.Normalized = reader.readText(`,"normal":`)
+	record.Correct = reader.readBool(`,"correct":`)
+	record.ArrivedAt = reader.readNumber(`,"at":`)
+	record.ElapsedMS = reader.readNumber(`,"elapsed_ms":`)
+	record.Points = reader.readNumber(`,"points":`)
+	record.SavedMS = reader.readNumber(`,"saved_ms":`)
+	record.Node = reader.readText(`,"node":`)
+	record.First = reader.readBool(`,"first":`)
+	record.Given = json.RawMessage(strings.TrimSuffix(reader.skipName(`,"given":`), "}"))
+	if reader.malformed {
+		record = match.Record{}
+		err = json.Unmarshal([]byte(raw), &record)
 	}
-	return r, err
+	return record, err
 }
 
 // recordReader reads the members of a record one after the other, in the order
@@ -61,34 +61,34 @@ type recordReader struct {
 	malformed bool // true: the text has another form; decode it as general JSON
 }
 
-// after returns the text after a member's name.
-func (m *recordReader) after(name string) string {
-	rest, found := strings.CutPrefix(m.rest, name)
-	m.malformed = m.malformed || !found
+// skipName returns the text after a member's name.
+func (r *recordReader) skipName(name string) string {
+	rest, found := strings.CutPrefix(r.rest, name)
+	r.malformed = r.malformed || !found
 	return rest
 }
 
-func (m *recordReader) text(name string) (s string) {
-	quoted, found := strings.CutPrefix(m.after(name), `"`)
-	s, m.rest, _ = strings.Cut(quoted, `"`)
-	m.malformed = m.malformed || !found || strings.IndexByte(s, '\\') >= 0
+func (r *recordReader) readText(name string) (s string) {
+	quoted, found := strings.CutPrefix(r.skipName(name), `"`)
+	s, r.rest, _ = strings.Cut(quoted, `"`)
+	r.malformed = r.malformed || !found || strings.IndexByte(s, '\\') >= 0
 	return s
 }
 
-func (m *recordReader) number(name string) int64 {
-	rest := m.after(name)
+func (r *recordReader) readNumber(name string) int64 {
+	rest := r.skipName(name)
 	end := strings.IndexByte(rest, ',')
 	n, err := strconv.ParseInt(rest[:max(end, 0)], 10, 64)
-	m.rest = rest[max(end, 0):]
-	m.malformed = m.malformed || err != nil
+	r.rest = rest[max(end, 0):]
+	r.malformed = r.malformed || err != nil
 	return n
 }
 
-func (m *recordReader) flag(name string) (set bool) {
-	rest := m.after(name)
-	m.rest, set = strings.CutPrefix(rest, "true")
+func (r *recordReader) readBool(name string) (set bool) {
+	rest := r.skipName(name)
+	r.rest, set = strings.CutPrefix(rest, "true")
 	if !set {
-		m.rest = strings.TrimPrefix(rest, "false")
+		r.rest = strings.TrimPrefix(rest, "false")
 	}
 	return set
 }

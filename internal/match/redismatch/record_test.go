@@ -20,30 +20,30 @@ func TestRecords(t *testing.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9_.:-]{0,30}`), rapid.StringMatching(`["\\ ,{}:a-z<é猫\n]{0,20}`))
 		given := rapid.SampledFrom([]string{`{"choice":1}`, `{"choices":[0,2]}`, `{"value":1969}`, `{"value":"a\",\"given\":{}}"}`, `{"value":"猫"}`})
 		number := rapid.Int64Range(-5, 1<<53)
-		r := match.Record{
-			Player: text.Draw(t, "player"), Question: rapid.IntRange(0, 100).Draw(t, "question"), Normal: text.Draw(t, "normal"),
-			Given: json.RawMessage(given.Draw(t, "given")), Correct: rapid.Bool().Draw(t, "correct"), At: number.Draw(t, "at"),
+		record := match.Record{
+			Player: text.Draw(t, "player"), Question: rapid.IntRange(0, 100).Draw(t, "question"), Normalized: text.Draw(t, "normal"),
+			Given: json.RawMessage(given.Draw(t, "given")), Correct: rapid.Bool().Draw(t, "correct"), ArrivedAt: number.Draw(t, "at"),
 			ElapsedMS: number.Draw(t, "elapsed"), Points: number.Draw(t, "points"), SavedMS: number.Draw(t, "saved"),
 			Node: text.Draw(t, "node"), First: rapid.Bool().Draw(t, "first"),
 		}
-		ours := recordText(r)
-		theirs, err := json.Marshal(r)
+		ours := encodeRecord(record)
+		theirs, err := json.Marshal(record)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, raw := range [][]byte{ours, theirs} {
-			if got, err := recordOf(string(raw)); err != nil || !reflect.DeepEqual(got, r) {
+			if got, err := decodeRecord(string(raw)); err != nil || !reflect.DeepEqual(got, record) {
 				t.Errorf("%s was read as %+v, %v", raw, got, err)
 			}
 		}
 		var got match.Record
-		if err := json.Unmarshal(ours, &got); err != nil || !reflect.DeepEqual(got, r) {
+		if err := json.Unmarshal(ours, &got); err != nil || !reflect.DeepEqual(got, record) {
 			t.Errorf("the decoder reads %s as %+v, %v", ours, got, err)
 		}
 	})
 	for _, broken := range []string{``, `{`, `{}x`, `{"player":"p`, `{"player":"p","question":1`} {
-		if r, err := recordOf(broken); err == nil {
-			t.Errorf("%q was read as %+v", broken, r)
+		if record, err := decodeRecord(broken); err == nil {
+			t.Errorf("%q was read as %+v", broken, record)
 		}
 	}
 }
@@ -62,12 +62,12 @@ func TestSeatsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		seat.Team = rapid.StringMatching(`[a-z]{0,5}`).Draw(t, "team")
-		if got, err := seatOf(seat.Team + "\n" + string(raw)); err != nil || !reflect.DeepEqual(got, seat) {
+		if got, err := decodeSeat(seat.Team + "\n" + string(raw)); err != nil || !reflect.DeepEqual(got, seat) {
 			t.Errorf("%s was read as %+v, %v", raw, got, err)
 		}
 	})
 	for _, broken := range []string{"", "x", "x\n{", "x\n{\"player\":\"p\""} {
-		if seat, err := seatOf(broken); err == nil {
+		if seat, err := decodeSeat(broken); err == nil {
 			t.Errorf("%q was read as %+v", broken, seat)
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Store) CountUnsettled(ctx context.Context) (int64, error) {
 
 // maxStandingsPerRead limits the standings that one call of ReadResults returns. The call
 // returns the last result whole, even if that exceeds the limit.
-const maxStandings = 20_000
+const maxStandingsPerRead = 20_000
 
 // ReadResults reads up to limit results that wait for the ledger. It starts at a
 // random partition and continues in the order of partitions. A result
@@ -42,7 +42,7 @@ const maxStandings = 20_000
 // read them. The error describes these results, and those that ReadResults left
 // out because it cannot read them now. ReadResults returns all others even with an
 // error.
-func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) {
+func (s *Store) ReadResults(ctx context.Context, limit int) ([]match.Result, error) {
 	counts, err := s.countPending(ctx)
 	if err != nil {
 		return nil, err
@@ -57,18 +57,18 @@ func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) 
 		}
 		part, err := s.readResults(ctx, p, limit-len(results))
 		errs = append(errs, err)
-		for _, r := range part {
-			if len(results) == limit || standings >= maxStandings {
+		for _, result := range part {
+			if len(results) == limit || standings >= maxStandingsPerRead {
 				break
 			}
-			if err := match.CompleteStandings(ctx, s, &r); err != nil {
+			if err := match.CompleteStandings(ctx, s, &result); err != nil {
 				errs = append(errs, err)
 				if !errors.Is(err, match.ErrNotFound) {
 					continue
 				}
 			}
-			standings += len(r.Standings)
-			results = append(results, r)
+			standings += len(result.Standings)
+			results = append(results, result)
 		}
 	}
 	return results, errors.Join(errs...)
@@ -77,9 +77,9 @@ func (s *Store) Results(ctx context.Context, limit int) ([]match.Result, error) 
 // countPending counts the pending results of each partition.
 func (s *Store) countPending(ctx context.Context) ([]int64, error) {
 	cmds := make([]*redis.IntCmd, Partitions)
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i := range cmds {
-			cmds[i] = p.HLen(ctx, partition(i).result())
+			cmds[i] = pipe.HLen(ctx, partitionKeys(i).result())
 		}
 		return nil
 	})
@@ -87,8 +87,8 @@ func (s *Store) countPending(ctx context.Context) ([]int64, error) {
 		return nil, fmt.Errorf("redismatch: count pending results: %w", err)
 	}
 	counts := make([]int64, Partitions)
-	for i, c := range cmds {
-		counts[i] = c.Val()
+	for i, cmd := range cmds {
+		counts[i] = cmd.Val()
 	}
 	return counts, nil
 }
@@ -96,19 +96,19 @@ func (s *Store) countPending(ctx context.Context) ([]int64, error) {
 // readResults reads about limit results of a partition, or all if there are
 // few.
 func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, error) {
-	raw, _, err := s.client.HScan(ctx, partition(p).result(), 0, "", int64(limit)).Result()
+	raw, _, err := s.client.HScan(ctx, partitionKeys(p).result(), 0, "", int64(limit)).Result()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: results: %w", err)
 	}
 	results := make([]match.Result, 0, len(raw)/2)
 	var errs []error
 	for at := 1; at < len(raw); at += 2 {
-		var r match.Result
-		if err := json.Unmarshal([]byte(raw[at]), &r); err != nil {
+		var result match.Result
+		if err := json.Unmarshal([]byte(raw[at]), &result); err != nil {
 			errs = append(errs, fmt.Errorf("redismatch: result of %s: %w", raw[at-1], err))
 			continue
 		}
-		results = append(results, r)
+		results = append(results, result)
 	}
 	return results, errors.Join(errs...)
 }
@@ -121,36 +121,36 @@ func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[s
 	if ratings != nil {
 		final, _ = json.Marshal(ratings) // texts and numbers always encode
 	}
-	nodes, err := settledNotifiedScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
+	nodes, err := markNotifiedScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: mark %s notified: %w", id, err)
 	}
 	return nodes, nil
 }
 
-// settledConcurrency is how many matches are marked at the same time. On a real
+// markSettledConcurrency is how many matches are marked at the same time. On a real
 // Redis they share round trips.
-const settledConcurrency = 64
+const markSettledConcurrency = 64
 
 // MarkSettled marks matches whose results are in the ledger as settled, and sets
 // their keys to expire. Callers may repeat it.
-func (s *Store) Settled(ctx context.Context, results []match.Result) error {
+func (s *Store) MarkSettled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
-	group.SetLimit(settledConcurrency)
-	for _, r := range results {
+	group.SetLimit(markSettledConcurrency)
+	for _, result := range results {
 		group.Go(func() error {
-			k := newKeys(r.Match)
-			names := []string{k.match(), k.seq(), k.result(), k.tomb()}
-			if r.ArenaID != "" {
-				names = append(names, k.rankingKeys()...)
+			k := newKeys(result.Match)
+			keyNames := []string{k.match(), k.seq(), k.result(), k.tombstone()}
+			if result.ArenaID != "" {
+				keyNames = append(keyNames, k.rankingKeys()...)
 			}
-			ttl := int64(readableMS)
-			if !r.IsComplete() {
-				ttl = maxLifeMS
+			ttl := int64(settledTTLMS)
+			if !result.IsComplete() {
+				ttl = matchTTLMS
 			}
-			err := markSettledScript.Run(ctx, s.scripts, names, r.Match, ttl, tombMS).Err()
+			err := markSettledScript.Run(ctx, s.scripts, keyNames, result.Match, ttl, tombstoneTTLMS).Err()
 			if err != nil {
-				return fmt.Errorf("redismatch: mark %s settled: %w", r.Match, err)
+				return fmt.Errorf("redismatch: mark %s settled: %w", result.Match, err)
 			}
 			return nil
 		})

@@ -9,22 +9,22 @@ import (
 )
 
 //go:embed *.lua
-var sources embed.FS
+var luaFiles embed.FS
 
 var (
-	createScript          = newScript("create_match")
-	tombstoneScript       = newScript("tombstone")
-	readScript            = newScript("read_match")
-	recordScript          = newScript("find_record")
-	stepScript            = newScript("check_step", "end_match", "apply_step")
-	hostDeadlineScript    = newScript("postpone_host_deadline")
-	removeOrphanScript    = newScript("remove_orphan")
-	markSettledScript     = newScript("mark_settled")
-	settledNotifiedScript = newScript("mark_notified")
+	createMatchScript          = newScript("create_match")
+	tombstoneScript            = newScript("tombstone")
+	readMatchScript            = newScript("read_match")
+	findRecordScript           = newScript("find_record")
+	applyStepScript            = newScript("check_step", "end_match", "apply_step")
+	postponeHostDeadlineScript = newScript("postpone_host_deadline")
+	removeOrphanScript         = newScript("remove_orphan")
+	markSettledScript          = newScript("mark_settled")
+	markNotifiedScript         = newScript("mark_notified")
 
-	acceptDuelScript     = newScript("judge_answers", "push_answer_seen", "accept_answers")
-	acceptSurvivalScript = newScript("judge_answers", "rank_survivor", "accept_answers")
-	acceptWrongScript    = newScript("judge_answers", "lock_out_team", "accept_answers")
+	acceptDuelScript        = newScript("judge_answers", "push_answer_seen", "accept_answers")
+	acceptSurvivalScript    = newScript("judge_answers", "rank_survivor", "accept_answers")
+	acceptBuzzerWrongScript = newScript("judge_answers", "lock_out_team", "accept_answers")
 
 	addSeatScript     = newScript("add_seat")
 	addWatcherScript  = newScript("add_watcher")
@@ -33,5 +33,5 @@ var (
 )
 
 func newScript(fragments ...string) *redis.Script {
-	return redis.NewScript(lua.Join(sources, fragments...))
+	return redis.NewScript(lua.Join(luaFiles, fragments...))
 }

@@ -22,18 +22,18 @@ func (k keys) placeKeys() []string {
 }
 
 // AddSeat gives a player a seat in an arena, see arena.Seats.
-func (s *Store) AddSeat(ctx context.Context, r arena.SeatRequest) (arena.PlaceReply, error) {
-	team := r.Seat.Team
-	r.Seat.Team = "" // the script may choose the team, and stores it next to the seat
-	seat, err := json.Marshal(r.Seat)
+func (s *Store) AddSeat(ctx context.Context, request arena.SeatRequest) (arena.PlaceReply, error) {
+	team := request.Seat.Team
+	request.Seat.Team = "" // the script may choose the team, and stores it next to the seat
+	seat, err := json.Marshal(request.Seat)
 	if err != nil {
-		return arena.PlaceReply{}, fmt.Errorf("redismatch: add seat in %s: %w", r.Match, err)
+		return arena.PlaceReply{}, fmt.Errorf("redismatch: add seat in %s: %w", request.Match, err)
 	}
-	args := []any{r.Match, r.Seat.Player, seat, team, r.Max}
-	for _, t := range r.Teams {
+	args := []any{request.Match, request.Seat.Player, seat, team, request.MaxSeats}
+	for _, t := range request.Teams {
 		args = append(args, t)
 	}
-	return s.runPlaceScript(ctx, addSeatScript, newKeys(r.Match).placeKeys(), args...)
+	return s.runPlaceScript(ctx, addSeatScript, newKeys(request.Match).placeKeys(), args...)
 }
 
 // AddWatcher gives a person a place without a seat, see arena.Seats. A player with a
@@ -44,9 +44,9 @@ func (s *Store) AddWatcher(ctx context.Context, id, player string, role match.Ro
 
 // RemovePlace ends a place in an arena, see arena.Seats. If maxBans is above 0, it
 // also bans the person, unless the arena has that many bans already.
-func (s *Store) RemovePlace(ctx context.Context, id, player string, bans int) (arena.PlaceReply, error) {
+func (s *Store) RemovePlace(ctx context.Context, id, player string, maxBans int) (arena.PlaceReply, error) {
 	k := newKeys(id)
-	return s.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player)), id, player, bans, closedFirstMS)
+	return s.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player)), id, player, maxBans, closedFirstTTLMS)
 }
 
 // runPlaceScript runs a script about a place in an arena. The first of its ARGV
@@ -82,9 +82,9 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 	k := newKeys(id)
 	var seat, role *redis.StringCmd
 	var left *redis.BoolCmd
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		seat, role = p.HGet(ctx, k.seats(), player), p.HGet(ctx, k.roles(), player)
-		left = p.HExists(ctx, k.totals(), leftField(player))
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		seat, role = pipe.HGet(ctx, k.seats(), player), pipe.HGet(ctx, k.roles(), player)
+		left = pipe.HExists(ctx, k.totals(), leftField(player))
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -96,41 +96,41 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 	case seat.Val() == "" || left.Val():
 		return match.Member{}, match.ErrNotFound
 	}
-	found, err := seatOf(seat.Val())
+	found, err := decodeSeat(seat.Val())
 	if err != nil {
-		return match.Member{}, fmt.Errorf("redismatch: member of %s: %w", id, unreadable(err))
+		return match.Member{}, fmt.Errorf("redismatch: member of %s: %w", id, asUnreadable(err))
 	}
-	return match.Member{Seat: found, Role: match.AsPlayer}, nil
+	return match.Member{Seat: found, Role: match.PlayerRole}, nil
 }
 
 // PlayersWithoutPlace lists those of the given people who have no place in an
 // arena, see match.Store.
-func (s *Store) WithoutPlace(ctx context.Context, id string, players []string) (withoutPlace []string, err error) {
+func (s *Store) PlayersWithoutPlace(ctx context.Context, id string, players []string) (withoutPlace []string, err error) {
 	k := newKeys(id)
 	var seats, roles, left *redis.SliceCmd
-	_, err = s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		seats, roles = p.HMGet(ctx, k.seats(), players...), p.HMGet(ctx, k.roles(), players...)
-		left = p.HMGet(ctx, k.totals(), leftFields(players)...)
+	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		seats, roles = pipe.HMGet(ctx, k.seats(), players...), pipe.HMGet(ctx, k.roles(), players...)
+		left = pipe.HMGet(ctx, k.totals(), leftFields(players)...)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: places in %s: %w", id, err)
 	}
 	for i, player := range players {
-		plays := seats.Val()[i] != nil && left.Val()[i] == nil
-		if !plays && roles.Val()[i] == nil {
+		hasSeat := seats.Val()[i] != nil && left.Val()[i] == nil
+		if !hasSeat && roles.Val()[i] == nil {
 			withoutPlace = append(withoutPlace, player)
 		}
 	}
 	return withoutPlace, nil
 }
 
-// seatOf decodes a stored seat: its team, a newline, the rest as JSON.
-func seatOf(kept string) (seat match.Seat, err error) {
-	team, raw, _ := strings.Cut(kept, "\n")
-	in := recordReader{rest: raw}
-	seat.Player, seat.Nickname = in.text(`{"player":`), in.text(`,"nickname":`)
-	if in.malformed || in.rest != "}" { // it has more fields or escaped texts
+// decodeSeat decodes a stored seat: its team, a newline, the rest as JSON.
+func decodeSeat(stored string) (seat match.Seat, err error) {
+	team, raw, _ := strings.Cut(stored, "\n")
+	reader := recordReader{rest: raw}
+	seat.Player, seat.Nickname = reader.readText(`{"player":`), reader.readText(`,"nickname":`)
+	if reader.malformed || reader.rest != "}" { // it has more fields or escaped texts
 		seat = match.Seat{}
 		err = json.Unmarshal([]byte(raw), &seat)
 	}
@@ -138,19 +138,19 @@ func seatOf(kept string) (seat match.Seat, err error) {
 	return seat, err
 }
 
-func seatsOf(kept []string) ([]match.Seat, error) {
-	seats := make([]match.Seat, len(kept))
-	for i := range kept {
+func decodeSeats(stored []string) ([]match.Seat, error) {
+	seats := make([]match.Seat, len(stored))
+	for i := range stored {
 		var err error
-		if seats[i], err = seatOf(kept[i]); err != nil {
+		if seats[i], err = decodeSeat(stored[i]); err != nil {
 			return nil, err
 		}
 	}
 	return seats, nil
 }
 
-// teamsOf decodes the hash of the teams.
-func teamsOf(flat lua.Reply) map[string]match.TeamTotals {
+// decodeTeams decodes the hash of the teams.
+func decodeTeams(flat lua.Reply) map[string]match.TeamTotals {
 	teams := make(map[string]match.TeamTotals)
 	for i := 0; i+1 < len(flat); i += 2 {
 		part, team, _ := strings.Cut(flat.Text(i), "|")

@@ -31,13 +31,13 @@ func (l *lobbyModel) addSeat(player, team string) (arena.Verdict, string) {
 	has, in := l.teams[player]
 	switch {
 	case l.banned[player]:
-		return arena.Banned, ""
+		return arena.VerdictBanned, ""
 	case in:
-		return arena.In, has
+		return arena.VerdictIn, has
 	case l.locked:
-		return arena.Locked, ""
+		return arena.VerdictLocked, ""
 	case len(l.teams) >= l.max:
-		return arena.Full, ""
+		return arena.VerdictFull, ""
 	}
 	if team == "" {
 		team = red.ID
@@ -47,45 +47,45 @@ func (l *lobbyModel) addSeat(player, team string) (arena.Verdict, string) {
 	}
 	delete(l.roles, player)
 	l.teams[player] = team
-	return arena.In, team
+	return arena.VerdictIn, team
 }
 
 func (l *lobbyModel) addWatcher(player string, as match.Role) (arena.Verdict, match.Role) {
 	if l.banned[player] {
-		return arena.Banned, as
+		return arena.VerdictBanned, as
 	}
 	if _, in := l.teams[player]; in {
-		return arena.In, match.AsPlayer
+		return arena.VerdictIn, match.PlayerRole
 	}
 	l.roles[player] = as
-	return arena.In, as
+	return arena.VerdictIn, as
 }
 
 func (l *lobbyModel) removePlace(player string, ban bool) arena.Verdict {
 	_, seated := l.teams[player]
 	if !seated && l.roles[player] == "" {
 		if l.banned[player] {
-			return arena.Banned
+			return arena.VerdictBanned
 		}
-		return arena.Out
+		return arena.VerdictOut
 	}
 	if ban {
 		l.banned[player] = true
 	}
 	delete(l.teams, player)
 	delete(l.roles, player)
-	return arena.Out
+	return arena.VerdictOut
 }
 
 // Any sequence of operations on a lobby agrees with the model.
 func TestLobbyIsAsItsModel(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
+	eachRedisWithArena(t, match.Survival, func(p *testMatch) {
 		rapid.Check(p.T, func(r *rapid.T) {
 			l := &lobbyModel{
 				teams: map[string]string{}, roles: map[string]match.Role{}, banned: map[string]bool{},
 				max: rapid.IntRange(1, 5).Draw(r, "max"),
 			}
-			p := p.another(arenaPlan(match.Survival), lobbyState())
+			p := p.newMatch(arenaPlan(match.Survival), lobbyState())
 			p.plan.Arena.MaxPlayers = l.max
 			someone := rapid.SampledFrom(playerIDs(7))
 			r.Repeat(map[string]func(*rapid.T){
@@ -97,7 +97,7 @@ func TestLobbyIsAsItsModel(t *testing.T) {
 					}
 				},
 				"watch": func(r *rapid.T) {
-					player, as := someone.Draw(r, "player"), rapid.SampledFrom([]match.Role{match.AsHost, match.AsSpectator}).Draw(r, "as")
+					player, as := someone.Draw(r, "player"), rapid.SampledFrom([]match.Role{match.HostRole, match.SpectatorRole}).Draw(r, "as")
 					want, role := l.addWatcher(player, as)
 					if reply := p.addWatcher(player, as, want); reply.Role != role {
 						r.Fatalf("%+v, want %s", reply, role)
@@ -120,10 +120,10 @@ func TestLobbyIsAsItsModel(t *testing.T) {
 					}
 				},
 				"": func(r *rapid.T) {
-					v := p.read()
-					if v.Players != int64(len(l.teams)) || len(v.Seats) != len(l.teams) || v.Locked != l.locked ||
-						v.Teams["red"].Players != int64(l.count("red")) || v.Teams["blue"].Players != int64(l.count("blue")) {
-						r.Fatalf("%+v, want %+v", v, l)
+					view := p.read()
+					if view.Players != int64(len(l.teams)) || len(view.Seats) != len(l.teams) || view.Locked != l.locked ||
+						view.Teams["red"].Players != int64(l.count("red")) || view.Teams["blue"].Players != int64(l.count("blue")) {
+						r.Fatalf("%+v, want %+v", view, l)
 					}
 				},
 			})

@@ -10,16 +10,16 @@ import (
 
 const (
 	// maxSeenQuestions is how many seen questions are stored per player: the newest.
-	maxSeen = 300
-	seenTTL = 7 * 24 * time.Hour
+	maxSeenQuestions = 300
+	seenTTL          = 7 * 24 * time.Hour
 )
 
 // SeenQuestions lists the questions that the players of a game saw recently.
 func (s *Store) SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error) {
 	cmds := make([]*redis.StringSliceCmd, len(players))
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, player := range players {
-			cmds[i] = p.LRange(ctx, seenKey(game, player), 0, -1)
+			cmds[i] = pipe.LRange(ctx, seenKey(game, player), 0, -1)
 		}
 		return nil
 	})
@@ -27,8 +27,8 @@ func (s *Store) SeenQuestions(ctx context.Context, game string, players []string
 		return nil, fmt.Errorf("redismatch: read seen questions: %w", err)
 	}
 	seen := make(map[string]struct{})
-	for _, c := range cmds {
-		for _, id := range c.Val() {
+	for _, cmd := range cmds {
+		for _, id := range cmd.Val() {
 			seen[id] = struct{}{}
 		}
 	}
@@ -41,12 +41,12 @@ func (s *Store) AddSeen(ctx context.Context, game string, players, questions []s
 	for i, id := range questions {
 		ids[i] = id
 	}
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, player := range players {
 			key := seenKey(game, player)
-			p.RPush(ctx, key, ids...)
-			p.LTrim(ctx, key, -maxSeen, -1)
-			p.Expire(ctx, key, seenTTL)
+			pipe.RPush(ctx, key, ids...)
+			pipe.LTrim(ctx, key, -maxSeenQuestions, -1)
+			pipe.Expire(ctx, key, seenTTL)
 		}
 		return nil
 	})

@@ -11,28 +11,28 @@ import (
 
 // stepFields are the fields of a state that a step writes. Sealing leaves alive
 // unchanged, because players may have left since the state was read.
-func stepFields(s match.State) []any {
+func stepFields(state match.State) []any {
 	fields := []any{
-		"phase", string(s.Phase), "question", s.Question, "starts_at", s.StartsAt, "opens_at", s.OpensAt,
-		"closes_at", s.ClosesAt, "due_at", s.DueAt, "started_at", s.StartedAt, "reason", s.CloseReason,
-		"ending", string(s.EndReason), "leaver", s.Leaver, "host_paced", boolArg(s.HostPaced), "extended", boolArg(s.Extended),
-		"last", s.LastDecided, "voids", joinInts(s.Voids),
+		"phase", string(state.Phase), "question", state.Question, "starts_at", state.StartsAt, "opens_at", state.OpensAt,
+		"closes_at", state.ClosesAt, "due_at", state.DueAt, "started_at", state.StartedAt, "reason", state.CloseReason,
+		"ending", string(state.EndReason), "leaver", state.Leaver, "host_paced", boolArg(state.HostPaced), "extended", boolArg(state.Extended),
+		"last", state.LastDecided, "voids", joinInts(state.Voids),
 	}
-	if s.Phase != match.Sealed {
-		fields = append(fields, "alive", s.Alive)
+	if state.Phase != match.PhaseSealed {
+		fields = append(fields, "alive", state.Alive)
 	}
 	return fields
 }
 
 // createFields are all fields of a match's first state, except those that the
 // script numbers.
-func createFields(p *match.Plan, s match.State) []any {
-	fields := append(stepFields(s),
-		"answered", s.Answered, "right", s.Right,
-		"players", s.Players, "left", s.LeftSeats, "ended", s.EndedPlaces, "locked", boolArg(s.Locked),
-		"form", p.Form, "game", p.Game, "mode", string(p.Mode), "questions", len(p.Questions))
-	if p.Arena != nil {
-		fields = append(fields, forceHashTable...)
+func createFields(plan *match.Plan, state match.State) []any {
+	fields := append(stepFields(state),
+		"answered", state.Answered, "right", state.Right,
+		"players", state.Players, "left", state.LeftSeats, "ended", state.EndedPlaces, "locked", boolArg(state.Locked),
+		"form", plan.Form, "game", plan.Game, "mode", string(plan.Mode), "questions", len(plan.Questions))
+	if plan.Arena != nil {
+		fields = append(fields, hashTablePadding...)
 	}
 	return fields
 }
@@ -41,7 +41,7 @@ func createFields(p *match.Plan, s match.State) []any {
 // from end to end for every field of a command. It stops doing so when the hash
 // has 512 fields or one value of over 64 bytes. Without this field an answer in
 // a large match costs twice as much. Duels stay small.
-var forceHashTable = []any{"wide", strings.Repeat(".", 65)}
+var hashTablePadding = []any{"wide", strings.Repeat(".", 65)}
 
 // firstField names the field with the first right answer to a buzzer question.
 func firstField(question int) string { return "first|" + strconv.Itoa(question) }
@@ -49,8 +49,8 @@ func firstField(question int) string { return "first|" + strconv.Itoa(question) 
 // fields is a decoded hash.
 type fields map[string]string
 
-// fieldsOf decodes a list of alternating names and values.
-func fieldsOf(flat lua.Reply) fields {
+// decodeFields decodes a list of alternating names and values.
+func decodeFields(flat lua.Reply) fields {
 	f := make(fields, len(flat)/2)
 	for i := 0; i+1 < len(flat); i += 2 {
 		f[flat.Text(i)] = flat.Text(i + 1)
@@ -63,7 +63,7 @@ func (f fields) number(name string) int64 {
 	return n
 }
 
-func (f fields) state() (match.State, error) {
+func (f fields) decodeState() (match.State, error) {
 	s := match.State{
 		Phase: match.Phase(f["phase"]), Question: int(f.number("question")), StartsAt: f.number("starts_at"),
 		OpensAt: f.number("opens_at"), ClosesAt: f.number("closes_at"), DueAt: f.number("due_at"),
@@ -71,10 +71,10 @@ func (f fields) state() (match.State, error) {
 		HostPaced: f["host_paced"] == "1", Extended: f["extended"] == "1", Alive: f.number("alive"),
 		LastDecided: int(f.number("last")), Voids: splitInts(f["voids"]),
 		Answered: f.number("answered"), Right: f.number("right"),
-		Players: f.number("players"), LeftSeats: f.number("left"), EndedPlaces: f.number("ended"), Locked: f["locked"] == "1", SettledNotified: f["told"] == "1",
+		Players: f.number("players"), LeftSeats: f.number("left"), EndedPlaces: f.number("ended"), Locked: f["locked"] == "1", SettledNotified: f["notified"] == "1",
 		Seq: f.number("seq"), Version: f.number("version"),
 	}
-	first, ok, err := f.first(s.Question)
+	first, ok, err := f.decodeFirst(s.Question)
 	if ok {
 		s.First = &first
 	}
@@ -84,21 +84,21 @@ func (f fields) state() (match.State, error) {
 	return s, err
 }
 
-// first returns the first right answer to a buzzer question.
-func (f fields) first(question int) (first match.First, ok bool, err error) {
+// decodeFirst returns the first right answer to a buzzer question.
+func (f fields) decodeFirst(question int) (decodeFirst match.First, ok bool, err error) {
 	raw, ok := f[firstField(question)]
 	if !ok {
-		return first, false, nil
+		return decodeFirst, false, nil
 	}
-	err = json.Unmarshal([]byte(raw), &first)
-	return first, err == nil, err
+	err = json.Unmarshal([]byte(raw), &decodeFirst)
+	return decodeFirst, err == nil, err
 }
 
-// firsts returns the first right answers of all questions so far.
-func (f fields) firsts() ([]match.First, error) {
+// decodeFirsts returns the first right answers of all questions so far.
+func (f fields) decodeFirsts() ([]match.First, error) {
 	var all []match.First
 	for q := range int(f.number("question")) + 1 {
-		first, ok, err := f.first(q)
+		first, ok, err := f.decodeFirst(q)
 		if err != nil {
 			return nil, err
 		}

@@ -9,26 +9,26 @@ import (
 	"laststand/internal/match"
 )
 
-// closedFirstMS is how long the key first of a question is stored after the
+// closedFirstTTLMS is how long the key first of a question is stored after the
 // question closed. The phase then contains the same information.
-const closedFirstMS = 60 * 1000
+const closedFirstTTLMS = 60 * 1000
 
 // Step applies a step to a match, see match.Store. A step that abandons the match ignores the
 // store's version and moves it above the highest seen one.
-func (s *Store) Step(ctx context.Context, st match.Step) (match.StepResult, error) {
-	args, err := stepArgs(st)
+func (s *Store) Step(ctx context.Context, step match.Step) (match.StepResult, error) {
+	args, err := stepArgs(step)
 	if err != nil {
-		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
+		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
 	}
-	k := newKeys(st.Match)
-	question, _, _ := firstChange(st)
-	names := []string{k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.first(question), k.result(), k.tomb()}
-	if st.KeepMS > 0 {
-		names = append(append(names, k.rankingKeys()...), k.playKeys()...)
+	k := newKeys(step.Match)
+	question, _, _ := firstFlagChange(step)
+	keyNames := []string{k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.first(question), k.result(), k.tombstone()}
+	if step.TTLMS > 0 {
+		keyNames = append(append(keyNames, k.rankingKeys()...), k.playKeys()...)
 	}
-	values, err := stepScript.Run(ctx, s.scripter(st.Large), names, args...).Slice()
+	values, err := applyStepScript.Run(ctx, s.scripterForSize(step.Large), keyNames, args...).Slice()
 	if err != nil {
-		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", st.Match, err)
+		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
 	}
 	reply := lua.Reply(values)
 	switch reply.Text(0) {
@@ -43,53 +43,55 @@ func (s *Store) Step(ctx context.Context, st match.Step) (match.StepResult, erro
 }
 
 // stepArgs are the ARGV of a step, see check_step.lua.
-func stepArgs(st match.Step) ([]any, error) {
+func stepArgs(step match.Step) ([]any, error) {
 	var result []byte
-	persisted := 0
-	if st.Result != nil {
+	persistedKeys := 0
+	if step.Result != nil {
 		var err error
-		if result, err = json.Marshal(st.Result); err != nil {
+		if result, err = json.Marshal(step.Result); err != nil {
 			return nil, err
 		}
-		if st.Result.Paged {
-			persisted = len(keys{}.rankingKeys())
+		if step.Result.Paged {
+			persistedKeys = len(keys{}.rankingKeys())
 		}
 	}
-	seen, minVersion := st.SeenVersion, int64(0)
-	if st.To.EndReason == match.Abandoned {
-		seen, minVersion = 0, st.SeenVersion
+	seenVersion, minVersion := step.SeenVersion, int64(0)
+	if step.NewState.EndReason == match.ReasonAbandoned {
+		seenVersion, minVersion = 0, step.SeenVersion
 	}
-	_, offer, offerMS := firstChange(st)
+	_, firstFlag, firstTTLMS := firstFlagChange(step)
 	args := []any{
-		st.Match, st.ID, string(st.From), st.Question, st.Version, seen, minVersion, st.To.DueAt, offer, offerMS,
-		result, st.KeepMS, tombMS, persisted, len(st.Pushes),
+		step.Match, step.ID, string(step.FromPhase), step.Question, step.Version, seenVersion, minVersion, step.NewState.DueAt, firstFlag, firstTTLMS,
+		result, step.TTLMS, tombstoneTTLMS, persistedKeys, len(step.Pushes),
 	}
-	for _, p := range st.Pushes {
-		args = append(args, p.Head, p.Tail)
+	for _, push := range step.Pushes {
+		args = append(args, push.Head, push.Tail)
 	}
-	args = append(args, stepFields(st.To)...)
-	if opensQuestion(st) {
+	args = append(args, stepFields(step.NewState)...)
+	if opensQuestion(step) {
 		args = append(args, "answered", 0, "right", 0)
 	}
-	if st.Scores != nil {
-		args = append(args, "scores", st.Scores)
+	if step.Scores != nil {
+		args = append(args, "scores", step.Scores)
 	}
 	return args, nil
 }
 
 // opensQuestion reports whether a step opens a question. An extension does not.
-func opensQuestion(st match.Step) bool { return st.To.Phase == match.Open && st.From != match.Open }
+func opensQuestion(step match.Step) bool {
+	return step.NewState.Phase == match.PhaseOpen && step.FromPhase != match.PhaseOpen
+}
 
 // firstFlagChange returns how a step changes the key first of a buzzer question: the
 // new value ("": unchanged) and its time to live. Opening the question sets 1, and
 // every step that closes it sets 0. So either such a step or one race closes the
 // question, never both.
-func firstChange(st match.Step) (question int, offer string, ms int64) {
+func firstFlagChange(step match.Step) (question int, flag string, ttlMS int64) {
 	switch {
-	case st.Buzzer && opensQuestion(st):
-		return st.To.Question, "1", maxLifeMS
-	case st.Buzzer && st.From == match.Open && st.To.Phase != match.Open:
-		return st.Question, "0", closedFirstMS
+	case step.Buzzer && opensQuestion(step):
+		return step.NewState.Question, "1", matchTTLMS
+	case step.Buzzer && step.FromPhase == match.PhaseOpen && step.NewState.Phase != match.PhaseOpen:
+		return step.Question, "0", closedFirstTTLMS
 	}
-	return st.Question, "", 0
+	return step.Question, "", 0
 }

@@ -14,114 +14,114 @@ import (
 )
 
 func TestStep(t *testing.T) {
-	each(t, func(p *testMatch) {
-		s := p.step(p.read().State, match.Open, 0)
-		s.Pushes = append(s.Pushes, s.Pushes[0])
-		s.To.CloseReason, s.To.EndReason, s.To.Leaver = "why", match.Forfeit, "p_ada"
-		s.To.HostPaced, s.To.Extended, s.To.Voids, s.To.LastDecided, s.To.StartsAt = true, true, []int{0, 12}, 1, 77
-		s.To.Answered, s.To.Right, s.To.EndedPlaces, s.To.Seq, s.To.Version = 9, 9, 9, 9, 9 // fields of the store
-		s.To.Players, s.To.LeftSeats, s.To.Locked, s.To.First = 9, 9, true, new(match.First)
-		done, err := p.Step(p.Context(), s)
+	eachRedis(t, func(m *testMatch) {
+		step := m.step(m.read().State, match.PhaseOpen, 0)
+		step.Pushes = append(step.Pushes, step.Pushes[0])
+		step.NewState.CloseReason, step.NewState.EndReason, step.NewState.Leaver = "why", match.ReasonForfeit, "p_ada"
+		step.NewState.HostPaced, step.NewState.Extended, step.NewState.Voids, step.NewState.LastDecided, step.NewState.StartsAt = true, true, []int{0, 12}, 1, 77
+		step.NewState.Answered, step.NewState.Right, step.NewState.EndedPlaces, step.NewState.Seq, step.NewState.Version = 9, 9, 9, 9, 9 // fields of the store
+		step.NewState.Players, step.NewState.LeftSeats, step.NewState.Locked, step.NewState.First = 9, 9, true, new(match.First)
+		done, err := m.Step(m.Context(), step)
 		if err != nil || !reflect.DeepEqual(done, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
-			p.Fatalf("%+v, %v", done, err)
+			m.Fatalf("%+v, %v", done, err)
 		}
-		want := s.To
+		want := step.NewState
 		want.Answered, want.Right, want.EndedPlaces, want.Seq, want.Version = 0, 0, 0, 3, 2
 		want.Players, want.LeftSeats, want.Locked, want.First = 2, 0, false, nil
-		if v := p.read(); !reflect.DeepEqual(v.State, want) || string(v.Frames[2]) != string(s.Pushes[1].Frame(3)) {
-			p.Errorf("%+v, want %+v; %s", v.State, want, v.Frames[2])
+		if view := m.read(); !reflect.DeepEqual(view.State, want) || string(view.Frames[2]) != string(step.Pushes[1].Frame(3)) {
+			m.Errorf("%+v, want %+v; %s", view.State, want, view.Frames[2])
 		}
-		if p.due() != s.To.DueAt {
-			p.Errorf("due at %d", p.due())
+		if m.due() != step.NewState.DueAt {
+			m.Errorf("due at %d", m.due())
 		}
-		p.checkLog()
+		m.checkLog()
 	})
 }
 
 // A step is applied only at its phase and question.
 func TestStepComparesPhaseAndQuestion(t *testing.T) {
-	each(t, func(p *testMatch) {
-		p.applyStep(match.Open, 0)
-		before := p.read()
+	eachRedis(t, func(m *testMatch) {
+		m.applyStep(match.PhaseOpen, 0)
+		before := m.read()
 		for _, from := range []match.State{
-			{Phase: match.Countdown, Question: -1}, {Phase: match.Open, Question: 1}, {Phase: match.Open, Question: -1}, {Phase: match.Sealed},
+			{Phase: match.PhaseCountdown, Question: -1}, {Phase: match.PhaseOpen, Question: 1}, {Phase: match.PhaseOpen, Question: -1}, {Phase: match.PhaseSealed},
 		} {
-			done, err := p.Step(p.Context(), p.step(from, match.Over, 0))
+			done, err := m.Step(m.Context(), m.step(from, match.PhaseOver, 0))
 			if err != nil || done.Applied {
-				p.Errorf("from %s of %d: %+v, %v", from.Phase, from.Question, done, err)
+				m.Errorf("from %s of %d: %+v, %v", from.Phase, from.Question, done, err)
 			}
 		}
-		if after := p.read(); !reflect.DeepEqual(after, before) {
-			p.Errorf("%+v became %+v", before, after)
+		if after := m.read(); !reflect.DeepEqual(after, before) {
+			m.Errorf("%+v became %+v", before, after)
 		}
-		if waits, err := p.IsPending(p.Context(), p.plan.ID); waits || err != nil {
-			p.Errorf("a result of a step not taken: %v, %v", waits, err)
+		if waits, err := m.IsPending(m.Context(), m.plan.ID); waits || err != nil {
+			m.Errorf("a result of a step not taken: %v, %v", waits, err)
 		}
-		missing := p.step(match.State{Phase: match.Open}, match.Sealed, 0)
+		missing := m.step(match.State{Phase: match.PhaseOpen}, match.PhaseSealed, 0)
 		missing.Match = "m_none"
-		if _, err := p.Step(p.Context(), missing); !errors.Is(err, match.ErrNotFound) {
-			p.Errorf("no such match: %v", err)
+		if _, err := m.Step(m.Context(), missing); !errors.Is(err, match.ErrNotFound) {
+			m.Errorf("no such match: %v", err)
 		}
 	})
 }
 
 func TestRepeatedStep(t *testing.T) {
-	each(t, func(p *testMatch) {
-		s := p.step(p.read().State, match.Open, 0)
-		first, err := p.Step(p.Context(), s)
+	eachRedis(t, func(m *testMatch) {
+		step := m.step(m.read().State, match.PhaseOpen, 0)
+		first, err := m.Step(m.Context(), step)
 		if err != nil {
-			p.Fatal(err)
+			m.Fatal(err)
 		}
-		open := p.read().State
-		p.commit(p.attempt(open, "p_ada", 10), match.Accepted) // raises the number
-		before := p.read()
-		again, err := p.Step(p.Context(), s)
+		open := m.read().State
+		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted) // raises the number
+		before := m.read()
+		again, err := m.Step(m.Context(), step)
 		if err != nil || again.FirstSeq != first.FirstSeq || !again.Applied {
-			p.Errorf("%+v, %v, at first %+v", again, err, first)
+			m.Errorf("%+v, %v, at first %+v", again, err, first)
 		}
-		if after := p.read(); !reflect.DeepEqual(after, before) {
-			p.Errorf("%+v became %+v", before, after)
+		if after := m.read(); !reflect.DeepEqual(after, before) {
+			m.Errorf("%+v became %+v", before, after)
 		}
-		p.applyStep(match.Sealed, 0)
-		if lost, err := p.Step(p.Context(), s); err != nil || lost.Applied {
-			p.Errorf("after the next: %+v, %v", lost, err)
+		m.applyStep(match.PhaseSealed, 0)
+		if lost, err := m.Step(m.Context(), step); err != nil || lost.Applied {
+			m.Errorf("after the next: %+v, %v", lost, err)
 		}
-		p.checkLog()
+		m.checkLog()
 	})
 }
 
 // Twenty nodes try the same step while answers arrive. One applies it, and no
 // push number is used twice.
 func TestOneStepIsApplied(t *testing.T) {
-	each(t, func(p *testMatch) {
-		open := p.applyStep(match.Open, 0)
+	eachRedis(t, func(m *testMatch) {
+		open := m.applyStep(match.PhaseOpen, 0)
 		steps := make([]match.Step, 20)
 		for i := range steps {
-			steps[i] = p.step(open, match.Sealed, 0)
+			steps[i] = m.step(open, match.PhaseSealed, 0)
 		}
-		attempts := []match.Attempt{p.attempt(open, "p_ada", 10), p.attempt(open, "p_bob", 10)}
+		attempts := []match.Attempt{m.attempt(open, "p_ada", 10), m.attempt(open, "p_bob", 10)}
 		applied := make([]bool, len(steps))
 		var accepted, counted int64
 		var mu sync.Mutex
 		var all sync.WaitGroup
 		for i := range steps {
 			all.Go(func() {
-				done, err := p.Step(p.Context(), steps[i])
+				done, err := m.Step(m.Context(), steps[i])
 				if err != nil {
-					p.Error(err)
+					m.Error(err)
 				}
 				applied[i] = done.Applied
 			})
 		}
 		for i := range attempts {
 			all.Go(func() {
-				out, err := p.Commit(p.Context(), attempts[i])
+				out, err := m.Commit(m.Context(), attempts[i])
 				mu.Lock()
 				defer mu.Unlock()
-				if err != nil || out.Verdict != match.Accepted && out.Verdict != match.Late {
-					p.Errorf("%+v, %v", out, err)
+				if err != nil || out.Verdict != match.VerdictAccepted && out.Verdict != match.VerdictLate {
+					m.Errorf("%+v, %v", out, err)
 				}
-				if out.Verdict == match.Accepted {
+				if out.Verdict == match.VerdictAccepted {
 					accepted++
 				}
 			})
@@ -133,160 +133,160 @@ func TestOneStepIsApplied(t *testing.T) {
 				winners++
 			}
 		}
-		v := p.read()
-		for _, totals := range v.Totals {
+		view := m.read()
+		for _, totals := range view.Totals {
 			counted += totals.Answered
 		}
-		if winners != 1 || v.Answered != accepted || counted != accepted || v.Seq != 3+accepted {
-			p.Errorf("%d took it; %d accepted, %d counted, at %+v", winners, accepted, counted, v.State)
+		if winners != 1 || view.Answered != accepted || counted != accepted || view.Seq != 3+accepted {
+			m.Errorf("%d took it; %d accepted, %d counted, at %+v", winners, accepted, counted, view.State)
 		}
-		p.checkLog()
+		m.checkLog()
 	})
 }
 
 // A match that is over leaves a result, which waits until it is settled, even
 // after the match has expired.
 func TestAResultWaitsUntilItIsSettled(t *testing.T) {
-	each(t, func(p *testMatch) {
-		p.applyStep(match.Open, 0)
-		p.applyStep(match.Over, 0)
-		if due := p.due(); due != -1 {
-			p.Errorf("it is due at %d", due)
+	eachRedis(t, func(m *testMatch) {
+		m.applyStep(match.PhaseOpen, 0)
+		m.applyStep(match.PhaseOver, 0)
+		if due := m.due(); due != -1 {
+			m.Errorf("it is due at %d", due)
 		}
-		p.expire()
-		if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID}); !errors.Is(err, match.ErrNotFound) {
-			p.Errorf("it is still there: %v", err)
+		m.expire()
+		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID}); !errors.Is(err, match.ErrNotFound) {
+			m.Errorf("it is still there: %v", err)
 		}
-		p.checkPending(true)
-		r := p.pending()
-		if r == nil || r.OverAt != epoch+99 || len(r.Standings) != 1 {
-			p.Fatalf("%+v", r)
+		m.checkPending(true)
+		result := m.pending()
+		if result == nil || result.OverAt != epoch+99 || len(result.Standings) != 1 {
+			m.Fatalf("%+v", result)
 		}
 		for range 2 { // it may be repeated
-			if err := p.Settled(p.Context(), []match.Result{*r}); err != nil {
-				p.Error(err)
+			if err := m.MarkSettled(m.Context(), []match.Result{*result}); err != nil {
+				m.Error(err)
 			}
-			p.checkPending(false)
-			if again := p.pending(); again != nil {
-				p.Errorf("%+v", again)
+			m.checkPending(false)
+			if again := m.pending(); again != nil {
+				m.Errorf("%+v", again)
 			}
 		}
-		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
-			p.Errorf("%v, %v", marks, err)
+		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
+			m.Errorf("%v, %v", marks, err)
 		}
 	})
 }
 
 func TestSettledMarksTheMatch(t *testing.T) {
-	each(t, func(p *testMatch) {
-		p.applyStep(match.Open, 0)
-		p.applyStep(match.Over, 0)
-		if err := p.Settled(p.Context(), []match.Result{{Match: "m_none"}, {Match: p.plan.ID}}); err != nil {
-			p.Fatal(err)
+	eachRedis(t, func(m *testMatch) {
+		m.applyStep(match.PhaseOpen, 0)
+		m.applyStep(match.PhaseOver, 0)
+		if err := m.MarkSettled(m.Context(), []match.Result{{Match: "m_none"}, {Match: m.plan.ID}}); err != nil {
+			m.Fatal(err)
 		}
-		if v := p.read(); v.Phase != match.Settled || v.Seq != 3 {
-			p.Errorf("%+v", v.State)
+		if view := m.read(); view.Phase != match.PhaseSettled || view.Seq != 3 {
+			m.Errorf("%+v", view.State)
 		}
-		if n := p.client.Exists(p.Context(), newKeys("m_none").match()).Val(); n != 0 {
-			p.Error("a match came into being")
+		if n := m.client.Exists(m.Context(), newKeys("m_none").match()).Val(); n != 0 {
+			m.Error("a match came into being")
 		}
 	})
 }
 
 // pending returns the match's pending result.
-func (p *testMatch) pending() *match.Result {
-	p.Helper()
-	results, err := p.Results(p.Context(), 100_000)
+func (m *testMatch) pending() *match.Result {
+	m.Helper()
+	results, err := m.ReadResults(m.Context(), 100_000)
 	if err != nil {
-		p.Fatal(err)
+		m.Fatal(err)
 	}
-	for _, r := range results {
-		if r.Match == p.plan.ID {
-			return &r
+	for _, result := range results {
+		if result.Match == m.plan.ID {
+			return &result
 		}
 	}
 	return nil
 }
 
-func (p *testMatch) checkPending(want bool) {
-	p.Helper()
-	waits, err := p.IsPending(p.Context(), p.plan.ID)
+func (m *testMatch) checkPending(want bool) {
+	m.Helper()
+	waits, err := m.IsPending(m.Context(), m.plan.ID)
 	if err != nil || waits != want {
-		p.Errorf("pending: %v, %v", waits, err)
+		m.Errorf("pending: %v, %v", waits, err)
 	}
-	n, err := p.CountUnsettled(p.Context())
-	_, shared := p.client.(*redis.ClusterClient)
+	n, err := m.CountUnsettled(m.Context())
+	_, shared := m.client.(*redis.ClusterClient)
 	if err != nil || want && n < 1 || !want && !shared && n != 0 {
-		p.Errorf("unsettled: %d, %v", n, err)
+		m.Errorf("unsettled: %d, %v", n, err)
 	}
 }
 
 // expire simulates the expiry of keys.
-func (p *testMatch) expire() {
-	p.Helper()
-	for _, key := range append(p.keys.rankingKeys(), p.keys.playKeys()...) {
-		if err := p.client.Del(p.Context(), key).Err(); err != nil {
-			p.Fatal(err)
+func (m *testMatch) expire() {
+	m.Helper()
+	for _, key := range append(m.keys.rankingKeys(), m.keys.playKeys()...) {
+		if err := m.client.Del(m.Context(), key).Err(); err != nil {
+			m.Fatal(err)
 		}
 	}
 }
 
 // Scripts are loaded again if a server has lost them.
 func TestScriptsAreFlushed(t *testing.T) {
-	each(t, func(p *testMatch) {
-		flush := func(ctx context.Context, c redis.Cmdable) error { return c.ScriptFlush(ctx).Err() }
+	eachRedis(t, func(m *testMatch) {
+		flush := func(ctx context.Context, client redis.Cmdable) error { return client.ScriptFlush(ctx).Err() }
 		for _, act := range []func(){
-			func() { p.applyStep(match.Open, 0) },
-			func() { p.commit(p.attempt(p.read().State, "p_ada", 10), match.Accepted) },
-			func() { p.applyStep(match.Sealed, 0) },
-			func() { p.applyStep(match.Over, 0) },
-			func() { _ = p.Settled(p.Context(), []match.Result{{Match: p.plan.ID}}) },
+			func() { m.applyStep(match.PhaseOpen, 0) },
+			func() { m.commit(m.attempt(m.read().State, "p_ada", 10), match.VerdictAccepted) },
+			func() { m.applyStep(match.PhaseSealed, 0) },
+			func() { m.applyStep(match.PhaseOver, 0) },
+			func() { _ = m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}) },
 		} {
-			p.eachMaster(flush)
+			m.eachMaster(flush)
 			act()
 		}
-		if v := p.read(); v.Phase != match.Settled {
-			p.Errorf("%+v", v.State)
+		if view := m.read(); view.Phase != match.PhaseSettled {
+			m.Errorf("%+v", view.State)
 		}
 	})
 }
 
 // eachMaster runs a command on all servers that hold keys.
-func (p *testMatch) eachMaster(f func(ctx context.Context, c redis.Cmdable) error) {
-	p.Helper()
+func (m *testMatch) eachMaster(f func(ctx context.Context, c redis.Cmdable) error) {
+	m.Helper()
 	var err error
-	if cluster, ok := p.client.(*redis.ClusterClient); ok {
-		err = cluster.ForEachMaster(p.Context(), func(ctx context.Context, c *redis.Client) error { return f(ctx, c) })
+	if cluster, ok := m.client.(*redis.ClusterClient); ok {
+		err = cluster.ForEachMaster(m.Context(), func(ctx context.Context, c *redis.Client) error { return f(ctx, c) })
 	} else {
-		err = f(p.Context(), p.client)
+		err = f(m.Context(), m.client)
 	}
 	if err != nil {
-		p.Fatal(err)
+		m.Fatal(err)
 	}
 }
 
 // Scripts of large matches use their own connection; others share round trips.
 func TestLargeMatchesUseTheirOwnConnection(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat(playerIDs(51)...)
-		shared := &countingScripter{Scripter: p.client}
-		s := New(p.client, shared)
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats(playerIDs(51)...)
+		shared := &countingScripter{Scripter: m.client}
+		s := New(m.client, shared)
 		for _, many := range []bool{true, false} {
 			before := shared.runs.Load()
-			step := p.step(p.read().State, match.Starting, -1)
+			step := m.step(m.read().State, match.PhaseStarting, -1)
 			step.Large, step.Pushes = many, nil
-			if _, err := s.Step(p.Context(), step); err != nil {
-				p.Fatal(err)
+			if _, err := s.Step(m.Context(), step); err != nil {
+				m.Fatal(err)
 			}
-			q := match.ReadQuery{Match: p.plan.ID, Players: playerIDs(51), After: -1}
+			query := match.ReadQuery{Match: m.plan.ID, Players: playerIDs(51), AfterSeq: -1}
 			if !many {
-				q.Players = q.Players[:50]
+				query.Players = query.Players[:50]
 			}
-			if _, err := s.Read(p.Context(), q); err != nil {
-				p.Fatal(err)
+			if _, err := s.Read(m.Context(), query); err != nil {
+				m.Fatal(err)
 			}
 			if runs := shared.runs.Load() - before; many && runs > 0 || !many && runs < 2 {
-				p.Errorf("many %v: %d shared round trips", many, runs)
+				m.Errorf("many %v: %d shared round trips", many, runs)
 			}
 		}
 	})

@@ -17,13 +17,13 @@ import (
 const (
 	// matchTTLMS is how long Redis stores a match that never ends. It covers half
 	// a day in the lobby and a match that its host prolongs.
-	maxLifeMS = 48 * 60 * 60 * 1000
+	matchTTLMS = 48 * 60 * 60 * 1000
 	// settledTTLMS is how long the match of an arena can be read after its result
 	// is settled.
-	readableMS = 6 * 60 * 1000
+	settledTTLMS = 6 * 60 * 1000
 	// tombstoneTTLMS is how long the store remembers the id of a match that is over or
 	// tombstoned.
-	tombMS = 60 * 60 * 1000
+	tombstoneTTLMS = 60 * 60 * 1000
 )
 
 // Store implements match.Store, match.Index, arena.Seats and arena.Codes. It is
@@ -35,8 +35,8 @@ type Store struct {
 	batcher   batcher
 	questions questionCache
 
-	replicas    func() bool
-	unconfirmed func()
+	hasReplicas   func() bool
+	onUnconfirmed func()
 }
 
 // Option configures a Store.
@@ -47,14 +47,14 @@ type Option func(*Store)
 // announced anyway and unconfirmed is called. Without this option the store
 // does not wait for replicas.
 func ConfirmByReplica(replicas func() bool, unconfirmed func()) Option {
-	return func(s *Store) { s.replicas, s.unconfirmed = replicas, unconfirmed }
+	return func(s *Store) { s.hasReplicas, s.onUnconfirmed = replicas, unconfirmed }
 }
 
 // New makes a store. Scripts run on scripts, which may share pipelines between
 // callers. Everything else runs on client. Both must reach the same Redis.
 func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option) *Store {
-	s := &Store{client: client, scripts: scripts, replicas: func() bool { return false }}
-	s.batcher = batcher{send: s.commitBatch, pending: make(map[string][]*pendingAttempt)}
+	s := &Store{client: client, scripts: scripts, hasReplicas: func() bool { return false }}
+	s.batcher = batcher{sendAttempts: s.commitBatch, pending: make(map[string][]*pendingAttempt)}
 	for _, option := range options {
 		option(s)
 	}
@@ -64,7 +64,7 @@ func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option
 // scripterForSize returns what a script runs on. A script of a large match runs on
 // the client, because many players wait for it. It does not wait behind the answers
 // of other matches.
-func (s *Store) scripter(large bool) redis.Scripter {
+func (s *Store) scripterForSize(large bool) redis.Scripter {
 	if large {
 		return s.client
 	}
@@ -72,7 +72,7 @@ func (s *Store) scripter(large bool) redis.Scripter {
 }
 
 // Create writes a new match, see match.Store.
-func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, found *protocol.Numbered) (bool, error) {
+func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, found *protocol.NumberedPush) (bool, error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
 		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
@@ -82,9 +82,9 @@ func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, fo
 		frame = found.Frame(1)
 	}
 	k := newKeys(p.ID)
-	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, maxLifeMS, frame}, createFields(p, first)...)
-	created, err := createScript.Run(ctx, s.scripts,
-		[]string{k.match(), k.plan(), k.log(), k.due(), k.seq(), k.tomb()}, args...).Bool()
+	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, matchTTLMS, frame}, createFields(p, first)...)
+	created, err := createMatchScript.Run(ctx, s.scripts,
+		[]string{k.match(), k.plan(), k.log(), k.due(), k.seq(), k.tombstone()}, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
 	}
@@ -94,7 +94,7 @@ func (s *Store) Create(ctx context.Context, p *match.Plan, first match.State, fo
 // Tombstone prevents a match from ever being created, see match.Store.
 func (s *Store) Tombstone(ctx context.Context, id string) (exists bool, err error) {
 	k := newKeys(id)
-	exists, err = tombstoneScript.Run(ctx, s.scripts, []string{k.match(), k.tomb()}, tombMS).Bool()
+	exists, err = tombstoneScript.Run(ctx, s.scripts, []string{k.match(), k.tombstone()}, tombstoneTTLMS).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: tombstone %s: %w", id, err)
 	}
@@ -103,18 +103,18 @@ func (s *Store) Tombstone(ctx context.Context, id string) (exists bool, err erro
 
 // Record returns a player's accepted answer to a question, see match.Store.
 func (s *Store) Record(ctx context.Context, id, player string, question int) (match.Record, bool, error) {
-	raw, err := recordScript.Run(ctx, s.scripts, []string{newKeys(id).answers()}, answerField(question, player)).Text()
+	raw, err := findRecordScript.Run(ctx, s.scripts, []string{newKeys(id).answers()}, answerField(question, player)).Text()
 	if errors.Is(err, redis.Nil) {
 		return match.Record{}, false, nil
 	}
 	if err != nil {
 		return match.Record{}, false, fmt.Errorf("redismatch: record of %s: %w", id, err)
 	}
-	r, err := recordOf(raw)
+	record, err := decodeRecord(raw)
 	if err != nil {
 		return match.Record{}, false, fmt.Errorf("redismatch: record of %s: %w", id, err)
 	}
-	return r, true, nil
+	return record, true, nil
 }
 
 func answerField(question int, player string) string { return strconv.Itoa(question) + "|" + player }
@@ -132,7 +132,7 @@ func (s *Store) Nodes(ctx context.Context, id string) ([]string, error) {
 // later time (cluster time, ms), see match.Store.
 func (s *Store) PostponeHostDeadline(ctx context.Context, id string, dueAt int64) error {
 	k := newKeys(id)
-	if err := hostDeadlineScript.Run(ctx, s.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {
+	if err := postponeHostDeadlineScript.Run(ctx, s.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {
 		return fmt.Errorf("redismatch: postpone host deadline of %s: %w", id, err)
 	}
 	return nil

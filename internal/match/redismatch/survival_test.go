@@ -10,66 +10,66 @@ import (
 
 // Two questions: the players who are in or out, and the effect of answers.
 func TestSurvival(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat("p_ada", "p_bob", "p_cyd", "p_dan")
-		open := p.start()
-		out := p.commit(inTeam(red, p.attempt(open, "p_ada", 1000)), match.Accepted)
-		if out.Answered != 1 || out.Alive != 4 || out.Seq != 0 || out.Version != p.read().Version || len(out.Nodes) != 0 {
-			p.Errorf("%+v", out)
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
+		open := m.startArena()
+		out := m.commit(inTeam(red, m.attempt(open, "p_ada", 1000)), match.VerdictAccepted)
+		if out.Answered != 1 || out.Alive != 4 || out.Seq != 0 || out.Version != m.read().Version || len(out.Nodes) != 0 {
+			m.Errorf("%+v", out)
 		}
-		slow := inTeam(blue, p.attempt(open, "p_bob", 3000))
+		slow := inTeam(blue, m.attempt(open, "p_bob", 3000))
 		slow.Record.Points = 170
-		p.commit(slow, match.Accepted)
-		p.commit(wrong(p.attempt(open, "p_cyd", 500)), match.Accepted)
-		if p.due() != open.DueAt {
-			p.Errorf("due at %d with three of four", p.due())
+		m.commit(slow, match.VerdictAccepted)
+		m.commit(wrong(m.attempt(open, "p_cyd", 500)), match.VerdictAccepted)
+		if m.due() != open.DueAt {
+			m.Errorf("due at %d with three of four", m.due())
 		}
-		v := p.read()
-		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); v.Totals["p_ada"] != want {
-			p.Errorf("%+v", v.Totals["p_ada"])
+		view := m.read()
+		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); view.Totals["p_ada"] != want {
+			m.Errorf("%+v", view.Totals["p_ada"])
 		}
-		if want := (match.Totals{Answered: 1, LastAnswered: 1}); v.Totals["p_cyd"] != want {
-			p.Errorf("%+v", v.Totals["p_cyd"])
+		if want := (match.Totals{Answered: 1, LastAnswered: 1}); view.Totals["p_cyd"] != want {
+			m.Errorf("%+v", view.Totals["p_cyd"])
 		}
-		if v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 2 || v.Teams["red"].Score != 190 || v.Teams["blue"].Score != 170 {
-			p.Errorf("ranks %v, teams %v", v.Ranks, v.Teams)
+		if view.Ranks["p_ada"] != 1 || view.Ranks["p_bob"] != 2 || view.Teams["red"].Score != 190 || view.Teams["blue"].Score != 170 {
+			m.Errorf("ranks %v, teams %v", view.Ranks, view.Teams)
 		}
-		next := p.next()
-		p.commit(p.attempt(next, "p_cyd", 0), match.Eliminated) // was wrong
-		p.commit(p.attempt(next, "p_dan", 0), match.Eliminated) // was silent
-		p.commit(p.attempt(open, "p_cyd", 0), match.Eliminated) // until then the answer is a duplicate
-		p.commit(p.attempt(match.State{Question: 2}, "p_cyd", 0), match.Early)
-		p.commit(p.attempt(open, "p_bob", 0), match.Duplicate)
-		p.commit(p.attempt(next, "p_eve", 0), match.Gone)
-		p.commit(p.attempt(next, "p_bob", 10_001), match.Late)
-		p.commit(p.attempt(next, "p_bob", 100), match.Accepted)
-		p.commit(p.attempt(next, "p_bob", 200), match.Duplicate)
-		if p.due() != next.DueAt {
-			p.Errorf("due at %d with one of two", p.due())
+		next := m.openNextQuestion()
+		m.commit(m.attempt(next, "p_cyd", 0), match.VerdictEliminated) // was wrong
+		m.commit(m.attempt(next, "p_dan", 0), match.VerdictEliminated) // was silent
+		m.commit(m.attempt(open, "p_cyd", 0), match.VerdictEliminated) // until then the answer is a duplicate
+		m.commit(m.attempt(match.State{Question: 2}, "p_cyd", 0), match.VerdictEarly)
+		m.commit(m.attempt(open, "p_bob", 0), match.VerdictDuplicate)
+		m.commit(m.attempt(next, "p_eve", 0), match.VerdictGone)
+		m.commit(m.attempt(next, "p_bob", 10_001), match.VerdictLate)
+		m.commit(m.attempt(next, "p_bob", 100), match.VerdictAccepted)
+		m.commit(m.attempt(next, "p_bob", 200), match.VerdictDuplicate)
+		if m.due() != next.DueAt {
+			m.Errorf("due at %d with one of two", m.due())
 		}
-		last := p.attempt(next, "p_ada", 500)
-		p.commit(last, match.Accepted)
-		if p.due() != last.Record.At {
-			p.Errorf("due at %d with all who are in", p.due())
+		last := m.attempt(next, "p_ada", 500)
+		m.commit(last, match.VerdictAccepted)
+		if m.due() != last.Record.ArrivedAt {
+			m.Errorf("due at %d with all who are in", m.due())
 		}
-		p.checkLog()
+		m.checkLog()
 	})
 }
 
 // A question without a survivor eliminates no player.
 func TestAVoidQuestion(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat("p_ada", "p_bob")
-		open := p.start()
-		p.commit(wrong(p.attempt(open, "p_ada", 10)), match.Accepted)
-		next := p.next()
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob")
+		open := m.startArena()
+		m.commit(wrong(m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
+		next := m.openNextQuestion()
 		if next.LastDecided != -1 || next.Alive != 2 {
-			p.Errorf("%+v", next)
+			m.Errorf("%+v", next)
 		}
-		p.commit(p.attempt(next, "p_ada", 10), match.Accepted)
-		p.commit(p.attempt(next, "p_bob", 10), match.Accepted)
-		if v := p.read(); v.Totals["p_ada"].LastCorrect != 2 || v.Ranks["p_ada"] != 1 || v.Ranks["p_bob"] != 1 {
-			p.Errorf("%+v, %v", v.Totals, v.Ranks)
+		m.commit(m.attempt(next, "p_ada", 10), match.VerdictAccepted)
+		m.commit(m.attempt(next, "p_bob", 10), match.VerdictAccepted)
+		if view := m.read(); view.Totals["p_ada"].LastCorrect != 2 || view.Ranks["p_ada"] != 1 || view.Ranks["p_bob"] != 1 {
+			m.Errorf("%+v, %v", view.Totals, view.Ranks)
 		}
 	})
 }
@@ -77,140 +77,140 @@ func TestAVoidQuestion(t *testing.T) {
 // A repeated attempt returns the same outcome and changes nothing, also after
 // its player is out or has left.
 func TestRepeatedSurvivalAttempt(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat("p_ada", "p_bob", "p_cyd")
-		open := p.start()
-		right, fault := inTeam(red, p.attempt(open, "p_ada", 10)), wrong(p.attempt(open, "p_bob", 10))
-		p.commit(right, match.Accepted)
-		p.commit(fault, match.Accepted)
-		for _, then := range []func(){func() {}, func() { p.next() }, func() { p.removePlace("p_ada", arena.Left) }} {
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob", "p_cyd")
+		open := m.startArena()
+		right, fault := inTeam(red, m.attempt(open, "p_ada", 10)), wrong(m.attempt(open, "p_bob", 10))
+		m.commit(right, match.VerdictAccepted)
+		m.commit(fault, match.VerdictAccepted)
+		for _, then := range []func(){func() {}, func() { m.openNextQuestion() }, func() { m.removePlace("p_ada", arena.VerdictLeft) }} {
 			then()
-			before := p.read()
+			before := m.read()
 			for _, a := range []match.Attempt{right, fault} {
-				if out := p.commit(a, match.Accepted); !reflect.DeepEqual(out.Record, a.Record) {
-					p.Errorf("%+v", out)
+				if out := m.commit(a, match.VerdictAccepted); !reflect.DeepEqual(out.Record, a.Record) {
+					m.Errorf("%+v", out)
 				}
 			}
-			if after := p.read(); !reflect.DeepEqual(after, before) {
-				p.Errorf("%+v became %+v", before, after)
+			if after := m.read(); !reflect.DeepEqual(after, before) {
+				m.Errorf("%+v became %+v", before, after)
 			}
 		}
-		p.checkLog()
+		m.checkLog()
 	})
 }
 
 // The effect of leaving on the number of expected answers, by phase and by what
 // the player has done.
 func TestLeavingASurvivalMatch(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve", "p_fay")
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve", "p_fay")
 		expect := func(when string, alive, left, right int64) {
-			p.Helper()
-			if v := p.read(); v.Alive != alive || v.LeftSeats != left || v.EndedPlaces != left || v.Right != right || v.Answered != right {
-				p.Errorf("%s: %d alive, %d left, %d right: %+v", when, v.Alive, v.LeftSeats, v.Right, v.State)
+			m.Helper()
+			if view := m.read(); view.Alive != alive || view.LeftSeats != left || view.EndedPlaces != left || view.Right != right || view.Answered != right {
+				m.Errorf("%s: %d alive, %d left, %d right: %+v", when, view.Alive, view.LeftSeats, view.Right, view.State)
 			}
 		}
-		p.applyStep(match.Starting, -1)
-		p.removePlace("p_fay", arena.Left)
-		p.applyStep(match.Countdown, -1)
+		m.applyStep(match.PhaseStarting, -1)
+		m.removePlace("p_fay", arena.VerdictLeft)
+		m.applyStep(match.PhaseCountdown, -1)
 		expect("starting", 5, 1, 0)
-		p.removePlace("p_eve", arena.Left)
+		m.removePlace("p_eve", arena.VerdictLeft)
 		expect("countdown", 4, 2, 0)
-		open := p.applyStep(match.Open, 0)
-		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
-		p.commit(p.attempt(open, "p_bob", 10), match.Accepted)
-		p.commit(p.attempt(open, "p_cyd", 10), match.Accepted)
-		p.commit(p.attempt(open, "p_eve", 10), match.Gone)
+		open := m.applyStep(match.PhaseOpen, 0)
+		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
+		m.commit(m.attempt(open, "p_bob", 10), match.VerdictAccepted)
+		m.commit(m.attempt(open, "p_cyd", 10), match.VerdictAccepted)
+		m.commit(m.attempt(open, "p_eve", 10), match.VerdictGone)
 		for range 2 { // it may be repeated
-			p.removePlace("p_cyd", arena.Left)
+			m.removePlace("p_cyd", arena.VerdictLeft)
 		}
 		expect("open, was right", 3, 3, 2)
-		if p.due() != open.DueAt {
-			p.Errorf("due at %d", p.due())
+		if m.due() != open.DueAt {
+			m.Errorf("due at %d", m.due())
 		}
-		p.removePlace("p_dan", arena.Left)
+		m.removePlace("p_dan", arena.VerdictLeft)
 		expect("open, has not answered", 2, 4, 2)
-		if p.due() > open.OpensAt {
-			p.Errorf("due at %d, though all have answered", p.due())
+		if m.due() > open.OpensAt {
+			m.Errorf("due at %d, though all have answered", m.due())
 		}
-		p.applyStep(match.Sealed, 0)
-		p.removePlace("p_bob", arena.Left)
+		m.applyStep(match.PhaseSealed, 0)
+		m.removePlace("p_bob", arena.VerdictLeft)
 		expect("sealed, was right", 1, 5, 1)
-		p.applyStep(match.Revealed, 0)
+		m.applyStep(match.PhaseRevealed, 0)
 		expect("revealed", 1, 5, 1)
-		next := p.applyStep(match.Open, 1)
+		next := m.applyStep(match.PhaseOpen, 1)
 		expect("the next", 1, 5, 0)
-		p.commit(p.attempt(next, "p_bob", 10), match.Gone)
-		p.removePlace("p_ada", arena.Left)
+		m.commit(m.attempt(next, "p_bob", 10), match.VerdictGone)
+		m.removePlace("p_ada", arena.VerdictLeft)
 		expect("the last", 0, 6, 0)
-		p.checkLog()
+		m.checkLog()
 	})
 }
 
 // The unrevealed answer of a player who leaves is retracted, and the question
 // is for those who stay. If the only one left was wrong, there is no survivor.
 func TestLeavingRetractsAnAnswer(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat("p_ada", "p_bob", "p_cyd")
-		open := p.start()
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob", "p_cyd")
+		open := m.startArena()
 		for _, player := range []string{"p_ada", "p_bob"} {
-			p.commit(inTeam(red, p.attempt(open, player, 1000)), match.Accepted)
+			m.commit(inTeam(red, m.attempt(open, player, 1000)), match.VerdictAccepted)
 		}
-		p.commit(inTeam(blue, p.attempt(open, "p_cyd", 1000)), match.Accepted)
-		open = p.next()
-		before := p.read()
-		p.commit(inTeam(red, p.attempt(open, "p_ada", 0)), match.Accepted)
-		p.commit(wrong(p.attempt(open, "p_bob", 0)), match.Accepted)
-		p.commit(wrong(p.attempt(open, "p_cyd", 0)), match.Accepted)
-		p.removePlace("p_ada", arena.Left)
-		p.removePlace("p_bob", arena.Left)
-		v := p.read()
-		if v.Answered != 1 || v.Right != 0 || v.Alive != 1 || v.Teams["red"].Score != before.Teams["red"].Score {
-			p.Errorf("%+v, %v", v.State, v.Teams)
+		m.commit(inTeam(blue, m.attempt(open, "p_cyd", 1000)), match.VerdictAccepted)
+		open = m.openNextQuestion()
+		before := m.read()
+		m.commit(inTeam(red, m.attempt(open, "p_ada", 0)), match.VerdictAccepted)
+		m.commit(wrong(m.attempt(open, "p_bob", 0)), match.VerdictAccepted)
+		m.commit(wrong(m.attempt(open, "p_cyd", 0)), match.VerdictAccepted)
+		m.removePlace("p_ada", arena.VerdictLeft)
+		m.removePlace("p_bob", arena.VerdictLeft)
+		view := m.read()
+		if view.Answered != 1 || view.Right != 0 || view.Alive != 1 || view.Teams["red"].Score != before.Teams["red"].Score {
+			m.Errorf("%+v, %v", view.State, view.Teams)
 		}
 		for _, player := range []string{"p_ada", "p_bob"} {
 			want := before.Totals[player]
-			want.Left = true
-			if v.Totals[player] != want {
-				p.Errorf("%s: %+v, want %+v", player, v.Totals[player], want)
+			want.HasLeft = true
+			if view.Totals[player] != want {
+				m.Errorf("%s: %+v, want %+v", player, view.Totals[player], want)
 			}
 		}
-		if v.Seats[0].Player != "p_cyd" || v.Ranks["p_ada"] != 2 || v.Ranks["p_bob"] != 2 {
-			p.Errorf("%+v, %v", v.Seats, v.Ranks)
+		if view.Seats[0].Player != "p_cyd" || view.Ranks["p_ada"] != 2 || view.Ranks["p_bob"] != 2 {
+			m.Errorf("%+v, %v", view.Seats, view.Ranks)
 		}
-		if next := p.next(); next.LastDecided != 0 || next.Alive != 1 {
-			p.Errorf("%+v", next)
+		if next := m.openNextQuestion(); next.LastDecided != 0 || next.Alive != 1 {
+			m.Errorf("%+v", next)
 		}
-		p.checkLog()
+		m.checkLog()
 	})
 }
 
 // An eliminated player changes nothing by leaving.
 func TestLeavingOnceOut(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat("p_ada", "p_bob", "p_cyd")
-		open := p.start()
-		p.commit(p.attempt(open, "p_ada", 10), match.Accepted)
-		p.commit(p.attempt(open, "p_bob", 10), match.Accepted)
-		p.next()
-		p.removePlace("p_cyd", arena.Left)
-		if v := p.read(); v.Alive != 2 || v.LeftSeats != 1 {
-			p.Errorf("%+v", v.State)
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob", "p_cyd")
+		open := m.startArena()
+		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
+		m.commit(m.attempt(open, "p_bob", 10), match.VerdictAccepted)
+		m.openNextQuestion()
+		m.removePlace("p_cyd", arena.VerdictLeft)
+		if view := m.read(); view.Alive != 2 || view.LeftSeats != 1 {
+			m.Errorf("%+v", view.State)
 		}
 	})
 }
 
 // A step that seals a question keeps that a player has left in between.
 func TestSealingKeepsPlayersWhoLeft(t *testing.T) {
-	eachArena(t, match.Survival, func(p *testMatch) {
-		p.seat("p_ada", "p_bob")
-		seal := p.step(p.start(), match.Sealed, 0)
-		p.removePlace("p_bob", arena.Left)
-		if done, err := p.Step(p.Context(), seal); err != nil || !done.Applied {
-			p.Fatal(done, err)
+	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob")
+		seal := m.step(m.startArena(), match.PhaseSealed, 0)
+		m.removePlace("p_bob", arena.VerdictLeft)
+		if done, err := m.Step(m.Context(), seal); err != nil || !done.Applied {
+			m.Fatal(done, err)
 		}
-		if v := p.read(); v.Alive != 1 {
-			p.Errorf("%+v", v.State)
+		if view := m.read(); view.Alive != 1 {
+			m.Errorf("%+v", view.State)
 		}
 	})
 }

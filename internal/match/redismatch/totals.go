@@ -20,14 +20,14 @@ func leftFields(players []string) []string {
 	return fields
 }
 
-// sumsOf encodes a player's sums as one field. One field is read and written in
+// encodeTotals encodes a player's sums as one field. One field is read and written in
 // a third of the time of six.
-func sumsOf(t match.Totals) string {
+func encodeTotals(t match.Totals) string {
 	return fmt.Sprintf("%d %d %d %d %d %d", t.Score, t.Correct, t.Answered, t.SavedMS, t.LastCorrect, t.LastAnswered)
 }
 
-// totalsOf decodes a player's sums and the field of leftField.
-func totalsOf(sums, left string) match.Totals {
+// decodeTotals decodes a player's sums and the field of leftField.
+func decodeTotals(sums, left string) match.Totals {
 	var n [6]int64
 	for i := range n {
 		var number string
@@ -35,6 +35,6 @@ func totalsOf(sums, left string) match.Totals {
 		n[i], _ = strconv.ParseInt(number, 10, 64) // a whole number, or missing
 	}
 	return match.Totals{
-		Score: n[0], Correct: n[1], Answered: n[2], SavedMS: n[3], LastCorrect: int(n[4]), LastAnswered: int(n[5]), Left: left == "1",
+		Score: n[0], Correct: n[1], Answered: n[2], SavedMS: n[3], LastCorrect: int(n[4]), LastAnswered: int(n[5]), HasLeft: left == "1",
 	}
 }

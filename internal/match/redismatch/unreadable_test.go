@@ -9,14 +9,14 @@ import (
 )
 
 // setPlan replaces the stored plan.
-func (p *testMatch) setPlan(change func(string) string) {
-	p.Helper()
-	raw, err := p.client.Get(p.Context(), p.keys.plan()).Result()
+func (m *testMatch) setPlan(change func(string) string) {
+	m.Helper()
+	raw, err := m.client.Get(m.Context(), m.keys.plan()).Result()
 	if err == nil {
-		err = p.client.Set(p.Context(), p.keys.plan(), change(raw), 0).Err()
+		err = m.client.Set(m.Context(), m.keys.plan(), change(raw), 0).Err()
 	}
 	if err != nil {
-		p.Fatal(err)
+		m.Fatal(err)
 	}
 }
 
@@ -25,25 +25,25 @@ func older(plan string) string { return strings.Replace(plan, `"form":3`, `"form
 // For every fault of stored data the error reports that the match cannot be
 // read, and why.
 func TestUnreadable(t *testing.T) {
-	for name, plan := range map[string]string{match.OlderForm: `{"form":2}`, match.NewerForm: `{"form":99}`, match.Corrupt: `{"form":3`} {
+	for name, plan := range map[string]string{match.ReasonOlderForm: `{"form":2}`, match.ReasonNewerForm: `{"form":99}`, match.ReasonCorrupt: `{"form":3`} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(p *testMatch) {
-				p.setPlan(func(string) string { return plan })
-				_, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, WantPlan: true, After: -1})
+			eachRedis(t, func(m *testMatch) {
+				m.setPlan(func(string) string { return plan })
+				_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true, AfterSeq: -1})
 				var unreadable *match.UnreadableError
 				if !errors.Is(err, match.ErrNotFound) || !errors.As(err, &unreadable) || unreadable.Reason != name {
-					p.Errorf("%v", err)
+					m.Errorf("%v", err)
 				}
 			})
 		})
 	}
 	t.Run("without a plan", func(t *testing.T) {
-		each(t, func(p *testMatch) {
-			if err := p.client.Del(p.Context(), p.keys.plan()).Err(); err != nil {
-				p.Fatal(err)
+		eachRedis(t, func(m *testMatch) {
+			if err := m.client.Del(m.Context(), m.keys.plan()).Err(); err != nil {
+				m.Fatal(err)
 			}
-			if _, err := p.Read(p.Context(), match.ReadQuery{Match: p.plan.ID, WantPlan: true}); !errors.Is(err, match.ErrUnreadable) {
-				p.Errorf("%v", err)
+			if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true}); !errors.Is(err, match.ErrUnreadable) {
+				m.Errorf("%v", err)
 			}
 		})
 	})
@@ -52,26 +52,26 @@ func TestUnreadable(t *testing.T) {
 // An orphan is removed with all its keys. A match that was advanced or is over
 // is not.
 func TestRemoveOrphan(t *testing.T) {
-	each(t, func(p *testMatch) {
+	eachRedis(t, func(m *testMatch) {
 		check := func(before int64, want bool) {
-			p.Helper()
-			if removed, err := p.RemoveOrphan(p.Context(), p.plan.ID, before); err != nil || removed != want {
-				p.Errorf("%v, %v", removed, err)
+			m.Helper()
+			if removed, err := m.RemoveOrphan(m.Context(), m.plan.ID, before); err != nil || removed != want {
+				m.Errorf("%v, %v", removed, err)
 			}
 		}
-		open := p.applyStep(match.Open, 0)
+		open := m.applyStep(match.PhaseOpen, 0)
 		check(open.DueAt, false)
 		check(open.DueAt+1, true)
 		check(open.DueAt+1, false)
-		left, err := p.client.Exists(p.Context(), append(p.keys.rankingKeys(), p.keys.log(), p.keys.answers())...).Result()
+		left, err := m.client.Exists(m.Context(), append(m.keys.rankingKeys(), m.keys.log(), m.keys.answers())...).Result()
 		if err != nil || left != 0 {
-			p.Errorf("%d keys are left, %v", left, err)
+			m.Errorf("%d keys are left, %v", left, err)
 		}
-		if exists, err := p.Tombstone(p.Context(), p.plan.ID); err != nil || !exists {
-			p.Errorf("it can be created anew: %v", err)
+		if exists, err := m.Tombstone(m.Context(), m.plan.ID); err != nil || !exists {
+			m.Errorf("it can be created anew: %v", err)
 		}
-		if marks, err := p.ReadProgress(p.Context(), []string{p.plan.ID}); err != nil || len(marks) != 0 {
-			p.Errorf("%v, %v", marks, err)
+		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
+			m.Errorf("%v, %v", marks, err)
 		}
 	})
 }
@@ -79,43 +79,43 @@ func TestRemoveOrphan(t *testing.T) {
 // The result of a large match can be settled by a node of another form, because
 // CompleteStandings does not need the plan.
 func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
-	eachArena(t, match.Buzzer, func(p *testMatch) {
-		p.plan.Arena.MaxPlayers = 600
+	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+		m.plan.Arena.MaxPlayers = 600
 		players := playerIDs(60)
-		p.seat(players...)
-		p.start()
-		p.next()
-		p.applyStep(match.Sealed, 1)
-		over := p.step(p.applyStep(match.Revealed, 1), match.Over, 1)
-		over.Result.Paged, over.Result.LimitMS, over.Result.Mode, over.Result.Standings = true, p.plan.LimitMS, p.plan.Mode, nil
-		if done, err := p.Step(p.Context(), over); err != nil || !done.Applied {
-			p.Fatal(done, err)
+		m.addSeats(players...)
+		m.startArena()
+		m.openNextQuestion()
+		m.applyStep(match.PhaseSealed, 1)
+		over := m.step(m.applyStep(match.PhaseRevealed, 1), match.PhaseOver, 1)
+		over.Result.Paged, over.Result.LimitMS, over.Result.Mode, over.Result.Standings = true, m.plan.LimitMS, m.plan.Mode, nil
+		if done, err := m.Step(m.Context(), over); err != nil || !done.Applied {
+			m.Fatal(done, err)
 		}
-		p.setPlan(older)
-		r := p.resultOf()
-		if !r.IsComplete() || len(r.Standings) != len(players) || r.LimitMS != 0 || r.Standings[0].TimeMS != r.Standings[0].LimitMS {
-			p.Errorf("%+v", r)
+		m.setPlan(older)
+		result := m.resultOf()
+		if !result.IsComplete() || len(result.Standings) != len(players) || result.LimitMS != 0 || result.Standings[0].TimeMS != result.Standings[0].LimitMS {
+			m.Errorf("%+v", result)
 		}
-		p.setPlan(func(string) string { return "" })
-		if err := p.client.Del(p.Context(), p.keys.match()).Err(); err != nil {
-			p.Fatal(err)
+		m.setPlan(func(string) string { return "" })
+		if err := m.client.Del(m.Context(), m.keys.match()).Err(); err != nil {
+			m.Fatal(err)
 		}
-		if r := p.resultOf(); r.IsComplete() {
-			p.Error("without its match it is whole")
+		if result := m.resultOf(); result.IsComplete() {
+			m.Error("without its match it is whole")
 		}
 	})
 }
 
 // resultOf returns the result of the match as settlement finds it. Results of
 // other tests on the same Redis may be unreadable.
-func (p *testMatch) resultOf() match.Result {
-	p.Helper()
-	results, err := p.Results(p.Context(), 100_000)
-	for _, r := range results {
-		if r.Match == p.plan.ID {
-			return r
+func (m *testMatch) resultOf() match.Result {
+	m.Helper()
+	results, err := m.ReadResults(m.Context(), 100_000)
+	for _, result := range results {
+		if result.Match == m.plan.ID {
+			return result
 		}
 	}
-	p.Fatalf("it is not among the results: %v", err)
+	m.Fatalf("it is not among the results: %v", err)
 	return match.Result{}
 }

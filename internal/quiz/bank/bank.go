@@ -31,19 +31,19 @@ func Builtin() (*Bank, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bank: list the built-in files: %w", err)
 	}
-	b := &Bank{Name: BuiltinName}
+	bank := &Bank{Name: BuiltinName}
 	for _, name := range files {
 		questions, err := readBuiltin(name)
 		if err != nil {
 			return nil, fmt.Errorf("bank: %s: %w", name, err)
 		}
-		b.Questions = append(b.Questions, questions...)
+		bank.Questions = append(bank.Questions, questions...)
 	}
-	sortByID(b.Questions)
-	if first := firstError(Check(b)); first != nil {
+	sortByID(bank.Questions)
+	if first := firstError(Check(bank)); first != nil {
 		return nil, fmt.Errorf("bank: built-in question %s: %s", first.QuestionID, first.Text)
 	}
-	return b, nil
+	return bank, nil
 }
 
 func readBuiltin(name string) ([]quiz.Question, error) {
@@ -52,15 +52,15 @@ func readBuiltin(name string) ([]quiz.Question, error) {
 		return nil, err
 	}
 	defer file.Close()
-	in, err := ReadJSON(file, Options{})
+	imported, err := ReadJSON(file, Options{})
 	if err != nil {
 		return nil, err
 	}
-	var faults []error
-	for _, s := range in.Skipped {
-		faults = append(faults, errors.New(s.String()))
+	var skipErrs []error
+	for _, skipped := range imported.Skipped {
+		skipErrs = append(skipErrs, errors.New(skipped.String()))
 	}
-	return in.Questions, errors.Join(faults...)
+	return imported.Questions, errors.Join(skipErrs...)
 }
 
 func sortByID(questions []quiz.Question) {

@@ -67,7 +67,7 @@ func TestBuiltinCategoriesAreInBothLanguages(t *testing.T) {
 	}
 }
 
-func TestExportAndBackLosesNothing(t *testing.T) {
+func TestExportedBanksAreReadBackUnchanged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		b := &bank.Bank{
@@ -83,38 +83,38 @@ func TestExportAndBackLosesNothing(t *testing.T) {
 			t.Fatal("Export changed the bank")
 		}
 		in, err := bank.Read(bytes.NewReader(file.Bytes()), "x.json", "", bank.Options{})
-		if err != nil || len(in.Skipped) > 0 || in.Bank != b.Name {
-			t.Fatalf("bank %q: %v, skipped %v", in.Bank, err, in.Skipped)
+		if err != nil || len(in.Skipped) > 0 || in.BankName != b.Name {
+			t.Fatalf("bank %q: %v, skipped %v", in.BankName, err, in.Skipped)
 		}
 		slices.SortFunc(before, func(a, b quiz.Question) int { return strings.Compare(a.ID, b.ID) })
 		if !slices.EqualFunc(in.Questions, before, func(a, b quiz.Question) bool { return reflect.DeepEqual(a, b) }) {
 			t.Fatalf("%+v became %+v", before, in.Questions)
 		}
 		var again bytes.Buffer
-		if err := bank.Export(&again, &bank.Bank{Name: in.Bank, Questions: in.Questions}); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
+		if err := bank.Export(&again, &bank.Bank{Name: in.BankName, Questions: in.Questions}); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
 			t.Fatalf("exported again it is another file (%v)", err)
 		}
 	})
 }
 
-func TestExportOfNothingIsABank(t *testing.T) {
+func TestAnEmptyBankCanBeExported(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
 	if err := bank.Export(&file, &bank.Bank{Name: "void"}); err != nil {
 		t.Fatal(err)
 	}
 	in, err := bank.ReadJSON(&file, bank.Options{})
-	if err != nil || in.Bank != "void" || len(in.Questions)+len(in.Skipped) > 0 {
+	if err != nil || in.BankName != "void" || len(in.Questions)+len(in.Skipped) > 0 {
 		t.Fatalf("%+v, %v", in, err)
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckReturnsAllProblems(t *testing.T) {
 	t.Parallel()
 	q := func(id, text string, right int) quiz.Question {
 		return quiz.Question{
 			ID: id, Kind: quiz.Single, Lang: "en", Category: "c", Difficulty: quiz.Easy, Text: text,
-			Choices: []string{"x", "y"}, Right: []int{right}, Explanation: "e", Source: "s", Licence: "l",
+			Choices: []string{"x", "y"}, RightIndexes: []int{right}, Explanation: "e", Source: "s", Licence: "l",
 		}
 	}
 	broken := q("broken", "Broken?", 5)

@@ -17,9 +17,9 @@ var booleanChoices = map[string][2]string{
 	"zh": {"对", "错"},
 }
 
-// trueAndFalse returns the choices for true and false in a language. It uses
+// booleanChoicesIn returns the choices for true and false in a language. It uses
 // English if the language is unknown.
-func trueAndFalse(lang string) []string {
+func booleanChoicesIn(lang string) []string {
 	tag, err := language.Parse(lang)
 	if err != nil {
 		tag = language.English

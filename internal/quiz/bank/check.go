@@ -22,27 +22,27 @@ type Finding struct {
 // Check returns all problems of a bank, in the order of its questions. Errors are
 // invalid questions, repeated ids and repeated questions. Warnings are missing
 // optional fields, and equal texts with different answers.
-func Check(b *Bank) []Finding {
+func Check(bank *Bank) []Finding {
 	var findings []Finding
 	add := func(q *quiz.Question, severity string, texts ...string) {
 		for _, text := range texts {
 			findings = append(findings, Finding{q.ID, severity, text})
 		}
 	}
-	ids := make(map[string]struct{}, len(b.Questions))
+	ids := make(map[string]struct{}, len(bank.Questions))
 	texts := make(textIndex)
-	for i := range b.Questions {
-		q := &b.Questions[i]
-		add(q, SeverityError, q.Faults()...)
+	for i := range bank.Questions {
+		q := &bank.Questions[i]
+		add(q, SeverityError, q.ValidationErrors()...)
 		add(q, SeverityWarning, q.Warnings()...)
-		if _, twice := ids[q.ID]; twice {
+		if _, exists := ids[q.ID]; exists {
 			add(q, SeverityError, "an earlier question has the same id")
 		}
 		ids[q.ID] = struct{}{}
-		if twin, found := texts.find(q); found && twin.conflict {
-			add(q, SeverityWarning, fmt.Sprintf("%s has the same text with another answer", twin.id))
+		if earlier, found := texts.find(q); found && earlier.conflict {
+			add(q, SeverityWarning, fmt.Sprintf("%s has the same text with another answer", earlier.id))
 		} else if found {
-			add(q, SeverityError, fmt.Sprintf("it is the same question as %s", twin.id))
+			add(q, SeverityError, fmt.Sprintf("it is the same question as %s", earlier.id))
 		}
 		texts.add(q)
 	}

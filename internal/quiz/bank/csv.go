@@ -38,30 +38,30 @@ func choiceColumns() []string {
 //	value, tolerance    of kind number; no tolerance is 0
 //	accepted            of kind text, separated by "|", the one to show first
 //	category, difficulty, lang, explanation, source, licence, media, id
-func ReadCSV(r io.Reader, o Options) (Import, error) {
+func ReadCSV(r io.Reader, options Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {
 		return Import{}, err
 	}
 	reader := csv.NewReader(bytes.NewReader(data))
 	reader.FieldsPerRecord = -1
-	columns, err := csvHeader(reader)
+	columns, err := readCSVHeader(reader)
 	if err != nil {
 		return Import{}, err
 	}
-	in := newImporter(o)
+	imp := newImporter(options)
 	for {
 		row, err := reader.Read()
 		if errors.Is(err, io.EOF) {
-			return in.Import, nil
+			return imp.Import, nil
 		}
-		if err := in.addCSV(reader, columns, row, err); err != nil {
+		if err := imp.addCSVRow(reader, columns, row, err); err != nil {
 			return Import{}, err
 		}
 	}
 }
 
-func csvHeader(reader *csv.Reader) ([]string, error) {
+func readCSVHeader(reader *csv.Reader) ([]string, error) {
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%w: CSV: it is empty", ErrFormat)
@@ -91,10 +91,10 @@ func csvHeader(reader *csv.Reader) ([]string, error) {
 
 // addCSVRow adds the question of a row. It skips a row that is not a valid
 // question. err is the error of reading the row.
-func (in *importer) addCSV(reader *csv.Reader, columns, row []string, err error) error {
-	var broken *csv.ParseError
-	if errors.As(err, &broken) {
-		return in.skip(broken.StartLine, strings.Join(row, ","), fmt.Sprintf("%v (seen on line %d)", broken.Err, broken.Line))
+func (imp *importer) addCSVRow(reader *csv.Reader, columns, row []string, err error) error {
+	var parseErr *csv.ParseError
+	if errors.As(err, &parseErr) {
+		return imp.skipItem(parseErr.StartLine, strings.Join(row, ","), fmt.Sprintf("%v (seen on line %d)", parseErr.Err, parseErr.Line))
 	}
 	if err != nil {
 		return fmt.Errorf("bank: read: %w", err)
@@ -104,7 +104,7 @@ func (in *importer) addCSV(reader *csv.Reader, columns, row []string, err error)
 	for i, cell := range row {
 		cell = strings.TrimSpace(cell)
 		if i >= len(columns) && cell != "" {
-			return in.skip(line, strings.Join(row, ","), fmt.Sprintf("it has %d cells for %d columns", len(row), len(columns)))
+			return imp.skipItem(line, strings.Join(row, ","), fmt.Sprintf("it has %d cells for %d columns", len(row), len(columns)))
 		}
 		if i < len(columns) && cell != "" {
 			cells[columns[i]] = cell
@@ -113,9 +113,9 @@ func (in *importer) addCSV(reader *csv.Reader, columns, row []string, err error)
 	if len(cells) == 0 {
 		return nil // a spreadsheet's empty row
 	}
-	q, err := cells.question(in.options.Lang)
+	q, err := cells.toQuestion(imp.options.Lang)
 	if err != nil {
-		return in.skip(line, cells["text"], err.Error())
+		return imp.skipItem(line, cells["text"], err.Error())
 	}
-	return in.add(line, q)
+	return imp.addQuestion(line, q)
 }

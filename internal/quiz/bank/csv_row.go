@@ -12,7 +12,7 @@ import (
 // csvRow has the non-empty cells of a row, by the name of the column.
 type csvRow map[string]string
 
-func (row csvRow) question(defaultLang string) (quiz.Question, error) {
+func (row csvRow) toQuestion(defaultLang string) (quiz.Question, error) {
 	q := quiz.Question{
 		ID: row["id"], Kind: quiz.Kind(strings.ToLower(row["kind"])), Lang: row["lang"], Category: row["category"],
 		Difficulty: quiz.Difficulty(strings.ToLower(row["difficulty"])), Text: row["text"],
@@ -26,16 +26,16 @@ func (row csvRow) question(defaultLang string) (quiz.Question, error) {
 
 func (row csvRow) setChoices(q *quiz.Question, lang string) error {
 	for n, name := range choiceColumns() {
-		choice, given := row[name]
-		if given && len(q.Choices) < n {
+		choice, isSet := row[name]
+		if isSet && len(q.Choices) < n {
 			return fmt.Errorf("choice%d is empty but %s is not", len(q.Choices)+1, name)
 		}
-		if given {
+		if isSet {
 			q.Choices = append(q.Choices, choice)
 		}
 	}
 	if q.Kind == quiz.Boolean && len(q.Choices) == 0 {
-		q.Choices = trueAndFalse(lang)
+		q.Choices = booleanChoicesIn(lang)
 	}
 	return row.setRight(q)
 }
@@ -55,7 +55,7 @@ func (row csvRow) setRight(q *quiz.Question) error {
 		if err != nil || n < 1 || n > len(q.Choices) {
 			return fmt.Errorf("right: %q is not the number of a choice, 1 to %d", number, len(q.Choices))
 		}
-		q.Right = append(q.Right, n-1)
+		q.RightIndexes = append(q.RightIndexes, n-1)
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 // Duplicate means that an incoming question equals an earlier one, or conflicts
 // with it.
 type Duplicate struct {
-	Index    int    // index of the question in the list incoming
-	Of       string // id of the earlier question
-	Conflict bool   // same text with another answer: one of the two may be wrong
+	Index     int    // index of the question in the list incoming
+	EarlierID string // id of the earlier question
+	Conflict  bool   // same text with another answer: one of the two may be wrong
 }
 
 // Duplicates compares incoming questions with existing ones and with earlier
@@ -30,8 +30,8 @@ func Duplicates(existing, incoming []quiz.Question) []Duplicate {
 	var found []Duplicate
 	for i := range incoming {
 		q := &incoming[i]
-		if twin, twice := known.find(q); twice {
-			found = append(found, Duplicate{Index: i, Of: twin.id, Conflict: twin.conflict})
+		if earlier, exists := known.find(q); exists {
+			found = append(found, Duplicate{Index: i, EarlierID: earlier.id, Conflict: earlier.conflict})
 		}
 		known.add(q)
 	}
@@ -47,30 +47,30 @@ type indexEntry struct {
 }
 
 // earlierQuestion is an earlier question with the same language and text.
-type duplicate struct {
+type earlierQuestion struct {
 	id       string
 	conflict bool
 }
 
-func (b textIndex) add(q *quiz.Question) {
+func (t textIndex) add(q *quiz.Question) {
 	key := textKey(q)
-	b[key] = append(b[key], indexEntry{q.ID, answerKeys(q)})
+	t[key] = append(t[key], indexEntry{q.ID, answerKeys(q)})
 }
 
 // find returns an earlier question with the same language and text, if there is
 // one. It prefers a question with the same answer to a conflicting one.
-func (b textIndex) find(q *quiz.Question) (duplicate, bool) {
-	entries := b[textKey(q)]
+func (t textIndex) find(q *quiz.Question) (earlierQuestion, bool) {
+	entries := t[textKey(q)]
 	if len(entries) == 0 {
-		return duplicate{}, false
+		return earlierQuestion{}, false
 	}
 	answers := answerKeys(q)
-	for _, e := range entries {
-		if overlap(e.answers, answers) {
-			return duplicate{id: e.id}, true
+	for _, entry := range entries {
+		if haveCommonText(entry.answers, answers) {
+			return earlierQuestion{id: entry.id}, true
 		}
 	}
-	return duplicate{id: entries[0].id, conflict: true}, true
+	return earlierQuestion{id: entries[0].id, conflict: true}, true
 }
 
 func textKey(q *quiz.Question) string {
@@ -88,7 +88,7 @@ func answerKeys(q *quiz.Question) []string {
 		return foldAll(q.Accepted)
 	}
 	var right []string
-	for _, i := range q.Right {
+	for _, i := range q.RightIndexes {
 		if i >= 0 && i < len(q.Choices) {
 			right = append(right, q.Choices[i])
 		}
@@ -99,13 +99,13 @@ func answerKeys(q *quiz.Question) []string {
 // foldAll returns the texts folded and sorted.
 func foldAll(texts []string) []string {
 	folded := make([]string, len(texts))
-	for i, t := range texts {
-		folded[i] = quiz.Fold(t)
+	for i, text := range texts {
+		folded[i] = quiz.Fold(text)
 	}
 	slices.Sort(folded)
 	return folded
 }
 
-func overlap(a, b []string) bool {
+func haveCommonText(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }

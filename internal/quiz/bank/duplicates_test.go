@@ -15,16 +15,16 @@ import (
 func choice(id, lang, text string, right string, others ...string) quiz.Question {
 	return quiz.Question{
 		ID: id, Kind: quiz.Single, Lang: lang, Category: "c", Difficulty: quiz.Easy, Text: text,
-		Choices: append(others, right), Right: []int{len(others)},
+		Choices: append(others, right), RightIndexes: []int{len(others)},
 	}
 }
 
-func TestDuplicates(t *testing.T) {
+func TestDuplicatesAndConflictsAreFound(t *testing.T) {
 	t.Parallel()
 	existing := []quiz.Question{
 		choice("moon", "en", "When did people land on the Moon?", "1969", "1968"),
 		{ID: "capital", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"Beijing", "Peking"}},
-		{ID: "even", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"1", "2", "4"}, Right: []int{1, 2}},
+		{ID: "even", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"1", "2", "4"}, RightIndexes: []int{1, 2}},
 	}
 	incoming := []quiz.Question{
 		choice("0", "en", " when did people LAND on the moon?", "1969", "1970", "1971"),
@@ -33,27 +33,27 @@ func TestDuplicates(t *testing.T) {
 		{ID: "3", Kind: quiz.Number, Lang: "en", Text: "When did people land on the Moon?", Target: &quiz.Target{Value: 1969}},
 		{ID: "4", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"peking"}},
 		{ID: "5", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"Nanjing"}},
-		{ID: "6", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"4", "3", "2"}, Right: []int{0, 2}},
-		{ID: "7", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"4", "3", "2"}, Right: []int{0}},
+		{ID: "6", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"4", "3", "2"}, RightIndexes: []int{0, 2}},
+		{ID: "7", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"4", "3", "2"}, RightIndexes: []int{0}},
 		choice("8", "en", "New?", "yes", "no"),
 		choice("9", "en", "New?", "yes", "maybe"),
 	}
 	want := []bank.Duplicate{
-		{Index: 0, Of: "moon"},
-		{Index: 1, Of: "moon", Conflict: true},
-		{Index: 3, Of: "moon"},
-		{Index: 4, Of: "capital"},
-		{Index: 5, Of: "capital", Conflict: true},
-		{Index: 6, Of: "even"},
-		{Index: 7, Of: "even", Conflict: true},
-		{Index: 9, Of: "8"},
+		{Index: 0, EarlierID: "moon"},
+		{Index: 1, EarlierID: "moon", Conflict: true},
+		{Index: 3, EarlierID: "moon"},
+		{Index: 4, EarlierID: "capital"},
+		{Index: 5, EarlierID: "capital", Conflict: true},
+		{Index: 6, EarlierID: "even"},
+		{Index: 7, EarlierID: "even", Conflict: true},
+		{Index: 9, EarlierID: "8"},
 	}
 	if got := bank.Duplicates(existing, incoming); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
-func TestSkipDuplicates(t *testing.T) {
+func TestSkipDuplicatesKeepsConflicts(t *testing.T) {
 	t.Parallel()
 	const file = `text,kind,choice1,choice2,right,id
 Known?,single,a,b,1,
@@ -89,12 +89,12 @@ Last?,single,a,b,1,
 	}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)
 	}
-	if want := []bank.Duplicate{{Index: 2, Of: in.Questions[1].ID, Conflict: true}}; !slices.Equal(conflicts, want) {
+	if want := []bank.Duplicate{{Index: 2, EarlierID: in.Questions[1].ID, Conflict: true}}; !slices.Equal(conflicts, want) {
 		t.Errorf("conflicts %+v, want %+v", conflicts, want)
 	}
 }
 
-func TestImportedTwiceIsTheSame(t *testing.T) {
+func TestASecondImportHasOnlyDuplicates(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"school.gift", "opentdb.json", "spreadsheet.csv", "native.json"} {
 		first, second := readSample(t, name, defaults), readSample(t, name, defaults)

@@ -29,32 +29,32 @@ func Formats() []Format {
 // Read imports questions in a format. If the format is "", Read detects it from the
 // extension of the file name and the contents (see DetectFormat). Errors wrap
 // ErrFormat or ErrTooLarge, or come from r.
-func Read(r io.Reader, name string, f Format, o Options) (Import, error) {
+func Read(r io.Reader, name string, format Format, options Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {
 		return Import{}, err
 	}
-	if f == "" {
-		if f, err = Detect(name, data); err != nil {
+	if format == "" {
+		if format, err = DetectFormat(name, data); err != nil {
 			return Import{}, err
 		}
 	}
-	switch reader := bytes.NewReader(data); f {
+	switch reader := bytes.NewReader(data); format {
 	case FormatJSON:
-		return ReadJSON(reader, o)
+		return ReadJSON(reader, options)
 	case FormatOpenTrivia:
-		return ReadOpenTrivia(reader, o)
+		return ReadOpenTrivia(reader, options)
 	case FormatGIFT:
-		return ReadGIFT(reader, o)
+		return ReadGIFT(reader, options)
 	case FormatCSV:
-		return ReadCSV(reader, o)
+		return ReadCSV(reader, options)
 	}
-	return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, f, Formats())
+	return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, format, Formats())
 }
 
-// Detect returns the format of an input. It uses the extensions .csv and .gift
+// DetectFormat returns the format of an input. It uses the extensions .csv and .gift
 // first, then the contents. The error wraps ErrFormat.
-func Detect(name string, data []byte) (Format, error) {
+func DetectFormat(name string, data []byte) (Format, error) {
 	extension := Format(strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")))
 	if slices.Contains([]Format{FormatCSV, FormatGIFT}, extension) {
 		return extension, nil
@@ -86,6 +86,6 @@ func looksLikeJSON(data []byte) bool {
 }
 
 func looksLikeCSV(data []byte) bool {
-	_, err := csvHeader(csv.NewReader(bytes.NewReader(data)))
+	_, err := readCSVHeader(csv.NewReader(bytes.NewReader(data)))
 	return err == nil
 }

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-func TestUnreadableInputs(t *testing.T) {
+func TestUnreadableInputsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		format      bank.Format
@@ -47,7 +47,7 @@ func TestUnreadableInputs(t *testing.T) {
 	}
 }
 
-func TestDetect(t *testing.T) {
+func TestDetectFindsTheFormat(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, data string
@@ -64,29 +64,29 @@ func TestDetect(t *testing.T) {
 		{"a.txt", "{=Paris ~Rome} is it", bank.FormatGIFT},
 		{"-", "kind,text,choice1\n", bank.FormatCSV},
 	} {
-		if got, err := bank.Detect(c.name, []byte(c.data)); got != c.want || err != nil {
+		if got, err := bank.DetectFormat(c.name, []byte(c.data)); got != c.want || err != nil {
 			t.Errorf("Detect(%s, %q) = %q, %v, want %q", c.name, c.data, got, err, c.want)
 		}
 	}
 }
 
-// endless is an input without an end, which a reader must not read completely.
-type endless struct{}
+// endlessReader is an input without an end, which a reader must not read completely.
+type endlessReader struct{}
 
-func (endless) Read(p []byte) (int, error) {
+func (endlessReader) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
 }
 
-func TestInputIsBounded(t *testing.T) {
+func TestTooLargeInputsAreRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := bank.ReadGIFT(endless{}, defaults); !errors.Is(err, bank.ErrTooLarge) {
+	if _, err := bank.ReadGIFT(endlessReader{}, defaults); !errors.Is(err, bank.ErrTooLarge) {
 		t.Errorf("too many bytes: %v", err)
 	}
 	for format, input := range map[bank.Format]string{
-		bank.FormatGIFT: strings.Repeat("x\n\n", bank.MaxQuestions+1),
-		bank.FormatCSV:  "text,kind\n" + strings.Repeat("x,,y\n", bank.MaxQuestions+1),
-		bank.FormatJSON: "[" + strings.Repeat("1,", bank.MaxQuestions) + "1]",
+		bank.FormatGIFT: strings.Repeat("x\n\n", bank.MaxImportItems+1),
+		bank.FormatCSV:  "text,kind\n" + strings.Repeat("x,,y\n", bank.MaxImportItems+1),
+		bank.FormatJSON: "[" + strings.Repeat("1,", bank.MaxImportItems) + "1]",
 	} {
 		if in, err := bank.Read(strings.NewReader(input), "", format, defaults); !errors.Is(err, bank.ErrTooLarge) || in.Skipped != nil {
 			t.Errorf("%s: too many questions: %v, %d skipped", format, err, len(in.Skipped))
@@ -107,14 +107,14 @@ func TestHugeItemsAreSkippedWithOneReason(t *testing.T) {
 	}
 }
 
-func TestReadErrorsArePassedOn(t *testing.T) {
+func TestReadErrorsAreReturned(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk on fire")
-	if _, err := bank.Read(failing{broken}, "a.csv", "", defaults); !errors.Is(err, broken) {
+	if _, err := bank.Read(failingReader{broken}, "a.csv", "", defaults); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }
 
-type failing struct{ err error }
+type failingReader struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }

@@ -41,7 +41,7 @@ func checkReader(t *testing.T, format bank.Format, input []byte) {
 	lines := bytes.Count(input, []byte("\n")) + 1
 	ids := make(map[string]struct{})
 	for i, q := range in.Questions {
-		if faults := q.Faults(); len(faults) > 0 || in.Lines[i] < 1 || in.Lines[i] > lines {
+		if faults := q.ValidationErrors(); len(faults) > 0 || in.Lines[i] < 1 || in.Lines[i] > lines {
 			t.Fatalf("line %d of %d: %+v: %q", in.Lines[i], lines, q, faults)
 		}
 		ids[q.ID] = struct{}{}

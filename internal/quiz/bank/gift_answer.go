@@ -13,130 +13,130 @@ import (
 
 // giftAnswer is one of the answers between braces, without its feedback.
 type giftAnswer struct {
-	mark   byte    // '=', '~', or 0 for text before the first marker
+	marker byte    // '=', '~', or 0 for text before the first marker
 	weight float64 // in percent: 100 is completely right, 0 or less is wrong
 	text   string
 }
 
-// isFull reports whether an answer is completely right.
-func (a *giftAnswer) isFull() bool { return a.weight >= 100 }
+// isFullyRight reports whether an answer is completely right.
+func (a *giftAnswer) isFullyRight() bool { return a.weight >= 100 }
 
-func (a *giftAnswer) isPart() bool { return a.weight > 0 && a.weight < 100 }
+func (a *giftAnswer) isPartlyRight() bool { return a.weight > 0 && a.weight < 100 }
 
-var giftWeight = regexp.MustCompile(`^%(-?[0-9]+(?:\.[0-9]*)?)%`)
+var giftWeightPattern = regexp.MustCompile(`^%(-?[0-9]+(?:\.[0-9]*)?)%`)
 
 // splitGIFTAnswers splits the text between braces at = and ~.
 func splitGIFTAnswers(answers string) []giftAnswer {
-	var split []giftAnswer
-	var mark byte
+	var list []giftAnswer
+	var marker byte
 	for rest := answers; ; {
-		end := giftIndexAny(rest, "=~")
+		end := indexAnyUnescaped(rest, "=~")
 		piece := rest
 		if end >= 0 {
 			piece = rest[:end]
 		}
-		if mark != 0 || strings.TrimSpace(piece) != "" {
-			split = append(split, newGIFTAnswer(mark, piece))
+		if marker != 0 || strings.TrimSpace(piece) != "" {
+			list = append(list, newGIFTAnswer(marker, piece))
 		}
 		if end < 0 {
-			return split
+			return list
 		}
-		mark, rest = rest[end], rest[end+1:]
+		marker, rest = rest[end], rest[end+1:]
 	}
 }
 
-func newGIFTAnswer(mark byte, piece string) giftAnswer {
-	text, _, _ := giftCut(piece, "#")
-	a := giftAnswer{mark: mark, text: strings.TrimSpace(text)}
-	if mark != '~' {
-		a.weight = 100
+func newGIFTAnswer(marker byte, piece string) giftAnswer {
+	text, _, _ := cutUnescaped(piece, "#")
+	answer := giftAnswer{marker: marker, text: strings.TrimSpace(text)}
+	if marker != '~' {
+		answer.weight = 100
 	}
-	if m := giftWeight.FindStringSubmatch(a.text); m != nil {
-		a.weight, _ = strconv.ParseFloat(m[1], 64)
-		a.text = strings.TrimSpace(a.text[len(m[0]):])
+	if match := giftWeightPattern.FindStringSubmatch(answer.text); match != nil {
+		answer.weight, _ = strconv.ParseFloat(match[1], 64)
+		answer.text = strings.TrimSpace(answer.text[len(match[0]):])
 	}
-	return a
+	return answer
 }
 
-// readChoices parses choices. If one is marked with =, the kind is single. Without
+// parseChoices parses choices. If one is marked with =, the kind is single. Without
 // any =, the choices have weights, and the kind is multiple.
-func (b *giftBody) readChoices() error {
-	b.q.Kind = quiz.Multiple
-	parts := 0
-	for i, a := range splitGIFTAnswers(b.answers) {
-		if a.mark == 0 {
-			return fmt.Errorf("%q is before the first = or ~", excerpt(a.text))
+func (b *giftBody) parseChoices() error {
+	b.question.Kind = quiz.Multiple
+	partlyRight := 0
+	for i, answer := range splitGIFTAnswers(b.answers) {
+		if answer.marker == 0 {
+			return fmt.Errorf("%q is before the first = or ~", excerpt(answer.text))
 		}
-		if a.mark == '=' {
-			b.q.Kind = quiz.Single
+		if answer.marker == '=' {
+			b.question.Kind = quiz.Single
 		}
-		if a.isPart() {
-			parts++
+		if answer.isPartlyRight() {
+			partlyRight++
 		}
-		if a.weight > 0 {
-			b.q.Right = append(b.q.Right, i)
+		if answer.weight > 0 {
+			b.question.RightIndexes = append(b.question.RightIndexes, i)
 		}
-		format, raw := cutGIFTFormat(a.text, b.format)
-		choice, err := giftText(raw, format)
+		format, raw := cutGIFTFormat(answer.text, b.format)
+		choice, err := plainGIFTText(raw, format)
 		if err != nil {
 			return err
 		}
-		b.q.Choices = append(b.q.Choices, choice)
+		b.question.Choices = append(b.question.Choices, choice)
 	}
-	if b.q.Kind == quiz.Single && parts > 0 {
+	if b.question.Kind == quiz.Single && partlyRight > 0 {
 		return errors.New("some choices are partly right")
 	}
-	if b.q.Kind == quiz.Single && len(b.q.Right) > 1 {
+	if b.question.Kind == quiz.Single && len(b.question.RightIndexes) > 1 {
 		return errors.New("several choices are right and one would be enough; to ask for all of them give each a weight, ~%50% instead of =")
 	}
 	return nil
 }
 
-func (b *giftBody) readShortAnswers() error {
-	b.q.Kind = quiz.Text
-	for _, a := range splitGIFTAnswers(b.answers) {
-		if !a.isFull() || giftIndex(a.text, "*") >= 0 {
+func (b *giftBody) parseShortAnswers() error {
+	b.question.Kind = quiz.Text
+	for _, answer := range splitGIFTAnswers(b.answers) {
+		if !answer.isFullyRight() || indexUnescaped(answer.text, "*") >= 0 {
 			continue
 		}
-		format, raw := cutGIFTFormat(a.text, b.format)
-		accepted, err := giftText(strings.ReplaceAll(raw, `\*`, "*"), format)
+		format, raw := cutGIFTFormat(answer.text, b.format)
+		accepted, err := plainGIFTText(strings.ReplaceAll(raw, `\*`, "*"), format)
 		if err != nil {
 			return err
 		}
-		b.q.Accepted = append(b.q.Accepted, accepted)
+		b.question.Accepted = append(b.question.Accepted, accepted)
 	}
-	if len(b.q.Accepted) == 0 {
+	if len(b.question.Accepted) == 0 {
 		return errors.New("none of its answers is fully right and without the wildcard *")
 	}
 	return nil
 }
 
-func (b *giftBody) readNumber() error {
-	b.q.Kind = quiz.Number
-	for _, a := range splitGIFTAnswers(b.answers[1:]) {
-		if !a.isFull() {
+func (b *giftBody) parseNumber() error {
+	b.question.Kind = quiz.Number
+	for _, answer := range splitGIFTAnswers(b.answers[1:]) {
+		if !answer.isFullyRight() {
 			continue
 		}
-		if b.q.Target != nil {
+		if b.question.Target != nil {
 			return errors.New("several numbers are right")
 		}
-		target, err := giftTarget(giftUnescape(a.text))
+		target, err := parseGIFTTarget(unescapeGIFT(answer.text))
 		if err != nil {
 			return err
 		}
-		b.q.Target = &target
+		b.question.Target = &target
 	}
 	return nil
 }
 
-// giftTarget reads "1969", "1969:2" or "1967..1971".
-func giftTarget(s string) (quiz.Target, error) {
-	if low, high, isRange := strings.Cut(s, ".."); isRange {
-		from, errFrom := parseNumber(strings.TrimSpace(low))
-		to, errTo := parseNumber(strings.TrimSpace(high))
-		return quiz.Target{Value: roundDecimal(from/2 + to/2), Tolerance: roundDecimal(to/2 - from/2)}, errors.Join(errFrom, errTo)
+// parseGIFTTarget reads "1969", "1969:2" or "1967..1971".
+func parseGIFTTarget(text string) (quiz.Target, error) {
+	if low, high, isRange := strings.Cut(text, ".."); isRange {
+		lowest, errFrom := parseNumber(strings.TrimSpace(low))
+		highest, errTo := parseNumber(strings.TrimSpace(high))
+		return quiz.Target{Value: roundDecimal(lowest/2 + highest/2), Tolerance: roundDecimal(highest/2 - lowest/2)}, errors.Join(errFrom, errTo)
 	}
-	number, tolerance, _ := strings.Cut(s, ":")
+	number, tolerance, _ := strings.Cut(text, ":")
 	value, err := parseNumber(strings.TrimSpace(number))
 	if err != nil {
 		return quiz.Target{}, err

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-func TestReadGIFT(t *testing.T) {
+func TestReadGIFTImportsTheSample(t *testing.T) {
 	t.Parallel()
 	wantImport{
 		taken: []string{
@@ -31,7 +31,7 @@ func TestReadGIFT(t *testing.T) {
 		},
 		skipped: []string{
 			"28: some choices are partly right",
-			"45: matching pairs",
+			"45: it asks to match pairs",
 			"50: it is an essay",
 			"52: it is an essay",
 			"54: it has no answers",
@@ -40,7 +40,7 @@ func TestReadGIFT(t *testing.T) {
 			"60: some choices are partly right",
 			"62: its { has no }",
 			"70: it has more than one { }",
-			`74: "stray" stands before`,
+			`74: "stray" is before`,
 			"76: none of its choices is right",
 			"78: it has 7 choices",
 			`80: "about 5" is not a number`,
@@ -56,7 +56,7 @@ func TestReadGIFTWithWindowsLines(t *testing.T) {
 	}}.check(t, readSample(t, "crlf.gift", bank.Options{Lang: "zh-tw", Category: "常識", Difficulty: quiz.Hard}))
 }
 
-func TestReadGIFTDetails(t *testing.T) {
+func TestReadGIFTParsesEachKind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ gift, want string }{
 		{`Q{ = }`, "accepted text 1 is empty"},
@@ -84,7 +84,7 @@ func TestReadGIFTDetails(t *testing.T) {
 		{`x<sup>n</sup>{=a ~b}`, "x^n | a* | b"},
 		{`Sum{=a ~b}.`, "Sum_____. | a* | b"},
 		{`The sky is blue {T}.`, "The sky is blue. | True* | False"},
-		{`Q{=a -> b =c -> d}`, "matching"},
+		{`Q{=a -> b =c -> d}`, "match pairs"},
 		{`Q{=a -> b ~c}`, "Q | a -> b* | c"},
 		{`Q{=![x](y.png) ~b}`, "it needs a picture"},
 		{"Q{=a ~b\n//comment\n~c}", "Q | a* | b | c"},

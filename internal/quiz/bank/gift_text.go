@@ -18,21 +18,21 @@ const (
 	giftMarkdown giftFormat = "markdown"
 )
 
-var giftFormatTag = regexp.MustCompile(`^\s*\[(?i:(html|moodle|plain|markdown))\]`)
+var giftFormatPattern = regexp.MustCompile(`^\s*\[(?i:(html|moodle|plain|markdown))\]`)
 
 // cutGIFTFormat removes a format tag such as [html] from the start of a text.
 // Without a tag, it returns the inherited format.
 func cutGIFTFormat(text string, inherited giftFormat) (giftFormat, string) {
-	m := giftFormatTag.FindStringSubmatch(text)
-	if m == nil {
+	match := giftFormatPattern.FindStringSubmatch(text)
+	if match == nil {
 		return inherited, text
 	}
-	return giftFormat(strings.ToLower(m[1])), text[len(m[0]):]
+	return giftFormat(strings.ToLower(match[1])), text[len(match[0]):]
 }
 
-// giftIndexAny returns the index of the first of some ASCII characters that is
+// indexAnyUnescaped returns the index of the first of some ASCII characters that is
 // not escaped by a backslash, or -1.
-func giftIndexAny(s, chars string) int {
+func indexAnyUnescaped(s, chars string) int {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' {
 			i++
@@ -43,11 +43,11 @@ func giftIndexAny(s, chars string) int {
 	return -1
 }
 
-// giftIndex returns the index of the first mark that is not escaped by a
+// indexUnescaped returns the index of the first mark that is not escaped by a
 // backslash, or -1.
-func giftIndex(s, mark string) int {
+func indexUnescaped(s, mark string) int {
 	for from := 0; ; from++ {
-		i := giftIndexAny(s[from:], mark[:1])
+		i := indexAnyUnescaped(s[from:], mark[:1])
 		if i < 0 {
 			return -1
 		}
@@ -58,65 +58,65 @@ func giftIndex(s, mark string) int {
 	}
 }
 
-// giftCut is like strings.Cut, but ignores marks that are escaped by a backslash.
-func giftCut(s, mark string) (before, after string, found bool) {
-	if i := giftIndex(s, mark); i >= 0 {
+// cutUnescaped is like strings.Cut, but ignores marks that are escaped by a backslash.
+func cutUnescaped(s, mark string) (before, after string, found bool) {
+	if i := indexUnescaped(s, mark); i >= 0 {
 		return s[:i], s[i+len(mark):], true
 	}
 	return s, "", false
 }
 
-var giftEscapes = strings.NewReplacer(
+var giftUnescaper = strings.NewReplacer(
 	`\\`, `\`, `\~`, `~`, `\=`, `=`, `\#`, `#`, `\{`, `{`, `\}`, `}`, `\:`, `:`, `\n`, "\n",
 )
 
-func giftUnescape(s string) string { return giftEscapes.Replace(s) }
+func unescapeGIFT(s string) string { return giftUnescaper.Replace(s) }
 
 var (
-	giftPicture = regexp.MustCompile(`(?i)<(?:img|audio|video|object|iframe|embed|svg)[\s>]|@@PLUGINFILE@@|!\[[^\]]*\]\(`)
-	htmlNewline = regexp.MustCompile(`(?i)<br\s*/?>|</(?:p|div|li|tr|h[1-6])>`)
-	htmlPower   = regexp.MustCompile(`(?i)<sup>\s*([^<>]*?)\s*</sup>`)
+	giftMediaPattern       = regexp.MustCompile(`(?i)<(?:img|audio|video|object|iframe|embed|svg)[\s>]|@@PLUGINFILE@@|!\[[^\]]*\]\(`)
+	htmlNewlinePattern     = regexp.MustCompile(`(?i)<br\s*/?>|</(?:p|div|li|tr|h[1-6])>`)
+	htmlSuperscriptPattern = regexp.MustCompile(`(?i)<sup>\s*([^<>]*?)\s*</sup>`)
 	// Only known elements with well-formed attributes, so that a<b and c>d
 	// stays.
-	htmlTag = regexp.MustCompile(`(?i)</?(?:p|br|hr|div|span|b|i|u|s|a|em|strong|small|big|sub|sup|ul|ol|li|dl|dt|dd|` +
+	htmlTagPattern = regexp.MustCompile(`(?i)</?(?:p|br|hr|div|span|b|i|u|s|a|em|strong|small|big|sub|sup|ul|ol|li|dl|dt|dd|` +
 		`table|thead|tbody|tr|td|th|caption|pre|code|tt|h[1-6]|font|center|blockquote|strike|del|ins|mark|q|cite|label)` +
 		`(?:\s+[a-z-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+))*\s*/?>|<!--.*?-->`)
 )
 
-// giftText converts a text of the file to plain text.
-func giftText(raw string, format giftFormat) (string, error) {
-	text := giftUnescape(raw)
-	if giftPicture.MatchString(text) {
+// plainGIFTText converts a text of the file to plain text.
+func plainGIFTText(raw string, format giftFormat) (string, error) {
+	text := unescapeGIFT(raw)
+	if giftMediaPattern.MatchString(text) {
 		return "", errors.New("it needs a picture or a file, which is not supported")
 	}
 	if format == giftHTML {
 		text = strings.ReplaceAll(text, "\n", " ")
 	}
 	if format == giftHTML || format == giftMoodle {
-		text = htmlNewline.ReplaceAllString(text, "\n")
-		text = htmlPower.ReplaceAllStringFunc(text, plainPower)
-		text = html.UnescapeString(htmlTag.ReplaceAllString(text, ""))
+		text = htmlNewlinePattern.ReplaceAllString(text, "\n")
+		text = htmlSuperscriptPattern.ReplaceAllStringFunc(text, plainSuperscript)
+		text = html.UnescapeString(htmlTagPattern.ReplaceAllString(text, ""))
 	}
 	return tidyLines(text), nil
 }
 
 var (
-	superscripts = strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴",
+	superscriptReplacer = strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴",
 		"5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "+", "⁺", "-", "⁻", "−", "⁻")
-	ordinals = []string{"", "st", "nd", "rd", "th", "er", "re", "e", "o", "a"}
+	ordinalSuffixes = []string{"", "st", "nd", "rd", "th", "er", "re", "e", "o", "a"}
 )
 
-// plainPower converts an element <sup>…</sup> to plain text: 10<sup>2</sup> becomes
+// plainSuperscript converts an element <sup>…</sup> to plain text: 10<sup>2</sup> becomes
 // 10², not 102.
-func plainPower(element string) string {
-	power := htmlPower.FindStringSubmatch(element)[1]
+func plainSuperscript(element string) string {
+	superscript := htmlSuperscriptPattern.FindStringSubmatch(element)[1]
 	switch {
-	case slices.Contains(ordinals, strings.ToLower(power)):
-		return power
-	case strings.Trim(power, "0123456789+-−") == "":
-		return superscripts.Replace(power)
+	case slices.Contains(ordinalSuffixes, strings.ToLower(superscript)):
+		return superscript
+	case strings.Trim(superscript, "0123456789+-−") == "":
+		return superscriptReplacer.Replace(superscript)
 	}
-	return "^" + power
+	return "^" + superscript
 }
 
 // tidyLines trims a text and its lines and drops the empty ones.

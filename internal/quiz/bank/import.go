@@ -9,8 +9,8 @@ import (
 
 // Limits of one import.
 const (
-	MaxBytes     = 64 << 20
-	MaxQuestions = 200_000 // imported and skipped ones together
+	MaxImportBytes = 64 << 20
+	MaxImportItems = 200_000 // imported and skipped ones together
 )
 
 var (
@@ -35,48 +35,48 @@ type Options struct {
 // Import is the outcome of an import. Every item of the input is either in
 // Questions or in Skipped.
 type Import struct {
-	Bank      string // name of the bank in the input; "": none
+	BankName  string // name of the bank in the input; "": none
 	Questions []quiz.Question
 	Lines     []int // for each of Questions, the number of its first line in the input, from 1
-	Skipped   []Skip
+	Skipped   []SkippedItem
 }
 
-// Skip is an item that was not imported.
-type Skip struct {
+// SkippedItem is an item that was not imported.
+type SkippedItem struct {
 	Line   int    // first line, from 1
 	Item   string // first characters of the item, on one line
 	Reason string // what is wrong and what to do, for the author
 }
 
 // String returns "line 12: reason: item".
-func (s Skip) String() string {
+func (s SkippedItem) String() string {
 	return fmt.Sprintf("line %d: %s: %s", s.Line, s.Reason, s.Item)
 }
 
 // SkipDuplicates moves duplicates of existing or earlier questions to Skipped.
 // It also moves questions that conflict with another question of the same id.
 // It returns the remaining conflicts with their indexes in Questions.
-func (in *Import) SkipDuplicates(existing []quiz.Question) []Duplicate {
-	found := Duplicates(existing, in.Questions)
-	questions, lines := in.Questions, in.Lines
-	in.Questions, in.Lines = nil, nil
+func (imp *Import) SkipDuplicates(existing []quiz.Question) []Duplicate {
+	found := Duplicates(existing, imp.Questions)
+	questions, lines := imp.Questions, imp.Lines
+	imp.Questions, imp.Lines = nil, nil
 	var conflicts []Duplicate
 	for i, q := range questions {
 		if len(found) == 0 || found[0].Index != i {
-			in.Questions, in.Lines = append(in.Questions, q), append(in.Lines, lines[i])
+			imp.Questions, imp.Lines = append(imp.Questions, q), append(imp.Lines, lines[i])
 			continue
 		}
-		twin := found[0]
+		duplicate := found[0]
 		found = found[1:]
 		switch {
-		case !twin.Conflict:
-			in.Skipped = append(in.Skipped, Skip{lines[i], excerpt(q.Text), "it is the same question as " + twin.Of})
-		case twin.Of == q.ID:
-			in.Skipped = append(in.Skipped, Skip{lines[i], excerpt(q.Text), "it has another answer than " + twin.Of + ", which exists already"})
+		case !duplicate.Conflict:
+			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), "it is the same question as " + duplicate.EarlierID})
+		case duplicate.EarlierID == q.ID:
+			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), "it has another answer than " + duplicate.EarlierID + ", which exists already"})
 		default:
-			twin.Index = len(in.Questions)
-			conflicts = append(conflicts, twin)
-			in.Questions, in.Lines = append(in.Questions, q), append(in.Lines, lines[i])
+			duplicate.Index = len(imp.Questions)
+			conflicts = append(conflicts, duplicate)
+			imp.Questions, imp.Lines = append(imp.Questions, q), append(imp.Lines, lines[i])
 		}
 	}
 	return conflicts

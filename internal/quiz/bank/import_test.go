@@ -33,7 +33,7 @@ func describe(line int, q quiz.Question) string {
 	s := fmt.Sprintf("%d %s %s %s %s: %s", line, q.Kind, q.Lang, q.Category, q.Difficulty, q.Text)
 	for i, c := range q.Choices {
 		star := ""
-		if slices.Contains(q.Right, i) {
+		if slices.Contains(q.RightIndexes, i) {
 			star = "*"
 		}
 		s += " | " + c + star
@@ -64,7 +64,7 @@ func (want wantImport) check(t *testing.T, in bank.Import) {
 		if i >= len(want.taken) || got != want.taken[i] {
 			t.Errorf("taken %d: %s", i, got)
 		}
-		if faults := q.Faults(); len(faults) > 0 {
+		if faults := q.ValidationErrors(); len(faults) > 0 {
 			t.Errorf("%s: %q", got, faults)
 		}
 	}
@@ -111,7 +111,7 @@ func TestReadOpenTrivia(t *testing.T) {
 	}
 }
 
-func TestReadOpenTriviaOptionsGoBeforeTheUsualOrigin(t *testing.T) {
+func TestOptionsOverrideTheDefaultSourceOfOpenTrivia(t *testing.T) {
 	t.Parallel()
 	in := readSample(t, "opentdb.json", bank.Options{Lang: "de", Source: "mine", Licence: "own", Category: "x", Difficulty: quiz.Hard})
 	q := in.Questions[2]
@@ -166,7 +166,7 @@ func TestReadNative(t *testing.T) {
 			"13: it is not a question but a JSON array",
 		},
 	}.check(t, in)
-	if in.Bank != "mine" || in.Questions[0].Source != "selbst" || in.Questions[0].Licence != "CC0-1.0" {
-		t.Errorf("bank %q, %+v", in.Bank, in.Questions[0])
+	if in.BankName != "mine" || in.Questions[0].Source != "selbst" || in.Questions[0].Licence != "CC0-1.0" {
+		t.Errorf("bank %q, %+v", in.BankName, in.Questions[0])
 	}
 }

@@ -12,58 +12,58 @@ import (
 // importer collects the outcome of an import. The reader of each format uses it.
 type importer struct {
 	Import
-	options Options
-	ids     map[string]int // by question id, the number of its first line
+	options  Options
+	lineByID map[string]int // by question id, the number of its first line
 }
 
-func newImporter(o Options) *importer {
-	return &importer{options: o, ids: make(map[string]int)}
+func newImporter(options Options) *importer {
+	return &importer{options: options, lineByID: make(map[string]int)}
 }
 
-// add applies the defaults to a question and adds it. If the question is invalid or
+// addQuestion applies the defaults to a question and adds it. If the question is invalid or
 // its id is used, add skips it. The error wraps ErrTooLarge.
-func (in *importer) add(line int, q quiz.Question) error {
-	in.complete(&q)
-	if faults := q.Faults(); len(faults) > 0 {
-		return in.skip(line, q.Text, strings.Join(faults, "; "))
+func (imp *importer) addQuestion(line int, q quiz.Question) error {
+	imp.applyDefaults(&q)
+	if errs := q.ValidationErrors(); len(errs) > 0 {
+		return imp.skipItem(line, q.Text, strings.Join(errs, "; "))
 	}
-	if first, twice := in.ids[q.ID]; twice {
-		return in.skip(line, q.Text, fmt.Sprintf("it has the id of the question on line %d (%s)", first, q.ID))
+	if firstLine, exists := imp.lineByID[q.ID]; exists {
+		return imp.skipItem(line, q.Text, fmt.Sprintf("it has the id of the question on line %d (%s)", firstLine, q.ID))
 	}
-	if err := in.count(); err != nil {
+	if err := imp.checkLimit(); err != nil {
 		return err
 	}
-	in.ids[q.ID] = line
-	in.Questions = append(in.Questions, q)
-	in.Lines = append(in.Lines, line)
+	imp.lineByID[q.ID] = line
+	imp.Questions = append(imp.Questions, q)
+	imp.Lines = append(imp.Lines, line)
 	return nil
 }
 
-// skip records an item that is not imported. The error wraps ErrTooLarge.
-func (in *importer) skip(line int, item, reason string) error {
-	if err := in.count(); err != nil {
+// skipItem records an item that is not imported. The error wraps ErrTooLarge.
+func (imp *importer) skipItem(line int, item, reason string) error {
+	if err := imp.checkLimit(); err != nil {
 		return err
 	}
 	reason = strings.ReplaceAll(reason, "\n", "; ") // errors.Join separates errors by line ends
-	in.Skipped = append(in.Skipped, Skip{Line: line, Item: excerpt(item), Reason: reason})
+	imp.Skipped = append(imp.Skipped, SkippedItem{Line: line, Item: excerpt(item), Reason: reason})
 	return nil
 }
 
-func (in *importer) count() error {
-	if len(in.Questions)+len(in.Skipped) >= MaxQuestions {
-		return fmt.Errorf("%w: over %d questions, split it", ErrTooLarge, MaxQuestions)
+func (imp *importer) checkLimit() error {
+	if len(imp.Questions)+len(imp.Skipped) >= MaxImportItems {
+		return fmt.Errorf("%w: over %d questions, split it", ErrTooLarge, MaxImportItems)
 	}
 	return nil
 }
 
-func (in *importer) complete(q *quiz.Question) {
-	o := &in.options
-	setDefault(&q.Lang, o.Lang)
-	setDefault(&q.Category, o.Category)
-	setDefault(&q.Difficulty, o.Difficulty)
+func (imp *importer) applyDefaults(q *quiz.Question) {
+	options := &imp.options
+	setDefault(&q.Lang, options.Lang)
+	setDefault(&q.Category, options.Category)
+	setDefault(&q.Difficulty, options.Difficulty)
 	setDefault(&q.Difficulty, quiz.Medium)
-	setDefault(&q.Source, o.Source)
-	setDefault(&q.Licence, o.Licence)
+	setDefault(&q.Source, options.Source)
+	setDefault(&q.Licence, options.Licence)
 	if tag, err := language.Parse(q.Lang); err == nil {
 		q.Lang = tag.String()
 	}

@@ -10,22 +10,22 @@ import (
 // readAll returns the complete input without a byte order mark. The input must
 // be UTF-8.
 func readAll(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(r, MaxImportBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("bank: read: %w", err)
 	}
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("%w: over %d MiB, split it", ErrTooLarge, MaxBytes>>20)
+	if len(data) > MaxImportBytes {
+		return nil, fmt.Errorf("%w: over %d MiB, split it", ErrTooLarge, MaxImportBytes>>20)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if i := firstInvalid(data); i >= 0 {
-		return nil, fmt.Errorf("%w: line %d is not UTF-8, save the file as UTF-8", ErrFormat, lineAt(data, i))
+	if i := firstInvalidUTF8(data); i >= 0 {
+		return nil, fmt.Errorf("%w: line %d is not UTF-8, save the file as UTF-8", ErrFormat, lineNumber(data, i))
 	}
 	return data, nil
 }
 
 // firstInvalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
-func firstInvalid(data []byte) int {
+func firstInvalidUTF8(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
 	}
@@ -38,7 +38,7 @@ func firstInvalid(data []byte) int {
 	}
 }
 
-// lineAt returns the number, from 1, of the line that contains the byte at offset.
-func lineAt(data []byte, offset int) int {
+// lineNumber returns the number, from 1, of the line that contains the byte at offset.
+func lineNumber(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:offset], []byte("\n"))
 }

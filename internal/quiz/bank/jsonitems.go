@@ -14,15 +14,15 @@ type jsonItem struct {
 	raw  json.RawMessage
 }
 
-// jsonItems returns the elements of a list with their first lines. The document
+// readJSONItems returns the elements of a list with their first lines. The document
 // is either the list, or an object with the list under the key listKey. It passes
 // the other fields of the object to onField, whose error makes the document
 // unreadable.
-func jsonItems(data []byte, list string, field func(key string, raw json.RawMessage) error) ([]jsonItem, error) {
-	d := &jsonDocument{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
-	items, err := d.read(list, field)
+func readJSONItems(data []byte, listKey string, onField func(key string, raw json.RawMessage) error) ([]jsonItem, error) {
+	doc := &jsonDocument{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), line: 1}
+	items, err := doc.readDocument(listKey, onField)
 	if err != nil {
-		return nil, d.locate(err)
+		return nil, doc.withLine(err)
 	}
 	return items, nil
 }
@@ -34,7 +34,7 @@ type jsonDocument struct {
 	line    int
 }
 
-func (d *jsonDocument) read(list string, field func(string, json.RawMessage) error) ([]jsonItem, error) {
+func (d *jsonDocument) readDocument(listKey string, onField func(string, json.RawMessage) error) ([]jsonItem, error) {
 	var items []jsonItem
 	opening, err := d.decoder.Token()
 	if err != nil {
@@ -42,9 +42,9 @@ func (d *jsonDocument) read(list string, field func(string, json.RawMessage) err
 	}
 	switch opening {
 	case json.Delim('['):
-		items, err = d.elements()
+		items, err = d.readElements()
 	case json.Delim('{'):
-		items, err = d.fields(list, field)
+		items, err = d.readFields(listKey, onField)
 	default:
 		return nil, errors.New("it begins with neither { nor [")
 	}
@@ -57,7 +57,7 @@ func (d *jsonDocument) read(list string, field func(string, json.RawMessage) err
 	return items, nil
 }
 
-func (d *jsonDocument) fields(list string, field func(string, json.RawMessage) error) ([]jsonItem, error) {
+func (d *jsonDocument) readFields(listKey string, onField func(string, json.RawMessage) error) ([]jsonItem, error) {
 	var items []jsonItem
 	found := false
 	for d.decoder.More() {
@@ -66,48 +66,48 @@ func (d *jsonDocument) fields(list string, field func(string, json.RawMessage) e
 			return nil, err
 		}
 		key, _ := token.(string)
-		if key != list {
-			if err := d.field(key, field); err != nil {
+		if key != listKey {
+			if err := d.onField(key, onField); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		if opening, err := d.decoder.Token(); err != nil || opening != json.Delim('[') {
-			return nil, fmt.Errorf("%q is not a list", list)
+			return nil, fmt.Errorf("%q is not a list", listKey)
 		}
-		if items, err = d.elements(); err != nil {
+		if items, err = d.readElements(); err != nil {
 			return nil, err
 		}
 		found = true
 	}
 	if !found {
-		return nil, fmt.Errorf("it has no list %q", list)
+		return nil, fmt.Errorf("it has no list %q", listKey)
 	}
 	_, err := d.decoder.Token()
 	return items, err
 }
 
-func (d *jsonDocument) field(key string, field func(string, json.RawMessage) error) error {
+func (d *jsonDocument) onField(key string, onField func(string, json.RawMessage) error) error {
 	var raw json.RawMessage
 	if err := d.decoder.Decode(&raw); err != nil {
 		return err
 	}
-	return field(key, raw)
+	return onField(key, raw)
 }
 
-// elements reads the rest of a list after its [.
-func (d *jsonDocument) elements() ([]jsonItem, error) {
+// readElements reads the rest of a list after its [.
+func (d *jsonDocument) readElements() ([]jsonItem, error) {
 	var items []jsonItem
 	for d.decoder.More() {
 		var raw json.RawMessage
 		if err := d.decoder.Decode(&raw); err != nil {
 			return nil, err
 		}
-		if len(items) == MaxQuestions {
-			return nil, fmt.Errorf("%w: over %d questions, split it", ErrTooLarge, MaxQuestions)
+		if len(items) == MaxImportItems {
+			return nil, fmt.Errorf("%w: over %d questions, split it", ErrTooLarge, MaxImportItems)
 		}
 		start := int(d.decoder.InputOffset()) - len(raw)
-		items = append(items, jsonItem{d.lineAt(start), raw})
+		items = append(items, jsonItem{d.lineNumber(start), raw})
 	}
 	_, err := d.decoder.Token()
 	return items, err
@@ -115,37 +115,37 @@ func (d *jsonDocument) elements() ([]jsonItem, error) {
 
 // lineNumber returns the number of the line at offset, which must not decrease from
 // call to call.
-func (d *jsonDocument) lineAt(offset int) int {
+func (d *jsonDocument) lineNumber(offset int) int {
 	d.line += bytes.Count(d.data[d.offset:offset], []byte("\n"))
 	d.offset = offset
 	return d.line
 }
 
-// locate adds the line to the error of an unreadable document.
-func (d *jsonDocument) locate(err error) error {
+// withLine adds the line to the error of an unreadable document.
+func (d *jsonDocument) withLine(err error) error {
 	if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrFormat) {
 		return err
 	}
 	offset := int(d.decoder.InputOffset())
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		offset = int(syntax.Offset)
+	var syntaxErr *json.SyntaxError
+	if errors.As(err, &syntaxErr) {
+		offset = int(syntaxErr.Offset)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		offset, err = len(d.data), errors.New("the end is missing")
 	}
-	return fmt.Errorf("%w: JSON, line %d: %w", ErrFormat, lineAt(d.data, min(offset, len(d.data))), err)
+	return fmt.Errorf("%w: JSON, line %d: %w", ErrFormat, lineNumber(d.data, min(offset, len(d.data))), err)
 }
 
-// jsonFault converts an error of decoding a question to one for the author of the
+// explainJSONError converts an error of decoding a question to one for the author of the
 // bank, without Go terms.
-func jsonFault(err error) error {
-	var mismatch *json.UnmarshalTypeError
-	if !errors.As(err, &mismatch) {
+func explainJSONError(err error) error {
+	var typeErr *json.UnmarshalTypeError
+	if !errors.As(err, &typeErr) {
 		return fmt.Errorf("it is not a question: %w", err)
 	}
-	if mismatch.Field == "" {
-		return fmt.Errorf("it is not a question but a JSON %s", mismatch.Value)
+	if typeErr.Field == "" {
+		return fmt.Errorf("it is not a question but a JSON %s", typeErr.Value)
 	}
-	return fmt.Errorf("field %q cannot be a JSON %s", mismatch.Field, mismatch.Value)
+	return fmt.Errorf("field %q cannot be a JSON %s", typeErr.Field, typeErr.Value)
 }

@@ -12,7 +12,7 @@ import (
 
 // bankDocument is a bank in the native format: one JSON object. Lang to Licence are
 // defaults for its questions.
-type document struct {
+type bankDocument struct {
 	Bank       string          `json:"bank"`
 	Lang       string          `json:"lang,omitempty"`
 	Category   string          `json:"category,omitempty"`
@@ -24,17 +24,17 @@ type document struct {
 
 // Export writes a bank in the native format, ordered by id. ReadJSON reads the
 // same questions back. The bank stays unchanged.
-func Export(w io.Writer, b *Bank) error {
-	d := document{Bank: b.Name, Questions: slices.Clone(b.Questions)}
-	if d.Questions == nil {
-		d.Questions = []quiz.Question{}
+func Export(w io.Writer, bank *Bank) error {
+	doc := bankDocument{Bank: bank.Name, Questions: slices.Clone(bank.Questions)}
+	if doc.Questions == nil {
+		doc.Questions = []quiz.Question{}
 	}
-	sortByID(d.Questions)
+	sortByID(doc.Questions)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(d); err != nil {
-		return fmt.Errorf("bank: export %s: %w", b.Name, err)
+	if err := encoder.Encode(doc); err != nil {
+		return fmt.Errorf("bank: export %s: %w", bank.Name, err)
 	}
 	return nil
 }
@@ -49,36 +49,36 @@ func Export(w io.Writer, b *Bank) error {
 // list of questions without the object around it is accepted too. A question with
 // an unknown field is skipped. An unknown field of the document makes the whole
 // input unreadable.
-func ReadJSON(r io.Reader, o Options) (Import, error) {
+func ReadJSON(r io.Reader, options Options) (Import, error) {
 	data, err := readAll(r)
 	if err != nil {
 		return Import{}, err
 	}
-	var d document
-	items, err := jsonItems(data, "questions", d.setField)
+	var doc bankDocument
+	items, err := readJSONItems(data, "questions", doc.setField)
 	if err != nil {
 		return Import{}, err
 	}
-	in := newImporter(d.mergeOptions(o))
-	in.Bank = d.Bank
+	imp := newImporter(doc.mergeOptions(options))
+	imp.BankName = doc.Bank
 	for _, item := range items {
-		if err := in.addJSON(item); err != nil {
+		if err := imp.addJSONItem(item); err != nil {
 			return Import{}, err
 		}
 	}
-	return in.Import, nil
+	return imp.Import, nil
 }
 
-func (in *importer) addJSON(item jsonItem) error {
+func (imp *importer) addJSONItem(item jsonItem) error {
 	var q quiz.Question
 	if err := decodeStrict(item.raw, &q); err != nil {
-		return in.skip(item.line, string(item.raw), jsonFault(err).Error())
+		return imp.skipItem(item.line, string(item.raw), explainJSONError(err).Error())
 	}
-	return in.add(item.line, q)
+	return imp.addQuestion(item.line, q)
 }
 
 // setField sets one field of the document other than questions.
-func (d *document) setField(key string, raw json.RawMessage) error {
+func (d *bankDocument) setField(key string, raw json.RawMessage) error {
 	targets := map[string]any{
 		"bank": &d.Bank, "lang": &d.Lang, "category": &d.Category, "difficulty": &d.Difficulty,
 		"source": &d.Source, "licence": &d.Licence,
@@ -94,13 +94,13 @@ func (d *document) setField(key string, raw json.RawMessage) error {
 }
 
 // mergeOptions returns the document's defaults, completed by the options.
-func (d *document) mergeOptions(o Options) Options {
+func (d *bankDocument) mergeOptions(options Options) Options {
 	merged := Options{d.Lang, d.Category, d.Difficulty, d.Source, d.Licence}
-	setDefault(&merged.Lang, o.Lang)
-	setDefault(&merged.Category, o.Category)
-	setDefault(&merged.Difficulty, o.Difficulty)
-	setDefault(&merged.Source, o.Source)
-	setDefault(&merged.Licence, o.Licence)
+	setDefault(&merged.Lang, options.Lang)
+	setDefault(&merged.Category, options.Category)
+	setDefault(&merged.Difficulty, options.Difficulty)
+	setDefault(&merged.Source, options.Source)
+	setDefault(&merged.Licence, options.Licence)
 	return merged
 }
 

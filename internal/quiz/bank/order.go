@@ -12,18 +12,18 @@ import (
 func randomOrder(list []int32, rng *rand.Rand) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		swapped := make(map[int]int32) // by place, the element that was swapped to it
-		at := func(i int) int32 {
-			if v, moved := swapped[i]; moved {
-				return v
+		elementAt := func(i int) int32 {
+			if element, moved := swapped[i]; moved {
+				return element
 			}
 			return list[i]
 		}
 		for i := range list {
 			j := i + rng.IntN(len(list)-i)
-			v := at(j)
-			swapped[j] = at(i)
+			element := elementAt(j)
+			swapped[j] = elementAt(i)
 			delete(swapped, i)
-			if !yield(v) {
+			if !yield(element) {
 				return
 			}
 		}

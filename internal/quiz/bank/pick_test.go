@@ -8,7 +8,7 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-func TestPickKeepsTheOrderAndShares(t *testing.T) {
+func TestPickKeepsTheOrderAndSharesQuestions(t *testing.T) {
 	t.Parallel()
 	builtin, err := bank.Builtin()
 	if err != nil {
@@ -25,7 +25,7 @@ func TestPickKeepsTheOrderAndShares(t *testing.T) {
 		if q.ID != ids[i] {
 			t.Errorf("question %d is %s, want %s", i, q.ID, ids[i])
 		}
-		if faults := q.Faults(); len(faults) > 0 {
+		if faults := q.ValidationErrors(); len(faults) > 0 {
 			t.Errorf("%s: %v", q.ID, faults)
 		}
 	}
@@ -34,9 +34,9 @@ func TestPickKeepsTheOrderAndShares(t *testing.T) {
 	}
 }
 
-func TestPickRefusesWhatIsNotThere(t *testing.T) {
+func TestPickRefusesUnknownIDs(t *testing.T) {
 	t.Parallel()
-	if _, err := bank.NewPool().Pick([]string{"q_none"}, rand.New(rand.NewPCG(1, 2))); !errors.Is(err, bank.ErrUnknown) {
+	if _, err := bank.NewPool().Pick([]string{"q_none"}, rand.New(rand.NewPCG(1, 2))); !errors.Is(err, bank.ErrUnknownID) {
 		t.Errorf("picking what is not there gives %v", err)
 	}
 }

@@ -14,53 +14,53 @@ import (
 // never changes and is safe for concurrent use. It uses the questions of the
 // banks, so the caller must not change the banks any more.
 type Pool struct {
-	questions  []*quiz.Question
-	byID       map[string]int32    // indexes into questions
-	lists      map[poolKey][]int32 // indexes into questions
-	languages  []string
-	categories map[string][]string // sorted, by lower-case language range; "" for all languages
+	questions    []*quiz.Question
+	byID         map[string]int32    // indexes into questions
+	indexesByKey map[poolKey][]int32 // indexes into questions
+	languages    []string
+	categories   map[string][]string // sorted, by lower-case language range; "" for all languages
 }
 
 // NewPool makes a pool of banks. It leaves out invalid questions. Of several
 // questions with the same id, it uses the first.
 func NewPool(banks ...*Bank) *Pool {
-	p := &Pool{byID: make(map[string]int32), lists: make(map[poolKey][]int32)}
-	for _, b := range banks {
-		for i := range b.Questions {
-			q := &b.Questions[i]
-			if _, twice := p.byID[q.ID]; !twice && len(q.Faults()) == 0 {
-				p.add(q)
+	p := &Pool{byID: make(map[string]int32), indexesByKey: make(map[poolKey][]int32)}
+	for _, bank := range banks {
+		for i := range bank.Questions {
+			q := &bank.Questions[i]
+			if _, exists := p.byID[q.ID]; !exists && len(q.ValidationErrors()) == 0 {
+				p.addQuestion(q)
 			}
 		}
 	}
-	p.indexLists()
+	p.indexLanguagesAndCategories()
 	return p
 }
 
-func (p *Pool) add(q *quiz.Question) {
+func (p *Pool) addQuestion(q *quiz.Question) {
 	index := int32(len(p.questions))
 	p.questions = append(p.questions, q)
 	p.byID[q.ID] = index
 	for _, key := range poolKeys(q) {
-		p.lists[key] = append(p.lists[key], index)
+		p.indexesByKey[key] = append(p.indexesByKey[key], index)
 	}
 }
 
-func (p *Pool) indexLists() {
+func (p *Pool) indexLanguagesAndCategories() {
 	languages := make(map[string]struct{})
-	names := make(map[poolKey]string) // the first spelling of each category
+	spellings := make(map[poolKey]string) // the first spelling of each category
 	for _, q := range p.questions {
 		languages[q.Lang] = struct{}{}
 		for _, lang := range langRanges(q.Lang) {
 			key := poolKey{category: quiz.Fold(q.Category), lang: lang}
-			if _, known := names[key]; !known {
-				names[key] = q.Category
+			if _, known := spellings[key]; !known {
+				spellings[key] = q.Category
 			}
 		}
 	}
 	p.languages = slices.Sorted(maps.Keys(languages))
 	p.categories = make(map[string][]string)
-	for key, name := range names {
+	for key, name := range spellings {
 		p.categories[key.lang] = append(p.categories[key.lang], name)
 	}
 	for _, categories := range p.categories {
@@ -81,21 +81,21 @@ func (p *Pool) Categories(lang string) []string {
 // Count returns how many questions match the spec; it ignores spec.Count. If the
 // spec has no language, it counts only the language with the most questions,
 // because a match uses only one language.
-func (p *Pool) Count(spec Spec) int {
-	key := spec.key()
+func (p *Pool) Count(spec DrawSpec) int {
+	key := spec.poolKey()
 	if key.lang != "" {
-		return len(p.lists[key])
+		return len(p.indexesByKey[key])
 	}
 	highest := 0
 	for _, lang := range p.languages {
 		key.lang = strings.ToLower(lang)
-		highest = max(highest, len(p.lists[key]))
+		highest = max(highest, len(p.indexesByKey[key]))
 	}
 	return highest
 }
 
 // HasEnough reports whether Draw can return spec.Count questions.
-func (p *Pool) HasEnough(spec Spec) bool { return p.Count(spec) >= spec.Count }
+func (p *Pool) HasEnough(spec DrawSpec) bool { return p.Count(spec) >= spec.Count }
 
 // Draw returns spec.Count different random questions that match the spec, with
 // their choices shuffled. The result shares the questions with the pool.
@@ -109,19 +109,19 @@ func (p *Pool) HasEnough(spec Spec) bool { return p.Count(spec) >= spec.Count }
 // wraps ErrTooFewQuestions. No other goroutine may use rng at the same time. The
 // time is proportional to spec.Count plus the number of seen questions that Draw
 // encounters.
-func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.Drawn, error) {
+func (p *Pool) Draw(spec DrawSpec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.DrawnQuestion, error) {
 	if spec.Count < 1 {
 		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
 	}
-	key := spec.key()
+	key := spec.poolKey()
 	if key.lang == "" {
 		key.lang = p.drawLanguage(key, spec.Count, rng)
 	}
-	list := p.lists[key]
+	list := p.indexesByKey[key]
 	if len(list) < spec.Count {
-		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFew, p.Count(spec), spec.Count)
+		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFewQuestions, p.Count(spec), spec.Count)
 	}
-	drawn := make([]quiz.Drawn, 0, spec.Count)
+	drawn := make([]quiz.DrawnQuestion, 0, spec.Count)
 	for _, index := range p.drawIndexes(list, spec.Count, seen, rng) {
 		drawn = append(drawn, p.questions[index].Shuffle(rng))
 	}
@@ -132,12 +132,12 @@ func (p *Pool) Draw(spec Spec, seen map[string]struct{}, rng *rand.Rand) ([]quiz
 // shuffled. The result shares the questions with the pool. The error about an
 // unknown id names the id and wraps ErrUnknownID. No other goroutine may use rng at
 // the same time.
-func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.Drawn, error) {
-	picked := make([]quiz.Drawn, 0, len(ids))
+func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.DrawnQuestion, error) {
+	picked := make([]quiz.DrawnQuestion, 0, len(ids))
 	for _, id := range ids {
 		index, known := p.byID[id]
 		if !known {
-			return nil, fmt.Errorf("%w: %q", ErrUnknown, id)
+			return nil, fmt.Errorf("%w: %q", ErrUnknownID, id)
 		}
 		picked = append(picked, p.questions[index].Shuffle(rng))
 	}
@@ -150,7 +150,7 @@ func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 	drawn, total := "-", 0
 	for _, lang := range p.languages {
 		key.lang = strings.ToLower(lang)
-		n := len(p.lists[key])
+		n := len(p.indexesByKey[key])
 		if n < count {
 			continue
 		}

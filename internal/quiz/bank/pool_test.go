@@ -20,36 +20,36 @@ import (
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(3, 5)) }
 
 func samplePool() *bank.Pool {
-	return pool(
-		numbered("a", "en", "History", quiz.Easy, 20),
-		numbered("b", "en-GB", "history", quiz.Hard, 10),
-		numbered("c", "zh-CN", "历史", quiz.Easy, 30),
-		append(numbered("d", "zh-TW", "Science", quiz.Easy, 5), numbered("a", "fr", "Twice", quiz.Easy, 20)...),
+	return newPool(
+		numberedQuestions("a", "en", "History", quiz.Easy, 20),
+		numberedQuestions("b", "en-GB", "history", quiz.Hard, 10),
+		numberedQuestions("c", "zh-CN", "历史", quiz.Easy, 30),
+		append(numberedQuestions("d", "zh-TW", "Science", quiz.Easy, 5), numberedQuestions("a", "fr", "Twice", quiz.Easy, 20)...),
 	)
 }
 
-func TestPoolCounts(t *testing.T) {
+func TestPoolCountsMatchingQuestions(t *testing.T) {
 	t.Parallel()
 	p := samplePool()
 	for _, c := range []struct {
-		spec bank.Spec
+		spec bank.DrawSpec
 		want int
 	}{
-		{bank.Spec{Lang: "en"}, 30},
-		{bank.Spec{Lang: "EN-gb"}, 10},
-		{bank.Spec{Lang: "en-US"}, 0},
-		{bank.Spec{Lang: "e"}, 0},
-		{bank.Spec{Lang: "zh"}, 35},
-		{bank.Spec{Lang: "zh-CN"}, 30},
-		{bank.Spec{Lang: "fr"}, 0},
-		{bank.Spec{}, 30},
-		{bank.Spec{Category: "HISTORY"}, 30},
-		{bank.Spec{Category: "History", Difficulty: "hard"}, 10},
-		{bank.Spec{Category: "History", Difficulty: "hard", Lang: "en-GB"}, 10},
-		{bank.Spec{Difficulty: "hard", Lang: "zh-CN"}, 0},
-		{bank.Spec{Difficulty: "brutal"}, 0},
-		{bank.Spec{Category: "Science"}, 5},
-		{bank.Spec{Category: "Twice"}, 0},
+		{bank.DrawSpec{Lang: "en"}, 30},
+		{bank.DrawSpec{Lang: "EN-gb"}, 10},
+		{bank.DrawSpec{Lang: "en-US"}, 0},
+		{bank.DrawSpec{Lang: "e"}, 0},
+		{bank.DrawSpec{Lang: "zh"}, 35},
+		{bank.DrawSpec{Lang: "zh-CN"}, 30},
+		{bank.DrawSpec{Lang: "fr"}, 0},
+		{bank.DrawSpec{}, 30},
+		{bank.DrawSpec{Category: "HISTORY"}, 30},
+		{bank.DrawSpec{Category: "History", Difficulty: "hard"}, 10},
+		{bank.DrawSpec{Category: "History", Difficulty: "hard", Lang: "en-GB"}, 10},
+		{bank.DrawSpec{Difficulty: "hard", Lang: "zh-CN"}, 0},
+		{bank.DrawSpec{Difficulty: "brutal"}, 0},
+		{bank.DrawSpec{Category: "Science"}, 5},
+		{bank.DrawSpec{Category: "Twice"}, 0},
 	} {
 		if got := p.Count(c.spec); got != c.want {
 			t.Errorf("Count(%+v) = %d, want %d", c.spec, got, c.want)
@@ -78,19 +78,19 @@ func TestPoolCounts(t *testing.T) {
 	}
 }
 
-func TestPoolLeavesOutFaultyQuestions(t *testing.T) {
+func TestPoolLeavesOutInvalidQuestions(t *testing.T) {
 	t.Parallel()
-	questions := numbered("a", "en", "c", quiz.Easy, 3)
-	questions[1].Right = nil
-	if n := pool(questions).Count(bank.Spec{}); n != 2 {
+	questions := numberedQuestions("a", "en", "c", quiz.Easy, 3)
+	questions[1].RightIndexes = nil
+	if n := newPool(questions).Count(bank.DrawSpec{}); n != 2 {
 		t.Errorf("%d questions", n)
 	}
 }
 
-func TestDrawTooMany(t *testing.T) {
+func TestDrawRefusesTooFewQuestions(t *testing.T) {
 	t.Parallel()
 	p := samplePool()
-	for spec, want := range map[bank.Spec]string{
+	for spec, want := range map[bank.DrawSpec]string{
 		{Count: 31}:                        "30 match, 31 were asked for",
 		{Count: 6, Category: "Science"}:    "5 match, 6 were asked for",
 		{Count: 1, Lang: "fr"}:             "0 match, 1 were asked for",
@@ -98,22 +98,22 @@ func TestDrawTooMany(t *testing.T) {
 		{Count: 1, Difficulty: "terrible"}: "0 match",
 	} {
 		drawn, err := p.Draw(spec, nil, newRand())
-		if !errors.Is(err, bank.ErrTooFew) || !strings.Contains(err.Error(), want) || drawn != nil {
+		if !errors.Is(err, bank.ErrTooFewQuestions) || !strings.Contains(err.Error(), want) || drawn != nil {
 			t.Errorf("%+v: %v, %v, want %q", spec, drawn, err, want)
 		}
 	}
 	for _, count := range []int{0, -1} {
-		if _, err := p.Draw(bank.Spec{Count: count}, nil, newRand()); err == nil {
+		if _, err := p.Draw(bank.DrawSpec{Count: count}, nil, newRand()); err == nil {
 			t.Errorf("a draw of %d questions is no error", count)
 		}
 	}
 }
 
-func TestDrawKeepsToItsSpec(t *testing.T) {
+func TestDrawFollowsItsSpec(t *testing.T) {
 	t.Parallel()
 	p := samplePool()
 	rapid.Check(t, func(t *rapid.T) {
-		spec := bank.Spec{
+		spec := bank.DrawSpec{
 			Category:   rapid.SampledFrom([]string{"", "history", "历史", "Science"}).Draw(t, "category"),
 			Lang:       rapid.SampledFrom([]string{"", "en", "en-GB", "zh", "zh-CN"}).Draw(t, "lang"),
 			Difficulty: rapid.SampledFrom([]string{"", "easy", "hard"}).Draw(t, "difficulty"),
@@ -129,7 +129,7 @@ func TestDrawKeepsToItsSpec(t *testing.T) {
 			t.Fatal("Draw changed seen")
 		}
 		if !p.HasEnough(spec) {
-			if !errors.Is(err, bank.ErrTooFew) {
+			if !errors.Is(err, bank.ErrTooFewQuestions) {
 				t.Fatalf("%+v: %v", spec, err)
 			}
 			return
@@ -141,7 +141,7 @@ func TestDrawKeepsToItsSpec(t *testing.T) {
 	})
 }
 
-func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.Spec, seen map[string]struct{}, drawn []quiz.Drawn) {
+func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}, drawn []quiz.DrawnQuestion) {
 	ids := make(map[string]struct{})
 	repeated := 0
 	for _, q := range drawn {
@@ -156,8 +156,8 @@ func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.Spec, seen map[string]struct
 		if wrongLang || wrongCategory || wrongDifficulty || mixed {
 			t.Fatalf("%+v: %+v does not fit", spec, q)
 		}
-		if len(q.Faults()) > 0 {
-			t.Fatalf("%+v: %q", q, q.Faults())
+		if len(q.ValidationErrors()) > 0 {
+			t.Fatalf("%+v: %q", q, q.ValidationErrors())
 		}
 	}
 	if len(ids) != len(drawn) {
@@ -171,31 +171,31 @@ func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.Spec, seen map[string]struct
 }
 
 // countSeen draws all matching questions and counts the seen ones.
-func countSeen(p *bank.Pool, spec bank.Spec, seen map[string]struct{}) int {
+func countSeen(p *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}) int {
 	spec.Count = p.Count(spec)
 	all, _ := p.Draw(spec, nil, newRand())
-	return len(slices.DeleteFunc(all, func(q quiz.Drawn) bool {
+	return len(slices.DeleteFunc(all, func(q quiz.DrawnQuestion) bool {
 		_, known := seen[q.ID]
 		return !known
 	}))
 }
 
-func TestDrawIsEven(t *testing.T) {
+func TestEachQuestionIsDrawnEquallyOften(t *testing.T) {
 	t.Parallel()
-	p := pool(numbered("a", "en", "c", quiz.Easy, 10))
+	p := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10))
 	rng := newRand()
 	const draws = 10_000
 	times := make(map[string]int)
 	firsts := make(map[string]int)
 	places := make(map[int]int)
 	for range draws {
-		drawn, err := p.Draw(bank.Spec{Count: 3}, nil, rng)
+		drawn, err := p.Draw(bank.DrawSpec{Count: 3}, nil, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range drawn {
 			times[q.ID]++
-			places[q.Right()[0]]++
+			places[q.RightIndexes()[0]]++
 		}
 		firsts[drawn[0].ID]++
 	}
@@ -220,7 +220,7 @@ func isEven(t *testing.T, label string, n, expected int) {
 
 func TestDrawAvoidsSeenQuestions(t *testing.T) {
 	t.Parallel()
-	p := pool(numbered("a", "en", "c", quiz.Easy, 10))
+	p := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10))
 	seen := make(map[string]struct{})
 	for i := range 8 {
 		seen[fmt.Sprintf("a%d", i)] = struct{}{}
@@ -229,15 +229,15 @@ func TestDrawAvoidsSeenQuestions(t *testing.T) {
 	topUps := make(map[string]int)
 	firsts := make(map[bool]int)
 	for range 1000 {
-		two, _ := p.Draw(bank.Spec{Count: 2}, seen, rng)
-		three, err := p.Draw(bank.Spec{Count: 3}, seen, rng)
+		two, _ := p.Draw(bank.DrawSpec{Count: 2}, seen, rng)
+		three, err := p.Draw(bank.DrawSpec{Count: 3}, seen, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ids := idsOf(two); !slices.Equal(ids, []string{"a8", "a9"}) {
+		if ids := questionIDs(two); !slices.Equal(ids, []string{"a8", "a9"}) {
 			t.Fatalf("%q although two others are fresh", ids)
 		}
-		ids := idsOf(three)
+		ids := questionIDs(three)
 		if len(ids) != 3 || ids[1] != "a8" || ids[2] != "a9" {
 			t.Fatalf("%q leaves out fresh ones", ids)
 		}
@@ -251,7 +251,7 @@ func TestDrawAvoidsSeenQuestions(t *testing.T) {
 	isEven(t, "a seen one first", firsts[true], 333)
 }
 
-func idsOf(questions []quiz.Drawn) []string {
+func questionIDs(questions []quiz.DrawnQuestion) []string {
 	var ids []string
 	for _, q := range questions {
 		ids = append(ids, q.ID)
@@ -260,13 +260,13 @@ func idsOf(questions []quiz.Drawn) []string {
 	return ids
 }
 
-func TestDrawOfAnyLanguageWeighsThem(t *testing.T) {
+func TestLanguagesAreDrawnByTheirNumberOfQuestions(t *testing.T) {
 	t.Parallel()
-	p := pool(numbered("a", "en", "c", quiz.Easy, 10), numbered("b", "fr", "c", quiz.Easy, 30), numbered("c", "de", "c", quiz.Easy, 4))
+	p := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10), numberedQuestions("b", "fr", "c", quiz.Easy, 30), numberedQuestions("c", "de", "c", quiz.Easy, 4))
 	rng := newRand()
 	times := make(map[string]int)
 	for range 4000 {
-		drawn, err := p.Draw(bank.Spec{Count: 5}, nil, rng)
+		drawn, err := p.Draw(bank.DrawSpec{Count: 5}, nil, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,17 +281,17 @@ func TestDrawOfAnyLanguageWeighsThem(t *testing.T) {
 
 func TestDrawNeverChangesThePool(t *testing.T) {
 	t.Parallel()
-	questions := numbered("a", "en", "c", quiz.Easy, 10)
-	before := numbered("a", "en", "c", quiz.Easy, 10)
-	p := pool(questions)
+	questions := numberedQuestions("a", "en", "c", quiz.Easy, 10)
+	before := numberedQuestions("a", "en", "c", quiz.Easy, 10)
+	p := newPool(questions)
 	var draws sync.WaitGroup
 	for seed := range uint64(4) {
 		draws.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			for range 100 {
-				drawn, _ := p.Draw(bank.Spec{Count: 5}, nil, rng)
+				drawn, _ := p.Draw(bank.DrawSpec{Count: 5}, nil, rng)
 				for _, q := range drawn {
-					q.Choices()[0], q.Right()[0] = "changed", 99
+					q.Choices()[0], q.RightIndexes()[0] = "changed", 99
 				}
 			}
 		})
@@ -303,17 +303,17 @@ func TestDrawNeverChangesThePool(t *testing.T) {
 }
 
 func BenchmarkNewPool(b *testing.B) {
-	questions := numbered("a", "zh-CN", "历史", quiz.Easy, bank.MaxQuestions)
+	questions := numberedQuestions("a", "zh-CN", "历史", quiz.Easy, bank.MaxImportItems)
 	for b.Loop() {
-		pool(questions)
+		newPool(questions)
 	}
 }
 
 func BenchmarkDraw(b *testing.B) {
-	p := pool(numbered("a", "zh-CN", "历史", quiz.Easy, bank.MaxQuestions))
+	p := newPool(numberedQuestions("a", "zh-CN", "历史", quiz.Easy, bank.MaxImportItems))
 	rng := newRand()
 	for b.Loop() {
-		if _, err := p.Draw(bank.Spec{Count: 10}, nil, rng); err != nil {
+		if _, err := p.Draw(bank.DrawSpec{Count: 10}, nil, rng); err != nil {
 			b.Fatal(err)
 		}
 	}

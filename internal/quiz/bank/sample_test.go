@@ -39,7 +39,7 @@ func anyQuestion() *rapid.Generator[quiz.Question] {
 		}
 		setSolution(t, &q)
 		return q
-	}).Filter(func(q quiz.Question) bool { return len(q.Faults()) == 0 })
+	}).Filter(func(q quiz.Question) bool { return len(q.ValidationErrors()) == 0 })
 }
 
 func setSolution(t *rapid.T, q *quiz.Question) {
@@ -58,26 +58,26 @@ func setSolution(t *rapid.T, q *quiz.Question) {
 		if q.Kind == quiz.Multiple {
 			rights = len(q.Choices)
 		}
-		q.Right = rapid.SliceOfNDistinct(rapid.IntRange(0, len(q.Choices)-1), 1, rights, rapid.ID).Draw(t, "right")
+		q.RightIndexes = rapid.SliceOfNDistinct(rapid.IntRange(0, len(q.Choices)-1), 1, rights, rapid.ID).Draw(t, "right")
 	}
 }
 
 func idOf(q quiz.Question) string { return q.ID }
 
-// numbered returns n valid questions with the ids PREFIX0, PREFIX1 …
-func numbered(prefix, lang, category string, difficulty quiz.Difficulty, n int) []quiz.Question {
+// numberedQuestions returns n valid questions with the ids PREFIX0, PREFIX1 …
+func numberedQuestions(prefix, lang, category string, difficulty quiz.Difficulty, n int) []quiz.Question {
 	var questions []quiz.Question
 	for i := range n {
 		id := fmt.Sprintf("%s%d", prefix, i)
 		questions = append(questions, quiz.Question{
 			ID: id, Kind: quiz.Single, Lang: lang, Category: category, Difficulty: difficulty,
-			Text: "Question " + id, Choices: strings.Fields("a b c d e f"), Right: []int{i % 6},
+			Text: "Question " + id, Choices: strings.Fields("a b c d e f"), RightIndexes: []int{i % 6},
 		})
 	}
 	return questions
 }
 
-func pool(lists ...[]quiz.Question) *bank.Pool {
+func newPool(lists ...[]quiz.Question) *bank.Pool {
 	var banks []*bank.Bank
 	for _, questions := range lists {
 		banks = append(banks, &bank.Bank{Questions: questions})

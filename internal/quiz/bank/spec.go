@@ -7,14 +7,14 @@ import (
 	"laststand/internal/quiz"
 )
 
-// ErrTooFew means that fewer questions match than a draw asked for.
-var ErrTooFew = errors.New("bank: too few questions")
+// ErrTooFewQuestions means that fewer questions match than a draw asked for.
+var ErrTooFewQuestions = errors.New("bank: too few questions")
 
-// ErrUnknown means that the pool has no question with an id.
-var ErrUnknown = errors.New("bank: no question with this id")
+// ErrUnknownID means that the pool has no question with an id.
+var ErrUnknownID = errors.New("bank: no question with this id")
 
-// Spec says which questions a match needs. An empty text field matches any value.
-type Spec struct {
+// DrawSpec says which questions a match needs. An empty text field matches any value.
+type DrawSpec struct {
 	Category   string // compared folded, see quiz.Fold
 	Lang       string // "en" matches en and en-GB: basic filtering, RFC 4647, 3.3.1
 	Difficulty string
@@ -28,7 +28,7 @@ type poolKey struct {
 	difficulty quiz.Difficulty
 }
 
-func (s *Spec) key() poolKey {
+func (s *DrawSpec) poolKey() poolKey {
 	return poolKey{quiz.Fold(s.Category), strings.ToLower(s.Lang), quiz.Difficulty(s.Difficulty)}
 }
 

@@ -40,35 +40,35 @@ type triviaItem struct {
 // entities (the default), base64 and both URL encodings. It detects the encoding
 // of each item. The type "multiple" becomes our kind single. The default language
 // is English.
-func ReadOpenTrivia(r io.Reader, o Options) (Import, error) {
-	setDefault(&o.Lang, "en")
-	setDefault(&o.Source, triviaSource)
-	setDefault(&o.Licence, triviaLicence)
+func ReadOpenTrivia(r io.Reader, options Options) (Import, error) {
+	setDefault(&options.Lang, "en")
+	setDefault(&options.Source, triviaSource)
+	setDefault(&options.Licence, triviaLicence)
 	data, err := readAll(r)
 	if err != nil {
 		return Import{}, err
 	}
-	items, err := jsonItems(data, "results", checkTriviaField)
+	items, err := readJSONItems(data, "results", checkResponseCode)
 	if err != nil {
 		return Import{}, err
 	}
-	in := newImporter(o)
+	imp := newImporter(options)
 	for _, item := range items {
 		q, err := triviaQuestion(item.raw)
 		if err != nil {
-			err = in.skip(item.line, string(item.raw), err.Error())
+			err = imp.skipItem(item.line, string(item.raw), err.Error())
 		} else {
-			err = in.add(item.line, q)
+			err = imp.addQuestion(item.line, q)
 		}
 		if err != nil {
 			return Import{}, err
 		}
 	}
-	return in.Import, nil
+	return imp.Import, nil
 }
 
 // triviaErrors explains the response codes of replies without results.
-var triviaCodes = map[int]string{
+var triviaErrors = map[int]string{
 	1: "it has fewer questions of this sort, ask for fewer",
 	2: "it did not understand the request",
 	3: "it does not know the session token",
@@ -76,7 +76,7 @@ var triviaCodes = map[int]string{
 	5: "too many requests, wait 5 seconds",
 }
 
-func checkTriviaField(key string, raw json.RawMessage) error {
+func checkResponseCode(key string, raw json.RawMessage) error {
 	if key != "response_code" {
 		return nil
 	}
@@ -85,7 +85,7 @@ func checkTriviaField(key string, raw json.RawMessage) error {
 		return errors.New("its response_code is not a number")
 	}
 	if code != 0 {
-		return fmt.Errorf("the Open Trivia Database refused with code %d: %s", code, triviaCodes[code])
+		return fmt.Errorf("the Open Trivia Database refused with code %d: %s", code, triviaErrors[code])
 	}
 	return nil
 }
@@ -93,17 +93,17 @@ func checkTriviaField(key string, raw json.RawMessage) error {
 func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
 	var item triviaItem
 	if err := json.Unmarshal(raw, &item); err != nil {
-		return quiz.Question{}, jsonFault(err)
+		return quiz.Question{}, explainJSONError(err)
 	}
 	if err := item.decode(); err != nil {
 		return quiz.Question{}, err
 	}
 	q := quiz.Question{
-		Text:       item.Question,
-		Category:   item.Category,
-		Difficulty: quiz.Difficulty(item.Difficulty),
-		Choices:    append([]string{item.Correct}, item.Incorrect...),
-		Right:      []int{0},
+		Text:         item.Question,
+		Category:     item.Category,
+		Difficulty:   quiz.Difficulty(item.Difficulty),
+		Choices:      append([]string{item.Correct}, item.Incorrect...),
+		RightIndexes: []int{0},
 	}
 	switch item.Type {
 	case "multiple":
@@ -111,7 +111,7 @@ func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
 	case "boolean":
 		q.Kind = quiz.Boolean
 		if item.Correct == "False" && len(q.Choices) == 2 {
-			q.Choices[0], q.Choices[1], q.Right[0] = q.Choices[1], q.Choices[0], 1
+			q.Choices[0], q.Choices[1], q.RightIndexes[0] = q.Choices[1], q.Choices[0], 1
 		}
 	default:
 		return q, fmt.Errorf("type %q is not multiple or boolean", item.Type)
@@ -121,7 +121,7 @@ func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
 
 // decode decodes all text fields of the item, which have the same encoding.
 func (item *triviaItem) decode() error {
-	decode := item.decoder()
+	decode := item.textDecoder()
 	fields := []*string{&item.Type, &item.Difficulty, &item.Category, &item.Question, &item.Correct}
 	for i := range item.Incorrect {
 		fields = append(fields, &item.Incorrect[i])
@@ -136,16 +136,16 @@ func (item *triviaItem) decode() error {
 	return nil
 }
 
-var percentEncoded = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+var percentEncodedPattern = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// decoder detects the encoding of the item and returns a function that decodes one
+// textDecoder detects the encoding of the item and returns a function that decodes one
 // text. It recognises base64 by the field type, and URL encoding by a question
 // with %XX and without spaces.
-func (item *triviaItem) decoder() func(string) (string, error) {
+func (item *triviaItem) textDecoder() func(string) (string, error) {
 	switch {
 	case item.Type == "bXVsdGlwbGU=" || item.Type == "Ym9vbGVhbg==":
 		return decodeBase64
-	case percentEncoded.MatchString(item.Question) && !strings.Contains(item.Question, " "):
+	case percentEncodedPattern.MatchString(item.Question) && !strings.Contains(item.Question, " "):
 		return url.QueryUnescape
 	default:
 		return func(s string) (string, error) { return html.UnescapeString(s), nil }

@@ -12,8 +12,8 @@ import (
 // The errors of an attempt without a reply. The message may have arrived all the
 // same. Then the endpoint recognizes the retry by the id of the message.
 var (
-	errTime     = errors.New("the endpoint did not answer in time")
-	errExchange = errors.New("the exchange with the endpoint broke off")
+	errTimeout   = errors.New("the endpoint did not answer in time")
+	errBrokenOff = errors.New("the exchange with the endpoint broke off")
 )
 
 // describeError returns an error that operators may see: without the URL, which may
@@ -28,15 +28,15 @@ func describeError(err error) error {
 	}](err); ok && blocked.Blocked() {
 		return blocked
 	}
-	switch late, ok := errors.AsType[net.Error](err); {
+	switch netErr, ok := errors.AsType[net.Error](err); {
 	case errors.Is(err, context.Canceled), hasType[*net.DNSError](err):
 		return err
-	case ok && late.Timeout():
-		return errTime
-	case isDialError(err), isTLS(err):
+	case ok && netErr.Timeout():
+		return errTimeout
+	case isDialError(err), isTLSError(err):
 		return err
 	}
-	return errExchange
+	return errBrokenOff
 }
 
 func isDialError(err error) bool {
@@ -45,7 +45,7 @@ func isDialError(err error) bool {
 }
 
 // isTLSError returns true if TLS failed. A TLS alert is a net.OpError too.
-func isTLS(err error) bool {
+func isTLSError(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	return ok && (operation.Op == "remote error" || operation.Op == "local error") ||
 		hasType[*tls.CertificateVerificationError](err) || hasType[tls.RecordHeaderError](err) || errors.Is(err, http.ErrSchemeMismatch)

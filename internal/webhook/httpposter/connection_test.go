@@ -16,7 +16,7 @@ import (
 	"laststand/internal/webhook/safehttp"
 )
 
-func TestTryWithoutAnswer(t *testing.T) {
+func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 	t.Parallel()
 	own := safehttp.Options{AllowPrivate: true}
 	tests := map[string]struct {
@@ -24,26 +24,26 @@ func TestTryWithoutAnswer(t *testing.T) {
 		options safehttp.Options
 		want    string // in the error
 	}{
-		"a private address":      {testenv.Serve(t, testenv.Hang), safehttp.Options{}, "not an address of the public internet"},
-		"nobody there":           {testenv.ServeNobody(t), own, "refused"},
-		"an unknown name":        {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.Nowhere}, "receiver.invalid"},
-		"a slow receiver":        {testenv.Serve(t, testenv.Hang), own, errTime.Error()},
-		"a connection cut off":   {testenv.Serve(t, testenv.HangUp), own, errExchange.Error()},
-		"what is no HTTP":        {testenv.Serve(t, testenv.Babble), own, errExchange.Error()},
-		"an unknown certificate": {testenv.ServeTLS(t, nil), own, "certificate"},
-		"TLS of other versions":  {testenv.ServeTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
-		"no TLS":                 {strings.Replace(testenv.Serve(t, testenv.HangUp), "http:", "https:", 1), own, "HTTPS"},
+		"a private address":      {testenv.Serve(t, testenv.NeverRespond), safehttp.Options{}, "not an address of the public internet"},
+		"nobody there":           {testenv.RefusingURL(t), own, "refused"},
+		"an unknown name":        {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.FailingResolver}, "receiver.invalid"},
+		"a slow receiver":        {testenv.Serve(t, testenv.NeverRespond), own, errTimeout.Error()},
+		"a connection cut off":   {testenv.Serve(t, testenv.CloseConnection), own, errBrokenOff.Error()},
+		"what is no HTTP":        {testenv.Serve(t, testenv.RespondInvalid), own, errBrokenOff.Error()},
+		"an unknown certificate": {testenv.ServeUntrustedTLS(t, nil), own, "certificate"},
+		"TLS of other versions":  {testenv.ServeUntrustedTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
+		"no TLS":                 {strings.Replace(testenv.Serve(t, testenv.CloseConnection), "http:", "https:", 1), own, "HTTPS"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			wait := 10 * time.Second
-			if test.want == errTime.Error() {
+			if test.want == errTimeout.Error() {
 				wait = 30 * time.Millisecond
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			defer cancel()
-			p := newPoster(t, Target{URL: test.url + "/secret?secret=secret", Keys: keysOf(oldKey)}, test.options)
+			p := newPoster(t, Target{URL: test.url + "/secret?secret=secret", Keys: fixedKeys(oldKey)}, test.options)
 			reply := p.Post(ctx, endpoint, message)
 			if reply.Status != 0 || reply.Err == nil || !strings.Contains(reply.Err.Error(), test.want) {
 				t.Errorf("reply %+v, want %q", reply, test.want)
@@ -55,11 +55,11 @@ func TestTryWithoutAnswer(t *testing.T) {
 	}
 }
 
-func TestPostIsCanceled(t *testing.T) {
+func TestACanceledPostReturnsItsContextError(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	p := newPoster(t, Target{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.Hang(w, r) }), Keys: keysOf(oldKey)},
+	p := newPoster(t, Target{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.NeverRespond(w, r) }), Keys: fixedKeys(oldKey)},
 		safehttp.Options{AllowPrivate: true})
 	go func() { // ends before Post does
 		<-began
@@ -72,12 +72,12 @@ func TestPostIsCanceled(t *testing.T) {
 
 // If a receiver closes a kept connection without an answer, the same attempt uses
 // a new one.
-func TestKeptConnectionIsClosed(t *testing.T) {
+func TestAClosedIdleConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	p := newPoster(t, Target{Keys: keysOf(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	p := newPoster(t, Target{Keys: fixedKeys(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 2 {
-			testenv.HangUp(w, r)
+			testenv.CloseConnection(w, r)
 		}
 	})}, safehttp.Options{AllowPrivate: true})
 	for range 2 {
@@ -91,9 +91,9 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 }
 
 // The poster reads only the status and a limited part of an endless response.
-func TestEndlessAnswer(t *testing.T) {
+func TestOnlyAPartOfAnEndlessResponseIsRead(t *testing.T) {
 	t.Parallel()
-	p := newPoster(t, Target{Keys: keysOf(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	p := newPoster(t, Target{Keys: fixedKeys(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1<<12)); err != nil {
 				return

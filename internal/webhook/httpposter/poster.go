@@ -40,60 +40,62 @@ type Poster struct {
 type endpointKey struct{ game, name string }
 
 const (
-	attemptTimeout = 15 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
-	maxReply       = 64 << 10         // bytes of a response that are read, so that the connection can be reused
+	attemptTimeout   = 15 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
+	maxResponseBytes = 64 << 10         // bytes of a response that are read, so that the connection can be reused
 )
 
 // New returns a poster, or an error if the URL of a target is invalid. It does not
 // connect.
 func New(targets []Target) (*Poster, error) {
-	p := &Poster{targets: map[endpointKey]Target{}, hosts: map[endpointKey]string{}}
-	for _, t := range targets {
-		u, err := url.Parse(t.URL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("webhook %q of game %q: its URL is not of the form https://host/path", t.Name, t.Game) // without the URL, which may contain a secret
+	poster := &Poster{targets: map[endpointKey]Target{}, hosts: map[endpointKey]string{}}
+	for _, target := range targets {
+		parsed, err := url.Parse(target.URL)
+		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+			return nil, fmt.Errorf("webhook %q of game %q: its URL is not of the form https://host/path", target.Name, target.Game) // without the URL, which may contain a secret
 		}
-		at := endpointKey{t.Game, t.Name}
-		p.targets[at], p.hosts[at] = t, u.Scheme+"://"+u.Host
+		key := endpointKey{target.Game, target.Name}
+		poster.targets[key], poster.hosts[key] = target, parsed.Scheme+"://"+parsed.Host
 	}
-	return p, nil
+	return poster, nil
 }
 
 // Host returns the scheme and host of an endpoint's URL.
-func (p *Poster) Host(e webhook.Endpoint) string { return p.hosts[endpointKey{e.Game, e.Name}] }
+func (p *Poster) Host(endpoint webhook.Endpoint) string {
+	return p.hosts[endpointKey{endpoint.Game, endpoint.Name}]
+}
 
 // Post makes one attempt to send a message, of at most attemptTimeout.
-func (p *Poster) Post(ctx context.Context, e webhook.Endpoint, m webhook.Message) webhook.Reply {
+func (p *Poster) Post(ctx context.Context, endpoint webhook.Endpoint, message webhook.Message) webhook.Reply {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	target, ok := p.targets[endpointKey{e.Game, e.Name}]
+	target, ok := p.targets[endpointKey{endpoint.Game, endpoint.Name}]
 	if !ok {
 		return webhook.Reply{Err: errors.New("no URL is known for the endpoint")}
 	}
-	request, err := target.request(ctx, m)
+	request, err := target.newRequest(ctx, message)
 	if err != nil {
 		return webhook.Reply{Err: err}
 	}
-	reply, err := target.Client.Do(request)
+	response, err := target.Client.Do(request)
 	if err != nil {
 		return webhook.Reply{Err: describeError(err)}
 	}
-	defer reply.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(reply.Body, maxReply)) // the status says enough
-	return readReply(reply)
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxResponseBytes)) // the status says enough
+	return newReply(response)
 }
 
 // newRequest returns the signed HTTP request for a message.
-func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request, error) {
+func (t *Target) newRequest(ctx context.Context, message webhook.Message) (*http.Request, error) {
 	keys, err := t.Keys()
 	if err != nil {
 		return nil, fmt.Errorf("sign the message: %w", err)
 	}
-	stamp, err := signature.Sign(keys, m.ID, time.Now(), m.Body)
+	headers, err := signature.Sign(keys, message.ID, time.Now(), message.Body)
 	if err != nil {
 		return nil, fmt.Errorf("sign the message: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(m.Body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(message.Body))
 	if err != nil {
 		return nil, errors.New("the endpoint's URL makes no request")
 	}
@@ -105,16 +107,16 @@ func (t *Target) request(ctx context.Context, m webhook.Message) (*http.Request,
 		// receiver recognizes the repeated request by the message id.
 		"Idempotency-Key": {},
 	}
-	request.Header.Set(signature.HeaderID, stamp.ID)
-	request.Header.Set(signature.HeaderTimestamp, stamp.Timestamp)
-	request.Header.Set(signature.HeaderSignature, stamp.Signature)
+	request.Header.Set(signature.HeaderID, headers.ID)
+	request.Header.Set(signature.HeaderTimestamp, headers.Timestamp)
+	request.Header.Set(signature.HeaderSignature, headers.Signature)
 	return request, nil
 }
 
 // newReply converts a response. Only a status 2xx means that the endpoint accepted the
 // message; a redirect is an error.
-func readReply(reply *http.Response) webhook.Reply {
-	status := reply.StatusCode
+func newReply(response *http.Response) webhook.Reply {
+	status := response.StatusCode
 	if status/100 == 2 {
 		return webhook.Reply{Status: status}
 	}
@@ -124,7 +126,7 @@ func readReply(reply *http.Response) webhook.Reply {
 	}
 	return webhook.Reply{
 		Status:     status,
-		RetryAfter: signature.RetryAfter(reply.Header.Get("Retry-After"), time.Now()),
+		RetryAfter: signature.ParseRetryAfter(response.Header.Get("Retry-After"), time.Now()),
 		Err:        errors.New("the endpoint answered " + text),
 	}
 }

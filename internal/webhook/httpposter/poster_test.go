@@ -25,14 +25,14 @@ var (
 )
 
 // A receiver with only the old key can verify a message that is signed with both.
-func TestPostIsSigned(t *testing.T) {
+func TestAPostIsSignedWithAllKeys(t *testing.T) {
 	t.Parallel()
-	at := testenv.Receive(t, http.StatusNoContent, "")
-	reply := newPosterTo(t, at, keysOf(newKey+"\n"+oldKey)).Post(t.Context(), endpoint, message)
+	at := testenv.StartReceiver(t, http.StatusNoContent, "")
+	reply := newPosterTo(t, at, fixedKeys(newKey+"\n"+oldKey)).Post(t.Context(), endpoint, message)
 	if reply != (webhook.Reply{Status: 204}) {
 		t.Errorf("reply %+v", reply)
 	}
-	r := at.Posted()[0]
+	r := at.Requests()[0]
 	for _, key := range []string{oldKey, newKey} {
 		if err := r.Verify(key, time.Now()); err != nil {
 			t.Errorf("by %s: %v", key, err)
@@ -46,22 +46,22 @@ func TestPostIsSigned(t *testing.T) {
 	}
 }
 
-func TestEachStatus(t *testing.T) {
+func TestOnlyStatus2xxAcceptsTheMessage(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 201, 202, 204, 299} {
-		at := testenv.Receive(t, status, "secret")
-		if reply := newPosterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: status}) {
+		at := testenv.StartReceiver(t, status, "secret")
+		if reply := newPosterTo(t, at, fixedKeys(oldKey)).Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: status}) {
 			t.Errorf("%d: %+v", status, reply)
 		}
 	}
 	for _, status := range []int{300, 301, 307, 400, 401, 404, 410, 418, 429, 499, 500, 503, 599} {
-		at := testenv.Receive(t, status, "secret", "Location", "/secret")
-		reply := newPosterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message)
+		at := testenv.StartReceiver(t, status, "secret", "Location", "/secret")
+		reply := newPosterTo(t, at, fixedKeys(oldKey)).Post(t.Context(), endpoint, message)
 		if reply.Status != status || reply.Err == nil || !strings.Contains(reply.Err.Error(), fmt.Sprint(status)) || strings.Contains(reply.Err.Error(), "secret") {
 			t.Errorf("%d: %+v", status, reply)
 		}
-		if len(at.Posted()) != 1 {
-			t.Errorf("%d: %d requests: a redirect was followed", status, len(at.Posted()))
+		if len(at.Requests()) != 1 {
+			t.Errorf("%d: %d requests: a redirect was followed", status, len(at.Requests()))
 		}
 	}
 }
@@ -76,17 +76,17 @@ func TestRetryAfterIsRead(t *testing.T) {
 		{429, "7", 7 * time.Second}, {503, "0", time.Second}, {503, "86400", time.Hour}, {500, "2", 2 * time.Second}, {429, "soon", 0}, {200, "7", 0},
 	}
 	for _, test := range tests {
-		at := testenv.Receive(t, test.status, "", "Retry-After", test.header)
-		if reply := newPosterTo(t, at, keysOf(oldKey)).Post(t.Context(), endpoint, message); reply.RetryAfter != test.want {
+		at := testenv.StartReceiver(t, test.status, "", "Retry-After", test.header)
+		if reply := newPosterTo(t, at, fixedKeys(oldKey)).Post(t.Context(), endpoint, message); reply.RetryAfter != test.want {
 			t.Errorf("%d with %q: after %s, want %s", test.status, test.header, reply.RetryAfter, test.want)
 		}
 	}
 }
 
 // The poster reads the keys for every attempt. Without keys it sends nothing.
-func TestKeysChange(t *testing.T) {
+func TestKeysAreReadForEachAttempt(t *testing.T) {
 	t.Parallel()
-	at := testenv.Receive(t, http.StatusOK, "")
+	at := testenv.StartReceiver(t, http.StatusOK, "")
 	text, fault := oldKey, error(nil)
 	p := newPosterTo(t, at, func() ([]signature.Key, error) {
 		if fault != nil {
@@ -97,12 +97,12 @@ func TestKeysChange(t *testing.T) {
 	for i, key := range []string{oldKey, newKey} {
 		text = key
 		p.Post(t.Context(), endpoint, message)
-		if err := at.Posted()[i].Verify(key, time.Now()); err != nil {
+		if err := at.Requests()[i].Verify(key, time.Now()); err != nil {
 			t.Errorf("try %d: %v", i, err)
 		}
 	}
 	text = ""
-	if reply := p.Post(t.Context(), endpoint, message); reply.Status != 0 || !errors.Is(reply.Err, signature.ErrKey) {
+	if reply := p.Post(t.Context(), endpoint, message); reply.Status != 0 || !errors.Is(reply.Err, signature.ErrInvalidKey) {
 		t.Errorf("without a key: %+v", reply)
 	}
 	fault = errors.New("no such file")
@@ -110,15 +110,15 @@ func TestKeysChange(t *testing.T) {
 		t.Errorf("without a file: %+v", reply)
 	}
 	text, fault = oldKey, nil
-	if reply := p.Post(t.Context(), endpoint, webhook.Message{ID: "a.b"}); !errors.Is(reply.Err, signature.ErrID) {
+	if reply := p.Post(t.Context(), endpoint, webhook.Message{ID: "a.b"}); !errors.Is(reply.Err, signature.ErrInvalidID) {
 		t.Errorf("with a bad id: %+v", reply)
 	}
-	if len(at.Posted()) != 2 {
-		t.Errorf("sent %d times", len(at.Posted()))
+	if len(at.Requests()) != 2 {
+		t.Errorf("sent %d times", len(at.Requests()))
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRefusesInvalidURLs(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"", "receiver.test", "ftp://receiver.test/secret", "http:///secret", "http://[::1/secret", "http://a b/secret"} {
 		_, err := New([]Target{{Game: "demo", Name: "rewards", URL: url}})
@@ -128,7 +128,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestHost(t *testing.T) {
+func TestHostHasNoSecretParts(t *testing.T) {
 	t.Parallel()
 	p, err := New([]Target{{Game: "demo", Name: "rewards", URL: "https://user:secret@receiver.test:8443/secret?secret#secret"}})
 	if err != nil {
@@ -162,6 +162,6 @@ func newPoster(t *testing.T, target Target, o safehttp.Options) *Poster {
 	return p
 }
 
-func keysOf(text string) func() ([]signature.Key, error) {
+func fixedKeys(text string) func() ([]signature.Key, error) {
 	return func() ([]signature.Key, error) { return signature.ParseKeys(text) }
 }

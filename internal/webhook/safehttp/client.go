@@ -13,14 +13,14 @@ type Options struct {
 	AllowPrivate bool          // allow private addresses, for receivers in the operator's own network
 	Resolver     *net.Resolver // nil: the system's resolver
 
-	perHost  int   // for tests: replaces the constant; 0: the constant
-	maxReply int64 // for tests: replaces the constant; 0: the constant
+	maxConnsPerHost  int   // for tests: replaces the constant; 0: the constant
+	maxResponseBytes int64 // for tests: replaces the constant; 0: the constant
 }
 
 const (
-	perHost   = 64       // maximum of connections per host; further requests wait for one until their context ends
-	maxReply  = 1 << 20  // maximum size of a response body, in bytes
-	maxHeader = 64 << 10 // maximum size of a response's headers, in bytes
+	maxConnsPerHost  = 64       // maximum of connections per host; further requests wait for one until their context ends
+	maxResponseBytes = 1 << 20  // maximum size of a response body, in bytes
+	maxHeaderBytes   = 64 << 10 // maximum size of a response's headers, in bytes
 
 	dialTimeout   = 5 * time.Second
 	tlsTimeout    = 5 * time.Second
@@ -37,20 +37,20 @@ const (
 // BlockedError, even if a public name resolves to it. It uses no proxy. It limits the
 // times of a request and the size of its response. If the caller reads more than 1 MiB
 // of a response, the error is an *http.MaxBytesError.
-func New(o Options) *http.Client {
+func New(options Options) *http.Client {
 	return &http.Client{
-		Transport:     &limitedTransport{base: newTransport(o), maxBytes: cmp.Or(o.maxReply, maxReply)},
+		Transport:     &limitedTransport{base: newTransport(options), maxBytes: cmp.Or(options.maxResponseBytes, maxResponseBytes)},
 		Timeout:       totalTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-func newTransport(o Options) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: o.Resolver}
-	if !o.AllowPrivate {
+func newTransport(options Options) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: options.Resolver}
+	if !options.AllowPrivate {
 		dialer.ControlContext = refusePrivate
 	}
-	connections := cmp.Or(o.perHost, perHost)
+	connections := cmp.Or(options.maxConnsPerHost, maxConnsPerHost)
 	return &http.Transport{
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
@@ -60,18 +60,18 @@ func newTransport(o Options) *http.Transport {
 		MaxConnsPerHost:        connections,
 		MaxIdleConnsPerHost:    connections,
 		MaxIdleConns:           1024,
-		MaxResponseHeaderBytes: maxHeader,
+		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableCompression:     true,
-		Protocols:              httpVersions(),
+		Protocols:              onlyHTTP1(),
 	}
 }
 
 // onlyHTTP1 excludes HTTP/2. With HTTP/2 all attempts to a host would share one
 // connection. If that connection failed, all would time out until the client notices.
-func httpVersions() *http.Protocols {
-	p := new(http.Protocols)
-	p.SetHTTP1(true)
-	return p
+func onlyHTTP1() *http.Protocols {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return protocols
 }
 
 // limitedTransport limits the size of response bodies.
@@ -81,14 +81,14 @@ type limitedTransport struct {
 }
 
 // RoundTrip sends a request. Reading too much of the response body returns an error.
-func (b *limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	reply, err := b.base.RoundTrip(request)
+func (t *limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.base.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
-	reply.Body = http.MaxBytesReader(nil, reply.Body, b.maxBytes)
-	return reply, nil
+	response.Body = http.MaxBytesReader(nil, response.Body, t.maxBytes)
+	return response, nil
 }
 
 // CloseIdleConnections lets http.Client close idle connections.
-func (b *limitedTransport) CloseIdleConnections() { b.base.CloseIdleConnections() }
+func (t *limitedTransport) CloseIdleConnections() { t.base.CloseIdleConnections() }

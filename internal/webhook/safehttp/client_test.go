@@ -46,11 +46,11 @@ func TestProxyOfTheEnvironmentIsIgnored(t *testing.T) {
 	}
 }
 
-func TestReplyIsBounded(t *testing.T) {
+func TestTheResponseBodyIsLimited(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("a", 1001)) })
 	for most, whole := range map[int64]bool{1000: false, 1001: true, 0: true} {
-		client := New(Options{AllowPrivate: true, maxReply: most})
+		client := New(Options{AllowPrivate: true, maxResponseBytes: most})
 		t.Cleanup(client.CloseIdleConnections)
 		reply, err := client.Get(server.URL)
 		if err != nil {
@@ -65,16 +65,18 @@ func TestReplyIsBounded(t *testing.T) {
 	}
 }
 
-func TestHeadersAreBounded(t *testing.T) {
+func TestTheResponseHeadersAreLimited(t *testing.T) {
 	t.Parallel()
-	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("A", strings.Repeat("a", 2*maxHeader)) })
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("A", strings.Repeat("a", 2*maxHeaderBytes))
+	})
 	if status, err := get(t, Options{AllowPrivate: true}, server.URL); err == nil {
 		t.Errorf("answered %d", status)
 	}
 }
 
 // The connections to a slow receiver are limited, and an idle one is used again.
-func TestConnectionsAreBounded(t *testing.T) {
+func TestConnectionsPerHostAreLimited(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
 	var tooMany atomic.Bool
@@ -86,7 +88,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 		now.Add(-1)
 	})
-	client := New(Options{AllowPrivate: true, perHost: 2})
+	client := New(Options{AllowPrivate: true, maxConnsPerHost: 2})
 	t.Cleanup(client.CloseIdleConnections)
 	var calls sync.WaitGroup
 	for range cap(addresses) {
@@ -142,7 +144,7 @@ func TestUnknownCertificateIsRefused(t *testing.T) {
 }
 
 // Every phase has a timeout; the context can end any of them earlier.
-func TestTimesAreBounded(t *testing.T) {
+func TestEachPhaseHasATimeout(t *testing.T) {
 	t.Parallel()
 	client := New(Options{})
 	transport := client.Transport.(*limitedTransport).base

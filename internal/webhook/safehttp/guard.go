@@ -33,12 +33,12 @@ func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) erro
 // isPublic returns true if an address is globally reachable, by the special-purpose
 // registries of IANA. It returns false for an address that has another address
 // embedded in it.
-func isPublic(a netip.Addr) bool {
-	a = a.Unmap().WithZone("") // a prefix contains no address with a zone
-	if !a.IsValid() || a.Is6() && !globalUnicast6.Contains(a) {
+func isPublic(address netip.Addr) bool {
+	address = address.Unmap().WithZone("") // a prefix contains no address with a zone
+	if !address.IsValid() || address.Is6() && !globalUnicast6.Contains(address) {
 		return false
 	}
-	return !slices.ContainsFunc(specialPurpose, func(p netip.Prefix) bool { return p.Contains(a) })
+	return !slices.ContainsFunc(specialPurpose, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // globalUnicast6 is the whole range that is assigned for global unicast. Outside
@@ -47,7 +47,7 @@ func isPublic(a netip.Addr) bool {
 var globalUnicast6 = netip.MustParsePrefix("2000::/3")
 
 // specialPurpose lists the ranges that are not public.
-var specialPurpose = prefixes(
+var specialPurpose = parsePrefixes(
 	"0.0.0.0/8",        // this host
 	"10.0.0.0/8",       // private
 	"100.64.0.0/10",    // between a provider and its customers; metadata of Alibaba
@@ -70,9 +70,9 @@ var specialPurpose = prefixes(
 	"3fff::/20",        // documentation
 )
 
-func prefixes(texts ...string) []netip.Prefix {
-	list := make([]netip.Prefix, len(texts))
-	for i, text := range texts {
+func parsePrefixes(ranges ...string) []netip.Prefix {
+	list := make([]netip.Prefix, len(ranges))
+	for i, text := range ranges {
 		list[i] = netip.MustParsePrefix(text)
 	}
 	return list

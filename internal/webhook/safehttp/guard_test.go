@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestPublic(t *testing.T) {
+func TestIsPublicRefusesSpecialAddresses(t *testing.T) {
 	t.Parallel()
 	tests := map[bool][]string{
 		true: {
@@ -40,20 +40,20 @@ func TestPublic(t *testing.T) {
 }
 
 // No spelling of a private address reaches the server.
-func TestPrivateIsBlocked(t *testing.T) {
+func TestPrivateAddressesAreBlocked(t *testing.T) {
 	t.Parallel()
 	server, calls := newCountingListener(t)
 	port := server.port
 	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1]", "[::]"} {
 		_, err := get(t, Options{}, "http://"+host+":"+port+"/")
-		wantBlocked(t, host, err)
+		expectBlocked(t, host, err)
 	}
 	for _, address := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "64:ff9b::7f00:1", "::ffff:127.0.0.1"} {
 		_, err := get(t, Options{Resolver: newFakeDNS(address).resolver(t)}, "http://receiver.test.:"+port+"/")
-		wantBlocked(t, "a name for "+address, err)
+		expectBlocked(t, "a name for "+address, err)
 	}
 	_, err := get(t, Options{Resolver: newFakeDNS("127.0.0.1", "127.0.0.2", "::1").resolver(t)}, "http://receiver.test.:"+port+"/")
-	wantBlocked(t, "a name for several", err)
+	expectBlocked(t, "a name for several", err)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("it was called %d times", n)
 	}
@@ -61,7 +61,7 @@ func TestPrivateIsBlocked(t *testing.T) {
 
 // An earlier lookup of the name returned a public address. The client checks the
 // address that it connects to.
-func TestNameThatMovesIsBlocked(t *testing.T) {
+func TestANameThatChangesToAPrivateAddressIsBlocked(t *testing.T) {
 	t.Parallel()
 	server, calls := newCountingListener(t)
 	moving := newFakeDNS("8.8.8.8")
@@ -72,13 +72,13 @@ func TestNameThatMovesIsBlocked(t *testing.T) {
 	}
 	moving.set("127.0.0.1")
 	_, err = get(t, Options{Resolver: resolver}, "http://receiver.test.:"+server.port+"/")
-	wantBlocked(t, "the name", err)
+	expectBlocked(t, "the name", err)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("it was called %d times", n)
 	}
 }
 
-func TestPrivateIsAllowed(t *testing.T) {
+func TestPrivateAddressesCanBeAllowed(t *testing.T) {
 	t.Parallel()
 	server, calls := newCountingListener(t)
 	for _, o := range []Options{{AllowPrivate: true}, {AllowPrivate: true, Resolver: newFakeDNS("127.0.0.1").resolver(t)}} {
@@ -95,7 +95,7 @@ func TestPrivateIsAllowed(t *testing.T) {
 	}
 }
 
-func wantBlocked(t *testing.T, name string, err error) {
+func expectBlocked(t *testing.T, name string, err error) {
 	t.Helper()
 	if blocked, ok := errors.AsType[*BlockedError](err); !ok || !blocked.Blocked() {
 		t.Errorf("%s: %v, want it blocked", name, err)

@@ -12,19 +12,19 @@ import (
 )
 
 // ErrInvalidKey is wrapped by each error about keys. No error contains a key.
-var ErrKey = errors.New("invalid webhook key")
+var ErrInvalidKey = errors.New("invalid webhook key")
 
 const (
-	keyPrefix = "whsec_"
-	minKey    = 24 // in bytes, without Base64
-	maxKey    = 64 // in bytes, without Base64
+	keyPrefix  = "whsec_"
+	minKeySize = 24 // in bytes, without Base64
+	maxKeySize = 64 // in bytes, without Base64
 )
 
 // Key is a secret shared with a receiver. The zero Key cannot sign.
 type Key struct{ secret []byte }
 
 // GenerateKey returns the text of a new random key, as ParseKey reads it.
-func Generate() string {
+func GenerateKey() string {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails
 	return keyPrefix + base64.StdEncoding.EncodeToString(secret)
@@ -34,14 +34,14 @@ func Generate() string {
 func ParseKey(text string) (Key, error) {
 	encoded, ok := strings.CutPrefix(text, keyPrefix)
 	if !ok {
-		return Key{}, fmt.Errorf("%w: it does not begin with %s", ErrKey, keyPrefix)
+		return Key{}, fmt.Errorf("%w: it does not begin with %s", ErrInvalidKey, keyPrefix)
 	}
 	secret, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil {
-		return Key{}, fmt.Errorf("%w: the text after %s is not Base64 with padding", ErrKey, keyPrefix)
+		return Key{}, fmt.Errorf("%w: the text after %s is not Base64 with padding", ErrInvalidKey, keyPrefix)
 	}
-	if len(secret) < minKey || len(secret) > maxKey {
-		return Key{}, fmt.Errorf("%w: it has %d bytes, not %d to %d", ErrKey, len(secret), minKey, maxKey)
+	if len(secret) < minKeySize || len(secret) > maxKeySize {
+		return Key{}, fmt.Errorf("%w: it has %d bytes, not %d to %d", ErrInvalidKey, len(secret), minKeySize, maxKeySize)
 	}
 	return Key{secret}, nil
 }
@@ -63,15 +63,15 @@ func ParseKeys(text string) ([]Key, error) {
 	return keys, nil
 }
 
-var errNoKey = fmt.Errorf("%w: there is none", ErrKey)
+var errNoKey = fmt.Errorf("%w: there is none", ErrInvalidKey)
 
 // Format writes a text without the key, for all verbs.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, keyPrefix+"…") }
 
 // sign returns the MAC of the signed content, which is id.timestamp.body.
-func (k Key) mac(h Headers, body []byte) []byte {
+func (k Key) sign(headers Headers, body []byte) []byte {
 	mac := hmac.New(sha256.New, k.secret)
-	_, _ = io.WriteString(mac, h.ID+"."+h.Timestamp+".")
+	_, _ = io.WriteString(mac, headers.ID+"."+headers.Timestamp+".")
 	_, _ = mac.Write(body)
 	return mac.Sum(nil)
 }

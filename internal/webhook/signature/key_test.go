@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestParseKey(t *testing.T) {
+func TestParseKeyRefusesInvalidKeys(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return keyPrefix + base64.StdEncoding.EncodeToString(make([]byte, n)) }
 	tests := map[string]string{
@@ -18,27 +18,27 @@ func TestParseKey(t *testing.T) {
 		"":                                  "does not begin with whsec_",
 		"MfKQ9r8GKYqrTwjUPD8ILP":            "does not begin with whsec_",
 		"whsk_" + strings.Repeat("QUJD", 8): "does not begin with whsec_",
-		vectorKey + "!":                     "no Base64",
-		strings.TrimRight(long(25), "="):    "no Base64",
+		vectorKey + "!":                     "is not Base64",
+		strings.TrimRight(long(25), "="):    "is not Base64",
 	}
 	for text, want := range tests {
 		_, err := ParseKey(text)
 		if want == "" && err == nil {
 			continue
 		}
-		if want == "" || !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), want) {
+		if want == "" || !errors.Is(err, ErrInvalidKey) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }
 
-func TestParseKeys(t *testing.T) {
+func TestParseKeysReadsSeveralKeys(t *testing.T) {
 	t.Parallel()
-	if got := keys(t, " "+vectorKey+"\r", vectorKey, ""); len(got) != 2 {
+	if got := testKeys(t, " "+vectorKey+"\r", vectorKey, ""); len(got) != 2 {
 		t.Errorf("%d keys of 2", len(got))
 	}
 	for text, want := range map[string]string{"\n": "there is none", vectorKey + "\nwhsec_x": "key 2: "} {
-		if _, err := ParseKeys(text); !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), want) {
+		if _, err := ParseKeys(text); !errors.Is(err, ErrInvalidKey) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestParseKeys(t *testing.T) {
 
 func TestKeyIsNotShown(t *testing.T) {
 	t.Parallel()
-	list := keys(t, "whsec_"+strings.Repeat("QUJD", 8)) // ABC, again and again
+	list := testKeys(t, "whsec_"+strings.Repeat("QUJD", 8)) // ABC, again and again
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
 		for _, value := range []any{list[0], &list[0], list} {
 			shown := fmt.Sprintf(verb, value)
@@ -73,7 +73,7 @@ func FuzzParseKey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		key, err := ParseKey(text)
 		if err != nil {
-			if !errors.Is(err, ErrKey) {
+			if !errors.Is(err, ErrInvalidKey) {
 				t.Errorf("%q: %v", text, err)
 			}
 			return

@@ -14,7 +14,7 @@ const (
 // ParseRetryAfter parses the header Retry-After: seconds or an HTTP date (RFC 9110,
 // 10.2.3). It returns the pause that the receiver asks for, at least 1 s and at most
 // 1 h. It returns 0 if the header is absent or invalid.
-func RetryAfter(header string, now time.Time) time.Duration {
+func ParseRetryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	if isDigits(header) {
 		seconds, err := strconv.Atoi(header)
@@ -23,8 +23,8 @@ func RetryAfter(header string, now time.Time) time.Duration {
 		}
 		return max(minRetry, time.Duration(seconds)*time.Second)
 	}
-	for _, form := range dateForms {
-		if at, err := time.Parse(form, header); err == nil {
+	for _, layout := range dateLayouts {
+		if at, err := time.Parse(layout, header); err == nil {
 			return min(max(minRetry, at.Sub(now)), maxRetry)
 		}
 	}
@@ -32,7 +32,7 @@ func RetryAfter(header string, now time.Time) time.Duration {
 }
 
 // dateLayouts are the three date formats of RFC 9110, 5.6.7, all in GMT.
-var dateForms = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
+var dateLayouts = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
 
 func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestRetryAfter(t *testing.T) {
+func TestParseRetryAfterReadsSecondsAndDates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(1994, 11, 6, 8, 49, 30, 500_000_000, time.UTC)
 	tests := map[string]time.Duration{
@@ -30,7 +30,7 @@ func TestRetryAfter(t *testing.T) {
 		"Sun, 36 Nov 1994 08:49:37 GMT":  0,
 	}
 	for header, want := range tests {
-		if got := RetryAfter(header, now); got != want {
+		if got := ParseRetryAfter(header, now); got != want {
 			t.Errorf("RetryAfter(%q) = %s, want %s", header, got, want)
 		}
 	}

@@ -24,12 +24,12 @@ const Tolerance = 5 * time.Minute
 var (
 	// ErrInvalidID means that an id is empty, too long, or contains a full stop,
 	// white space or a character that is not ASCII.
-	ErrID = errors.New("invalid webhook id")
+	ErrInvalidID = errors.New("invalid webhook id")
 	// ErrInvalidTimestamp means that a timestamp is malformed or not within Tolerance.
-	ErrTimestamp = errors.New("invalid webhook timestamp")
+	ErrInvalidTimestamp = errors.New("invalid webhook timestamp")
 	// ErrInvalidSignature means that none of the signatures was made with one of the
 	// keys.
-	ErrSignature = errors.New("no valid webhook signature")
+	ErrInvalidSignature = errors.New("no valid webhook signature")
 )
 
 // Headers are the values of a message's HTTP headers.
@@ -46,40 +46,40 @@ func Sign(keys []Key, id string, at time.Time, body []byte) (Headers, error) {
 		return Headers{}, err
 	}
 	if !isValidID(id) {
-		return Headers{}, ErrID
+		return Headers{}, ErrInvalidID
 	}
-	h := Headers{ID: id, Timestamp: strconv.FormatInt(at.Unix(), 10)}
-	var list []byte
+	headers := Headers{ID: id, Timestamp: strconv.FormatInt(at.Unix(), 10)}
+	var signatures []byte
 	for i, key := range keys {
 		if i > 0 {
-			list = append(list, ' ')
+			signatures = append(signatures, ' ')
 		}
-		list = append(list, schemePrefix...)
-		list = base64.StdEncoding.AppendEncode(list, key.mac(h, body))
+		signatures = append(signatures, schemePrefix...)
+		signatures = base64.StdEncoding.AppendEncode(signatures, key.sign(headers, body))
 	}
-	h.Signature = string(list)
-	return h, nil
+	headers.Signature = string(signatures)
+	return headers, nil
 }
 
 // Verify checks that a message is genuine and recent; now is the receiver's time. It
 // returns ErrInvalidKey if there is no key, or ErrInvalidID, ErrInvalidTimestamp or
 // ErrInvalidSignature.
-func Verify(keys []Key, h Headers, body []byte, now time.Time) error {
+func Verify(keys []Key, headers Headers, body []byte, now time.Time) error {
 	if err := checkKeys(keys); err != nil {
 		return err
 	}
-	if !isValidID(h.ID) {
-		return ErrID
+	if !isValidID(headers.ID) {
+		return ErrInvalidID
 	}
-	if err := checkTimestamp(h.Timestamp, now); err != nil {
+	if err := checkTimestamp(headers.Timestamp, now); err != nil {
 		return err
 	}
 	for _, key := range keys {
-		if hasValidSignature(h.Signature, key.mac(h, body)) {
+		if hasValidSignature(headers.Signature, key.sign(headers, body)) {
 			return nil
 		}
 	}
-	return ErrSignature
+	return ErrInvalidSignature
 }
 
 // schemePrefix marks a signature of the symmetric scheme. Verify ignores other
@@ -103,16 +103,16 @@ func hasValidSignature(signatures string, mac []byte) bool {
 }
 
 // maxIDLength is the maximum length of an id, in bytes.
-const maxID = 256
+const maxIDLength = 256
 
 // isValidID rejects a full stop, because two messages could then have the same
 // signed content.
 func isValidID(id string) bool {
-	if id == "" || len(id) > maxID {
+	if id == "" || len(id) > maxIDLength {
 		return false
 	}
-	for _, c := range []byte(id) {
-		if c <= ' ' || c >= 0x7f || c == '.' {
+	for _, char := range []byte(id) {
+		if char <= ' ' || char >= 0x7f || char == '.' {
 			return false
 		}
 	}
@@ -122,11 +122,11 @@ func isValidID(id string) bool {
 func checkTimestamp(text string, now time.Time) error {
 	at, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return fmt.Errorf("%w: it is not a number of seconds", ErrTimestamp)
+		return fmt.Errorf("%w: it is not a number of seconds", ErrInvalidTimestamp)
 	}
-	off := int64(at) - now.Unix()
-	if max(off, -off) > int64(Tolerance/time.Second) {
-		return fmt.Errorf("%w: it differs by %d s from the receiver's time", ErrTimestamp, off)
+	difference := int64(at) - now.Unix()
+	if max(difference, -difference) > int64(Tolerance/time.Second) {
+		return fmt.Errorf("%w: it differs by %d s from the receiver's time", ErrInvalidTimestamp, difference)
 	}
 	return nil
 }

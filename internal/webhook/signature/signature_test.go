@@ -11,9 +11,9 @@ import (
 const vectorKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 // This is the test vector of the libraries of the specification.
-func TestSignVector(t *testing.T) {
+func TestSignEqualsTheTestVector(t *testing.T) {
 	t.Parallel()
-	got, err := Sign(keys(t, vectorKey), "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	got, err := Sign(testKeys(t, vectorKey), "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
 	want := Headers{ID: "msg_p5jXN8AQM9LWM0D4loKWxJek", Timestamp: "1614265330", Signature: "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="}
 	if err != nil || got != want {
 		t.Errorf("Sign = %+v, %v, want %+v", got, err, want)
@@ -25,7 +25,7 @@ func TestSignVector(t *testing.T) {
 func TestVerifyWhileKeysChange(t *testing.T) {
 	t.Parallel()
 	now, body := time.Unix(1_795_000_000, 0), []byte(`{}`)
-	old, young := keys(t, vectorKey), keys(t, "whsec_"+strings.Repeat("QUJD", 8))
+	old, young := testKeys(t, vectorKey), testKeys(t, "whsec_"+strings.Repeat("QUJD", 8))
 	both := slices.Concat(old, young)
 	for name, pair := range map[string]struct{ signs, knows []Key }{
 		"knows the old one": {both, old}, "knows the new one": {both, young}, "signs by the old one": {old, both}, "signs by the new one": {young, both},
@@ -44,9 +44,9 @@ func TestVerifyWhileKeysChange(t *testing.T) {
 	}
 }
 
-func TestVerifyRefuses(t *testing.T) {
+func TestVerifyRefusesForgedAndOldMessages(t *testing.T) {
 	t.Parallel()
-	now, body, known := time.Unix(1_795_000_000, 0), []byte(`{"a":1}`), keys(t, vectorKey)
+	now, body, known := time.Unix(1_795_000_000, 0), []byte(`{"a":1}`), testKeys(t, vectorKey)
 	h, err := Sign(known, "msg_1", now, body)
 	if err != nil {
 		t.Fatal(err)
@@ -67,24 +67,24 @@ func TestVerifyRefuses(t *testing.T) {
 		"at the edge before":      {h, `{"a":1}`, known, now.Add(-Tolerance), nil},
 		"at the edge after":       {h, `{"a":1}`, known, now.Add(Tolerance), nil},
 		"among others":            {with(func(h *Headers) { h.Signature = "v1a,AAAA v1,AAAA v1,? " + h.Signature }), `{"a":1}`, known, now, nil},
-		"too early":               {h, `{"a":1}`, known, now.Add(-Tolerance - time.Second), ErrTimestamp},
-		"too late":                {h, `{"a":1}`, known, now.Add(Tolerance + time.Second), ErrTimestamp},
-		"another body":            {h, `{"a":2}`, known, now, ErrSignature},
-		"another id":              {with(func(h *Headers) { h.ID = "msg_2" }), `{"a":1}`, known, now, ErrSignature},
-		"another time":            {with(func(h *Headers) { h.Timestamp = "1795000001" }), `{"a":1}`, known, now, ErrSignature},
-		"another key":             {h, `{"a":1}`, keys(t, "whsec_"+strings.Repeat("QUJD", 8)), now, ErrSignature},
-		"no key":                  {h, `{"a":1}`, nil, now, ErrKey},
-		"a key that is none":      {h, `{"a":1}`, []Key{{}}, now, ErrKey},
-		"no signature":            {with(func(h *Headers) { h.Signature = "" }), `{"a":1}`, known, now, ErrSignature},
-		"half a signature":        {with(func(h *Headers) { h.Signature = h.Signature[:23] }), `{"a":1}`, known, now, ErrSignature},
-		"an empty signature":      {with(func(h *Headers) { h.Signature = "v1," }), `{"a":1}`, known, now, ErrSignature},
-		"another scheme":          {with(func(h *Headers) { h.Signature = "v2" + h.Signature[2:] }), `{"a":1}`, known, now, ErrSignature},
-		"no id":                   {with(func(h *Headers) { h.ID = "" }), `{"a":1}`, known, now, ErrID},
-		"a shifted id":            {with(func(h *Headers) { h.ID, h.Timestamp = "msg_1.1795000000", "1795000000" }), `{"a":1}`, known, now, ErrID},
-		"no timestamp":            {with(func(h *Headers) { h.Timestamp = "" }), `{"a":1}`, known, now, ErrTimestamp},
-		"a timestamp with a sign": {with(func(h *Headers) { h.Timestamp = "+1795000000" }), `{"a":1}`, known, now, ErrTimestamp},
-		"a timestamp below 0":     {with(func(h *Headers) { h.Timestamp = "-9223372036854775808" }), `{"a":1}`, known, now, ErrTimestamp},
-		"the last timestamp":      {with(func(h *Headers) { h.Timestamp = "9223372036854775807" }), `{"a":1}`, known, now, ErrTimestamp},
+		"too early":               {h, `{"a":1}`, known, now.Add(-Tolerance - time.Second), ErrInvalidTimestamp},
+		"too late":                {h, `{"a":1}`, known, now.Add(Tolerance + time.Second), ErrInvalidTimestamp},
+		"another body":            {h, `{"a":2}`, known, now, ErrInvalidSignature},
+		"another id":              {with(func(h *Headers) { h.ID = "msg_2" }), `{"a":1}`, known, now, ErrInvalidSignature},
+		"another time":            {with(func(h *Headers) { h.Timestamp = "1795000001" }), `{"a":1}`, known, now, ErrInvalidSignature},
+		"another key":             {h, `{"a":1}`, testKeys(t, "whsec_"+strings.Repeat("QUJD", 8)), now, ErrInvalidSignature},
+		"no key":                  {h, `{"a":1}`, nil, now, ErrInvalidKey},
+		"a key that is none":      {h, `{"a":1}`, []Key{{}}, now, ErrInvalidKey},
+		"no signature":            {with(func(h *Headers) { h.Signature = "" }), `{"a":1}`, known, now, ErrInvalidSignature},
+		"half a signature":        {with(func(h *Headers) { h.Signature = h.Signature[:23] }), `{"a":1}`, known, now, ErrInvalidSignature},
+		"an empty signature":      {with(func(h *Headers) { h.Signature = "v1," }), `{"a":1}`, known, now, ErrInvalidSignature},
+		"another scheme":          {with(func(h *Headers) { h.Signature = "v2" + h.Signature[2:] }), `{"a":1}`, known, now, ErrInvalidSignature},
+		"no id":                   {with(func(h *Headers) { h.ID = "" }), `{"a":1}`, known, now, ErrInvalidID},
+		"a shifted id":            {with(func(h *Headers) { h.ID, h.Timestamp = "msg_1.1795000000", "1795000000" }), `{"a":1}`, known, now, ErrInvalidID},
+		"no timestamp":            {with(func(h *Headers) { h.Timestamp = "" }), `{"a":1}`, known, now, ErrInvalidTimestamp},
+		"a timestamp with a sign": {with(func(h *Headers) { h.Timestamp = "+1795000000" }), `{"a":1}`, known, now, ErrInvalidTimestamp},
+		"a timestamp below 0":     {with(func(h *Headers) { h.Timestamp = "-9223372036854775808" }), `{"a":1}`, known, now, ErrInvalidTimestamp},
+		"the last timestamp":      {with(func(h *Headers) { h.Timestamp = "9223372036854775807" }), `{"a":1}`, known, now, ErrInvalidTimestamp},
 	}
 	for name, test := range tests {
 		if err := Verify(test.keys, test.h, []byte(test.body), test.now); !errors.Is(err, test.want) {
@@ -93,17 +93,17 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-func TestSignRefuses(t *testing.T) {
+func TestSignRefusesInvalidIDsAndKeys(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]error{
-		"": ErrID, "a.b": ErrID, "a b": ErrID, "a\r\nb": ErrID, "ä": ErrID, strings.Repeat("a", maxID+1): ErrID, strings.Repeat("a", maxID): nil, "msg_0-Z": nil,
+		"": ErrInvalidID, "a.b": ErrInvalidID, "a b": ErrInvalidID, "a\r\nb": ErrInvalidID, "ä": ErrInvalidID, strings.Repeat("a", maxIDLength+1): ErrInvalidID, strings.Repeat("a", maxIDLength): nil, "msg_0-Z": nil,
 	} {
-		if _, err := Sign(keys(t, vectorKey), id, time.Unix(1, 0), nil); !errors.Is(err, want) {
+		if _, err := Sign(testKeys(t, vectorKey), id, time.Unix(1, 0), nil); !errors.Is(err, want) {
 			t.Errorf("the id %q: %v, want %v", id, err, want)
 		}
 	}
 	for _, none := range [][]Key{nil, {{}}} {
-		if _, err := Sign(none, "a", time.Unix(1, 0), nil); !errors.Is(err, ErrKey) {
+		if _, err := Sign(none, "a", time.Unix(1, 0), nil); !errors.Is(err, ErrInvalidKey) {
 			t.Errorf("signed by %v: %v", none, err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestSignRefuses(t *testing.T) {
 
 // Whatever the headers say, only signed messages are genuine.
 func FuzzVerify(f *testing.F) {
-	now, known := time.Unix(1_795_000_000, 0), keys(f, vectorKey)
+	now, known := time.Unix(1_795_000_000, 0), testKeys(f, vectorKey)
 	genuine, err := Sign(known, "a", now, []byte("b"))
 	if err != nil {
 		f.Fatal(err)
@@ -128,7 +128,7 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-func keys(t testing.TB, text ...string) []Key {
+func testKeys(t testing.TB, text ...string) []Key {
 	t.Helper()
 	keys, err := ParseKeys(strings.Join(text, "\n"))
 	if err != nil {

@@ -45,12 +45,12 @@ func key(game, player string) string { return "session:{" + game + "/" + player 
 // Assign returns a number for a new session of a player at this node, higher than all
 // earlier ones. formerNode is the node of the player's session before, or "" if none is
 // known.
-func (s *Store) Next(ctx context.Context, game, player string) (number int64, former string, err error) {
-	return s.next(ctx, game, player, ulid.Make().String())
+func (s *Store) Assign(ctx context.Context, game, player string) (number int64, formerNode string, err error) {
+	return s.assign(ctx, game, player, ulid.Make().String())
 }
 
 // assign is Assign with the id of the attempt. A repeated attempt gets the same result.
-func (s *Store) next(ctx context.Context, game, player, attempt string) (number int64, former string, err error) {
+func (s *Store) assign(ctx context.Context, game, player, attempt string) (number int64, formerNode string, err error) {
 	reply, err := sessionScript.Run(ctx, s.client, []string{key(game, player)},
 		attempt, s.node, s.now(), ttl.Milliseconds()).StringSlice()
 	if err == nil {

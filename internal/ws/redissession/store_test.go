@@ -22,7 +22,7 @@ type fixture struct {
 	game   string
 }
 
-func each(t *testing.T, f func(p *fixture)) {
+func eachStore(t *testing.T, f func(p *fixture)) {
 	t.Parallel()
 	now := func() int64 { return epoch }
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
@@ -31,9 +31,9 @@ func each(t *testing.T, f func(p *fixture)) {
 }
 
 // assign starts a session.
-func (p *fixture) next(at *Store, player string) (int64, string) {
+func (p *fixture) assign(at *Store, player string) (int64, string) {
 	p.Helper()
-	number, former, err := at.Next(p.Context(), p.game, player)
+	number, former, err := at.Assign(p.Context(), p.game, player)
 	if err != nil {
 		p.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func (p *fixture) newest(player string) int64 {
 }
 
 // Numbers rise over all nodes, and each reply names the node before.
-func TestNext(t *testing.T) {
-	each(t, func(p *fixture) {
+func TestNumbersRise(t *testing.T) {
+	eachStore(t, func(p *fixture) {
 		if n := p.newest("ada"); n != 0 {
 			p.Errorf("before any session: %d", n)
 		}
@@ -60,7 +60,7 @@ func TestNext(t *testing.T) {
 			at     *Store
 			former string
 		}{{p.a, ""}, {p.b, "node a"}, {p.b, "node b"}, {p.a, "node b"}} {
-			number, former := p.next(step.at, "ada")
+			number, former := p.assign(step.at, "ada")
 			if number <= last || number < epoch || former != step.former {
 				p.Errorf("number %d after %d, former %q, want %q", number, last, former, step.former)
 			}
@@ -69,7 +69,7 @@ func TestNext(t *testing.T) {
 			}
 			last = number
 		}
-		if _, former := p.next(p.b, "bob"); former != "" {
+		if _, former := p.assign(p.b, "bob"); former != "" {
 			p.Errorf("another player was at %q", former)
 		}
 		if ttl, err := p.client.PTTL(p.Context(), key(p.game, "ada")).Result(); err != nil || ttl <= 0 || ttl > 7*24*time.Hour {
@@ -79,14 +79,14 @@ func TestNext(t *testing.T) {
 }
 
 // A script that ran twice because its reply was lost has given one number.
-func TestNextAgain(t *testing.T) {
-	each(t, func(p *fixture) {
-		p.next(p.a, "ada")
-		first, former, err := p.b.next(p.Context(), p.game, "ada", "attempt")
+func TestARepeatedAttemptGetsTheSameNumber(t *testing.T) {
+	eachStore(t, func(p *fixture) {
+		p.assign(p.a, "ada")
+		first, former, err := p.b.assign(p.Context(), p.game, "ada", "attempt")
 		if err != nil {
 			p.Fatal(err)
 		}
-		again, still, err := p.b.next(p.Context(), p.game, "ada", "attempt")
+		again, still, err := p.b.assign(p.Context(), p.game, "ada", "attempt")
 		if err != nil || again != first || former != "node a" || still != former {
 			p.Errorf("%d from %q, at first %d from %q; %v", again, still, first, former, err)
 		}
@@ -94,27 +94,27 @@ func TestNextAgain(t *testing.T) {
 }
 
 // After Redis has lost the key, the next number is still higher.
-func TestNextAfterALoss(t *testing.T) {
-	each(t, func(p *fixture) {
-		before, _ := p.next(p.a, "ada")
+func TestNumbersRiseAfterALossOfTheKey(t *testing.T) {
+	eachStore(t, func(p *fixture) {
+		before, _ := p.assign(p.a, "ada")
 		if err := p.client.Del(p.Context(), key(p.game, "ada")).Err(); err != nil {
 			p.Fatal(err)
 		}
 		p.b.now = func() int64 { return before + 1 }
-		if after, former := p.next(p.b, "ada"); after <= before || former != "" {
+		if after, former := p.assign(p.b, "ada"); after <= before || former != "" {
 			p.Errorf("%d after %d, former %q", after, before, former)
 		}
 	})
 }
 
 // Sessions that start at the same time get different numbers. Newest returns the highest.
-func TestNextAtOnce(t *testing.T) {
-	each(t, func(p *fixture) {
+func TestConcurrentSessionsGetDifferentNumbers(t *testing.T) {
+	eachStore(t, func(p *fixture) {
 		numbers := make([]int64, 40)
 		var all sync.WaitGroup
 		for i := range numbers {
 			all.Go(func() {
-				number, _, err := []*Store{p.a, p.b}[i%2].Next(p.Context(), p.game, "ada")
+				number, _, err := []*Store{p.a, p.b}[i%2].Assign(p.Context(), p.game, "ada")
 				if err != nil {
 					p.Error(err)
 				}
@@ -132,12 +132,12 @@ func TestNextAtOnce(t *testing.T) {
 	})
 }
 
-func TestOutOfReach(t *testing.T) {
+func TestAnUnreachableRedisReturnsAnError(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	s := New(client, "node a", func() int64 { return epoch })
-	if _, _, err := s.Next(t.Context(), "demo", "ada"); err == nil {
+	if _, _, err := s.Assign(t.Context(), "demo", "ada"); err == nil {
 		t.Error("a number without a Redis")
 	}
 	if _, err := s.Newest(t.Context(), "demo", "ada"); err == nil {

@@ -183,7 +183,7 @@ export class Contest {
       return;
     }
     this.counted = question;
-    const said = () => `${this.match} question ${question.question}: sent ${JSON.stringify(this.sent)}, told ${JSON.stringify(this.reply)}, closed as ${JSON.stringify(own)}`;
+    const said = () => `${this.match} question ${question.question}: sent ${JSON.stringify(this.sent)}, received ${JSON.stringify(this.reply)}, closed as ${JSON.stringify(own)}`;
     const same = this.reply ? alike(own.given, this.sent) && own.elapsed_ms === this.reply.elapsed_ms : own.given === null || alike(own.given, this.sent);
     holds('given', same, said);
     const first = closed.first && closed.first.player === this.player.id;
@@ -238,8 +238,8 @@ export class Contest {
     const kept = await fetch(`/matches/${this.match}`, 'GET matches/{match}');
     if (!kept) return;
     const summarize = (standings) => JSON.stringify(standings.map((s) => [s.rank, s.player, s.score, s.correct, s.time_ms]));
-    holds('ledger', summarize(kept.standings) === summarize(this.over.standings), () => `${this.match}: ${summarize(this.over.standings)} was told, ${summarize(kept.standings)} is kept`);
+    holds('ledger', summarize(kept.standings) === summarize(this.over.standings), () => `${this.match}: ${summarize(this.over.standings)} was pushed, ${summarize(kept.standings)} is stored`);
     const own = kept.standings.find((standing) => standing.player === this.player.id);
-    if (this.rating !== undefined) holds('ledger', own && own.rating === this.rating, () => `${this.match}: rating ${this.rating} was told, ${JSON.stringify(own)} is kept`);
+    if (this.rating !== undefined) holds('ledger', own && own.rating === this.rating, () => `${this.match}: rating ${this.rating} was pushed, ${JSON.stringify(own)} is stored`);
   }
 }

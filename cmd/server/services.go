@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"laststand/internal/arena"
+	"laststand/internal/httpapi"
+	"laststand/internal/httpguard"
+	"laststand/internal/identity"
+	"laststand/internal/identity/redisnames"
+	"laststand/internal/leaderboard"
+	"laststand/internal/leaderboard/display"
+	"laststand/internal/leaderboard/redisboard"
+	"laststand/internal/ledger"
+	"laststand/internal/lobby"
+	"laststand/internal/lobby/redislobby"
+	"laststand/internal/match"
+	"laststand/internal/match/redismatch"
+	"laststand/internal/ops"
+	"laststand/internal/redisx"
+	"laststand/internal/settle"
+	"laststand/internal/taskqueue"
+	"laststand/internal/ws"
+	"laststand/internal/ws/redissession"
+	"laststand/web"
+)
+
+// createServices creates the services of a node, each before the services that call it: names
+// and banks, reporting, webhooks, leaderboards, matches, settlement, the lobby, the servers.
+func (n *node) createServices(ctx context.Context) error {
+	tokens, err := openTokens(ctx, &n.config, n.ledger, n.config.gameNames(), n.registry)
+	if err != nil {
+		return err
+	}
+	revocations, err := identity.OpenRevocations(ctx, identity.RevocationsConfig{Store: n.ledger, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
+	if err != nil {
+		return err
+	}
+	n.gameKeys, err = newGameKeys(&n.config, tokens, n.log, n.closeRevoked)
+	if err != nil {
+		return err
+	}
+	wordLists, err := n.config.readAllWordLists()
+	if err != nil {
+		return err
+	}
+	n.identity = identity.Open(identity.Config{
+		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger.Public(), NameSource: n.ledger, Revocations: revocations,
+		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
+		Words: wordLists, Reservations: redisnames.New(n.redis.Client),
+	})
+	if err := n.identity.MigrateSkeletons(ctx); err != nil {
+		return err
+	}
+	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
+		return err
+	}
+	if n.keys, err = openReceiverKeys(ctx, &n.config, n.ledger, n.log); err != nil {
+		return err
+	}
+	if err := n.createReporting(); err != nil {
+		return err
+	}
+	n.maintainer = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: &n.taskSignal, Logger: n.log, Registry: n.registry})
+	if err := n.createWebhooks(); err != nil {
+		return err
+	}
+	n.createLeaderboards()
+	n.connectTaskNotifier()
+	n.createMatches()
+	n.createServers()
+	n.applyRevocations()
+	return nil
+}
+
+func (n *node) leaderboardConfigs() (configs []leaderboard.Config) {
+	for _, name := range n.config.gameNames() {
+		configs = append(configs, n.config.leaderboardConfig(name))
+	}
+	return configs
+}
+
+// pageTTL is how long a node with the embedded Redis may serve a cached leaderboard page. The
+// embedded Redis sorts the whole leaderboard for every read.
+const pageTTL = 250 * time.Millisecond
+
+func (n *node) createLeaderboards() {
+	games := n.leaderboardConfigs()
+	var options []redisboard.Option
+	if n.redis.Kind == redisx.KindEmbedded {
+		options = append(options, redisboard.CachePages(pageTTL))
+	}
+	store := redisboard.New(n.redis.Client, options...)
+	n.leaderboards = leaderboard.NewApplier(leaderboard.ApplierOptions{
+		Games: games, Ledger: n.ledger, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
+	})
+	n.leaderboardReader = leaderboard.NewReader(leaderboard.ReaderOptions{
+		Games: games, Source: store, Configs: store, Archive: leaderboard.NewArchive(n.ledger.Public()), Now: n.now,
+	})
+	n.display = display.New(display.Config{Reader: n.leaderboardReader, Names: n.ledger.Public(), Now: n.now, Registry: n.registry})
+}
+
+func (n *node) createMatches() {
+	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.HasReplicas, newUnreplicatedWinsCounter(n.registry)))
+	n.matches = matches
+	tickets := redislobby.New(n.redis.Client)
+	notifier := settledNotifier{presence: &n.presence, leaderboards: n.leaderboardReader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
+	n.engine = match.New(match.Config{
+		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
+		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
+		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
+		OnSettled:   notifier.push,
+		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.sessionEvents.OnMatchLifecycle(t) },
+		Logger:      n.log, Registry: n.registry,
+	})
+	notifier.engine = n.engine
+	n.settler = settle.New(settle.Config{
+		Ledger: n.ledger, Pending: pendingResults{matches, tickets}, DeadLetters: n.ledger, Leaderboards: n.leaderboards,
+		Notify: notifier.notify, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
+	})
+	n.handleMessages(notifier)
+	n.lobby = lobby.New(lobby.Config{
+		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, SeenStore: matches, Players: seatSource{n.ledger}, DuelCounter: n.ledger,
+		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
+	})
+	n.createArenas(matches)
+}
+
+// duelRules returns the duel settings of all games, by game.
+func (c *config) duelRules() map[string]lobby.DuelSettings {
+	duels := make(map[string]lobby.DuelSettings)
+	for name, g := range c.Games {
+		duels[name] = lobby.DuelSettings{
+			Questions: g.Duel.Questions, LimitMS: g.Duel.TimeLimitMS, CountdownMS: g.Duel.CountdownMS,
+			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated,
+			PairLimitPerDay: int64(g.Duel.PairLimitPerDay), CountSameAddress: g.Duel.CountSameAddress,
+		}
+	}
+	return duels
+}
+
+// maxEmbeddedPlayers is the maximum number of players in an arena with the embedded Redis, which
+// sorts all players whenever it computes a rank.
+const maxEmbeddedPlayers = 1000
+
+func (n *node) createArenas(matches *redismatch.Store) {
+	games := make(map[string]arena.GameSettings)
+	for name, g := range n.config.Games {
+		games[name] = arena.GameSettings{
+			PlayersMayHost: g.PlayersMayHost, LimitMS: g.Arena.TimeLimitMS, CountdownMS: g.Arena.CountdownMS,
+			RevealMS: g.Arena.RevealMS, TeamLockoutMS: g.Arena.TeamLockoutMS, MaxPlayers: g.Arena.MaxPlayers,
+			Words: n.identity.Words[name],
+		}
+		if n.redis.Kind == redisx.KindEmbedded {
+			rules := games[name]
+			rules.MaxPlayers = min(rules.MaxPlayers, maxEmbeddedPlayers)
+			games[name] = rules
+		}
+	}
+	n.arenas = arena.New(arena.Config{
+		Games: games, Matches: n.engine, Seats: matches, Codes: matches, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger},
+		Logger: n.log, Registry: n.registry,
+	})
+}
+
+// connectTaskNotifier connects this node's task notifier with those of the other nodes: through
+// the shared Redis, or with an embedded Redis through the database.
+func (n *node) connectTaskNotifier() {
+	if n.redis.Kind == redisx.KindEmbedded {
+		n.taskNotifier.useDatabase(n.ledger)
+		return
+	}
+	n.taskNotifier.useInbox(n.inbox, func() []string {
+		_, alive := n.reporting.Duty()
+		return alive
+	})
+}
+
+// handleMessages registers the handlers of messages that other nodes send to the inbox of this
+// node.
+func (n *node) handleMessages(notifier settledNotifier) {
+	for kind, f := range n.engine.Handlers() {
+		n.inbox.Handle(kind, f)
+	}
+	n.inbox.HandleMissed(func() {
+		n.engine.FillGapsNow()
+		n.taskNotifier.Receive(nil)
+	})
+	n.inbox.Handle(kindSettled, notifier.onMessage)
+	n.inbox.Handle(kindSessionReplaced, n.onSessionReplaced)
+}
+
+func (n *node) createServers() {
+	n.limiter = n.newLimiter()
+	n.proxies, n.shedder = n.trustedProxies(), n.newShedder()
+	n.duelLimit = n.newDuelLimit()
+	limits := n.httpLimits()
+	n.sessions = ws.New(ws.Config{
+		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.sessionEvents,
+		SessionNumbers: redissession.New(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
+		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, MaxConnections: n.config.Limits.Connections,
+		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
+		Limits: n.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: n.newSingleAddressWarning(), IsTLS: n.proxies.IsTLS,
+	})
+	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
+	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger, Notifier: &n.taskSignal, Registry: n.registry})
+	n.players = n.server("players", httpapi.New(httpapi.Config{
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
+		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), Origins: n.config.Origins,
+		ReadinessChecks: map[string]func(context.Context) error{
+			"boards":   n.leaderboards.Ready,
+			"clock":    n.clock.Ready,
+			"database": n.ledger.Ping,
+			"inbox":    n.inbox.Ready,
+			"redis":    func(ctx context.Context) error { return n.redis.Client.Ping(ctx).Err() },
+		},
+		IsDraining: n.draining.Load, IsStoreDown: isStoreUnavailable, Limits: limits, ClientAddress: n.proxies.ClientAddress, IsTLS: n.proxies.IsTLS,
+		LoadShedder: n.shedder, RevocableCalls: n.revocableCalls, Version: version,
+	}))
+	n.players.RegisterOnShutdown(tenantQueue.Close)
+	n.operators = n.server("operations", ops.New(n.operations()))
+}
+
+// server returns the HTTP server of a listener. The name of the listener is a label in metrics
+// and logs.
+func (n *node) server(listener string, h http.Handler) *http.Server {
+	return httpguard.NewServer(httpguard.Config{Name: listener, Handler: h, Timeouts: httpguard.DefaultTimeouts, Logger: n.log, Registry: n.registry, IsTLS: n.proxies.IsTLS})
+}

@@ -1,0 +1,117 @@
+package display
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"laststand/internal/leaderboard"
+)
+
+const (
+	// minCachedNames is the capacity of the name cache. It holds at most twice as many names,
+	// about 50 MB in all.
+	minCachedNames = 1 << 17
+	// nameTTL is how long a node may show an old name after a rename at another node.
+	nameTTL = 5 * time.Second
+)
+
+// nameCache caches the names of players and teams. It also caches that an id has no name.
+// Safe for concurrent use.
+type nameCache struct {
+	source leaderboard.NameSource
+
+	mu       sync.Mutex
+	cache    recentCache[holderKey, name]
+	removals int64 // number of calls of remove; the result of a lookup is stored only if there was no call meanwhile
+}
+
+// holderKey identifies a player or team.
+type holderKey struct {
+	kind     leaderboard.Kind
+	game, id string
+}
+
+// name is a cached name; an empty text means that the id has no name.
+type name struct {
+	text      string
+	expiresAt time.Time
+}
+
+func newNameCache(source leaderboard.NameSource) *nameCache {
+	return &nameCache{source: source, cache: newRecentCache[holderKey, name](minCachedNames)}
+}
+
+// setNames fills in the names of entries. If the lookup fails and every missing name has an
+// expired cache entry, it uses these and returns nil.
+func (n *nameCache) setNames(ctx context.Context, game string, kind leaderboard.Kind, entries []leaderboard.Entry) error {
+	key := holderKey{kind: cmp.Or(kind, leaderboard.Players), game: game}
+	missing, expired, removals := n.setCachedNames(key, entries)
+	if len(missing) == 0 {
+		return nil
+	}
+	lookUp := n.source.Nicknames
+	if key.kind == leaderboard.Teams {
+		lookUp = n.source.TeamNames
+	}
+	ids := make([]string, len(missing))
+	for i, entry := range missing {
+		ids[i] = entry.ID
+	}
+	found, err := lookUp(ctx, game, ids)
+	switch {
+	case err != nil && expired == len(missing):
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, entry := range missing {
+		entry.Nickname = found[entry.ID]
+	}
+	n.store(key, missing, removals)
+	return nil
+}
+
+// setCachedNames fills in cached names, also expired ones. It returns the entries that need
+// a lookup, how many of these have an expired name, and the removals to pass to store.
+func (n *nameCache) setCachedNames(key holderKey, entries []leaderboard.Entry) (missing []*leaderboard.Entry, expired int, removals int64) {
+	now := time.Now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i := range entries {
+		key.id = entries[i].ID
+		cached, ok := n.cache.get(key)
+		entries[i].Nickname = cached.text
+		if ok && !now.After(cached.expiresAt) {
+			continue
+		}
+		missing = append(missing, &entries[i])
+		if ok {
+			expired++
+		}
+	}
+	return missing, expired, n.removals
+}
+
+// store caches names for nameTTL, unless a name was removed since removals was read.
+func (n *nameCache) store(key holderKey, entries []*leaderboard.Entry, removals int64) {
+	expiresAt := time.Now().Add(nameTTL)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.removals != removals {
+		return
+	}
+	for _, entry := range entries {
+		key.id = entry.ID
+		n.cache.put(key, name{entry.Nickname, expiresAt})
+	}
+}
+
+// remove removes a player's name from the cache, so that it is looked up again.
+func (n *nameCache) remove(game, player string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.removals++
+	n.cache.remove(holderKey{leaderboard.Players, game, player})
+}

@@ -1,0 +1,142 @@
+package display
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/leaderboard"
+)
+
+func TestAPageIsReadOncePerTTL(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reader := newFakeReader()
+		reader.readTime = 20 * time.Millisecond
+		display := reader.newDisplay()
+		var group sync.WaitGroup
+		for i := range 100 {
+			group.Go(func() {
+				query := leaderboard.Query{Window: leaderboard.All}
+				if i%2 == 0 { // the same query with explicit defaults
+					query.Order, query.Kind, query.Limit = leaderboard.ByValue, leaderboard.Players, leaderboard.DefaultLimit
+				}
+				for range 10 {
+					if _, err := display.Page(t.Context(), "demo", query); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(pageTTL / 20)
+				}
+			})
+		}
+		group.Wait()
+		if n := reader.readCount(); n != 1 {
+			t.Errorf("%d reads", n)
+		}
+		time.Sleep(pageTTL)
+		_, _ = display.Page(t.Context(), "demo", leaderboard.Query{Window: leaderboard.All})
+		if n := reader.readCount(); n != 1 {
+			t.Errorf("after %v: %d reads", pageTTL, n)
+		}
+	})
+}
+
+func TestDifferentQueriesAreDifferentPages(t *testing.T) {
+	t.Parallel()
+	reader := newFakeReader()
+	display := reader.newDisplay()
+	queries := []leaderboard.Query{
+		{Window: leaderboard.All}, {Window: leaderboard.Day}, {Window: leaderboard.All, Order: leaderboard.ByTime},
+		{Window: leaderboard.All, Kind: leaderboard.Teams}, {Window: leaderboard.All, Limit: 7}, {Window: leaderboard.All, Cursor: "c"},
+		{Window: leaderboard.Day, Date: "2026-11-19"},
+		// These are read at every request.
+		{Around: "p_1"}, {Around: "p_1"}, {Players: []string{"p_1"}}, {Players: []string{"p_1"}},
+	}
+	for _, game := range []string{"demo", "other"} {
+		for _, query := range queries {
+			if _, err := display.Page(t.Context(), game, query); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := reader.readCount(); n != 2*len(queries) {
+		t.Errorf("%d reads for %d queries", n, 2*len(queries))
+	}
+}
+
+func TestErrorsAreNotCached(t *testing.T) {
+	t.Parallel()
+	reader := newFakeReader()
+	display := reader.newDisplay()
+	reader.update(func() { reader.err = errStore })
+	if _, err := display.Page(t.Context(), "demo", leaderboard.Query{}); !errors.Is(err, errStore) {
+		t.Errorf("%v", err)
+	}
+	reader.update(func() { reader.err = nil })
+	if _, err := display.Page(t.Context(), "demo", leaderboard.Query{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A caller that gives up does not cancel the read for the others.
+func TestACallerThatGivesUpDoesNotCancelTheRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reader := newFakeReader()
+		reader.readTime = time.Second
+		display := reader.newDisplay()
+		var group sync.WaitGroup
+		for i, timeout := range []time.Duration{time.Millisecond, time.Minute, 10 * time.Millisecond} {
+			group.Go(func() {
+				time.Sleep(time.Duration(i)) // the first caller starts the read
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
+				defer cancel()
+				_, err := display.Page(ctx, "demo", leaderboard.Query{})
+				if want := map[int]error{2: context.DeadlineExceeded}[i]; !errors.Is(err, want) {
+					t.Errorf("%d: %v, want %v", i, err, want)
+				}
+			})
+		}
+		group.Wait()
+		if n := reader.readCount(); n != 1 {
+			t.Errorf("%d reads", n)
+		}
+	})
+}
+
+func TestAReadThatPanicsReleasesWaiters(t *testing.T) {
+	t.Parallel()
+	reader := newPageCache(newFakeReader().newDisplay().metrics)
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = reader.get(t.Context(), pageKey{}, func(context.Context) (Answer, error) { panic("a secret") })
+	}()
+	if _, err := reader.get(t.Context(), pageKey{}, func(context.Context) (Answer, error) { return Answer{}, nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEqualAnswersHaveEqualTags(t *testing.T) {
+	t.Parallel()
+	one, same, other := EncodeAnswer(1), EncodeAnswer(1), EncodeAnswer(2)
+	if one.ETag != same.ETag || one.ETag == other.ETag || len(one.ETag) != 16 {
+		t.Errorf("tags %q %q %q", one.ETag, same.ETag, other.ETag)
+	}
+}
+
+func TestIsPastDay(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 59, 59, 0, time.UTC)
+	for date, want := range map[string]bool{"": false, "2026-11-19": true, "2026-11-20": false, "2026-11-21": false, "never": false} {
+		if got := isPastDay(date, now.UnixMilli()); got != want {
+			t.Errorf("%q is over: %v", date, got)
+		}
+	}
+	if !isPastDay("2026-11-20", now.Add(time.Second).UnixMilli()) {
+		t.Error(fmt.Sprint("2026-11-20 is not over at ", now.Add(time.Second)))
+	}
+}

@@ -1,0 +1,115 @@
+package leaderboard
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// callInterceptor calls hook before the first call of a method. The method of a lease
+// includes its duty: "AcquireLease apply".
+type callInterceptor struct {
+	*memoryStore
+	method string
+	hook   func()
+}
+
+func (c *callInterceptor) intercept(method string) {
+	if hook := c.hook; method == c.method && hook != nil {
+		c.hook = nil
+		hook()
+	}
+}
+
+func (c *callInterceptor) Publish(ctx context.Context, state BoardSetState) error {
+	c.intercept("Publish")
+	return c.memoryStore.Publish(ctx, state)
+}
+
+func (c *callInterceptor) AcquireLease(ctx context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error) {
+	c.intercept("AcquireLease " + leaseID.Work)
+	return c.memoryStore.AcquireLease(ctx, leaseID, holder, ttl)
+}
+
+// Rows that Apply has reported as applied are on all boards that are served later,
+// also on those of another configuration.
+func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
+	t.Parallel()
+	for _, minAnswers := range []int64{6, 7} {
+		synctest.Test(t, func(t *testing.T) {
+			game := newTestGame(weightedConfig())
+			game.playHistory(newRandom(7), 5, func() {})
+			game.apply(t)
+			changed := game.cfg
+			changed.MinAnswers = minAnswers
+			game = newTestNode(changed, game.ledger, game.store)
+			appliedPos := int64(0)
+			between := &callInterceptor{memoryStore: game.store, method: "Publish", hook: func() {
+				row := game.ledger.addResult(Players, "late", 1000)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := game.applier.Apply(ctx, game.cfg.Game); err == nil {
+					appliedPos = row.Pos
+				}
+			}}
+			builder := newTestApplier(game.ledger, between, game.cfg)
+			if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.build(t.Context(), game.cfg)); err != nil {
+				t.Fatal(err)
+			}
+			if between.hook != nil || game.servedBoardSet().state.Watermark.Pos < appliedPos {
+				t.Errorf("min_answers %d: the new boards are at position %d, before %d", minAnswers, game.servedBoardSet().state.Watermark.Pos, appliedPos)
+			}
+			game.apply(t)
+			game.checkBoards(t)
+		})
+	}
+}
+
+// Apply promises rows on the boards that are served when it returns.
+func TestBoardsOfANewConfigAreServedBeforeApplyReturns(t *testing.T) {
+	t.Parallel()
+	oldNode := newTestGame(weightedConfig())
+	oldNode.playHistory(newRandom(8), 5, func() {})
+	oldNode.apply(t)
+	changed := oldNode.cfg
+	changed.MinAnswers++
+	game := newTestNode(changed, oldNode.ledger, oldNode.store)
+	between := &callInterceptor{memoryStore: game.store, method: "AcquireLease apply", hook: func() {
+		if err := game.build(t.Context()); err != nil {
+			t.Error(err)
+		}
+		game.ledger.addResult(Players, "late", 1000)
+	}}
+	if err := newTestApplier(game.ledger, between, game.cfg).Apply(t.Context(), game.cfg.Game); err != nil {
+		t.Fatal(err)
+	}
+	game.checkBoards(t)
+}
+
+// A row that Apply adds to the old boards while the builder waits for the apply
+// lease is on the new boards too.
+func TestNewBoardsHoldARowAppliedDuringThePublish(t *testing.T) {
+	t.Parallel()
+	game := newTestGame(weightedConfig())
+	game.playHistory(newRandom(9), 5, func() {})
+	game.apply(t)
+	var row Row
+	between := &callInterceptor{memoryStore: game.store, method: "AcquireLease apply", hook: func() {
+		row = game.ledger.addResult(Players, "late", 1000)
+		game.apply(t)
+	}}
+	oldID := game.store.served[game.cfg.Hash()]
+	builder := newTestApplier(game.ledger, between, game.cfg)
+	if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.build(t.Context(), game.cfg)); err != nil {
+		t.Fatal(err)
+	}
+	if between.hook != nil || game.store.served[game.cfg.Hash()] == oldID {
+		t.Fatal("the served board set is the same")
+	}
+	if page := game.page(t, Query{Window: All, Players: []string{"late"}}); len(page.Entries) != 1 || game.servedBoardSet().state.Watermark.Pos < row.Pos {
+		t.Errorf("the new boards end before position %d: %+v", row.Pos, page)
+	}
+	game.checkBoards(t)
+}

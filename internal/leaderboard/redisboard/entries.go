@@ -1,0 +1,87 @@
+package redisboard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	_ "embed"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/leaderboard"
+)
+
+//go:embed members.lua
+var membersLua string
+
+var membersScript = newScript(membersLua)
+
+// ReadEntries implements leaderboard.EntryStore. It reads the boards one after the other,
+// not at one moment. If a board changes between the reads, a later Commit that expects the old
+// version returns ErrStale.
+func (s *Store) ReadEntries(ctx context.Context, boardSet leaderboard.BoardSet, requests []leaderboard.EntryRequest) ([]leaderboard.EntryResult, error) {
+	pipe := s.rdb.Pipeline()
+	packed := make([]*redis.SliceCmd, len(requests))
+	sizes := make([]*redis.IntCmd, len(requests))
+	for i, request := range requests {
+		key := keysFor(boardSet, request.Board).entriesKey()
+		sizes[i] = pipe.HLen(ctx, key)
+		if len(request.IDs) > 0 {
+			packed[i] = pipe.HMGet(ctx, key, request.IDs...)
+		}
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("read leaderboard entries: %w", err)
+	}
+	results := make([]leaderboard.EntryResult, len(requests))
+	for i, request := range requests {
+		results[i].BoardSize = sizes[i].Val()
+		if packed[i] == nil {
+			continue
+		}
+		var err error
+		if results[i].Found, err = unpackEntries(request.IDs, packed[i].Val()); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// ReadMembers implements leaderboard.EntryStore.
+func (s *Store) ReadMembers(ctx context.Context, boardSet leaderboard.BoardSet, rankingID leaderboard.RankingID, from int64, limit int) ([]leaderboard.BoardEntry, error) {
+	keys := keysFor(boardSet, rankingID.Board)
+	values, err := membersScript.Run(ctx, s.rdb, []string{keys.rankingKey(rankingID.Order), keys.entriesKey()}, from, from+int64(limit)-1).Slice()
+	if err != nil {
+		return nil, fmt.Errorf("read leaderboard entries: %w", err)
+	}
+	reply := newReply(values)
+	ids := reply.texts()
+	packed := reply.listWithLength(len(ids))
+	if reply.err() != nil {
+		return nil, reply.err()
+	}
+	return unpackEntries(ids, packed)
+}
+
+// ReadDaySizes implements leaderboard.EntryStore. ok is true only if the sizes of all kinds
+// are stored.
+func (s *Store) ReadDaySizes(ctx context.Context, boardSet leaderboard.BoardSet, day string) (sizes leaderboard.DaySizes, ok bool, err error) {
+	var fields []string
+	for _, kind := range leaderboard.Kinds() {
+		fields = append(fields, daySizeField(kind, day))
+	}
+	values, err := s.rdb.HMGet(ctx, daySizesKey(boardSet), fields...).Result()
+	if err != nil {
+		return leaderboard.DaySizes{}, false, fmt.Errorf("read leaderboard sizes of the day %s: %w", day, err)
+	}
+	if slices.Contains(values, nil) {
+		return leaderboard.DaySizes{}, false, nil
+	}
+	reply := newReply(values)
+	sizes = leaderboard.DaySizes{Day: day, Sizes: map[leaderboard.Kind]int64{}}
+	for _, kind := range leaderboard.Kinds() {
+		sizes.Sizes[kind] = reply.number()
+	}
+	return sizes, true, reply.err()
+}

@@ -1,0 +1,113 @@
+package redisboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/leaderboard"
+)
+
+// servedState is the board set, open day and rolling boards that this node last saw as
+// served, for one configuration. It may be outdated, so every read checks it.
+type servedState struct {
+	boardSetID, openDay string
+	packedRolling       string // JSON of rolling, as stored in Redis
+	rolling             map[leaderboard.Window]leaderboard.RollingBoards
+}
+
+// lookUpServed returns the stored servedState for a configuration. If this node has none
+// yet, it reads the served board set from Redis.
+func (s *Store) lookUpServed(ctx context.Context, view leaderboard.RankingID) (servedState, error) {
+	key := configKey{view.Game, view.ConfigHash}
+	s.mu.Lock()
+	served, isKnown := s.served[key]
+	s.mu.Unlock()
+	if isKnown {
+		return served, nil
+	}
+	gen, err := s.rdb.HGet(ctx, servedKey(view.Game), view.ConfigHash).Result()
+	if errors.Is(err, redis.Nil) {
+		return servedState{}, leaderboard.ErrNotReady
+	}
+	if err != nil {
+		return servedState{}, fmt.Errorf("look up leaderboards: %w", err)
+	}
+	served = servedState{boardSetID: gen}
+	s.storeServed(view, served)
+	return served, nil
+}
+
+func (s *Store) storeServed(view leaderboard.RankingID, served servedState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served[configKey{view.Game, view.ConfigHash}] = served
+}
+
+// convertReadError converts the error of a read script. If the board set is no longer
+// served, it removes the stored servedState and returns errServedChanged.
+func (s *Store) convertReadError(view leaderboard.RankingID, err error) error {
+	if !redis.HasErrorPrefix(err, "NOTREADY") {
+		return fmt.Errorf("read leaderboard: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.served, configKey{view.Game, view.ConfigHash})
+	return errServedChanged
+}
+
+// checkServed parses the first value of a read script's reply: the state of the served
+// boards. If another board than expected is served, it returns errServedChanged, and the
+// next read uses the new state.
+func (s *Store) checkServed(view leaderboard.RankingID, expected servedState, head any) (leaderboard.BoardState, error) {
+	reply := newReply([]any{head}).subReply()
+	state := leaderboard.BoardState{Watermark: reply.mark(), FirstDay: reply.text(), OldestDay: reply.text()}
+	current := servedState{boardSetID: expected.boardSetID, openDay: state.Watermark.Day, packedRolling: reply.text(), rolling: expected.rolling}
+	state.AsOf, state.Total = reply.number(), reply.number()
+	if current.packedRolling != expected.packedRolling {
+		var err error
+		if current.rolling, err = unpackRolling(current.packedRolling); err != nil {
+			return state, err
+		}
+	}
+	if current.packedRolling != expected.packedRolling || current.openDay != expected.openDay {
+		s.storeServed(view, current)
+	}
+	if current.span(view) != expected.span(view) {
+		return state, errServedChanged
+	}
+	state.Span = view.Board.Span
+	if state.Span == leaderboard.OpenDay {
+		state.Span = current.openDay
+	}
+	if boards, isRolling := current.rollingBoards(view); isRolling {
+		state.WindowFirstDay = boards.FirstDays[boards.Served]
+	}
+	return state, reply.err()
+}
+
+// span returns the span of the board to read. Before the ledger's first row, the open day
+// and rolling windows have no board. Then the returned span belongs to no board.
+func (n servedState) span(view leaderboard.RankingID) string {
+	if view.Board.Span == leaderboard.OpenDay {
+		return n.openDay
+	}
+	if boards, isRolling := n.rollingBoards(view); isRolling {
+		return leaderboard.RollingSpan(leaderboard.Window(view.Board.Span), boards.Served)
+	}
+	return view.Board.Span
+}
+
+func (n servedState) rollingBoards(view leaderboard.RankingID) (leaderboard.RollingBoards, bool) {
+	boards, isRolling := n.rolling[leaderboard.Window(view.Board.Span)]
+	return boards, isRolling
+}
+
+// keys returns the KEYS arguments of ready.lua.
+func (n servedState) keys(view leaderboard.RankingID) []string {
+	boardSet := leaderboard.BoardSet{Game: view.Game, ConfigHash: view.ConfigHash, ID: n.boardSetID}
+	k := keysFor(boardSet, leaderboard.Board{Kind: view.Board.Kind, Span: n.span(view)})
+	return []string{stateKey(boardSet), k.rankingKey(view.Order), k.entriesKey(), k.metaKey()}
+}

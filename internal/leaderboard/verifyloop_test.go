@@ -1,0 +1,68 @@
+package leaderboard
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func TestDifferencesAreFoundCountedAndRepaired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fixture := newPlayedGame(t)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			fixture.applier.verifyPeriodically(ctx, fixture.cfg.Game)
+		}()
+		m, game := fixture.applier.metrics, fixture.cfg.Game
+		time.Sleep(verifyInterval + time.Minute)
+		synctest.Wait()
+		if n := testutil.ToFloat64(m.differences.WithLabelValues(game)); n != 0 {
+			t.Errorf("%v differences were counted on correct boards", n)
+		}
+		if verifiedAt := testutil.ToFloat64(m.lastVerification.WithLabelValues(game)); verifiedAt != 1_760_918_400 {
+			t.Errorf("they were verified at %v", verifiedAt)
+		}
+		fixture.store.mu.Lock()
+		corruptEntry(fixture.servedBoardSet(), Board{Players, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score++ })
+		fixture.store.mu.Unlock()
+		time.Sleep(verifyInterval)
+		synctest.Wait()
+		if n := testutil.ToFloat64(m.differences.WithLabelValues(game)); n != 1 {
+			t.Errorf("%v differences were counted instead of 1", n)
+		}
+		if isBuilding, err := fixture.applier.IsBuilding(t.Context(), game); err != nil || !isBuilding {
+			t.Errorf("IsBuilding returned %v, %v", isBuilding, err)
+		}
+		if err := fixture.build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		fixture.checkBoards(t)
+		if n := testutil.ToFloat64(m.builds.WithLabelValues(game, reasonDifferences)); n != 1 {
+			t.Errorf("%v builds were counted because of differences", n)
+		}
+		stop()
+		<-ended
+	})
+}
+
+func TestOneNodeAtATimeVerifies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		game := newPlayedGame(t)
+		corruptEntry(game.servedBoardSet(), Board{Players, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score++ })
+		duty := LeaseID{Game: game.cfg.Game, ConfigHash: game.cfg.Hash(), Work: "verify"}
+		if hasLease, err := game.store.AcquireLease(t.Context(), duty, "another", verifyLeaseTTL); err != nil || !hasLease {
+			t.Fatal(hasLease, err)
+		}
+		if err := game.applier.verifyServedBoards(t.Context(), game.cfg); err != nil {
+			t.Error(err)
+		}
+		if n := testutil.ToFloat64(game.applier.metrics.differences.WithLabelValues(game.cfg.Game)); n != 0 {
+			t.Errorf("%v differences were counted without the lease", n)
+		}
+	})
+}

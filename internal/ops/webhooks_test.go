@@ -1,0 +1,68 @@
+package ops
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"laststand/internal/webhook"
+)
+
+const (
+	webhookPath         = "/admin/v1/games/demo/webhooks/rewards"
+	webhookJSON         = `{"game":"demo","name":"rewards","url":"https://rewards.test","events":["day.sealed"],"waiting":3,"dead":1}`
+	disabledWebhookJSON = `{"game":"demo","name":"rewards","disabled_reason":"it moves","disabled_at":7,"url":"https://rewards.test","events":["day.sealed"],"waiting":3,"dead":1}`
+)
+
+// fakeWebhooks is a Webhooks with one webhook: rewards of the game demo.
+type fakeWebhooks struct {
+	*fakeBackend
+	state webhook.Status
+}
+
+func newFakeWebhooks(w *fakeBackend) *fakeWebhooks {
+	return &fakeWebhooks{w, webhook.Status{
+		State: webhook.State{Game: "demo", Name: "rewards"}, URL: "https://rewards.test", Events: []string{webhook.DaySealed}, Waiting: 3, Dead: 1,
+	}}
+}
+
+func (e *fakeWebhooks) List(context.Context) ([]webhook.Status, error) {
+	return []webhook.Status{e.state}, e.fail
+}
+
+func (e *fakeWebhooks) find(name string) error {
+	if name != e.state.Name {
+		return webhook.ErrNoEndpoint
+	}
+	return e.fail
+}
+
+func (e *fakeWebhooks) Ping(_ context.Context, _, name string) (webhook.PingResult, error) {
+	return webhook.PingResult{ID: "evt_1", Status: 500, TookMS: 12, Error: "it answered 500"}, e.find(name)
+}
+
+func (e *fakeWebhooks) Enable(_ context.Context, _, name string) (webhook.Status, error) {
+	e.state.Disabled, e.state.Since = "", 0
+	return e.state, e.find(name)
+}
+
+func (e *fakeWebhooks) Disable(_ context.Context, _, name, why string) (webhook.Status, error) {
+	e.state.Disabled, e.state.Since = why, 7
+	return e.state, e.find(name)
+}
+
+func TestWebhooksAreListedPingedAndSwitched(t *testing.T) {
+	t.Parallel()
+	handler := newFakeBackend().handler()
+	for _, step := range []struct{ method, path, body, want string }{
+		{"GET", "/admin/v1/webhooks", "", `{"webhooks":[` + webhookJSON + `]}`},
+		{"POST", webhookPath + "/ping", "", `{"id":"evt_1","status":500,"took_ms":12,"error":"it answered 500"}`},
+		{"POST", webhookPath + "/disable", `{"reason":"it moves"}`, disabledWebhookJSON},
+		{"GET", "/admin/v1/webhooks", "", `{"webhooks":[` + disabledWebhookJSON + `]}`},
+		{"POST", webhookPath + "/enable", "", webhookJSON},
+	} {
+		if status, _, body := adminRequest(t, handler, step.method, step.path, step.body); status != http.StatusOK || body != step.want {
+			t.Errorf("%s %s: %d %s, want %s", step.method, step.path, status, body, step.want)
+		}
+	}
+}

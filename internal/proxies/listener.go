@@ -1,0 +1,179 @@
+package proxies
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"laststand/internal/limit"
+)
+
+// Protocol says how the PROXY protocol is used
+// (haproxy.org/download/3.2/doc/proxy-protocol.txt, versions 1 and 2).
+type Protocol string
+
+// Off reads no PROXY headers. Optional accepts a header from a trusted proxy.
+// Required refuses each connection without a header from a trusted proxy.
+const (
+	Off      Protocol = "off"
+	Optional Protocol = "optional"
+	Required Protocol = "required"
+)
+
+// Validate returns an error with the valid values if p is not one of them.
+func (p Protocol) Validate() error {
+	switch p {
+	case Off, Optional, Required:
+		return nil
+	}
+	return fmt.Errorf("%q is none of off, optional, required", string(p))
+}
+
+// Config configures a Listener.
+type Config struct {
+	Trusted        *TrustedProxies
+	Protocol       Protocol
+	MaxConnections int64         // maximum of open connections; 0: no limit
+	MaxPerAddress  int64         // maximum of open connections per limit.AddressKey, except those of trusted proxies; 0: no limit
+	HeaderTimeout  time.Duration // for reading the PROXY header; 0: 5 s
+
+	// OnRefusal is called with the rule of each refusal. For the first two rules
+	// it returns true if the connection must be refused, and false in dry run.
+	// Its result for the other rules is ignored. It must not block. nil: all
+	// refusals are enforced.
+	OnRefusal func(rule string) bool
+}
+
+// The rules that refuse a connection. The server closes it without an answer.
+const (
+	RuleTotal      = "connections"             // MaxConnections are open
+	RulePerAddress = "connections_per_address" // MaxPerAddress connections from the same address are open
+	RuleHeader     = "proxy_header"            // the header of a trusted proxy is invalid or too late
+	RuleStranger   = "proxy_stranger"          // headers are required, and the peer is not trusted
+)
+
+// Rules returns all rules.
+func Rules() []string { return []string{RuleTotal, RulePerAddress, RuleHeader, RuleStranger} }
+
+// Listener limits its connections, and finds their client addresses behind
+// proxies. It is safe for concurrent use. It starts no goroutines.
+type Listener struct {
+	net.Listener
+	Config
+
+	mu         sync.Mutex
+	openCount  int64               // number of open connections
+	perAddress map[limit.Key]int64 // number of open connections by address; only values above 0
+}
+
+// New wraps a listener. TLS must be added around the Listener, because a PROXY
+// header comes before the TLS handshake.
+func New(inner net.Listener, config Config) *Listener {
+	if config.OnRefusal == nil {
+		config.OnRefusal = func(string) bool { return true }
+	}
+	if config.HeaderTimeout == 0 {
+		config.HeaderTimeout = 5 * time.Second
+	}
+	return &Listener{Listener: inner, Config: config, perAddress: make(map[limit.Key]int64)}
+}
+
+// OpenConnections returns the number of open connections.
+func (d *Listener) OpenConnections() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.openCount
+}
+
+// Accept returns the next connection that is not refused. The first Read, Write
+// or RemoteAddr of the connection reads its PROXY header, so a slow header does
+// not delay other connections. An invalid header closes the connection.
+func (d *Listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := d.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if admitted := d.admit(accepted); admitted != nil {
+			return admitted, nil
+		}
+		_ = accepted.Close() // without a response, which would cost more than it helps
+	}
+}
+
+// admit registers a connection. It returns nil if a rule refuses it.
+func (d *Listener) admit(accepted net.Conn) net.Conn {
+	peer := tcpAddress(accepted.RemoteAddr())
+	isTrusted := d.Trusted.Has(peer)
+	if d.Protocol == Required && !isTrusted {
+		d.OnRefusal(RuleStranger)
+		return nil
+	}
+	counted := &countedConn{Conn: accepted, listener: d}
+	if !d.addOpen(counted) {
+		return nil
+	}
+	switch {
+	case isTrusted && d.Protocol != Off:
+		return &proxiedConn{countedConn: counted}
+	case isTrusted: // a proxy has connections of many clients: no limit per address
+	case !d.addToAddress(counted, peer):
+		d.remove(counted)
+		return nil
+	}
+	return counted
+}
+
+// addOpen counts a connection. It returns false if too many are open.
+func (d *Listener) addOpen(conn *countedConn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.MaxConnections > 0 && d.openCount >= d.MaxConnections && d.OnRefusal(RuleTotal) {
+		return false
+	}
+	d.openCount++
+	conn.isOpen = true
+	return true
+}
+
+// addToAddress counts a connection for its client's address. It returns false if
+// the address has too many.
+func (d *Listener) addToAddress(conn *countedConn, address netip.Addr) bool {
+	key := limit.AddressKey(address)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !conn.isOpen {
+		return true // it was closed meanwhile
+	}
+	if d.MaxPerAddress > 0 && d.perAddress[key] >= d.MaxPerAddress && d.OnRefusal(RulePerAddress) {
+		return false
+	}
+	d.perAddress[key]++
+	conn.inPerAddress, conn.address = true, key
+	return true
+}
+
+// remove stops counting a connection. Further calls do nothing.
+func (d *Listener) remove(conn *countedConn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !conn.isOpen {
+		return
+	}
+	conn.isOpen = false
+	d.openCount--
+	if !conn.inPerAddress {
+		return
+	}
+	if d.perAddress[conn.address]--; d.perAddress[conn.address] == 0 {
+		delete(d.perAddress, conn.address)
+	}
+}
+
+var (
+	errTooManyFromAddress = errors.New("proxies: the address has too many connections")
+	errBadHeader          = errors.New("proxies: a proxy's header of the PROXY protocol cannot be read")
+)

@@ -1,0 +1,358 @@
+package proxies
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// testServer is an HTTP server behind a Listener. Its response to each request is the
+// client's address.
+type testServer struct {
+	*testing.T
+	*Listener
+	addr string
+
+	mu      sync.Mutex
+	refused []string
+	dryRun  bool
+}
+
+func startTestServer(t *testing.T, config Config, trusted ...string) *testServer {
+	t.Helper()
+	var err error
+	if config.Trusted, err = ParseTrusted(trusted); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &testServer{T: t, addr: listener.Addr().String()}
+	config.OnRefusal = server.recordRefusal
+	server.Listener = New(listener, config)
+	httpServer := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, config.Trusted.ClientAddress(r))
+	}), ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- httpServer.Serve(server.Listener) }()
+	t.Cleanup(func() {
+		_ = httpServer.Close()
+		<-served
+		if server.OpenConnections() != 0 || len(server.perAddress) != 0 {
+			t.Errorf("%d connections are left, by address %v", server.OpenConnections(), server.perAddress)
+		}
+	})
+	return server
+}
+
+func (s *testServer) recordRefusal(rule string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = append(s.refused, rule)
+	return !s.dryRun
+}
+
+// expectRefusals waits for refusals and compares them.
+func (s *testServer) expectRefusals(want ...string) {
+	s.Helper()
+	var got []string
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until) && len(got) < len(want); time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		got = slices.Clone(s.refused)
+		s.mu.Unlock()
+	}
+	if !slices.Equal(got, want) {
+		s.Errorf("refused by %v, want %v", got, want)
+	}
+}
+
+func (s *testServer) waitForOpen(want int64) {
+	s.Helper()
+	for until := time.Now().Add(10 * time.Second); s.OpenConnections() != want; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			s.Fatalf("%d connections, want %d", s.OpenConnections(), want)
+		}
+	}
+}
+
+func (s *testServer) dial(address string) net.Conn {
+	s.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	conn, err := dialer.Dial("tcp", s.addr)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	return conn
+}
+
+// request sends a header and a request, and returns the body, or the error as text.
+func request(conn net.Conn, header string) string {
+	_, _ = io.WriteString(conn, header+"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return "closed"
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	return fmt.Sprint(response.StatusCode, " ", string(body))
+}
+
+// version2 returns a header of version 2.
+func version2(command, family byte, rest string) string {
+	return "\r\n\r\n\x00\r\nQUIT\n" + string([]byte{command, family, byte(len(rest) >> 8), byte(len(rest))}) + rest
+}
+
+const (
+	someone  = "PROXY TCP4 198.51.100.1 127.0.0.1 4444 80\r\n"
+	someone2 = "\xc6\x33\x64\x02\x7f\x00\x00\x01\x11\x5c\x00\x50" // 198.51.100.2:4444 to 127.0.0.1:80
+)
+
+// The client address depends on the protocol, the peer and the header.
+func TestTheClientAddressDependsOnTheHeader(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ from, header, off, optional, required string }{
+		"version 1":           {"127.0.0.2", someone, "400", "200 198.51.100.1", "200 198.51.100.1"},
+		"version 2":           {"127.0.0.2", version2(0x21, 0x11, someone2), "400", "200 198.51.100.2", "200 198.51.100.2"},
+		"with more in it":     {"127.0.0.2", version2(0x21, 0x11, someone2+"\x04\x00\x02ab"), "400", "200 198.51.100.2", "200 198.51.100.2"},
+		"IPv6":                {"127.0.0.2", "PROXY TCP6 2a00::1 ::1 4444 80\r\n", "400", "200 2a00::1", "200 2a00::1"},
+		"unknown":             {"127.0.0.2", "PROXY UNKNOWN\r\n", "400", "200 127.0.0.2", "200 127.0.0.2"},
+		"a health check":      {"127.0.0.2", version2(0x20, 0x00, ""), "400", "200 127.0.0.2", "200 127.0.0.2"},
+		"one with an address": {"127.0.0.2", version2(0x20, 0x11, someone2), "400", "200 127.0.0.2", "200 127.0.0.2"},
+		"none":                {"127.0.0.2", "", "200 127.0.0.2", "200 127.0.0.2", "closed"},
+		"a stranger's":        {"127.0.0.3", someone, "400", "400", "closed"},
+		"a stranger":          {"127.0.0.3", "", "200 127.0.0.3", "200 127.0.0.3", "closed"},
+		"no address":          {"127.0.0.2", "PROXY TCP4 198.51.100.256 127.0.0.1 4444 80\r\n", "400", "closed", "closed"},
+		"no port":             {"127.0.0.2", "PROXY TCP4 198.51.100.1 127.0.0.1 44444444 80\r\n", "400", "closed", "closed"},
+		"too long":            {"127.0.0.2", "PROXY TCP4 " + strings.Repeat("1", 200) + "\r\n", "400", "closed", "closed"},
+		"no command":          {"127.0.0.2", version2(0x2f, 0x11, someone2), "400", "closed", "closed"},
+		"too short":           {"127.0.0.2", version2(0x21, 0x11, someone2[:5]), "400", "closed", "closed"},
+	}
+	for _, protocol := range []Protocol{Off, Optional, Required} {
+		server := startTestServer(t, Config{Protocol: protocol}, "127.0.0.2")
+		for name, test := range tests {
+			want := map[Protocol]string{Off: test.off, Optional: test.optional, Required: test.required}[protocol]
+			if got := request(server.dial(test.from), test.header); !strings.HasPrefix(got, want) {
+				t.Errorf("%s, %s: %q, want %q", protocol, name, got, want)
+			}
+		}
+	}
+	if err := Protocol("sometimes").Validate(); err == nil || Required.Validate() != nil {
+		t.Error(err)
+	}
+}
+
+// Each refusal is reported. A connection that ends without data is not a wrong
+// header.
+func TestEachRefusedHeaderIsReported(t *testing.T) {
+	t.Parallel()
+	server := startTestServer(t, Config{Protocol: Required}, "127.0.0.2")
+	_ = server.dial("127.0.0.2").Close()
+	server.waitForOpen(0)
+	request(server.dial("127.0.0.2"), "PROXY nonsense\r\n")
+	request(server.dial("127.0.0.3"), someone)
+	server.expectRefusals(RuleHeader, RuleStranger)
+}
+
+// The listener waits for a header for a limited time, and a slow header delays no other
+// connection.
+func TestASlowHeaderDelaysNoOtherConnection(t *testing.T) {
+	t.Parallel()
+	server := startTestServer(t, Config{Protocol: Optional, HeaderTimeout: 100 * time.Millisecond}, "127.0.0.2")
+	silent := server.dial("127.0.0.2")
+	if got := request(server.dial("127.0.0.2"), someone); got != "200 198.51.100.1" {
+		t.Errorf("beside a silent one: %q", got)
+	}
+	if _, err := io.WriteString(silent, "PRO"); err != nil {
+		t.Error(err)
+	}
+	if n, err := silent.Read(make([]byte, 1)); err == nil {
+		t.Errorf("%d bytes", n)
+	}
+	server.expectRefusals(RuleHeader)
+}
+
+// The number of connections is limited, including those that send nothing. When
+// one ends, another is accepted.
+func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
+	t.Parallel()
+	server := startTestServer(t, Config{Protocol: Off, MaxConnections: 2})
+	first, second := server.dial("127.0.0.1"), server.dial("127.0.0.2")
+	server.waitForOpen(2)
+	if got := request(server.dial("127.0.0.3"), ""); got != "closed" {
+		t.Errorf("the third: %q", got)
+	}
+	if got := request(second, ""); got != "200 127.0.0.2" {
+		t.Errorf("the second: %q", got)
+	}
+	_ = first.Close()
+	server.waitForOpen(1)
+	if got := request(server.dial("127.0.0.3"), ""); got != "200 127.0.0.3" {
+		t.Errorf("in its place: %q", got)
+	}
+	server.expectRefusals(RuleTotal)
+}
+
+// The connections of one address are limited, without harm to others. A trusted
+// proxy has no such limit; its clients are counted by their own addresses.
+func TestTheConnectionsPerAddressAreLimited(t *testing.T) {
+	t.Parallel()
+	server := startTestServer(t, Config{Protocol: Optional, MaxPerAddress: 2}, "127.0.0.9")
+	alike := func(from, header string) (in int) {
+		for range 4 {
+			if strings.HasPrefix(request(server.dial(from), header), "200") {
+				in++
+			}
+		}
+		return in
+	}
+	for name, test := range map[string]struct {
+		from, header string
+		want         int
+	}{
+		"an address":       {"127.0.0.1", "", 2},
+		"another":          {"127.0.0.2", "", 2},
+		"a proxy":          {"127.0.0.9", "", 4},
+		"whom it brings":   {"127.0.0.9", someone, 2},
+		"somebody else":    {"127.0.0.9", version2(0x21, 0x11, someone2), 2},
+		"its own checks":   {"127.0.0.9", version2(0x20, 0x00, ""), 4},
+		"of another proxy": {"127.0.0.9", "PROXY TCP4 127.0.0.9 127.0.0.1 4444 80\r\n", 4},
+	} {
+		if got := alike(test.from, test.header); got != test.want {
+			t.Errorf("%s: %d connections, want %d", name, got, test.want)
+		}
+	}
+	in := 0
+	for i := range 4 { // of one customer's network
+		if strings.HasPrefix(request(server.dial("127.0.0.9"), fmt.Sprintf("PROXY TCP6 2a00:1:2:3::%d ::1 4444 80\r\n", i+1)), "200") {
+			in++
+		}
+	}
+	if in != 2 {
+		t.Errorf("of an IPv6 network: %d connections, want 2", in)
+	}
+}
+
+// In dry run the Listener calls OnRefusal but accepts the connections.
+func TestDryRunAcceptsAllConnections(t *testing.T) {
+	t.Parallel()
+	server := startTestServer(t, Config{Protocol: Off, MaxConnections: 2, MaxPerAddress: 1})
+	server.mu.Lock()
+	server.dryRun = true
+	server.mu.Unlock()
+	for range 3 {
+		if got := request(server.dial("127.0.0.1"), ""); got != "200 127.0.0.1" {
+			t.Error(got)
+		}
+	}
+	server.expectRefusals(RulePerAddress, RuleTotal, RulePerAddress)
+}
+
+// A real proxy is in front, and appends to the header that it got.
+func TestTheClientAddressBehindARealProxy(t *testing.T) {
+	t.Parallel()
+	server := startTestServer(t, Config{Protocol: Off}, "127.0.0.1")
+	to, err := url.Parse("http://" + server.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	proxy := &http.Server{Handler: &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(to)
+		r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+		r.SetXForwarded()
+	}}, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- proxy.Serve(l) }()
+	defer func() {
+		transport.CloseIdleConnections()
+		_ = proxy.Close()
+		<-served
+	}()
+	behind := &testServer{T: t, addr: l.Addr().String()}
+	c := behind.dial("127.0.0.5")
+	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 9.9.9.9\r\nConnection: close\r\n\r\n")
+	raw, err := io.ReadAll(c)
+	if err != nil || !bytes.HasSuffix(raw, []byte("127.0.0.5")) {
+		t.Errorf("%q, %v", raw, err)
+	}
+}
+
+// Whatever a proxy sends first, the result is its own address, an address that it
+// names, or an error, but no panic.
+func FuzzHeader(f *testing.F) {
+	f.Add([]byte(someone + "GET"))
+	f.Add([]byte(version2(0x21, 0x11, someone2)))
+	f.Add([]byte(version2(0x20, 0x00, "")))
+	f.Add([]byte(version2(0x21, 0x31, strings.Repeat("a", 216))))
+	trusted, err := ParseTrusted([]string{"10.0.0.0/8"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, sent []byte) {
+		d := New(nil, Config{Trusted: trusted, Protocol: Optional})
+		ours, theirs := net.Pipe()
+		p := &proxiedConn{countedConn: &countedConn{Conn: ours, listener: d}}
+		d.addOpen(p.countedConn)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = theirs.Write(sent)
+			_ = theirs.Close()
+		}()
+		if from := p.RemoteAddr(); from == nil || from.String() == "" {
+			t.Errorf("from %v", from)
+		}
+		rest, err := io.ReadAll(p)
+		if err == nil && !bytes.HasSuffix(sent, rest) {
+			t.Errorf("%q became %q", sent, rest)
+		}
+		_ = p.Close()
+		<-done
+		if d.OpenConnections() != 0 || len(d.perAddress) != 0 {
+			t.Errorf("%d connections are left, by address %v", d.OpenConnections(), d.perAddress)
+		}
+	})
+}
+
+// BenchmarkAdmit measures the cost of the Listener per connection.
+func BenchmarkAdmit(b *testing.B) {
+	d := New(nil, Config{Protocol: Off, MaxConnections: 1 << 20, MaxPerAddress: 1 << 10})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		c := d.admit(fakeConn{from: net.TCPAddr{IP: []byte{10, byte(i >> 16), byte(i >> 8), byte(i)}}})
+		if c == nil {
+			b.Fatal("refused")
+		}
+		_ = c.Close()
+	}
+}
+
+// fakeConn is a connection with only an address and a Close.
+type fakeConn struct {
+	net.Conn
+	from net.TCPAddr
+}
+
+func (v fakeConn) RemoteAddr() net.Addr { return &v.from }
+func (v fakeConn) Close() error         { return nil }

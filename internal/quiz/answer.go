@@ -1,0 +1,207 @@
+package quiz
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// MaxTextLen is the longest answer to a question of kind Text, and the longest
+// accepted text, in characters (Unicode code points) before folding.
+const MaxTextLen = 100
+
+// maxNumberBytes is the longest number in an answer, as JSON text.
+const maxNumberBytes = 100
+
+// ErrInvalidAnswer means that an answer does not fit its question. Every error of
+// Normalize wraps it.
+var ErrInvalidAnswer = errors.New("invalid answer")
+
+// AnswerValue is the answer that a player submitted. Exactly one field must be
+// set: Choice for the kinds Single and Boolean, Choices for Multiple, Value for
+// Number (a JSON number) and Text (a JSON string). JSON null counts as absent.
+type AnswerValue struct {
+	Choice  *int            `json:"choice,omitempty"`
+	Choices []int           `json:"choices,omitempty"`
+	Value   json.RawMessage `json:"value,omitempty"`
+}
+
+// Normalize checks that the answer has exactly the field of the question's kind,
+// with a value in range. It returns the canonical form of the answer, for
+// IsCorrect. Answers that mean the same have the same form:
+//
+//	"c:1"         the choice with index 1
+//	"m:0,2"       the set of choices 0 and 2, ascending
+//	"n:1969"      a number, as the shortest decimal of the float64
+//	"t:the moon"  a text, folded (see Fold)
+//
+// Every error wraps ErrInvalidAnswer. Its text is for the player.
+func (q *Question) Normalize(answer AnswerValue) (string, error) {
+	field := answerField(q.Kind)
+	if field == "" {
+		return "", invalidAnswer("questions of kind %q cannot be answered", q.Kind)
+	}
+	if err := answer.checkFields(field); err != nil {
+		return "", err
+	}
+	value := bytes.TrimSpace(answer.Value)
+	switch q.Kind {
+	case Multiple:
+		return q.normalizeChoices(answer.Choices)
+	case Number:
+		return normalizeNumber(value)
+	case Text:
+		return normalizeText(value)
+	default:
+		return q.normalizeChoice(*answer.Choice)
+	}
+}
+
+func invalidAnswer(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalidAnswer, fmt.Sprintf(format, args...))
+}
+
+// answerField returns the JSON name of the field of an AnswerValue that answers a
+// question of this kind, or "" for an unknown kind.
+func answerField(kind Kind) string {
+	switch kind {
+	case Single, Boolean:
+		return "choice"
+	case Multiple:
+		return "choices"
+	case Number, Text:
+		return "value"
+	}
+	return ""
+}
+
+// checkFields returns an error unless this field is set and no other.
+func (a *AnswerValue) checkFields(field string) error {
+	fields := []struct {
+		name  string
+		given bool
+	}{
+		{"choice", a.Choice != nil},
+		{"choices", a.Choices != nil},
+		{"value", isPresent(a.Value)},
+	}
+	for _, f := range fields {
+		if f.name == field && !f.given {
+			return invalidAnswer("%q is missing", field)
+		}
+		if f.name != field && f.given {
+			return invalidAnswer("%q does not fit this question, it asks for %q", f.name, field)
+		}
+	}
+	return nil
+}
+
+func isPresent(raw json.RawMessage) bool {
+	value := string(bytes.TrimSpace(raw))
+	return value != "" && value != "null"
+}
+
+func (q *Question) normalizeChoice(choice int) (string, error) {
+	if err := q.checkChoice(choice); err != nil {
+		return "", err
+	}
+	return "c:" + strconv.Itoa(choice), nil
+}
+
+func (q *Question) checkChoice(choice int) error {
+	if choice < 0 || choice >= len(q.Choices) {
+		return invalidAnswer("choice %d is not one of 0 to %d", choice, len(q.Choices)-1)
+	}
+	return nil
+}
+
+func (q *Question) normalizeChoices(choices []int) (string, error) {
+	if len(choices) == 0 {
+		return "", invalidAnswer("no choice was made")
+	}
+	if len(choices) > len(q.Choices) {
+		return "", invalidAnswer("%d choices were made out of %d", len(choices), len(q.Choices))
+	}
+	chosen := make([]bool, len(q.Choices))
+	for _, choice := range choices {
+		if err := q.checkChoice(choice); err != nil {
+			return "", err
+		}
+		if chosen[choice] {
+			return "", invalidAnswer("choice %d was made twice", choice)
+		}
+		chosen[choice] = true
+	}
+	canonical := make([]byte, 0, 2+2*len(choices))
+	canonical = append(canonical, 'm')
+	separator := byte(':')
+	for choice, isChosen := range chosen {
+		if isChosen {
+			canonical = strconv.AppendInt(append(canonical, separator), int64(choice), 10)
+			separator = ','
+		}
+	}
+	return string(canonical), nil
+}
+
+func normalizeNumber(value []byte) (string, error) {
+	if len(value) > maxNumberBytes {
+		return "", invalidAnswer("the number is longer than %d characters", maxNumberBytes)
+	}
+	var number json.Number
+	if value[0] == '"' || json.Unmarshal(value, &number) != nil {
+		return "", invalidAnswer("the value is not a number")
+	}
+	v, err := strconv.ParseFloat(number.String(), 64)
+	if err != nil {
+		return "", invalidAnswer("the number is too large")
+	}
+	return "n:" + formatNumber(v), nil
+}
+
+// formatNumber writes numbers up to 1e21 without an exponent, as encoding/json
+// does. Both zeros have the same form.
+func formatNumber(number float64) string {
+	if number == 0 {
+		return "0"
+	}
+	if magnitude := math.Abs(number); magnitude < 1e-6 || magnitude >= 1e21 {
+		return strconv.FormatFloat(number, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(number, 'f', -1, 64)
+}
+
+func normalizeText(value []byte) (string, error) {
+	text, isPlain := parsePlainString(value)
+	if !isPlain && (value[0] != '"' || json.Unmarshal(value, &text) != nil) {
+		return "", invalidAnswer("the value is not a text")
+	}
+	if utf8.RuneCountInString(text) > MaxTextLen {
+		return "", invalidAnswer("the text is longer than %d characters", MaxTextLen)
+	}
+	folded := Fold(text)
+	if folded == "" {
+		return "", invalidAnswer("the text is empty")
+	}
+	return "t:" + folded, nil
+}
+
+// parsePlainString returns the text of a JSON string of printable ASCII without escapes.
+// It does not use the JSON decoder, which is slower. For any other value, ok is
+// false.
+func parsePlainString(value []byte) (text string, ok bool) {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return "", false
+	}
+	inner := value[1 : len(value)-1]
+	for _, c := range inner {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return "", false
+		}
+	}
+	return string(inner), true
+}

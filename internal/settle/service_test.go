@@ -1,0 +1,481 @@
+package settle
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"laststand/internal/match"
+	"laststand/internal/taskqueue"
+)
+
+func TestResultIsNotifiedAfterLedgerAndLeaderboards(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		service, stop := env.start(t, nil)
+		service.Offer(env.endMatch("m0"))
+		time.Sleep(time.Second)
+		env.checkActions(t, "commit m0", "settled m0", "apply demo", "tell m0")
+		stop()
+		env.checkAllSettled(t, 1)
+		if n := env.metricValue(t, "laststand_settle_results_total", ""); n != 1 {
+			t.Errorf("settled %v", n)
+		}
+	})
+}
+
+func TestUncountedResultIsSettledWithoutNotification(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		service, stop := env.start(t, nil)
+		result := env.endMatch("m0")
+		result.CountsForLeaderboards = false
+		service.Offer(result)
+		time.Sleep(time.Second)
+		stop()
+		env.checkActions(t, "commit m0", "settled m0")
+	})
+}
+
+// Only the ledger knows that a result is above a limit. This also applies to a result
+// that the ledger had already.
+func TestResultBeyondALimitIsNotNotified(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.aboveLimit["m0"], env.aboveLimit["m1"], env.inLedger["m1"] = true, true, true
+		env.endMatch("m1") // left for the sweep
+		service, stop := env.start(t, nil)
+		service.Offer(env.endMatch("m0"))
+		time.Sleep(10 * time.Second)
+		stop()
+		if len(env.notified) != 0 || len(env.pending) != 0 {
+			t.Errorf("told of %v, pending %v", env.notified, env.pending)
+		}
+	})
+}
+
+// A single result waits for others for BatchDelay. Results that arrive during a
+// commit are committed together in the next commit.
+func TestWaitingResultsShareCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.latency = 20 * time.Millisecond
+		service, stop := env.start(t, nil)
+		began := time.Now()
+		service.Offer(env.endMatch(matchID(0)))
+		time.Sleep(10 * time.Millisecond) // the commit of m0 is under way
+		for n := 1; n <= 300; n++ {
+			service.Offer(env.endMatch(matchID(n)))
+		}
+		time.Sleep(15*time.Millisecond + 20*time.Millisecond + 20*time.Millisecond)
+		synctest.Wait()
+		if took := time.Since(began); took != 65*time.Millisecond {
+			t.Errorf("took %s", took)
+		}
+		env.checkAllSettled(t, 301)
+		stop()
+		if len(env.batches) != 3 || env.batches[0] != 1 || env.batches[1] != 256 || env.batches[2] != 44 {
+			t.Errorf("batches %v", env.batches)
+		}
+		if n := env.metricValue(t, "laststand_settle_batch_size", ""); n != 3 {
+			t.Errorf("%v batches counted", n)
+		}
+	})
+}
+
+func TestBatchIsLimitedByStandings(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.latency = time.Millisecond
+		service, stop := env.start(t, nil)
+		for n := range 5 {
+			result := env.endMatch(matchID(n))
+			result.Standings = make([]match.Standing, fullBatchStandings/2)
+			service.Offer(result)
+		}
+		time.Sleep(time.Second)
+		stop()
+		env.checkAllSettled(t, 5)
+		if len(env.batches) != 3 {
+			t.Errorf("batches %v", env.batches)
+		}
+	})
+}
+
+func TestSweptBatchIsLimitedByStandings(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		for n := range 5 {
+			env.endMatch(matchID(n))
+			result := env.pending[matchID(n)]
+			result.Standings = make([]match.Standing, fullBatchStandings/2)
+			env.pending[matchID(n)] = result
+		}
+		time.Sleep(2 * time.Second)
+		_, stop := env.start(t, nil)
+		stop()
+		env.checkAllSettled(t, 5)
+		if !slices.Equal(env.batches, []int{2, 2, 1}) {
+			t.Errorf("batches %v", env.batches)
+		}
+	})
+}
+
+// A result whose standings are read in pages is settled when a sweep has read all of
+// them.
+func TestPagedResultIsSettledBySweep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		service, stop := env.start(t, nil)
+		result := env.endMatch("m0")
+		result.Paged, result.Standings = true, nil
+		if service.Offer(result) {
+			t.Error("took a result without standings")
+		}
+		time.Sleep(time.Second)
+		env.withLock(func() {
+			if len(env.batches) != 0 {
+				t.Errorf("batches %v", env.batches)
+			}
+		})
+		time.Sleep(10 * time.Second)
+		env.checkAllSettled(t, 1)
+		stop()
+		if n := env.failureCount(t, reasonQueueFull); n != 0 {
+			t.Errorf("%v failures", n)
+		}
+	})
+}
+
+func TestLedgerOutageDelaysSettlement(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.ledgerFault = func([]match.Result) error { return errDown }
+		service, stop := env.start(t, func(config *Config) { config.QueueSize, config.BatchSize = 50, 10 })
+		refused := 0
+		for n := range 200 { // more than the queue takes
+			if !service.Offer(env.endMatch(matchID(n))) {
+				refused++
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		env.withLock(func() {
+			if refused < 200-50-10 || len(env.inLedger) != 0 {
+				t.Errorf("refused %d, taken %d", refused, len(env.inLedger))
+			}
+		})
+		if n := env.failureCount(t, reasonQueueFull); n != float64(refused) {
+			t.Errorf("%v refusals counted, there were %d", n, refused)
+		}
+		if n := env.metricValue(t, "laststand_settle_queue_length", ""); n != 50 {
+			t.Errorf("queue gauge %v", n)
+		}
+		if env.failureCount(t, reasonUnavailable) == 0 {
+			t.Error("the outage was not counted")
+		}
+		env.withLock(func() { env.ledgerFault = func([]match.Result) error { return nil } })
+		time.Sleep(time.Minute)
+		env.checkAllSettled(t, 200)
+		stop()
+	})
+}
+
+// The ledger committed, but its answer was lost. The second time it knows the
+// matches already, and their players are still notified.
+func TestLostReplyOfCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.ledgerFault = func([]match.Result) error {
+			if env.singleCommits["m0"] > 1 {
+				return nil
+			}
+			env.inLedger["m0"] = true
+			return errDown
+		}
+		service, stop := env.start(t, nil)
+		service.Offer(env.endMatch("m0"))
+		time.Sleep(time.Minute)
+		stop()
+		env.checkAllSettled(t, 1)
+	})
+}
+
+func TestStopSettlesOfferedResults(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.latency = 10 * time.Millisecond
+		service, stop := env.start(t, nil)
+		for n := range 1000 {
+			service.Offer(env.endMatch(matchID(n)))
+		}
+		stop()
+		env.checkAllSettled(t, 1000)
+		if service.Offer(env.endMatch("late")) {
+			t.Error("a stopped settler took a result")
+		}
+		if n := env.failureCount(t, reasonStopped); n != 1 {
+			t.Errorf("%v counted as stopped", n)
+		}
+	})
+}
+
+func TestStopEndsAfterStopTimeout(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*testEnv){
+		"ledger down":  func(env *testEnv) { env.ledgerFault = func([]match.Result) error { return errDown } },
+		"ledger hangs": func(env *testEnv) { env.latency = time.Hour },
+		"boards down":  func(env *testEnv) { env.leaderboardsFault = func(string) error { return errDown } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				env := newTestEnv()
+				spoil(env)
+				service, stop := env.start(t, func(config *Config) { config.BatchSize = 10 })
+				for n := range 25 {
+					service.Offer(env.endMatch(matchID(n)))
+				}
+				time.Sleep(time.Second)
+				began := time.Now()
+				stop()
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("the stop took %s", took)
+				}
+				if n := env.failureCount(t, reasonStopped) + env.failureCount(t, reasonNotification); n != 25 {
+					t.Errorf("%v counted as left behind, want 25", n)
+				}
+			})
+		})
+	}
+}
+
+func TestSweepSettlesLeftovers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		for n := range 1000 { // of a former process; one of them is in the ledger already
+			env.endMatch(matchID(n))
+		}
+		env.inLedger[matchID(7)] = true
+		time.Sleep(2 * time.Second)
+		_, stop := env.start(t, nil)
+		env.checkAllSettled(t, 1000) // at once
+		stop()
+	})
+}
+
+func TestSweepLeavesFreshResultsToTheirNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		_, stop := env.start(t, nil)
+		time.Sleep(1500 * time.Millisecond)
+		env.endMatch("m0")
+		time.Sleep(time.Second) // the sweep at 2 s found it half a second old
+		env.withLock(func() {
+			if len(env.singleCommits) != 0 {
+				t.Error("the sweep took a fresh result")
+			}
+		})
+		time.Sleep(2 * time.Second)
+		env.checkAllSettled(t, 1)
+		stop()
+	})
+}
+
+// If a result is offered and a sweep also finds it, its players are notified once.
+func TestOfferedAndSweptResultIsNotifiedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.latency = 3 * time.Second // so that the queue outlives sweeps
+		service, stop := env.start(t, func(config *Config) { config.BatchSize = 10 })
+		for n := range 100 {
+			service.Offer(env.endMatch(matchID(n)))
+		}
+		time.Sleep(5 * time.Minute)
+		env.checkAllSettled(t, 100)
+		stop()
+		if n := env.metricValue(t, "laststand_settle_results_total", ""); n != 100 {
+			t.Errorf("settled %v", n)
+		}
+	})
+}
+
+// refuse makes the ledger refuse every batch with one of the matches.
+func (env *testEnv) refuse(ids ...string) {
+	env.ledgerFault = func(batch []match.Result) error {
+		for _, result := range batch {
+			for _, id := range ids {
+				if result.Match == id {
+					return errRefused
+				}
+			}
+		}
+		return nil
+	}
+}
+
+func TestRefusedResultDoesNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.refuse(matchID(3), matchID(5))
+		service, stop := env.start(t, func(config *Config) { config.BatchSize = 2 }) // parked ones would fill a page
+		for n := range 20 {
+			service.Offer(env.endMatch(matchID(n)))
+		}
+		time.Sleep(5 * time.Second)
+		env.withLock(func() {
+			if len(env.inLedger) != 18 || len(env.pending) != 2 {
+				t.Errorf("%d taken, %d pending: want 18 and 2", len(env.inLedger), len(env.pending))
+			}
+		})
+		env.endMatch(matchID(20)) // the sweep finds it behind the parked ones
+		time.Sleep(5 * time.Second)
+		env.withLock(func() {
+			if !env.inLedger[matchID(20)] {
+				t.Error("parked results hide another from the sweep")
+			}
+			if len(env.deadLetters) != 0 {
+				t.Errorf("dead within 10 s: %v", env.deadLetters)
+			}
+		})
+		stop()
+	})
+}
+
+func TestPendingOutageNotifiesOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.markSettledFault = func() error { return errDown }
+		service, stop := env.start(t, nil)
+		for n := range 10 {
+			service.Offer(env.endMatch(matchID(n)))
+		}
+		time.Sleep(10 * time.Second)
+		env.withLock(func() {
+			if len(env.pending) != 10 || len(env.notified) != 10 || env.failureCount(t, reasonPending) == 0 {
+				t.Errorf("%d pending, %d told", len(env.pending), len(env.notified))
+			}
+		})
+		env.withLock(func() { env.markSettledFault = func() error { return nil } })
+		time.Sleep(10 * time.Second)
+		env.checkAllSettled(t, 10)
+		stop()
+	})
+}
+
+func TestLeaderboardOutageOfOneGameDoesNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.leaderboardsFault = func(game string) error {
+			if game == "other" {
+				return errDown
+			}
+			return nil
+		}
+		service, stop := env.start(t, nil)
+		stuck := env.endMatch("m0")
+		stuck.Game = "other"
+		service.Offer(stuck)
+		service.Offer(env.endMatch("m1"))
+		time.Sleep(time.Second)
+		env.withLock(func() {
+			if len(env.pending) != 0 || env.notified["m1"] != 1 || env.notified["m0"] != 0 {
+				t.Errorf("pending %v, told %v", env.pending, env.notified)
+			}
+		})
+		env.withLock(func() { env.leaderboardsFault = func(string) error { return nil } })
+		time.Sleep(10 * time.Second)
+		env.checkAllSettled(t, 2)
+		stop()
+	})
+}
+
+// Results above the size of the outbox are in the ledger, but their players are not notified.
+func TestFullOutboxSkipsNotification(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.leaderboardsFault = func(string) error { return errDown }
+		service, stop := env.start(t, func(config *Config) { config.LeaderboardQueue = 5 })
+		for n := range 20 {
+			service.Offer(env.endMatch(matchID(n)))
+			time.Sleep(100 * time.Millisecond)
+		}
+		env.withLock(func() { env.leaderboardsFault = func(string) error { return nil } })
+		time.Sleep(time.Minute)
+		stop()
+		unnotified := env.failureCount(t, reasonNotification)
+		if len(env.inLedger) != 20 || len(env.pending) != 0 || len(env.notified)+int(unnotified) != 20 || len(env.notified) < 5 {
+			t.Errorf("%d taken, %d pending, %d told, %v unnotified", len(env.inLedger), len(env.pending), len(env.notified), unnotified)
+		}
+	})
+}
+
+// Stores fail and recover, and results arrive in any order. Each result is in the
+// ledger once, also dead letters after a requeue. Nothing stays pending, and all
+// players are notified.
+func TestEveryResultIsSettledAfterFaults(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		const n = 60
+		faults := rapid.SliceOfN(rapid.IntRange(0, 5), 0, 80).Draw(rt, "faults")
+		gaps := rapid.SliceOfN(rapid.IntRange(0, 900), n, n).Draw(rt, "gaps")
+		offered := rapid.SliceOfN(rapid.Bool(), n, n).Draw(rt, "offered")
+		synctest.Test(t, func(t *testing.T) {
+			env := newTestEnv()
+			fault := func(kind int, err error) error {
+				if len(faults) == 0 {
+					return nil
+				}
+				next := faults[0]
+				faults = faults[1:]
+				if next == kind {
+					return err
+				}
+				return nil
+			}
+			env.ledgerFault = func([]match.Result) error {
+				if err := fault(1, errRefused); err != nil {
+					return err
+				}
+				return fault(2, errDown)
+			}
+			env.markSettledFault = func() error { return fault(3, errDown) }
+			env.leaderboardsFault = func(string) error { return fault(4, errDown) }
+			service, stop := env.start(t, func(config *Config) { config.QueueSize, config.BatchSize = 5, 3 })
+			for i := range n {
+				result := env.endMatch(matchID(i))
+				if offered[i] {
+					service.Offer(result)
+				}
+				time.Sleep(time.Duration(gaps[i]) * time.Millisecond)
+			}
+			time.Sleep(time.Hour)
+			for id := range env.deadLetters {
+				if dead, err := service.Requeue(t.Context(), id); err != nil || dead.State != taskqueue.StateDone {
+					t.Errorf("%s: %+v, %v", id, dead, err)
+				}
+			}
+			stop()
+			env.checkAllSettled(t, n)
+		})
+	})
+}
