@@ -47,8 +47,7 @@ var programs = []program{
 	{"k6", "Run a k6 script of loadtest/k6 against a server.", k6.Command},
 
 	{bench.AnswersFloorProcess, "", bench.AnswersFloor},
-	{bench.BroadcastFloorProcess, "", bench.BroadcastFloor},
-	{bench.EchoPeerProcess, "", bench.EchoPeer},
+	{bench.PlainServerProcess, "", bench.PlainServer},
 	{swarm.IdleProcess, "", swarm.Idle},
 	{hostile.AttackersProcess, "", hostile.Attackers},
 }

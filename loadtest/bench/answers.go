@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"strconv"
@@ -17,21 +16,6 @@ type answersOptions struct {
 	options
 	arenas, players, questions, rate int
 	kinds                            string
-}
-
-// answersKind is something that Answers measures on a cluster of its own.
-type answersKind struct {
-	name  string
-	start func(ctx context.Context, o answersOptions) (*cluster, error)
-	run   func(ctx context.Context, c *cluster, o answersOptions) (measurement, error)
-}
-
-var answersKinds = []answersKind{
-	{"answers", startArenaNode, playSurvival},
-	{"floor", startAnswersFloor, playSurvival},
-	{"firsts", startArenaNode, playBuzzer},
-	{"plain WATCH", startRedisOnly, decideByWatch},
-	{"one script", startRedisOnly, decideByScript},
 }
 
 // Answers measures answers and first right answers in arenas.
@@ -61,80 +45,49 @@ func Answers(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0: as many as possible")
 	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by commas; \"\": all")
 	return func(ctx context.Context) error {
-		kinds, err := choose(answersKinds, func(k answersKind) string { return k.name }, o.kinds, ",")
-		if err != nil {
-			return err
-		}
 		o.program = fmt.Sprintf("%s, %d arenas of %d players, %d questions, medians of %d runs", o.program, o.arenas, o.players, o.questions, o.runs)
 		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-			return o.measureKinds(ctx, newAnswerTables(r), kinds)
+			cases, err := choose(o.cases(), func(k playCase) string { return k.name }, o.kinds, ",")
+			if err != nil {
+				return err
+			}
+			return o.measureCases(ctx, r, cases)
 		})
 	}
 }
 
-// measureKinds measures all kinds in turn, as often as runs are wanted.
-func (o answersOptions) measureKinds(ctx context.Context, t answerTables, kinds []answersKind) error {
-	for range o.runs {
-		for _, k := range kinds {
-			c, err := k.start(ctx, o)
-			if err != nil {
-				return fmt.Errorf("%s: %w", k.name, err)
-			}
-			m, err := k.run(ctx, c, o)
-			if err := errors.Join(err, c.stop()); err != nil {
-				return fmt.Errorf("%s: %w", k.name, err)
-			}
-			t.add(k.name, m)
-		}
+// cases returns all kinds.
+func (o answersOptions) cases() []playCase {
+	node := clusterOptions{nodes: 1, redis: "redis", node: testenv.NodeOptions{
+		Binary: o.server, Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
+	}}
+	floor := clusterOptions{redis: "redis", floor: []string{AnswersFloorProcess, "-players", strconv.Itoa(o.players)}}
+	survival := playOptions{mode: "survival", players: o.arenas * o.players, arenas: o.arenas, questions: o.questions, answer: `"wrong"`}
+	if o.rate > 0 {
+		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.rate)
+	}
+	buzzer := playOptions{mode: "buzzer", players: o.players, arenas: 1, questions: o.questions, answer: `"right"`}
+	return []playCase{
+		{name: "answers", cluster: node, play: survival, check: acceptedAll},
+		{name: "floor", cluster: floor, play: survival, check: acceptedAll},
+		{name: "firsts", cluster: node, play: buzzer, check: hadFirsts},
+		{name: "plain WATCH", cluster: clusterOptions{redis: "redis"}, play: buzzer, decide: decideByWatch},
+		{name: "one script", cluster: clusterOptions{redis: "redis"}, play: buzzer, decide: decideByScript},
+	}
+}
+
+// acceptedAll returns an error unless every answer of all players was accepted.
+func acceptedAll(p *players) error {
+	if want := len(p.all) * p.questions; p.replies != want {
+		return fmt.Errorf("%d answers were accepted, want %d", p.replies, want)
 	}
 	return nil
 }
 
-func startArenaNode(ctx context.Context, o answersOptions) (*cluster, error) {
-	return startCluster(ctx, clusterOptions{nodes: 1, redis: "redis", node: testenv.NodeOptions{
-		Binary: o.server, Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
-	}})
-}
-
-func startAnswersFloor(ctx context.Context, o answersOptions) (*cluster, error) {
-	return startCluster(ctx, clusterOptions{redis: "redis", floor: []string{AnswersFloorProcess, "-players", strconv.Itoa(o.players)}})
-}
-
-func startRedisOnly(ctx context.Context, _ answersOptions) (*cluster, error) {
-	return startCluster(ctx, clusterOptions{redis: "redis"})
-}
-
-// playSurvival plays arenas in which every answer is wrong, until all arenas are over.
-func playSurvival(ctx context.Context, c *cluster, o answersOptions) (measurement, error) {
-	var maxDelay time.Duration
-	if o.rate > 0 {
-		maxDelay = time.Duration(o.arenas*o.players) * time.Second / time.Duration(o.rate)
+// hadFirsts returns an error unless every question had one first answer.
+func hadFirsts(p *players) error {
+	if p.firsts != p.questions {
+		return fmt.Errorf("%d questions had %d first answers", p.questions, p.firsts)
 	}
-	m, p, err := o.play(ctx, c, playOptions{mode: "survival", players: o.arenas * o.players, arenas: o.arenas, questions: o.questions, answer: `"wrong"`, maxDelay: maxDelay})
-	if want := o.arenas * o.players * o.questions; err == nil && p.replies != want {
-		err = fmt.Errorf("%d answers were accepted, want %d", p.replies, want)
-	}
-	return m, err
-}
-
-// playBuzzer plays an arena in which every answer is right, until it is over.
-func playBuzzer(ctx context.Context, c *cluster, o answersOptions) (measurement, error) {
-	m, p, err := o.play(ctx, c, playOptions{mode: "buzzer", players: o.players, arenas: 1, questions: o.questions, answer: `"right"`})
-	if err == nil && p.firsts != o.questions {
-		err = fmt.Errorf("%d questions had %d first answers", o.questions, p.firsts)
-	}
-	return m, err
-}
-
-// profileSeconds is less than a run takes.
-const profileSeconds = 4
-
-func (o answersOptions) play(ctx context.Context, c *cluster, play playOptions) (m measurement, p *players, err error) {
-	if p, err = seat(ctx, c, play); err != nil {
-		return m, nil, err
-	}
-	defer p.close()
-	profiled := o.startProfile(ctx, c.node(), profileSeconds)
-	m, err = c.measureAll(ctx, p)
-	return m, p, errors.Join(err, profiled())
+	return nil
 }

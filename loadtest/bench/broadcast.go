@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"strconv"
 	"time"
 
 	"laststand/internal/protocol"
@@ -109,14 +108,14 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (si
 
 // measureFloor measures pushes of the given size.
 func (o broadcastOptions) measureFloor(ctx context.Context, t *report.Table, size int) (err error) {
-	c, err := startCluster(ctx, clusterOptions{floor: []string{BroadcastFloorProcess, "-size", strconv.Itoa(size)}})
+	c, err := startCluster(ctx, clusterOptions{floor: []string{PlainServerProcess, "-lean"}})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
 	_, err = o.measure(ctx, t, c, "floor", "", o.pushes, func() error {
 		for range o.pushes {
-			if err := client.GetJSON(ctx, c.urls[0]+"/push", new(any)); err != nil {
+			if err := client.GetJSON(ctx, fmt.Sprintf("%s/push?size=%d", c.urls[0], size), new(any)); err != nil {
 				return err
 			}
 			time.Sleep(pushPause)

@@ -80,6 +80,9 @@ func (c *cluster) startStores(ctx context.Context, o *clusterOptions) (err error
 		return err
 	}
 	o.node.Database, c.stores = c.postgres.URL, append(c.stores, c.postgres)
+	for _, store := range c.stores { // of several nodes; see RaisePriority
+		store.RaisePriority()
+	}
 	c.ledger, err = pgx.Connect(ctx, c.postgres.URL)
 	return err
 }

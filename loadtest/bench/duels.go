@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"time"
@@ -10,22 +9,6 @@ import (
 	"laststand/internal/testenv"
 	"laststand/loadtest/report"
 )
-
-// duelsKind says where duels live and how fast they are. Paced answers reach about 200
-// answers/s embedded and 1,000 on Redis.
-type duelsKind struct {
-	name     string
-	redis    string        // see clusterOptions
-	reveal   time.Duration // pause after each question
-	maxDelay time.Duration // of an answer
-}
-
-var duelsKinds = []duelsKind{
-	{"embedded, no pause", "", 0, 0},
-	{"embedded, paced", "", 700 * time.Millisecond, 300 * time.Millisecond},
-	{"redis, no pause", "redis", 0, 0},
-	{"redis, paced", "redis", 70 * time.Millisecond, 150 * time.Millisecond},
-}
 
 // duelsOptions are the flags of Duels.
 type duelsOptions struct {
@@ -36,7 +19,8 @@ type duelsOptions struct {
 }
 
 // Duels measures answers of duels, without pauses and at a pace, on an embedded server and
-// then on a redis-server. Their players are rated, and their results are settled.
+// then on a redis-server. Their players are rated, and their results are settled. Paced
+// answers reach about 200 answers/s embedded and 1,000 on Redis.
 //
 //	go run ./loadtest bench duels                     # both, 3 runs each
 //	go run ./loadtest bench duels -pairs 100 -for 10s -runs 1
@@ -47,49 +31,30 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
 	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by semicolons; \"\": all")
 	return func(ctx context.Context) error {
-		kinds, err := choose(duelsKinds, func(k duelsKind) string { return k.name }, o.kinds, ";")
-		if err != nil {
-			return err
-		}
 		o.program = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.program, o.pairs, o.duration, o.runs)
 		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-			tables := newAnswerTables(r)
-			for range o.runs {
-				for _, k := range kinds {
-					m, err := o.measure(ctx, k)
-					if err != nil {
-						return fmt.Errorf("%s: %w", k.name, err)
-					}
-					tables.add(k.name, m)
-				}
+			cases, err := choose([]playCase{
+				o.newCase("embedded, no pause", "", 0, 0),
+				o.newCase("embedded, paced", "", 700*time.Millisecond, 300*time.Millisecond),
+				o.newCase("redis, no pause", "redis", 0, 0),
+				o.newCase("redis, paced", "redis", 70*time.Millisecond, 150*time.Millisecond),
+			}, func(k playCase) string { return k.name }, o.kinds, ";")
+			if err != nil {
+				return err
 			}
-			return nil
+			return o.measureCases(ctx, r, cases)
 		})
 	}
 }
 
-// warmUp is how long players play before they are measured.
-const warmUp = 2 * time.Second
-
-// measure measures a kind on a node of its own.
-func (o duelsOptions) measure(ctx context.Context, k duelsKind) (m measurement, err error) {
-	game := fmt.Sprintf("{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}}", k.reveal.Milliseconds())
-	c, err := startCluster(ctx, clusterOptions{nodes: 1, redis: k.redis, node: testenv.NodeOptions{Binary: o.server, Bank: textBank(100), Game: game}})
-	if err != nil {
-		return m, err
+// newCase returns a case of duels on a Redis (see clusterOptions), with a pause after each
+// question and a longest delay of an answer.
+func (o duelsOptions) newCase(name, redis string, pause, maxDelay time.Duration) playCase {
+	game := fmt.Sprintf("{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}}", pause.Milliseconds())
+	return playCase{
+		name:    name,
+		cluster: clusterOptions{nodes: 1, redis: redis, node: testenv.NodeOptions{Binary: o.server, Bank: textBank(100), Game: game}},
+		play:    playOptions{mode: "duel", players: 2 * o.pairs, answer: `"wrong"`},
+		warmUp:  2 * time.Second, duration: o.duration, rates: []playRate{{"", maxDelay}},
 	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	p, err := seat(ctx, c, playOptions{mode: "duel", players: 2 * o.pairs, answer: `"wrong"`, maxDelay: k.maxDelay})
-	if err != nil {
-		return m, err
-	}
-	defer p.close()
-	empty, err := c.readUsage(ctx)
-	if err != nil {
-		return m, err
-	}
-	p.start()
-	profiled := o.startProfile(ctx, c.node(), profileSeconds)
-	m, err = c.measurePlay(ctx, p, warmUp, o.duration, empty)
-	return m, errors.Join(err, profiled())
 }

@@ -11,22 +11,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// decideByWatch decides each answer by WATCH, GET, MULTI, DECR and EXEC.
-func decideByWatch(ctx context.Context, c *cluster, o answersOptions) (measurement, error) {
-	return decide(ctx, c, o, func(ctx context.Context, client *redis.Client, key string) error {
-		for {
-			err := client.Watch(ctx, func(tx *redis.Tx) error {
-				if n, err := tx.Get(ctx, key).Int(); err != nil || n < 1 {
-					return err
-				}
-				_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Decr(ctx, key).Err() })
-				return err
-			}, key)
-			if !errors.Is(err, redis.TxFailedErr) {
+// decideFunc decides whether an answer is the first one. The key holds 1 before.
+type decideFunc func(ctx context.Context, client *redis.Client, key string) error
+
+// decideByWatch decides by WATCH, GET, MULTI, DECR and EXEC.
+func decideByWatch(ctx context.Context, client *redis.Client, key string) error {
+	for {
+		err := client.Watch(ctx, func(tx *redis.Tx) error {
+			if n, err := tx.Get(ctx, key).Int(); err != nil || n < 1 {
 				return err
 			}
+			_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Decr(ctx, key).Err() })
+			return err
+		}, key)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return err
 		}
-	})
+	}
 }
 
 var decrement = redis.NewScript(`
@@ -34,19 +35,17 @@ if tonumber(redis.call('GET', KEYS[1])) < 1 then return 0 end
 redis.call('DECR', KEYS[1])
 return 1`)
 
-// decideByScript decides each answer by a script that compares and decrements.
-func decideByScript(ctx context.Context, c *cluster, o answersOptions) (measurement, error) {
-	return decide(ctx, c, o, func(ctx context.Context, client *redis.Client, key string) error {
-		return decrement.Run(ctx, client, []string{key}).Err()
-	})
+// decideByScript decides by a script that compares and decrements.
+func decideByScript(ctx context.Context, client *redis.Client, key string) error {
+	return decrement.Run(ctx, client, []string{key}).Err()
 }
 
-// questionsTimes is how many times more questions decide asks than a match. Otherwise a run
+// questionsTimes is how many times more questions decideAnswers asks than a match. Otherwise a run
 // would be too short.
 const questionsTimes = 40
 
-// decide lets one goroutine per player race for each question.
-func decide(ctx context.Context, c *cluster, o answersOptions, decideOne func(context.Context, *redis.Client, string) error) (m measurement, err error) {
+// decideAnswers lets one goroutine per player race for each question.
+func decideAnswers(ctx context.Context, c *cluster, o playOptions, decide decideFunc) (m measurement, err error) {
 	m.latencies = newLatencies()
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err
@@ -61,7 +60,7 @@ func decide(ctx context.Context, c *cluster, o answersOptions, decideOne func(co
 		for i := range latencies {
 			racing.Go(func() error {
 				start := time.Now()
-				err := decideOne(ctx, c.masters[0], key)
+				err := decide(ctx, c.masters[0], key)
 				latencies[i].Store(time.Since(start).Microseconds())
 				return err
 			})

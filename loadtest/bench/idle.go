@@ -19,7 +19,7 @@ import (
 func measureIdle(ctx context.Context, o connectionsOptions, r connectionsReport) error {
 	peer := func(flags ...string) func() (*cluster, error) {
 		return func() (*cluster, error) {
-			return startCluster(ctx, clusterOptions{floor: append([]string{EchoPeerProcess}, flags...)})
+			return startCluster(ctx, clusterOptions{floor: append([]string{PlainServerProcess}, flags...)})
 		}
 	}
 	kinds := []struct {

@@ -23,7 +23,7 @@ type playOptions struct {
 	arenas    int // that the players are seated in; not for duels
 	questions int // of an arena
 	answer    string
-	maxDelay  time.Duration // of an answer
+	maxDelay  time.Duration // of an answer, at the start
 }
 
 // playTimeout limits how long players play.

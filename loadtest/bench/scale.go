@@ -21,12 +21,6 @@ type scaleOptions struct {
 	duration, warmUp, rest time.Duration
 }
 
-// scaleCase is a cluster and what is played on it.
-type scaleCase struct {
-	nodes       int
-	store, kind string
-}
-
 // Scale measures the cost of an answer as nodes are added. It spreads players of arenas, and
 // then of duels, over 1, 2 and 4 nodes, on one Redis and on a cluster of three masters.
 //
@@ -54,47 +48,43 @@ func Scale(flags *flag.FlagSet) func(context.Context) error {
 	flags.DurationVar(&o.warmUp, "warm", 2*time.Second, "time at a rate before its measurement")
 	flags.DurationVar(&o.rest, "rest", 10*time.Second, "time of the measurement without players")
 	return func(ctx context.Context) error {
-		cases, err := o.cases()
-		if err != nil {
-			return err
-		}
 		o.program = fmt.Sprintf("%s, %d players in %d arenas or in duels, PostgreSQL, medians of %d runs", o.program, o.players, o.arenas, o.runs)
 		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-			tables := newAnswerTables(r)
-			for range o.runs {
-				for _, c := range cases {
-					if err := o.measure(ctx, tables, c); err != nil {
-						return fmt.Errorf("%s on %d nodes on %s: %w", c.kind, c.nodes, c.store, err)
-					}
-				}
+			cases, err := o.cases()
+			if err != nil {
+				return err
 			}
-			return nil
+			return o.measureCases(ctx, r, cases)
 		})
 	}
 }
 
 // cases returns all combinations of the lists, and all faults of the flags.
-func (o scaleOptions) cases() (cases []scaleCase, err error) {
+func (o scaleOptions) cases() (cases []playCase, err error) {
 	itself := func(name string) string { return name }
 	stores, wrongStores := choose([]string{"redis", "cluster"}, itself, o.stores, ",")
 	kinds, wrongKinds := choose([]string{"arenas", "duels"}, itself, o.kinds, ",")
 	faults := []error{wrongStores, wrongKinds}
-	for _, list := range strings.Split(o.nodes, ",") {
-		nodes, err := strconv.Atoi(list)
-		if err != nil || nodes < 1 || nodes > 16 {
-			faults = append(faults, fmt.Errorf("-nodes has %q; use numbers from 1 to 16, separated by commas", list))
-		}
-		for _, store := range stores {
-			for _, kind := range kinds {
-				cases = append(cases, scaleCase{nodes, store, kind})
-			}
-		}
-	}
 	if o.arenas < 1 || o.players < 2*o.arenas || o.players%2 != 0 {
 		faults = append(faults, fmt.Errorf("-players is %d for %d arenas; use an even number, at least two for each arena", o.players, o.arenas))
 	}
 	if o.rate < 1 || o.duration < time.Second || o.warmUp < 0 || o.rest < time.Second {
 		faults = append(faults, errors.New("-rate must be at least 1, -each and -rest at least 1s, and -warm at least 0"))
+	}
+	var counts []int
+	for _, number := range strings.Split(o.nodes, ",") {
+		count, err := strconv.Atoi(number)
+		if err != nil || count < 1 || count > 16 {
+			faults = append(faults, fmt.Errorf("-nodes has %q; use numbers from 1 to 16, separated by commas", number))
+		}
+		counts = append(counts, count)
+	}
+	for _, store := range stores {
+		for _, nodes := range counts {
+			for _, kind := range kinds {
+				cases = append(cases, o.newCase(store, nodes, kind))
+			}
+		}
 	}
 	return cases, errors.Join(faults...)
 }
@@ -105,50 +95,26 @@ const scaleGame = `{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal
 // arenaQuestions is the number of questions of an arena, the highest permitted.
 const arenaQuestions = 100
 
-// measure measures a case at rest, at the offered rate, and as fast as possible.
-func (o scaleOptions) measure(ctx context.Context, t answerTables, s scaleCase) (err error) {
-	c, err := startCluster(ctx, clusterOptions{nodes: s.nodes, redis: s.store, postgres: true, node: testenv.NodeOptions{
-		Binary: o.server, Game: scaleGame, Bank: textBank(arenaQuestions),
-	}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	for _, store := range c.stores {
-		store.RaisePriority()
-	}
-	rest, err := c.measureRest(ctx, o.rest)
-	if err != nil {
-		return err
-	}
-	row := fmt.Sprintf("%s, %d nodes, %s", s.store, s.nodes, s.kind)
-	t.add(row+", at rest", rest)
-	play := playOptions{mode: "survival", players: o.players, arenas: o.arenas, questions: arenaQuestions, answer: `"wrong"`, maxDelay: o.maxDelay(s.kind)}
-	if s.kind == "duels" {
+func (o scaleOptions) newCase(store string, nodes int, kind string) playCase {
+	play := playOptions{mode: "survival", players: o.players, arenas: o.arenas, questions: arenaQuestions, answer: `"wrong"`}
+	if kind == "duels" {
 		play.mode, play.arenas = "duel", 0
 	}
-	p, err := seat(ctx, c, play)
-	if err != nil {
-		return err
+	return playCase{
+		name: fmt.Sprintf("%s, nodes: %d, %s", store, nodes, kind),
+		cluster: clusterOptions{nodes: nodes, redis: store, postgres: true, node: testenv.NodeOptions{
+			Binary: o.server, Game: scaleGame, Bank: textBank(arenaQuestions),
+		}},
+		play: play, rest: o.rest, warmUp: o.warmUp, duration: o.duration,
+		rates: []playRate{{fmt.Sprintf(", %d offered", o.rate), o.maxDelay(kind)}, {", full speed", 0}},
 	}
-	defer p.close()
-	p.start()
-	for _, offered := range []string{fmt.Sprintf("%d offered", o.rate), "full speed"} {
-		m, err := c.measurePlay(ctx, p, o.warmUp, o.duration, rest.to)
-		if err != nil {
-			return err
-		}
-		t.add(row+", "+offered, m)
-		p.maxDelay.Store(0)
-	}
-	return nil
 }
 
 // maxDelay returns the delay of answers with which all players together reach the rate. A
 // question of an arena takes the whole of it. A question of a duel takes the longer of two
 // random delays, on average two thirds.
 func (o scaleOptions) maxDelay(kind string) time.Duration {
-	all := time.Duration(o.players) * time.Second / time.Duration(o.rate)
+	all := time.Duration(o.players) * time.Second / time.Duration(max(o.rate, 1))
 	if kind == "duels" {
 		return all * 3 / 2
 	}

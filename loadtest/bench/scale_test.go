@@ -73,7 +73,7 @@ func TestScaleReportsAllFaultsOfItsFlags(t *testing.T) {
 	}
 	o = scaleOptions{nodes: "1,4", stores: "redis", kinds: "duels", players: 800, arenas: 8, rate: 2000, duration: time.Second, rest: time.Second}
 	cases, err := o.cases()
-	if err != nil || len(cases) != 2 || cases[1] != (scaleCase{4, "redis", "duels"}) {
+	if err != nil || len(cases) != 2 || cases[1].cluster.nodes != 4 || cases[1].cluster.redis != "redis" || cases[1].play.mode != "duel" {
 		t.Errorf("%+v, %v", cases, err)
 	}
 	if duels, arenas := o.maxDelay("duels"), o.maxDelay("arenas"); duels != 600*time.Millisecond || arenas != 400*time.Millisecond {

@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"laststand/loadtest/report"
+)
+
+// playCase is something to measure on a cluster of its own.
+type playCase struct {
+	name    string
+	cluster clusterOptions
+	decide  decideFunc // measured in place of players; nil: players play
+	play    playOptions
+	check   func(*players) error // after all arenas are over; nil: none
+
+	duration time.Duration // of each measurement; 0: until all arenas are over
+	warmUp   time.Duration // play before each measurement
+	rest     time.Duration // of a measurement without players; 0: none
+	rates    []playRate    // measured one after another, unless duration is 0
+}
+
+// playRate is how fast players answer.
+type playRate struct {
+	row      string // the end of the row's name
+	maxDelay time.Duration
+}
+
+// measureCases measures all cases in turn, as often as runs are wanted.
+func (o *options) measureCases(ctx context.Context, r *report.Report, cases []playCase) error {
+	tables := newAnswerTables(r)
+	for range o.runs {
+		for _, k := range cases {
+			if err := o.measureCase(ctx, tables, k); err != nil {
+				return fmt.Errorf("%s: %w", k.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (o *options) measureCase(ctx context.Context, t answerTables, k playCase) (err error) {
+	c, err := startCluster(ctx, k.cluster)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	if k.decide != nil {
+		m, err := decideAnswers(ctx, c, k.play, k.decide)
+		if err != nil {
+			return err
+		}
+		t.add(k.name, m)
+		return nil
+	}
+	empty, err := c.measureRest(ctx, k.rest)
+	if err != nil {
+		return err
+	}
+	if k.rest > 0 {
+		t.add(k.name+", at rest", empty)
+	}
+	return o.measurePlayers(ctx, t, k, c, empty.to)
+}
+
+// profileSeconds is less than a run takes.
+const profileSeconds = 4
+
+// measurePlayers measures players at each rate. The memory of Redis counts from the given
+// usage.
+func (o *options) measurePlayers(ctx context.Context, t answerTables, k playCase, c *cluster, empty usage) error {
+	p, err := seat(ctx, c, k.play)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	profiled := o.startProfile(ctx, c.node(), profileSeconds)
+	if k.duration == 0 {
+		m, err := c.measureAll(ctx, p)
+		if err := errors.Join(err, profiled()); err != nil {
+			return err
+		}
+		t.add(k.name, m)
+		return k.check(p)
+	}
+	p.maxDelay.Store(int64(k.rates[0].maxDelay))
+	p.start()
+	for _, rate := range k.rates {
+		p.maxDelay.Store(int64(rate.maxDelay))
+		m, err := c.measurePlay(ctx, p, k.warmUp, k.duration, empty)
+		if err != nil {
+			return err
+		}
+		t.add(k.name+rate.row, m)
+	}
+	return profiled()
+}
