@@ -20,11 +20,10 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/bench"
-	"laststand/loadtest/chaos"
 	"laststand/loadtest/hostile"
 	"laststand/loadtest/k6"
 	"laststand/loadtest/nppa"
-	"laststand/loadtest/swarm"
+	"laststand/loadtest/stress"
 )
 
 // program is one of the programs of this command.
@@ -40,15 +39,14 @@ var programs = []program{
 	{"bench broadcast", "Measure how long a push takes to reach all watchers.", bench.Broadcast},
 	{"bench connections", "Measure the memory of connections, a storm of them, and the death of a node.", bench.Connections},
 	{"bench scale", "Measure the cost of an answer on 1, 2 and 4 nodes.", bench.Scale},
-	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", swarm.Command},
-	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", chaos.Command},
+	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", stress.SwarmCommand},
+	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", stress.ChaosCommand},
 	{"stress hostile", "Attack a server while honest players play.", hostile.Command},
 	{"nppa", "Run a fake of the interface that collects logins in China.", nppa.Command},
 	{"k6", "Run a k6 script of loadtest/k6 against a server.", k6.Command},
 
 	{bench.AnswersFloorProcess, "", bench.AnswersFloor},
 	{bench.PlainServerProcess, "", bench.PlainServer},
-	{swarm.IdleProcess, "", swarm.Idle},
 	{hostile.AttackersProcess, "", hostile.Attackers},
 }
 

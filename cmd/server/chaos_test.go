@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/chaos"
+	"laststand/loadtest/stress"
 )
 
 // chaosSeedVar names the seed of TestManyNodesLoseNothing, to repeat a run.
@@ -24,12 +24,12 @@ func TestManyNodesLoseNothing(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", chaosSeedVar, err)
 	}
-	report, err := chaos.Run(t.Context(), chaos.Config{
-		Binary:   os.Args[0],
-		Env:      []string{actAsVariable + "=server"},
-		Redis:    testenv.StartCluster(t, 3, 0).URL,
-		Database: testenv.Postgres(t).URL,
-		Nodes:    3, Players: 40, Arenas: 6,
+	report, err := stress.Chaos(t.Context(), stress.ChaosConfig{
+		ClusterConfig: stress.ClusterConfig{
+			Nodes: 3, Binary: os.Args[0], Env: []string{actAsVariable + "=server"},
+			Redis: testenv.StartCluster(t, 3, 0).URL, Database: testenv.Postgres(t).URL,
+		},
+		Players: 40, Arenas: 6,
 		Kills: 4, Stalls: 3, Drains: 2,
 		For:  30 * time.Second,
 		Seed: seed,
@@ -44,10 +44,10 @@ func TestManyNodesLoseNothing(t *testing.T) {
 			t.Errorf("no %s was played", mode)
 		}
 	}
-	if report.Count == 0 {
+	if report.ViolationCount == 0 {
 		return
 	}
 	logs, err := report.KeepLogs()
 	t.Errorf("%d violations; the logs of the nodes are in %s (%v); the same faults again: %s=%d go test -run %s ./cmd/server",
-		report.Count, logs, err, chaosSeedVar, seed, t.Name())
+		report.ViolationCount, logs, err, chaosSeedVar, seed, t.Name())
 }

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/swarm"
+	"laststand/loadtest/stress"
 )
 
 // TestASmallSwarmPassesItsChecks runs a small swarm that plays every mode on a node, checks it and reports.
-// loadtest/swarm is the long version.
+// `loadtest stress swarm` is the long version.
 func TestASmallSwarmPassesItsChecks(t *testing.T) {
 	t.Parallel()
 	config := configFile(t, `
@@ -21,10 +21,10 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 `)
 	data := filepath.Join(t.TempDir(), "data")
 	node := startNode(t, cli{Data: &data, Config: config})
-	c := swarm.Config{
+	c := stress.SwarmConfig{
 		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
-		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second, Files: 20_000,
-		Attach: []string{node.url}, Ops: []string{node.opsURL}, Log: t.Logf,
+		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second,
+		ClusterConfig: stress.ClusterConfig{Attach: []string{node.url}, Ops: []string{node.opsURL}}, Log: t.Logf,
 	}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
@@ -37,15 +37,15 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	if !playedAll(report) {
 		t.Errorf("not all was played in %v", c.For)
 	}
-	if report.Compared == 0 || report.Matches == 0 || report.Counts["answer accepted"] == 0 {
+	if report.Compared == 0 || report.Summary.Pushes == 0 || report.Counts["answer accepted"] == 0 {
 		t.Error("nothing was checked")
 	}
 }
 
 // runSwarm returns the report of a run that must find no false data.
-func runSwarm(t *testing.T, c swarm.Config, node *testNode) *swarm.Report {
+func runSwarm(t *testing.T, c stress.SwarmConfig, node *testNode) *stress.Report {
 	t.Helper()
-	report, err := swarm.Run(t.Context(), c)
+	report, err := stress.Swarm(t.Context(), c)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, node.log)
 	}
@@ -56,6 +56,6 @@ func runSwarm(t *testing.T, c swarm.Config, node *testNode) *swarm.Report {
 	return report
 }
 
-func playedAll(r *swarm.Report) bool {
+func playedAll(r *stress.Report) bool {
 	return r.Counts["matches duel"] > 0 && r.Counts["matches buzzer"] > 0 && r.Counts["matches survival"] > 0
 }

@@ -230,6 +230,15 @@ func (s *Stored) compareEntries(players []string, entries []entry) string {
 	return ""
 }
 
+// AwaitBehaviours waits until the counts of behaviours agree with the posted behaviours
+// that the server answered for.
+func (s *Stored) AwaitBehaviours(ctx context.Context, posted int64, read func(context.Context) (Behaviours, error)) error {
+	return s.agree(ctx, func() (string, error) {
+		counts, err := read(ctx)
+		return CheckBehaviours(posted, counts), err
+	})
+}
+
 // CheckRanks checks that the ranks of a leaderboard page never fall. It returns the
 // difference, or "".
 func CheckRanks(ranks []int) string {

@@ -15,9 +15,6 @@ func (r *matchRun) planAnswer(h client.Received) {
 	if late := h.ReceivedAt.UnixMilli() - q.OpensAt; h.ReceivedAt.UnixMilli() <= q.ClosesAt {
 		r.group.Stats.Add(Question, time.Duration(late)*time.Millisecond)
 	}
-	if r.group.OnQuestion != nil {
-		r.group.OnQuestion(h, q.OpensAt)
-	}
 	habits := r.group.Habits
 	if r.chance(habits.MoveShare) { // a network fails now and then
 		r.Disconnect()

@@ -43,8 +43,6 @@ type Config struct {
 	PingInterval   time.Duration // of watchers; 0: they send no pings
 	NewGuestPeriod time.Duration // of new guests
 
-	OnQuestion func(h client.Received, opensAt int64) // is called with each question that reaches a player; nil: no call
-	OnWelcome  func(leadMS int64)                     // is called with the Lead of each connection of a player; nil: no call
 }
 
 // Habits are how players behave. A share is a probability from 0 to 1.

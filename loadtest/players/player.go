@@ -54,7 +54,7 @@ func (g *Group) newPlayer(ctx context.Context, role string) (*player, error) {
 	p.ReconnectingPlayer = &client.ReconnectingPlayer{
 		ReplyTimeout: g.ReplyTimeout, ConnectTimeout: g.ConnectTimeout, Dialer: client.Dialer{From: g.dialer(n), Buffer: 2048},
 		NextServer:       func(last string) string { return g.server(p.dice, last) },
-		OnConnectAttempt: p.countConnect, OnClockLead: g.OnWelcome,
+		OnConnectAttempt: p.countConnect,
 	}
 	guest, err := g.guest(ctx, role, fmt.Sprintf("%s_%d", role, n), p.dice)
 	p.Guest = guest

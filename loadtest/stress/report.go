@@ -1,4 +1,4 @@
-package swarm
+package stress
 
 import (
 	"cmp"
@@ -7,29 +7,30 @@ import (
 	"slices"
 	"strings"
 
+	"laststand/loadtest/checker"
 	"laststand/loadtest/client"
 	"laststand/loadtest/players"
 	"laststand/loadtest/report"
 	"laststand/loadtest/stats"
 )
 
+// MaxLateMS is how late a step of a match may be by the contract.
+const MaxLateMS = 3000
+
 // Report is the result of a run.
 type Report struct {
-	Machine     string  `json:"machine"`
-	Nodes       int     `json:"nodes"`
-	Connections int     `json:"connections"`
-	Players     int     `json:"players"`
-	Database    string  `json:"database"`
-	Seconds     float64 `json:"seconds"` // duration of the load
-	FromS       float64 `json:"from_s"`  // start of the load
-	AnswersPerS float64 `json:"answers_per_s"`
+	Program string  `json:"program"`
+	Machine string  `json:"machine"`
+	Nodes   int     `json:"nodes"`
+	FromS   float64 `json:"from_s"`  // start of the load
+	Seconds float64 `json:"seconds"` // duration of the load
 
 	Times      map[string]stats.Quantiles `json:"times"`  // under load; connect, found and settled: in the whole run
 	Counts     map[string]int64           `json:"counts"` // in the whole run
-	Matches    int                        `json:"matches"`
+	Summary    checker.Summary            `json:"summary"`
+	LateMS     []int64                    `json:"-"` // by how many ms questions opened late, sorted
+	Compared   int                        `json:"compared"`
 	Reconnects client.Reconnects          `json:"reconnects"`
-	Compared   int                        `json:"compared"` // players whose sums were compared
-	Unsure     int                        `json:"unsure"`   // matches with an unknown verdict
 
 	Aborted        string   `json:"aborted,omitempty"` // why the run was aborted
 	Violations     []string `json:"violations"`        // the first ones
@@ -42,46 +43,47 @@ type Report struct {
 	Marks         []Mark        `json:"marks"`
 	Points        []stats.Point `json:"points"`
 	Samples       []Sample      `json:"samples"`
+
+	logs map[string]string // of the nodes
 }
 
 // fillReport fills the report. The load was on between the two spans.
-func (s *swarm) fillReport(r *Report, from, to int) {
-	load, whole := s.stats.Between(from, to), s.stats.All()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.Machine, r.Nodes, r.Database = report.Machine(), len(s.nodes.urls), s.nodes.database
-	r.Connections, r.Players = s.connections(), s.players()
-	r.EveryS = s.stats.Length().Seconds()
-	r.FromS, r.Seconds = float64(from)*r.EveryS, float64(max(to-from, 0))*r.EveryS
-	r.Times, r.Counts = load.All(), whole.Counts
+func (r *run) fillReport(program string, from, to int) *Report {
+	out := &r.report
+	load, whole := r.stats.Between(from, to), r.stats.All()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out.Program, out.Machine, out.Nodes = program, report.Machine(), len(r.cluster.urls())
+	out.EveryS = r.stats.Length().Seconds()
+	out.FromS, out.Seconds = float64(from)*out.EveryS, float64(max(to-from, 0))*out.EveryS
+	out.Times, out.Counts = load.All(), whole.Counts
 	for _, kind := range []string{players.Connect, players.Found, players.Settled} { // many of these occur before or after the load
 		if q := whole.Quantiles(kind); q.N > 0 {
-			r.Times[kind] = q
+			out.Times[kind] = q
 		}
 	}
-	if r.Seconds > 0 {
-		r.AnswersPerS = float64(r.Times[players.Answer].N) / r.Seconds
+	out.Summary, out.Reconnects = r.checker.Summary(), r.group.Reconnects()
+	for _, o := range out.Summary.Openings {
+		out.LateMS = append(out.LateMS, o.LateMS())
 	}
-	summary := s.checker.Summary()
-	for _, n := range summary.Matches {
-		r.Matches += n
+	slices.Sort(out.LateMS)
+	out.Violations, out.ViolationCount = r.checker.Violations.All()
+	out.Marks, out.Points, out.Samples = r.marks, r.stats.Points(), r.samples
+	out.PerConnection = perConnection(r.samples)
+	out.logs = make(map[string]string)
+	for _, n := range r.cluster.nodes {
+		out.logs[n.name] = n.Log()
 	}
-	r.Unsure, r.Reconnects = summary.Unsure, s.group.Reconnects()
-	r.Violations, r.ViolationCount = s.checker.Violations.All()
-	r.Marks, r.Points, r.Samples = s.marks, s.stats.Points(), s.samples
-	r.PerConnection = perConnection(s.samples)
-	if s.Soak {
-		r.Soak = checkSoak(s.samples, r.FromS, r.FromS+r.Seconds)
-	}
+	return out
 }
 
 // perConnection returns the nodes' memory per connection at the highest number of
 // connections.
 func perConnection(all []Sample) (bytes float64) {
 	highest := 0.0
-	for _, one := range all {
+	for _, s := range all {
 		var mb, sessions float64
-		for _, n := range one.Nodes {
+		for _, n := range s.Nodes {
 			mb += n.MB
 			sessions += n.Sessions
 		}
@@ -90,6 +92,12 @@ func perConnection(all []Sample) (bytes float64) {
 		}
 	}
 	return bytes
+}
+
+// LaterThan returns how many questions opened more than ms late.
+func (r *Report) LaterThan(ms int64) int {
+	i, _ := slices.BinarySearch(r.LateMS, ms+1)
+	return len(r.LateMS) - i
 }
 
 // Failed returns why the run has failed, or "".
@@ -112,8 +120,7 @@ func (r *Report) Failed() string {
 
 // String formats the report for people.
 func (r *Report) String() string {
-	all := report.New(fmt.Sprintf("stress swarm: %d connections to %d nodes (%s), %d of them play; the load was on for %.0f s",
-		r.Connections, r.Nodes, r.Database, r.Players, r.Seconds))
+	all := report.New("stress " + r.Program)
 	times := all.Table("durations", report.Column{Name: "n"}, report.Column{Name: "p50 ms", Decimals: 2}, report.Column{Name: "p90 ms", Decimals: 2},
 		report.Column{Name: "p99 ms", Decimals: 2}, report.Column{Name: "most ms", Decimals: 2})
 	for _, kind := range slices.Sorted(maps.Keys(r.Times)) {
@@ -126,11 +133,19 @@ func (r *Report) String() string {
 		counts.Add(name, float64(r.Counts[name]))
 	}
 	var b strings.Builder
-	t := r.Reconnects
-	fmt.Fprintf(&b, "%s\n%.1f answers/s; %.0f bytes of the nodes per connection\n", all, r.AnswersPerS, r.PerConnection)
-	fmt.Fprintf(&b, "players   connected %d times; lost %d connections, closed %d silent ones, resumed %d matches with %d missed pushes\n",
-		t.Connections, t.Lost, t.Silent, t.Resumed, t.MissedPushes)
-	fmt.Fprintf(&b, "checks    %d matches, %d with an unknown verdict; the sums of %d players were compared with the leaderboard\n", r.Matches, r.Unsure, r.Compared)
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	m, t := r.Summary.Matches, r.Reconnects
+	line("%s", all)
+	line("load      %.1f answers/s for %.0f s on %d nodes; %.0f bytes of the nodes per connection",
+		float64(r.Times[players.Answer].N)/max(r.Seconds, 1), r.Seconds, r.Nodes, r.PerConnection)
+	line("matches   %d duels, %d buzzer, %d survival; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
+		m["duel"], m["buzzer"], m["survival"], r.Summary.Pushes, r.Summary.Unsure, r.Compared)
+	line("players   %d connections; %d lost, %d silent, %d to draining nodes, %d replaced; %d matches resumed with %d missed pushes; %d requests sent again",
+		t.Connections, t.Lost, t.Silent, t.Drained, t.Replaced, t.Resumed, t.MissedPushes, t.ResentRequests)
+	if n := len(r.LateMS); n > 0 {
+		line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",
+			n, r.LateMS[n/2], r.LateMS[n*99/100], r.LateMS[n-1], MaxLateMS/1000, r.LaterThan(MaxLateMS))
+	}
 	r.writeResults(&b)
 	return b.String()
 }
@@ -138,9 +153,6 @@ func (r *Report) String() string {
 // addUse adds what the processes used under load, and how many players were in matches.
 func (r *Report) addUse(all *report.Report) {
 	load := slices.DeleteFunc(slices.Clone(r.Samples), func(s Sample) bool { return s.AtS <= r.FromS || s.AtS > r.FromS+r.Seconds })
-	if len(load) == 0 { // the run was aborted before the load
-		load = r.Samples
-	}
 	if len(load) == 0 {
 		return
 	}
@@ -172,10 +184,10 @@ func (r *Report) addUse(all *report.Report) {
 // writeResults writes the results of a spike and a soak, the violations and the verdict.
 func (r *Report) writeResults(b *strings.Builder) {
 	if k := r.Spike; k != nil {
-		fmt.Fprintf(b, "spike     %.0f answers/s are sustainable (%d players, p99 %.1f ms); in the spike of %d players %.0f, p99 %.1f ms, %d shed; recovered after %.0f s\n          in the spike %s\n",
-			k.Sustainable, k.Players, k.Before.P99, k.Offered, k.Rate, k.During.P99, k.Shed, k.RecoveredS, k.Used)
+		fmt.Fprintf(b, "spike     before, with %d players: %s\n          during, with %d players: %s\n          recovered after %.0f s\n",
+			k.Players, k.Before, 3*k.Players, k.During, k.RecoveredS)
 		for _, name := range slices.Sorted(maps.Keys(k.Refused)) {
-			fmt.Fprintf(b, "          shed: %-32s %10d\n", name, k.Refused[name])
+			fmt.Fprintf(b, "          refused: %-32s %10d\n", name, k.Refused[name])
 		}
 	}
 	if r.Soak != nil {

@@ -1,9 +1,7 @@
-package swarm
+package stress
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,16 +48,18 @@ func TestASoakFindsLeaks(t *testing.T) {
 // Each limit of a spike is checked.
 func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 	t.Parallel()
-	good := Spike{Before: stats.Quantiles{P99: 40}, During: stats.Quantiles{P99: 79}, Shed: 5, RecoveredS: 10}
+	measured := func(p99 float64) Measurement {
+		return Measurement{Quantiles: stats.Quantiles{P99: p99}, Refusals: 5}
+	}
 	for want, change := range map[string]func(*Spike){
 		"":                     func(*Spike) {},
-		"p99 of admitted":      func(k *Spike) { k.During.P99 = 81 },
-		"no client was turned": func(k *Spike) { k.Shed = 0 },
+		"p99 of admitted":      func(k *Spike) { k.During = measured(81) },
+		"no client was turned": func(k *Spike) { k.During.Refusals = 0 },
 		"without a clear code": func(k *Spike) { k.Unclear = 1 },
 		"recovered after 11":   func(k *Spike) { k.RecoveredS = 11 },
 		"recovered after -1":   func(k *Spike) { k.RecoveredS = -1 },
 	} {
-		k := good
+		k := Spike{Before: measured(40), During: measured(79), RecoveredS: 10}
 		change(&k)
 		k.check(25)
 		if want == "" && len(k.Failures) > 0 || want != "" && (len(k.Failures) != 1 || !strings.Contains(k.Failures[0], want)) {
@@ -74,7 +74,7 @@ func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &swarm{stats: stats.New(time.Second), Config: Config{Slack: time.Millisecond}}
+		s := &swarm{run: &run{stats: stats.New(time.Second)}, SwarmConfig: SwarmConfig{Slack: time.Millisecond}}
 		for n, ms := range []int64{500, 70, 500, 70, 70, 70, 70} {
 			s.stats.Add(players.Answer, time.Duration(ms)*time.Millisecond)
 			s.stats.Count("answer question_closed", 7)
@@ -84,18 +84,16 @@ func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 			s.samples = append(s.samples, Sample{AtS: float64(n) + .5, Nodes: []Use{{Cores: float64(n), LagMS: 8}}})
 			time.Sleep(time.Second)
 		}
-		k := &Spike{Before: stats.Quantiles{P99: 40}}
+		k := &Spike{Before: Measurement{Quantiles: stats.Quantiles{P99: 40}}}
 		if after := s.recoveryTime(k, 0, 7); after != 4 {
 			t.Errorf("recovered after %v s", after)
 		}
 		if after := s.recoveryTime(k, 0, 6); after != -1 {
 			t.Errorf("recovered after %v s of too few", after)
 		}
-		if got := s.measured(2, 4); got.rate != 1 || got.refusals != 3 || got.N != 2 {
+		got := s.measured(2, 4)
+		if got.Rate != 1 || got.Refusals != 3 || got.N != 2 || !strings.HasPrefix(got.Use, "3.50 cores of the nodes") || !strings.HasSuffix(got.Use, "a lag of 8.0 ms") {
 			t.Errorf("%+v", got)
-		}
-		if got := s.describeUse(1, 3); !strings.HasPrefix(got, "2.50 cores of the nodes") || !strings.HasSuffix(got, "a lag of 8.0 ms") {
-			t.Errorf("%s", got)
 		}
 	})
 }
@@ -114,10 +112,10 @@ func TestRefusalsAreCounted(t *testing.T) {
 	}
 	var k Spike
 	k.countRefusals(map[string]int64{"connect closed 1013": 7, "duel.join overloaded": 3, "answer internal": 2, "answer accepted": 900})
-	if k.Shed != 10 || k.Unclear != 2 || len(k.Refused) != 3 || k.Refused["duel.join overloaded"] != 3 {
+	if k.Unclear != 2 || len(k.Refused) != 3 || k.Refused["duel.join overloaded"] != 3 {
 		t.Errorf("%+v", k)
 	}
-	if text := (&Report{Spike: &k}).String(); !strings.Contains(text, "shed: connect closed 1013") {
+	if text := (&Report{Spike: &k}).String(); !strings.Contains(text, "refused: connect closed 1013") {
 		t.Errorf("%s", text)
 	}
 }
@@ -127,24 +125,26 @@ func TestRefusalsAreCounted(t *testing.T) {
 func TestFewRefusalsAreSustainable(t *testing.T) {
 	t.Parallel()
 	for shed, many := range map[int64]bool{0: false, 20: false, 100: true} {
-		if got := (measurement{matches: 1000 - shed, refusals: shed}).hasManyRefusals(); got != many {
+		if got := (Measurement{Matches: 1000 - shed, Refusals: shed}).hasManyRefusals(); got != many {
 			t.Errorf("%d of 1000 refused: many %t", shed, got)
 		}
 	}
-	if (measurement{}).hasManyRefusals() {
+	if (Measurement{}).hasManyRefusals() {
 		t.Error("nobody asked, and many were refused")
 	}
 }
 
-// The text shows the use under load, and ends with the verdict and its reasons.
+// The text shows the use under load and late questions, and ends with the verdict and its
+// reasons.
 func TestTheReportEndsWithTheVerdict(t *testing.T) {
 	t.Parallel()
 	r := &Report{EveryS: 1, FromS: .5, Seconds: 2, Times: map[string]stats.Quantiles{players.Answer: {N: 40, P50: 1.5, P99: 12, Max: 80}}}
+	r.LateMS = []int64{1, 2, 2999, 3000, 3001, 9000}
 	for i, playing := range []int64{0, 60, 40, 0} {
 		r.Samples = append(r.Samples, Sample{AtS: float64(i), Playing: playing, Nodes: []Use{{Cores: float64(playing) / 100, Sessions: 12}}})
 	}
 	words := strings.Join(strings.Fields(r.String()), " ")
-	for _, want := range []string{"node 1 0.50", "under load 50 40", "PASSED"} {
+	for _, want := range []string{"node 1 0.50", "under load 50 40", "20.0 answers/s for 2 s", "most 9000 ms; over 3 s: 2", "PASSED"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("%q is missing:\n%s", want, r)
 		}
@@ -160,50 +160,15 @@ func TestTheReportEndsWithTheVerdict(t *testing.T) {
 func TestAnAbortedRunReportsItsViolations(t *testing.T) {
 	t.Parallel()
 	found := new(checker.Checker)
-	s := &swarm{Config: Config{For: time.Hour, Seats: 2, Log: t.Logf}, checker: found, stats: stats.New(time.Second)}
-	s.group = players.NewGroup(t.Context(), players.Config{Checker: found, Stats: s.stats})
+	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: stats.New(time.Second), log: t.Logf, cluster: new(cluster)}}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	s.group = players.NewGroup(ctx, players.Config{Checker: found, Stats: s.stats})
 	found.Violations.Add("m_1 had two firsts")
-	s.idle = []*idleProcess{{err: io.EOF}}
-	if err := s.pause(t.Context(), time.Nanosecond); !errors.Is(err, io.EOF) {
-		t.Errorf("the run continues without a process of clients: %v", err)
-	}
-	r := s.play(t.Context())
+	r := s.play(ctx)
 	for _, want := range []string{"aborted: ", "1 violations", "m_1 had two firsts"} {
 		if !strings.Contains(r.Failed()+r.String(), want) {
 			t.Errorf("the report lacks %q: %s", want, r)
 		}
-	}
-}
-
-// A process with idle sessions reports its progress. It ends with its input, even while it
-// tries to reach a server that does not exist.
-func TestAnIdleProcessEndsWithItsInput(t *testing.T) {
-	t.Parallel()
-	in, input := io.Pipe()
-	output, out := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- runIdle(t.Context(), in, out)
-		_ = out.Close()
-	}()
-	if err := json.NewEncoder(input).Encode(idlePlan{Servers: []string{"http://127.0.0.1:1"}, Tokens: true, Sessions: 2, PerSecond: 1000, FirstAddress: -1}); err != nil {
-		t.Fatal(err)
-	}
-	for updates, failed := json.NewDecoder(output), int64(0); failed == 0; {
-		var u idleUpdate
-		if err := updates.Decode(&u); err != nil {
-			t.Fatal(err)
-		}
-		if u.Connected != 0 {
-			t.Errorf("%d are connected", u.Connected)
-		}
-		failed += u.Counts["connect failed"]
-	}
-	if err := input.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, output)
-	if err := <-ended; err != nil {
-		t.Error(err)
 	}
 }

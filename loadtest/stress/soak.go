@@ -1,4 +1,4 @@
-package swarm
+package stress
 
 import "fmt"
 
@@ -25,37 +25,36 @@ func warmUp(seconds float64) float64 { return max(seconds/4, min(seconds/2, 360)
 func checkSoak(all []Sample, fromS, toS float64) *Soak {
 	soak := new(Soak)
 	fromS += warmUp(toS - fromS)
-	nodes := 0
+	byNode := map[int][]point{}
 	for _, s := range all {
-		nodes = len(s.Nodes)
-	}
-	if nodes == 0 {
-		soak.Failures = append(soak.Failures, "no node was sampled, so it is unknown whether anything grows")
-	}
-	for i := range nodes {
-		var times []float64
-		var used []Use
-		for _, s := range all {
-			if s.AtS >= fromS && s.AtS <= toS && s.Nodes[i].Goroutines > 0 { // 0: the metrics could not be read
-				times, used = append(times, s.AtS), append(used, s.Nodes[i])
+		for i, u := range s.Nodes {
+			if s.AtS >= fromS && s.AtS <= toS && u.Goroutines > 0 { // 0: the metrics could not be read
+				byNode[i] = append(byNode[i], point{s.AtS, u})
 			}
 		}
+	}
+	if len(byNode) == 0 {
+		soak.Failures = append(soak.Failures, "no node was sampled, so it is unknown whether anything grows")
+	}
+	for i, points := range byNode {
 		name := fmt.Sprintf("node %d: ", i+1)
-		if len(used) < 3 {
-			soak.Failures = append(soak.Failures, name+"it was sampled too rarely, so it is unknown whether anything grows")
-			continue
-		}
-		soak.checkFlat(name+"live heap, MB", times, used, func(u Use) float64 { return u.HeapMB }, flatMB)
-		soak.checkFlat(name+"resident, MB", times, used, func(u Use) float64 { return u.MB }, flatMB)
-		soak.checkFlat(name+"goroutines", times, used, func(u Use) float64 { return u.Goroutines }, flatGoroutines)
+		soak.checkFlat(name+"live heap, MB", points, func(u Use) float64 { return u.HeapMB }, flatMB)
+		soak.checkFlat(name+"resident, MB", points, func(u Use) float64 { return u.MB }, flatMB)
+		soak.checkFlat(name+"goroutines", points, func(u Use) float64 { return u.Goroutines }, flatGoroutines)
 	}
 	return soak
 }
 
+// point is what a node used at one time.
+type point struct {
+	atS float64
+	use Use
+}
+
 // checkFlat checks by linear regression that a value did not grow.
-func (k *Soak) checkFlat(name string, times []float64, used []Use, value func(Use) float64, least float64) {
-	slope, mean := fitLine(times, used, value)
-	seconds := times[len(times)-1] - times[0]
+func (k *Soak) checkFlat(name string, points []point, value func(Use) float64, least float64) {
+	slope, mean := fitLine(points, value)
+	seconds := points[len(points)-1].atS - points[0].atS
 	change := slope * seconds
 	k.Lines = append(k.Lines, fmt.Sprintf("%s: mean %.1f, %+.2f in %.0f s (%+.3f a minute)", name, mean, change, seconds, slope*60))
 	if change > max(flatShare*mean, least) {
@@ -64,20 +63,17 @@ func (k *Soak) checkFlat(name string, times []float64, used []Use, value func(Us
 }
 
 // fitLine returns the line of least squares: the slope per second, and the mean.
-func fitLine(times []float64, used []Use, value func(Use) float64) (slope, mean float64) {
+func fitLine(points []point, value func(Use) float64) (slope, mean float64) {
 	var center float64
-	n := float64(len(times))
-	for i, u := range used {
-		center += times[i] / n
-		mean += value(u) / n
+	n := float64(len(points))
+	for _, p := range points {
+		center += p.atS / n
+		mean += value(p.use) / n
 	}
 	var numerator, denominator float64
-	for i, u := range used {
-		numerator += (times[i] - center) * (value(u) - mean)
-		denominator += (times[i] - center) * (times[i] - center)
+	for _, p := range points {
+		numerator += (p.atS - center) * (value(p.use) - mean)
+		denominator += (p.atS - center) * (p.atS - center)
 	}
-	if denominator == 0 {
-		return 0, mean
-	}
-	return numerator / denominator, mean
+	return numerator / max(denominator, 1e-9), mean
 }

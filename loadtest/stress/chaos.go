@@ -1,0 +1,259 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
+	"laststand/loadtest/players"
+)
+
+// ChaosConfig configures a run with faults. All fields but Log are needed.
+type ChaosConfig struct {
+	ClusterConfig
+	Players int
+	Arenas  int // in addition to the duels; buzzer and survival take turns
+
+	Kills, Stalls, Drains int
+	For                   time.Duration // of faults and new duels; matches that have started are played on
+	Seed                  uint64        // of the faults, and of the players' choices
+	Log                   func(format string, args ...any)
+}
+
+// ChaosCommand registers the flags of the program and returns the function that runs it.
+// The program shows that many nodes lose nothing. Players play duels and arenas over
+// several nodes without pauses. At the same time the program kills, stalls and drains
+// nodes.
+//
+//	go run ./loadtest stress chaos                     # 3 nodes, 300 players, 60 s
+//	go run ./loadtest stress chaos -nodes 5 -players 800 -for 5m -kills 30 -seed 7
+//	go run ./loadtest stress chaos -for 10m -arenas 80 -kills 50 -stalls 40 -drains 20
+//	go run ./loadtest stress chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
+//
+// The numbers of faults and arenas are those of the whole run: a longer run needs more
+// of them. A seed repeats the faults, but not the timing. On a busy machine questions
+// open late; -slack allows them to be that much later than the contract says. If
+// anything was wrong, or later than that, the program exits with status 1 and keeps the
+// logs of the nodes.
+func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
+	var c ChaosConfig
+	c.addFlags(flags, 3, "cluster", "postgres")
+	flags.IntVar(&c.Players, "players", 300, "players that play at the same time")
+	flags.IntVar(&c.Arenas, "arenas", 8, "arenas, buzzer and survival in turn")
+	flags.IntVar(&c.Kills, "kills", 5, "nodes killed")
+	flags.IntVar(&c.Stalls, "stalls", 4, "nodes stalled for longer than a question")
+	flags.IntVar(&c.Drains, "drains", 2, "nodes drained")
+	flags.DurationVar(&c.For, "for", time.Minute, "time in which new duels start")
+	flags.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "seed of the faults and the players") //nolint:gosec // no secret
+	slack := flags.Duration("slack", 3*time.Second, "added to the 3 s of the contract, because one machine does all of this")
+	return func(ctx context.Context) error {
+		if c.Nodes < 2 || c.Players < 2 {
+			return fmt.Errorf("-nodes is %d and -players is %d; use at least 2 each", c.Nodes, c.Players)
+		}
+		c.Log = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+		c.Log("seed %d", c.Seed)
+		report, err := Chaos(ctx, c)
+		if err != nil {
+			return err
+		}
+		fmt.Print(report)
+		if report.Failed() == "" && report.LaterThan(MaxLateMS+slack.Milliseconds()) == 0 {
+			return nil
+		}
+		dir, err := report.KeepLogs()
+		fmt.Println("the logs of the nodes are in " + dir)
+		return errors.Join(errFailed, err)
+	}
+}
+
+var errFailed = errors.New("failed")
+
+// The settings of the matches.
+const (
+	chaosLimitMS   = 2500
+	chaosRevealMS  = 400
+	chaosQuestions = 4
+)
+
+// chaosSettings is the configuration of the nodes.
+var chaosSettings = fmt.Sprintf(`games:
+  demo:
+    %s
+    duel: {questions: %d, time_limit_ms: %d, countdown_ms: 600, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}
+    arena: {time_limit_ms: %d, countdown_ms: 600, reveal_ms: %d}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, reads_per_second_per_address: 0,
+  arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,
+  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, max_concurrent_requests: 0, max_scheduler_lag_ms: 0,
+  matches_per_day_per_player: 0, matches_per_day_per_address: 0}
+`, testenv.KeysYAML, chaosQuestions, chaosLimitMS, chaosRevealMS, chaosLimitMS, chaosRevealMS)
+
+// Chaos runs players and faults, and ends everything that it started. An error says that
+// the run could not be made. The report lists the violations.
+func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
+	rules := &checker.Checker{LimitMS: chaosLimitMS, RevealMS: chaosRevealMS, ArenasCount: true}
+	r, err := newRun(ctx, c.ClusterConfig, chaosSettings, 8*time.Second, time.Second, rules)
+	if err != nil {
+		return nil, err
+	}
+	defer r.cluster.stop()
+	r.rejoins = true
+	if c.Log != nil {
+		r.log = c.Log
+	}
+	r.mark("%d nodes serve", c.Nodes)
+	r.startChaosPlayers(ctx, c)
+	from := r.stats.Span()
+	var events errgroup.Group
+	events.Go(func() error { return r.injectFaults(ctx, c) })
+	events.Go(func() error { return pause(ctx, c.For) })
+	if err := events.Wait(); err != nil {
+		return nil, err
+	}
+	r.group.AwaitArenas()
+	to := r.stats.Span()
+	if err := r.finish(ctx, 1); err != nil {
+		return nil, err
+	}
+	r.cluster.stop()
+	return r.fillReport(fmt.Sprintf("chaos, seed %d: %d kills, %d stalls, %d drains", c.Seed, c.Kills, c.Stalls, c.Drains), from, to), nil
+}
+
+// hosts is how many arenas take place at the same time, at most.
+const hosts = 4
+
+// startChaosPlayers starts the players of duels, who also take the seats in arenas.
+func (r *run) startChaosPlayers(ctx context.Context, c ChaosConfig) {
+	r.group = players.NewGroup(ctx, players.Config{
+		Servers: r.cluster.urls, Token: mintForHosts, Checker: r.checker, Stats: r.stats, Seed: c.Seed, Ranked: true, Questions: chaosQuestions + 2,
+		ReplyTimeout: 3 * time.Second, ConnectTimeout: 30 * time.Second, SilenceTimeout: 30 * time.Second, LateMatchWait: 1500 * time.Millisecond,
+		Habits: players.Habits{
+			Think: chaosLimitMS / 4 * time.Millisecond, SkipShare: 1. / 30, LastMomentShare: 1. / 30, RepeatShare: 1. / 10, SecondShare: 1. / 50,
+			OutShare: 1. / 20, MoveShare: 1. / 50, MoveFirstShare: 1. / 3,
+		},
+	})
+	r.group.SetDuellists(c.Players)
+	dice := rand.New(rand.NewPCG(c.Seed, 100)) //nolint:gosec // a seed must repeat its choices
+	for n := range min(hosts, c.Arenas) {
+		most := max(2, min(10+dice.IntN(71), c.Players/hosts))
+		r.group.AddArenas(players.Arenas{
+			Mode: []string{"buzzer", "survival"}[n%2], MinPlayers: min(10, most), MaxPlayers: most, Count: (c.Arenas + hosts - 1 - n) / hosts,
+		})
+	}
+}
+
+// mintForHosts mints the tokens of hosts. Players are guests.
+func mintForHosts(role, id string) (string, error) {
+	if role == "player" {
+		return "", nil
+	}
+	return testenv.Token(role, id)
+}
+
+// fault is a fault of a node.
+type fault struct {
+	name   string
+	at     time.Duration // after the start
+	lasts  time.Duration
+	inject func(ctx context.Context, n *node, lasts time.Duration) error
+}
+
+// faults returns the faults of a run, in order of time. A stall lasts longer than a
+// question.
+func (a *cluster) faults(c ChaosConfig) (all []fault) {
+	dice := rand.New(rand.NewPCG(c.Seed, 0)) //nolint:gosec // a seed must repeat its faults
+	const question = chaosLimitMS * time.Millisecond
+	for _, kind := range []struct {
+		fault
+		count           int
+		shortest, below time.Duration
+	}{
+		{fault{name: "kill", inject: a.kill}, c.Kills, 500 * time.Millisecond, 4 * time.Second},
+		{fault{name: "stall", inject: a.stall}, c.Stalls, question + time.Second, 2*question + time.Second},
+		{fault{name: "drain", inject: a.drain}, c.Drains, 500 * time.Millisecond, 2 * time.Second},
+	} {
+		for range kind.count {
+			kind.at = c.For/10 + time.Duration(dice.Int64N(int64(c.For)*7/10))
+			kind.lasts = kind.shortest + time.Duration(dice.Int64N(int64(kind.below-kind.shortest)))
+			all = append(all, kind.fault)
+		}
+	}
+	slices.SortFunc(all, func(a, b fault) int { return int(a.at - b.at) })
+	return all
+}
+
+// injectFaults injects all faults, each into the node that has run longest. It returns
+// when all nodes run again.
+func (r *run) injectFaults(ctx context.Context, c ChaosConfig) error {
+	group, injecting := errgroup.WithContext(ctx)
+	startAt := time.Now()
+	for _, f := range r.cluster.faults(c) {
+		if pause(injecting, time.Until(startAt.Add(f.at))) != nil {
+			break
+		}
+		n := r.cluster.takeHealthy()
+		for n == nil && pause(injecting, 100*time.Millisecond) == nil {
+			n = r.cluster.takeHealthy()
+		}
+		if n == nil {
+			break
+		}
+		r.mark("%s of %s for %v", f.name, n.name, f.lasts.Round(time.Millisecond))
+		group.Go(func() error {
+			defer r.cluster.heal(n)
+			r.cluster.checkRunning(n)
+			return f.inject(injecting, n, f.lasts)
+		})
+	}
+	return errors.Join(group.Wait(), ctx.Err())
+}
+
+// kill ends a node as a crash does. The node restarts after a while.
+func (a *cluster) kill(ctx context.Context, n *node, lasts time.Duration) error {
+	if err := n.Kill(); err != nil {
+		return err
+	}
+	if err := pause(ctx, lasts); err != nil {
+		return err
+	}
+	return n.restart()
+}
+
+// stall stops the process of a node, and resumes it later.
+func (a *cluster) stall(ctx context.Context, n *node, lasts time.Duration) error {
+	if err := n.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	defer func() { _ = n.Signal(syscall.SIGCONT) }() // it fails only if the process has ended, which checkRunning reports
+	return pause(ctx, lasts)
+}
+
+// drain ends a node as an operator does. The node restarts after a while.
+func (a *cluster) drain(ctx context.Context, n *node, lasts time.Duration) error {
+	a.retire(n)
+	if err := pause(ctx, lasts); err != nil {
+		return err
+	}
+	return n.restart()
+}
+
+// KeepLogs copies the logs of the nodes to a new folder, which stays.
+func (r *Report) KeepLogs() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "stress-"); err != nil {
+		return "", err
+	}
+	for name, text := range r.logs {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".log"), []byte(text), 0o600))
+	}
+	return dir, err
+}

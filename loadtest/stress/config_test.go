@@ -1,0 +1,109 @@
+package stress
+
+import (
+	"errors"
+	"flag"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A rate sets the pace at which all players together reach it.
+func TestARateSetsThePace(t *testing.T) {
+	t.Parallel()
+	c := SwarmConfig{Duellists: 20_000, Rate: 1000}
+	c.setPace()
+	if c.Think != 10*time.Second || c.Reveal != 10*time.Second {
+		t.Errorf("think %v, reveal %v", c.Think, c.Reveal)
+	}
+}
+
+// Each arena has a host, which needs a connection too.
+func TestHostsNeedConnections(t *testing.T) {
+	t.Parallel()
+	c := SwarmConfig{Idle: 101, Duellists: 14, Buzzer: 130, Survival: 50, Watchers: 3, Seats: 50}
+	if n := c.connections(); n != 101+14+130+50+3+3+1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// Validate reports every error, with the remedy.
+func TestValidateReportsEveryError(t *testing.T) {
+	t.Parallel()
+	good := SwarmConfig{ClusterConfig: ClusterConfig{Nodes: 1}, Idle: 1, Seats: 50, Questions: 10, For: time.Second, Ramp: 1}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	bad := SwarmConfig{Duellists: 3, Seats: 1, For: time.Hour, Spike: true, Soak: true, Behaviours: 1, Buzzer: -1}
+	bad.Attach = []string{"localhost"}
+	paceless := good
+	paceless.Idle, paceless.Ramp, paceless.Rate, paceless.Behaviours, paceless.Nodes = 2_000_000, 1e10, math.NaN(), math.Inf(1), -1
+	blind := good
+	blind.Soak, blind.Attach = true, []string{"http://127.0.0.1:1"}
+	err := errors.Join(bad.Validate(), paceless.Validate(), blind.Validate())
+	if err == nil {
+		t.Fatal("nothing was wrong")
+	}
+	for _, want := range []string{
+		"-ramp is 1e+10", "-rate is NaN", "-behaviours is +Inf", "-nodes is -1", "2000000 connections need more", "add -ops", "clients is below 0",
+		"-duels is 3", "-seats is 1", "-questions is 0", "-for is 1h", "-ramp is 0", "omit -soak", `"localhost" is no URL`, "-behaviours needs a token",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing: %v", want, err)
+		}
+	}
+}
+
+// A spike changes only the options that were not given.
+func TestASpikeHasOptionsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	flags := flag.NewFlagSet("swarm", flag.ContinueOnError)
+	o := &swarmOptions{set: flags}
+	o.addFlags(flags, 1, "", "")
+	o.addSwarmFlags(flags)
+	if err := flags.Parse([]string{"-spike", "-think", "3s"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	if o.Think != 3*time.Second || o.Buzzer != 0 || o.Idle != 0 || o.Questions != 3 || o.Reveal != time.Second || o.LagMS != -1 || o.Duellists != 200 {
+		t.Errorf("%+v", o.SwarmConfig)
+	}
+}
+
+// A seed repeats the faults: as many of each kind as were asked for, before the end, and
+// stalls longer than a question.
+func TestASeedRepeatsTheFaults(t *testing.T) {
+	t.Parallel()
+	c := ChaosConfig{Kills: 3, Stalls: 2, Drains: 1, For: time.Minute, Seed: 7}
+	a := new(cluster)
+	first, again := a.faults(c), a.faults(c)
+	count := map[string]int{}
+	for i, f := range first {
+		count[f.name]++
+		if f.at != again[i].at || f.lasts != again[i].lasts || f.name != again[i].name {
+			t.Errorf("fault %d differs: %v after %v and %v after %v", i, f.name, f.at, again[i].name, again[i].at)
+		}
+		if f.at < c.For/10 || f.at > c.For*8/10 || f.name == "stall" && f.lasts < chaosLimitMS*time.Millisecond || i > 0 && f.at < first[i-1].at {
+			t.Errorf("%s after %v for %v", f.name, f.at, f.lasts)
+		}
+	}
+	if count["kill"] != 3 || count["stall"] != 2 || count["drain"] != 1 {
+		t.Errorf("%v", count)
+	}
+}
+
+// A fault takes the node that has run longest, and leaves at least one other.
+func TestAFaultLeavesANode(t *testing.T) {
+	t.Parallel()
+	one, two := new(node), new(node)
+	a := &cluster{healthy: []*node{one, two}}
+	if a.takeHealthy() != one || a.takeHealthy() != nil {
+		t.Error("no node is left")
+	}
+	if a.heal(one); a.takeHealthy() != two {
+		t.Error("the node that has run longest is spared")
+	}
+}

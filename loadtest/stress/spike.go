@@ -1,0 +1,228 @@
+package stress
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/players"
+	"laststand/loadtest/stats"
+)
+
+// Spike is the result of a spike to three times the sustainable load.
+type Spike struct {
+	Players int         `json:"players"` // that produce the sustainable load
+	Before  Measurement `json:"before"`  // at the sustainable load
+	During  Measurement `json:"during"`  // at three times as many players
+
+	Unclear    int64            `json:"unclear"`     // refusals without a clear code, in the spike
+	Refused    map[string]int64 `json:"refused"`     // all refusals in the spike, by request and code
+	RecoveredS float64          `json:"recovered_s"` // seconds from the end of the spike; -1: not recovered
+	Failures   []string         `json:"failures"`    // limits that were exceeded; none: passed
+}
+
+// Measurement is what was measured with a fixed number of players.
+type Measurement struct {
+	stats.Quantiles         // of answers
+	Rate            float64 `json:"rate"`     // answers/s
+	Matches         int64   `json:"matches"`  // counted once for each of their players
+	Refusals        int64   `json:"refusals"` // with a clear code
+	Use             string  `json:"use"`      // cores of the processes
+}
+
+// Limits and steps of a spike.
+const (
+	maxSlowdown     = 2.0              // of the p99 of admitted clients, as a multiple of the earlier p99
+	recoveryTimeout = 10 * time.Second // from the end of the spike
+	firstPlayers    = 100              // number of players in the first try
+	leadSpans       = 2                // spans before a measurement, so that all have started
+	stepFactor      = 1.3              // from one try to the next
+	fewRefusals     = 0.05             // highest share of refused clients at a sustainable load; they enter some seconds later
+)
+
+// runSpike finds the sustainable load and then offers three times that load for a while.
+func (s *swarm) runSpike(ctx context.Context) (k *Spike, err error) {
+	k = new(Spike)
+	if k.Players, err = s.findSustainable(ctx); err != nil {
+		return nil, err
+	}
+	// Events that occur every few seconds, such as the nodes' garbage collections, must be
+	// in both measurements. So both take equally long. The clients' collections are in
+	// neither.
+	if err := s.setDuellists(ctx, k.Players, 2*recoveryTimeout); err != nil { // players in excess must leave first
+		return nil, err
+	}
+	collectNow()
+	if k.Before, err = s.measure(ctx, k.Players, max(s.Step, s.For)); err != nil {
+		return nil, err
+	}
+	if k.Before.P99 >= float64(s.Bound.Milliseconds()) {
+		return nil, fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine, or use a lower -rate", k.Players, k.Before.P99, s.For)
+	}
+	s.mark("the spike: %d players want to play where %d do, for %v", 3*k.Players, k.Players, s.For)
+	from := s.stats.Span() + 1
+	if err := s.setDuellists(ctx, 3*k.Players, s.For); err != nil {
+		return nil, err
+	}
+	ended := s.stats.Span()
+	k.During = s.measured(from, ended)
+	k.countRefusals(s.stats.Between(from, ended).Counts)
+	s.mark("the spike is over: %s", k.During)
+	if err := s.setDuellists(ctx, k.Players, 2*recoveryTimeout); err != nil {
+		return nil, err
+	}
+	k.RecoveredS = s.recoveryTime(k, ended, s.stats.Span())
+	k.check(float64(s.Slack.Milliseconds()))
+	s.mark("recovered after %.0f s", k.RecoveredS)
+	return k, nil
+}
+
+// findSustainable returns the highest number of players with a sustainable load. If a
+// rate is configured, it returns the number of players that reach it.
+func (s *swarm) findSustainable(ctx context.Context) (sustainable int, err error) {
+	var best Measurement
+	for n := max(s.Duellists, firstPlayers); ; n = even(float64(n) * stepFactor) {
+		if err := s.setDuellists(ctx, n, leadSpans*s.stats.Length()+time.Duration(float64(n)/s.Ramp*float64(time.Second))); err != nil {
+			return 0, err
+		}
+		if err := s.awaitFewRefusals(ctx); err != nil {
+			return 0, err
+		}
+		m, err := s.measure(ctx, n, s.Step)
+		switch {
+		case err != nil:
+			return 0, err
+		case s.Rate > 0 && m.Rate > 0: // the answers/s of a player depend on the game
+			return even(float64(n) * s.Rate / m.Rate), nil
+		case m.N > 0 && m.P99 < float64(s.Bound.Milliseconds()) && !m.hasManyRefusals() && m.Rate > best.Rate:
+			best, sustainable = m, n
+		case sustainable > 0:
+			return sustainable, nil
+		default:
+			return 0, fmt.Errorf("not even %d players have answers within %v; use a smaller -duels or a larger -bound", n, s.Bound)
+		}
+	}
+}
+
+func even(n float64) int { return max(int(n)/2*2, 2) }
+
+// setDuellists changes the number of duel players, and waits. The run continues while
+// players still start.
+func (s *swarm) setDuellists(ctx context.Context, n int, wait time.Duration) error {
+	s.starting.Wait() // one change after another
+	s.starting.Go(func() { s.group.SetDuellists(n) })
+	return pause(ctx, wait)
+}
+
+// awaitFewRefusals waits until few clients have been refused for some spans, within a
+// bound. A node that is learning its capacity may at first ask some clients to retry.
+func (s *swarm) awaitFewRefusals(ctx context.Context) error {
+	for until := time.Now().Add(2 * recoveryTimeout); time.Now().Before(until); {
+		if now := s.stats.Span(); !s.measured(now-4, now).hasManyRefusals() {
+			return nil
+		}
+		if err := pause(ctx, s.stats.Length()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure measures the running players for a while.
+func (s *swarm) measure(ctx context.Context, players int, duration time.Duration) (Measurement, error) {
+	from := s.stats.Span() + 1
+	err := pause(ctx, duration)
+	m := s.measured(from, s.stats.Span())
+	s.mark("%d players: %s", players, m)
+	return m, err
+}
+
+// measured returns the measurement between two spans.
+func (s *swarm) measured(from, to int) Measurement {
+	sum := s.stats.Between(from, to)
+	m := Measurement{Quantiles: sum.Quantiles(players.Answer), Matches: sum.Quantiles(players.Found).N}
+	m.Rate = float64(m.N) / (float64(max(to-from, 1)) * s.stats.Length().Seconds())
+	for name, n := range sum.Counts {
+		if isClearRefusal(name) {
+			m.Refusals += n
+		}
+	}
+	nodes, redis, clients := s.meanUse(from, to)
+	m.Use = fmt.Sprintf("%.2f cores of the nodes, %.2f of Redis, %.2f of the clients; a lag of %.1f ms", nodes.Cores, redis.Cores, clients.Cores, nodes.LagMS)
+	return m
+}
+
+// hasManyRefusals reports whether more than a few of the entering clients were refused.
+func (m Measurement) hasManyRefusals() bool {
+	return float64(m.Refusals) > fewRefusals*float64(m.Matches+m.Refusals)
+}
+
+// String formats the measurement for people.
+func (m Measurement) String() string {
+	return fmt.Sprintf("%.0f answers/s, p50 %.1f ms, p99 %.1f ms, %d turned away; %s", m.Rate, m.P50, m.P99, m.Refusals, m.Use)
+}
+
+// isClearRefusal reports whether a counted outcome is a refusal that asks for a later
+// retry.
+func isClearRefusal(name string) bool {
+	for _, outcome := range []string{
+		string(protocol.CodeOverloaded), string(protocol.CodeRateLimited), string(protocol.CodeUnavailable), "closed 1013", "status 503", "status 429",
+	} {
+		if strings.HasSuffix(name, " "+outcome) {
+			return true
+		}
+	}
+	return false
+}
+
+// isUnclearFailure reports whether a counted outcome is a fault, or gives no reason.
+func isUnclearFailure(name string) bool {
+	return strings.HasSuffix(name, " failed") || strings.HasSuffix(name, " timeout") ||
+		strings.HasSuffix(name, " "+string(protocol.CodeInternal)) || strings.Contains(name, " status 50") && !isClearRefusal(name)
+}
+
+// countRefusals adds the refusals among the counts.
+func (k *Spike) countRefusals(counts map[string]int64) {
+	k.Refused = make(map[string]int64)
+	for name, n := range counts {
+		if isClearRefusal(name) {
+			k.Refused[name] = n
+		}
+		if isUnclearFailure(name) {
+			k.Refused[name] = n
+			k.Unclear += n
+		}
+	}
+}
+
+// recoveryTime returns the seconds until the first of three spans in a row with few
+// refusals and with answers as fast as before; -1: there are none.
+func (s *swarm) recoveryTime(k *Spike, from, to int) float64 {
+	inRow := 0
+	for n := from; n < to; n++ {
+		m := s.measured(n, n+1)
+		if inRow++; m.N == 0 || m.hasManyRefusals() || m.P99 > max(maxSlowdown*k.Before.P99, float64(s.Slack.Milliseconds())) {
+			inRow = 0
+		}
+		if inRow == 3 {
+			return float64(n-2-from) * s.stats.Length().Seconds()
+		}
+	}
+	return -1
+}
+
+// check records the limits that were exceeded.
+func (k *Spike) check(slackMS float64) {
+	add := func(isExceeded bool, format string, args ...any) {
+		if isExceeded {
+			k.Failures = append(k.Failures, fmt.Sprintf(format, args...))
+		}
+	}
+	highest := max(maxSlowdown*k.Before.P99, slackMS)
+	add(k.During.P99 > highest, "p99 of admitted players is %.1f ms in the spike and %.1f before; the limit is %.1f", k.During.P99, k.Before.P99, highest)
+	add(k.During.Refusals == 0, "no client was turned away in the spike")
+	add(k.Unclear > 0, "%d clients were turned away without a clear code", k.Unclear)
+	add(k.RecoveredS < 0 || k.RecoveredS > recoveryTimeout.Seconds(), "recovered after %.0f s (-1: not recovered); the limit is %.0f", k.RecoveredS, recoveryTimeout.Seconds())
+}

@@ -1,0 +1,151 @@
+package stress
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
+	"laststand/loadtest/players"
+)
+
+// swarm is a run with much load.
+type swarm struct {
+	SwarmConfig
+	*run
+	starting sync.WaitGroup // of duel players
+}
+
+// Swarm runs the load, and ends everything that it started. An error says that the run
+// could not start. The report lists violations, slow answers and why a run was aborted.
+func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
+	c.setPace()
+	isAttached := len(c.Attach) > 0
+	rules := &checker.Checker{ArenasCount: !isAttached, Strangers: isAttached}
+	if !isAttached {
+		rules.LimitMS, rules.RevealMS = swarmLimit.Milliseconds(), c.Reveal.Milliseconds()
+	}
+	r, err := newRun(ctx, c.ClusterConfig, c.settings(), 0, max(time.Second, c.For/300), rules)
+	if err != nil {
+		return nil, err
+	}
+	defer r.cluster.stop()
+	if c.Log != nil {
+		r.log = c.Log
+	}
+	r.mark("the nodes are %s", strings.Join(r.cluster.urls(), ","))
+	ctx, cancel := context.WithCancel(ctx)
+	s := &swarm{SwarmConfig: c, run: r}
+	s.startClients(ctx, isAttached)
+	var sampling sync.WaitGroup
+	sampling.Go(func() { s.sampleUntilDone(ctx) })
+	defer sampling.Wait()
+	defer cancel()
+	return s.play(ctx), nil
+}
+
+// startClients starts all clients.
+func (s *swarm) startClients(ctx context.Context, isAttached bool) {
+	c := players.Config{
+		Servers: s.cluster.urls, Dialer: s.dialer, Checker: s.checker, Stats: s.stats, Seed: uint64(time.Now().UnixNano()),
+		Habits:       players.Habits{Think: s.Think, SecondShare: 1. / 50, OutShare: 1. / 20},
+		ReplyTimeout: 20 * time.Second, ConnectTimeout: 2 * time.Minute, SilenceTimeout: 3 * time.Minute,
+		LateMatchWait: cmp.Or(s.LateMatchWait, 15*time.Second), ConnectsPerSecond: s.Ramp,
+		Questions: s.Questions, Ranked: !isAttached, ReadInterval: time.Second,
+	}
+	if !isAttached {
+		c.Token = testenv.Token
+	}
+	s.group = players.NewGroup(ctx, c)
+	for mode, n := range map[string]int{"buzzer": s.Buzzer, "survival": s.Survival} {
+		for ; n > 1; n -= s.Seats { // one player alone has no arena
+			s.group.AddArenas(players.Arenas{Mode: mode, MinPlayers: min(n, s.Seats), MaxPlayers: min(n, s.Seats), OwnPlayers: true})
+		}
+	}
+	s.starting.Go(func() { s.group.SetDuellists(s.Duellists) })
+	s.group.AddReaders(s.Readers)
+	if s.Behaviours > 0 {
+		s.group.AddBehaviours(s.Behaviours)
+	}
+	s.group.AddWatchers(s.Watchers)
+	s.group.AddIdle(s.Idle)
+}
+
+// profileShare is the share of matches and players that are read by themselves at the end.
+const profileShare = 20
+
+// play connects the clients, lets them play and stops them. If the run is aborted, it
+// still reports everything up to then.
+func (s *swarm) play(ctx context.Context) *Report {
+	err := s.connect(ctx)
+	from := s.stats.Span() + 1
+	switch {
+	case err != nil:
+	case s.Spike:
+		s.report.Spike, err = s.runSpike(ctx)
+	default:
+		s.mark("the load starts, for %v", s.For)
+		err = pause(ctx, s.For)
+	}
+	to := s.stats.Span()
+	if err == nil {
+		s.starting.Wait()
+		err = s.finish(ctx, profileShare)
+	}
+	if err != nil {
+		s.report.Aborted = err.Error()
+		s.mark("aborted: %v", err)
+	}
+	s.cluster.stop()
+	if s.Soak {
+		s.report.Soak = checkSoak(s.samples, float64(from)*s.stats.Length().Seconds(), float64(to)*s.stats.Length().Seconds())
+	}
+	return s.fillReport(fmt.Sprintf("swarm of %d connections, %d of them play", s.connections(), s.players()), from, to)
+}
+
+// connectStallTimeout bounds the time without a new connection while some are missing.
+const connectStallTimeout = time.Minute
+
+// connect waits until all clients are connected.
+func (s *swarm) connect(ctx context.Context) error {
+	want := int64(s.connections())
+	for highest, since := int64(-1), time.Now(); ; {
+		n := s.group.Connected.Load()
+		if n >= want {
+			s.mark("%d are connected", n)
+			return nil
+		}
+		if n > highest {
+			highest, since = n, time.Now()
+		}
+		if time.Since(since) > connectStallTimeout {
+			s.checker.Violations.Add("only %d of %d clients could connect", n, want)
+			return nil
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// While this process collects garbage, it reads nothing for a tenth of a second. Answers
+// then seem late. The limits are memory of the process in bytes. A process with as many
+// connections as it may have files takes half a GiB.
+const (
+	memoryLimit          = 1 << 30
+	measuringMemoryLimit = 3 << 30
+)
+
+// collectNow runs the garbage collector now. It runs again when the memory reaches
+// measuringMemoryLimit, which takes longer than a measurement of a minute or two.
+func collectNow() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(measuringMemoryLimit)
+	runtime.GC()
+}

@@ -1,0 +1,230 @@
+package stress
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/report"
+)
+
+// SwarmConfig configures a run with much load.
+type SwarmConfig struct {
+	ClusterConfig
+	Idle, Watchers, Duellists, Buzzer, Survival, Readers int
+
+	Seats      int           // per arena, at most
+	Questions  int           // per duel and arena
+	Behaviours float64       // posted per second
+	Think      time.Duration // the time to answer within
+	Reveal     time.Duration // the pause after a question
+	Rate       float64       // answers/s of all players, which sets Think and Reveal; 0: they are given. A spike offers three times this
+	Ramp       float64       // connections started per second
+	For        time.Duration // duration of the load, after all have connected
+
+	Spike         bool
+	Bound         time.Duration // highest p99 of answers at a sustainable rate
+	Step          time.Duration // how long to try each rate
+	Slack         time.Duration // any p99 up to this is accepted, because machines are noisy
+	Soak          bool
+	LateMatchWait time.Duration // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
+	LagMS         int           // setting max_scheduler_lag_ms of the nodes; 0: no shedding for lag; below 0: their default
+	Log           func(format string, args ...any)
+}
+
+// SwarmCommand registers the flags of the program and returns the function that runs it.
+// The program plays on many nodes with many players, in any mix.
+//
+//	go run ./loadtest stress swarm                                 # 1,950 connections, 400 of them play
+//	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -rate 300 -questions 3 -ramp 300 -for 1m
+//	go run ./loadtest stress swarm -spike                          # three times the sustainable load
+//	go run ./loadtest stress swarm -soak 20m -json soak.json       # memory and goroutines must not grow
+//	go run ./loadtest stress swarm -attach http://127.0.0.1:8080   # a running server, with guests
+//
+// The open files of this process limit its connections. For more of them, start further
+// swarms with -attach and the addresses that the first one prints.
+//
+// The program exits with status 1 in these cases:
+//
+//   - The checker found a violation of the contract; see package checker.
+//   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
+//     admitted players was over twice the earlier p99 and over -slack, or that lasted for
+//     over 10 s.
+//   - In a soak: memory or goroutines grow.
+func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
+	o := &swarmOptions{set: flags}
+	o.addFlags(flags, 1, "", "")
+	o.addSwarmFlags(flags)
+	return o.run
+}
+
+type swarmOptions struct {
+	SwarmConfig
+	set               *flag.FlagSet
+	attach, ops, json string
+	soak              time.Duration
+}
+
+func (o *swarmOptions) addSwarmFlags(flags *flag.FlagSet) {
+	flags.IntVar(&o.Idle, "idle", 1500, "sessions that do nothing")
+	flags.IntVar(&o.Watchers, "watchers", 50, "sessions that watch a leaderboard")
+	flags.IntVar(&o.Duellists, "duels", 200, "players of duels, an even number")
+	flags.IntVar(&o.Buzzer, "buzzer", 100, "players of buzzer arenas")
+	flags.IntVar(&o.Survival, "survival", 100, "players of survival arenas")
+	flags.IntVar(&o.Seats, "seats", 50, "players of an arena; beyond 50 each gets a result of its own")
+	flags.IntVar(&o.Questions, "questions", 10, "questions of a match")
+	flags.IntVar(&o.Readers, "readers", 20, "readers of leaderboards over HTTP, each one a second")
+	flags.Float64Var(&o.Behaviours, "behaviours", 500, "behaviours posted per second")
+	flags.DurationVar(&o.Think, "think", 2*time.Second, "time in which players answer")
+	flags.DurationVar(&o.Reveal, "reveal", 1500*time.Millisecond, "pause after a question")
+	flags.Float64Var(&o.Rate, "rate", 0, "answers/s of all players, instead of -think and -reveal; in a spike, a third of what it offers, found if 0")
+	flags.Float64Var(&o.Ramp, "ramp", 500, "connections started per second")
+	flags.DurationVar(&o.For, "for", 30*time.Second, "duration of the load, once all are connected; of a spike, the spike alone")
+	flags.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
+	flags.DurationVar(&o.Bound, "bound", 100*time.Millisecond, "p99 of answers up to which a load is sustainable")
+	flags.DurationVar(&o.Step, "step", 8*time.Second, "how long each load is tried before a spike")
+	flags.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is accepted in any case, because machines are noisy")
+	flags.DurationVar(&o.soak, "soak", 0, "load for this time, and check that memory and goroutines do not grow")
+	flags.IntVar(&o.LagMS, "lag", 0, "setting max_scheduler_lag_ms of the nodes; 0: no shedding for lag; -1, as in a spike: their own default")
+	flags.StringVar(&o.attach, "attach", "", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
+	flags.StringVar(&o.ops, "ops", "", "with -attach: URLs of their operations, for memory and goroutines")
+	flags.StringVar(&o.json, "json", "", "file for the report as JSON")
+}
+
+// complete sets the options that follow from others.
+func (o *swarmOptions) complete() error {
+	if o.soak > 0 {
+		o.Soak, o.For = true, o.soak
+	}
+	if o.attach != "" {
+		o.Attach = strings.Split(o.attach, ",")
+	}
+	if o.ops != "" {
+		o.Ops = strings.Split(o.ops, ",")
+	}
+	given := map[string]bool{}
+	o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	defaults := map[string]string{}
+	if o.Spike { // omit everything that was not asked for, and play short matches
+		defaults = map[string]string{"buzzer": "0", "survival": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s", "lag": "-1"}
+	}
+	if o.attach != "" {
+		defaults["behaviours"] = "0"
+	}
+	for name, value := range defaults {
+		if !given[name] {
+			if err := o.set.Set(name, value); err != nil {
+				return err
+			}
+		}
+	}
+	o.Log = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+	return o.Validate()
+}
+
+func (o *swarmOptions) run(ctx context.Context) error {
+	if err := o.complete(); err != nil {
+		return err
+	}
+	debug.SetGCPercent(4000) // while this process collects garbage, answers seem late
+	debug.SetMemoryLimit(memoryLimit)
+	r, err := Swarm(ctx, o.SwarmConfig)
+	if err != nil {
+		return err
+	}
+	fmt.Print("\n", r)
+	if r.Failed() != "" {
+		err = errFailed
+	}
+	return errors.Join(err, report.WriteJSON(o.json, r))
+}
+
+// Validate returns all errors of a configuration.
+func (c SwarmConfig) Validate() error {
+	var errs []error
+	add := func(isWrong bool, format string, args ...any) {
+		if isWrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	add(min(c.Idle, c.Watchers, c.Duellists, c.Buzzer, c.Survival, c.Readers) < 0, "a number of clients is below 0; use 0 or more")
+	add(c.Duellists%2 != 0, "-duels is %d; use an even number", c.Duellists)
+	add(c.Seats < 2 || c.Seats > 10000, "-seats is %d; use 2 to 10000", c.Seats)
+	add(c.Questions < 1 || c.Questions > 50, "-questions is %d; use 1 to 50", c.Questions)
+	add(c.For <= 0 || c.For > 50*time.Minute, "-for is %v; use up to 50m, because tokens are valid for an hour", c.For)
+	for name, perSecond := range map[string]float64{"ramp": c.Ramp, "rate": c.Rate, "behaviours": c.Behaviours} {
+		isRate := perSecond >= 0.01 && perSecond <= maxPerSecond || perSecond == 0 && name != "ramp"
+		add(!isRate, "-%s is %v; use 0.01 to %.0f a second", name, perSecond, maxPerSecond)
+	}
+	add(len(c.Attach) == 0 && (c.Nodes < 1 || c.Nodes > 100), "-nodes is %d; use 1 to 100", c.Nodes)
+	add(c.connections() > openFiles(), "%d connections need more than the %d open files of a process; raise ulimit -n, or start further swarms with -attach", c.connections(), openFiles())
+	add(c.Soak && len(c.Attach) > 0 && len(c.Ops) == 0, "-soak reads the metrics of the nodes; with -attach add -ops")
+	add(c.Spike && (c.Soak || c.Buzzer+c.Survival > 0), "a spike has only duels; omit -soak, -buzzer and -survival")
+	add(c.Behaviours > 0 && len(c.Attach) > 0, "-behaviours needs a token of the role service, which this program mints only for nodes that it starts; omit it with -attach")
+	for _, url := range append(append([]string{}, c.Attach...), c.Ops...) {
+		add(!strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://"), "%q is no URL; use one such as http://127.0.0.1:8080", url)
+	}
+	return errors.Join(errs...)
+}
+
+// maxPerSecond bounds every rate, because tickers pace them.
+const maxPerSecond = 1e6
+
+// openFiles returns how many connections this process may have. It needs some files for
+// other purposes.
+func openFiles() int {
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
+		return 1000
+	}
+	return max(int(min(files.Cur, 1<<20))-2500, 1000)
+}
+
+// connections returns the number of all connections. Each arena has a host.
+func (c SwarmConfig) connections() int {
+	hosts := (c.Buzzer+c.Seats-1)/max(c.Seats, 1) + (c.Survival+c.Seats-1)/max(c.Seats, 1)
+	return c.players() + hosts + c.Watchers + c.Idle
+}
+
+func (c SwarmConfig) players() int { return c.Duellists + c.Buzzer + c.Survival }
+
+// setPace sets Think and Reveal so that all players together reach Rate. A question lasts
+// for the longer of two thinking times plus the pause. In a full arena it lasts for nearly
+// the whole thinking time plus the pause.
+func (c *SwarmConfig) setPace() {
+	if c.Rate == 0 || c.Spike || c.players() == 0 {
+		return
+	}
+	period := time.Duration(float64(c.players()) / c.Rate * float64(time.Second))
+	c.Think = min(period/2, swarmLimit*3/4)
+	c.Reveal = min(max(period-c.Think, 0), time.Minute)
+}
+
+const swarmLimit = 15 * time.Second // for an answer
+
+// settings returns the configuration of the nodes.
+func (c SwarmConfig) settings() string {
+	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: 1000, reveal_ms: %d", swarmLimit.Milliseconds(), c.Reveal.Milliseconds())
+	limits := ""
+	if c.LagMS >= 0 {
+		limits = fmt.Sprintf("max_scheduler_lag_ms: %d, ", c.LagMS)
+	}
+	if c.Nodes > 1 { // by default each would use a sixteenth of the machine's memory
+		limits += "gc_headroom_mib: 64, "
+	}
+	return fmt.Sprintf(`games:
+  demo:
+    %s
+    duel: {questions: %d, %s, bot_after_ms: 0, pair_limit_per_day: 0}
+    arena: {%s}
+    behaviours: {max_len: 1000000, rate: {per_second: 1000, burst: 1000}, report: [], sink: {type: file, max_file_mib: 16, max_files: 1}}
+limits: {%scode_attempts_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0,
+  matches_per_day_per_player: 0, matches_per_day_per_address: 0}
+`, testenv.KeysYAML, c.Questions, times, times, limits)
+}
