@@ -13,6 +13,10 @@ const (
 	// recordWait is how long a new node waits for a living node to replace an old
 	// record. It is longer than the pause between two readings.
 	recordWait = 1500 * time.Millisecond
+	// futureRecordWait is recordWait for a record from the reference's future. The
+	// reference has stepped back since a node wrote the record, less than recordTTL ago.
+	// That node is probably alive, and its age cannot be told from the record.
+	futureRecordWait = 4 * time.Second
 	// maxRecordAhead is how far ahead of the reference a node may start from a record
 	// if no other node is alive.
 	maxRecordAhead = time.Minute
@@ -26,6 +30,18 @@ type record struct{ clusterTime, refTime int64 }
 // the node that wrote it is still alive.
 func (r record) isFresh(refTime int64) bool {
 	return r.refTime > 0 && refTime >= r.refTime && refTime-r.refTime <= int64(maxRecordAge)
+}
+
+// waitForUpdate returns how long a new node waits for a living node to replace the
+// record; 0: the record is usable, or there is none.
+func (r record) waitForUpdate(refTime int64) time.Duration {
+	switch {
+	case r.refTime == 0 || r.isFresh(refTime):
+		return 0
+	case r.refTime > refTime:
+		return futureRecordWait
+	}
+	return recordWait
 }
 
 // clusterTimeAt returns the cluster time of the running nodes at refTime, a time of the

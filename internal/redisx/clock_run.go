@@ -53,7 +53,7 @@ func (c *Clock) awaitFirstReading(ctx context.Context) error {
 		if err == nil {
 			previous = c.publishRecord(ctx, r)
 		}
-		isUsable := previous.refTime == 0 || previous.isFresh(r.refTime) || time.Since(firstAt) >= recordWait
+		isUsable := time.Since(firstAt) >= previous.waitForUpdate(r.refTime)
 		switch {
 		case err == nil && isUsable:
 			c.startFromRecord(r, previous)

@@ -113,6 +113,28 @@ func TestAConfirmedStepIsFollowed(t *testing.T) {
 	})
 }
 
+// The reference steps back, and a busy node publishes its time again only after two
+// seconds. A node that starts in between waits for that and starts at the same time.
+func TestANewNodeWaitsForTheRecordAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reference := &fakeReference{}
+		clusterTime := func() int64 { return time.Now().Add(10 * time.Second).UnixNano() }
+		reference.record = record{clusterTime: clusterTime(), refTime: clusterTime()}
+		advance(time.Second)
+		go func() {
+			time.Sleep(2 * time.Second)
+			reference.mu.Lock()
+			defer reference.mu.Unlock()
+			reference.record = record{clusterTime: clusterTime(), refTime: time.Now().UnixNano()}
+		}()
+		c := reference.newRunningClock(t, correctTime)
+		if apart := time.Duration(c.Now())*time.Millisecond - time.Duration(clusterTime()); apart.Abs() > 300*time.Millisecond {
+			t.Errorf("the new node is %s from the busy one", apart)
+		}
+	})
+}
+
 // Records of nodes that ended long ago do not count.
 func TestAnOldRecordIsIgnored(t *testing.T) {
 	t.Parallel()
