@@ -159,7 +159,6 @@ func TestHostPacedArenaEndsByItself(t *testing.T) {
 	for name, v := range map[string]View{
 		"last question": {State: State{Phase: PhaseSealed, Question: 2, HostPaced: true, Alive: 5, Right: 3}},
 		"last survivor": {State: State{Phase: PhaseSealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
-		"none is left":  {State: State{Phase: PhaseSealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
 	} {
 		plan := newArena(Survival, 3)
 		step, _ := nextStep(plan, v, 7000, 0)
