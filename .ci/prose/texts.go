@@ -12,6 +12,9 @@ import (
 	"strings"
 )
 
+// testSupport is a package for tests, whose texts no user of the server reads.
+const testSupport = "internal/testenv"
+
 // A text is a string in the Go code that people read.
 type text struct {
 	place string // the file and the line
@@ -25,6 +28,9 @@ func extract(tree fs.FS) (map[string][]text, error) {
 	texts := map[string][]text{}
 	for _, folder := range []string{"cmd", "internal"} {
 		err := fs.WalkDir(tree, folder, func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && name == testSupport {
+				return fs.SkipDir
+			}
 			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err
 			}

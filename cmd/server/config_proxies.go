@@ -64,7 +64,7 @@ func (n *node) newSingleAddressWarning() func(netip.Addr) {
 		}
 		refusals.Inc()
 		once.Do(func() {
-			n.log.Warn("websocket refused: all websockets come from one private address, which has reached its limit; add your proxy to trusted_proxies and let it send X-Forwarded-For or the PROXY protocol, or raise limits.connections_per_address", "address", from)
+			n.log.Warn("websocket refused: one private address has reached its limit of websockets; add your proxy to trusted_proxies and let it send X-Forwarded-For or the PROXY protocol, or raise limits.connections_per_address", "address", from)
 		})
 	}
 }
