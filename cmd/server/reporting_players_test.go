@@ -104,7 +104,7 @@ func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 	}
 	var records []nppa.Record
 	waitUntil(t, "both have come and gone", func() bool {
-		for _, report := range fake.Collect() {
+		for _, report := range fake.TakeReports() {
 			records = append(records, report.Items...)
 		}
 		return len(records) >= 4
@@ -125,7 +125,7 @@ func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 			}
 		}
 	}
-	if kinds[0] != 1 || kinds[2] != 1 || len(fake.Answers()) != 1 || fake.Answers()[0] == 0 {
-		t.Errorf("%+v, answered with %v", records, fake.Answers())
+	if kinds[0] != 1 || kinds[2] != 1 || len(fake.AnswerCounts()) != 1 || fake.AnswerCounts()[0] == 0 {
+		t.Errorf("%+v, answered with %v", records, fake.AnswerCounts())
 	}
 }

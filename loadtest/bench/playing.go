@@ -91,7 +91,6 @@ func refusals(m testenv.Metrics) float64 {
 // openMatches are players in arenas or duels whose question stays open.
 type openMatches struct {
 	urls    []string // of the nodes; each player is at the next one
-	players []*client.ReconnectingPlayer
 	codes   []string // of the arenas; none: duels
 	hosts   []*client.Player
 	arenas  []string // ids

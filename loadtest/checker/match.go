@@ -100,7 +100,7 @@ type round struct {
 	closesAt int64                    // includes the time that was given back
 	seen     map[string]bool          // players whose answer.seen was pushed
 	closed   *protocol.QuestionClosed // nil while the question is open
-	right    client.Revealed
+	right    client.CorrectAnswer
 }
 
 // limitMS returns the time limit of the question.
@@ -167,7 +167,7 @@ func (r *round) add(kind string, data json.RawMessage) (err error) {
 		question, r.seen[s.Player] = s.Question, true
 	case protocol.TypeQuestionClosed:
 		if err = json.Unmarshal(data, &r.closed); err == nil {
-			question, r.right = r.closed.Question, client.Reveal(r.closed.Answer)
+			question, r.right = r.closed.Question, client.DecodeCorrectAnswer(r.closed.Answer)
 		}
 	default:
 		return fmt.Errorf("this is no numbered push")

@@ -27,18 +27,18 @@ func CreateGuest(ctx context.Context, server, game, nickname string) (g Guest, e
 	if nickname != "" {
 		body["nickname"] = nickname
 	}
-	err = post(ctx, server+"/v1/games/"+game+"/guests", "", body, &g)
+	err = postJSON(ctx, server+"/v1/games/"+game+"/guests", "", body, &g)
 	return g, err
 }
 
 // CreateArena makes an arena; its host is the owner of the token.
 func CreateArena(ctx context.Context, server, game, token string, a protocol.NewArena) (made protocol.ArenaMade, err error) {
-	err = post(ctx, server+"/v1/games/"+game+"/arenas", token, a, &made)
+	err = postJSON(ctx, server+"/v1/games/"+game+"/arenas", token, a, &made)
 	return made, err
 }
 
-// post makes a POST request and decodes the answer into made.
-func post(ctx context.Context, url, token string, body, made any) error {
+// postJSON makes a POST request and decodes the answer into made.
+func postJSON(ctx context.Context, url, token string, body, made any) error {
 	encoded, err := json.Marshal(body)
 	if err != nil {
 		return err

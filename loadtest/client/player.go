@@ -1,6 +1,9 @@
-// Package player is a simulated player for load programs. It gets the token of a
-// guest, connects, joins duels and arenas, and answers. A ReconnectingPlayer does the same while
-// servers stop and start. The package shares only the wire contract with the server.
+// Package client is a player for load programs and tests. It shares only the wire contract
+// with the server.
+//
+// A Player is one websocket connection. An AnsweringPlayer answers every question, with
+// little work of its own. A ReconnectingPlayer continues its match while servers stop and
+// start. CreateGuest gets the token with which a player connects.
 package client
 
 import (

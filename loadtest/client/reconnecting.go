@@ -27,7 +27,7 @@ type ReconnectingPlayer struct {
 	OnConnectAttempt func(took time.Duration, err error) // is called after each attempt to connect; nil: no call
 	OnClockLead      func(lead int64)                    // is called with the Lead of each connection; nil: no call
 
-	link        *link
+	connection  *connection
 	server      string    // of the newest connection
 	connectedAt time.Time // when it was welcomed
 	lastFrameAt time.Time // when the last frame came
@@ -81,9 +81,9 @@ func (r *ReconnectingPlayer) IsAwaitingReply(kinds ...string) bool {
 
 // Disconnect closes the connection. The next one may be to another server.
 func (r *ReconnectingPlayer) Disconnect() {
-	if r.link != nil {
-		r.link.end()
-		r.link = nil
+	if r.connection != nil {
+		r.connection.close()
+		r.connection = nil
 	}
 }
 
@@ -126,7 +126,7 @@ func (r *ReconnectingPlayer) readFrame(ctx context.Context, until time.Time) err
 		return ctx.Err()
 	case <-wait.C:
 		return nil
-	case f, open := <-r.link.frames:
+	case f, open := <-r.connection.frames:
 		if !open {
 			return r.handleLostConnection(ctx)
 		}
@@ -155,7 +155,7 @@ func (r *ReconnectingPlayer) checkSilence(now time.Time) bool {
 
 // sortFrame queues a frame for Next, or handles it in the player.
 func (r *ReconnectingPlayer) sortFrame(f Frame) error {
-	h := Received{Frame: f, ClusterMS: f.ReceivedAt.UnixMilli() + r.link.ClockLeadMS, Server: r.server, ConnectedAt: r.connectedAt}
+	h := Received{Frame: f, ClusterMS: f.ReceivedAt.UnixMilli() + r.connection.ClockLeadMS, Server: r.server, ConnectedAt: r.connectedAt}
 	r.noteEvent("%s %d", f.Type, f.Seq)
 	switch {
 	case f.Re != nil:

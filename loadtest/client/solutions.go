@@ -23,8 +23,8 @@ type solution struct {
 	value json.RawMessage
 }
 
-// Revealed is the `answer` of a closed question of any kind.
-type Revealed struct {
+// CorrectAnswer is the `answer` of a closed question of any kind.
+type CorrectAnswer struct {
 	Choice    *int            `json:"choice"`
 	Choices   []int           `json:"choices"`
 	Value     json.RawMessage `json:"value"`
@@ -32,15 +32,15 @@ type Revealed struct {
 	Accepted  []string        `json:"accepted"`
 }
 
-// Reveal decodes an answer.
-func Reveal(answer any) (r Revealed) {
+// DecodeCorrectAnswer decodes an answer.
+func DecodeCorrectAnswer(answer any) (r CorrectAnswer) {
 	raw, _ := json.Marshal(answer) // it came from JSON
 	_ = json.Unmarshal(raw, &r)    // a missing field counts as wrong
 	return r
 }
 
 // indexes returns the choices that an answer names.
-func (r Revealed) indexes() []int {
+func (r CorrectAnswer) indexes() []int {
 	if r.Choice != nil {
 		return []int{*r.Choice}
 	}
@@ -52,7 +52,7 @@ func (b *Solutions) Learn(q protocol.Question, c protocol.QuestionClosed) {
 	if q.Question != c.Question {
 		return
 	}
-	right := Reveal(c.Answer)
+	right := DecodeCorrectAnswer(c.Answer)
 	s := solution{value: right.Value}
 	for _, i := range right.indexes() {
 		if i < len(q.Choices) {
@@ -91,7 +91,7 @@ func (b *Solutions) Answer(dice *rand.Rand, q protocol.Question) protocol.Given 
 }
 
 // IsCorrect says whether an answer that Answer returned is right.
-func (r Revealed) IsCorrect(given json.RawMessage) bool {
+func (r CorrectAnswer) IsCorrect(given json.RawMessage) bool {
 	var g protocol.Given
 	if json.Unmarshal(given, &g) != nil {
 		return false

@@ -51,7 +51,7 @@ func serve(ctx context.Context, f *Fake, address string) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	fmt.Println("answers by code:", f.Answers())
+	fmt.Println("answers by code:", f.AnswerCounts())
 	return nil
 }
 
@@ -59,7 +59,7 @@ func serve(ctx context.Context, f *Fake, address string) error {
 func printReports(f *Fake) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.ServeHTTP(w, r)
-		for _, report := range f.Collect() {
+		for _, report := range f.TakeReports() {
 			_ = json.NewEncoder(os.Stdout).Encode(report)
 		}
 	})

@@ -48,14 +48,14 @@ type Report struct {
 
 // Fake is an http.Handler that simulates the interface. It is safe for concurrent use.
 type Fake struct {
-	o Options
+	options Options
 
-	mu       sync.Mutex // guards everything below
-	keys     []string
-	faults   []Fault
-	gates    map[string]*gate // by biz id
-	accepted []Report
-	answers  map[int]int
+	mu           sync.Mutex // guards everything below
+	keys         []string
+	faults       []Fault
+	gates        map[string]*rateGate // by biz id
+	reports      []Report
+	answerCounts map[int]int
 }
 
 // New makes a fake.
@@ -63,7 +63,7 @@ func New(o Options) *Fake {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Fake{o: o, keys: o.Keys, gates: make(map[string]*gate), answers: make(map[int]int)}
+	return &Fake{options: o, keys: o.Keys, gates: make(map[string]*rateGate), answerCounts: make(map[int]int)}
 }
 
 // SetKeys replaces the valid keys.
@@ -73,20 +73,20 @@ func (f *Fake) SetKeys(keys ...string) {
 	f.keys = keys
 }
 
-// Collect returns the reports since the last call.
-func (f *Fake) Collect() []Report {
+// TakeReports returns the reports since the last call.
+func (f *Fake) TakeReports() []Report {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	accepted := f.accepted
-	f.accepted = nil
+	accepted := f.reports
+	f.reports = nil
 	return accepted
 }
 
-// Answers returns how often the fake answered with each code.
-func (f *Fake) Answers() map[int]int {
+// AnswerCounts returns how often the fake answered with each code.
+func (f *Fake) AnswerCounts() map[int]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return maps.Clone(f.answers)
+	return maps.Clone(f.answerCounts)
 }
 
 // result is the result of one item in an answer.
@@ -96,25 +96,25 @@ type result struct {
 	Message string `json:"errmsg"`
 }
 
-// ServeHTTP applies the next fault, if one is planned. Otherwise it judges the request.
+// ServeHTTP applies the next fault, if one is planned. Otherwise it checks the request.
 func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		f.answer(w, sysParamCheck, nil)
+		f.writeAnswer(w, sysParamCheck, nil)
 		return
 	}
-	if fault, planned := f.nextFault(); planned && f.meet(fault, w, r) {
+	if fault, planned := f.nextFault(); planned && f.applyFault(fault, w, r) {
 		return
 	}
-	code, results := f.judge(r, body)
-	f.answer(w, code, results)
+	code, results := f.checkRequest(r, body)
+	f.writeAnswer(w, code, results)
 }
 
-// answer writes an answer as in the examples of the specification, where data is an object
+// writeAnswer writes an answer as in the examples of the specification, where data is an object
 // or "".
-func (f *Fake) answer(w http.ResponseWriter, code int, results []result) {
+func (f *Fake) writeAnswer(w http.ResponseWriter, code int, results []result) {
 	f.mu.Lock()
-	f.answers[code]++
+	f.answerCounts[code]++
 	f.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	var data any = ""
@@ -124,9 +124,9 @@ func (f *Fake) answer(w http.ResponseWriter, code int, results []result) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"errcode": code, "errmsg": messages[code], "data": data})
 }
 
-// accept stores the items of a call that have no fault.
-func (f *Fake) accept(c call, items []Record, results []result) {
-	report := Report{BizID: c.biz, At: c.at}
+// storeAccepted stores the items of a call that have no fault.
+func (f *Fake) storeAccepted(c checkedRequest, items []Record, results []result) {
+	report := Report{BizID: c.bizID, At: c.sentAtMS}
 	for i, item := range items {
 		if results[i].Code == ok {
 			report.Items = append(report.Items, item)
@@ -135,7 +135,7 @@ func (f *Fake) accept(c call, items []Record, results []result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(report.Items) > 0 {
-		f.accepted = append(f.accepted, report)
+		f.reports = append(f.reports, report)
 	}
 }
 

@@ -86,11 +86,11 @@ func TestVector(t *testing.T) {
 		if got := answerTo(t, f, r); got.Code != ok || string(got.Data) != `""` {
 			t.Errorf("%s: %+v", path, got)
 		}
-		reports := f.Collect()
+		reports := f.TakeReports()
 		if len(reports) != 1 || len(reports[0].Items) != 2 || reports[0].Items[1].DI != "00000000000000000000000000000001" {
 			t.Errorf("%s: accepted %+v", path, reports)
 		}
-		if len(f.Collect()) > 0 {
+		if len(f.TakeReports()) > 0 {
 			t.Errorf("%s: it is collected twice", path)
 		}
 	}
@@ -112,7 +112,7 @@ func TestOrderOfChecks(t *testing.T) {
 	o := options()
 	o.Allow, o.PerSecond, o.TestCode = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, 1, "another"
 	f := New(o)
-	f.gates["test-bizId"] = &gate{until: o.Now().Add(time.Second)}
+	f.gates["test-bizId"] = &rateGate{bannedUntil: o.Now().Add(time.Second)}
 	body := `{"data":"AAAA"}`
 	path, method, from, content, app, biz, at, sign := "/", http.MethodGet, "198.51.100.1:1", "text/plain", "x", "x", "x", "x"
 	steps := []struct {
@@ -129,8 +129,8 @@ func TestOrderOfChecks(t *testing.T) {
 		{sysExpire, func() { at = strconv.Itoa(testNow - 5000) }},
 		{sysPartnerAuth, func() { sign = "" }},
 		{sysParamCheck, func() { body = sealed(t, "") }},
-		{sysBusy, func() { f.gates["test-bizId"].until = time.Time{} }},
-		{testTaskNotExist, func() { f.o.TestCode = "code"; f.o.PerSecond = 0 }},
+		{sysBusy, func() { f.gates["test-bizId"].bannedUntil = time.Time{} }},
+		{testTaskNotExist, func() { f.options.TestCode = "code"; f.options.PerSecond = 0 }},
 		{collNull, func() { body = sealed(t, strings.Repeat(record(nil)+",", 128)+record(nil)) }},
 		{collOverLimit, func() { body = sealed(t, record(nil)) }},
 		{ok, nil},
@@ -198,12 +198,12 @@ func TestItemFaults(t *testing.T) {
 		f := New(options())
 		got := answerTo(t, f, request(ProductionPath, sealed(t, record(test.changes))))
 		if test.want == ok {
-			if got.Code != ok || len(f.Collect()) != 1 {
+			if got.Code != ok || len(f.TakeReports()) != 1 {
 				t.Errorf("%s: %+v", name, got)
 			}
 			continue
 		}
-		if got.Code != collPartial || !strings.Contains(string(got.Data), fmt.Sprintf(`"errcode":%d,`, test.want)) || len(f.Collect()) != 0 {
+		if got.Code != collPartial || !strings.Contains(string(got.Data), fmt.Sprintf(`"errcode":%d,`, test.want)) || len(f.TakeReports()) != 0 {
 			t.Errorf("%s: %d %s, want %d", name, got.Code, got.Data, test.want)
 		}
 	}
@@ -212,7 +212,7 @@ func TestItemFaults(t *testing.T) {
 // The fake refuses an item whose time equals the time of the call, because its age is 0 ms.
 func TestNothingIsOfTheVeryInstant(t *testing.T) {
 	t.Parallel()
-	if code := itemFault(Record{OT: 1000, BT: 1, CT: 2, DI: strings.Repeat("d", 32)}, 1_000_000); code != collTime {
+	if code := itemCode(Record{OT: 1000, BT: 1, CT: 2, DI: strings.Repeat("d", 32)}, 1_000_000); code != collTime {
 		t.Errorf("%d", code)
 	}
 }
@@ -257,14 +257,14 @@ func TestMalformedMessages(t *testing.T) {
 
 func TestGate(t *testing.T) {
 	t.Parallel()
-	var g gate
+	var g rateGate
 	start := time.UnixMilli(testNow)
 	steps := []struct {
 		ms   int64
 		want bool
 	}{{0, true}, {500, true}, {1000, true}, {1499, false}, {61_498, false}, {61_499, true}}
 	for _, step := range steps {
-		if got := g.pass(start.Add(time.Duration(step.ms)*time.Millisecond), 2); got != step.want {
+		if got := g.admit(start.Add(time.Duration(step.ms)*time.Millisecond), 2); got != step.want {
 			t.Errorf("after %d ms: %v", step.ms, got)
 		}
 	}
@@ -273,21 +273,21 @@ func TestGate(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	f := New(options())
-	f.Plan(Fault{Code: 1001}, Fault{Body: `{"errcode":0}`}, Fault{Delay: time.Millisecond})
+	f.PlanFaults(Fault{Code: 1001}, Fault{Body: `{"errcode":0}`}, Fault{Delay: time.Millisecond})
 	for _, want := range []struct {
 		code, accepted int
 	}{{1001, 0}, {ok, 0}, {ok, 1}} {
 		got := answerTo(t, f, request(ProductionPath, sealed(t, record(nil))))
-		if got.Code != want.code || len(f.Collect()) != want.accepted {
+		if got.Code != want.code || len(f.TakeReports()) != want.accepted {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	f.Plan(Fault{Status: http.StatusBadGateway})
+	f.PlanFaults(Fault{Status: http.StatusBadGateway})
 	w := httptest.NewRecorder()
 	if f.ServeHTTP(w, request(ProductionPath, "")); w.Code != http.StatusBadGateway {
 		t.Errorf("status %d", w.Code)
 	}
-	f.Plan(Fault{Cut: true})
+	f.PlanFaults(Fault{Cut: true})
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Error("the connection is not cut")

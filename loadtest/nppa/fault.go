@@ -7,7 +7,7 @@ import (
 )
 
 // Fault is what happens to a request before or instead of a normal answer. After the delay,
-// the first field that is set decides. If none is set, the fake judges the request.
+// the first field that is set decides. If none is set, the fake checks the request.
 type Fault struct {
 	Delay  time.Duration
 	Cut    bool   // close the connection without an answer
@@ -16,8 +16,8 @@ type Fault struct {
 	Code   int    // errcode of the answer, in the usual form
 }
 
-// Plan adds faults for the next requests, one each, in order.
-func (f *Fake) Plan(faults ...Fault) {
+// PlanFaults adds faults for the next requests, one each, in order.
+func (f *Fake) PlanFaults(faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.faults = append(f.faults, faults...)
@@ -33,8 +33,8 @@ func (f *Fake) nextFault() (next Fault, planned bool) {
 	return next, true
 }
 
-// meet applies a fault. It reports whether the fault was the answer.
-func (f *Fake) meet(fault Fault, w http.ResponseWriter, r *http.Request) bool {
+// applyFault applies a fault. It reports whether the fault was the answer.
+func (f *Fake) applyFault(fault Fault, w http.ResponseWriter, r *http.Request) bool {
 	if fault.Delay > 0 {
 		select {
 		case <-time.After(fault.Delay):
@@ -50,7 +50,7 @@ func (f *Fake) meet(fault Fault, w http.ResponseWriter, r *http.Request) bool {
 	case fault.Body != "":
 		_, _ = io.WriteString(w, fault.Body)
 	case fault.Code != 0:
-		f.answer(w, fault.Code, nil)
+		f.writeAnswer(w, fault.Code, nil)
 	default:
 		return false
 	}

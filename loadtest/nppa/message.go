@@ -14,10 +14,10 @@ import (
 	"sort"
 )
 
-var errMessage = errors.New("the message is not in order")
+var errInvalidMessage = errors.New("the message is not in order")
 
-// signer returns the valid key that a request is signed with.
-func (f *Fake) signer(r *http.Request, body []byte) (key string, signed bool) {
+// signingKey returns the valid key that a request is signed with.
+func (f *Fake) signingKey(r *http.Request, body []byte) (key string, signed bool) {
 	got := []byte(r.Header.Get("sign"))
 	for _, key := range f.validKeys() {
 		if subtle.ConstantTimeCompare(got, []byte(signature(key, r, body))) == 1 {
@@ -47,12 +47,12 @@ func signature(key string, r *http.Request, body []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// open implements section 4: {"data": Base64 of nonce, ciphertext and tag}.
-func open(key string, body []byte) ([]Record, error) {
+// openMessage implements section 4: {"data": Base64 of nonce, ciphertext and tag}.
+func openMessage(key string, body []byte) ([]Record, error) {
 	var envelope struct {
 		Data string `json:"data"`
 	}
-	if err := strict(body, &envelope); err != nil {
+	if err := decodeStrict(body, &envelope); err != nil {
 		return nil, err
 	}
 	plain, err := decrypt(key, envelope.Data)
@@ -62,12 +62,12 @@ func open(key string, body []byte) ([]Record, error) {
 	var message struct {
 		Collections []Record `json:"collections"`
 	}
-	if err := strict(plain, &message); err != nil {
+	if err := decodeStrict(plain, &message); err != nil {
 		return nil, err
 	}
 	for _, r := range message.Collections {
 		if len(r.SI) != 32 {
-			return nil, errMessage
+			return nil, errInvalidMessage
 		}
 	}
 	return message.Collections, nil
@@ -88,13 +88,13 @@ func decrypt(key, data string) ([]byte, error) {
 	}
 	sealed, err := base64.StdEncoding.Strict().DecodeString(data)
 	if err != nil || len(sealed) < gcm.NonceSize() {
-		return nil, errMessage
+		return nil, errInvalidMessage
 	}
 	return gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], nil)
 }
 
-// strict decodes JSON and refuses fields that the specification does not have.
-func strict(text []byte, into any) error {
+// decodeStrict decodes JSON and refuses fields that the specification does not have.
+func decodeStrict(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	return d.Decode(into)

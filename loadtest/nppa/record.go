@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	maxItems = 128
-	oldest   = 180 * time.Second
-	base26   = "0123456789abcdefghijklmnop"
+	maxItems     = 128
+	maxAge       = 180 * time.Second
+	base26Digits = "0123456789abcdefghijklmnop"
 )
 
 // Record is an item with the field names of the interface. A missing number is -1.
@@ -38,8 +38,8 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// countFault returns the fault of a batch as a whole.
-func countFault(items []Record) int {
+// batchCode returns the fault of a batch as a whole.
+func batchCode(items []Record) int {
 	switch {
 	case len(items) == 0:
 		return collNull
@@ -49,12 +49,12 @@ func countFault(items []Record) int {
 	return ok
 }
 
-// inspect returns a result for each item.
-func inspect(items []Record, at int64) []result {
+// checkItems returns a result for each item.
+func checkItems(items []Record, at int64) []result {
 	seen := make(map[int]bool)
 	results := make([]result, len(items))
 	for i, item := range items {
-		code := itemFault(item, at)
+		code := itemCode(item, at)
 		if item.No < 1 || item.No > maxItems || seen[item.No] {
 			code = collNoInvalid
 		}
@@ -64,10 +64,10 @@ func inspect(items []Record, at int64) []result {
 	return results
 }
 
-func itemFault(r Record, at int64) int {
+func itemCode(r Record, at int64) int {
 	age := time.Duration(at-r.OT*1000) * time.Millisecond
 	switch {
-	case age <= 0 || age >= oldest:
+	case age <= 0 || age >= maxAge:
 		return collTime
 	case r.CT != 0 && r.CT != 2:
 		return collPlayerMode
@@ -77,16 +77,16 @@ func itemFault(r Record, at int64) int {
 		return collPlayerIDMiss
 	case r.CT == 2 && len(r.DI) != 32:
 		return collDeviceIDMiss
-	case r.CT == 0 && !validPI(r.PI):
+	case r.CT == 0 && !isValidPI(r.PI):
 		return collPlayerIDWrong
 	}
 	return ok
 }
 
-// validPI reports whether a player id is valid: 38 characters, of which the first 6 are a
+// isValidPI reports whether a player id is valid: 38 characters, of which the first 6 are a
 // date of birth, YYYYMMDD in base 26.
-func validPI(pi string) bool {
-	if len(pi) != 38 || strings.ToLower(pi) != pi || strings.Trim(pi[:6], base26) != "" {
+func isValidPI(pi string) bool {
+	if len(pi) != 38 || strings.ToLower(pi) != pi || strings.Trim(pi[:6], base26Digits) != "" {
 		return false
 	}
 	day, err := strconv.ParseInt(pi[:6], 26, 64)

@@ -29,7 +29,7 @@ func TestKeysChange(t *testing.T) {
 		if o := s.send(t, guest()); o.Code != "0" {
 			t.Errorf("%s: %+v", step, o)
 		}
-		if n := s.fake.Answers()[1011]; n != wrongSignatures {
+		if n := s.fake.AnswerCounts()[1011]; n != wrongSignatures {
 			t.Errorf("%s: %d signatures were wrong, want %d", step, n, wrongSignatures)
 		}
 	}
@@ -52,10 +52,10 @@ func TestNoKeyIsTaken(t *testing.T) {
 	s.fake.SetKeys("ffeeddccbbaa99887766554433221100")
 	s.keys.Store(&[]string{vectorKey, nextKey})
 	o := s.send(t, guest())
-	if o.Code != "1011" || o.Delivery != eventq.Forbidden || s.fake.Answers()[1011] != 2 {
-		t.Errorf("%+v, answers %v", o, s.fake.Answers())
+	if o.Code != "1011" || o.Delivery != eventq.Forbidden || s.fake.AnswerCounts()[1011] != 2 {
+		t.Errorf("%+v, answers %v", o, s.fake.AnswerCounts())
 	}
-	s.fake.Plan(interfaces.Fault{Code: 1012}, interfaces.Fault{Status: http.StatusBadGateway})
+	s.fake.PlanFaults(interfaces.Fault{Code: 1012}, interfaces.Fault{Status: http.StatusBadGateway})
 	if o = s.send(t, guest()); o.Code != "http 502" || o.Delivery != eventq.TryAgain {
 		t.Errorf("the other key may yet be taken: %+v", o)
 	}

@@ -128,7 +128,7 @@ func TestSendWithoutTheUnreportable(t *testing.T) {
 	if len(records) != 2 || records[0].No != 1 || records[1].No != 2 {
 		t.Errorf("accepted %+v", records)
 	}
-	if o = s.send(t, other, stale); o.Delivery != eventq.Refused || o.Code != "unsent" || len(s.fake.Answers()) != 1 {
+	if o = s.send(t, other, stale); o.Delivery != eventq.Refused || o.Code != "unsent" || len(s.fake.AnswerCounts()) != 1 {
 		t.Errorf("nothing to report: %+v", o)
 	}
 }
@@ -149,7 +149,7 @@ func TestSendMeetsFaults(t *testing.T) {
 	}
 	for name, test := range tests {
 		s := newTestSystem(t, nil)
-		s.fake.Plan(test.fault)
+		s.fake.PlanFaults(test.fault)
 		if o := s.send(t, guest()); o.Code != test.code || o.Delivery != eventq.TryAgain || o.Items != nil || o.RetryAfter != 0 {
 			t.Errorf("%s: %+v", name, o)
 		}
@@ -162,7 +162,7 @@ func TestSendMeetsFaults(t *testing.T) {
 func TestSendGivesUp(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)
-	s.fake.Plan(interfaces.Fault{Delay: time.Minute}, interfaces.Fault{Delay: time.Minute})
+	s.fake.PlanFaults(interfaces.Fault{Delay: time.Minute}, interfaces.Fault{Delay: time.Minute})
 	b := eventq.Batch{Now: vectorNow, Items: []eventq.Item{item(t, guest())}}
 	late, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -211,7 +211,7 @@ func TestRetriesAreSignedAfresh(t *testing.T) {
 		}
 		seen = append(seen, raw)
 	}}}
-	s.fake.Plan(interfaces.Fault{Code: 1007})
+	s.fake.PlanFaults(interfaces.Fault{Code: 1007})
 	if o := s.send(t, guest()); o.Code != "1007" || o.Delivery != eventq.TryAgain {
 		t.Errorf("%+v", o)
 	}

@@ -74,7 +74,7 @@ func (s *testSystem) send(t *testing.T, behaviours ...eventq.Behaviour) eventq.O
 
 // collected returns the accepted records.
 func (s *testSystem) collected() (records []interfaces.Record) {
-	for _, report := range s.fake.Collect() {
+	for _, report := range s.fake.TakeReports() {
 		records = append(records, report.Items...)
 	}
 	return records

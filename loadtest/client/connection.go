@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// link is a connection with a goroutine that reads its frames.
-type link struct {
+// connection is a connection with a goroutine that reads its frames.
+type connection struct {
 	*Player
 	frames chan Frame // closed when the connection has ended
 	err    error      // why the connection ended; valid once frames is closed
@@ -14,13 +14,13 @@ type link struct {
 	reader sync.WaitGroup
 }
 
-func newLink(p *Player) *link {
-	l := &link{Player: p, frames: make(chan Frame, 64), done: make(chan struct{})}
+func newConnection(p *Player) *connection {
+	l := &connection{Player: p, frames: make(chan Frame, 64), done: make(chan struct{})}
 	l.reader.Go(l.read)
 	return l
 }
 
-func (l *link) read() {
+func (l *connection) read() {
 	defer close(l.frames)
 	for {
 		f, err := l.Read(time.Hour)
@@ -36,8 +36,8 @@ func (l *link) read() {
 	}
 }
 
-// end closes the connection without a close frame, and waits for its reader.
-func (l *link) end() {
+// close closes the connection without a close frame, and waits for its reader.
+func (l *connection) close() {
 	close(l.done)
 	_ = l.Close()
 	l.reader.Wait()

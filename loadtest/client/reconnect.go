@@ -16,11 +16,11 @@ const helloID = 1
 // connect connects if there is no connection.
 func (r *ReconnectingPlayer) connect(ctx context.Context) error {
 	giveUp := time.Now().Add(r.ConnectTimeout)
-	for r.link == nil {
+	for r.connection == nil {
 		r.server = r.NextServer(r.server)
 		p, err := r.dial(ctx)
 		if err == nil {
-			r.link = newLink(p)
+			r.connection = newConnection(p)
 			if r.OnClockLead != nil {
 				r.OnClockLead(p.ClockLeadMS)
 			}
@@ -58,7 +58,7 @@ func (r *ReconnectingPlayer) resumeRequest() *protocol.Resume {
 
 // handleLostConnection handles the end of a connection.
 func (r *ReconnectingPlayer) handleLostConnection(ctx context.Context) error {
-	err := r.link.err
+	err := r.connection.err
 	r.Reconnects.Lost++
 	r.Disconnect()
 	return r.waitToReconnect(ctx, err)
@@ -120,12 +120,12 @@ func (r *ReconnectingPlayer) requestState(match string) {
 // send writes a request. If that fails, the connection is about to end, and the next one
 // sends the request again.
 func (r *ReconnectingPlayer) send(q *Request) {
-	if r.link == nil {
+	if r.connection == nil {
 		return
 	}
-	id, err := r.link.Send(q.Kind, q.Data)
+	id, err := r.connection.Send(q.Kind, q.Data)
 	if err != nil {
-		_ = r.link.Close()
+		_ = r.connection.Close()
 	}
 	q.id, q.sentAt = id, time.Now()
 	q.Attempts++

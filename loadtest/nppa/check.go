@@ -1,0 +1,110 @@
+package nppa
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// messageTimeout is the largest accepted difference between timestamps and the local clock.
+const messageTimeout = 5 * time.Second
+
+// checkedRequest is a request whose headers are valid.
+type checkedRequest struct {
+	bizID    string
+	sentAtMS int64 // timestamps
+}
+
+// checkRequest makes all checks in their order, and accepts the valid items.
+func (f *Fake) checkRequest(r *http.Request, body []byte) (code int, results []result) {
+	c, code := f.checkHeaders(r)
+	if code != ok {
+		return code, nil
+	}
+	key, signed := f.signingKey(r, body)
+	if !signed {
+		return sysPartnerAuth, nil
+	}
+	items, err := openMessage(key, body)
+	if err != nil {
+		return sysParamCheck, nil
+	}
+	if !f.admit(c.bizID) {
+		return sysBusy, nil
+	}
+	if isTestSystem(r) && !f.isTestCase(r) {
+		return testTaskNotExist, nil
+	}
+	if code = batchCode(items); code != ok {
+		return code, nil
+	}
+	results = checkItems(items, c.sentAtMS)
+	f.storeAccepted(c, items, results)
+	return f.batchResult(results)
+}
+
+// checkHeaders makes the checks that do not need the key.
+func (f *Fake) checkHeaders(r *http.Request) (c checkedRequest, code int) {
+	c.bizID = r.Header.Get("bizId")
+	at, err := strconv.ParseInt(r.Header.Get("timestamps"), 10, 64)
+	c.sentAtMS = at
+	switch {
+	case r.URL.Path != ProductionPath && !isTestSystem(r):
+		return c, sysNotExist
+	case r.Method != http.MethodPost:
+		return c, sysMethod
+	case err != nil || !hasAllHeaders(r.Header):
+		return c, sysHeaderMiss
+	case !f.isAllowed(r.RemoteAddr):
+		return c, sysIP
+	case r.Header.Get("appId") != f.options.AppID:
+		return c, sysPartner
+	case !slices.Contains(f.options.BizIDs, c.bizID):
+		return c, sysPartnerDisabled
+	case f.options.Now().Sub(time.UnixMilli(at)).Abs() > messageTimeout:
+		return c, sysExpire
+	}
+	return c, ok
+}
+
+// batchResult returns the answer to a batch: full or partial success.
+func (f *Fake) batchResult(results []result) (code int, listed []result) {
+	for _, r := range results {
+		if r.Code != ok {
+			code = collPartial
+		}
+		if r.Code != ok || f.options.ListAll {
+			listed = append(listed, r)
+		}
+	}
+	if code == ok {
+		return ok, nil
+	}
+	return code, listed
+}
+
+func hasAllHeaders(h http.Header) bool {
+	for _, name := range []string{"appId", "bizId", "timestamps", "sign"} {
+		if h.Get(name) == "" {
+			return false
+		}
+	}
+	return strings.EqualFold(h.Get("Content-Type"), "application/json; charset=utf-8")
+}
+
+func isTestSystem(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, TestPath+"/") }
+
+func (f *Fake) isTestCase(r *http.Request) bool {
+	return f.options.TestCode != "" && r.URL.Path == TestPath+"/"+f.options.TestCode
+}
+
+func (f *Fake) isAllowed(address string) bool {
+	if len(f.options.Allow) == 0 {
+		return true
+	}
+	from, err := netip.ParseAddrPort(address)
+	return err == nil && slices.ContainsFunc(f.options.Allow, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) })
+}
