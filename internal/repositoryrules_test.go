@@ -106,7 +106,7 @@ var vagueNames = []string{"util", "utils", "common", "helper", "helpers", "manag
 
 // maxLuaLines limits the length of a script, because Redis runs nothing else while it
 // runs a script.
-const maxLuaLines = 60
+const maxLuaLines = 120
 
 const modulePrefix = "laststand/"
 

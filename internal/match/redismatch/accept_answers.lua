@@ -1,42 +1,120 @@
--- Accepts answers: lock, record, totals, counters, and the deadline if an
--- answer is the last one. Runs after judge_answers.lua and the mode's script.
--- Sums are 'score correct answered saved last latest'.
--- KEYS  as of judge_answers.lua
--- ARGV  as of judge_answers.lua
--- Returns as judge_answers.lua.
+-- Judges answers in one match, each of another player, and stores those that it
+-- accepts: lock, record, totals and counters. If an accepted answer is the last one
+-- that the question waits for, the match is due. A duel also pushes that the answer
+-- was seen, a survival match ranks who is right, a buzzer match locks out the team of
+-- a wrong answer (its right answers race in Go, see race.go).
+-- KEYS  1 match (hash), 2 answers (hash: QUESTION|PLAYER to record), 3 totals (hash:
+--       player to 'score correct answered saved_ms last_right latest', where the last
+--       two are question + 1 of the last right and of the last answer), 4 seats (hash),
+--       5 nodes (set), 6 due:{p} (zset), 7 seq:{p} (hash), then of the mode: duel: 8
+--       log (list); survival: 8 rank (zset), 9 top (zset), 10 teams (hash); buzzer: the
+--       lockout of each answer (string); last the lock of each answer (string)
+-- ARGV  1 match id, 2 mode, 3 time to live of the locks (ms), 4 highest version seen,
+--       5 number of values per answer: 1 attempt id, 2 player, 3 question, 4 arrival
+--       (ms), 5 opens_at that it was judged by (ms), 6 record (JSON), 7 points, 8 1 if
+--       right, else 0, 9 saved ms, then of the mode: duel: 10 head and 11 tail of the
+--       push around its number, '' for no push; survival: 10 team, '' for none;
+--       buzzer: 10 lockout (ms), 0 for none
+-- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, one
+-- value per answer}: the count of answers if accepted, or {verdict, record, ms left,
+-- count of answers, seq}. The attempt that holds the lock is accepted again, with seq
+-- 0, because others may have pushed since.
+local match, answers, totals, seats, nodes, due, seq_key = unpack(KEYS, 1, 7)
+local id, mode, lock_ttl, seen_version, width = unpack(ARGV, 1, 5)
+local m = redis.call('HMGET', match, 'phase', 'question', 'opens_at', 'closes_at', 'answered', 'alive', 'version',
+  'last', 'right', 'left')
+local phase, question, opens_at, closes_at, alive = m[1], m[2], m[3], m[4], m[6]
+if not phase then
+  return {'gone'}
+end
+if tonumber(m[7]) < tonumber(seen_version) then
+  return {'abandoned'}
+end
+local n = (#ARGV - 5) / width
+local locks = #KEYS - n -- number of KEYS before the locks
+local players, left_fields = {}, {}
+for i = 1, n do
+  players[i] = ARGV[7 + (i - 1) * width]
+  left_fields[i] = 'left|' .. players[i]
+end
+local sums, holders = redis.call('HMGET', totals, unpack(players)), redis.call('MGET', unpack(KEYS, locks + 1))
+local has_left = m[10] ~= '0' and redis.call('HMGET', totals, unpack(left_fields)) or {}
+
+-- Returns why an answer is not accepted, or nil if it is.
+local function refuse(i, a, last_right)
+  local function known(verdict)
+    return {verdict, redis.call('HGET', answers, a[3] .. '|' .. a[2]), 0, tonumber(m[5]), 0}
+  end
+  if holders[i] == a[1] then
+    return known('accepted')
+  elseif has_left[i] or not (mode == 'duel' or sums[i] or redis.call('HEXISTS', seats, a[2]) == 1) then
+    return {'gone'}
+  elseif tonumber(a[3]) > tonumber(question) then
+    return {'early'}
+  elseif mode == 'survival' and tonumber(last_right) <= tonumber(m[8]) then
+    return {'eliminated'}
+  elseif holders[i] then
+    return known('duplicate')
+  elseif phase ~= 'open' or question ~= a[3] or tonumber(a[4]) > tonumber(closes_at) then
+    return {'late'}
+  elseif opens_at ~= a[5] then
+    return {'stale'}
+  end
+  local lockout = mode == 'buzzer' and redis.call('PTTL', KEYS[7 + i]) or -2
+  return lockout > 0 and {'locked_out', '', lockout} or nil -- 0 means that the lockout has ended
+end
+
+-- Applies the effect of the mode, and returns the value of the accepted answer.
+local function apply_mode(i, a, answered, score, saved)
+  if mode == 'duel' and a[10] ~= '' then
+    local seq = redis.call('HINCRBY', match, 'seq', 1)
+    redis.call('RPUSH', KEYS[8], a[10] .. string.format('%.0f', seq) .. a[11])
+    redis.call('HSET', seq_key, id, seq)
+    return {'accepted', '', 0, answered, seq}
+  elseif mode == 'survival' and a[8] == '1' then -- rank: questions, then saved ms; top: questions, then score
+    local survived = a[3] + 1
+    redis.call('ZADD', KEYS[8], string.format('%.0f', survived * 1e9 + saved), a[2])
+    redis.call('ZADD', KEYS[9], string.format('%.0f', survived * 1e6 + score), a[2])
+    if a[10] ~= '' then
+      redis.call('HINCRBY', KEYS[10], 'score|' .. a[10], a[7])
+    end
+  elseif mode == 'buzzer' and a[10] ~= '0' then
+    redis.call('SET', KEYS[7 + i], a[1], 'PX', a[10])
+  end
+  return answered
+end
+
 local answered, right, version = m[5] + 0, m[9] + 0, m[7] + 0
-local records, totals, outcomes, due_at = {}, {}, {}, nil
+local records, new_totals, outcomes, due_at = {}, {}, {}, nil
 for i = 1, n do
   local a = {unpack(ARGV, 6 + (i - 1) * width, 5 + i * width)}
-  local score, correct, count, saved, last = string.match(sums[i] or '0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+)')
-  outcomes[i] = refused(i, a, last)
+  local score, correct, count, saved, last_right = string.match(sums[i] or '0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+)')
+  outcomes[i] = refuse(i, a, last_right)
   if not outcomes[i] then
-    redis.call('SET', KEYS[lock + i], a[1], 'PX', ARGV[3])
+    redis.call('SET', KEYS[locks + i], a[1], 'PX', lock_ttl)
     if a[8] == '1' then
-      score, saved, last = score + a[7], saved + a[9], a[3] + 1
-      correct = correct + 1
+      score, correct, saved, last_right = score + a[7], correct + 1, saved + a[9], a[3] + 1
     end
     local at = #records
     records[at + 1], records[at + 2] = a[3] .. '|' .. a[2], a[6]
-    totals[at + 1] = a[2]
-    totals[at + 2] = score .. ' ' .. correct .. ' ' .. count + 1 .. ' ' .. saved .. ' ' .. last .. ' ' .. a[3] + 1
+    new_totals[at + 1] = a[2]
+    new_totals[at + 2] = score .. ' ' .. correct .. ' ' .. count + 1 .. ' ' .. saved .. ' ' .. last_right .. ' ' .. a[3] + 1
     answered, right, version, due_at = answered + 1, right + a[8], version + 1, a[4]
     outcomes[i] = apply_mode(i, a, answered, score, saved)
   end
 end
 if due_at then
-  redis.call('HSET', KEYS[2], unpack(records))
-  redis.call('HSET', KEYS[3], unpack(totals))
-  redis.call('HSET', KEYS[1], 'answered', answered, 'right', right, 'version', version)
-  redis.call('HSET', KEYS[7], ARGV[1] .. '|v', version)
-  local ttl = m[5] == '0' and redis.call('PTTL', KEYS[1]) or 0
+  redis.call('HSET', answers, unpack(records))
+  redis.call('HSET', totals, unpack(new_totals))
+  redis.call('HSET', match, 'answered', answered, 'right', right, 'version', version)
+  redis.call('HSET', seq_key, id .. '|v', version)
+  local ttl = m[5] == '0' and redis.call('PTTL', match) or 0
   if ttl > 0 then -- both keys may be new
-    redis.call('PEXPIRE', KEYS[2], ttl)
-    redis.call('PEXPIRE', KEYS[3], ttl)
+    redis.call('PEXPIRE', answers, ttl)
+    redis.call('PEXPIRE', totals, ttl)
   end
-  if answered >= tonumber(m[6]) then
-    redis.call('ZADD', KEYS[6], due_at, ARGV[1])
+  if answered >= tonumber(alive) then
+    redis.call('ZADD', due, due_at, id)
   end
 end
-local nodes = ARGV[2] == 'duel' and redis.call('SMEMBERS', KEYS[5]) or {}
-return {'judged', tonumber(m[6]), version, nodes, unpack(outcomes)}
+return {'judged', tonumber(alive), version, mode == 'duel' and redis.call('SMEMBERS', nodes) or {}, unpack(outcomes)}

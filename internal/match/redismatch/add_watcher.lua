@@ -4,27 +4,29 @@
 -- KEYS  as of add_seat.lua
 -- ARGV  1 match id, 2 person, 3 role
 -- Returns as add_seat.lua. For a player with a seat the role is player.
-local m = redis.call('HMGET', KEYS[1], 'phase', 'seq')
+local match, seats, roles, bans, totals, _, _, _, nodes = unpack(KEYS)
+local _, person, new_role = unpack(ARGV)
+local m = redis.call('HMGET', match, 'phase', 'seq')
 local phase = m[1]
 local function reply(verdict, role, team)
-  return {verdict, team or '', role, phase or '', redis.call('SMEMBERS', KEYS[9])}
+  return {verdict, team or '', role, phase or '', redis.call('SMEMBERS', nodes)}
 end
-local seat = redis.call('HGET', KEYS[2], ARGV[2])
-local seated = seat and redis.call('HEXISTS', KEYS[5], 'left|' .. ARGV[2]) == 0
-local ended = phase == 'over' or phase == 'settled'
-local has_place = seated or redis.call('HEXISTS', KEYS[3], ARGV[2]) == 1
-if not phase or ended and (not has_place or m[2] == '0') then -- a match without a push has never begun
-  return reply('gone', ARGV[3])
+local seat = redis.call('HGET', seats, person)
+local is_seated = seat and redis.call('HEXISTS', totals, 'left|' .. person) == 0
+local is_over = phase == 'over' or phase == 'settled'
+local has_place = is_seated or redis.call('HEXISTS', roles, person) == 1
+if not phase or is_over and (not has_place or m[2] == '0') then -- a match without a push has never begun
+  return reply('gone', new_role)
 end
-if redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1 then
-  return reply('banned', ARGV[3])
+if redis.call('SISMEMBER', bans, person) == 1 then
+  return reply('banned', new_role)
 end
-if seated then
+if is_seated then
   return reply('in', 'player', string.match(seat, '^[^\n]*'))
 end
-redis.call('HSET', KEYS[3], ARGV[2], ARGV[3])
-local ttl = redis.call('PTTL', KEYS[1])
+redis.call('HSET', roles, person, new_role)
+local ttl = redis.call('PTTL', match)
 if ttl > 0 then
-  redis.call('PEXPIRE', KEYS[3], ttl)
+  redis.call('PEXPIRE', roles, ttl)
 end
-return reply('in', ARGV[3])
+return reply('in', new_role)

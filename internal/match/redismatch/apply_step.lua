@@ -1,32 +1,73 @@
--- Applies a step: state, pushes, deadline, and the first of the question. Runs
--- after check_step.lua and end_match.lua.
--- KEYS  as of check_step.lua
--- ARGV  as of check_step.lua
--- Returns as check_step.lua.
+-- Applies a step of a match: state, pushes, deadline, and the first correct answer of
+-- the question. The last step also stores the result and lets the keys expire.
+-- KEYS  1 match (hash), 2 log (list), 3 due:{p} (zset), 4 seq:{p} (hash),
+--       5 nodes (set), 6 first:Q (string), 7 result:{p} (hash),
+--       8 tombstone (string), 9… keys that get a new time to live
+-- ARGV  1 match id, 2 attempt id, 3 phase, 4 question and 5 version that the match must
+--       have (0: any version), 6 highest version seen, 7 lowest base of the new
+--       version, 8 due at (ms, 0 for never), 9 new value of first:Q ('': unchanged) and
+--       10 its time to live (ms), 11 result (JSON, '': none), 12 new time to live (ms,
+--       0: the match goes on), 13 time to live of the tombstone (ms), 14 how many of
+--       KEYS 9… stay until the match is settled, 15 number of pushes, 16… head and tail
+--       of each push around its number, then field, value, … of the new state
+-- Returns {'applied', number of the first push, version, nodes}, also for a repeated
+-- attempt; else {'moved_on'}, {'abandoned'} or {'gone'}.
+local match, log, due, seq_key, nodes, first_key, result_key, tombstone = unpack(KEYS, 1, 8)
+local id, attempt, old_phase, old_question, old_version, seen_version, min_version = unpack(ARGV, 1, 7)
+local due_at, first, first_ttl, result, end_ttl, tombstone_ttl, kept_count, push_count = unpack(ARGV, 8, 15)
+
+local m = redis.call('HMGET', match, 'phase', 'question', 'step', 'step_first', 'seq', 'version')
+if not m[1] then
+  return {'gone'}
+end
+if m[3] == attempt then
+  return {'applied', m[4], m[6], redis.call('SMEMBERS', nodes)}
+end
+if tonumber(m[6]) < tonumber(seen_version) then
+  return {'abandoned'}
+end
+if m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= old_version then
+  return {'moved_on'}
+end
+
+if result ~= '' then
+  redis.call('HSET', result_key, id, result)
+end
+if end_ttl ~= '0' then
+  for i = 9, #KEYS do
+    if i < 9 + kept_count then
+      redis.call('PERSIST', KEYS[i])
+    else
+      redis.call('PEXPIRE', KEYS[i], end_ttl)
+    end
+  end
+  redis.call('SET', tombstone, 'over', 'PX', tombstone_ttl)
+end
+
 local seq, at = tonumber(m[5]), 16
-local first = seq + 1
-for _ = 1, tonumber(ARGV[15]) do
+local first_push = seq + 1
+for _ = 1, tonumber(push_count) do
   seq = seq + 1
-  redis.call('RPUSH', KEYS[2], ARGV[at] .. string.format('%.0f', seq) .. ARGV[at + 1])
+  redis.call('RPUSH', log, ARGV[at] .. string.format('%.0f', seq) .. ARGV[at + 1])
   at = at + 2
 end
-local ttl = redis.call('PTTL', KEYS[1])
-if first == 1 and ttl > 0 then -- the log of an arena is a new key
-  redis.call('PEXPIRE', KEYS[2], ttl)
+local ttl = redis.call('PTTL', match)
+if first_push == 1 and ttl > 0 then -- the log of an arena is a new key
+  redis.call('PEXPIRE', log, ttl)
 end
-local version = math.max(tonumber(m[6]), tonumber(ARGV[7])) + 1
-redis.call('HSET', KEYS[1], 'step', ARGV[2], 'step_first', first, 'seq', seq, 'version', version, unpack(ARGV, at))
-if ARGV[11] == '' and ARGV[12] ~= '0' then -- the match is over and leaves no result
-  redis.call('HDEL', KEYS[4], ARGV[1], ARGV[1] .. '|v')
+local version = math.max(tonumber(m[6]), tonumber(min_version)) + 1
+redis.call('HSET', match, 'step', attempt, 'step_first', first_push, 'seq', seq, 'version', version, unpack(ARGV, at))
+if result == '' and end_ttl ~= '0' then -- the match is over and leaves no result
+  redis.call('HDEL', seq_key, id, id .. '|v')
 else
-  redis.call('HSET', KEYS[4], ARGV[1], seq, ARGV[1] .. '|v', version)
+  redis.call('HSET', seq_key, id, seq, id .. '|v', version)
 end
-if ARGV[8] == '0' then
-  redis.call('ZREM', KEYS[3], ARGV[1])
+if due_at == '0' then
+  redis.call('ZREM', due, id)
 else
-  redis.call('ZADD', KEYS[3], ARGV[8], ARGV[1])
+  redis.call('ZADD', due, due_at, id)
 end
-if ARGV[9] ~= '' then
-  redis.call('SET', KEYS[6], ARGV[9], 'PX', ARGV[10])
+if first ~= '' then
+  redis.call('SET', first_key, first, 'PX', first_ttl)
 end
-return {'applied', first, version, redis.call('SMEMBERS', KEYS[5])}
+return {'applied', first_push, version, redis.call('SMEMBERS', nodes)}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/lua"
 	"laststand/internal/match"
 )
@@ -25,7 +23,7 @@ func (s *Store) Commit(ctx context.Context, attempt match.Attempt) (match.Outcom
 // script.
 func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	a := all[0]
-	script, width := answerScript(a.Mode)
+	width := commonArgCount + len(modeArgs(a.Attempt))
 	seenVersion := int64(0)
 	for _, a := range all {
 		seenVersion = max(seenVersion, a.SeenVersion)
@@ -37,9 +35,9 @@ func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 		record := &a.Record
 		keyNames = append(keyNames, k.lock(record.Question, record.Player))
 		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(*record), record.Points, boolArg(record.Correct), record.SavedMS)
-		args = appendModeArgs(args, a.Attempt)
+		args = append(args, modeArgs(a.Attempt)...)
 	}
-	reply, err := script.Run(ctx, s.scripts, keyNames, args...).Slice()
+	reply, err := acceptAnswersScript.Run(ctx, s.scripts, keyNames, args...).Slice()
 	if err != nil {
 		return err
 	}
@@ -49,19 +47,7 @@ func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 // commonArgCount is how many ARGV each attempt has in every mode.
 const commonArgCount = 9
 
-// answerScript returns the script that accepts answers in a mode, and the number
-// of its ARGV per attempt.
-func answerScript(mode match.Mode) (script *redis.Script, width int) {
-	switch mode {
-	case match.Survival:
-		return acceptSurvivalScript, commonArgCount + 1
-	case match.Buzzer:
-		return acceptBuzzerWrongScript, commonArgCount + 1
-	}
-	return acceptDuelScript, commonArgCount + 2
-}
-
-// modeKeys are the KEYS that only the script of one mode has.
+// modeKeys are the KEYS that only one mode has.
 func (k keys) modeKeys(all []*pendingAttempt) []string {
 	switch all[0].Mode {
 	case match.Survival:
@@ -76,18 +62,18 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 	return []string{k.log()}
 }
 
-// appendModeArgs appends the ARGV of an attempt that only the script of one
-// mode has.
-func appendModeArgs(args []any, attempt *match.Attempt) []any {
+// modeArgs returns the ARGV of an attempt that only its mode has: the same number for
+// each attempt of a mode.
+func modeArgs(attempt *match.Attempt) []any {
 	switch {
 	case attempt.Mode == match.Survival:
-		return append(args, attempt.Seat.Team)
+		return []any{attempt.Seat.Team}
 	case attempt.Mode == match.Buzzer:
-		return append(args, lockoutMS(attempt))
+		return []any{lockoutMS(attempt)}
 	case attempt.Push == nil:
-		return append(args, "", "")
+		return []any{"", ""}
 	}
-	return append(args, attempt.Push.Head, attempt.Push.Tail)
+	return []any{attempt.Push.Head, attempt.Push.Tail}
 }
 
 // lockoutMS is how long a wrong answer locks its team out. It is 0 for a player
@@ -99,7 +85,7 @@ func lockoutMS(attempt *match.Attempt) int64 {
 	return attempt.LockoutMS
 }
 
-// setOutcomes decodes the reply of judge_answers.lua and sets the outcome of each
+// setOutcomes decodes the reply of accept_answers.lua and sets the outcome of each
 // attempt.
 func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 	switch reply.Text(0) {

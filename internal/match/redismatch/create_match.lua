@@ -6,20 +6,22 @@
 --       5 time to live (ms), 6 the frame of push 1, '' for none,
 --       7… field, value, … of the match
 -- Returns 1 if the match was written, also for a repeated attempt; else 0.
-if redis.call('EXISTS', KEYS[1], KEYS[6]) > 0 then
-  return redis.call('HGET', KEYS[1], 'made') == ARGV[2] and 1 or 0
+local match, plan_key, log, due, seq_key, tombstone = unpack(KEYS)
+local id, attempt, plan, due_at, ttl, first_push = unpack(ARGV, 1, 6)
+if redis.call('EXISTS', match, tombstone) > 0 then
+  return redis.call('HGET', match, 'made') == attempt and 1 or 0
 end
 local seq = 0
-if ARGV[6] ~= '' then
-  seq = redis.call('RPUSH', KEYS[3], ARGV[6])
+if first_push ~= '' then
+  seq = redis.call('RPUSH', log, first_push)
 end
-redis.call('HSET', KEYS[1], 'made', ARGV[2], 'seq', seq, 'version', 1, unpack(ARGV, 7))
-redis.call('SET', KEYS[2], ARGV[3])
+redis.call('HSET', match, 'made', attempt, 'seq', seq, 'version', 1, unpack(ARGV, 7))
+redis.call('SET', plan_key, plan)
 for i = 1, 3 do
-  redis.call('PEXPIRE', KEYS[i], ARGV[5])
+  redis.call('PEXPIRE', KEYS[i], ttl)
 end
-if ARGV[4] ~= '0' then
-  redis.call('ZADD', KEYS[4], ARGV[4], ARGV[1])
+if due_at ~= '0' then
+  redis.call('ZADD', due, due_at, id)
 end
-redis.call('HSET', KEYS[5], ARGV[1], seq, ARGV[1] .. '|v', 1)
+redis.call('HSET', seq_key, id, seq, id .. '|v', 1)
 return 1

@@ -4,4 +4,5 @@
 -- KEYS  1 answers (hash)
 -- ARGV  1 question|player
 -- Returns the record (JSON); nil if there is none.
-return redis.call('HGET', KEYS[1], ARGV[1])
+local answers, field = KEYS[1], ARGV[1]
+return redis.call('HGET', answers, field)

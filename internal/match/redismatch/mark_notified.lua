@@ -3,7 +3,8 @@
 -- KEYS  1 match (hash), 2 nodes (set)
 -- ARGV  1 final ratings by player (JSON), '' if the match is not rated
 -- Returns the nodes.
-if redis.call('EXISTS', KEYS[1]) == 1 then
-  redis.call('HSET', KEYS[1], 'notified', 1, 'ratings', ARGV[1])
+local match, nodes, ratings = KEYS[1], KEYS[2], ARGV[1]
+if redis.call('EXISTS', match) == 1 then
+  redis.call('HSET', match, 'notified', 1, 'ratings', ratings)
 end
-return redis.call('SMEMBERS', KEYS[2])
+return redis.call('SMEMBERS', nodes)

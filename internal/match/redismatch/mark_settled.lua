@@ -4,17 +4,19 @@
 --       5… keys that may have no expiry
 -- ARGV  1 match id, 2 time to live from now on (ms), 3 of the tombstone (ms)
 -- Returns 1 if its result was waiting, else 0.
-redis.call('HDEL', KEYS[2], ARGV[1], ARGV[1] .. '|v')
-if redis.call('EXISTS', KEYS[1]) == 1 then
-  redis.call('HSET', KEYS[1], 'phase', 'settled')
+local match, seq_key, result_key, tombstone = unpack(KEYS, 1, 4)
+local id, ttl, tombstone_ttl = unpack(ARGV)
+redis.call('HDEL', seq_key, id, id .. '|v')
+if redis.call('EXISTS', match) == 1 then
+  redis.call('HSET', match, 'phase', 'settled')
 end
 for i = 5, #KEYS do
   if redis.call('PTTL', KEYS[i]) == -1 then
-    redis.call('PEXPIRE', KEYS[i], ARGV[2])
+    redis.call('PEXPIRE', KEYS[i], ttl)
   end
 end
-if redis.call('HDEL', KEYS[3], ARGV[1]) == 0 then
+if redis.call('HDEL', result_key, id) == 0 then
   return 0
 end
-redis.call('SET', KEYS[4], 'over', 'PX', ARGV[3])
+redis.call('SET', tombstone, 'over', 'PX', tombstone_ttl)
 return 1

@@ -17,40 +17,34 @@ import (
 // that never reach the server.
 type mutant struct {
 	script         *redis.Script
-	fragments      []string // fragments of the script
-	old, new       string   // replaced text
-	droppedCommand string   // name of the lost commands
+	file           string // its name without .lua
+	old, new       string // replaced text
+	droppedCommand string // name of the lost commands
 }
-
-var (
-	wrongFragments = []string{"judge_answers", "lock_out_team", "accept_answers"}
-	stepFragments  = []string{"check_step", "end_match", "apply_step"}
-	duelFragments  = []string{"judge_answers", "push_answer_seen", "accept_answers"}
-)
 
 // Texts in the scripts.
 const (
-	setsLock = "redis.call('SET', KEYS[lock + i], a[1], 'PX', ARGV[3])\n"
-	compares = "m[1] ~= ARGV[3] or m[2] ~= ARGV[4] or ARGV[5] ~= '0' and m[6] ~= ARGV[5]"
+	setsLock = "redis.call('SET', KEYS[locks + i], a[1], 'PX', lock_ttl)\n"
+	compares = "m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= old_version"
 )
 
 // Each of these mutants makes the races for a question not linearizable.
 var firstMutants = map[string]mutant{
-	"an answer takes no lock":        {script: acceptBuzzerWrongScript, fragments: wrongFragments, old: setsLock},
-	"a repeated answer counts again": {script: acceptBuzzerWrongScript, fragments: wrongFragments, old: "holders[i] == a[1]", new: "false"},
+	"an answer takes no lock":        {script: acceptAnswersScript, file: "accept_answers", old: setsLock},
+	"a repeated answer counts again": {script: acceptAnswersScript, file: "accept_answers", old: "holders[i] == a[1]", new: "false"},
 	"a race watches nothing":         {droppedCommand: "watch"},
 	"a race takes no lock":           {droppedCommand: "set"},
-	"a seal leaves the first":        {script: applyStepScript, fragments: stepFragments, old: "ARGV[9] ~= ''", new: "ARGV[9] == '1'"},
-	"a seal compares nothing":        {script: applyStepScript, fragments: stepFragments, old: compares, new: "false"},
+	"a seal leaves the first":        {script: applyStepScript, file: "apply_step", old: "if first ~= ''", new: "if first == '1'"},
+	"a seal compares nothing":        {script: applyStepScript, file: "apply_step", old: compares, new: "false"},
 }
 
 // Each of these mutants makes the steps of a match not linearizable.
 var stepMutants = map[string]mutant{
-	"a step compares nothing":      {script: applyStepScript, fragments: stepFragments, old: compares, new: "false"},
-	"a step compares no question":  {script: applyStepScript, fragments: stepFragments, old: "or m[2] ~= ARGV[4]"},
-	"a repeated step counts again": {script: applyStepScript, fragments: stepFragments, old: "m[3] == ARGV[2]", new: "false"},
-	"a step keeps no number":       {script: applyStepScript, fragments: stepFragments, old: "'seq', seq, "},
-	"an answer takes no lock":      {script: acceptDuelScript, fragments: duelFragments, old: setsLock},
+	"a step compares nothing":      {script: applyStepScript, file: "apply_step", old: compares, new: "false"},
+	"a step compares no question":  {script: applyStepScript, file: "apply_step", old: "or m[2] ~= old_question"},
+	"a repeated step counts again": {script: applyStepScript, file: "apply_step", old: "m[3] == attempt", new: "false"},
+	"a step keeps no number":       {script: applyStepScript, file: "apply_step", old: "'seq', seq, "},
+	"an answer takes no lock":      {script: acceptAnswersScript, file: "accept_answers", old: setsLock},
 }
 
 // maxRounds is how many rounds a mutant has to be detected: many times what it
@@ -123,9 +117,9 @@ func (m mutant) play(t *testing.T) *testMatch {
 // changed so that the mutant does not apply.
 func (m mutant) source(t *testing.T) *redis.Script {
 	t.Helper()
-	source := lua.Join(luaFiles, m.fragments...)
+	source := lua.Join(luaFiles, m.file)
 	if redis.NewScript(source).Hash() != m.script.Hash() {
-		t.Fatalf("the script does not consist of %v any more", m.fragments)
+		t.Fatalf("the script does not come from %s.lua any more", m.file)
 	}
 	if n := strings.Count(source, m.old); n != 1 {
 		t.Fatalf("%q is %d times in the script, not once", m.old, n)

@@ -62,7 +62,7 @@ func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (raceSnapshot, er
 var snapshotFields = []string{"phase", "question", "opens_at", "closes_at", "answered", "alive", "version"}
 
 // decideOutcome returns the outcome of a race. The checks have the same order as in
-// judge_answers.lua. VerdictAccepted means that the attempt may be
+// accept_answers.lua. VerdictAccepted means that the attempt may be
 // committed as first, or that this attempt is already committed.
 func (r *race) decideOutcome(snap raceSnapshot) (match.Outcome, error) {
 	state, record := snap.state, r.Record

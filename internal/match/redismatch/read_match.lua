@@ -13,32 +13,34 @@
 -- records of the current question, sums and left marks ({} if no player has left)
 -- of listed and requested players, ranks of requested players}; {} if the version
 -- is behind; nil if the match does not exist.
-local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left')
+local match, plan_key, log, answers, totals, nodes, seats_key, teams_key, rank, top = unpack(KEYS)
+local wants_plan, after, seen_version, node, wants_ranks, full_list, short_list, wants_records = unpack(ARGV, 1, 8)
+local m = redis.call('HMGET', match, 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left')
 if not m[1] then
   return false
 end
-if tonumber(m[3]) < tonumber(ARGV[3]) then
+if tonumber(m[3]) < tonumber(seen_version) then
   return {}
 end
-local ttl = redis.call('PTTL', KEYS[1])
-if ARGV[4] ~= '' and redis.call('SADD', KEYS[6], ARGV[4]) == 1 and ttl > 0 then
-  redis.call('PEXPIRE', KEYS[6], ttl)
+local ttl = redis.call('PTTL', match)
+if node ~= '' and redis.call('SADD', nodes, node) == 1 and ttl > 0 then
+  redis.call('PEXPIRE', nodes, ttl)
 end
 local shown, seats, teams, ranks = {}, {}, {}, {}
-if ARGV[6] ~= '0' then
-  local ranked = m[1] == 'revealed' or m[1] == 'over' or m[1] == 'settled' or m[5] ~= '' or m[6] ~= 'survival'
-  local count = tonumber(m[4]) <= tonumber(ARGV[6]) and ARGV[6] or ARGV[7]
-  shown = redis.call('ZREVRANGE', KEYS[ranked and 9 or 10], 0, count - 1)
-  seats = #shown > 0 and redis.call('HMGET', KEYS[7], unpack(shown)) or {}
-  teams = redis.call('HGETALL', KEYS[8])
+if full_list ~= '0' then
+  local by_rank = m[1] == 'revealed' or m[1] == 'over' or m[1] == 'settled' or m[5] ~= '' or m[6] ~= 'survival'
+  local count = tonumber(m[4]) <= tonumber(full_list) and full_list or short_list
+  shown = redis.call('ZREVRANGE', by_rank and rank or top, 0, count - 1)
+  seats = #shown > 0 and redis.call('HMGET', seats_key, unpack(shown)) or {}
+  teams = redis.call('HGETALL', teams_key)
 end
 local players, rank_by_score = {unpack(shown)}, {}
-local scores = ARGV[5] == '1' and #ARGV > 8 and redis.call('ZMSCORE', KEYS[9], unpack(ARGV, 9)) or {}
+local scores = wants_ranks == '1' and #ARGV > 8 and redis.call('ZMSCORE', rank, unpack(ARGV, 9)) or {}
 for i = 9, #ARGV do
   players[#players + 1] = ARGV[i]
   local score = scores[i - 8]
   if score and not rank_by_score[score] then
-    rank_by_score[score] = redis.call('ZCOUNT', KEYS[9], '(' .. score, '+inf') + 1
+    rank_by_score[score] = redis.call('ZCOUNT', rank, '(' .. score, '+inf') + 1
   end
   ranks[#ranks + 1] = score and rank_by_score[score] or 0
 end
@@ -47,14 +49,14 @@ local function read_fields(key, prefix, count)
   for i = 1, count do fields[i] = prefix .. players[i] end
   return #fields > 0 and redis.call('HMGET', key, unpack(fields)) or {}
 end
-local plan = ARGV[1] == '1' and redis.call('GET', KEYS[2]) or ''
-local frames, size, at = {}, 0, tonumber(ARGV[2])
+local plan = wants_plan == '1' and redis.call('GET', plan_key) or ''
+local frames, size, at = {}, 0, tonumber(after)
 while at >= 0 and size < 65536 do
-  for _, frame in ipairs(redis.call('LRANGE', KEYS[3], at, at + 7)) do
+  for _, frame in ipairs(redis.call('LRANGE', log, at, at + 7)) do
     frames[#frames + 1], size = frame, size + #frame
   end
-  at = #frames == at + 8 - ARGV[2] and at + 8 or -1
+  at = #frames == at + 8 - after and at + 8 or -1
 end
-return {redis.call('HGETALL', KEYS[1]), plan, frames, redis.call('SMEMBERS', KEYS[6]), teams,
-  shown, seats, read_fields(KEYS[4], m[2] .. '|', ARGV[8] == '1' and #players or #shown), read_fields(KEYS[5], '', #players),
-  m[7] == '0' and {} or read_fields(KEYS[5], 'left|', #players), ranks}
+return {redis.call('HGETALL', match), plan, frames, redis.call('SMEMBERS', nodes), teams,
+  shown, seats, read_fields(answers, m[2] .. '|', wants_records == '1' and #players or #shown), read_fields(totals, '', #players),
+  m[7] == '0' and {} or read_fields(totals, 'left|', #players), ranks}

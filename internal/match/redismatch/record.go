@@ -9,7 +9,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Records are stored as JSON, which retract_answer.lua reads too. This file
+// Records are stored as JSON, which remove_place.lua reads too. This file
 // encodes and decodes them without reflection, because every answer writes a
 // record and most are read once.
 

@@ -5,16 +5,18 @@
 -- ARGV  1 match id, 2 time before which its deadline must be (ms),
 --       3 time to live of the tombstone (ms)
 -- Returns 1 if it was removed, else 0.
-local due = redis.call('ZSCORE', KEYS[2], ARGV[1])
-if not due or tonumber(due) >= tonumber(ARGV[2]) then
+local match, due_index, seq_key, tombstone = unpack(KEYS, 1, 4)
+local id, due_before, tombstone_ttl = unpack(ARGV)
+local due = redis.call('ZSCORE', due_index, id)
+if not due or tonumber(due) >= tonumber(due_before) then
   return 0
 end
-redis.call('ZREM', KEYS[2], ARGV[1])
-local phase = redis.call('HGET', KEYS[1], 'phase')
+redis.call('ZREM', due_index, id)
+local phase = redis.call('HGET', match, 'phase')
 if phase == 'over' or phase == 'settled' then
   return 0
 end
-redis.call('HDEL', KEYS[3], ARGV[1], ARGV[1] .. '|v')
-redis.call('UNLINK', KEYS[1], unpack(KEYS, 5))
-redis.call('SET', KEYS[4], 'over', 'PX', ARGV[3])
+redis.call('HDEL', seq_key, id, id .. '|v')
+redis.call('UNLINK', match, unpack(KEYS, 5))
+redis.call('SET', tombstone, 'over', 'PX', tombstone_ttl)
 return 1

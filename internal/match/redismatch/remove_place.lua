@@ -1,56 +1,106 @@
--- Ends a place in an arena. In the lobby it deletes the seat. Later the seat
--- stays, but the player may not answer any more, and the question does not wait
--- for the player. It counts the ended places, so that nodes look for sessions
--- without a place.
--- KEYS  1…11 as of add_seat.lua, 12 answers (hash), 13 exit:PLAYER (string)
--- ARGV  1 match id, 2 person, 3 with a ban: how many bans the arena may have, else
---       0, 4 time to live of the exit (ms)
--- Returns as add_seat.lua. 'banned': the person has no place and is banned already.
--- 'full': there are too many bans, and nothing was changed.
-local m = redis.call('HMGET', KEYS[1], 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at')
-local role, team, ttl = redis.call('HGET', KEYS[3], ARGV[2]) or '', '', redis.call('PTTL', KEYS[1])
+-- Ends a place in an arena. In the lobby it deletes the seat. Later the seat stays, but
+-- the player may not answer any more, ranks behind all who stay, and the question does
+-- not wait for the player. A survival match retracts the player's unrevealed answer;
+-- its lock and record stay, so that the player cannot answer again. The script counts
+-- the ended places, so that nodes look for sessions without a place.
+-- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
+--       5 totals (hash, see accept_answers.lua), 6 teams (hash), 7 rank (zset),
+--       8 top (zset), 9 nodes (set), 10 due:{p} (zset), 11 seq:{p} (hash),
+--       12 answers (hash), 13 exit:PLAYER (string)
+-- ARGV  1 match id, 2 person, 3 with a ban: how many bans the arena may have, else 0,
+--       4 time to live of the exit (ms)
+-- Returns {verdict, team, role, phase, nodes}. 'banned': the person has no place and is
+-- banned already. 'full': there are too many bans, and nothing has changed.
+local match, seats, roles, bans, totals, teams, rank, top, nodes, due, seq_key, answers, exit = unpack(KEYS)
+local id, person, max_bans, exit_ttl = unpack(ARGV)
+local m = redis.call('HMGET', match, 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at')
+local phase, question, is_survival, opens_at = m[1], m[2], m[3] == 'survival', m[7]
+local role, team, ttl = redis.call('HGET', roles, person) or '', '', redis.call('PTTL', match)
 local function reply(verdict)
-  return {verdict, team, role, m[1] or '', redis.call('SMEMBERS', KEYS[9])}
+  return {verdict, team, role, phase or '', redis.call('SMEMBERS', nodes)}
 end
 local function expire(key)
   return ttl > 0 and redis.call('PEXPIRE', key, ttl)
 end
-if not m[1] or m[1] == 'over' or m[1] == 'settled' then
+if not phase or phase == 'over' or phase == 'settled' then
   return reply('gone')
 end
-local seat, banned = redis.call('HGET', KEYS[2], ARGV[2]), redis.call('SISMEMBER', KEYS[4], ARGV[2]) == 1
+local seat, is_banned = redis.call('HGET', seats, person), redis.call('SISMEMBER', bans, person) == 1
 if role == '' and not seat then
-  return reply(banned and 'banned' or 'out')
+  return reply(is_banned and 'banned' or 'out')
 end
-if ARGV[3] ~= '0' and not banned then
-  if redis.call('SCARD', KEYS[4]) >= tonumber(ARGV[3]) then
+if max_bans ~= '0' and not is_banned then
+  if redis.call('SCARD', bans) >= tonumber(max_bans) then
     return reply('full')
   end
-  redis.call('SADD', KEYS[4], ARGV[2])
-  expire(KEYS[4])
+  redis.call('SADD', bans, person)
+  expire(bans)
 end
-local watched = redis.call('HDEL', KEYS[3], ARGV[2]) == 1
-local removed = watched or m[1] == 'lobby'
-if not watched then
+
+local is_watcher = redis.call('HDEL', roles, person) == 1
+local is_removed = is_watcher or phase == 'lobby'
+if not is_watcher then
   team, role = string.match(seat, '^[^\n]*'), 'player'
 end
-if not removed then
-  if redis.call('HSETNX', KEYS[5], 'left|' .. ARGV[2], 1) == 0 then
+if not is_removed then
+  if redis.call('HSETNX', totals, 'left|' .. person, 1) == 0 then
     return reply('left')
   end
-  expire(KEYS[5])
-  redis.call('HINCRBY', KEYS[1], 'left', 1)
-elseif not watched then
-  redis.call('HDEL', KEYS[2], ARGV[2])
-  redis.call('ZREM', KEYS[7], ARGV[2])
-  redis.call('ZREM', KEYS[8], ARGV[2])
-  redis.call('HINCRBY', KEYS[1], 'players', -1)
+  expire(totals)
+  redis.call('HINCRBY', match, 'left', 1)
+elseif not is_watcher then
+  redis.call('HDEL', seats, person)
+  redis.call('ZREM', rank, person)
+  redis.call('ZREM', top, person)
+  redis.call('HINCRBY', match, 'players', -1)
   if team ~= '' then
-    redis.call('HINCRBY', KEYS[6], 'players|' .. team, -1)
+    redis.call('HINCRBY', teams, 'players|' .. team, -1)
   end
 end
-redis.call('HINCRBY', KEYS[1], 'ended', 1)
-redis.call('HSET', KEYS[11], ARGV[1] .. '|v', redis.call('HINCRBY', KEYS[1], 'version', 1))
-if removed then
+redis.call('HINCRBY', match, 'ended', 1)
+redis.call('HSET', seq_key, id .. '|v', redis.call('HINCRBY', match, 'version', 1))
+if is_removed then
   return reply('out')
 end
+
+-- The player leaves a running match.
+redis.call('ZINCRBY', rank, -1e15, person)
+local sums = redis.call('HGET', totals, person) or '0 0 0 0 0 0'
+local score, correct, count, saved, last_right, latest = string.match(sums, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
+local is_unrevealed = phase == 'open' or phase == 'sealed'
+local has_answered = is_unrevealed and tonumber(latest) == question + 1
+if not is_survival then
+  redis.call('SET', exit, 1, 'PX', exit_ttl) -- a buzzer race of the player fails
+else
+  redis.call('ZINCRBY', top, -1e15, person)
+  if tonumber(last_right) <= tonumber(m[6]) then
+    return reply('left') -- the player was eliminated before
+  end
+end
+if phase == 'countdown' or phase == 'revealed' or is_survival and is_unrevealed or phase == 'open' and not has_answered then
+  local alive = redis.call('HINCRBY', match, 'alive', -1)
+  local others = m[5] - (is_survival and has_answered and 1 or 0)
+  if phase == 'open' and others >= alive then
+    redis.call('ZADD', due, opens_at, id)
+  end
+end
+if not is_survival or not has_answered then
+  return reply('left')
+end
+
+-- The question counts only for the players who stay.
+local record = cjson.decode(redis.call('HGET', answers, question .. '|' .. person))
+local survived = m[6] + 1
+redis.call('HINCRBY', match, 'answered', -1)
+if record.correct then
+  score, correct, saved = score - record.points, correct - 1, saved - record.saved_ms
+  redis.call('HINCRBY', match, 'right', -1)
+  redis.call('ZADD', rank, string.format('%.0f', survived * 1e9 + saved - 1e15), person)
+  redis.call('ZADD', top, string.format('%.0f', survived * 1e6 + score - 1e15), person)
+  if team ~= '' then
+    redis.call('HINCRBY', teams, 'score|' .. team, string.format('%.0f', 0 - record.points))
+  end
+end
+redis.call('HSET', totals, person,
+  string.format('%.0f %.0f %.0f %.0f %.0f %.0f', score + 0, correct + 0, count - 1, saved + 0, survived, survived))
+return reply('left')

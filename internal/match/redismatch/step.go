@@ -42,7 +42,7 @@ func (s *Store) Step(ctx context.Context, step match.Step) (match.StepResult, er
 	return match.StepResult{Applied: true, FirstSeq: reply.Number(1), Version: reply.Number(2), Nodes: reply.Texts(3)}, nil
 }
 
-// stepArgs are the ARGV of a step, see check_step.lua.
+// stepArgs are the ARGV of a step, see apply_step.lua.
 func stepArgs(step match.Step) ([]any, error) {
 	var result []byte
 	persistedKeys := 0
