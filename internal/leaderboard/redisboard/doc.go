@@ -18,7 +18,7 @@
 //   - member: an entry in a ranking: its newest ledger position and its id.
 //
 // The main type is [Store]. Start reading with keys.go, then commit.go with
-// commit.lua (writes) and read.go with ready.lua (reads).
+// commit.lua (writes) and read.go with read_slice.lua (reads).
 //
 // The package must not know the ledger, players' names or the wire contract.
 package redisboard

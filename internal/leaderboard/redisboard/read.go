@@ -7,34 +7,21 @@ import (
 
 	_ "embed"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/leaderboard"
 )
 
-//go:embed ready.lua
-var readyLua string
+//go:embed board_state.lua
+var boardStateLua string
 
-//go:embed page.lua
-var pageLua string
-
-//go:embed top.lua
-var topLua string
-
-//go:embed around.lua
-var aroundLua string
-
-//go:embed edge.lua
-var edgeLua string
+//go:embed read_slice.lua
+var readSliceLua string
 
 //go:embed standings.lua
 var standingsLua string
 
 var (
-	topScript       = newScript(readyLua, topLua, pageLua)
-	aroundScript    = newScript(readyLua, aroundLua, pageLua)
-	edgeScript      = newScript(readyLua, edgeLua, pageLua)
-	standingsScript = newScript(readyLua, standingsLua)
+	readSliceScript = newScript(boardStateLua, readSliceLua)
+	standingsScript = newScript(boardStateLua, standingsLua)
 )
 
 // maxReadTries is the maximum number of tries of a read. A read is repeated if the served
@@ -56,13 +43,13 @@ func (s *Store) ReadSlice(ctx context.Context, view leaderboard.RankingID, cut l
 }
 
 func (s *Store) readSlice(ctx context.Context, view leaderboard.RankingID, cut leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
-	script, args := sliceScript(cut)
+	args := sliceArgs(cut)
 	err = s.retryWhileChanged(func() error {
 		served, err := s.lookUpServed(ctx, view)
 		if err != nil {
 			return err
 		}
-		values, err := script.Run(ctx, s.rdb, served.keys(view), args...).Slice()
+		values, err := readSliceScript.Run(ctx, s.rdb, served.keys(view), args...).Slice()
 		if err != nil {
 			return s.convertReadError(view, err)
 		}
@@ -82,14 +69,14 @@ func (s *Store) readSlice(ctx context.Context, view leaderboard.RankingID, cut l
 	return slice, err
 }
 
-func sliceScript(cut leaderboard.SliceRequest) (*redis.Script, []any) {
+func sliceArgs(cut leaderboard.SliceRequest) []any {
 	switch cut.Anchor {
 	case leaderboard.Around:
-		return aroundScript, []any{cut.Limit, cut.ID}
+		return []any{cut.Limit, string(cut.Anchor), cut.ID}
 	case leaderboard.After, leaderboard.Since, leaderboard.Before, leaderboard.Until:
-		return edgeScript, []any{cut.Limit, string(cut.Anchor), formatKey(cut.Edge.Key), cut.Edge.Member}
+		return []any{cut.Limit, string(cut.Anchor), formatKey(cut.Edge.Key), cut.Edge.Member}
 	}
-	return topScript, []any{cut.Limit}
+	return []any{cut.Limit, string(leaderboard.Top)}
 }
 
 // ReadStandings implements leaderboard.RankingSource.

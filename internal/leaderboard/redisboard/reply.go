@@ -125,7 +125,7 @@ func (r *reply) entry(id, packed string) leaderboard.BoardEntry {
 	return entry
 }
 
-// parseSlice parses the reply of page.lua, without its first value.
+// parseSlice parses the reply of read_slice.lua, without its first value.
 func parseSlice(values []any) (leaderboard.RankingSlice, error) {
 	reply := newReply(values)
 	slice := leaderboard.RankingSlice{StartIndex: reply.number(), BetterCount: reply.number()}

@@ -105,7 +105,7 @@ func (n servedState) rollingBoards(view leaderboard.RankingID) (leaderboard.Roll
 	return boards, isRolling
 }
 
-// keys returns the KEYS arguments of ready.lua.
+// keys returns the KEYS arguments of the read scripts.
 func (n servedState) keys(view leaderboard.RankingID) []string {
 	boardSet := leaderboard.BoardSet{Game: view.Game, ConfigHash: view.ConfigHash, ID: n.boardSetID}
 	k := keysFor(boardSet, leaderboard.Board{Kind: view.Board.Kind, Span: n.span(view)})

@@ -1,16 +1,22 @@
--- Reads the standings of a few entries, at one moment. It runs after ready.lua.
--- KEYS  those of ready.lua.
+-- Reads the standings of a few entries, at one moment. It runs after board_state.lua.
+-- KEYS  1 state (hash), 2 ranking (sorted set), 3 entries (hash), 4 meta (hash).
 -- ARGV  1 with_next: 1 also reads the key of the next better rank; 2 with_tie: 1 also reads the place among equal entries.
 --       3.. ids, at most 200.
--- Returns the state that ready.lua read, then one list per ranked entry, in the order of ARGV.
+-- Returns the board state, then one list per ranked entry, in the order of ARGV.
 --         A list has id, key, packed entry, better (number of entries with better keys), index (in the ranking, from 0),
 --         equal (number of entries with the same key) and the key of the next better rank (empty: none).
 --         The last three are 0, 0 and empty unless requested.
+--         The error is NOTREADY if the board set is not served or is corrupt.
+local state_key, ranking, entries_key, meta = unpack(KEYS)
 local with_next, with_tie = ARGV[1] == '1', ARGV[2] == '1'
+local board_state, not_ready = read_board_state(state_key, ranking, entries_key, meta)
+if not board_state then
+  return not_ready
+end
 local reply = { board_state }
 local entries, members, keys = {}, {}, {}
 if #ARGV > 2 then
-  entries = redis.call('HMGET', KEYS[3], unpack(ARGV, 3))
+  entries = redis.call('HMGET', entries_key, unpack(ARGV, 3))
   for i, packed in ipairs(entries) do
     members[i] = (packed and string.sub(packed, 1, 16) or '') .. ':' .. ARGV[i + 2]
   end

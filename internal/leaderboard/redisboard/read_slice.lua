@@ -1,0 +1,72 @@
+-- Reads neighbouring entries of a ranking, at one moment. It runs after board_state.lua.
+-- KEYS  1 state (hash), 2 ranking (sorted set), 3 entries (hash), 4 meta (hash).
+-- ARGV  1 limit, 0 to 200, 2 anchor: top: the first entries; around: the entries around an entry, from half the limit
+--       before it; after, since: the entries behind an edge; before, until: those before it; since and until include the
+--       entry at the edge. 3 id of the entry (around) or key of the edge, 4 member of the edge.
+-- Returns the board state, then start (index from 0), better (number of entries with a better key than the first), a
+--         list of members and keys, alternately, and a list of the packed entries. Only the board state: the entry of
+--         around is not ranked. The error is NOTREADY if the board set is not served or is corrupt.
+local state_key, ranking, entries_key, meta = unpack(KEYS)
+local limit, anchor, edge_key, edge_member = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+local board_state, not_ready = read_board_state(state_key, ranking, entries_key, meta)
+if not board_state then
+  return not_ready
+end
+
+-- index_around returns the index of the first entry of an even selection around an entry; nil: it is not ranked.
+local function index_around(id)
+  local packed = redis.call('HGET', entries_key, id)
+  local index = packed and redis.call('ZRANK', ranking, string.sub(packed, 1, 16) .. ':' .. id)
+  return index and index - math.floor(limit / 2)
+end
+
+-- count_at_edge returns the number of entries before the edge, and with the entry at the edge. That entry may no longer
+-- be in the ranking; a binary search by position then finds its place among entries with an equal key.
+local function count_at_edge(key, member)
+  local score = redis.call('ZSCORE', ranking, member)
+  if score and tonumber(score) == tonumber(key) then
+    local before = redis.call('ZRANK', ranking, member)
+    return before, before + 1
+  end
+  local before, through = redis.call('ZCOUNT', ranking, '-inf', '(' .. key), redis.call('ZCOUNT', ranking, '-inf', key)
+  local position = tonumber(string.sub(member, 1, 16))
+  while before < through do
+    local middle = math.floor((before + through) / 2)
+    local other = redis.call('ZRANGE', ranking, middle, middle)[1]
+    if tonumber(string.sub(other, 1, 16)) < position then
+      before = middle + 1
+    else
+      through = middle
+    end
+  end
+  return before, through
+end
+
+local start, stop = 0, limit - 1 -- the selected indexes; none if stop is below start
+if anchor == 'around' then
+  local first = index_around(edge_key)
+  if not first then
+    return { board_state }
+  end
+  start, stop = math.max(0, first), first + limit - 1
+elseif anchor ~= 'top' then
+  local before, through = count_at_edge(edge_key, edge_member)
+  local boundary = (anchor == 'since' or anchor == 'before') and before or through
+  start, stop = boundary, boundary + limit - 1
+  if anchor == 'before' or anchor == 'until' then
+    start, stop = math.max(0, boundary - limit), boundary - 1
+  end
+end
+
+local found, ids, entries, better = {}, {}, {}, 0
+if stop >= start then
+  found = redis.call('ZRANGE', ranking, start, stop, 'WITHSCORES')
+end
+for i = 1, #found, 2 do
+  ids[#ids + 1] = string.sub(found[i], 18)
+end
+if #ids > 0 then
+  better = redis.call('ZCOUNT', ranking, '-inf', '(' .. found[2])
+  entries = redis.call('HMGET', entries_key, unpack(ids))
+end
+return { board_state, start, better, found, entries }
