@@ -110,11 +110,10 @@ func (c *matchClient) readReplyTo(t *testing.T, id int64) player.Frame {
 func (c *matchClient) submit(t *testing.T, right bool) int64 {
 	t.Helper()
 	q := c.asked[len(c.asked)-1]
-	id, err := c.Send(protocol.TypeAnswer, protocol.Answer{Match: c.match, Question: &q.Question, Given: c.key.answer(q, right)})
+	id, err := c.send(protocol.Answer{Match: c.match, Question: &q.Question, Given: c.key.answer(q, right)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.sent[id] = q.Question
 	return id
 }
 

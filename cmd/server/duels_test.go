@@ -12,12 +12,13 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
 	player "laststand/loadtest/client"
 )
 
 const (
 	questions = 5
-	limitMS   = 60_000 // no test waits for it: a question closes when both have answered
+	limitMS   = 60_000 // of every test that plays duels; no test waits for it, because a question closes when both have answered
 )
 
 // TestFiftyDuelsFollowTheRulesEndToEnd plays 50 duels at the same time over real sockets, embedded and on a real Redis and
@@ -33,18 +34,12 @@ func TestFiftyDuelsFollowTheRulesEndToEnd(t *testing.T) {
 		}
 		n := startNode(t, flags)
 		transcripts := playDuels(t, n.url, 50)
-		byMatch := make(map[string][]*duelTranscript)
+		matches := make(map[string]bool)
 		for _, g := range transcripts {
-			g.check(t)
-			byMatch[g.match] = append(byMatch[g.match], g)
+			matches[g.match] = true
 		}
-		if len(byMatch) != 50 {
-			t.Fatalf("%d matches were played, want 50", len(byMatch))
-		}
-		for match, perspectives := range byMatch {
-			if len(perspectives) != 2 || !bytes.Equal(perspectives[0].numbered.Bytes(), perspectives[1].numbered.Bytes()) {
-				t.Errorf("the players of %s were pushed different things", match)
-			}
+		if len(matches) != 50 {
+			t.Fatalf("%d matches were played, want 50", len(matches))
 		}
 		checkStoredResults(t, n.url, transcripts)
 		if db.URL == "" { // the boards are in the process: they are rebuilt from the ledger
@@ -54,16 +49,18 @@ func TestFiftyDuelsFollowTheRulesEndToEnd(t *testing.T) {
 	})
 }
 
-// playDuels plays duels between pairs of new players, all at the same time.
+// playDuels plays duels between pairs of new players, all at the same time, and compares all
+// frames with the rules.
 func playDuels(t *testing.T, url string, pairs int) []*duelTranscript {
 	t.Helper()
+	rules := &checker.Checker{LimitMS: limitMS}
 	transcripts := make([]*duelTranscript, 2*pairs)
 	for i := range transcripts {
 		g, err := player.CreateGuest(t.Context(), url, "demo", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		transcripts[i] = &duelTranscript{guest: g, answers: map[int]protocol.Answered{}}
+		transcripts[i] = &duelTranscript{guest: g, view: rules.Player(g.ID), sent: map[int64]protocol.Answer{}, answers: map[int]protocol.Answered{}}
 	}
 	var group errgroup.Group
 	for _, g := range transcripts {
@@ -79,27 +76,33 @@ func playDuels(t *testing.T, url string, pairs int) []*duelTranscript {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	judge(t, rules)
 	return transcripts
+}
+
+// judge compares all matches with the rules, after their clients have ended.
+func judge(t *testing.T, rules *checker.Checker) {
+	t.Helper()
+	rules.JudgeRest()
+	violations, _ := rules.Violations.All()
+	for _, v := range violations {
+		t.Error(v)
+	}
 }
 
 // duelTranscript is a duel as one of its players saw it.
 type duelTranscript struct {
-	guest    player.Guest
-	match    string
-	seq      int64
-	numbered bytes.Buffer // all numbered pushes
-	open     int          // the question that is open, -1 for none
-	answers  map[int]protocol.Answered
-	found    protocol.MatchFound
-	asked    []protocol.Question
-	closed   []protocol.QuestionClosed
-	over     protocol.MatchOver
-	settled  *protocol.Settled
+	guest   player.Guest
+	view    *checker.View
+	match   string
+	sent    map[int64]protocol.Answer // by request id
+	answers map[int]protocol.Answered // by question
+	over    protocol.MatchOver
+	settled *protocol.Settled
 }
 
 // play plays one duel to its end and records the frames.
 func (g *duelTranscript) play(p *player.Player) error {
-	g.open = -1
 	if _, err := p.Send(protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}); err != nil {
 		return err
 	}
@@ -112,29 +115,28 @@ func (g *duelTranscript) play(p *player.Player) error {
 			return err
 		}
 	}
+	g.view.Finish()
 	return nil
 }
 
 func (g *duelTranscript) handleFrame(p *player.Player, f player.Frame) error {
-	if f.Seq != 0 {
-		if g.seq++; f.Seq != g.seq {
-			return fmt.Errorf("push %d came where %d was due: %s", f.Seq, g.seq, f.Raw)
-		}
-		g.numbered.Write(f.Raw)
-		g.match = f.Match
+	if err := g.view.Push(f, 0); err != nil {
+		return err
 	}
+	g.match = g.view.Match()
 	if f.Type != protocol.TypeQuestionClosed && revealsAnswer(f.Raw) {
 		return fmt.Errorf("this betrays an answer: %s", f.Raw)
 	}
 	switch f.Type {
-	case protocol.TypeMatchFound:
-		return json.Unmarshal(f.Data, &g.found)
 	case protocol.TypeQuestion:
 		return g.answer(p, f)
 	case protocol.TypeAnswered:
 		var a protocol.Answered
-		err := json.Unmarshal(f.Data, &a)
+		if err := json.Unmarshal(f.Data, &a); err != nil {
+			return err
+		}
 		g.answers[a.Question] = a
+		_, err := g.view.Accepted(g.sent[*f.Re], f.Data)
 		return err
 	case protocol.TypeAnswerSeen:
 		var seen protocol.AnswerSeen
@@ -144,11 +146,6 @@ func (g *duelTranscript) handleFrame(p *player.Player, f player.Frame) error {
 		if _, answers := g.answers[seen.Question]; seen.Player == g.guest.ID && !answers {
 			return fmt.Errorf("the push came before the reply that caused it: %s", f.Raw)
 		}
-	case protocol.TypeQuestionClosed:
-		var c protocol.QuestionClosed
-		err := json.Unmarshal(f.Data, &c)
-		g.closed, g.open = append(g.closed, c), -1
-		return err
 	case protocol.TypeMatchOver:
 		return json.Unmarshal(f.Data, &g.over)
 	case protocol.TypeSettled:
@@ -174,8 +171,10 @@ func (g *duelTranscript) answer(p *player.Player, f player.Frame) error {
 	if err := json.Unmarshal(f.Data, &q); err != nil {
 		return err
 	}
-	g.asked, g.open = append(g.asked, q), q.Question
 	time.Sleep(time.Duration(rand.N(30)) * time.Millisecond) // a player thinks
-	_, err := p.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.ArbitraryAnswer(q)})
+	a := protocol.Answer{Match: f.Match, Question: &q.Question, Given: player.ArbitraryAnswer(q)}
+	g.view.Sent(a)
+	id, err := p.Send(protocol.TypeAnswer, a)
+	g.sent[id] = a
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/quiz/bank"
+	"laststand/loadtest/checker"
 	player "laststand/loadtest/client"
 )
 
@@ -96,6 +98,9 @@ type matchClient struct {
 	match           string
 	settled         *protocol.Settled
 	waitForSettled  bool // wait for the settled push
+
+	view      *checker.View             // compares all frames with the rules; nil: nothing is compared
+	submitted map[int64]protocol.Answer // answers by request id
 }
 
 // newMatchClient connects a guest.
@@ -104,6 +109,51 @@ func newMatchClient(t *testing.T, url string, g player.Guest) *matchClient {
 	return &matchClient{
 		Player: connect(t, url, g), id: g.ID, answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, sent: map[int64]int{},
 	}
+}
+
+// follow compares everything that clients send and receive from now on with the rules. Call
+// it before the match starts, and judge after its end.
+func follow(rules *checker.Checker, players []*matchClient, spectators ...*matchClient) {
+	for _, c := range players {
+		c.view, c.submitted = rules.Player(c.id), map[int64]protocol.Answer{}
+	}
+	for _, c := range spectators {
+		c.view = rules.Spectator()
+	}
+}
+
+// checkFrame compares a frame with the rules.
+func (c *matchClient) checkFrame(f player.Frame) error {
+	if c.view == nil {
+		return nil
+	}
+	if f.Re != nil {
+		if a, ok := c.submitted[*f.Re]; ok && f.Type == protocol.TypeAnswered {
+			_, err := c.view.Accepted(a, f.Data)
+			return err
+		} else if ok {
+			var e protocol.Error
+			return errors.Join(json.Unmarshal(f.Data, &e), c.view.Refused(a, e, 1))
+		}
+	}
+	err := c.view.Push(f, 0)
+	if f.Type == protocol.TypeMatchOver {
+		c.view.Finish()
+	}
+	return err
+}
+
+// send sends an answer and returns the id of the request.
+func (c *matchClient) send(a protocol.Answer) (id int64, err error) {
+	if c.view != nil {
+		c.view.Sent(a)
+	}
+	id, err = c.Send(protocol.TypeAnswer, a)
+	c.sent[id] = *a.Question
+	if c.view != nil {
+		c.submitted[id] = a
+	}
+	return id, err
 }
 
 // joinArena connects a guest and joins the arena.
@@ -133,6 +183,9 @@ func (c *matchClient) play() error {
 }
 
 func (c *matchClient) handleFrame(f player.Frame) error {
+	if err := c.checkFrame(f); err != nil {
+		return err
+	}
 	if f.Seq != 0 {
 		if c.seq++; f.Seq != c.seq {
 			return fmt.Errorf("push %d came where %d was due: %s", f.Seq, c.seq, f.Raw)
@@ -188,8 +241,7 @@ func (c *matchClient) answer(f player.Frame) error {
 	if isSilent {
 		return nil
 	}
-	id, err := c.Send(protocol.TypeAnswer, protocol.Answer{Match: f.Match, Question: &q.Question, Given: c.key.answer(q, right)})
-	c.sent[id] = q.Question
+	_, err := c.send(protocol.Answer{Match: f.Match, Question: &q.Question, Given: c.key.answer(q, right)})
 	return err
 }
 

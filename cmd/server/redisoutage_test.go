@@ -6,6 +6,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
 	player "laststand/loadtest/client"
 )
 
@@ -23,7 +24,10 @@ func TestQuestionsAreExtendedByRedisStalls(t *testing.T) {
 			server := testenv.Redis(t)
 			h := newTestCluster(t, server.URL, duelsConfig(map[string]duelConfig{"demo": outageDuels}))
 			first, second := h.node(t), h.node(t)
-			d := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+			rules := &checker.Checker{LimitMS: outageDuels.TimeLimitMS} // an answer counts as at most the limit
+			clients := []*matchClient{newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")}
+			follow(rules, clients)
+			d := pairUp(t, clients[0], clients[1]).waitForMatch(t)
 			d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 			if when == "reveal" {
 				d.each(func(c *matchClient) { c.submitAndRead(t, true) })
@@ -34,7 +38,7 @@ func TestQuestionsAreExtendedByRedisStalls(t *testing.T) {
 			d.each(func(c *matchClient) { c.submitAndRead(t, true) })
 			playToEnd(t, d[:]...)
 			checkSamePushes(t, d[:]...)
-			d.each(func(c *matchClient) { c.checkCapped(t) })
+			judge(t, rules)
 			checkSettledOnce(t, first.url, "demo", d[0].over)
 		})
 	}
@@ -78,31 +82,5 @@ func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
 	q := c.asked[len(c.asked)-1]
 	if allowance.Question != q.Question || allowance.ClosesAt <= q.ClosesAt || allowance.ClosesAt > f.ReceivedAt.UnixMilli()+2*outageDuels.TimeLimitMS {
 		t.Errorf("at %d question %+v was extended to %+v", f.ReceivedAt.UnixMilli(), q, allowance)
-	}
-}
-
-// checkCapped checks that no answer counts as slower than the limit.
-func (c *matchClient) checkCapped(t *testing.T) {
-	t.Helper()
-	limit := outageDuels.TimeLimitMS
-	scores, times := map[string]int64{}, map[string]int64{}
-	for _, closed := range c.closed {
-		for _, r := range closed.Results {
-			took, points := limit, int64(0)
-			if r.Correct {
-				took = min(*r.ElapsedMS, limit)
-				points = 100 + 100*(limit-took)/limit
-			}
-			scores[r.Player] += points
-			times[r.Player] += took
-			if r.Points != points || r.Given == nil {
-				t.Errorf("question %d: %+v, want %d points", closed.Question, r, points)
-			}
-		}
-	}
-	for _, s := range c.over.Standings {
-		if s.Score != scores[s.Player] || s.TimeMS != times[s.Player] {
-			t.Errorf("%+v, want the score %d and %d ms", s, scores[s.Player], times[s.Player])
-		}
 	}
 }
