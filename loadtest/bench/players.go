@@ -85,12 +85,19 @@ func (p *players) connect(ctx context.Context, urls []string) error {
 
 // connectPlayer connects the player with a number.
 func connectPlayer(ctx context.Context, d client.Dialer, url string, number int) (*client.Player, error) {
-	id := fmt.Sprintf("player_%d", number)
-	token, err := testenv.Token("player", id)
+	guest, err := newGuest(number)
 	if err != nil {
 		return nil, err
 	}
-	return d.Connect(ctx, url, client.Guest{ID: id, Token: token}, nil)
+	return d.Connect(ctx, url, guest, nil)
+}
+
+// newGuest returns the player with a number. The node registers the player at the first
+// connection.
+func newGuest(number int) (client.Guest, error) {
+	id := fmt.Sprintf("player_%d", number)
+	token, err := testenv.Token("player", id)
+	return client.Guest{ID: id, Token: token}, err
 }
 
 // openArena makes an arena and seats players in it.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"laststand/internal/protocol"
@@ -70,7 +70,7 @@ func measureKill(ctx context.Context, o connectionsOptions, r connectionsReport)
 	if err := c.nodes[0].Kill(); err != nil {
 		return err
 	}
-	times, err := m.waitForReturn(ctx, start)
+	returnedAt, err := m.await(ctx, "returned", (o.playing+1)/2)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,11 @@ func measureKill(ctx context.Context, o connectionsOptions, r connectionsReport)
 	if err != nil {
 		return err
 	}
-	r.addWave("death of a node", times, time.Since(start), int(refusals(after)-refusals(before)))
+	var times []time.Duration
+	for _, at := range returnedAt {
+		times = append(times, at.Sub(start))
+	}
+	r.addWave("death of a node", times, slices.Max(times), int(refusals(after)-refusals(before)))
 	return nil
 }
 
@@ -91,23 +95,26 @@ func refusals(m testenv.Metrics) float64 {
 // openMatches are players in arenas or duels whose question stays open.
 type openMatches struct {
 	urls    []string // of the nodes; each player is at the next one
-	codes   []string // of the arenas; none: duels
+	arenas  []protocol.ArenaMade
 	hosts   []*client.Player
-	arenas  []string // ids
 	cancel  context.CancelFunc
 	playing sync.WaitGroup
-	seated  atomic.Int64
-	asked   atomic.Int64 // players who have received the question, and answered it if they do
+	events  chan playerEvent
+	counts  map[string]int // events so far, by kind
+}
 
-	mu         sync.Mutex
-	returnedAt []time.Time // when players have received the state of their match
-	err        error
+// playerEvent is what happened to a player.
+type playerEvent struct {
+	kind string // seated, asked, returned
+	at   time.Time
+	err  error // nil unless the player failed
 }
 
 // play seats players and sends a question to all of them. The hosts of arenas are at the
 // given node.
 func (m *openMatches) play(ctx context.Context, count int, inArenas bool, hostURL string) error {
 	ctx, m.cancel = context.WithCancel(ctx)
+	m.events, m.counts = make(chan playerEvent, 4*count), make(map[string]int)
 	for i := 0; inArenas && i < count/seatsPerArena; i++ {
 		host, made, err := makeArena(ctx, hostURL, protocol.NewArena{
 			Mode: "survival", Name: "connections", Pace: "host", Questions: protocol.ArenaQuestions{Count: 2},
@@ -115,64 +122,54 @@ func (m *openMatches) play(ctx context.Context, count int, inArenas bool, hostUR
 		if err != nil {
 			return err
 		}
-		m.hosts, m.codes, m.arenas = append(m.hosts, host), append(m.codes, made.Code), append(m.arenas, made.ArenaID)
+		m.hosts, m.arenas = append(m.hosts, host), append(m.arenas, made)
 	}
 	for i := range count {
-		token, err := testenv.Token("player", fmt.Sprintf("player_%d", i))
+		guest, err := newGuest(i)
 		if err != nil {
 			return err
 		}
-		p := &client.ReconnectingPlayer{
-			Guest: client.Guest{ID: fmt.Sprintf("player_%d", i), Token: token}, NextServer: m.nextServer(i),
-			ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, Dialer: client.Dialer{From: client.FromAddress(i / client.PerAddress)},
-		}
-		m.playing.Go(func() { m.playSeat(ctx, p, i) })
+		m.playing.Go(func() { m.playSeat(ctx, guest, i) })
 	}
-	if err := m.waitFor(ctx, "seated", func() bool { return m.seated.Load() == int64(count) }); err != nil {
+	if _, err := m.await(ctx, "seated", count); err != nil {
 		return err
 	}
 	for i, host := range m.hosts {
-		if err := host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: m.arenas[i]}); err != nil {
+		if err := host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: m.arenas[i].ArenaID}); err != nil {
 			return err
 		}
 	}
 	time.Sleep(time.Second) // a countdown of 0 takes some ticks
 	for i, host := range m.hosts {
-		if err := host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: m.arenas[i], After: -1}); err != nil {
+		if err := host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: m.arenas[i].ArenaID, After: -1}); err != nil {
 			return err
 		}
 	}
-	return m.waitFor(ctx, "asked", func() bool { return m.asked.Load() == int64(count) })
+	_, err := m.await(ctx, "asked", count)
+	return err
 }
 
-// nextServer returns the next node at each call.
-func (m *openMatches) nextServer(i int) func(string) string {
-	return func(string) string {
-		i++
-		return m.urls[(i-1)%len(m.urls)]
+// playSeat plays until the context ends. After a lost connection the player goes to the next
+// node.
+func (m *openMatches) playSeat(ctx context.Context, guest client.Guest, number int) {
+	node := number
+	p := &client.ReconnectingPlayer{
+		Guest: guest, NextServer: func(string) string { node++; return m.urls[(node-1)%len(m.urls)] },
+		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, Dialer: client.Dialer{From: client.FromAddress(number / client.PerAddress)},
 	}
-}
-
-// playSeat plays until the context ends.
-func (m *openMatches) playSeat(ctx context.Context, p *client.ReconnectingPlayer, number int) {
 	defer p.Disconnect()
-	if len(m.codes) > 0 {
-		p.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: m.codes[number/seatsPerArena%len(m.codes)]})
+	if len(m.arenas) > 0 {
+		p.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: m.arenas[number/seatsPerArena%len(m.arenas)].Code})
 	} else {
 		p.Ask(protocol.TypeDuelJoin, protocol.DuelJoin{})
 	}
-	for {
+	for ctx.Err() == nil {
 		r, err := p.Next(ctx, time.Now().Add(time.Hour))
 		if err == nil {
 			err = m.handle(p, r, number)
 		}
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			m.mu.Lock()
-			m.err = errors.Join(m.err, fmt.Errorf("player %d: %w", number, err))
-			m.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			m.events <- playerEvent{err: fmt.Errorf("player %d: %w", number, err)}
 			return
 		}
 	}
@@ -183,16 +180,16 @@ func (m *openMatches) playSeat(ctx context.Context, p *client.ReconnectingPlayer
 func (m *openMatches) handle(p *client.ReconnectingPlayer, r client.Received, number int) error {
 	switch r.Type {
 	case protocol.TypeError:
-		return repeatRequest(p, r)
+		return m.handleRefusal(p, r)
 	case protocol.TypeArenaJoined, protocol.TypeDuelQueued:
-		m.seated.Add(1)
+		m.events <- playerEvent{kind: "seated"}
 	case protocol.TypeMatchState:
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.returnedAt = append(m.returnedAt, r.ReceivedAt)
+		m.events <- playerEvent{kind: "returned", at: r.ReceivedAt}
+	case protocol.TypeAnswered:
+		m.events <- playerEvent{kind: "asked"}
 	case protocol.TypeQuestion:
-		if len(m.codes) == 0 || number%seatsPerArena == 0 {
-			m.asked.Add(1)
+		if len(m.arenas) == 0 || number%seatsPerArena == 0 {
+			m.events <- playerEvent{kind: "asked"}
 			return nil
 		}
 		var q protocol.Question
@@ -200,64 +197,57 @@ func (m *openMatches) handle(p *client.ReconnectingPlayer, r client.Received, nu
 			return err
 		}
 		p.Ask(protocol.TypeAnswer, protocol.Answer{Match: r.Match, Question: &q.Question, Given: client.ArbitraryAnswer(q)})
-	case protocol.TypeAnswered:
-		m.asked.Add(1)
 	}
 	return nil
 }
 
-// repeatRequest sends a request again after a temporary refusal. Any other refusal is an
-// error.
-func repeatRequest(p *client.ReconnectingPlayer, r client.Received) error {
+// handleRefusal sends a request again after a temporary refusal. The refused request may have
+// taken effect: the player has already joined or answered. Any other refusal is an error.
+func (m *openMatches) handleRefusal(p *client.ReconnectingPlayer, r client.Received) error {
 	var e protocol.Error
 	if err := json.Unmarshal(r.Data, &e); err != nil {
 		return err
 	}
-	if e.Code != protocol.CodeUnavailable && e.Code != protocol.CodeOverloaded {
+	switch e.Code {
+	case protocol.CodeUnavailable, protocol.CodeOverloaded:
+		time.Sleep(time.Duration(e.RetryAfterMS) * time.Millisecond)
+		p.Ask(r.Request.Kind, r.Request.Data)
+	case protocol.CodeAlreadyQueued, protocol.CodeAlreadyPlaying:
+		m.events <- playerEvent{kind: "seated"}
+	case protocol.CodeDuplicateAnswer:
+		m.events <- playerEvent{kind: "asked"}
+	default:
 		return fmt.Errorf("refused: %s", r.Raw)
 	}
-	time.Sleep(time.Duration(e.RetryAfterMS) * time.Millisecond)
-	p.Ask(r.Request.Kind, r.Request.Data)
 	return nil
 }
 
-// waitForReturn waits until all players of the first node are back in their matches, and
-// returns how long each took.
-func (m *openMatches) waitForReturn(ctx context.Context, since time.Time) (times []time.Duration, err error) {
-	count := (int(m.seated.Load()) + len(m.urls) - 1) / len(m.urls)
-	err = m.waitFor(ctx, "back in their matches", func() bool {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		return len(m.returnedAt) == count
-	})
-	for _, at := range m.returnedAt {
-		times = append(times, at.Sub(since))
-	}
-	return times, err
-}
-
-// waitFor waits until a condition is true, and fails if a player fails.
-func (m *openMatches) waitFor(ctx context.Context, goal string, isTrue func() bool) error {
-	for until := time.Now().Add(clientTimeout); !isTrue(); time.Sleep(10 * time.Millisecond) {
-		m.mu.Lock()
-		err := m.err
-		returned := len(m.returnedAt)
-		m.mu.Unlock()
-		if err := errors.Join(err, ctx.Err()); err != nil {
-			return err
-		}
-		if time.Now().After(until) {
-			return fmt.Errorf("not all players were %s after %v: %d seated, %d asked, %d back", goal, clientTimeout, m.seated.Load(), m.asked.Load(), returned)
+// await waits until so many events of a kind have happened, and returns the times of those
+// since the call. It fails if a player fails.
+func (m *openMatches) await(ctx context.Context, kind string, count int) (times []time.Time, err error) {
+	timeout := time.After(clientTimeout)
+	for m.counts[kind] < count {
+		select {
+		case e := <-m.events:
+			if e.err != nil {
+				return times, e.err
+			}
+			m.counts[e.kind]++
+			if e.kind == kind {
+				times = append(times, e.at)
+			}
+		case <-timeout:
+			return times, fmt.Errorf("not all of %d players were %s after %v: %v", count, kind, clientTimeout, m.counts)
+		case <-ctx.Done():
+			return times, ctx.Err()
 		}
 	}
-	return nil
+	return times, nil
 }
 
 // close closes all connections and waits for the players.
 func (m *openMatches) close() {
-	if m.cancel != nil {
-		m.cancel()
-	}
+	m.cancel()
 	m.playing.Wait()
 	for _, host := range m.hosts {
 		_ = host.Close()
