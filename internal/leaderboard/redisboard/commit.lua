@@ -5,19 +5,21 @@
 -- Returns 1 if this run or an earlier run has applied the transaction.
 -- Returns 0 and writes nothing if the board set has another version.
 -- If a write fails, the version stays "torn", to which no later transaction applies.
-local version = redis.call('HGET', KEYS[1], 'version')
-if version == ARGV[2] then
+local state = KEYS[1]
+local expected_version, new_version = ARGV[1], ARGV[2]
+local version = redis.call('HGET', state, 'version')
+if version == new_version then
   return 1
 end
-if version ~= ARGV[1] then
+if version ~= expected_version then
   return 0
 end
-redis.call('HSET', KEYS[1], 'version', 'torn')
+redis.call('HSET', state, 'version', 'torn')
 local i = 3
 while i <= #ARGV do
   local last = i + 2 + tonumber(ARGV[i + 2])
   redis.call(ARGV[i], KEYS[tonumber(ARGV[i + 1])], unpack(ARGV, i + 3, last))
   i = last + 1
 end
-redis.call('HSET', KEYS[1], 'version', ARGV[2])
+redis.call('HSET', state, 'version', new_version)
 return 1

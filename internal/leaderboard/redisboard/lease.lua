@@ -2,9 +2,11 @@
 -- KEYS  1 lease (text).
 -- ARGV  1 holder, 2 time to live (ms).
 -- Returns 1. Returns 0 and writes nothing if another holder has the lease.
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then
+local lease = KEYS[1]
+local new_holder, ttl = ARGV[1], ARGV[2]
+local holder = redis.call('GET', lease)
+if holder and holder ~= new_holder then
   return 0
 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('SET', lease, new_holder, 'PX', ttl)
 return 1

@@ -4,15 +4,17 @@
 --       For a served board set also 4 forms (hash), 5 published (sorted set).
 -- ARGV  1 config hash, 2 id of the board set, 3 time (epoch ms): a board set whose last transaction is older is abandoned.
 -- Returns 1. Returns 0 and writes nothing if the last transaction is not older, or the configuration has another board set.
-local touched = tonumber(redis.call('HGET', KEYS[3], 'touched') or '0')
-if touched >= tonumber(ARGV[3]) or redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then
+local sets, retired, state, configs, published = unpack(KEYS, 1, 5)
+local config_hash, set_id, abandoned_before = unpack(ARGV, 1, 3)
+local touched = tonumber(redis.call('HGET', state, 'touched') or '0')
+if touched >= tonumber(abandoned_before) or redis.call('HGET', sets, config_hash) ~= set_id then
   return 0
 end
-redis.call('HDEL', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[3], 'ready')
-redis.call('SADD', KEYS[2], ARGV[2])
-if KEYS[4] then
-  redis.call('HDEL', KEYS[4], ARGV[1])
-  redis.call('ZREM', KEYS[5], ARGV[1])
+redis.call('HDEL', sets, config_hash)
+redis.call('HDEL', state, 'ready')
+redis.call('SADD', retired, set_id)
+if configs then
+  redis.call('HDEL', configs, config_hash)
+  redis.call('ZREM', published, config_hash)
 end
 return 1

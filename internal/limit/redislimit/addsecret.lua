@@ -3,7 +3,9 @@
 -- ARGV  1 now in epoch ms, 2 secret, 3 maximum of secrets (the newest stay),
 --       4 time to live in ms
 -- Returns 1.
-redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
-redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - tonumber(ARGV[3]))
-redis.call('PEXPIRE', KEYS[1], ARGV[4])
+local secrets = KEYS[1]
+local now, secret, max_secrets, ttl = unpack(ARGV, 1, 4)
+redis.call('ZADD', secrets, now, secret)
+redis.call('ZREMRANGEBYRANK', secrets, 0, -1 - tonumber(max_secrets))
+redis.call('PEXPIRE', secrets, ttl)
 return 1

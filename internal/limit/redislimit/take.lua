@@ -7,17 +7,18 @@
 -- until the next token is available. Times are whole microseconds. After a charge the
 -- bucket has a debt of at most a full bucket.
 -- Example: 3 tokens, 1 per second. Take 2: 0. Take 2: one second. Take 1: 0.
+local bucket, mode = KEYS[1], ARGV[5]
 local now, interval, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
 local capacity = interval * tonumber(ARGV[3])
-local full_at = tonumber(redis.call('GET', KEYS[1]) or now)
+local full_at = tonumber(redis.call('GET', bucket) or now)
 full_at = math.max(now, math.min(full_at, now + 2 * capacity))
 local full_after = full_at + cost * interval
 local wait = math.max(0, full_after - capacity - now)
-if ARGV[5] == 'charge' then
+if mode == 'charge' then
   full_after = math.min(full_after, now + 2 * capacity)
   wait = math.max(0, full_after + interval - capacity - now)
 end
-if ARGV[5] == 'charge' or ARGV[5] == 'take' and wait == 0 then
-  redis.call('SET', KEYS[1], string.format('%.0f', full_after), 'PX', math.ceil((full_after - now) / 1000))
+if mode == 'charge' or mode == 'take' and wait == 0 then
+  redis.call('SET', bucket, string.format('%.0f', full_after), 'PX', math.ceil((full_after - now) / 1000))
 end
 return wait

@@ -5,20 +5,22 @@
 --       7 time to live of busy (ms)
 -- Returns {number of waiting tickets, ''}, or {0, value of busy} if the ticket was not
 -- added. An expired ticket in busy does not count and is removed.
-local new_busy = 'ticket:' .. ARGV[1]
-local busy = redis.call('GET', KEYS[1])
-if busy and busy ~= ARGV[6] and busy ~= new_busy then
+local busy_key, tickets, waiting, alive_key = unpack(KEYS, 1, 4)
+local ticket_id, ticket, rating, now, alive_until, ignored_busy, busy_ttl = unpack(ARGV, 1, 7)
+local new_busy = 'ticket:' .. ticket_id
+local busy = redis.call('GET', busy_key)
+if busy and busy ~= ignored_busy and busy ~= new_busy then
   local id = string.match(busy, '^ticket:(.*)')
-  local alive = id and redis.call('ZSCORE', KEYS[4], id)
-  if not id or (alive and tonumber(alive) >= tonumber(ARGV[4])) then
+  local alive = id and redis.call('ZSCORE', alive_key, id)
+  if not id or (alive and tonumber(alive) >= tonumber(now)) then
     return {0, busy}
   end
-  redis.call('HDEL', KEYS[2], id)
-  redis.call('ZREM', KEYS[3], id)
-  redis.call('ZREM', KEYS[4], id)
+  redis.call('HDEL', tickets, id)
+  redis.call('ZREM', waiting, id)
+  redis.call('ZREM', alive_key, id)
 end
-redis.call('SET', KEYS[1], new_busy, 'PX', ARGV[7])
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
-redis.call('ZADD', KEYS[4], ARGV[5], ARGV[1])
-return {redis.call('ZCARD', KEYS[3]), ''}
+redis.call('SET', busy_key, new_busy, 'PX', busy_ttl)
+redis.call('HSET', tickets, ticket_id, ticket)
+redis.call('ZADD', waiting, rating, ticket_id)
+redis.call('ZADD', alive_key, alive_until, ticket_id)
+return {redis.call('ZCARD', waiting), ''}

@@ -3,10 +3,12 @@
 -- KEYS  1 busy (string), 2 last duel (string)
 -- ARGV  1 required value of busy, 2 match id
 -- Returns 1 if busy had that value, else 0.
-if redis.call('GET', KEYS[2]) == ARGV[2] then
-  redis.call('DEL', KEYS[2])
+local busy_key, last_duel = KEYS[1], KEYS[2]
+local required_busy, match_id = ARGV[1], ARGV[2]
+if redis.call('GET', last_duel) == match_id then
+  redis.call('DEL', last_duel)
 end
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+if redis.call('GET', busy_key) ~= required_busy then
   return 0
 end
-return redis.call('DEL', KEYS[1])
+return redis.call('DEL', busy_key)

@@ -9,33 +9,35 @@
 --       8 time to live of busy (ms)
 -- Returns the tickets (JSON) without the given one; nil if the given one does not wait
 -- any more.
-if not redis.call('ZSCORE', KEYS[2], ARGV[1]) then
-  if redis.call('GET', KEYS[4]) ~= 'ticket:' .. ARGV[1] then
-    redis.call('ZADD', KEYS[3], 'XX', ARGV[4], ARGV[1])
+local tickets, waiting, alive_key, busy_key = unpack(KEYS, 1, 4)
+local ticket_id, rating, now, alive_until, limit, offset, ticket, busy_ttl = unpack(ARGV, 1, 8)
+if not redis.call('ZSCORE', waiting, ticket_id) then
+  if redis.call('GET', busy_key) ~= 'ticket:' .. ticket_id then
+    redis.call('ZADD', alive_key, 'XX', alive_until, ticket_id)
     return false
   end
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[7])
-  redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])
+  redis.call('HSET', tickets, ticket_id, ticket)
+  redis.call('ZADD', waiting, rating, ticket_id)
 end
-redis.call('ZADD', KEYS[3], ARGV[4], ARGV[1])
-redis.call('PEXPIRE', KEYS[4], ARGV[8])
+redis.call('ZADD', alive_key, alive_until, ticket_id)
+redis.call('PEXPIRE', busy_key, busy_ttl)
 local near, expired = {}, true
 for _ = 1, 8 do
   if not expired then break end
   near, expired = {}, false
-  local ids = redis.call('ZRANGEBYSCORE', KEYS[2], ARGV[2], '+inf', 'LIMIT', ARGV[6], ARGV[5])
-  for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[2], '(' .. ARGV[2], '-inf', 'LIMIT', ARGV[6], ARGV[5])) do
+  local ids = redis.call('ZRANGEBYSCORE', waiting, rating, '+inf', 'LIMIT', offset, limit)
+  for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', waiting, '(' .. rating, '-inf', 'LIMIT', offset, limit)) do
     ids[#ids + 1] = id
   end
   for _, id in ipairs(ids) do
-    local alive = redis.call('ZSCORE', KEYS[3], id)
-    if not alive or tonumber(alive) < tonumber(ARGV[3]) then
+    local alive = redis.call('ZSCORE', alive_key, id)
+    if not alive or tonumber(alive) < tonumber(now) then
       expired = true
-      redis.call('HDEL', KEYS[1], id)
-      redis.call('ZREM', KEYS[2], id)
-      redis.call('ZREM', KEYS[3], id)
-    elseif id ~= ARGV[1] then
-      near[#near + 1] = redis.call('HGET', KEYS[1], id)
+      redis.call('HDEL', tickets, id)
+      redis.call('ZREM', waiting, id)
+      redis.call('ZREM', alive_key, id)
+    elseif id ~= ticket_id then
+      near[#near + 1] = redis.call('HGET', tickets, id)
     end
   end
 end

@@ -6,18 +6,20 @@
 -- Returns '' if the player is in the match now, else the value of busy. An expired
 -- ticket in busy does not count and is removed. The former match counts while it is in
 -- a pairing, because it does not exist yet.
-local new_busy, former_busy = 'match:' .. ARGV[1], 'match:' .. ARGV[2]
-local busy = redis.call('GET', KEYS[1])
-local is_stale = busy == former_busy and redis.call('HEXISTS', KEYS[5], ARGV[2]) == 0
+local busy_key, tickets, waiting, alive_key, pairings = unpack(KEYS, 1, 5)
+local match_id, former_match, now, busy_ttl = unpack(ARGV, 1, 4)
+local new_busy, former_busy = 'match:' .. match_id, 'match:' .. former_match
+local busy = redis.call('GET', busy_key)
+local is_stale = busy == former_busy and redis.call('HEXISTS', pairings, former_match) == 0
 if busy and busy ~= new_busy and not is_stale then
   local id = string.match(busy, '^ticket:(.*)')
-  local alive = id and redis.call('ZSCORE', KEYS[4], id)
-  if not id or (alive and tonumber(alive) >= tonumber(ARGV[3])) then
+  local alive = id and redis.call('ZSCORE', alive_key, id)
+  if not id or (alive and tonumber(alive) >= tonumber(now)) then
     return busy
   end
-  redis.call('HDEL', KEYS[2], id)
-  redis.call('ZREM', KEYS[3], id)
-  redis.call('ZREM', KEYS[4], id)
+  redis.call('HDEL', tickets, id)
+  redis.call('ZREM', waiting, id)
+  redis.call('ZREM', alive_key, id)
 end
-redis.call('SET', KEYS[1], new_busy, 'PX', ARGV[4])
+redis.call('SET', busy_key, new_busy, 'PX', busy_ttl)
 return ''

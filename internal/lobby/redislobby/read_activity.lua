@@ -3,6 +3,7 @@
 -- ARGV  none
 -- Returns {value of busy, '' for none; 1 if its match does not exist yet, else 0;
 -- id of the last duel, '' if there is none or it is settled}
-local busy = redis.call('GET', KEYS[1]) or ''
+local busy_key, pairings, last_duel = unpack(KEYS, 1, 3)
+local busy = redis.call('GET', busy_key) or ''
 local match = string.match(busy, '^match:(.*)')
-return {busy, match and redis.call('HEXISTS', KEYS[2], match) or 0, redis.call('GET', KEYS[3]) or ''}
+return {busy, match and redis.call('HEXISTS', pairings, match) or 0, redis.call('GET', last_duel) or ''}

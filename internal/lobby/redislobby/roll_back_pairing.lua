@@ -5,20 +5,22 @@
 -- ARGV  1 match id, 2 now (ms), 3 time to live of busy (ms), 4… of each ticket
 --       its id, rating and JSON, in the order of the busy keys
 -- Returns 1 if the pairing existed, else 0.
-if redis.call('HDEL', KEYS[4], ARGV[1]) == 0 then
+local tickets, waiting, alive_key, pairings = unpack(KEYS, 1, 4)
+local match_id, now, busy_ttl = unpack(ARGV, 1, 3)
+if redis.call('HDEL', pairings, match_id) == 0 then
   return 0
 end
 for i = 5, #KEYS do
   local first_arg = 4 + 3 * (i - 5) -- index of the ticket's id in ARGV
   local id = ARGV[first_arg]
-  local paired = redis.call('GET', KEYS[i]) == 'match:' .. ARGV[1]
-  local alive = redis.call('ZSCORE', KEYS[3], id)
-  if paired and alive and tonumber(alive) >= tonumber(ARGV[2]) then
-    redis.call('HSET', KEYS[1], id, ARGV[first_arg + 2])
-    redis.call('ZADD', KEYS[2], ARGV[first_arg + 1], id)
-    redis.call('SET', KEYS[i], 'ticket:' .. id, 'PX', ARGV[3])
+  local paired = redis.call('GET', KEYS[i]) == 'match:' .. match_id
+  local alive = redis.call('ZSCORE', alive_key, id)
+  if paired and alive and tonumber(alive) >= tonumber(now) then
+    redis.call('HSET', tickets, id, ARGV[first_arg + 2])
+    redis.call('ZADD', waiting, ARGV[first_arg + 1], id)
+    redis.call('SET', KEYS[i], 'ticket:' .. id, 'PX', busy_ttl)
   else
-    redis.call('ZREM', KEYS[3], id)
+    redis.call('ZREM', alive_key, id)
     if paired then
       redis.call('DEL', KEYS[i])
     end

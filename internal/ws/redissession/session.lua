@@ -6,17 +6,19 @@
 --       4 time to live in ms
 -- Returns {number as text, node of the session before, or '' if none is known}.
 -- A call with the same attempt id as the last call gets the same reply.
-local session = redis.call('HMGET', KEYS[1], 'number', 'node', 'attempt', 'former')
+local session_key = KEYS[1]
+local attempt, node, min_number, ttl = unpack(ARGV, 1, 4)
+local session = redis.call('HMGET', session_key, 'number', 'node', 'attempt', 'former')
 local last_number, last_node, last_attempt, last_former = session[1], session[2], session[3], session[4]
-if last_attempt == ARGV[1] then
+if last_attempt == attempt then
   return {last_number, last_former}
 end
-local number = tonumber(ARGV[3])
+local number = tonumber(min_number)
 if last_number and tonumber(last_number) >= number then
   number = tonumber(last_number) + 1
 end
 local text = string.format('%.0f', number)
 local former = last_node or ''
-redis.call('HSET', KEYS[1], 'number', text, 'node', ARGV[2], 'attempt', ARGV[1], 'former', former)
-redis.call('PEXPIRE', KEYS[1], ARGV[4])
+redis.call('HSET', session_key, 'number', text, 'node', node, 'attempt', attempt, 'former', former)
+redis.call('PEXPIRE', session_key, ttl)
 return {text, former}
