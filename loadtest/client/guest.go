@@ -75,7 +75,7 @@ func (r *StatusError) Error() string { return fmt.Sprintf("status %d: %s", r.Sta
 func do(r *http.Request, status int, v any) error { return DoJSON(http.DefaultClient, r, status, v) }
 
 // DoJSON makes a request and decodes its JSON answer into v. A status other than the given
-// one is a *Refused.
+// one is a *StatusError.
 func DoJSON(client *http.Client, r *http.Request, status int, v any) (err error) {
 	answer, err := client.Do(r)
 	if err != nil {
@@ -87,7 +87,7 @@ func DoJSON(client *http.Client, r *http.Request, status int, v any) (err error)
 		return err
 	}
 	if answer.StatusCode != status {
-		return fmt.Errorf("player: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
+		return fmt.Errorf("client: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
 	}
 	return json.Unmarshal(raw, v)
 }

@@ -10,6 +10,30 @@ import (
 	"laststand/internal/protocol"
 )
 
+// Reconnects counts the reconnects of a ReconnectingPlayer.
+type Reconnects struct {
+	Connections    int
+	Lost           int   // connections that ended by themselves
+	Silent         int   // connections that the player closed because of silence
+	Replaced       int   // connections that the server closed because the player had a newer one
+	Drained        int   // connections that the player left because the server was draining
+	Resumed        int   // matches that were resumed
+	MissedPushes   int64 // pushes that came after the resume
+	ResentRequests int
+}
+
+// Add adds the counts of another player.
+func (c *Reconnects) Add(other Reconnects) {
+	c.Connections += other.Connections
+	c.Lost += other.Lost
+	c.Silent += other.Silent
+	c.Replaced += other.Replaced
+	c.Drained += other.Drained
+	c.Resumed += other.Resumed
+	c.MissedPushes += other.MissedPushes
+	c.ResentRequests += other.ResentRequests
+}
+
 // helloID is the id of the request that Connect makes.
 const helloID = 1
 
@@ -31,7 +55,7 @@ func (r *ReconnectingPlayer) connect(ctx context.Context) error {
 			return err
 		}
 		if time.Now().After(giveUp) {
-			return fmt.Errorf("player: no server for %s: %w", r.ConnectTimeout, err)
+			return fmt.Errorf("client: no server for %s: %w", r.ConnectTimeout, err)
 		}
 	}
 	return nil

@@ -12,34 +12,34 @@ import (
 	"laststand/internal/protocol"
 )
 
-// ReconnectingPlayer is a player who continues when a server fails. It detects a connection that
-// breaks or falls silent, and connects to another server. It resumes its match after the
-// last number that it has seen, and repeats unanswered requests. Callers set the
-// exported fields before the first call. A ReconnectingPlayer is not safe for concurrent use.
+// ReconnectingPlayer is a player who continues when a server fails. It detects a connection
+// that breaks or falls silent, and connects to another server. It resumes its match after the
+// last push that it has received, and sends unanswered requests again. Callers set the
+// exported fields before the first call. It is not safe for concurrent use.
 type ReconnectingPlayer struct {
 	Guest
 	NextServer     func(last string) string // returns the server for the next connection
-	ReplyTimeout   time.Duration            // for a reply; a ReconnectingPlayer pings after the same time of silence
+	ReplyTimeout   time.Duration            // for a reply; after the same time of silence the player sends a ping
 	ConnectTimeout time.Duration            // time without a connection after which Next fails
 	Reconnects     Reconnects
 
 	Dialer           Dialer                              // opens the connections
 	OnConnectAttempt func(took time.Duration, err error) // is called after each attempt to connect; nil: no call
-	OnClockLead      func(lead int64)                    // is called with the Lead of each connection; nil: no call
+	OnClockLead      func(lead int64)                    // is called with the ClockLeadMS of each connection; nil: no call
 
 	connection  *connection
 	server      string    // of the newest connection
 	connectedAt time.Time // when it was welcomed
 	lastFrameAt time.Time // when the last frame came
 	unanswered  []*Request
-	received    []Received // received and not yet returned
-	leaveAt     time.Time
+	received    []Received // not yet returned by Next
+	leaveAt     time.Time  // when to leave a server that drains or cannot give the state; zero: never
 
 	recentEvents []string // the last events, for errors
 
-	match        string // that the player is in, "" for none
-	seq          int64  // its last number, 0 before the first
-	stateRequest int64  // id of the request whose reply match.state is missing, 0 for none
+	match        string // that the player is in; "": none
+	seq          int64  // of the last push of the match; 0: none yet
+	stateRequest int64  // id of the request whose reply match.state is missing; 0: none
 }
 
 // Request is a request of a ReconnectingPlayer.
@@ -52,15 +52,13 @@ type Request struct {
 	sentAt time.Time
 }
 
-// Received is a frame, and the request that it answers if it is a reply. At is cluster
-// time when it came, at the latest (epoch ms). From is the server, and Since is when the
-// server welcomed the connection.
+// Received is a frame that Next returns.
 type Received struct {
 	Frame
-	Request     *Request
-	ClusterMS   int64
-	Server      string
-	ConnectedAt time.Time
+	Request     *Request  // that the frame answers; nil: it is a push
+	ClusterMS   int64     // latest possible cluster time of its arrival, epoch ms
+	Server      string    // that sent the frame
+	ConnectedAt time.Time // when that server welcomed the connection
 }
 
 // ErrContract is wrapped by the errors of Next that mean that a server broke the
@@ -87,10 +85,7 @@ func (r *ReconnectingPlayer) Disconnect() {
 	}
 }
 
-// Close closes the connection for good.
-func (r *ReconnectingPlayer) Close() { r.Disconnect() }
-
-// Next waits for the next frame, and returns an empty one at the instant until. It also
+// Next waits for the next frame, and returns an empty one at the time until. It also
 // returns the welcome of every new connection, but no pongs. Numbered pushes come once
 // each and in order, over any number of connections. A push out of order is an error
 // that wraps ErrContract.
@@ -117,7 +112,7 @@ func (r *ReconnectingPlayer) Next(ctx context.Context, until time.Time) (Receive
 	}
 }
 
-// readFrame waits for a frame until the given instant, or for a short time.
+// readFrame waits for a frame until the given time, or for a short time.
 func (r *ReconnectingPlayer) readFrame(ctx context.Context, until time.Time) error {
 	wait := time.NewTimer(min(time.Until(until), r.ReplyTimeout/4))
 	defer wait.Stop()
@@ -189,7 +184,7 @@ func (r *ReconnectingPlayer) violation(format string, args ...any) error {
 }
 
 // handlePush handles a push of a match. While the player waits for the state, it drops
-// live pushes: the server sends them again after the state.
+// live pushes. The server sends them again after the state.
 func (r *ReconnectingPlayer) handlePush(h Received) error {
 	if r.stateRequest != 0 && h.Match == r.match {
 		return nil

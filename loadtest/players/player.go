@@ -146,7 +146,7 @@ func (p *player) reportEnd(err error) {
 
 // disconnect closes the player's connection for good.
 func (p *player) disconnect() {
-	p.Close()
+	p.Disconnect()
 	if p.isConnected {
 		p.group.Connected.Add(-1)
 	}
