@@ -12,12 +12,12 @@ type RevocationKind string
 
 // The kinds of revocations. An operator cannot set the last three.
 const (
-	KindBan      RevocationKind = "ban"     // a player or host, by id
-	KindToken    RevocationKind = "token"   // one token, by its claim jti
-	KindSubject  RevocationKind = "subject" // all tokens of a subject that were issued before a time
-	KindErased   RevocationKind = "erased"  // an erased player; after some time stored under RevocationStore.ErasedID
-	KindLinked   RevocationKind = "tied"    // sessions of an account as its own player, because it is now linked to a guest
-	KindUnlinked RevocationKind = "untied"  // sessions of an account as the guest that it was linked to
+	KindBan      RevocationKind = "ban"      // a player or host, by id
+	KindToken    RevocationKind = "token"    // one token, by its claim jti
+	KindSubject  RevocationKind = "subject"  // all tokens of a subject that were issued before a time
+	KindErased   RevocationKind = "erased"   // an erased player; after some time stored under RevocationStore.ErasedID
+	KindLinked   RevocationKind = "linked"   // sessions of an account as its own player, because it is now linked to a guest
+	KindUnlinked RevocationKind = "unlinked" // sessions of an account as the guest that it was linked to
 )
 
 // RevocationKinds returns all kinds.

@@ -8,7 +8,7 @@ const (
 	ResultRow     RowKind = "result"     // adds one result of a player or a team
 	CorrectionRow RowKind = "correction" // subtracts a ResultRow
 	MoveRow       RowKind = "move"       // moves the entries of an erased player to another id
-	DayStartRow   RowKind = "day.turn"   // starts Day; the rows that follow belong to it
+	DayStartRow   RowKind = "day_start"  // starts Day; the rows that follow belong to it
 )
 
 // Aggregates are the values of an entry that are added up over its results. TimeMS is the

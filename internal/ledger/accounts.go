@@ -11,7 +11,7 @@ import (
 
 var _ identity.Accounts = (*Ledger)(nil)
 
-const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND sub IN ($2, $3) ORDER BY player LIMIT 1`
+const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND subject IN ($2, $3) ORDER BY player LIMIT 1`
 
 // rowQuerier is a transaction or a pool of connections.
 type rowQuerier interface {
@@ -58,16 +58,16 @@ func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Play
 const maxSubjectChanges = 5
 
 const (
-	insertAccount       = `INSERT INTO accounts (game, sub, player, at) VALUES ($1, $2, $3, {now}) ON CONFLICT (game, sub) DO NOTHING`
-	moveAccount         = `UPDATE accounts SET player = $3, at = {now} WHERE game = $1 AND sub = $2`
-	selectLinkedAccount = `SELECT sub FROM accounts WHERE game = $1 AND player = $2`
+	insertAccount       = `INSERT INTO accounts (game, subject, player, changed_at) VALUES ($1, $2, $3, {now}) ON CONFLICT (game, subject) DO NOTHING`
+	moveAccount         = `UPDATE accounts SET player = $3, changed_at = {now} WHERE game = $1 AND subject = $2`
+	selectLinkedAccount = `SELECT subject FROM accounts WHERE game = $1 AND player = $2`
 
-	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
+	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated_matches FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
 	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
 
 	// A player of an operator's login service has its own id as its account.
 	selectIsOwnAccount = `
-SELECT EXISTS (SELECT 1 FROM accounts a WHERE a.game = p.game AND a.sub = p.id AND a.player = p.id)
+SELECT EXISTS (SELECT 1 FROM accounts a WHERE a.game = p.game AND a.subject = p.id AND a.player = p.id)
 FROM players p WHERE p.game = $1 AND p.id = $2`
 	selectHasSeat = `SELECT EXISTS (SELECT 1 FROM seats WHERE game = $1 AND player = $2)`
 )

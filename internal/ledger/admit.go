@@ -15,14 +15,14 @@ SELECT game, id, NULLIF(device_hash, ''), nickname, skeleton, {now}, joined_at
 FROM v WHERE ` + existsRulesUpTo + `v.rules {share}) ON CONFLICT DO NOTHING RETURNING game, id, skeleton`
 
 	insertAccounts = `
-WITH v (game, sub) AS ({rows})
-INSERT INTO accounts (game, sub, at, player) SELECT game, sub, {now}, sub FROM v WHERE true
-ON CONFLICT DO NOTHING RETURNING game, sub`
+WITH v (game, subject) AS ({rows})
+INSERT INTO accounts (game, subject, changed_at, player) SELECT game, subject, {now}, subject FROM v WHERE true
+ON CONFLICT DO NOTHING RETURNING game, subject`
 
 	selectErased = `
-WITH v (game, sub, hash) AS ({rows}) SELECT v.game, v.sub FROM v JOIN accounts a ON a.game = v.game AND a.sub = v.hash`
+WITH v (game, subject, hash) AS ({rows}) SELECT v.game, v.subject FROM v JOIN accounts a ON a.game = v.game AND a.subject = v.hash`
 
-	deleteAccounts = `WITH v (game, sub) AS ({rows}) DELETE FROM accounts WHERE (game, sub) IN (SELECT game, sub FROM v)`
+	deleteAccounts = `WITH v (game, subject) AS ({rows}) DELETE FROM accounts WHERE (game, subject) IN (SELECT game, subject FROM v)`
 )
 
 // admit inserts players in one transaction and sets created of each. It skips players

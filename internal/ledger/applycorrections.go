@@ -11,24 +11,24 @@ import (
 
 const (
 	insertCorrection = `
-WITH v (game, pos, reason, by_sub) AS ({rows})
-INSERT INTO corrections (game, pos, reason, by_sub) SELECT game, pos, reason, by_sub FROM v WHERE true`
+WITH v (game, pos, reason, corrected_by) AS ({rows})
+INSERT INTO corrections (game, pos, reason, corrected_by) SELECT game, pos, reason, corrected_by FROM v WHERE true`
 
 	// updateDayVersion locks the day: see updateSummedTo.
 	updateDayVersion = `UPDATE days SET version = $3 WHERE game = $1 AND day = $2 RETURNING summed_to`
 
 	deleteEmptySums = `
-WITH v (game, whose, holder, day) AS ({rows})
-DELETE FROM sums WHERE (game, whose, holder, day) IN (SELECT game, whose, holder, day FROM v) AND matches = 0`
+WITH v (game, holder_kind, holder, day) AS ({rows})
+DELETE FROM day_sums WHERE (game, holder_kind, holder, day) IN (SELECT game, holder_kind, holder, day FROM v) AND matches = 0`
 )
 
 var correctSums = `
-WITH v (game, whose, holder, day, newest, ` + aggregateColumns + `) AS ({rows})
-UPDATE sums SET
+WITH v (game, holder_kind, holder, day, newest, ` + aggregateColumns + `) AS ({rows})
+UPDATE day_sums SET
     newest = v.newest,
-    at = COALESCE((SELECT e.at FROM entries e WHERE e.game = v.game AND e.pos = v.newest), sums.at),
-    ` + eachAggregate("@ = sums.@ + v.@") + `
-FROM v WHERE sums.game = v.game AND sums.whose = v.whose AND sums.holder = v.holder AND sums.day = v.day`
+    committed_at = COALESCE((SELECT e.committed_at FROM entries e WHERE e.game = v.game AND e.pos = v.newest), day_sums.committed_at),
+    ` + eachAggregate("@ = day_sums.@ + v.@") + `
+FROM v WHERE day_sums.game = v.game AND day_sums.holder_kind = v.holder_kind AND day_sums.holder = v.holder AND day_sums.day = v.day`
 
 // applyCorrections writes what follows from corrections of one day: their reason, the
 // players' totals, and the day's sums if there are any.

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	insertAudit    = `INSERT INTO acts (id, at, who, what, game, target) VALUES ($1, {now}, $2, $3, $4, $5)`
-	endAudit       = `UPDATE acts SET status = $2, ended_at = {now} WHERE id = $1`
-	deleteOldAudit = `DELETE FROM acts WHERE id IN (SELECT id FROM acts WHERE at < {now} - $1 ORDER BY at, id LIMIT $2)`
+	insertAudit    = `INSERT INTO audit_log (id, at, actor, action, game, target) VALUES ($1, {now}, $2, $3, $4, $5)`
+	endAudit       = `UPDATE audit_log SET status = $2, ended_at = {now} WHERE id = $1`
+	deleteOldAudit = `DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log WHERE at < {now} - $1 ORDER BY at, id LIMIT $2)`
 
 	selectAudit = `
-SELECT id, at, who, what, game, target, status, ended_at FROM acts
+SELECT id, at, actor, action, game, target, status, ended_at FROM audit_log
 WHERE (at, id) < ($1, $2) AND {chosen} ORDER BY at DESC, id DESC LIMIT $3`
 )
 
@@ -67,7 +67,7 @@ func (l *Ledger) AuditEntries(ctx context.Context, f audit.Filter, cursor string
 // auditCondition returns the SQL condition of a filter, and args with its arguments appended.
 func auditCondition(f audit.Filter, args []any) (string, []any) {
 	conditions := []string{"true"}
-	for column, value := range map[string]string{"game": f.Game, "who": f.Actor} {
+	for column, value := range map[string]string{"game": f.Game, "actor": f.Actor} {
 		if value != "" {
 			args = append(args, value)
 			conditions = append(conditions, fmt.Sprintf("%s = $%d", column, len(args)))

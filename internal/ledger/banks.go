@@ -13,7 +13,7 @@ import (
 
 const (
 	insertBank            = `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`
-	incrementBankRevision = `UPDATE about SET bank_revision = bank_revision + 1`
+	incrementBankRevision = `UPDATE ledger_info SET bank_revision = bank_revision + 1`
 	saveQuestion          = `
 WITH v (bank, id, question) AS ({rows})
 INSERT INTO questions (bank, id, question) SELECT bank, id, question FROM v WHERE true
@@ -135,7 +135,7 @@ func (l *Ledger) DeleteBank(ctx context.Context, name string) error {
 // BankRevision grows with every change of any bank.
 func (l *Ledger) BankRevision(ctx context.Context) (int64, error) {
 	var revision int64
-	if err := l.readPool.QueryRowContext(ctx, "SELECT bank_revision FROM about").Scan(&revision); err != nil {
+	if err := l.readPool.QueryRowContext(ctx, "SELECT bank_revision FROM ledger_info").Scan(&revision); err != nil {
 		return 0, fmt.Errorf("ledger: bank revision: %w", err)
 	}
 	return revision, nil

@@ -108,19 +108,19 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 
 const (
 	insertMatch = `
-WITH v (game, id, result) AS ({rows})
-INSERT INTO matches (game, id, result) SELECT game, id, result FROM v WHERE true
+WITH v (game, id, summary) AS ({rows})
+INSERT INTO matches (game, id, summary) SELECT game, id, summary FROM v WHERE true
 ON CONFLICT DO NOTHING RETURNING game, id`
 
 	selectKnown = `
 WITH v (game, id) AS ({rows})
-SELECT m.game, m.id, m.result FROM v JOIN matches m ON m.game = v.game AND m.id = v.id`
+SELECT m.game, m.id, m.summary FROM v JOIN matches m ON m.game = v.game AND m.id = v.id`
 )
 
 var updatePlayer = `
-WITH v (game, id, rating, rated, ` + aggregateColumns + `) AS ({rows})
+WITH v (game, id, rating, rated_matches, ` + aggregateColumns + `) AS ({rows})
 UPDATE players SET
     rating = CASE WHEN v.rating = '' THEN players.rating ELSE v.rating END,
-    rated = players.rated + v.rated,
+    rated_matches = players.rated_matches + v.rated_matches,
     ` + eachAggregate("@ = players.@ + v.@") + `
 FROM v WHERE players.game = v.game AND players.id = v.id`

@@ -113,12 +113,12 @@ func TestMissingTablesAreNotReportedAsABadResult(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		for _, way := range [][2]string{{"place", "place_of"}, {"place_of", "place"}} {
+		for _, way := range [][2]string{{"rank", "rank_of"}, {"rank_of", "rank"}} {
 			if _, err := l.exec(t.Context(), "ALTER TABLE seats RENAME COLUMN "+way[0]+" TO "+way[1]); err != nil {
 				t.Fatal(err)
 			}
 			_, err := l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
-			if broken := way[0] == "place"; (err != nil) != broken || IsResultRefused(err) {
+			if broken := way[0] == "rank"; (err != nil) != broken || IsResultRefused(err) {
 				t.Errorf("column %s: error %v", way[1], err)
 			}
 		}
@@ -195,8 +195,8 @@ func deleteGame(t *testing.T, l *Ledger) {
 	t.Helper()
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
 		for _, text := range []string{
-			"DELETE FROM entries", "DELETE FROM heads", "DELETE FROM seats", "DELETE FROM matches", "DELETE FROM corrections",
-			"DELETE FROM days", "DELETE FROM sums", "DELETE FROM pairs", "DELETE FROM teams",
+			"DELETE FROM entries", "DELETE FROM ledger_heads", "DELETE FROM seats", "DELETE FROM matches", "DELETE FROM corrections",
+			"DELETE FROM days", "DELETE FROM day_sums", "DELETE FROM duel_pairs", "DELETE FROM teams",
 			"UPDATE players SET score = 0, time_ms = 0, limit_ms = 0, matches = 0, asked = 0, answered = 0, correct = 0",
 		} {
 			if _, err := tx.ExecContext(t.Context(), text); err != nil {

@@ -54,14 +54,14 @@ func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (Disqualify
 }
 
 const (
-	selectOneSeat = `SELECT player FROM seats WHERE game = $1 AND match_id = $2 AND ($3 = '' OR player = $3) ORDER BY seq LIMIT 1`
+	selectOneSeat = `SELECT player FROM seats WHERE game = $1 AND match_id = $2 AND ($3 = '' OR player = $3) ORDER BY standing_index LIMIT 1`
 
 	selectPlayerEntry = `
-SELECT pos FROM entries WHERE game = $1 AND whose = 'player' AND holder = $2 AND match_id = $3 AND kind = 'result'
+SELECT pos FROM entries WHERE game = $1 AND holder_kind = 'player' AND holder = $2 AND match_id = $3 AND kind = 'result'
 ORDER BY pos DESC LIMIT 1`
 
 	selectMatchEntries = `
-SELECT pos, day, whose, holder, ` + aggregateColumns + ` FROM entries
+SELECT pos, day, holder_kind, holder, ` + aggregateColumns + ` FROM entries
 WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 ORDER BY pos`
 )
 
@@ -153,16 +153,16 @@ func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualific
 // returns the position of the holder's newest other result that counts: of any day, and
 // of the same day; 0 if there is none. The index of the holder is searched backwards.
 var selectNewestRemaining = `
-WITH v (game, pos, whose, holder, day_from, day_to) AS ({rows})
+WITH v (game, pos, holder_kind, holder, day_from, day_to) AS ({rows})
 SELECT v.pos, ` + newestEntrySQL(`true`) + `, ` + newestEntrySQL(`e.pos > v.day_from AND e.pos < v.day_to`) + `
-FROM v WHERE NOT EXISTS (SELECT 1 FROM entries c WHERE c.game = v.game AND c.of_pos = v.pos AND c.of_pos > 0)
+FROM v WHERE NOT EXISTS (SELECT 1 FROM entries c WHERE c.game = v.game AND c.corrected_pos = v.pos AND c.corrected_pos > 0)
 ORDER BY v.pos`
 
 // newestEntrySQL returns a subquery for the position of the newest other result of v's holder
 // that counts and meets a condition on e; 0 if there is none.
 func newestEntrySQL(condition string) string {
 	return `COALESCE((
-    SELECT e.pos FROM entries e WHERE e.game = v.game AND e.whose = v.whose AND e.holder = v.holder AND e.pos <> v.pos
+    SELECT e.pos FROM entries e WHERE e.game = v.game AND e.holder_kind = v.holder_kind AND e.holder = v.holder AND e.pos <> v.pos
     AND ` + condition + ` AND ` + stillCounts + ` ORDER BY e.pos DESC LIMIT 1), 0)`
 }
 

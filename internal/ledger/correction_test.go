@@ -103,11 +103,11 @@ func TestADayVersionIsNeverRepeated(t *testing.T) {
 func rollBackTo(t *testing.T, l *Ledger, pos int64, day string) {
 	t.Helper()
 	for text, args := range map[string][]any{
-		"DELETE FROM entries WHERE pos > $1":     {pos},
-		"DELETE FROM corrections WHERE pos > $1": {pos},
-		"DELETE FROM days WHERE pos > $1":        {pos},
-		"UPDATE heads SET pos = $1, day = $2":    {pos, day},
-		"UPDATE days SET version = $1":           {0},
+		"DELETE FROM entries WHERE pos > $1":         {pos},
+		"DELETE FROM corrections WHERE pos > $1":     {pos},
+		"DELETE FROM days WHERE start_pos > $1":      {pos},
+		"UPDATE ledger_heads SET pos = $1, day = $2": {pos, day},
+		"UPDATE days SET version = $1":               {0},
 	} {
 		if _, err := l.exec(t.Context(), text, args...); err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func TestCorrectionsStoreReasonAndOperator(t *testing.T) {
 		disqualify(t, l, "m1", "")
 		var n int
 		err := l.readPool.QueryRowContext(t.Context(),
-			"SELECT COUNT(*) FROM corrections c JOIN entries e ON e.game = c.game AND e.pos = c.pos WHERE e.of_pos IN (2, 3) AND reason = 'a bot' AND by_sub = 'op_1'").Scan(&n)
+			"SELECT COUNT(*) FROM corrections c JOIN entries e ON e.game = c.game AND e.pos = c.pos WHERE e.corrected_pos IN (2, 3) AND reason = 'a bot' AND corrected_by = 'op_1'").Scan(&n)
 		if err != nil || n != 2 {
 			t.Errorf("%d reasons, %v", n, err)
 		}

@@ -32,7 +32,7 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 			t.Fatal(err)
 		}
 		var e erasure
-		if err := l.readPool.QueryRowContext(t.Context(), `SELECT game, subject, opaque FROM erasures`).Scan(&e.game, &e.subject, &e.opaque); err != nil {
+		if err := l.readPool.QueryRowContext(t.Context(), `SELECT game, subject, opaque_id FROM erasures`).Scan(&e.game, &e.subject, &e.opaque); err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range []func(tx *sql.Tx) error{

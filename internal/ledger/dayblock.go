@@ -99,8 +99,8 @@ func (d *dayClocks) isBlocked(game string) bool {
 const (
 	selectConfirmed = `SELECT day FROM confirmed_days WHERE game = $1`
 	confirmDay      = `
-INSERT INTO confirmed_days (game, day, at) VALUES ($1, $2, {now})
-ON CONFLICT (game) DO UPDATE SET day = excluded.day, at = excluded.at`
+INSERT INTO confirmed_days (game, day, confirmed_at) VALUES ($1, $2, {now})
+ON CONFLICT (game) DO UPDATE SET day = excluded.day, confirmed_at = excluded.confirmed_at`
 )
 
 // ConfirmDay allows the days of a game up to the given day (YYYY-MM-DD) to start although

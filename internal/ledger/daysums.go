@@ -12,18 +12,18 @@ import (
 
 const (
 	selectDay = `
-SELECT d.pos, d.summed, d.summed_to,
-    COALESCE((SELECT n.pos FROM days n WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), 0)
+SELECT d.start_pos, d.summed, d.summed_to,
+    COALESCE((SELECT n.start_pos FROM days n WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), 0)
 FROM days d WHERE d.game = $1 AND d.day = $2`
 
 	selectVersion = `
 SELECT d.version, COALESCE((
-    SELECT e.id FROM days n JOIN entries e ON e.game = n.game AND e.pos = n.pos
+    SELECT e.id FROM days n JOIN entries e ON e.game = n.game AND e.pos = n.start_pos
     WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), '')
 FROM days d WHERE d.game = $1 AND d.day = $2`
 
 	selectDaySums = `
-SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day = $2 AND whose = $3` + orderByBytes
+SELECT ` + sumColumns + ` FROM day_sums WHERE game = $1 AND day = $2 AND holder_kind = $3` + orderByBytes
 )
 
 // ledgerDay is a row of table days. Its entries are after startPos and before nextDayPos,
@@ -70,7 +70,7 @@ func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error
 	return int64(hash.Sum64()), nil
 }
 
-var computeDaySums = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.whose = $4 AND `+stillCounts) + orderByBytes
+var computeDaySums = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.holder_kind = $4 AND `+stillCounts) + orderByBytes
 
 // ReadDaySums calls onSum with the sum of every holder of a kind on a day, in ascending
 // byte order of ids. It stops at the first error of onSum and returns it. If the day is

@@ -12,7 +12,7 @@ const (
 	rotateDevice        = `UPDATE players SET device_hash = $4 WHERE game = $1 AND id = $2 AND device_hash = $3`
 	resetDevice         = `UPDATE players SET device_hash = $3 WHERE game = $1 AND id = $2`
 	detachDevice        = `UPDATE players SET device_hash = NULL WHERE game = $1 AND id = $2`
-	deleteLinkedAccount = `DELETE FROM accounts WHERE game = $1 AND sub = $2 AND player = $3`
+	deleteLinkedAccount = `DELETE FROM accounts WHERE game = $1 AND subject = $2 AND player = $3`
 )
 
 // RotateDevice replaces the hash of a player's device secret. It may be repeated. It

@@ -18,7 +18,8 @@ type dialect struct {
 	txOptions             *sql.TxOptions
 	snapshotOptions       *sql.TxOptions         // of inSnapshot
 	allowIdle             string                 // statement that allows a transaction to be idle; "": the database has no limit
-	lockSpelling          string                 // statement that blocks claims of names until the transaction ends
+	byteOrder             string                 // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
+	lockNicknameRules     string                 // statement that blocks claims of names until the transaction ends
 	forUpdate, skipLocked string                 // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
 	forShare              string                 // {share}: end of a SELECT whose row must not change until the transaction ends
 	inSelectPrefix        string                 // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
@@ -35,7 +36,7 @@ type dialect struct {
 // the dialect's fragments: see the fields.
 func (d *dialect) expandSQL(text string) string {
 	d.replacerOnce.Do(func() {
-		d.replacer = strings.NewReplacer("{now}", d.clockSQL, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs, "{listed}", d.inIDs)
+		d.replacer = strings.NewReplacer("{now}", d.clockSQL, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs, "{listed}", d.inIDs, "{bytes}", d.byteOrder)
 	})
 	return d.replacer.Replace(text)
 }

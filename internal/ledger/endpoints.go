@@ -14,8 +14,8 @@ var (
 )
 
 const (
-	selectDisabled = `SELECT game, name, why, since FROM disabled_endpoints ORDER BY game, name`
-	insertDisabled = `INSERT INTO disabled_endpoints (game, name, why, since) VALUES ($1, $2, $3, {now}) ON CONFLICT DO NOTHING`
+	selectDisabled = `SELECT game, name, reason, since FROM disabled_endpoints ORDER BY game, name`
+	insertDisabled = `INSERT INTO disabled_endpoints (game, name, reason, since) VALUES ($1, $2, $3, {now}) ON CONFLICT DO NOTHING`
 	deleteDisabled = `DELETE FROM disabled_endpoints WHERE game = $1 AND name = $2`
 
 	selectCounts = `

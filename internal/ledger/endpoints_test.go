@@ -100,7 +100,7 @@ func TestCountTasksDoesNotReadEndedTasks(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		plan := openLedger(t, db).explain(t, selectCounts, []any{"t", 10})
-		if strings.Count(plan, "tasks_place") != 1 || strings.Count(plan, "tasks_aside") != 2 || strings.Contains(plan, "tasks_key") {
+		if strings.Count(plan, "tasks_place") != 1 || strings.Count(plan, "tasks_later_or_dead") != 2 || strings.Contains(plan, "tasks_key") {
 			t.Errorf("the plan is\n%s", plan)
 		}
 	})

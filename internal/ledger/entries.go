@@ -59,7 +59,7 @@ func aggregatesOf(s *match.Standing) leaderboard.Aggregates {
 	}
 }
 
-const entryColumns = `game, pos, id, kind, day, at, match_id, whose, holder, of_day, of_pos, newest, newest_of_day, ` + aggregateColumns
+const entryColumns = `game, pos, id, kind, day, committed_at, match_id, holder_kind, holder, target_day, corrected_pos, newest, newest_of_target_day, ` + aggregateColumns
 
 const insertEntry = `
 WITH v (` + entryColumns + `) AS ({rows})
@@ -72,7 +72,7 @@ func (e *entry) insertRow(game string) []any {
 }
 
 const selectEntries = `
-SELECT pos, id, kind, day, at, whose, holder, of_day, newest, newest_of_day, ` + aggregateColumns + `
+SELECT pos, id, kind, day, committed_at, holder_kind, holder, target_day, newest, newest_of_target_day, ` + aggregateColumns + `
 FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
 
 // ReadRows returns up to limit rows of a game's ledger after a position, in order and

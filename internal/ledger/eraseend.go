@@ -19,16 +19,16 @@ const ErasureRetention = 10 * time.Minute
 // MigrateSkeletons, and the erasure itself. The revocation of the erasure stays under
 // the subject's hash, for nodes that have not read it yet.
 var deleteErased = []string{
-	`DELETE FROM pairs WHERE game = $1 AND (one = $2 OR other = $2)`,
-	`DELETE FROM bars WHERE game = $1 AND kind IN ('tied', 'untied') AND id = $2`,
-	`UPDATE spelling SET id = '' WHERE game = $1 AND id = $2`,
+	`DELETE FROM duel_pairs WHERE game = $1 AND (player1 = $2 OR player2 = $2)`,
+	`DELETE FROM revocations WHERE game = $1 AND kind IN ('linked', 'unlinked') AND id = $2`,
+	`UPDATE nickname_rules SET player = '' WHERE game = $1 AND player = $2`,
 	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
 }
 
-const hashErasedRevocation = `UPDATE bars SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
+const hashErasedRevocation = `UPDATE revocations SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
 
 const selectEndedErasure = `
-SELECT game, subject, opaque FROM erasures WHERE ended_at > 0 AND ended_at <= (SELECT {now}) - $1 ORDER BY ended_at, at LIMIT 1 {free}`
+SELECT game, subject, opaque_id FROM erasures WHERE ended_at > 0 AND ended_at <= (SELECT {now}) - $1 ORDER BY ended_at, next_step_at LIMIT 1 {free}`
 
 // ForgetErased deletes the last data of one erasure that ended at least minAge ago, and
 // reports whether there was one. On SQLite it also empties the write-ahead log, so that

@@ -15,28 +15,28 @@ const (
 	// selectDaysOf selects the days on which a player may have entries: the summed days
 	// with a sum of the player, and all days that are not summed yet.
 	selectPlayerDays = `
-SELECT day FROM sums WHERE game = $1 AND whose = 'player' AND holder = $2
+SELECT day FROM day_sums WHERE game = $1 AND holder_kind = 'player' AND holder = $2
 UNION SELECT day FROM days WHERE game = $1 AND summed = 0 ORDER BY 1`
 
 	// updateDayVersionsFrom locks the days: see updateSummedTo.
 	updateDayVersionsFrom = `UPDATE days SET version = $3 WHERE game = $1 AND day >= $2`
 
-	deleteSums = `DELETE FROM sums WHERE game = $1 AND whose = 'player' AND holder = $2`
+	deleteSums = `DELETE FROM day_sums WHERE game = $1 AND holder_kind = 'player' AND holder = $2`
 
-	endErasure = `UPDATE erasures SET first_pos = $3, last_pos = $4, ended_at = {now} WHERE game = $1 AND subject = $2`
+	endErasure = `UPDATE erasures SET first_move_pos = $3, last_move_pos = $4, ended_at = {now} WHERE game = $1 AND subject = $2`
 
-	selectMoves = `SELECT opaque, subject FROM erasures WHERE game = $1 AND last_pos >= $2`
+	selectMoves = `SELECT opaque_id, subject FROM erasures WHERE game = $1 AND last_move_pos >= $2`
 )
 
 // mergeSums adds the sums of a subject to those of its opaque id, which may exist:
 // results that were settled after the erasure have the opaque id.
 var mergeSums = strings.ReplaceAll(`
-INSERT INTO sums (game, `+sumColumns+`)
-SELECT o.game, o.whose, $3, o.day, o.newest, o.at, {old} FROM sums o WHERE o.game = $1 AND o.whose = 'player' AND o.holder = $2
-ON CONFLICT (game, whose, holder, day) DO UPDATE SET
-    newest = CASE WHEN excluded.newest > sums.newest THEN excluded.newest ELSE sums.newest END,
-    at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
-    `+eachAggregate("@ = sums.@ + excluded.@"), "{old}", eachAggregate("o.@"))
+INSERT INTO day_sums (game, `+sumColumns+`)
+SELECT o.game, o.holder_kind, $3, o.day, o.newest, o.committed_at, {old} FROM day_sums o WHERE o.game = $1 AND o.holder_kind = 'player' AND o.holder = $2
+ON CONFLICT (game, holder_kind, holder, day) DO UPDATE SET
+    newest = CASE WHEN excluded.newest > day_sums.newest THEN excluded.newest ELSE day_sums.newest END,
+    committed_at = CASE WHEN excluded.newest > day_sums.newest THEN excluded.committed_at ELSE day_sums.committed_at END,
+    `+eachAggregate("@ = day_sums.@ + excluded.@"), "{old}", eachAggregate("o.@"))
 
 // endErasure renames the remaining results under the lock on the game's head, so that no
 // running commit can still write the subject. It also adds the entries that rename the

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"laststand/internal/match"
 )
 
 // Limits of one step. It renames up to erasePageSize entries and as many seats. It
@@ -30,22 +32,21 @@ const (
 	// selectErasure skips erasures that wait after a failed step. If the end of a wait is
 	// more than eraseRetryDelay ahead, a wrong clock has written it, and it is ignored.
 	selectErasure = `
-SELECT game, subject, opaque FROM erasures
-WHERE ended_at = 0 AND (at <= (SELECT {now}) OR at > (SELECT {now}) + $1) ORDER BY ended_at, at LIMIT 1 {free}`
-	postponeErasure = `UPDATE erasures SET at = {now} + $3 WHERE game = $1 AND subject = $2 AND ended_at = 0`
+SELECT game, subject, opaque_id FROM erasures
+WHERE ended_at = 0 AND (next_step_at <= (SELECT {now}) OR next_step_at > (SELECT {now}) + $1) ORDER BY ended_at, next_step_at LIMIT 1 {free}`
+	postponeErasure = `UPDATE erasures SET next_step_at = {now} + $3 WHERE game = $1 AND subject = $2 AND ended_at = 0`
 
-	lockErasure = `SELECT game, subject, opaque FROM erasures WHERE game = $1 AND subject = $2 AND ended_at = 0 {lock}`
+	lockErasure = `SELECT game, subject, opaque_id FROM erasures WHERE game = $1 AND subject = $2 AND ended_at = 0 {lock}`
 
 	renameEntries = `
 UPDATE entries SET holder = $3 WHERE game = $1 AND pos IN (
-    SELECT pos FROM entries WHERE game = $1 AND whose = 'player' AND holder = $2 ORDER BY pos LIMIT $4)`
+    SELECT pos FROM entries WHERE game = $1 AND holder_kind = 'player' AND holder = $2 ORDER BY pos LIMIT $4)`
 
 	// selectSeats also returns the size in bytes of a match record that may have the
-	// player's id, and 0 for other records. Such records are those of buzzer matches, and
-	// those of an older program, whose seats have asked = 0.
+	// player's id, which are those of buzzer matches, and 0 for other records.
 	selectSeats = `
-SELECT over_at, match_id, CASE WHEN mode = 'buzzer' OR asked = 0 THEN COALESCE((
-    SELECT octet_length(m.result) FROM matches m WHERE m.game = s.game AND m.id = s.match_id), 1) ELSE 0 END
+SELECT over_at, match_id, CASE WHEN mode = 'buzzer' THEN COALESCE((
+    SELECT octet_length(m.summary) FROM matches m WHERE m.game = s.game AND m.id = s.match_id), 1) ELSE 0 END
 FROM seats s WHERE game = $1 AND player = $2 ORDER BY over_at, match_id LIMIT $3`
 
 	renameSeats = `
@@ -53,25 +54,18 @@ WITH v (game, player, over_at, match_id, opaque) AS ({rows})
 UPDATE seats SET player = v.opaque
 FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at = v.over_at AND seats.match_id = v.match_id`
 
-	lockMatch = `SELECT result FROM matches WHERE game = $1 AND id = $2 {lock}`
+	lockMatch = `SELECT summary FROM matches WHERE game = $1 AND id = $2 {lock}`
 )
 
 // EraseNext does the next step of the oldest running erasure. A step renames a page of
 // the subject's results. The last step also adds entries that rename the subject on
 // leaderboards. EraseNext returns the game, "" if there is nothing to do now. hasMoves
-// reports whether leaderboards have such entries to apply. Subjects that an older
-// program has erased come first, one per step.
+// reports whether leaderboards have such entries to apply.
 //
 // Each step is a transaction. EraseNext may stop at any point, and several nodes may run
 // it. After a failed step it logs the error, and the erasure waits for eraseRetryDelay,
 // so that it does not delay others.
 func (l *Ledger) EraseNext(ctx context.Context) (game string, hasMoves bool, err error) {
-	if game, err = l.eraseNextPlainText(ctx); err != nil {
-		return "", false, fmt.Errorf("ledger: subjects erased by an older program: %w", err)
-	}
-	if game != "" {
-		return game, false, nil
-	}
 	e, hasMoves, err := l.runEraseStep(ctx)
 	switch {
 	case errors.Is(err, errNoErasure):
@@ -161,25 +155,19 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more b
 	return seatCount == erasePageSize || len(seats) < seatCount, l.newBulkRunner(tx).run(ctx, renameSeats, seats, nil)
 }
 
-// renameInRecord renames a player in a match's record. It also removes the nicknames of
-// all players from the record.
+// renameInRecord renames a player in a match's record.
 func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
 	var text string
 	if err := tx.QueryRowContext(ctx, l.expandSQL(lockMatch), e.game, id).Scan(&text); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
-	m, err := readRecord(text)
-	if err != nil {
+	var m match.Summary
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return err
 	}
 	for i := range m.Firsts {
 		if m.Firsts[i].Player == e.subject {
 			m.Firsts[i].Player = e.opaque
-		}
-	}
-	for i := range m.StandingsWithoutRow {
-		if m.StandingsWithoutRow[i].Player == e.subject {
-			m.StandingsWithoutRow[i].Player = e.opaque
 		}
 	}
 	record, err := json.Marshal(m)
@@ -189,10 +177,10 @@ func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id s
 	return l.newBulkRunner(tx).run(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
 }
 
-const selectAnyErasure = `SELECT EXISTS (SELECT 1 FROM erasures) OR EXISTS (SELECT 1 ` + fromPlainTextErased + `)`
+const selectAnyErasure = `SELECT EXISTS (SELECT 1 FROM erasures)`
 
 // HasErasures reports whether there is any erasure whose data ForgetErased has not deleted
-// yet, or any subject that an older program has erased in plain text.
+// yet.
 func (l *Ledger) HasErasures(ctx context.Context) (hasErasures bool, err error) {
 	if err = l.readPool.QueryRowContext(ctx, selectAnyErasure).Scan(&hasErasures); err != nil {
 		err = fmt.Errorf("ledger: erasures: %w", err)

@@ -54,3 +54,34 @@ func TestAFailingErasureDoesNotDelayOthers(t *testing.T) {
 		checkSums(t, l.Ledger)
 	})
 }
+
+// A step of an erasure rewrites a limited number of bytes of records, but at least one
+// record.
+func TestAnErasureStepRewritesLimitedBytes(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		l := openLedger(t, db)
+		addPlayer(t, l, erasedSubjectID)
+		for i, bytes := range []int{maxEraseBytes / 2, maxEraseBytes / 3, maxEraseBytes / 3, maxEraseBytes + 1} {
+			r := duel(names("m", 4)[i], int64(i), erasedSubjectID, "other")
+			r.Mode, r.ArenaID = match.Buzzer, strings.Repeat("x", bytes)
+			must(l.Commit(t.Context(), results(r)))(t)
+		}
+		if err := l.Erase(t.Context(), game, erasedSubjectID); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []int{2, 1, 0} {
+			_, moved, err := l.EraseNext(t.Context())
+			left := 0
+			for _, r := range rowsWith(t, l, erasedSubjectID) {
+				if strings.HasPrefix(r, "seats: ") {
+					left++
+				}
+			}
+			if left != want || moved != (want == 0) || err != nil {
+				t.Errorf("%d seats are left, moved %v, %v, want %d", left, moved, err, want)
+			}
+		}
+	})
+}

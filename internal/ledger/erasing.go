@@ -14,21 +14,19 @@ import (
 type hashKey []byte
 
 const (
-	saveHashKey   = `UPDATE about SET erasure_key = $1 WHERE one = 1 AND erasure_key = ''`
-	insertAbout   = `INSERT INTO about (one, epoch) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`
-	selectHashKey = `SELECT erasure_key FROM about WHERE one = 1`
+	insertLedgerInfo = `INSERT INTO ledger_info (id, epoch, erasure_key) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING`
+	selectLedgerInfo = `SELECT epoch, erasure_key FROM ledger_info WHERE id = 1`
 )
 
-// loadHashKey returns the ledger's key. It creates the key if there is none yet.
-func (l *Ledger) loadHashKey(ctx context.Context, tx *sql.Tx) (key hashKey, err error) {
-	for _, statement := range []string{insertAbout, saveHashKey} {
-		if _, err := tx.ExecContext(ctx, statement, rand.Text()); err != nil {
-			return nil, err
-		}
+// loadInfo reads the ledger's epoch and its key. A new ledger gets random ones first.
+func (l *Ledger) loadInfo(ctx context.Context) error {
+	if _, err := l.exec(ctx, insertLedgerInfo, rand.Text(), rand.Text()); err != nil {
+		return err
 	}
-	var text string
-	err = tx.QueryRowContext(ctx, selectHashKey).Scan(&text)
-	return hashKey(text), err
+	var key string
+	err := l.readPool.QueryRowContext(ctx, selectLedgerInfo).Scan(&l.epoch, &key)
+	l.hashKey = hashKey(key)
+	return err
 }
 
 // hashSubject returns the text that replaces an erased subject. It starts with #, so it is no
@@ -63,12 +61,12 @@ type erasedSubject struct {
 
 const (
 	insertErased = `
-INSERT INTO accounts (game, sub, player, at, opaque) VALUES ($1, $2, '', {now}, $3) ON CONFLICT (game, sub) DO NOTHING`
+INSERT INTO accounts (game, subject, player, changed_at, opaque_id) VALUES ($1, $2, '', {now}, $3) ON CONFLICT (game, subject) DO NOTHING`
 
-	deleteSubject = `DELETE FROM accounts WHERE game = $1 AND sub = $2`
+	deleteSubject = `DELETE FROM accounts WHERE game = $1 AND subject = $2`
 
 	insertErasure = `
-INSERT INTO erasures (game, subject, opaque, at, ended_at) VALUES ($1, $2, $3, {now}, CASE WHEN $3 = '' THEN {now} ELSE 0 END)
+INSERT INTO erasures (game, subject, opaque_id, next_step_at, ended_at) VALUES ($1, $2, $3, {now}, CASE WHEN $3 = '' THEN {now} ELSE 0 END)
 ON CONFLICT (game, subject) DO NOTHING`
 )
 

@@ -133,7 +133,7 @@ func TestFailedTransactionsMakeNoTasks(t *testing.T) {
 		r.Teams = []match.TeamResult{{Rank: 1, ID: "t1", Name: "Team", Score: 1}}
 		r.Standings[0].Team = "t1"
 		rename := func(from, to string) { must(l.exec(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to))(t) }
-		for _, table := range []string{"matches", "heads", "entries", "days", "teams", "seats", "players", "lines", "tasks"} {
+		for _, table := range []string{"matches", "ledger_heads", "entries", "days", "teams", "seats", "players", "queues", "tasks"} {
 			rename(table, "away")
 			if _, err := l.Commit(t.Context(), results(r)); err == nil {
 				t.Errorf("committed without %s", table)

@@ -25,8 +25,7 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 		t.Parallel()
 		const day, rounds, matches = 24 * 3600 * 1000, 4, 6
 		l := openWithClock(t, db, time.UTC)
-		second := openLedger(t, db)
-		second.clockSQL = l.clockSQL
+		second := openConfig(t, Config{URL: db.URL, Dir: db.Dir, clockSQL: testClock})
 		l.events, second.events = endpoints{"a"}, endpoints{"a"}
 		nodes := []*Ledger{l.Ledger, second}
 		var mu sync.Mutex

@@ -39,7 +39,7 @@ func (l *Ledger) StartNewDays(ctx context.Context, game string) (bool, error) {
 	return hasNewDays, nil
 }
 
-const selectToday = `SELECT COALESCE((SELECT day FROM heads WHERE game = $1), ''), {now}`
+const selectToday = `SELECT COALESCE((SELECT day FROM ledger_heads WHERE game = $1), ''), {now}`
 
 // currentDay returns the game's current day, "" before its first day. It also returns today's
 // date by the database's clock, which is earlier if the clock was set back.
@@ -52,7 +52,7 @@ func (l *Ledger) currentDay(ctx context.Context, game string) (currentDay, today
 }
 
 const selectHead = `
-SELECT h.pos, h.day, h.first_day, e.id FROM heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
+SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
 
 // Head returns the watermark of a view that has applied all entries of a game's ledger.
 // Pos is the position of the last entry, and 0 for a game without entries.
@@ -87,12 +87,12 @@ type head struct {
 }
 
 const (
-	insertHead        = `INSERT INTO heads (game, pos, day, first_day) VALUES ($1, 0, '', '') ON CONFLICT DO NOTHING`
-	lockHeadStatement = `UPDATE heads SET pos = pos WHERE game = $1 RETURNING pos, day, {now}`
-	updateHead        = `UPDATE heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
+	insertHead        = `INSERT INTO ledger_heads (game, pos, day, first_day) VALUES ($1, 0, '', '') ON CONFLICT DO NOTHING`
+	lockHeadStatement = `UPDATE ledger_heads SET pos = pos WHERE game = $1 RETURNING pos, day, {now}`
+	updateHead        = `UPDATE ledger_heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
 	insertDay         = `
-WITH v (game, day, pos) AS ({rows})
-INSERT INTO days (game, day, pos) SELECT game, day, pos FROM v WHERE true`
+WITH v (game, day, start_pos) AS ({rows})
+INSERT INTO days (game, day, start_pos) SELECT game, day, start_pos FROM v WHERE true`
 )
 
 // lockHead locks the game's head, reads the clock, and adds an entry for each day that

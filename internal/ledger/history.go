@@ -9,7 +9,7 @@ import (
 )
 
 const selectPlayed = `
-SELECT match_id, mode, over_at, place, score, correct, players FROM seats
+SELECT match_id, mode, over_at, rank, score, correct, player_count FROM seats
 WHERE game = $1 AND player = $2 AND (over_at, match_id) < ($3, $4)
 ORDER BY over_at DESC, match_id DESC LIMIT $5`
 

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/identity"
 )
 
-const selectKeys = `SELECT id, alg, secret, created_at FROM keys WHERE game = $1 ORDER BY number`
+const selectKeys = `SELECT id, alg, secret, created_at FROM token_keys WHERE game = $1 ORDER BY number`
 
 // Keys returns the stored token keys of a game, oldest first. Game "" has the server's
 // own keys.
@@ -28,7 +28,7 @@ func (l *Ledger) Keys(ctx context.Context, game string) ([]identity.Key, error) 
 }
 
 const insertFirstKey = `
-INSERT INTO keys (game, number, id, alg, secret, created_at) VALUES ($1, 1, $2, $3, $4, {now})
+INSERT INTO token_keys (game, number, id, alg, secret, created_at) VALUES ($1, 1, $2, $3, $4, {now})
 ON CONFLICT DO NOTHING`
 
 // AddKeyIfNone stores the key if the game has none. If several processes call it at the
@@ -44,10 +44,10 @@ const (
 	// maxKeys limits the keys of a game.
 	maxKeys = 16
 
-	countKeys      = `SELECT COUNT(*), COALESCE(MAX(number), 0) FROM keys WHERE game = $1`
-	insertKey      = `INSERT INTO keys (game, number, id, alg, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
-	deleteKey      = `DELETE FROM keys WHERE game = $1 AND id = $2`
-	selectOlderKey = `SELECT EXISTS (SELECT 1 FROM keys WHERE game = $1 AND created_at <= $2)`
+	countKeys      = `SELECT COUNT(*), COALESCE(MAX(number), 0) FROM token_keys WHERE game = $1`
+	insertKey      = `INSERT INTO token_keys (game, number, id, alg, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
+	deleteKey      = `DELETE FROM token_keys WHERE game = $1 AND id = $2`
+	selectOlderKey = `SELECT EXISTS (SELECT 1 FROM token_keys WHERE game = $1 AND created_at <= $2)`
 )
 
 // AddKey stores one more key. The error is identity.ErrTooManyKeys if the game has 16

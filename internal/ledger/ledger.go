@@ -100,7 +100,11 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		l.clockSQL = config.clockSQL
 	}
 	l.registrations.admit, l.registrations.maxWorkers = l.admit, l.registrationWorkers
-	if err := l.initialize(ctx); err != nil {
+	err = l.migrate(ctx, l.log)
+	if err == nil {
+		err = l.loadInfo(ctx)
+	}
+	if err != nil {
 		l.Close()
 		return nil, fmt.Errorf("ledger: %w", withAdvice(err, config))
 	}
@@ -145,21 +149,6 @@ func (l *Ledger) Now(ctx context.Context) (now int64, err error) {
 // Epoch returns the random id that the ledger got when it was created. Data that was
 // derived from a ledger with another epoch is invalid.
 func (l *Ledger) Epoch() string { return l.epoch }
-
-// initialize migrates the tables and reads the ledger's identity.
-func (l *Ledger) initialize(ctx context.Context) error {
-	if err := l.migrate(ctx, l.log); err != nil {
-		return err
-	}
-	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
-		l.hashKey, err = l.loadHashKey(ctx, tx)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return l.readPool.QueryRowContext(ctx, "SELECT epoch FROM about").Scan(&l.epoch)
-}
 
 // timeZone returns the time zone of a game's days.
 func (l *Ledger) timeZone(game string) *time.Location {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"time"
 
@@ -13,26 +12,33 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrations change only tables. The content of rows is rewritten later in steps, or the
-// program reads it in the old and the new form. The numbers 15, 16, 18, 20 to 22 and 24
-// must stay unused, because some ledgers have applied migrations with them already.
+// migrationFiles are the migrations. The number of a file is the version of the tables
+// after it. The statements may have the dialect's fragments in braces. A migration only
+// changes tables, so that a program of the version before can still use the ledger. Rows
+// are rewritten later in steps, or the program reads them in the old and the new form.
 //
 //go:embed migrations/*.sql
-var migrations embed.FS
+var migrationFiles embed.FS
+
+// firstVersion is the version of the tables of release 0.1.0. Unreleased programs have
+// used the smaller ones.
+const firstVersion = 100
 
 // migrate migrates the tables. If several processes start together, one migrates and the
-// others wait. It refuses a ledger of a newer program.
+// others wait. It refuses a ledger of a newer program, and one of an unreleased program.
 func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 	provider, err := l.migrationProvider(log)
 	if err != nil {
 		return err
 	}
 	current, target, err := provider.GetVersions(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("read the version of the tables: %w", err)
-	}
-	if current > target {
+	case current > target:
 		return fmt.Errorf("a newer program has migrated the database (tables have version %d, this program supports up to %d); start the newer program", current, target)
+	case current > 0 && current < firstVersion:
+		return fmt.Errorf("a program from before release 0.1.0 has made the tables (version %d), and they cannot be migrated; name an empty database in --database, or another folder with --data", current)
 	}
 	if err := l.runMigrations(ctx, provider); err != nil {
 		return fmt.Errorf("migrate the tables: %w", err)
@@ -41,9 +47,12 @@ func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 }
 
 func (l *Ledger) migrationProvider(log *slog.Logger) (*goose.Provider, error) {
+	migrations, err := l.migrations()
+	if err != nil {
+		return nil, err
+	}
 	options := []goose.ProviderOption{
-		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"),
-		goose.WithGoMigrations(l.byteOrderMigration()),
+		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"), goose.WithGoMigrations(migrations...),
 	}
 	if l.name == goose.DialectPostgres {
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
@@ -52,33 +61,27 @@ func (l *Ledger) migrationProvider(log *slog.Logger) (*goose.Provider, error) {
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	return goose.NewProvider(l.name, l.writePool, files, options...)
+	return goose.NewProvider(l.name, l.writePool, nil, options...)
 }
 
-// byteOrderMigration returns the migration that makes PostgreSQL compare holders by
-// bytes, in a database of any locale. SQLite and leaderboards compare by bytes too. So
-// indexes have the same order everywhere.
-func (l *Ledger) byteOrderMigration() *goose.Migration {
-	alterCollation := func(collation string) *goose.GoFunc {
-		return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			if l.name != goose.DialectPostgres {
-				return nil
-			}
-			for _, table := range []string{"entries", "sums"} {
-				_, err := tx.ExecContext(ctx, fmt.Sprintf(
-					"ALTER TABLE %s ALTER COLUMN whose TYPE TEXT COLLATE %q, ALTER COLUMN holder TYPE TEXT COLLATE %[2]q", table, collation))
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		}}
+// migrations returns the migrations in the dialect of the database.
+func (d *dialect) migrations() (migrations []*goose.Migration, err error) {
+	files, err := migrationFiles.ReadDir("migrations")
+	for _, file := range files {
+		version, err := goose.NumericComponent(file.Name())
+		if err != nil {
+			return nil, err
+		}
+		text, err := migrationFiles.ReadFile("migrations/" + file.Name())
+		if err != nil {
+			return nil, err
+		}
+		migrations = append(migrations, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, d.expandSQL(string(text)))
+			return err
+		}}, nil))
 	}
-	return goose.NewGoMigration(3, alterCollation("C"), alterCollation("default"))
+	return migrations, err
 }
 
 // runMigrations retries on SQLite, where another process may migrate at the same time. A

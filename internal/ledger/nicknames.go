@@ -15,7 +15,7 @@ const MaxNames = 200
 // skeletons are computed by rules of a version up to the claim's. The claim's version,
 // {share} and a closing bracket must follow. The lock of {share} keeps the condition true
 // until the claim is committed.
-const existsRulesUpTo = `EXISTS (SELECT 1 FROM spelling WHERE one = 1 AND rules <= `
+const existsRulesUpTo = `EXISTS (SELECT 1 FROM nickname_rules WHERE id = 1 AND version <= `
 
 const renamePlayer = `
 UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2
@@ -37,7 +37,7 @@ func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string
 	return nil
 }
 
-const selectRules = `SELECT rules FROM spelling WHERE one = 1`
+const selectRules = `SELECT version FROM nickname_rules WHERE id = 1`
 
 // claimError returns the error of a claim that has changed no row. It is
 // identity.ErrOldRules if the ledger has newer rules, else fallback.

@@ -11,7 +11,7 @@ import (
 
 const selectOpaque = `
 WITH v (game, id, hash) AS ({rows})
-SELECT v.id, a.opaque FROM v JOIN accounts a ON a.game = v.game AND a.sub = v.hash WHERE a.opaque <> ''`
+SELECT v.id, a.opaque_id FROM v JOIN accounts a ON a.game = v.game AND a.subject = v.hash WHERE a.opaque_id <> ''`
 
 // opaqueIDs returns the opaque ids of those players who were erased, by their former ids.
 // An erased guest has no opaque id. The form of an id does not matter, because an
@@ -83,7 +83,7 @@ func withOpaqueIDs(r *match.Result, opaqueByID map[string]string) (renamed *matc
 
 const selectErasing = `
 WITH v (game, id) AS ({rows})
-SELECT v.id FROM v JOIN erasures e ON e.game = v.game AND e.ended_at = 0 AND (e.subject = v.id OR e.opaque = v.id)`
+SELECT v.id FROM v JOIN erasures e ON e.game = v.game AND e.ended_at = 0 AND (e.subject = v.id OR e.opaque_id = v.id)`
 
 // checkNotErasing returns ErrErasing if a holder of an entry or one of the players is being
 // erased. Then some of the player's rows may be renamed already, and leaderboards still

@@ -25,17 +25,17 @@ func (item *resultItem) duelPair() (playerPair, bool) {
 
 const (
 	selectPairDuels = `
-WITH v (game, day, one, other) AS ({rows})
-SELECT p.one, p.other, p.duels FROM v JOIN pairs p ON p.game = v.game AND p.day = v.day AND p.one = v.one AND p.other = v.other`
+WITH v (game, day, player1, player2) AS ({rows})
+SELECT p.player1, p.player2, p.duels FROM v JOIN duel_pairs p ON p.game = v.game AND p.day = v.day AND p.player1 = v.player1 AND p.player2 = v.player2`
 
 	savePairDuels = `
-WITH v (game, day, one, other, duels) AS ({rows})
-INSERT INTO pairs (game, day, one, other, duels) SELECT game, day, one, other, duels FROM v WHERE true
-ON CONFLICT (game, day, one, other) DO UPDATE SET duels = excluded.duels`
+WITH v (game, day, player1, player2, duels) AS ({rows})
+INSERT INTO duel_pairs (game, day, player1, player2, duels) SELECT game, day, player1, player2, duels FROM v WHERE true
+ON CONFLICT (game, day, player1, player2) DO UPDATE SET duels = excluded.duels`
 
 	updateMatch = `
-WITH v (game, id, result) AS ({rows})
-UPDATE matches SET result = v.result FROM v WHERE matches.game = v.game AND matches.id = v.id`
+WITH v (game, id, summary) AS ({rows})
+UPDATE matches SET summary = v.summary FROM v WHERE matches.game = v.game AND matches.id = v.id`
 )
 
 // applyPairLimit counts the duels of each pair on the head's day. It makes duels above the
@@ -107,7 +107,7 @@ func (item *resultItem) excludeFromCounting() error {
 	return item.setResult(&r)
 }
 
-const selectDuels = `SELECT duels FROM pairs WHERE game = $1 AND day = $2 AND one = $3 AND other = $4`
+const selectDuels = `SELECT duels FROM duel_pairs WHERE game = $1 AND day = $2 AND player1 = $3 AND player2 = $4`
 
 // PairDuels returns how many duels of two players have counted today. In a game without
 // a limit per pair it returns 0.
@@ -126,8 +126,8 @@ func (l *Ledger) PairDuels(ctx context.Context, game, one, other string) (int64,
 }
 
 const deletePairs = `
-DELETE FROM pairs WHERE (game, day, one, other) IN (
-    SELECT game, day, one, other FROM pairs WHERE game = $1 AND day = $2 LIMIT $3)`
+DELETE FROM duel_pairs WHERE (game, day, player1, player2) IN (
+    SELECT game, day, player1, player2 FROM duel_pairs WHERE game = $1 AND day = $2 LIMIT $3)`
 
 // deletePairsOfDay deletes the pairs of a past day, in pages.
 func (l *Ledger) deletePairsOfDay(ctx context.Context, game, day string) error {

@@ -48,7 +48,7 @@ func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
 		}
 		must(l.SumDays(t.Context(), game))(t)
 		var days int
-		if err := l.readPool.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT day) FROM pairs").Scan(&days); err != nil || days != 1 {
+		if err := l.readPool.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT day) FROM duel_pairs").Scan(&days); err != nil || days != 1 {
 			t.Errorf("pairs of %d days are stored, %v", days, err)
 		}
 	})

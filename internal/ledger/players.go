@@ -63,7 +63,7 @@ func (l *Ledger) findOrCreate(ctx context.Context, p identity.NewPlayer, find fu
 
 const (
 	selectPlayerWhere = `
-SELECT game, id, nickname, joined_at, rating, rated, score, time_ms, limit_ms, matches, asked, answered, correct
+SELECT game, id, nickname, joined_at, rating, rated_matches, score, time_ms, limit_ms, matches, asked, answered, correct
 FROM players WHERE game = $1 AND `
 	selectPlayerByID       = selectPlayerWhere + `id = $2`
 	selectPlayerByDevice   = selectPlayerWhere + `device_hash = $2`

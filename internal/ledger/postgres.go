@@ -94,10 +94,11 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		// A statement that has waited for a lock must see later commits.
 		txOptions:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		snapshotOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		byteOrder:       ` COLLATE "C"`,
 		allowIdle:       "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on",
 		// It locks the table, because table locks are granted in the order of requests. An
 		// exclusive lock of the row could wait for ever while others share it.
-		lockSpelling:        "LOCK TABLE spelling IN EXCLUSIVE MODE",
+		lockNicknameRules:   "LOCK TABLE nickname_rules IN EXCLUSIVE MODE",
 		forUpdate:           "FOR UPDATE",
 		forShare:            "FOR SHARE",
 		skipLocked:          "FOR UPDATE SKIP LOCKED",

@@ -112,7 +112,7 @@ func updateRows(changes []*taskChange) (rows, payloads [][]any, err error) {
 const (
 	selectHeads = `
 WITH v (topic, priority) AS ({rows})
-SELECT l.topic, l.priority, l.head FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority`
+SELECT q.topic, q.priority, q.head FROM v JOIN queues q ON q.topic = v.topic AND q.priority = v.priority`
 
 	updateTask = `
 WITH v (id, state, pos, due_at, tries, max_tries, errors, at, ended_at) AS ({rows})

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	queueColumns = `l.topic, l.priority, l.ordering, l.pos, l.scan, l.done, l.head, l.again, l.vtime`
+	queueColumns = `q.topic, q.priority, q.ordering, q.pos, q.scan, q.done, q.head, q.redeliver, q.virtual_time`
 
 	selectReady = `
-SELECT ` + queueColumns + ` FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER BY l.vtime LIMIT $2 {free}`
-	selectNextReady = `SELECT l.topic, l.priority FROM lines l WHERE l.kind = $1 AND l.ready = 1 ORDER BY l.vtime LIMIT 1`
+SELECT ` + queueColumns + ` FROM queues q WHERE q.kind = $1 AND q.ready = 1 ORDER BY q.virtual_time LIMIT $2 {free}`
+	selectNextReady = `SELECT q.topic, q.priority FROM queues q WHERE q.kind = $1 AND q.ready = 1 ORDER BY q.virtual_time LIMIT 1`
 	lockReady       = `
-SELECT ` + queueColumns + ` FROM lines l WHERE l.topic = $1 AND l.priority = $2 AND l.ready = 1 {lock}`
+SELECT ` + queueColumns + ` FROM queues q WHERE q.topic = $1 AND q.priority = $2 AND q.ready = 1 {lock}`
 
 	// claimTasks looks up positions by a subquery instead of a join. With a join, the
 	// planner might read all tasks with a position first, if it expects few of them.
@@ -31,9 +31,9 @@ WHERE tasks.state = 'waiting' AND tasks.id {any}(
 RETURNING ` + taskColumns + `, tasks.payload`
 
 	moveScan = `
-WITH v (topic, priority, was, scan, head, vtime) AS ({rows})
-UPDATE lines SET scan = v.scan, head = v.head, again = 0, vtime = v.vtime
-FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority AND lines.scan = v.was`
+WITH v (topic, priority, was, scan, head, virtual_time) AS ({rows})
+UPDATE queues SET scan = v.scan, head = v.head, redeliver = 0, virtual_time = v.virtual_time
+FROM v WHERE queues.topic = v.topic AND queues.priority = v.priority AND queues.scan = v.was`
 )
 
 // Claim claims up to n tasks of a kind for a worker, with a lease. It prefers queues with

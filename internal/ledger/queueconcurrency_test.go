@@ -216,7 +216,7 @@ func TestAReturningTaskDoesNotChangeTheOrdering(t *testing.T) {
 func TestTaskListsAreCompleteInAnyCollation(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.Database(t))
-	for _, column := range []string{"tasks ALTER COLUMN id", "tasks ALTER COLUMN topic", "lines ALTER COLUMN topic"} {
+	for _, column := range []string{"tasks ALTER COLUMN id", "tasks ALTER COLUMN topic", "queues ALTER COLUMN topic"} {
 		must(l.exec(t.Context(), "ALTER TABLE "+column+` TYPE TEXT COLLATE "en-x-icu"`))(t)
 	}
 	must(l.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "1"), newTask("B", "2"), newTask("c~", "3")}))(t)

@@ -16,7 +16,7 @@ const (
 WITH v (id, fence) AS ({rows})
 UPDATE tasks SET state = 'done', pos = NULL, due_at = NULL, tries = tasks.tries + 1, changed_at = {now}, ended_at = {now}
 FROM v WHERE tasks.id = v.id AND tasks.fence = v.fence AND tasks.state = 'claimed'
-RETURNING tasks.id, tasks.fence, tasks.topic, tasks.priority, (SELECT l.head FROM lines l WHERE l.topic = tasks.topic AND l.priority = tasks.priority)`
+RETURNING tasks.id, tasks.fence, tasks.topic, tasks.priority, (SELECT q.head FROM queues q WHERE q.topic = tasks.topic AND q.priority = tasks.priority)`
 
 	selectEnded = `
 WITH v (id, fence) AS ({rows})

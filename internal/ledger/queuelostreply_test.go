@@ -242,7 +242,7 @@ func TestALostReplyOfACommitLeavesNothingHalfDone(t *testing.T) {
 				if call.rings && rung == 0 {
 					t.Errorf("%s: no worker is notified", name)
 				}
-				for _, table := range []string{"tasks", "lines"} {
+				for _, table := range []string{"tasks", "queues"} {
 					must(q.exec(t.Context(), "DELETE FROM "+table))(t)
 				}
 			}

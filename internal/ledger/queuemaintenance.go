@@ -16,7 +16,7 @@ const (
 	// lockMaintenance ensures that only one process at a time returns due tasks. Two
 	// processes and a claim could deadlock, because each holds locks of tasks or queues
 	// that the others need.
-	lockMaintenance = `SELECT one FROM about WHERE one = 1 {free}`
+	lockMaintenance = `SELECT id FROM ledger_info WHERE id = 1 {free}`
 
 	lockDue = `
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= (SELECT {now}) ORDER BY tasks.due_at LIMIT $1 {free}`
@@ -26,22 +26,22 @@ SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <
 	// before the first one with a position have ended or left the queue. They never
 	// return to their positions.
 	computeDone = `
-SELECT l.topic, l.priority, COALESCE((
-    SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = l.topic AND tasks.priority = l.priority AND tasks.pos > l.done AND tasks.pos <= l.scan
-    ORDER BY tasks.pos LIMIT 1), l.scan), l.done
-FROM lines l WHERE l.done < l.scan AND (l.topic, l.priority) > ($1, $2) ORDER BY l.topic, l.priority LIMIT $3`
+SELECT q.topic, q.priority, COALESCE((
+    SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = q.topic AND tasks.priority = q.priority AND tasks.pos > q.done AND tasks.pos <= q.scan
+    ORDER BY tasks.pos LIMIT 1), q.scan), q.done
+FROM queues q WHERE q.done < q.scan AND (q.topic, q.priority) > ($1, $2) ORDER BY q.topic, q.priority LIMIT $3`
 	moveDone = `
 WITH v (topic, priority, done) AS ({rows}), h AS (
-    SELECT l.topic, l.priority, v.done FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority AND l.done < v.done {free})
-UPDATE lines SET done = h.done FROM h WHERE lines.topic = h.topic AND lines.priority = h.priority AND lines.done < h.done`
+    SELECT q.topic, q.priority, v.done FROM v JOIN queues q ON q.topic = v.topic AND q.priority = v.priority AND q.done < v.done {free})
+UPDATE queues SET done = h.done FROM h WHERE queues.topic = h.topic AND queues.priority = h.priority AND queues.done < h.done`
 
 	lockExpired  = `SELECT tasks.id, tasks.topic, tasks.priority FROM tasks WHERE tasks.ended_at < (SELECT {now}) - $1 ORDER BY tasks.ended_at LIMIT $2 {free}`
 	deleteTasks  = `WITH v (id) AS ({rows}) DELETE FROM tasks WHERE id IN (SELECT v.id FROM v)`
 	deleteQueues = `
 WITH v (topic, priority, age) AS ({rows}), h AS (
-    SELECT l.topic, l.priority FROM v JOIN lines l ON l.topic = v.topic AND l.priority = v.priority
-    WHERE l.done = l.pos AND l.head = '' AND l.moved_at < {now} - v.age {free})
-DELETE FROM lines WHERE (lines.topic, lines.priority) IN (SELECT h.topic, h.priority FROM h)`
+    SELECT q.topic, q.priority FROM v JOIN queues q ON q.topic = v.topic AND q.priority = v.priority
+    WHERE q.done = q.pos AND q.head = '' AND q.moved_at < {now} - v.age {free})
+DELETE FROM queues WHERE (queues.topic, queues.priority) IN (SELECT h.topic, h.priority FROM h)`
 )
 
 const (

@@ -336,7 +336,7 @@ func TestTheQueueBehavesLikeItsModel(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		rapid.Check(t, func(rt *rapid.T) {
-			for _, table := range []string{"tasks", "lines"} {
+			for _, table := range []string{"tasks", "queues"} {
 				must(q.exec(t.Context(), "DELETE FROM "+table))(t)
 			}
 			m := &queueModel{now: q.now, tasks: map[string]*modelTask{}, order: map[taskqueue.QueueID]taskqueue.Ordering{}, heads: map[taskqueue.QueueID]string{}}

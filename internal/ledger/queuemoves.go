@@ -64,25 +64,25 @@ func (m *queueMoves) releaseHead(t *taskqueue.Task, redeliver bool) {
 // computes the column ready from the others. A queue that becomes ready gets at least the
 // least service (vtime) among the ready queues of its kind.
 const updateQueues = `
-WITH v (topic, priority, kind, ordering, many, head, again) AS ({rows}), k (kind, vtime) AS MATERIALIZED (
+WITH v (topic, priority, kind, ordering, many, head, redeliver) AS ({rows}), k (kind, virtual_time) AS MATERIALIZED (
     SELECT g.kind, COALESCE(
-        (SELECT l.vtime FROM lines l WHERE l.kind = g.kind AND l.ready = 1 ORDER BY l.vtime LIMIT 1),
-        (SELECT l.vtime FROM lines l WHERE l.kind = g.kind AND l.ready = 0 ORDER BY l.vtime DESC LIMIT 1), 0)
+        (SELECT q.virtual_time FROM queues q WHERE q.kind = g.kind AND q.ready = 1 ORDER BY q.virtual_time LIMIT 1),
+        (SELECT q.virtual_time FROM queues q WHERE q.kind = g.kind AND q.ready = 0 ORDER BY q.virtual_time DESC LIMIT 1), 0)
     FROM (SELECT DISTINCT kind FROM v) AS g)
-INSERT INTO lines (topic, priority, kind, ordering, pos, scan, done, head, again, vtime, moved_at)
-SELECT topic, priority, kind, ordering, many, 0, 0, head, again, (SELECT k.vtime FROM k WHERE k.kind = v.kind), {now}
+INSERT INTO queues (topic, priority, kind, ordering, pos, scan, done, head, redeliver, virtual_time, moved_at)
+SELECT topic, priority, kind, ordering, many, 0, 0, head, redeliver, (SELECT k.virtual_time FROM k WHERE k.kind = v.kind), {now}
 FROM v WHERE true
 ON CONFLICT (topic, priority) DO UPDATE SET
-    pos = lines.pos + excluded.pos,
-    head = CASE WHEN lines.head = excluded.head AND excluded.again = 0 THEN '' ELSE lines.head END,
-    again = CASE WHEN lines.head = excluded.head THEN excluded.again ELSE lines.again END,
-    vtime = CASE WHEN lines.ready = 0 AND lines.vtime < excluded.vtime THEN excluded.vtime ELSE lines.vtime END,
+    pos = queues.pos + excluded.pos,
+    head = CASE WHEN queues.head = excluded.head AND excluded.redeliver = 0 THEN '' ELSE queues.head END,
+    redeliver = CASE WHEN queues.head = excluded.head THEN excluded.redeliver ELSE queues.redeliver END,
+    virtual_time = CASE WHEN queues.ready = 0 AND queues.virtual_time < excluded.virtual_time THEN excluded.virtual_time ELSE queues.virtual_time END,
     moved_at = excluded.moved_at
 RETURNING topic, priority, ordering, pos, scan, ready`
 
 const updateOrderings = `
 WITH v (topic, priority, ordering) AS ({rows})
-UPDATE lines SET ordering = v.ordering FROM v WHERE lines.topic = v.topic AND lines.priority = v.priority`
+UPDATE queues SET ordering = v.ordering FROM v WHERE queues.topic = v.topic AND queues.priority = v.priority`
 
 // applyMoves locks the queues and sets the positions of tasks. Until the commit, no other
 // transaction can get a position in these queues. So positions are in commit order, and a

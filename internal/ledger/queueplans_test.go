@@ -35,27 +35,27 @@ func plannedStatements() map[string]plannedStatement {
 		"tasks of a state":    {chosen(taskqueue.Filter{State: taskqueue.StateDead}), []any{"t", 10, "dead"}, "tasks_state"},
 		"oldest of a state":   {chosen(taskqueue.Filter{State: taskqueue.StateDead, OldestFirst: true}), []any{"t", 10, "dead"}, "tasks_state"},
 		"first of a key":      {selectTasksByKey, []any{"t", "g", "k"}, "tasks_key"},
-		"move lines":          {updateQueues, []any{"t", one, "k", "o", one, "h", one}, "lines_ready"},
-		"heads":               {selectHeads, []any{"t", one}, "lines_pkey"},
+		"move queues":         {updateQueues, []any{"t", one, "k", "o", one, "h", one}, "queues_ready"},
+		"heads":               {selectHeads, []any{"t", one}, "queues_pkey"},
 		"update task":         {updateTask, []any{"t", "s", one, one, one, one, "e", one, one}, "tasks_pkey"},
 		"update payload":      {updatePayload, []any{"t", "p"}, "tasks_pkey"},
-		"ready lines":         {selectReady, []any{"k", 10}, "lines_ready"},
-		"next ready line":     {selectNextReady, []any{"k"}, "lines_ready"},
-		"lock a line":         {lockReady, []any{"t", 1}, "lines_pkey"},
+		"ready queues":        {selectReady, []any{"k", 10}, "queues_ready"},
+		"next ready queue":    {selectNextReady, []any{"k"}, "queues_ready"},
+		"lock a queue":        {lockReady, []any{"t", 1}, "queues_pkey"},
 		"claim":               {claimTasks, []any{"t", one, one, one}, "tasks_pkey tasks_place"},
-		"move scan":           {moveScan, []any{"t", one, one, one, "h", one}, "lines_pkey"},
-		"complete":            {completeTasks, []any{"t", one}, "lines_pkey tasks_pkey"},
+		"move scan":           {moveScan, []any{"t", one, one, one, "h", one}, "queues_pkey"},
+		"complete":            {completeTasks, []any{"t", one}, "queues_pkey tasks_pkey"},
 		"ended":               {selectEnded, []any{"t", one}, "tasks_pkey"},
 		"renew":               {renewLeases, []any{"t", one, one}, "tasks_pkey"},
 		"lock claimed":        {lockClaimed, []any{"t", one}, "tasks_pkey"},
 		"due":                 {lockDue, []any{10}, "tasks_due"},
 		"next due":            {selectNextDue, nil, "tasks_due"},
-		"lines behind":        {computeDone, []any{"t", 1, 10}, "lines_behind tasks_place"},
-		"move done":           {moveDone, []any{"t", one, one}, "lines_pkey"},
+		"queues behind":       {computeDone, []any{"t", 1, 10}, "queues_behind tasks_place"},
+		"move done":           {moveDone, []any{"t", one, one}, "queues_pkey"},
 		"lock forgotten":      {lockExpired, []any{1, 10}, "tasks_ended"},
 		"forget":              {deleteTasks, []any{"t"}, "tasks_pkey"},
-		"forget lines":        {deleteQueues, []any{"t", one, one}, "lines_pkey"},
-		"lines":               {strings.Replace(selectQueues, "{chosen}", "true", 1), []any{"t", 1, 10}, "lines_pkey"},
+		"forget queues":       {deleteQueues, []any{"t", one, one}, "queues_pkey"},
+		"queues":              {strings.Replace(selectQueues, "{chosen}", "true", 1), []any{"t", 1, 10}, "queues_pkey"},
 		"how many of a state": {strings.ReplaceAll(selectDepth, "{ended}", notEndedSQL), []any{"waiting", 10}, "tasks_state"},
 	}
 }
@@ -84,17 +84,17 @@ func TestQueueStatementsUseTheirIndexes(t *testing.T) {
 		}
 		p.check("a new queue")
 		l.fillQueue(t, 1, 10)
-		p.exec("ANALYZE tasks, lines")
+		p.exec("ANALYZE tasks, queues")
 		p.check("ten tasks")
 		l.fillQueue(t, 11, 100_000)
 		p.check("many tasks, by the former plan")
 		p.exec("DISCARD PLANS")
 		p.check("many tasks")
-		p.exec("ANALYZE tasks, lines")
+		p.exec("ANALYZE tasks, queues")
 		p.check("many tasks, analysed")
 		p.exec("UPDATE tasks SET state = 'done', pos = NULL, due_at = NULL, ended_at = 1")
-		p.exec("UPDATE lines SET scan = pos, done = pos")
-		p.exec("ANALYZE tasks, lines")
+		p.exec("UPDATE queues SET scan = pos, done = pos")
+		p.exec("ANALYZE tasks, queues")
 		p.check("all done")
 	})
 }
@@ -104,7 +104,7 @@ func (l *Ledger) fillQueue(t *testing.T, from, to int) {
 	t.Helper()
 	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", from, to)
 	for _, text := range []string{
-		`INSERT INTO lines (topic, priority, kind, ordering, pos, scan, done, head, again, vtime)
+		`INSERT INTO queues (topic, priority, kind, ordering, pos, scan, done, head, redeliver, virtual_time)
 SELECT 'k/' || i, 0, 'k', '', 10, 3, 1, '', 0, i FROM n`,
 		`INSERT INTO tasks (id, game, topic, key, priority, ordering, payload, state, pos, fence, due_at, tries, max_tries, errors,
     created_at, changed_at, ended_at)

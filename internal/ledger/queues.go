@@ -13,22 +13,22 @@ import (
 
 const (
 	selectQueues = `
-SELECT ` + queueColumns + ` FROM lines l WHERE (l.topic, l.priority) > ($1, $2) AND {chosen} ORDER BY l.topic, l.priority LIMIT $3`
-	busyQueue = "(l.ready = 1 OR l.done < l.scan)"
+SELECT ` + queueColumns + ` FROM queues q WHERE (q.topic, q.priority) > ($1, $2) AND {chosen} ORDER BY q.topic, q.priority LIMIT $3`
+	busyQueue = "(q.ready = 1 OR q.done < q.scan)"
 
 	// selectBacklogs reads the next kind by the index each time, because most queues may
 	// have the same kind. held has the tasks of queues that wait for their heads.
 	selectBacklogs = `
 WITH RECURSIVE kinds (kind) AS (
     SELECT CAST('' AS TEXT) UNION ALL
-    SELECT (SELECT l.kind FROM lines l WHERE l.kind > kinds.kind ORDER BY l.kind LIMIT 1) FROM kinds WHERE kinds.kind IS NOT NULL),
+    SELECT (SELECT q.kind FROM queues q WHERE q.kind > kinds.kind ORDER BY q.kind LIMIT 1) FROM kinds WHERE kinds.kind IS NOT NULL),
 held (kind, many) AS (
     SELECT h.kind, SUM(h.many) FROM (
-        SELECT l.kind, l.ready, l.pos - l.scan AS many FROM lines l WHERE l.done < l.scan AND l.topic > '' LIMIT $2) AS h
+        SELECT q.kind, q.ready, q.pos - q.scan AS many FROM queues q WHERE q.done < q.scan AND q.topic > '' LIMIT $2) AS h
     WHERE h.ready = 0 GROUP BY h.kind)
 SELECT kinds.kind,
-    (SELECT COUNT(*) FROM (SELECT 1 FROM lines l WHERE l.kind = kinds.kind AND l.ready = 1 LIMIT $2) AS h),
-    CAST(COALESCE((SELECT SUM(h.many) FROM (SELECT l.pos - l.scan AS many FROM lines l WHERE l.kind = kinds.kind AND l.ready = 1 LIMIT $2) AS h), 0)
+    (SELECT COUNT(*) FROM (SELECT 1 FROM queues q WHERE q.kind = kinds.kind AND q.ready = 1 LIMIT $2) AS h),
+    CAST(COALESCE((SELECT SUM(h.many) FROM (SELECT q.pos - q.scan AS many FROM queues q WHERE q.kind = kinds.kind AND q.ready = 1 LIMIT $2) AS h), 0)
         + COALESCE((SELECT held.many FROM held WHERE held.kind = kinds.kind), 0) AS BIGINT)
 FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 )
@@ -63,7 +63,7 @@ func queueCondition(f taskqueue.QueueFilter, args []any) (string, []any) {
 	for _, c := range []struct{ column, value string }{{"kind", f.Kind}, {"topic", f.Topic}} {
 		if c.value != "" {
 			args = append(args, c.value)
-			condition += fmt.Sprintf(" AND l.%s = $%d", c.column, len(args))
+			condition += fmt.Sprintf(" AND q.%s = $%d", c.column, len(args))
 		}
 	}
 	return condition, args

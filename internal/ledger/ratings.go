@@ -16,10 +16,9 @@ const (
 	selectRatings = `SELECT p.id, p.rating FROM {ids} players p WHERE p.game = $1 AND p.id {listed}`
 
 	// selectSeatRatings selects the ratings that the ledger computed for settled matches.
-	// It skips seats with rating 0: an older program used the ratings in results instead.
 	selectSeatRatings = `
 WITH v (game, id) AS ({rows})
-SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats s ON s.game = v.game AND s.match_id = v.id AND s.rating <> 0`
+SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats s ON s.game = v.game AND s.match_id = v.id`
 )
 
 // rateResults computes the ratings of new results, one result after another in commit order. It

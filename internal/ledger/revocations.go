@@ -13,7 +13,7 @@ import (
 
 var _ identity.RevocationStore = (*Ledger)(nil)
 
-const selectRevision = `SELECT seq, keys_seq FROM barring WHERE one = 1`
+const selectRevision = `SELECT revision, keys_revision FROM access_revision WHERE id = 1`
 
 // Revision returns the numbers of the last change of revocations and of the last change
 // of keys. A node reads them again when its number is older.
@@ -26,10 +26,10 @@ func (l *Ledger) Revision(ctx context.Context) (identity.Revision, error) {
 }
 
 const (
-	selectRevocationWhere  = `SELECT game, kind, id, issued_before, ends_at, reason, by_sub, at, seq FROM bars WHERE `
-	selectRevocationsSince = selectRevocationWhere + `seq > $1 ORDER BY seq LIMIT $2`
+	selectRevocationWhere  = `SELECT game, kind, id, issued_before, ends_at, reason, set_by, changed_at, revision FROM revocations WHERE `
+	selectRevocationsSince = selectRevocationWhere + `revision > $1 ORDER BY revision LIMIT $2`
 
-	selectRevocationsOfGame = selectRevocationWhere + `game = $1 AND seq < $2 AND (kind = $3 OR $3 = '' AND kind <> 'ban') AND (ends_at = 0 OR ends_at > {now}) ORDER BY seq DESC LIMIT $4`
+	selectRevocationsOfGame = selectRevocationWhere + `game = $1 AND revision < $2 AND (kind = $3 OR $3 = '' AND kind <> 'ban') AND (ends_at = 0 OR ends_at > {now}) ORDER BY revision DESC LIMIT $4`
 )
 
 // RevocationsSince returns up to limit revocations that changed after a revision, oldest
@@ -66,19 +66,19 @@ func scanRevocations(rows *sql.Rows, err error) (revocations []identity.Revocati
 }
 
 const (
-	incrementRevision  = `UPDATE barring SET seq = seq + 1 WHERE one = 1 RETURNING seq, {now}`
-	updateKeysRevision = `UPDATE barring SET keys_seq = seq WHERE one = 1`
+	incrementRevision  = `UPDATE access_revision SET revision = revision + 1 WHERE id = 1 RETURNING revision, {now}`
+	updateKeysRevision = `UPDATE access_revision SET keys_revision = revision WHERE id = 1`
 
 	saveRevocation = `
-INSERT INTO bars (game, kind, id, issued_before, ends_at, reason, by_sub, at, seq) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO revocations (game, kind, id, issued_before, ends_at, reason, set_by, changed_at, revision) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (game, kind, id) DO UPDATE SET issued_before = excluded.issued_before, ends_at = excluded.ends_at,
-    reason = excluded.reason, by_sub = excluded.by_sub, at = excluded.at, seq = excluded.seq`
+    reason = excluded.reason, set_by = excluded.set_by, changed_at = excluded.changed_at, revision = excluded.revision`
 
 	endRevocation = `
-UPDATE bars SET ends_at = $4, by_sub = $5, at = $4, seq = $6
+UPDATE revocations SET ends_at = $4, set_by = $5, changed_at = $4, revision = $6
 WHERE game = $1 AND kind = $2 AND id = $3 AND (ends_at = 0 OR ends_at > $4)`
 
-	deleteOldRevocations = `DELETE FROM bars WHERE ends_at > 0 AND ends_at < $1`
+	deleteOldRevocations = `DELETE FROM revocations WHERE ends_at > 0 AND ends_at < $1`
 )
 
 // accessChange is a transaction that changes revocations, accounts or keys. It holds the lock

@@ -70,8 +70,8 @@ func (l *Ledger) migrateSkeletons(ctx context.Context, rules skeletonRules) (map
 const skeletonOverlapMS = 60_000
 
 const (
-	selectProgress = `SELECT rules, done, named_at, game, id FROM spelling WHERE one = 1`
-	updateProgress = `UPDATE spelling SET rules = $1, done = $2, named_at = $3, game = $4, id = $5 WHERE one = 1`
+	selectProgress = `SELECT version, done, named_at, game, player FROM nickname_rules WHERE id = 1`
+	updateProgress = `UPDATE nickname_rules SET version = $1, done = $2, named_at = $3, game = $4, player = $5 WHERE id = 1`
 
 	selectNextNames = `
 SELECT game, id, nickname, skeleton, named_at FROM players
@@ -93,7 +93,7 @@ FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = 
 // page of a call also repeats the last names, if all names were updated once before.
 func (l *Ledger) migratePage(ctx context.Context, rules skeletonRules, isFirst bool) (p namesPage, err error) {
 	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, l.lockSpelling); err != nil {
+		if _, err := tx.ExecContext(ctx, l.lockNicknameRules); err != nil {
 			return err
 		}
 		p = namesPage{lostNames: map[string]int{}, holders: map[gameKey]skeletonHolder{}}

@@ -210,7 +210,7 @@ func TestSkeletonMigrationKeepsTheOldestName(t *testing.T) {
 		for seed := range uint64(4) {
 			c := newProgress(rand.New(rand.NewPCG(seed, 1)), 3, 60)
 			must(l.exec(t.Context(), "DELETE FROM players"))(t)
-			must(l.exec(t.Context(), "UPDATE spelling SET rules = 0, done = 0"))(t)
+			must(l.exec(t.Context(), "UPDATE nickname_rules SET version = 0, done = 0"))(t)
 			l.call(t, c.names...)
 			bare := must(l.migrateSkeletons(t.Context(), c.rules))(t)
 			if c.check(t, l, bare[game]); t.Failed() {

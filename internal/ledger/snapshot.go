@@ -16,32 +16,32 @@ var _ leaderboard.Ledger = (*Ledger)(nil)
 
 // stillCounts is the SQL condition that the entry e is a result that was not corrected.
 const stillCounts = `e.kind = 'result' AND NOT EXISTS (
-    SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0)`
+    SELECT 1 FROM entries c WHERE c.game = e.game AND c.corrected_pos = e.pos AND c.corrected_pos > 0)`
 
 // sumColumns are the columns of a leaderboard.Sum, in the order of scanSum.
-const sumColumns = `whose, holder, day, newest, at, ` + aggregateColumns
+const sumColumns = `holder_kind, holder, day, newest, committed_at, ` + aggregateColumns
 
 // sumsTemplate is a SELECT that sums the entries e of {from}, by holder and day.
 var sumsTemplate = `
-SELECT g.whose, g.holder, g.day, g.newest, n.at, ` + eachAggregate("g.@") + ` FROM (
-    SELECT e.game, e.whose, e.holder, e.day, MAX(e.pos) AS newest, ` + eachAggregate("CAST(SUM(e.@) AS BIGINT) AS @") + `
-    FROM {from} GROUP BY e.game, e.whose, e.holder, e.day
+SELECT g.holder_kind, g.holder, g.day, g.newest, n.committed_at, ` + eachAggregate("g.@") + ` FROM (
+    SELECT e.game, e.holder_kind, e.holder, e.day, MAX(e.pos) AS newest, ` + eachAggregate("CAST(SUM(e.@) AS BIGINT) AS @") + `
+    FROM {from} GROUP BY e.game, e.holder_kind, e.holder, e.day
 ) g JOIN entries n ON n.game = g.game AND n.pos = g.newest`
 
 // sumsFrom returns the SELECT that sums the entries e of a FROM clause.
 func sumsFrom(from string) string { return strings.ReplaceAll(sumsTemplate, "{from}", from) }
 
 const (
-	orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see byteOrderMigration
+	orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see dialect.byteOrder
 
-	selectFirstUnsummed = `SELECT day, pos FROM days WHERE game = $1 AND summed = 0 ORDER BY day LIMIT 1`
+	selectFirstUnsummed = `SELECT day, start_pos FROM days WHERE game = $1 AND summed = 0 ORDER BY day LIMIT 1`
 )
 
 // selectSums returns all sums of a game. Days are summed in order. So table sums has the
 // days before the first unsummed one ($2), and the entries after its position ($3) are
 // added here. The concatenation of day with an empty text prevents the database from
 // using an index by day, which would need a sort; the primary key has the order already.
-var selectSums = `SELECT ` + sumColumns + ` FROM sums WHERE game = $1 AND day || '' < $2 UNION ALL` +
+var selectSums = `SELECT ` + sumColumns + ` FROM day_sums WHERE game = $1 AND day || '' < $2 UNION ALL` +
 	sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $3 AND `+stillCounts) + orderByBytes
 
 // Snapshot calls work with a game's ledger as it is at one moment. The sums are read as
@@ -96,9 +96,9 @@ func scanSum(rows *sql.Rows) (s leaderboard.DaySum, err error) {
 
 const selectHolders = `
 WITH RECURSIVE h (holder) AS (
-    SELECT MIN(holder) FROM entries WHERE game = $1 AND whose = $2 AND holder > $3
+    SELECT MIN(holder) FROM entries WHERE game = $1 AND holder_kind = $2 AND holder > $3
     UNION ALL
-    SELECT (SELECT MIN(e.holder) FROM entries e WHERE e.game = $1 AND e.whose = $2 AND e.holder > h.holder) FROM h WHERE h.holder IS NOT NULL
+    SELECT (SELECT MIN(e.holder) FROM entries e WHERE e.game = $1 AND e.holder_kind = $2 AND e.holder > h.holder) FROM h WHERE h.holder IS NOT NULL
 ) SELECT holder FROM h WHERE holder IS NOT NULL LIMIT $4`
 
 // ReadHolders returns up to limit ids of holders of a kind, in ascending byte order.
@@ -120,10 +120,10 @@ func (l *Ledger) ReadHolders(ctx context.Context, game string, kind leaderboard.
 // selectSumsUpTo sums as if up_to were the last position: it also ignores corrections
 // after that.
 var selectSumsUpTo = `
-WITH v (game, whose, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entries e
-    ON e.game = v.game AND e.whose = v.whose AND e.holder = v.holder AND e.pos <= v.up_to
+WITH v (game, holder_kind, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entries e
+    ON e.game = v.game AND e.holder_kind = v.holder_kind AND e.holder = v.holder AND e.pos <= v.up_to
     WHERE e.kind = 'result' AND NOT EXISTS (
-        SELECT 1 FROM entries c WHERE c.game = e.game AND c.of_pos = e.pos AND c.of_pos > 0 AND c.pos <= v.up_to)`) + orderByBytes
+        SELECT 1 FROM entries c WHERE c.game = e.game AND c.corrected_pos = e.pos AND c.corrected_pos > 0 AND c.pos <= v.up_to)`) + orderByBytes
 
 // ReadSums returns the sums of holders up to a position, in ascending byte order of
 // holder and day. It computes them only from entries, without table sums.

@@ -45,7 +45,7 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		name:                goose.DialectSQLite3,
 		clockSQL:            "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
-		lockSpelling:        "SELECT 1", // there is only one writer
+		lockNicknameRules:   "SELECT 1", // there is only one writer
 		inSelectPrefix:      "IN (",
 		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids this takes half the time of one parameter per id
 		inIDs:               "= ids.value",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +14,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-const selectMatch = `SELECT result FROM matches WHERE game = $1 AND id = $2`
+const selectMatch = `SELECT summary FROM matches WHERE game = $1 AND id = $2`
 
 // Match returns the stored summary of a settled match with current nicknames, or
 // match.ErrNotFound.
@@ -38,7 +39,8 @@ func (l *Ledger) readSummary(ctx context.Context, game, id string) (match.Summar
 	if err != nil {
 		return match.Summary{}, err
 	}
-	m, err := readRecord(text)
+	m := match.Summary{}
+	err = json.Unmarshal([]byte(text), &m)
 	m.Match, m.Game = id, game
 	return m, err
 }
@@ -52,19 +54,6 @@ func (l *Ledger) setFirstNicknames(ctx context.Context, game string, firsts []ma
 	names, err := l.allNicknames(ctx, game, ids)
 	for i := range firsts {
 		firsts[i].Nickname = names[firsts[i].Player]
-	}
-	return err
-}
-
-// setRecordedNicknames sets the current nicknames of players. Bots keep theirs.
-func (l *Ledger) setRecordedNicknames(ctx context.Context, game string, page []match.IndexedStanding) error {
-	ids := make([]string, len(page))
-	for i := range page {
-		ids[i] = page[i].Player
-	}
-	names, err := l.allNicknames(ctx, game, ids)
-	for i := range page {
-		page[i].Nickname = cmp.Or(names[page[i].Player], page[i].Nickname)
 	}
 	return err
 }
@@ -88,12 +77,12 @@ const (
 WITH v (` + seatColumns + `) AS ({rows})
 INSERT INTO seats (` + seatColumns + `) SELECT ` + seatColumns + ` FROM v WHERE true`
 
-	seatColumns = `game, player, over_at, match_id, mode, place, score, correct, players, seq, team, answered, asked, time_ms, rating, rating_delta`
+	seatColumns = `game, player, over_at, match_id, mode, rank, score, correct, player_count, standing_index, team, answered, asked, time_ms, rating, rating_delta`
 
 	selectStandings = `
-SELECT s.seq, s.place, s.player, COALESCE(p.nickname, ''), s.team, s.score, s.correct, s.answered, s.asked, s.time_ms, s.rating, s.rating_delta
+SELECT s.standing_index, s.rank, s.player, COALESCE(p.nickname, ''), s.team, s.score, s.correct, s.answered, s.asked, s.time_ms, s.rating, s.rating_delta
 FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
-WHERE s.game = $1 AND s.match_id = $2 AND s.seq >= $3 AND s.seq < $4 ORDER BY s.seq`
+WHERE s.game = $1 AND s.match_id = $2 AND s.standing_index >= $3 AND s.standing_index < $4 ORDER BY s.standing_index`
 )
 
 // seatRows returns the rows of insertSeat.
@@ -127,21 +116,16 @@ func seatRow(game string, r *match.Result, i int) []any {
 // nickname. m is the match's summary as Match returns it.
 func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
-	for _, standing := range m.StandingsWithoutRow {
+	for _, standing := range m.Bots {
 		if from <= standing.Index && standing.Index < to {
 			page = append(page, standing)
 		}
 	}
-	var err error
-	if len(m.StandingsWithoutRow) == m.Players {
-		err = l.setRecordedNicknames(ctx, m.Game, page)
-	} else {
-		err = scanAll(func(rows *sql.Rows) error {
-			standing, err := scanStanding(rows)
-			page = append(page, standing)
-			return err
-		})(l.readPool.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
-	}
+	err := scanAll(func(rows *sql.Rows) error {
+		standing, err := scanStanding(rows)
+		page = append(page, standing)
+		return err
+	})(l.readPool.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)
 	}

@@ -46,7 +46,7 @@ func (l *Ledger) SumDays(ctx context.Context, game string) (int, error) {
 }
 
 const selectUnsummed = `
-SELECT d.day, d.pos, d.summed_to, COALESCE((SELECT n.pos FROM days n WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), 0)
+SELECT d.day, d.start_pos, d.summed_to, COALESCE((SELECT n.start_pos FROM days n WHERE n.game = d.game AND n.day > d.day ORDER BY n.day LIMIT 1), 0)
 FROM days d WHERE d.game = $1 AND d.summed = 0 ORDER BY d.day LIMIT 1`
 
 // nextUnsummed returns the first day that is not summed, and whether it has ended.
@@ -69,13 +69,13 @@ UPDATE days SET summed_to = $3, summed = $4 WHERE game = $1 AND day = $2 AND sum
 // stored a later one.
 var addSums = strings.NewReplacer(
 	"{page}", sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND e.pos <= $3 AND `+stillCounts),
-	"{parts}", eachAggregate("@ = sums.@ + excluded.@"),
+	"{parts}", eachAggregate("@ = day_sums.@ + excluded.@"),
 ).Replace(`
 WITH v AS ({page})
-INSERT INTO sums (game, ` + sumColumns + `) SELECT $1, ` + sumColumns + ` FROM v WHERE true
-ON CONFLICT (game, whose, holder, day) DO UPDATE SET
-    newest = CASE WHEN excluded.newest > sums.newest THEN excluded.newest ELSE sums.newest END,
-    at = CASE WHEN excluded.newest > sums.newest THEN excluded.at ELSE sums.at END,
+INSERT INTO day_sums (game, ` + sumColumns + `) SELECT $1, ` + sumColumns + ` FROM v WHERE true
+ON CONFLICT (game, holder_kind, holder, day) DO UPDATE SET
+    newest = CASE WHEN excluded.newest > day_sums.newest THEN excluded.newest ELSE day_sums.newest END,
+    committed_at = CASE WHEN excluded.newest > day_sums.newest THEN excluded.committed_at ELSE day_sums.committed_at END,
     {parts}`)
 
 // sumNextPage sums a day's next page, and reports whether it has finished the day. With the

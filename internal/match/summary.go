@@ -16,7 +16,7 @@ type Summary struct {
 	Questions             int               `json:"questions"`      // closed and not void
 	CountsForLeaderboards bool              `json:"counts"`         // for the leaderboards and the players' totals
 	Players               int               `json:"players"`        // number of standings, including those of bots
-	StandingsWithoutRow   []IndexedStanding `json:"bots,omitempty"` // standings without a row: those of bots; all of them in records of older programs
+	Bots                  []IndexedStanding `json:"bots,omitempty"` // those of bots, which have no row
 	Teams                 []TeamResult      `json:"teams,omitempty"`
 	Firsts                []First           `json:"firsts,omitempty"` // of a buzzer match
 }
@@ -37,7 +37,7 @@ func (r Result) Summary() Summary {
 	}
 	for i, standing := range r.Standings {
 		if standing.Bot {
-			summary.StandingsWithoutRow = append(summary.StandingsWithoutRow, IndexedStanding{i, standing.View()})
+			summary.Bots = append(summary.Bots, IndexedStanding{i, standing.View()})
 		}
 	}
 	for _, first := range r.Firsts {

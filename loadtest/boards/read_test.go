@@ -107,12 +107,13 @@ func fill(ctx context.Context, data string, players int) error {
 		`INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
 SELECT 'demo', 'p_' || (1000000000000 + i), 'Player ' || i, 'player ' || i, 1 + i, 1 FROM n`,
-		fmt.Sprintf(`UPDATE spelling SET rules = %d, done = 1, named_at = 1 + $1`, nickname.RulesVersion), // else the server would respell all names at its start
-		`INSERT INTO entries (game, pos, id, kind, day, at, match_id, holder, score, time_ms, limit_ms, matches, asked, answered, correct, whose)
+		fmt.Sprintf(`UPDATE nickname_rules SET version = %d, done = 1, named_at = 1 + $1`, nickname.RulesVersion), // else the server would compute all skeletons again at its start
+		`INSERT INTO entries (game, pos, id, kind, day, committed_at, match_id, holder, score, time_ms, limit_ms, matches, asked, answered, correct, holder_kind,
+  target_day, corrected_pos, newest, newest_of_target_day)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
 SELECT 'demo', h.pos + i + 1, 'r' || i, 'result', h.day, 1, 'm' || (i/2), 'p_' || (1000000000000 + i),
-  i*7919 % 5000 + 1, i*31 % 150000, 150000, 1, 10, 10, 5, 'player' FROM n, heads h WHERE h.game = 'demo'`,
-		`UPDATE heads SET pos = pos + $1 WHERE game = 'demo'`,
+  i*7919 % 5000 + 1, i*31 % 150000, 150000, 1, 10, 10, 5, 'player', '', 0, 0, 0 FROM n, ledger_heads h WHERE h.game = 'demo'`,
+		`UPDATE ledger_heads SET pos = pos + $1 WHERE game = 'demo'`,
 	} {
 		if _, err := db.ExecContext(ctx, statement, players); err != nil {
 			return err
