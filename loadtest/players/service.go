@@ -179,7 +179,7 @@ func (g *Group) postBehaviours(httpClient *http.Client, token string, first, n i
 		Dropped  map[string]int64 `json:"dropped"`
 	}
 	if err := client.DoJSON(httpClient, r, http.StatusAccepted, &answer); err != nil {
-		if _, refused := errors.AsType[*client.StatusError](err); !refused {
+		if _, refused := errors.AsType[*client.StatusError](err); !refused && g.life.Err() == nil {
 			g.Checker.Violations.Add("it is unknown whether %d behaviours were accepted: %v", n, err)
 		}
 		return err

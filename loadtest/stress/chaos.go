@@ -28,7 +28,6 @@ type ChaosConfig struct {
 	Kills, Stalls, Drains int
 	For                   time.Duration // of faults and new duels; matches that have started are played on
 	Seed                  uint64        // of the faults, and of the players' choices
-	Log                   func(format string, args ...any)
 }
 
 // ChaosCommand registers the flags of the program and returns the function that runs it.
@@ -102,17 +101,15 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, reads_per_
 // the run could not be made. The report lists the violations.
 func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	rules := &checker.Checker{LimitMS: chaosLimitMS, RevealMS: chaosRevealMS, ArenasCount: true}
-	r, err := newRun(ctx, c.ClusterConfig, chaosSettings, 8*time.Second, time.Second, rules)
+	c.settings, c.drain = chaosSettings, 8*time.Second
+	r, err := newRun(ctx, c.ClusterConfig, rules, time.Second)
 	if err != nil {
 		return nil, err
 	}
-	defer r.cluster.stop()
+	defer r.end()
 	r.rejoins = true
-	if c.Log != nil {
-		r.log = c.Log
-	}
 	r.mark("%d nodes serve", c.Nodes)
-	r.startChaosPlayers(ctx, c)
+	r.startChaosPlayers(c)
 	from := r.stats.Span()
 	var events errgroup.Group
 	events.Go(func() error { return r.injectFaults(ctx, c) })
@@ -133,8 +130,8 @@ func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 const hosts = 4
 
 // startChaosPlayers starts the players of duels, who also take the seats in arenas.
-func (r *run) startChaosPlayers(ctx context.Context, c ChaosConfig) {
-	r.group = players.NewGroup(ctx, players.Config{
+func (r *run) startChaosPlayers(c ChaosConfig) {
+	r.group = players.NewGroup(r.playing, players.Config{
 		Servers: r.cluster.urls, Token: mintForHosts, Checker: r.checker, Stats: r.stats, Seed: c.Seed, Ranked: true, Questions: chaosQuestions + 2,
 		ReplyTimeout: 3 * time.Second, ConnectTimeout: 30 * time.Second, SilenceTimeout: 30 * time.Second, LateMatchWait: 1500 * time.Millisecond,
 		Habits: players.Habits{

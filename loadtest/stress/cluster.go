@@ -15,7 +15,7 @@ import (
 	"laststand/loadtest/checker"
 )
 
-// ClusterConfig says which nodes to start, and on which stores.
+// ClusterConfig says which nodes to start, on which stores, and where to log progress.
 type ClusterConfig struct {
 	Nodes    int
 	Binary   string // of the server; "": it is built from this tree
@@ -24,6 +24,10 @@ type ClusterConfig struct {
 	Database string   // URL; "": a file for one node, else a PostgreSQL is started; postgres: one is started
 	Attach   []string // URLs of running nodes to use instead
 	Ops      []string // operations URLs of these nodes; none: their metrics are unknown
+	Log      func(format string, args ...any)
+
+	settings string        // configuration of the nodes
+	drain    time.Duration // how long a node continues after the request to stop
 }
 
 // cluster is the nodes of a run. It is safe for concurrent use.
@@ -67,7 +71,7 @@ func (n *node) restart() error {
 
 // startCluster starts the stores and the nodes, or uses the nodes that already run. The
 // first node starts alone, because it creates the tables.
-func startCluster(ctx context.Context, c ClusterConfig, settings string, drain time.Duration, found *checker.Checker) (*cluster, error) {
+func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) (*cluster, error) {
 	a := &cluster{ClusterConfig: c, checker: found, life: ctx}
 	if len(c.Attach) > 0 {
 		return a, nil
@@ -82,7 +86,7 @@ func startCluster(ctx context.Context, c ClusterConfig, settings string, drain t
 	a.nodes = make([]*node, c.Nodes)
 	start := func(i int) error {
 		n, err := testenv.StartNode(ctx, testenv.NodeOptions{
-			Binary: a.Binary, Env: c.Env, Redis: a.Redis, Database: a.Database, Drain: drain, Settings: settings,
+			Binary: a.Binary, Env: c.Env, Redis: a.Redis, Database: a.Database, Drain: c.drain, Settings: c.settings,
 		})
 		if err == nil {
 			a.nodes[i] = &node{Node: n, name: fmt.Sprintf("node %d", i+1), url: n.URL}

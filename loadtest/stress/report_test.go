@@ -160,8 +160,10 @@ func TestTheReportEndsWithTheVerdict(t *testing.T) {
 func TestAnAbortedRunReportsItsViolations(t *testing.T) {
 	t.Parallel()
 	found := new(checker.Checker)
-	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: stats.New(time.Second), log: t.Logf, cluster: new(cluster)}}
+	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: stats.New(time.Second), cluster: new(cluster)}}
+	s.cluster.Log = t.Logf
 	ctx, end := context.WithCancel(t.Context())
+	s.playing, s.stopPlaying = ctx, end
 	end()
 	s.group = players.NewGroup(ctx, players.Config{Checker: found, Stats: s.stats})
 	found.Violations.Add("m_1 had two firsts")

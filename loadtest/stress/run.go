@@ -26,9 +26,11 @@ type run struct {
 	checker *checker.Checker
 	stats   *stats.Recorder
 	group   *players.Group
-	log     func(format string, args ...any)
 	report  Report
 	rejoins bool // at the end, the players of duels enter the queue once more
+
+	playing     context.Context // of the players
+	stopPlaying context.CancelFunc
 
 	mu      sync.Mutex
 	samples []Sample
@@ -49,11 +51,25 @@ func (c *ClusterConfig) addFlags(flags *flag.FlagSet, nodes int, redis, database
 	flags.StringVar(&c.Database, "database", database, "URL; none: a file for one node, else a PostgreSQL is started; postgres: one is started")
 }
 
-// newRun starts the cluster of a run.
-func newRun(ctx context.Context, c ClusterConfig, settings string, drain, span time.Duration, rules *checker.Checker) (r *run, err error) {
-	r = &run{checker: rules, stats: stats.New(span), log: func(string, ...any) {}}
-	r.cluster, err = startCluster(ctx, c, settings, drain, rules)
+// newRun starts the cluster of a run. span is the length of the spans of its figures.
+func newRun(ctx context.Context, c ClusterConfig, rules *checker.Checker, span time.Duration) (r *run, err error) {
+	if c.Log == nil {
+		c.Log = func(string, ...any) {}
+	}
+	r = &run{checker: rules, stats: stats.New(span)}
+	r.playing, r.stopPlaying = context.WithCancel(ctx)
+	r.cluster, err = startCluster(ctx, c, rules)
 	return r, err
+}
+
+// end ends the players, if they still play, and then the nodes.
+func (r *run) end() {
+	r.stopPlaying()
+	if r.group != nil {
+		r.group.Wait()
+		r.group.Disconnect()
+	}
+	r.cluster.stop()
 }
 
 // mark records a mark and prints it.
@@ -62,7 +78,7 @@ func (r *run) mark(format string, args ...any) {
 	defer r.mu.Unlock()
 	m := Mark{AtS: r.stats.Seconds(), What: fmt.Sprintf(format, args...)}
 	r.marks = append(r.marks, m)
-	r.log("%7.1f s  %s", m.AtS, m.What)
+	r.cluster.Log("%7.1f s  %s", m.AtS, m.What)
 }
 
 // dialer returns the dialer of the nth client; nil: any local address.

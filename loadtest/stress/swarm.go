@@ -31,18 +31,16 @@ func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
 	if !isAttached {
 		rules.LimitMS, rules.RevealMS = swarmLimit.Milliseconds(), c.Reveal.Milliseconds()
 	}
-	r, err := newRun(ctx, c.ClusterConfig, c.settings(), 0, max(time.Second, c.For/300), rules)
+	c.settings = c.nodeSettings()
+	r, err := newRun(ctx, c.ClusterConfig, rules, max(time.Second, c.For/300))
 	if err != nil {
 		return nil, err
 	}
-	defer r.cluster.stop()
-	if c.Log != nil {
-		r.log = c.Log
-	}
+	defer r.end()
 	r.mark("the nodes are %s", strings.Join(r.cluster.urls(), ","))
 	ctx, cancel := context.WithCancel(ctx)
 	s := &swarm{SwarmConfig: c, run: r}
-	s.startClients(ctx, isAttached)
+	s.startClients(isAttached)
 	var sampling sync.WaitGroup
 	sampling.Go(func() { s.sampleUntilDone(ctx) })
 	defer sampling.Wait()
@@ -51,7 +49,7 @@ func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
 }
 
 // startClients starts all clients.
-func (s *swarm) startClients(ctx context.Context, isAttached bool) {
+func (s *swarm) startClients(isAttached bool) {
 	c := players.Config{
 		Servers: s.cluster.urls, Dialer: s.dialer, Checker: s.checker, Stats: s.stats, Seed: uint64(time.Now().UnixNano()),
 		Habits:       players.Habits{Think: s.Think, SecondShare: 1. / 50, OutShare: 1. / 20},
@@ -62,7 +60,7 @@ func (s *swarm) startClients(ctx context.Context, isAttached bool) {
 	if !isAttached {
 		c.Token = testenv.Token
 	}
-	s.group = players.NewGroup(ctx, c)
+	s.group = players.NewGroup(s.playing, c)
 	for mode, n := range map[string]int{"buzzer": s.Buzzer, "survival": s.Survival} {
 		for ; n > 1; n -= s.Seats { // one player alone has no arena
 			s.group.AddArenas(players.Arenas{Mode: mode, MinPlayers: min(n, s.Seats), MaxPlayers: min(n, s.Seats), OwnPlayers: true})
@@ -101,8 +99,10 @@ func (s *swarm) play(ctx context.Context) *Report {
 	if err != nil {
 		s.report.Aborted = err.Error()
 		s.mark("aborted: %v", err)
+		s.stopPlaying()
+		s.starting.Wait()
 	}
-	s.cluster.stop()
+	s.end()
 	if s.Soak {
 		s.report.Soak = checkSoak(s.samples, float64(from)*s.stats.Length().Seconds(), float64(to)*s.stats.Length().Seconds())
 	}

@@ -35,7 +35,6 @@ type SwarmConfig struct {
 	Soak          bool
 	LateMatchWait time.Duration // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
 	LagMS         int           // setting max_scheduler_lag_ms of the nodes; 0: no shedding for lag; below 0: their default
-	Log           func(format string, args ...any)
 }
 
 // SwarmCommand registers the flags of the program and returns the function that runs it.
@@ -208,8 +207,8 @@ func (c *SwarmConfig) setPace() {
 
 const swarmLimit = 15 * time.Second // for an answer
 
-// settings returns the configuration of the nodes.
-func (c SwarmConfig) settings() string {
+// nodeSettings returns the configuration of the nodes.
+func (c SwarmConfig) nodeSettings() string {
 	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: 1000, reveal_ms: %d", swarmLimit.Milliseconds(), c.Reveal.Milliseconds())
 	limits := ""
 	if c.LagMS >= 0 {

@@ -88,7 +88,7 @@ func (a *attacker) breakFrame(ctx context.Context, worker int, m malformed, firs
 	var s *socket
 	var err error
 	if first {
-		s, err = a.open(ctx, worker)
+		s, err = a.open(ctx, worker, "")
 		m.want = "close 4400,close 1009,close 1002,close 4401,none"
 	} else {
 		s, err = a.greet(ctx, worker, a.token("bad_frame_"+rand.Text()[:8]))

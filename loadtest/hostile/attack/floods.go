@@ -67,12 +67,12 @@ func (a *attacker) floodConnects(ctx context.Context) {
 				_ = conn.Close()
 			}
 		case 1:
-			if s, err := a.open(ctx, worker, "Origin: https://evil.example\r\n"); err == nil {
+			if s, err := a.open(ctx, worker, "https://evil.example"); err == nil {
 				a.violation("the server accepted a page of another origin")
 				_ = s.Close()
 			}
 		default:
-			s, err := a.open(ctx, worker, "Sec-WebSocket-Extensions: permessage-deflate\r\n")
+			s, err := a.open(ctx, worker, "")
 			if err != nil {
 				return
 			}

@@ -18,9 +18,15 @@ func pad(n int) string { return strings.Repeat("a", n) }
 // must cut it off within the limit.
 type slowClient struct {
 	name  string
-	start func(a *attacker, ctx context.Context, worker int) (net.Conn, error)
+	start func(a *attacker, ctx context.Context, worker int) (connection, error)
 	drip  string // the bytes that follow, one at a time; "" for silence
 	limit time.Duration
+}
+
+// connection is a TCP connection or a websocket.
+type connection interface {
+	io.WriteCloser
+	SetWriteDeadline(until time.Time) error
 }
 
 // These are the time limits of the server, with a margin for a busy machine. The server
@@ -52,8 +58,8 @@ var halfOpen = []slowClient{
 }
 
 // bare starts a TCP connection with some bytes.
-func bare(first string) func(*attacker, context.Context, int) (net.Conn, error) {
-	return func(a *attacker, ctx context.Context, worker int) (net.Conn, error) {
+func bare(first string) func(*attacker, context.Context, int) (connection, error) {
+	return func(a *attacker, ctx context.Context, worker int) (connection, error) {
 		conn, err := a.dial(ctx, worker)
 		if err != nil {
 			return nil, err
@@ -64,9 +70,9 @@ func bare(first string) func(*attacker, context.Context, int) (net.Conn, error) 
 }
 
 // upgraded starts a websocket with some bytes.
-func upgraded(first string) func(*attacker, context.Context, int) (net.Conn, error) {
-	return func(a *attacker, ctx context.Context, worker int) (net.Conn, error) {
-		s, err := a.open(ctx, worker)
+func upgraded(first string) func(*attacker, context.Context, int) (connection, error) {
+	return func(a *attacker, ctx context.Context, worker int) (connection, error) {
+		s, err := a.open(ctx, worker, "")
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +122,7 @@ func (a *attacker) runSlowClient(ctx context.Context, worker int, c slowClient) 
 const dripInterval = 400 * time.Millisecond
 
 // drip writes byte by byte until the connection has ended, or until giveUpAt.
-func (a *attacker) drip(ctx context.Context, conn net.Conn, c slowClient, giveUpAt time.Time, ended <-chan struct{}) {
+func (a *attacker) drip(ctx context.Context, conn connection, c slowClient, giveUpAt time.Time, ended <-chan struct{}) {
 	startedAt := time.Now()
 	tick := time.NewTicker(dripInterval)
 	defer tick.Stop()
@@ -143,14 +149,15 @@ func (a *attacker) drip(ctx context.Context, conn net.Conn, c slowClient, giveUp
 }
 
 // readUntilClosed reads until the server ends the connection, and notes how it ended.
-func (a *attacker) readUntilClosed(ctx context.Context, conn net.Conn) {
+func (a *attacker) readUntilClosed(ctx context.Context, conn connection) {
 	if s, ok := conn.(*socket); ok {
 		a.readUntil(ctx, s, time.Now().Add(time.Hour))
 		return
 	}
+	tcp, _ := conn.(net.Conn)
 	first := make([]byte, 12) // HTTP/1.1 408
-	n, _ := io.ReadFull(conn, first)
-	_, err := io.Copy(io.Discard, conn)
+	n, _ := io.ReadFull(tcp, first)
+	_, err := io.Copy(io.Discard, tcp)
 	switch {
 	case ctx.Err() != nil, errors.Is(err, net.ErrClosed): // this program closed it
 	case n == len(first) && first[9] >= '4':
@@ -195,7 +202,7 @@ func (a *attacker) echoWithoutReading(ctx context.Context, worker int) {
 		return
 	}
 	defer s.Close()
-	shrinkBuffer(s.Conn)
+	shrinkBuffer(s.NetConn())
 	large := `{"id":2,"type":"ping","data":{"at":"` + pad(3900) + `"}}`
 	until := a.until
 	if a.SlowTimeout > fullAfter {

@@ -1,18 +1,17 @@
 package attack
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/client"
@@ -33,10 +32,13 @@ const (
 
 // socket is a websocket that also sends invalid frames. One goroutine may use it, and
 // one more may send.
-type socket struct {
-	net.Conn
-	in *bufio.Reader
-}
+type socket struct{ *websocket.Conn }
+
+// Write sends bytes unchanged.
+func (s *socket) Write(raw []byte) (int, error) { return s.NetConn().Write(raw) }
+
+// SetWriteDeadline bounds Write.
+func (s *socket) SetWriteDeadline(until time.Time) error { return s.NetConn().SetWriteDeadline(until) }
 
 // dial opens a TCP connection from the worker's address.
 func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
@@ -52,41 +54,34 @@ func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
 // reason.
 var errUpgrade = errors.New("attack: no websocket")
 
-// open opens a websocket; headers are additional header lines.
-func (a *attacker) open(ctx context.Context, worker int, headers ...string) (*socket, error) {
-	conn, err := a.dial(ctx, worker)
-	if err != nil {
-		return nil, err
+// open opens a websocket. The origin is that of a page; "": none.
+func (a *attacker) open(ctx context.Context, worker int, origin string) (*socket, error) {
+	d := websocket.Dialer{
+		NetDialContext: dialer(a.Addresses[worker%len(a.Addresses)]).DialContext, HandshakeTimeout: callTimeout,
+		Subprotocols: []string{protocol.Subprotocol}, EnableCompression: true, // the server must refuse the latter
 	}
-	s := &socket{conn, bufio.NewReaderSize(conn, 4096)}
-	_ = conn.SetDeadline(time.Now().Add(callTimeout)) // this cannot fail on an open connection
-	var response *http.Response
-	_, err = io.WriteString(conn, "GET /v1/ws HTTP/1.1\r\nHost: laststand\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: laststand.v1\r\n"+
-		strings.Join(headers, "")+"\r\n")
+	header := http.Header{}
+	if origin != "" {
+		header.Set("Origin", origin)
+	}
+	conn, response, err := d.DialContext(ctx, "ws"+strings.TrimPrefix(a.URL, "http")+"/v1/ws", header)
 	if err == nil {
-		response, err = http.ReadResponse(s.in, nil)
+		return &socket{conn}, nil
 	}
-	if err != nil {
-		_ = conn.Close()
+	if response == nil {
 		a.lost(ctx, "cut")
 		return nil, err
 	}
-	if status := response.StatusCode; status != http.StatusSwitchingProtocols {
-		_ = response.Body.Close()
-		_ = conn.Close()
-		a.refused("upgrade " + strconv.Itoa(status))
-		if status >= 500 && status != http.StatusServiceUnavailable {
-			a.violation("an upgrade was answered with %d", status)
-		}
-		return nil, errUpgrade
+	a.refused("upgrade " + strconv.Itoa(response.StatusCode))
+	if response.StatusCode >= 500 && response.StatusCode != http.StatusServiceUnavailable {
+		a.violation("an upgrade was answered with %d", response.StatusCode)
 	}
-	return s, conn.SetDeadline(time.Time{})
+	return nil, errUpgrade
 }
 
 // greet opens a websocket and says hello as a player of a game.
 func (a *attacker) greet(ctx context.Context, worker int, token string) (*socket, error) {
-	s, err := a.open(ctx, worker)
+	s, err := a.open(ctx, worker, "")
 	if err != nil {
 		return nil, err
 	}
@@ -138,45 +133,18 @@ type frame struct {
 	closeCode int // 0: a message
 }
 
-// maxFrame bounds how much of a server's frame is read, in bytes.
-const maxFrame = 4 << 20
-
-// next waits for the next message or close frame, and skips pings.
+// next waits for the next message or close frame.
 func (s *socket) next(timeout time.Duration) (f frame, err error) {
 	_ = s.SetReadDeadline(time.Now().Add(timeout)) // this cannot fail on an open connection
-	for {
-		op, payload, err := s.readFrame()
-		switch {
-		case err != nil:
-			return f, err
-		case op == opClose && len(payload) >= 2:
-			return frame{closeCode: int(binary.BigEndian.Uint16(payload))}, nil
-		case op == opText:
-			f.Raw = payload
-			return f, json.Unmarshal(payload, &f.Frame)
-		}
+	_, f.Raw, err = s.ReadMessage()
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	switch {
+	case ok && closed.Code != websocket.CloseAbnormalClosure: // which stands for an end without a close frame
+		return frame{closeCode: closed.Code}, nil
+	case err != nil:
+		return f, err
 	}
-}
-
-func (s *socket) readFrame() (op byte, payload []byte, err error) {
-	var head [2]byte
-	if _, err := io.ReadFull(s.in, head[:]); err != nil {
-		return 0, nil, err
-	}
-	size := uint64(head[1])
-	if wide := map[uint64]int{126: 2, 127: 8}[size]; wide > 0 {
-		var long [8]byte
-		if _, err := io.ReadFull(s.in, long[8-wide:]); err != nil {
-			return 0, nil, err
-		}
-		size = binary.BigEndian.Uint64(long[:])
-	}
-	if size > maxFrame {
-		return 0, nil, fmt.Errorf("attack: a frame of %d bytes", size)
-	}
-	payload = make([]byte, size)
-	_, err = io.ReadFull(s.in, payload)
-	return head[0] & 0xf, payload, err
+	return f, json.Unmarshal(f.Raw, &f.Frame)
 }
 
 // describe describes a frame or its absence: "error rate_limited" for an error reply,
