@@ -83,7 +83,7 @@ func newPlayerFromAddress(t *testing.T, url, game, address string) *matchClient 
 	c := newDuelClient(t, url, game)
 	_ = c.Close()
 	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	p, err := player.Dialer{From: from}.Connect(t.Context(), url, c.Guest, nil)
+	p, err := player.Dialer{LocalDialer: from}.Connect(t.Context(), url, c.Guest, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 type Metrics map[string]float64
 
 // Metrics reads the metrics of the node.
-func (n *Node) Metrics(ctx context.Context) (Metrics, error) { return ReadMetrics(ctx, n.Ops) }
+func (n *Node) Metrics(ctx context.Context) (Metrics, error) { return ReadMetrics(ctx, n.OpsURL) }
 
 // ReadMetrics reads the metrics of the node with the given operations URL.
 func ReadMetrics(ctx context.Context, ops string) (Metrics, error) {

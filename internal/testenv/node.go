@@ -26,15 +26,15 @@ type NodeOptions struct {
 	Files    map[string][]byte // files to write beside the configuration file
 	Bank     []byte            // questions to import as the bank `load`; nil: none
 
-	Fill func(folder string) error // writes a ledger into the folder before the start; nil: none
+	WriteLedger func(folder string) error // writes a ledger into the folder before the start; nil: none
 }
 
 // Node is a server in a process and a folder of its own, for a program or a test. It ends
 // with this process. Stop, Kill, Signal and Restart must be called one at a time.
 type Node struct {
-	URL string // for players
-	Ops string // for operations
-	Dir string
+	URL    string // for players
+	OpsURL string // for operations
+	Dir    string
 
 	options  NodeOptions
 	flags    []string // that name the configuration and the stores
@@ -91,8 +91,8 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if err := errors.Join(n.writeFiles(), n.importBank(ctx)); err != nil {
 		return nil, err
 	}
-	if o.Fill != nil {
-		if err := o.Fill(dir); err != nil {
+	if o.WriteLedger != nil {
+		if err := o.WriteLedger(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -145,17 +145,17 @@ func (n *Node) importBank(ctx context.Context) error {
 
 // readAddresses reads the addresses that the process has printed since its start.
 func (n *Node) readAddresses(context.Context, int) error {
-	n.URL, n.Ops = "", ""
+	n.URL, n.OpsURL = "", ""
 	for line := range strings.Lines(n.Log()[n.logStart:]) {
 		line, whole := strings.CutSuffix(line, "\n")
 		if url, ok := strings.CutPrefix(line, "listening on "); ok && whole {
 			n.URL = url
 		}
 		if url, ok := strings.CutPrefix(line, "operations on "); ok && whole {
-			n.Ops = url
+			n.OpsURL = url
 		}
 	}
-	if n.URL == "" || n.Ops == "" {
+	if n.URL == "" || n.OpsURL == "" {
 		return errors.New("it does not listen yet")
 	}
 	return nil

@@ -39,7 +39,7 @@ func (n *Node) pprof(ctx context.Context, kind string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, n.Ops+"/debug/pprof/"+kind, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, n.OpsURL+"/debug/pprof/"+kind, nil)
 	if err != nil {
 		return nil, err
 	}

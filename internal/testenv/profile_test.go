@@ -20,7 +20,7 @@ func TestProfile(t *testing.T) {
 		_, _ = w.Write([]byte(r.URL.String()))
 	}))
 	t.Cleanup(ops.Close)
-	n, dir := &Node{Ops: ops.URL, admin: "admin"}, t.TempDir()
+	n, dir := &Node{OpsURL: ops.URL, admin: "admin"}, t.TempDir()
 	if err := n.Profile(t.Context(), filepath.Join(dir, "run"), 4); err != nil {
 		t.Fatal(err)
 	}

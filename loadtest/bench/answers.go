@@ -45,7 +45,7 @@ func Answers(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0: as many as possible")
 	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by commas; \"\": all")
 	return func(ctx context.Context) error {
-		o.program = fmt.Sprintf("%s, %d arenas of %d players, %d questions, medians of %d runs", o.program, o.arenas, o.players, o.questions, o.runs)
+		o.title = fmt.Sprintf("%s, %d arenas of %d players, %d questions, medians of %d runs", o.title, o.arenas, o.players, o.questions, o.runs)
 		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
 			cases, err := choose(o.cases(), func(k playCase) string { return k.name }, o.kinds, ",")
 			if err != nil {
@@ -68,26 +68,26 @@ func (o answersOptions) cases() []playCase {
 	}
 	buzzer := playOptions{mode: "buzzer", players: o.players, arenas: 1, questions: o.questions, answer: `"right"`}
 	return []playCase{
-		{name: "answers", cluster: node, play: survival, check: acceptedAll},
-		{name: "floor", cluster: floor, play: survival, check: acceptedAll},
-		{name: "firsts", cluster: node, play: buzzer, check: hadFirsts},
+		{name: "answers", cluster: node, play: survival, check: checkAllAccepted},
+		{name: "floor", cluster: floor, play: survival, check: checkAllAccepted},
+		{name: "firsts", cluster: node, play: buzzer, check: checkFirsts},
 		{name: "plain WATCH", cluster: clusterOptions{redis: "redis"}, play: buzzer, decide: decideByWatch},
 		{name: "one script", cluster: clusterOptions{redis: "redis"}, play: buzzer, decide: decideByScript},
 	}
 }
 
-// acceptedAll returns an error unless every answer of all players was accepted.
-func acceptedAll(p *players) error {
-	if want := len(p.all) * p.questions; p.replies != want {
-		return fmt.Errorf("%d answers were accepted, want %d", p.replies, want)
+// checkAllAccepted returns an error unless every answer of all players was accepted.
+func checkAllAccepted(p *answeringPlayers) error {
+	if want := len(p.all) * p.questions; int(p.replies.Load()) != want {
+		return fmt.Errorf("%d answers were accepted, want %d", p.replies.Load(), want)
 	}
 	return nil
 }
 
-// hadFirsts returns an error unless every question had one first answer.
-func hadFirsts(p *players) error {
-	if p.firsts != p.questions {
-		return fmt.Errorf("%d questions had %d first answers", p.questions, p.firsts)
+// checkFirsts returns an error unless every question had one first answer.
+func checkFirsts(p *answeringPlayers) error {
+	if firsts := int(p.firsts.Load()); firsts != p.questions {
+		return fmt.Errorf("%d questions had %d first answers", p.questions, firsts)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func Broadcast(flags *flag.FlagSet) func(context.Context) error {
 		if o.watchers < 1 || o.pushes < 1 {
 			return fmt.Errorf("-watchers is %d and -pushes is %d; use at least 1", o.watchers, o.pushes)
 		}
-		o.program = fmt.Sprintf("%s, %d watchers, %d pushes a run, medians of %d runs", o.program, o.watchers, o.pushes, o.runs)
+		o.title = fmt.Sprintf("%s, %d watchers, %d pushes a run, medians of %d runs", o.title, o.watchers, o.pushes, o.runs)
 		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
 			t := r.Table("push to the last watcher", report.Column{Name: "p50 ms", Decimals: 1}, report.Column{Name: "max ms", Decimals: 1},
 				report.Column{Name: "bytes"}, report.Column{Name: "server µs", Decimals: 2})

@@ -15,7 +15,7 @@ type playCase struct {
 	cluster clusterOptions
 	decide  decideFunc // measured in place of players; nil: players play
 	play    playOptions
-	check   func(*players) error // after all arenas are over; nil: none
+	check   func(*answeringPlayers) error // after all arenas are over; nil: none
 
 	duration time.Duration // of each measurement; 0: until all arenas are over
 	warmUp   time.Duration // play before each measurement
@@ -72,7 +72,7 @@ const profileSeconds = 4
 // measurePlayers measures players at each rate. The memory of Redis counts from the given
 // usage.
 func (o *options) measurePlayers(ctx context.Context, t answerTables, k playCase, c *cluster, empty usage) error {
-	p, err := seat(ctx, c, k.play)
+	p, err := seatPlayers(ctx, c, k.play)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ type connectionsOptions struct {
 	parts, heap          string
 }
 
-// connectionsReport is the tables of Connections.
-type connectionsReport struct{ memory, waves *report.Table }
+// connectionTables is the tables of Connections.
+type connectionTables struct{ memory, serveTimes *report.Table }
 
 // Connections measures the memory of a websocket at rest and during a match. It also
 // measures a storm of new connections, and the time until all players of a dead node are
@@ -54,9 +54,9 @@ func Connections(flags *flag.FlagSet) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		o.program = fmt.Sprintf("%s, medians of %d runs", o.program, o.runs)
+		o.title = fmt.Sprintf("%s, medians of %d runs", o.title, o.runs)
 		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-			tables := newConnectionsReport(r)
+			tables := newConnectionTables(r)
 			for range o.runs {
 				for _, part := range parts {
 					if err := part.run(ctx, o, tables); err != nil {
@@ -72,13 +72,13 @@ func Connections(flags *flag.FlagSet) func(context.Context) error {
 // connectionsPart is one of the measurements.
 type connectionsPart struct {
 	name string
-	run  func(context.Context, connectionsOptions, connectionsReport) error
+	run  func(context.Context, connectionsOptions, connectionTables) error
 }
 
 var connectionsParts = []connectionsPart{{"idle", measureIdle}, {"play", measurePlaying}, {"kill", measureKill}}
 
-func newConnectionsReport(r *report.Report) connectionsReport {
-	return connectionsReport{
+func newConnectionTables(r *report.Report) connectionTables {
+	return connectionTables{
 		r.Table("bytes of a connection", report.Column{Name: "connections"}, report.Column{Name: "resident"}, report.Column{Name: "heap"},
 			report.Column{Name: "stacks"}, report.Column{Name: "goroutines", Decimals: 3}),
 		r.Table("until a client is served", report.Column{Name: "clients"}, report.Column{Name: "seconds", Decimals: 1}, report.Column{Name: "p50 ms", Decimals: 1},

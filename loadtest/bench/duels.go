@@ -31,7 +31,7 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
 	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by semicolons; \"\": all")
 	return func(ctx context.Context) error {
-		o.program = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.program, o.pairs, o.duration, o.runs)
+		o.title = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.title, o.pairs, o.duration, o.runs)
 		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
 			cases, err := choose([]playCase{
 				o.newCase("embedded, no pause", "", 0, 0),

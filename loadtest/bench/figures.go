@@ -5,10 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"laststand/internal/testenv"
 	"laststand/loadtest/report"
+	"laststand/loadtest/stats"
 )
 
 // answerTables are the figures of answers: their speed, and the work for each of them.
@@ -33,18 +32,18 @@ func newAnswerTables(r *report.Report) answerTables {
 	}
 }
 
-// measurement is the use of all processes between two times, and the latencies of answers.
+// measurement is the use of all processes between two times, and the answers.
 type measurement struct {
-	from, to  usage
-	latencies *hdrhistogram.Histogram // µs
-	memory    float64                 // bytes of Redis for all matches so far
-	replies   int                     // so far
+	from, to usage
+	answers  stats.Quantiles
+	memory   float64 // bytes of Redis for all matches so far
+	replies  int64   // so far
 }
 
 // add adds a measurement to a row. Without answers, the work is that of a second.
 func (t answerTables) add(row string, m measurement) {
 	seconds := m.to.at.Sub(m.from.at).Seconds()
-	count := float64(m.latencies.TotalCount())
+	count := float64(m.answers.N)
 	n := count
 	if count == 0 {
 		n = seconds
@@ -55,14 +54,14 @@ func (t answerTables) add(row string, m measurement) {
 	}
 	machine := m.to.machine.Sub(m.from.machine)
 	percent := func(d time.Duration) float64 { return 100 * float64(d) / float64(max(machine.Busy+machine.Idle, 1)) }
-	t.speed.Add(row, count/seconds, float64(m.latencies.ValueAtQuantile(50))/1000, float64(m.latencies.ValueAtQuantile(99))/1000,
+	t.speed.Add(row, count/seconds, m.answers.P50, m.answers.P99,
 		us(func(u usage) time.Duration { return u.nodes }), us(func(u usage) time.Duration { return u.redis().cpu }),
 		us(func(u usage) time.Duration { return u.postgres }), us(func(u usage) time.Duration { return u.clients }),
 		percent(machine.Idle), percent(machine.SoftInterrupt), percent(machine.Stolen))
 	work := []float64{
 		each(func(u usage) float64 { return u.redis().reads }), each(func(u usage) float64 { return u.redis().commands }),
 		each(func(u usage) float64 { return u.redis().in }), each(func(u usage) float64 { return u.redis().out }),
-		busiestShare(m.from, m.to), each(func(u usage) float64 { return u.rows }),
+		busiestMasterRatio(m.from, m.to), each(func(u usage) float64 { return u.rows }),
 	}
 	for i := range nodeCounts {
 		work = append(work, each(func(u usage) float64 { return u.counts[i] }))
@@ -73,7 +72,6 @@ func (t answerTables) add(row string, m measurement) {
 
 // measureRest measures nodes without players for a time.
 func (c *cluster) measureRest(ctx context.Context, duration time.Duration) (m measurement, err error) {
-	m.latencies = newLatencies()
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err
 	}
@@ -89,7 +87,7 @@ func (c *cluster) measureRest(ctx context.Context, duration time.Duration) (m me
 // measureAll starts the players and measures them until all arenas are over. The time starts
 // at the first answer. It reads the nodes before, because reading the metrics of a node
 // slows its matches down.
-func (c *cluster) measureAll(ctx context.Context, p *players) (m measurement, err error) {
+func (c *cluster) measureAll(ctx context.Context, p *answeringPlayers) (m measurement, err error) {
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err
 	}
@@ -109,11 +107,11 @@ func (c *cluster) measureAll(ctx context.Context, p *players) (m measurement, er
 
 // measurePlay measures playing players for a time after the warm-up, but not after the end
 // of the first arena. The memory of Redis counts from the given usage.
-func (c *cluster) measurePlay(ctx context.Context, p *players, warmUp, duration time.Duration, empty usage) (m measurement, err error) {
+func (c *cluster) measurePlay(ctx context.Context, p *answeringPlayers, warmUp, duration time.Duration, empty usage) (m measurement, err error) {
 	if err := p.wait(ctx, p.firstOver, warmUp); err != nil {
 		return m, err
 	}
-	_, _ = p.takeLatencies()
+	_ = p.latencies.Take()
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err
 	}
@@ -128,12 +126,12 @@ func (c *cluster) measurePlay(ctx context.Context, p *players, warmUp, duration 
 }
 
 // finish ends a measurement of players.
-func (c *cluster) finish(ctx context.Context, p *players, m *measurement) (err error) {
+func (c *cluster) finish(ctx context.Context, p *answeringPlayers, m *measurement) (err error) {
 	if m.to, err = c.readUsage(ctx); err != nil {
 		return err
 	}
-	m.latencies, m.replies = p.takeLatencies()
-	if m.latencies.TotalCount() == 0 {
+	m.answers, m.replies = p.latencies.Take().Quantiles(answered), p.replies.Load()
+	if m.answers.N == 0 {
 		return errors.New("no player could answer in the measured time; use fewer -players, or measure for longer")
 	}
 	return nil

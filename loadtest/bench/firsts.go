@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
+
+	"laststand/loadtest/stats"
 )
 
 // decideFunc decides whether an answer is the first one. The key holds 1 before.
@@ -46,32 +47,29 @@ const questionsTimes = 40
 
 // decideAnswers lets one goroutine per player race for each question.
 func decideAnswers(ctx context.Context, c *cluster, o playOptions, decide decideFunc) (m measurement, err error) {
-	m.latencies = newLatencies()
+	latencies := stats.New(playTimeout)
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err
 	}
-	latencies := make([]atomic.Int64, o.players) // µs
 	for question := range questionsTimes * o.questions {
 		key := fmt.Sprintf("first:%d", question)
 		if err := c.masters[0].Set(ctx, key, 1, time.Minute).Err(); err != nil {
 			return m, err
 		}
 		var racing errgroup.Group
-		for i := range latencies {
+		for range o.players {
 			racing.Go(func() error {
 				start := time.Now()
 				err := decide(ctx, c.masters[0], key)
-				latencies[i].Store(time.Since(start).Microseconds())
+				latencies.Add(answered, time.Since(start))
 				return err
 			})
 		}
 		if err := racing.Wait(); err != nil {
 			return m, err
 		}
-		for i := range latencies {
-			_ = m.latencies.RecordValue(min(max(latencies[i].Load(), 1), maxLatency))
-		}
 	}
 	m.to, err = c.readUsage(ctx)
+	m.answers = latencies.Take().Quantiles(answered)
 	return m, err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,14 +56,12 @@ func newFloorArena(number string, players, questions int) *floorArena {
 // floorClose returns the close of a question to which every answer was wrong.
 func floorClose(question, players int) protocol.QuestionClosed {
 	c := protocol.QuestionClosed{Question: question, Reason: "all_answered", Answer: "right", Void: true, Answered: int64(players)}
-	elapsed, listed := int64(10), players
+	elapsed := int64(10)
+	c.Results = slices.Repeat([]protocol.QuestionResult{{
+		Player: "01JD0000000000000000000000", Nickname: "Brave Otter 1234", Given: json.RawMessage(`{"value":"wrong"}`), ElapsedMS: &elapsed,
+	}}, players)
 	if players > 50 { // a node lists only the first players of a large arena
-		listed = 10
-	}
-	for range listed {
-		c.Results = append(c.Results, protocol.QuestionResult{
-			Player: "01JD0000000000000000000000", Nickname: "Brave Otter 1234", Given: json.RawMessage(`{"value":"wrong"}`), ElapsedMS: &elapsed,
-		})
+		c.Results = c.Results[:10]
 	}
 	return c
 }

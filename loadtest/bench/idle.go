@@ -5,18 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"laststand/loadtest/client"
+	"laststand/loadtest/stats"
 )
 
 // measureIdle measures the memory of connections at rest on each kind of server. Then it
 // closes them and measures a storm of connections.
-func measureIdle(ctx context.Context, o connectionsOptions, r connectionsReport) error {
+func measureIdle(ctx context.Context, o connectionsOptions, r connectionTables) error {
 	peer := func(flags ...string) func() (*cluster, error) {
 		return func() (*cluster, error) {
 			return startCluster(ctx, clusterOptions{floor: append([]string{PlainServerProcess}, flags...)})
@@ -42,7 +42,7 @@ func measureIdle(ctx context.Context, o connectionsOptions, r connectionsReport)
 	return nil
 }
 
-func (o connectionsOptions) measureIdleServer(ctx context.Context, r connectionsReport, name string, c *cluster) error {
+func (o connectionsOptions) measureIdleServer(ctx context.Context, r connectionTables, name string, c *cluster) error {
 	before, err := c.steadyMemory(ctx, o.heapFile("before"))
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (o connectionsOptions) measureIdleServer(ctx context.Context, r connections
 	if err := errors.Join(err, stormed.close()); err != nil {
 		return err
 	}
-	r.addWave(name+", storm", stormed.times, took, stormed.refusals)
+	r.addServeTimes(name+", storm", stormed.times, took, stormed.refusals)
 	return nil
 }
 
@@ -81,13 +81,13 @@ func (o connectionsOptions) heapFile(suffix string) string {
 	return o.heap + "." + suffix
 }
 
-// addWave adds a row for clients that came at the same time: how long each waited.
-func (r connectionsReport) addWave(row string, times []time.Duration, took time.Duration, refusals int) {
-	slices.Sort(times)
-	ms := func(share float64) float64 {
-		return float64(times[int(share*float64(len(times)-1))].Microseconds()) / 1000
-	}
-	r.waves.Add(row, float64(len(times)), took.Seconds(), ms(0.5), ms(0.99), ms(1), float64(refusals))
+// served is the kind of the times until clients are served.
+const served = "served"
+
+// addServeTimes adds a row for clients that came at the same time: how long each waited.
+func (r connectionTables) addServeTimes(row string, times *stats.Recorder, took time.Duration, refusals int) {
+	q := times.Take().Quantiles(served)
+	r.serveTimes.Add(row, float64(q.N), took.Seconds(), q.P50, q.P99, q.Max, float64(refusals))
 }
 
 // idleClients are clients that only stay connected.
@@ -96,17 +96,18 @@ type idleClients struct {
 	lost      atomic.Int64 // connections that ended before close
 	reading   sync.WaitGroup
 
+	times *stats.Recorder // of each client, from its scheduled start to its welcome
+
 	mu       sync.Mutex
 	open     []*client.Player
-	times    []time.Duration // of each client, from its scheduled start to its welcome
-	refusals int             // connections that the server refused; their clients tried again
+	refusals int // connections that the server refused; their clients tried again
 	err      error
 }
 
 // connectAtIntervals starts clients at even intervals within a time. It does not wait for the
 // earlier ones before it starts the next.
 func connectAtIntervals(ctx context.Context, url string, count int, within time.Duration) (*idleClients, error) {
-	c := new(idleClients)
+	c := &idleClients{times: stats.New(time.Hour)}
 	start := time.Now()
 	var connecting sync.WaitGroup
 	for i := range count {
@@ -122,7 +123,8 @@ func connectAtIntervals(ctx context.Context, url string, count int, within time.
 				c.err = err
 				return
 			}
-			c.times, c.open = append(c.times, took), append(c.open, player)
+			c.times.Add(served, took)
+			c.open = append(c.open, player)
 			c.reading.Go(func() { c.stay(player) })
 		})
 	}
@@ -137,7 +139,7 @@ const clientTimeout = time.Minute
 func connectPatiently(ctx context.Context, url string, number int) (player *client.Player, refusals int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 	defer cancel()
-	d := client.Dialer{From: client.FromAddress(number / client.PerAddress), Buffer: 1024}
+	d := client.Dialer{LocalDialer: client.FromAddress(number / client.PerAddress), Buffer: 1024}
 	for {
 		if player, err = connectPlayer(ctx, d, url, number); err == nil {
 			return player, refusals, nil

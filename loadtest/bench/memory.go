@@ -18,7 +18,7 @@ type memory struct {
 }
 
 // addMemory adds the growth of a process, divided by its connections.
-func (r connectionsReport) addMemory(row string, connections int, before, after memory) {
+func (r connectionTables) addMemory(row string, connections int, before, after memory) {
 	n := float64(connections)
 	r.memory.Add(row, n, (after.Resident-before.Resident)/n, (after.Heap-before.Heap)/n, (after.Stacks-before.Stacks)/n, (after.Goroutines-before.Goroutines)/n)
 }

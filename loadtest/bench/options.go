@@ -12,7 +12,7 @@ import (
 
 // options are the flags that all programs of this package have.
 type options struct {
-	program string // its name and flags, for the report
+	title   string // its name and flags, for the report
 	runs    int
 	server  string // path of the binary
 	json    string // file for the figures
@@ -25,7 +25,7 @@ func (o *options) register(flags *flag.FlagSet, runs int) {
 	flags.StringVar(&o.server, "server", "", "measure this `binary` instead of this tree")
 	flags.StringVar(&o.json, "json", "", "`file` for the figures")
 	flags.StringVar(&o.profile, "profile", "", "write profiles of the last node to `FILE`.profile (processor time) and FILE.allocs")
-	o.program = flags.Name()
+	o.title = flags.Name()
 }
 
 // collectRarely is the garbage collector's setting for clients, which must leave the
@@ -41,7 +41,7 @@ func (o *options) run(ctx context.Context, measure func(context.Context, *report
 		return err
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collectRarely))
-	r := report.New(o.program)
+	r := report.New(o.title)
 	return r.Publish(o.json, measure(ctx, r))
 }
 

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/client"
+	"laststand/loadtest/stats"
 )
 
 // seatsPerArena is the number of players in an arena of Connections.
@@ -19,7 +19,7 @@ const seatsPerArena = 100
 
 // measurePlaying measures the memory of players in arenas, who answer, and in duels. The
 // question of all of them stays open.
-func measurePlaying(ctx context.Context, o connectionsOptions, r connectionsReport) error {
+func measurePlaying(ctx context.Context, o connectionsOptions, r connectionTables) error {
 	for _, row := range []string{"playing, arenas", "playing, duels"} {
 		c, err := o.startNodes(ctx, 1)
 		if err != nil {
@@ -51,7 +51,7 @@ func (o connectionsOptions) playOpenQuestion(ctx context.Context, c *cluster, in
 
 // measureKill stops one of two nodes during a question. It measures how long its players
 // take to return to their matches on the other node.
-func measureKill(ctx context.Context, o connectionsOptions, r connectionsReport) (err error) {
+func measureKill(ctx context.Context, o connectionsOptions, r connectionTables) (err error) {
 	c, err := o.startNodes(ctx, 2)
 	if err != nil {
 		return err
@@ -78,11 +78,12 @@ func measureKill(ctx context.Context, o connectionsOptions, r connectionsReport)
 	if err != nil {
 		return err
 	}
-	var times []time.Duration
+	took := time.Since(start)
+	times := stats.New(time.Hour)
 	for _, at := range returnedAt {
-		times = append(times, at.Sub(start))
+		times.Add(served, at.Sub(start))
 	}
-	r.addWave("death of a node", times, slices.Max(times), int(refusals(after)-refusals(before)))
+	r.addServeTimes("death of a node", times, took, int(refusals(after)-refusals(before)))
 	return nil
 }
 
@@ -155,7 +156,7 @@ func (m *openMatches) playSeat(ctx context.Context, guest client.Guest, number i
 	node := number
 	p := &client.ReconnectingPlayer{
 		Guest: guest, NextServer: func(string) string { node++; return m.urls[(node-1)%len(m.urls)] },
-		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, Dialer: client.Dialer{From: client.FromAddress(number / client.PerAddress)},
+		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, Dialer: client.Dialer{LocalDialer: client.FromAddress(number / client.PerAddress)},
 	}
 	defer p.Disconnect()
 	if len(m.arenas) > 0 {

@@ -48,7 +48,7 @@ func Scale(flags *flag.FlagSet) func(context.Context) error {
 	flags.DurationVar(&o.warmUp, "warm", 2*time.Second, "time at a rate before its measurement")
 	flags.DurationVar(&o.rest, "rest", 10*time.Second, "time of the measurement without players")
 	return func(ctx context.Context) error {
-		o.program = fmt.Sprintf("%s, %d players in %d arenas or in duels, PostgreSQL, medians of %d runs", o.program, o.players, o.arenas, o.runs)
+		o.title = fmt.Sprintf("%s, %d players in %d arenas or in duels, PostgreSQL, medians of %d runs", o.title, o.players, o.arenas, o.runs)
 		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
 			cases, err := o.cases()
 			if err != nil {

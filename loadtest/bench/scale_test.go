@@ -11,6 +11,7 @@ import (
 	"laststand/internal/testenv"
 	"laststand/loadtest/client"
 	"laststand/loadtest/report"
+	"laststand/loadtest/stats"
 )
 
 // The figures of a row divide the work of all nodes and masters by the number of answers.
@@ -27,10 +28,7 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 			nodes: 3 * time.Second, postgres: time.Second, clients: time.Second, counts: [...]float64{500, 300, 200, 100, 10}, rows: 100,
 			masters: []redisUsage{{cpu: 2 * time.Second, commands: 400, in: 2010, out: 1000}, {cpu: time.Second, commands: 100}},
 		},
-		latencies: newLatencies(), memory: 5000, replies: 2000,
-	}
-	if err := m.latencies.RecordValues(2000, 1000); err != nil {
-		t.Fatal(err)
+		answers: stats.Quantiles{N: 1000, P50: 2}, memory: 5000, replies: 2000,
 	}
 	r := report.New("test")
 	newAnswerTables(r).add("row", m)
@@ -86,7 +84,7 @@ func TestWaitReportsAFault(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("refused")
 	for range 64 {
-		p := &players{firstOver: make(chan struct{}), failed: make(chan error, 1)}
+		p := &answeringPlayers{firstOver: make(chan struct{}), failed: make(chan error, 1)}
 		p.addError(fault)
 		close(p.firstOver)
 		if err := p.wait(t.Context(), p.firstOver, time.Hour); !errors.Is(err, fault) {
@@ -98,12 +96,12 @@ func TestWaitReportsAFault(t *testing.T) {
 // A reply counts with its latency, and a first right answer as one.
 func TestRepliesAreCounted(t *testing.T) {
 	t.Parallel()
-	p := &players{latencies: newLatencies(), answering: make(chan struct{})}
+	p := &answeringPlayers{latencies: stats.New(time.Hour), answering: make(chan struct{})}
 	p.record(client.Reply{Latency: time.Millisecond})
 	p.record(client.Reply{Latency: 3 * time.Millisecond, IsFirst: true})
 	<-p.answering
-	latencies, replies := p.takeLatencies()
-	if latencies.TotalCount() != 2 || replies != 2 || p.firsts != 1 || latencies.Max() < 2900 {
-		t.Errorf("%d latencies of at most %d µs, %d replies, %d firsts", latencies.TotalCount(), latencies.Max(), replies, p.firsts)
+	latencies := p.latencies.Take().Quantiles(answered)
+	if latencies.N != 2 || p.replies.Load() != 2 || p.firsts.Load() != 1 || latencies.Max < 2.9 {
+		t.Errorf("latencies %+v, %d replies, %d firsts", latencies, p.replies.Load(), p.firsts.Load())
 	}
 }

@@ -124,8 +124,8 @@ func (u usage) redis() (sum redisUsage) {
 	return sum
 }
 
-// busiestShare returns the commands of the busiest master, divided by the mean of all.
-func busiestShare(from, to usage) float64 {
+// busiestMasterRatio returns the commands of the busiest master, divided by the mean of all.
+func busiestMasterRatio(from, to usage) float64 {
 	var commands []float64
 	for i, m := range to.masters {
 		commands = append(commands, m.commands-from.masters[i].commands)

@@ -44,7 +44,7 @@ func connectWatchers(ctx context.Context, url, code string, count int) (*watcher
 			if err != nil {
 				return err
 			}
-			d := client.Dialer{From: client.FromAddress(i / client.PerAddress), Buffer: 1024}
+			d := client.Dialer{LocalDialer: client.FromAddress(i / client.PerAddress), Buffer: 1024}
 			if w.all[i], err = d.Connect(ctx, url, client.Guest{ID: id, Token: token}, nil); err != nil {
 				return err
 			}

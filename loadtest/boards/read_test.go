@@ -61,7 +61,7 @@ func startRead(b *testing.B) readServer {
 	}
 	redis := testenv.Redis(b)
 	n, err := testenv.StartNode(b.Context(), testenv.NodeOptions{
-		Binary: binary, Redis: redis.URL, Fill: func(data string) error { return fill(b.Context(), data, *entries) },
+		Binary: binary, Redis: redis.URL, WriteLedger: func(data string) error { return fill(b.Context(), data, *entries) },
 		Game: "{leaderboards: {windows: [all, day], orders: [value]}}",
 	})
 	if err != nil {

@@ -19,15 +19,15 @@ type AnsweringPlayer struct {
 	*Player
 	AnswerJSON string        // the value of every answer
 	MaxDelay   *atomic.Int64 // nanoseconds; an answer follows its question at a random time within them
-	Races      bool          // an answer after another player has closed the question is a reply, not an error
-	Duels      bool          // join a duel at the start, and the next one after each match
+	IsBuzzer   bool          // an answer after another player has closed the question is a reply, not an error
+	PlaysDuels bool          // join a duel at the start, and the next one after each match
 	OnReply    func(Reply)   // is called with each reply to an answer
 
 	data      []byte              // reused: of the newest answer
 	sentAt    map[int64]time.Time // when each answer without a reply was first sent, by request id
 	newestID  int64               // of the newest answer
 	isDelayed bool                // the newest answer was refused for a while
-	seq       int64               // of the last push of the match
+	lastSeq   int64               // of the last push of the match
 }
 
 // Reply is a reply to an answer.
@@ -44,7 +44,7 @@ func (p *AnsweringPlayer) Play(timeout time.Duration) error {
 	if err := p.conn.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
-	if p.Duels {
+	if p.PlaysDuels {
 		if err := p.joinDuel(); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (p *AnsweringPlayer) Play(timeout time.Duration) error {
 			return err
 		}
 		isOver, err := p.handle(frame)
-		if isOver && p.Duels && err == nil {
+		if isOver && p.PlaysDuels && err == nil {
 			isOver, err = false, p.joinDuel()
 		}
 		if isOver || err != nil {
@@ -65,7 +65,7 @@ func (p *AnsweringPlayer) Play(timeout time.Duration) error {
 }
 
 func (p *AnsweringPlayer) joinDuel() error {
-	p.seq = 0
+	p.lastSeq = 0
 	_, err := p.SendJSON(protocol.TypeDuelJoin, []byte(`{}`))
 	return err
 }
@@ -77,8 +77,8 @@ func (p *AnsweringPlayer) handle(frame []byte) (isOver bool, err error) {
 	}
 	envelope, _, _ := bytes.Cut(frame, []byte(`,"data":`))
 	if seq, ok := ParseNumber(TextAfter(envelope, `"seq":`)); ok {
-		if p.seq++; seq != p.seq {
-			return false, fmt.Errorf("%w: push %d came where %d was due: %s", ErrContract, seq, p.seq, frame)
+		if p.lastSeq++; seq != p.lastSeq {
+			return false, fmt.Errorf("%w: push %d came where %d was due: %s", ErrContract, seq, p.lastSeq, frame)
 		}
 	}
 	switch {
@@ -157,7 +157,7 @@ func (p *AnsweringPlayer) handleRefusal(frame []byte, id int64, sentAt time.Time
 		return false, p.sendAnswer(sentAt)
 	case isTemporary, isAnswer && p.isDelayed && f.Data.Code == protocol.CodeQuestionClosed:
 		return false, nil
-	case isAnswer && p.Races && f.Data.Code == protocol.CodeQuestionClosed:
+	case isAnswer && p.IsBuzzer && f.Data.Code == protocol.CodeQuestionClosed:
 		return true, nil
 	}
 	return false, fmt.Errorf("refused: %s", frame)

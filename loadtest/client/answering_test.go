@@ -32,7 +32,7 @@ func TestAnsweringPlayerReportsReplies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, replies := answering(t, test.reply)
-			p.Races = test.races
+			p.IsBuzzer = test.races
 			err := p.Play(time.Minute)
 			if (err != nil) != test.fails || len(*replies) != test.replies {
 				t.Errorf("%v; %+v", err, *replies)
@@ -96,7 +96,7 @@ func TestAnsweringPlayerJoinsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = player.Close() })
-	p := &AnsweringPlayer{Player: player, MaxDelay: new(atomic.Int64), Duels: true}
+	p := &AnsweringPlayer{Player: player, MaxDelay: new(atomic.Int64), PlaysDuels: true}
 	if err := p.Play(time.Minute); err == nil {
 		t.Error("Play returned no error after the connection ended")
 	}

@@ -63,15 +63,15 @@ func Connect(ctx context.Context, server string, g Guest, resume *protocol.Resum
 
 // Dialer configures how a player connects; the zero value is valid.
 type Dialer struct {
-	From   *net.Dialer // nil: any address
-	Buffer int         // size of the read buffer in bytes; 0: enough for the end of a question
+	LocalDialer *net.Dialer // nil: any address
+	Buffer      int         // size of the read buffer in bytes; 0: enough for the end of a question
 }
 
 // Connect connects a guest and says hello; resume may be nil.
 func (d Dialer) Connect(ctx context.Context, server string, g Guest, resume *protocol.Resume) (*Player, error) {
 	buffer := cmp.Or(d.Buffer, defaultBuffer)
 	dialer := websocket.Dialer{
-		NetDialContext: cmp.Or(d.From, new(net.Dialer)).DialContext, Subprotocols: []string{protocol.Subprotocol},
+		NetDialContext: cmp.Or(d.LocalDialer, new(net.Dialer)).DialContext, Subprotocols: []string{protocol.Subprotocol},
 		ReadBufferSize: buffer, WriteBufferSize: min(buffer, 1024),
 	}
 	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", nil)

@@ -74,10 +74,10 @@ func (r *ReconnectingPlayer) dial(ctx context.Context) (*Player, error) {
 
 // resumeRequest returns the match that a hello asks to resume; nil for none.
 func (r *ReconnectingPlayer) resumeRequest() *protocol.Resume {
-	if r.seq == 0 {
+	if r.lastSeq == 0 {
 		return nil
 	}
-	return &protocol.Resume{Match: r.match, Seq: r.seq}
+	return &protocol.Resume{Match: r.match, Seq: r.lastSeq}
 }
 
 // handleLostConnection handles the end of a connection.
@@ -110,7 +110,7 @@ func (r *ReconnectingPlayer) waitToReconnect(ctx context.Context, lost error) er
 // that the welcome names. It sends all unanswered requests again.
 func (r *ReconnectingPlayer) startConnection(w protocol.Welcome) {
 	r.Reconnects.Connections++
-	r.noteEvent("connected to %s after %d of %q, playing %+v", r.server, r.seq, r.match, w.Playing)
+	r.noteEvent("connected to %s after %d of %q, playing %+v", r.server, r.lastSeq, r.match, w.Playing)
 	r.connectedAt = time.Now()
 	r.lastFrameAt, r.leaveAt, r.stateRequest = r.connectedAt, time.Time{}, 0
 	r.unanswered = slices.DeleteFunc(r.unanswered, func(q *Request) bool {
@@ -202,18 +202,18 @@ func (r *ReconnectingPlayer) handleState(h Received) error {
 			r.leaveAt = time.Now().Add(time.Duration(e.RetryAfterMS) * time.Millisecond)
 			return nil
 		}
-		return r.violation("%s could not be resumed after %d: %s", r.match, r.seq, h.Raw)
+		return r.violation("%s could not be resumed after %d: %s", r.match, r.lastSeq, h.Raw)
 	}
 	var s protocol.MatchState
 	if err := json.Unmarshal(h.Data, &s); err != nil {
 		return err
 	}
-	if s.Seq < r.seq {
-		return r.violation("%s stands at %d, and %d was seen: %s", r.match, s.Seq, r.seq, h.Raw)
+	if s.Seq < r.lastSeq {
+		return r.violation("%s stands at %d, and %d was seen: %s", r.match, s.Seq, r.lastSeq, h.Raw)
 	}
 	r.stateRequest = 0
 	r.Reconnects.Resumed++
-	r.Reconnects.MissedPushes += s.Seq - r.seq
+	r.Reconnects.MissedPushes += s.Seq - r.lastSeq
 	r.received = append(r.received, h)
 	return nil
 }

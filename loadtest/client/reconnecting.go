@@ -38,7 +38,7 @@ type ReconnectingPlayer struct {
 	recentEvents []string // the last events, for errors
 
 	match        string // that the player is in; "": none
-	seq          int64  // of the last push of the match; 0: none yet
+	lastSeq      int64  // of the last push of the match; 0: none yet
 	stateRequest int64  // id of the request whose reply match.state is missing; 0: none
 }
 
@@ -189,15 +189,15 @@ func (r *ReconnectingPlayer) handlePush(h Received) error {
 	if r.stateRequest != 0 && h.Match == r.match {
 		return nil
 	}
-	if r.seq == 0 {
+	if r.lastSeq == 0 {
 		r.match = h.Match
 	}
-	if h.Match != r.match || h.Seq != r.seq+1 {
-		return r.violation("push %d of %s came where %d of %s was due: %s", h.Seq, h.Match, r.seq+1, r.match, h.Raw)
+	if h.Match != r.match || h.Seq != r.lastSeq+1 {
+		return r.violation("push %d of %s came where %d of %s was due: %s", h.Seq, h.Match, r.lastSeq+1, r.match, h.Raw)
 	}
-	r.seq++
+	r.lastSeq++
 	if h.Type == protocol.TypeMatchOver {
-		r.match, r.seq = "", 0
+		r.match, r.lastSeq = "", 0
 	}
 	r.received = append(r.received, h)
 	return nil

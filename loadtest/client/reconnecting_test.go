@@ -69,7 +69,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("another match after %s: %v", order, err)
 		}
 	}
-	r := &ReconnectingPlayer{match: "m_1", seq: 4, stateRequest: 1}
+	r := &ReconnectingPlayer{match: "m_1", lastSeq: 4, stateRequest: 1}
 	if err := hear(r, "m_1", 9); err != nil || len(r.received) != 0 {
 		t.Errorf("a live push before the state: %v, %d came out", err, len(r.received))
 	}

@@ -62,7 +62,7 @@ func (r *run) revoke(ctx context.Context, v revocation, token string) error {
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, r.Server.Ops+"/admin/v1/games/demo/"+v.path+"/"+v.id, strings.NewReader(v.body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, r.Server.OpsURL+"/admin/v1/games/demo/"+v.path+"/"+v.id, strings.NewReader(v.body))
 	if err != nil {
 		return err
 	}

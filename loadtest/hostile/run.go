@@ -140,7 +140,7 @@ func (r *run) attack(ctx context.Context, name string, kinds ...string) error {
 // kinds together get a bounded rate, however many run.
 func (r *run) order(kind string, together int) attack.Order {
 	o := attack.Order{
-		Kind: kind, URL: r.Server.URL, Ops: r.Server.Ops, For: r.Each, PerSecond: r.PerSecond, Sockets: r.Sockets,
+		Kind: kind, URL: r.Server.URL, Ops: r.Server.OpsURL, For: r.Each, PerSecond: r.PerSecond, Sockets: r.Sockets,
 		Match: r.control.ArenaMatch(), Limits: r.Limits, Revoked: r.revoked, SlowTimeout: r.SlowTimeout,
 	}
 	for i := range r.Addresses {

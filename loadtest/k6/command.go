@@ -97,9 +97,9 @@ func (o options) run(ctx context.Context) (err error) {
 		k6: o.k6, path: filepath.Join(dir, o.script+".js"),
 		environment: append(o.environment, "KEY_FILE="+node.KeyFile(), "KEY_ID="+testenv.KeyID),
 	}
-	err = k.runUnmodified(ctx, node.URL, node.Ops, isShort)
+	err = k.runUnmodified(ctx, node.URL, node.OpsURL, isShort)
 	if err == nil && isShort {
-		err = k.runWithFaults(ctx, node.URL, node.Ops)
+		err = k.runWithFaults(ctx, node.URL, node.OpsURL)
 	}
 	if log := node.Log(); strings.Contains(log, "DATA RACE") {
 		err = errors.Join(err, fmt.Errorf("the server has a race:\n%s", log))

@@ -52,7 +52,7 @@ func (g *Group) newPlayer(ctx context.Context, role string) (*player, error) {
 	n := g.number()
 	p := &player{group: g, dice: g.newDice(n), view: g.Checker.Spectator()}
 	p.ReconnectingPlayer = &client.ReconnectingPlayer{
-		ReplyTimeout: g.ReplyTimeout, ConnectTimeout: g.ConnectTimeout, Dialer: client.Dialer{From: g.dialer(n), Buffer: 2048},
+		ReplyTimeout: g.ReplyTimeout, ConnectTimeout: g.ConnectTimeout, Dialer: client.Dialer{LocalDialer: g.dialer(n), Buffer: 2048},
 		NextServer:       func(last string) string { return g.server(p.dice, last) },
 		OnConnectAttempt: p.countConnect,
 	}

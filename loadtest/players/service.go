@@ -119,7 +119,7 @@ func (g *Group) arrive() error {
 	if err != nil {
 		return err
 	}
-	p, err := client.Dialer{From: g.dialer(n)}.Connect(ctx, server, guest, nil)
+	p, err := client.Dialer{LocalDialer: g.dialer(n)}.Connect(ctx, server, guest, nil)
 	if err != nil {
 		return err
 	}

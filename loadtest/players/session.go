@@ -34,7 +34,7 @@ func (g *Group) keepSession(isWatcher bool) {
 	}
 	n := g.number()
 	dice := g.newDice(n)
-	s := &session{group: g, dialer: client.Dialer{From: g.dialer(n), Buffer: 512}, isWatcher: isWatcher}
+	s := &session{group: g, dialer: client.Dialer{LocalDialer: g.dialer(n), Buffer: 512}, isWatcher: isWatcher}
 	var err error
 	s.guest, err = g.guest(g.closing, "player", fmt.Sprintf("session_%d", n), dice)
 	if err != nil {

@@ -104,7 +104,7 @@ func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) 
 		return nil, err
 	}
 	for _, n := range a.nodes {
-		a.Ops = append(a.Ops, n.Ops)
+		a.Ops = append(a.Ops, n.OpsURL)
 	}
 	a.healthy = slices.Clone(a.nodes)
 	return a, nil

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/client"
+	"laststand/loadtest/stats"
 )
 
 // playOptions say what players play.
@@ -29,8 +29,8 @@ type playOptions struct {
 // playTimeout limits how long players play.
 const playTimeout = time.Hour
 
-// players are players who answer every question of their arenas or duels.
-type players struct {
+// answeringPlayers are players who answer every question of their arenas or duels.
+type answeringPlayers struct {
 	playOptions
 	all       []*client.AnsweringPlayer
 	hosts     []*client.Player
@@ -44,16 +44,18 @@ type players struct {
 	playing   sync.WaitGroup
 
 	first, over sync.Once
-	mu          sync.Mutex
-	latencies   *hdrhistogram.Histogram // µs, since the last takeLatencies
-	replies     int                     // so far
-	firsts      int                     // first right answers so far
+	latencies   *stats.Recorder // of answers
+	replies     atomic.Int64    // to answers so far
+	firsts      atomic.Int64    // first right answers so far
 }
 
-// seat connects players, spread over all nodes, and seats them in arenas.
-func seat(ctx context.Context, c *cluster, o playOptions) (*players, error) {
-	p := &players{
-		playOptions: o, latencies: newLatencies(), all: make([]*client.AnsweringPlayer, o.players),
+// answered is the kind of the latencies of answers.
+const answered = "answered"
+
+// seatPlayers connects players, spread over all nodes, and seats them in arenas.
+func seatPlayers(ctx context.Context, c *cluster, o playOptions) (*answeringPlayers, error) {
+	p := &answeringPlayers{
+		playOptions: o, latencies: stats.New(playTimeout), all: make([]*client.AnsweringPlayer, o.players),
 		answering: make(chan struct{}), firstOver: make(chan struct{}), allOver: make(chan struct{}), failed: make(chan error, 1),
 	}
 	p.maxDelay.Store(int64(o.maxDelay))
@@ -68,14 +70,14 @@ func seat(ctx context.Context, c *cluster, o playOptions) (*players, error) {
 	return p, nil
 }
 
-func (p *players) connect(ctx context.Context, urls []string) error {
+func (p *answeringPlayers) connect(ctx context.Context, urls []string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	for i := range p.all {
 		group.Go(func() error {
 			player, err := connectPlayer(ctx, client.Dialer{}, urls[i%len(urls)], i)
 			p.all[i] = &client.AnsweringPlayer{
-				Player: player, AnswerJSON: p.answer, MaxDelay: &p.maxDelay, OnReply: p.record, Races: p.mode == "buzzer", Duels: p.mode == "duel",
+				Player: player, AnswerJSON: p.answer, MaxDelay: &p.maxDelay, OnReply: p.record, IsBuzzer: p.mode == "buzzer", PlaysDuels: p.mode == "duel",
 			}
 			return err
 		})
@@ -101,7 +103,7 @@ func newGuest(number int) (client.Guest, error) {
 }
 
 // openArena makes an arena and seats players in it.
-func (p *players) openArena(ctx context.Context, url string, seated []*client.AnsweringPlayer) error {
+func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*client.AnsweringPlayer) error {
 	host, made, err := makeArena(ctx, url, protocol.NewArena{
 		Mode: p.mode, Name: "bench", Pace: "auto", Questions: protocol.ArenaQuestions{Count: p.questions, Bank: "load"},
 	})
@@ -134,7 +136,7 @@ func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *clie
 }
 
 // start lets the players play.
-func (p *players) start() {
+func (p *answeringPlayers) start() {
 	for _, one := range p.all {
 		p.playing.Go(func() {
 			if p.addError(one.Play(playTimeout)) {
@@ -152,7 +154,7 @@ func (p *players) start() {
 }
 
 // addError keeps the first error, and returns whether there was none.
-func (p *players) addError(err error) bool {
+func (p *answeringPlayers) addError(err error) bool {
 	if err != nil && !p.isEnding.Load() {
 		select {
 		case p.failed <- err:
@@ -163,32 +165,17 @@ func (p *players) addError(err error) bool {
 }
 
 // record counts a reply to an answer.
-func (p *players) record(r client.Reply) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.replies++
+func (p *answeringPlayers) record(r client.Reply) {
+	p.replies.Add(1)
 	if r.IsFirst {
-		p.firsts++
+		p.firsts.Add(1)
 	}
-	_ = p.latencies.RecordValue(min(max(r.Latency.Microseconds(), 1), maxLatency))
+	p.latencies.Add(answered, r.Latency)
 	p.first.Do(func() { close(p.answering) })
 }
 
-// maxLatency is the highest latency that can be recorded, in µs.
-const maxLatency = 60_000_000
-
-func newLatencies() *hdrhistogram.Histogram { return hdrhistogram.New(1, maxLatency, 3) }
-
-// takeLatencies returns the latencies since the last call, and the number of replies so far.
-func (p *players) takeLatencies() (latencies *hdrhistogram.Histogram, replies int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	latencies, p.latencies = p.latencies, newLatencies()
-	return latencies, p.replies
-}
-
 // wait waits for an event or the end of a time. It returns an error if a player failed.
-func (p *players) wait(ctx context.Context, event <-chan struct{}, timeout time.Duration) error {
+func (p *answeringPlayers) wait(ctx context.Context, event <-chan struct{}, timeout time.Duration) error {
 	select {
 	case <-event:
 	case <-time.After(timeout):
@@ -206,7 +193,7 @@ func (p *players) wait(ctx context.Context, event <-chan struct{}, timeout time.
 }
 
 // close closes all connections and waits for the players.
-func (p *players) close() {
+func (p *answeringPlayers) close() {
 	p.isEnding.Store(true)
 	for _, one := range p.all {
 		if one != nil && one.Player != nil {
