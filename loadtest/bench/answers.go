@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/report"
 )
 
 // answersOptions are the flags of Answers.
@@ -46,13 +45,7 @@ func Answers(flags *flag.FlagSet) func(context.Context) error {
 	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by commas; \"\": all")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d arenas of %d players, %d questions, medians of %d runs", o.title, o.arenas, o.players, o.questions, o.runs)
-		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-			cases, err := choose(o.cases(), func(k playCase) string { return k.name }, o.kinds, ",")
-			if err != nil {
-				return err
-			}
-			return o.measureCases(ctx, r, cases)
-		})
+		return o.runCases(ctx, func() ([]playCase, error) { return chooseCases(o.cases(), o.kinds, ",") })
 	}
 }
 

@@ -29,17 +29,29 @@ type playRate struct {
 	maxDelay time.Duration
 }
 
-// measureCases measures all cases in turn, as often as runs are wanted.
-func (o *options) measureCases(ctx context.Context, r *report.Report, cases []playCase) error {
-	tables := newAnswerTables(r)
-	for range o.runs {
-		for _, k := range cases {
-			if err := o.measureCase(ctx, tables, k); err != nil {
-				return fmt.Errorf("%s: %w", k.name, err)
+// chooseCases returns the cases whose names are wanted; see choose.
+func chooseCases(all []playCase, wanted, separator string) ([]playCase, error) {
+	return choose(all, func(k playCase) string { return k.name }, wanted, separator)
+}
+
+// runCases measures all cases in turn, as often as runs are wanted. It calls cases when the
+// server has been built.
+func (o *options) runCases(ctx context.Context, cases func() ([]playCase, error)) error {
+	return o.run(ctx, func(ctx context.Context, r *report.Report) error {
+		all, err := cases()
+		if err != nil {
+			return err
+		}
+		tables := newAnswerTables(r)
+		for range o.runs {
+			for _, k := range all {
+				if err := o.measureCase(ctx, tables, k); err != nil {
+					return fmt.Errorf("%s: %w", k.name, err)
+				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 func (o *options) measureCase(ctx context.Context, t answerTables, k playCase) (err error) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/report"
 )
 
 // duelsOptions are the flags of Duels.
@@ -32,17 +31,13 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by semicolons; \"\": all")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.title, o.pairs, o.duration, o.runs)
-		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-			cases, err := choose([]playCase{
+		return o.runCases(ctx, func() ([]playCase, error) {
+			return chooseCases([]playCase{
 				o.newCase("embedded, no pause", "", 0, 0),
 				o.newCase("embedded, paced", "", 700*time.Millisecond, 300*time.Millisecond),
 				o.newCase("redis, no pause", "redis", 0, 0),
 				o.newCase("redis, paced", "redis", 70*time.Millisecond, 150*time.Millisecond),
-			}, func(k playCase) string { return k.name }, o.kinds, ";")
-			if err != nil {
-				return err
-			}
-			return o.measureCases(ctx, r, cases)
+			}, o.kinds, ";")
 		})
 	}
 }

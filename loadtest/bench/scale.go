@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/report"
 )
 
 // scaleOptions are the flags of Scale.
@@ -49,13 +48,7 @@ func Scale(flags *flag.FlagSet) func(context.Context) error {
 	flags.DurationVar(&o.rest, "rest", 10*time.Second, "time of the measurement without players")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d players in %d arenas or in duels, PostgreSQL, medians of %d runs", o.title, o.players, o.arenas, o.runs)
-		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-			cases, err := o.cases()
-			if err != nil {
-				return err
-			}
-			return o.measureCases(ctx, r, cases)
-		})
+		return o.runCases(ctx, o.cases)
 	}
 }
 
