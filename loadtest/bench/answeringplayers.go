@@ -2,8 +2,6 @@ package bench
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
-	"laststand/internal/testenv"
 	"laststand/loadtest/client"
 	"laststand/loadtest/stats"
 )
@@ -85,23 +82,6 @@ func (p *answeringPlayers) connect(ctx context.Context, urls []string) error {
 	return group.Wait()
 }
 
-// connectPlayer connects the player with a number.
-func connectPlayer(ctx context.Context, d client.Dialer, url string, number int) (*client.Player, error) {
-	guest, err := newGuest(number)
-	if err != nil {
-		return nil, err
-	}
-	return d.Connect(ctx, url, guest, nil)
-}
-
-// newGuest returns the player with a number. The node registers the player at the first
-// connection.
-func newGuest(number int) (client.Guest, error) {
-	id := fmt.Sprintf("player_%d", number)
-	token, err := testenv.Token("player", id)
-	return client.Guest{ID: id, Token: token}, err
-}
-
 // openArena makes an arena and seats players in it.
 func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*client.AnsweringPlayer) error {
 	host, made, err := makeArena(ctx, url, protocol.NewArena{
@@ -117,22 +97,6 @@ func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*
 		}
 	}
 	return nil
-}
-
-// makeArena makes an arena, and connects its host.
-func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *client.Player, made protocol.ArenaMade, err error) {
-	id := "host_" + rand.Text()
-	token, err := testenv.Token("host", id)
-	if err != nil {
-		return nil, made, err
-	}
-	if made, err = client.CreateArena(ctx, url, "demo", token, a); err != nil {
-		return nil, made, err
-	}
-	if host, err = client.Connect(ctx, url, client.Guest{ID: id, Token: token}, nil); err != nil {
-		return nil, made, err
-	}
-	return host, made, host.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "host"})
 }
 
 // start lets the players play.

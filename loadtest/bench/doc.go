@@ -12,6 +12,6 @@
 // clients are in this process. Clients, nodes and stores share the machine, so figures of
 // one run can be compared with each other, and not with those of other machines.
 //
-// Start reading at Answers; players, usage and cluster are the parts that all but the last
-// two programs share.
+// Start reading at Answers. Its cases, answeringPlayers and usage also serve Duels and Scale;
+// cluster serves all programs. The package must not import packages of the server.
 package bench

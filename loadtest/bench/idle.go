@@ -47,8 +47,8 @@ func (o connectionsOptions) measureIdleServer(ctx context.Context, r connectionT
 	if err != nil {
 		return err
 	}
-	rested, err := connectAtIntervals(ctx, c.urls[0], o.idle, o.fill)
-	defer rested.close()
+	atRest, err := connectAtIntervals(ctx, c.urls[0], o.idle, o.fill)
+	defer atRest.close()
 	if err != nil {
 		return err
 	}
@@ -57,19 +57,19 @@ func (o connectionsOptions) measureIdleServer(ctx context.Context, r connectionT
 		return err
 	}
 	r.addMemory(name, o.idle, before, after)
-	if err := rested.close(); err != nil {
+	if err := atRest.close(); err != nil {
 		return err
 	}
 	if _, err := c.steadyMemory(ctx, ""); err != nil { // until the server has freed their memory
 		return err
 	}
 	start := time.Now()
-	stormed, err := connectAtIntervals(ctx, c.urls[0], o.storm, o.stormTime)
+	storm, err := connectAtIntervals(ctx, c.urls[0], o.storm, o.stormTime)
 	took := time.Since(start)
-	if err := errors.Join(err, stormed.close()); err != nil {
+	if err := errors.Join(err, storm.close()); err != nil {
 		return err
 	}
-	r.addServeTimes(name+", storm", stormed.times, took, stormed.refusals)
+	r.addServeTimes(name+", storm", storm.times, took, storm.refusals)
 	return nil
 }
 
