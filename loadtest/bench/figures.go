@@ -13,23 +13,51 @@ import (
 // answerTables are the figures of answers: their speed, and the work for each of them.
 type answerTables struct{ speed, work *report.Table }
 
-// newAnswerTables adds both tables to a report. The work of a row without answers is that
-// of a second.
+// counter is a column whose figure is the growth of a counter, divided by the answers.
+type counter struct {
+	column   string
+	decimals int
+	read     func(usage) float64
+}
+
+// speedCounters are columns of the table of speeds.
+var speedCounters = []counter{
+	{"nodes µs", 1, func(u usage) float64 { return micros(u.nodes) }},
+	{"Redis µs", 1, func(u usage) float64 { return micros(u.redis().cpu) }},
+	{"PostgreSQL µs", 1, func(u usage) float64 { return micros(u.postgres) }},
+	{"clients µs", 1, func(u usage) float64 { return micros(u.clients) }},
+}
+
+// workCounters are columns of the table of work.
+var workCounters = []counter{
+	{"Redis reads", 2, func(u usage) float64 { return u.redis().reads }},
+	{"commands", 1, func(u usage) float64 { return u.redis().commands }},
+	{"bytes in", 0, func(u usage) float64 { return u.redis().in }},
+	{"bytes out", 0, func(u usage) float64 { return u.redis().out }},
+	{"rows", 2, func(u usage) float64 { return u.rows }},
+	{"messages", 3, func(u usage) float64 { return u.messages }},
+	{"steps", 3, func(u usage) float64 { return u.steps }},
+	{"lost steps", 3, func(u usage) float64 { return u.lostSteps }},
+	{"push gaps", 3, func(u usage) float64 { return u.pushGaps }},
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// newAnswerTables adds both tables to a report.
 func newAnswerTables(r *report.Report) answerTables {
-	work := []report.Column{
-		{Name: "Redis reads", Decimals: 2}, {Name: "commands", Decimals: 1}, {Name: "bytes in"}, {Name: "bytes out"},
-		{Name: "busiest master", Decimals: 2}, {Name: "rows", Decimals: 2},
+	speed := []report.Column{{Name: "answers/s"}, {Name: "p50 ms", Decimals: 2}, {Name: "p99 ms", Decimals: 2}}
+	for _, c := range speedCounters {
+		speed = append(speed, report.Column{Name: c.column, Decimals: c.decimals})
 	}
-	for _, count := range nodeCounts {
-		work = append(work, report.Column{Name: count.column, Decimals: 3})
+	for _, name := range []string{"idle %", "softirq %", "stolen %"} { // of all cores
+		speed = append(speed, report.Column{Name: name, Decimals: 1})
 	}
-	return answerTables{
-		r.Table("speed", report.Column{Name: "answers/s"}, report.Column{Name: "p50 ms", Decimals: 2}, report.Column{Name: "p99 ms", Decimals: 2},
-			report.Column{Name: "nodes µs", Decimals: 1}, report.Column{Name: "Redis µs", Decimals: 1}, report.Column{Name: "PostgreSQL µs", Decimals: 1},
-			report.Column{Name: "clients µs", Decimals: 1}, report.Column{Name: "idle %", Decimals: 1}, report.Column{Name: "softirq %", Decimals: 1},
-			report.Column{Name: "stolen %", Decimals: 1}),
-		r.Table("work for each", append(work, report.Column{Name: "Redis B a match"}, report.Column{Name: "Redis B an answer"})...),
+	var work []report.Column
+	for _, c := range workCounters {
+		work = append(work, report.Column{Name: c.column, Decimals: c.decimals})
 	}
+	work = append(work, report.Column{Name: "busiest master", Decimals: 2}, report.Column{Name: "Redis B a match"}, report.Column{Name: "Redis B an answer"})
+	return answerTables{r.Table("speed", speed...), r.Table("work for each", work...)}
 }
 
 // measurement is the use of all processes between two times, and the answers.
@@ -42,32 +70,25 @@ type measurement struct {
 
 // add adds a measurement to a row. Without answers, the work is that of a second.
 func (t answerTables) add(row string, m measurement) {
-	seconds := m.to.at.Sub(m.from.at).Seconds()
-	count := float64(m.answers.N)
-	n := count
+	count, seconds := float64(m.answers.N), m.to.at.Sub(m.from.at).Seconds()
+	divisor := count
 	if count == 0 {
-		n = seconds
+		divisor = seconds
 	}
-	each := func(used func(usage) float64) float64 { return (used(m.to) - used(m.from)) / n }
-	us := func(used func(usage) time.Duration) float64 {
-		return each(func(u usage) float64 { return float64(used(u)) / float64(time.Microsecond) })
+	speed := []float64{count / seconds, m.answers.P50, m.answers.P99}
+	for _, c := range speedCounters {
+		speed = append(speed, (c.read(m.to)-c.read(m.from))/divisor)
 	}
 	machine := m.to.machine.Sub(m.from.machine)
-	percent := func(d time.Duration) float64 { return 100 * float64(d) / float64(max(machine.Busy+machine.Idle, 1)) }
-	t.speed.Add(row, count/seconds, m.answers.P50, m.answers.P99,
-		us(func(u usage) time.Duration { return u.nodes }), us(func(u usage) time.Duration { return u.redis().cpu }),
-		us(func(u usage) time.Duration { return u.postgres }), us(func(u usage) time.Duration { return u.clients }),
-		percent(machine.Idle), percent(machine.SoftInterrupt), percent(machine.Stolen))
-	work := []float64{
-		each(func(u usage) float64 { return u.redis().reads }), each(func(u usage) float64 { return u.redis().commands }),
-		each(func(u usage) float64 { return u.redis().in }), each(func(u usage) float64 { return u.redis().out }),
-		busiestMasterRatio(m.from, m.to), each(func(u usage) float64 { return u.rows }),
+	for _, d := range []time.Duration{machine.Idle, machine.SoftInterrupt, machine.Stolen} {
+		speed = append(speed, 100*float64(d)/float64(max(machine.Busy+machine.Idle, 1)))
 	}
-	for i := range nodeCounts {
-		work = append(work, each(func(u usage) float64 { return u.counts[i] }))
+	t.speed.Add(row, speed...)
+	var work []float64
+	for _, c := range workCounters {
+		work = append(work, (c.read(m.to)-c.read(m.from))/divisor)
 	}
-	matches := m.to.counts[len(nodeCounts)-1]
-	t.work.Add(row, append(work, m.memory/max(matches, 1), m.memory/float64(max(m.replies, 1)))...)
+	t.work.Add(row, append(work, busiestMasterRatio(m.from, m.to), m.memory/max(m.to.matches, 1), m.memory/float64(max(m.replies, 1)))...)
 }
 
 // measureRest measures nodes without players for a time.
@@ -85,8 +106,7 @@ func (c *cluster) measureRest(ctx context.Context, duration time.Duration) (m me
 }
 
 // measureAll starts the players and measures them until all arenas are over. The time starts
-// at the first answer. It reads the nodes before, because reading the metrics of a node
-// slows its matches down.
+// at the first answer. It reads the other counters before, because that takes some ms.
 func (c *cluster) measureAll(ctx context.Context, p *answeringPlayers) (m measurement, err error) {
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err

@@ -25,7 +25,7 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 		},
 		to: usage{
 			at: start.Add(2 * time.Second), machine: testenv.MachineTime{Busy: 4 * time.Second, Idle: 2 * time.Second},
-			nodes: 3 * time.Second, postgres: time.Second, clients: time.Second, counts: [...]float64{500, 300, 200, 100, 10}, rows: 100,
+			nodes: 3 * time.Second, postgres: time.Second, clients: time.Second, messages: 500, steps: 300, lostSteps: 200, pushGaps: 100, matches: 10, rows: 100,
 			masters: []redisUsage{{cpu: 2 * time.Second, commands: 400, in: 2010, out: 1000}, {cpu: time.Second, commands: 100}},
 		},
 		answers: stats.Quantiles{N: 1000, P50: 2}, memory: 5000, replies: 2000,

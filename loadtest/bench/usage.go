@@ -18,8 +18,13 @@ type usage struct {
 	machine                  testenv.MachineTime
 	nodes, postgres, clients time.Duration // processor time
 	masters                  []redisUsage
-	counts                   [len(nodeCounts)]float64
 	rows                     float64 // written to PostgreSQL, without those of the last second
+
+	messages  float64 // sent between nodes
+	matches   float64 // started
+	steps     float64 // match steps that a node has done
+	lostSteps float64 // match steps that another node has done first
+	pushGaps  float64 // pushes that a node has read from Redis, because it missed them
 }
 
 // redisUsage is the work and the memory of one redis-server.
@@ -28,17 +33,6 @@ type redisUsage struct {
 	reads, commands float64 // reads from its connections; commands, including those in scripts
 	in, out         float64 // bytes
 	memory          float64 // bytes, without the buffers of its clients
-}
-
-// nodeCounts are the metrics of nodes that usage reads.
-var nodeCounts = [...]struct {
-	column, metric, label string
-}{
-	{"messages", "laststand_inbox_messages_sent_total", ""},
-	{"steps", "laststand_match_steps_total", `outcome="taken"`},
-	{"lost steps", "laststand_match_steps_total", `outcome="lost"`}, // another node has done the step
-	{"push gaps", "laststand_match_push_gaps_total", ""},            // pushes that a node has read from Redis
-	{"matches", "laststand_match_starts_total", ""},
 }
 
 // readUsage reads all counters.
@@ -65,9 +59,11 @@ func (c *cluster) readUsage(ctx context.Context) (u usage, err error) {
 		if err != nil {
 			return u, err
 		}
-		for i, count := range nodeCounts {
-			u.counts[i] += m.Sum(count.metric, count.label)
-		}
+		u.messages += m.Sum("laststand_inbox_messages_sent_total")
+		u.matches += m.Sum("laststand_match_starts_total")
+		u.steps += m.Sum("laststand_match_steps_total", `outcome="taken"`)
+		u.lostSteps += m.Sum("laststand_match_steps_total", `outcome="lost"`)
+		u.pushGaps += m.Sum("laststand_match_push_gaps_total")
 	}
 	return u, nil
 }
