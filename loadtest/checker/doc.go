@@ -5,9 +5,11 @@
 // answer that it sends, and every reply to an answer. The Checker compares the pushes of
 // all clients of a match. When all players have seen the end of a match, the Checker
 // computes its points, verdicts, first correct answers and standings, and compares them
-// with everything that the server sent. At the end of a run, CheckStored compares the
-// stored matches, histories, profiles and leaderboards with the matches that were
-// played, and CheckBehaviours compares the behaviour counts with the posted behaviours.
+// with everything that the server sent.
+//
+// At the end of a run, CheckStored compares the stored matches, histories, profiles and
+// leaderboards with the matches that were played. AwaitBehaviours compares the counts of
+// behaviours with the posted ones.
 //
 // Start reading at Checker. The package knows no client and no server, only the wire
 // contract.

@@ -192,8 +192,8 @@ func (j *judgement) checkFirst(r *round, verdicts map[string]verdict) {
 	}
 }
 
-// checkVoid checks that a question of a survival match is void exactly if nobody
-// survives it.
+// checkVoid checks that a question of a survival match is void if no player survives it,
+// and only then.
 func (j *judgement) checkVoid(r *round, verdicts map[string]verdict) {
 	t := countVerdicts(verdicts)
 	survives := j.log.found.Mode != "survival" || t.right > 0

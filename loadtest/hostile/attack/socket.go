@@ -65,12 +65,13 @@ func (a *attacker) open(ctx context.Context, worker int, origin string) (*socket
 		header.Set("Origin", origin)
 	}
 	conn, response, err := d.DialContext(ctx, "ws"+strings.TrimPrefix(a.URL, "http")+"/v1/ws", header)
-	if err == nil {
-		return &socket{conn}, nil
-	}
 	if response == nil {
 		a.lost(ctx, "cut")
 		return nil, err
+	}
+	_ = response.Body.Close() // its content does not matter
+	if err == nil {
+		return &socket{conn}, nil
 	}
 	a.refused("upgrade " + strconv.Itoa(response.StatusCode))
 	if response.StatusCode >= 500 && response.StatusCode != http.StatusServiceUnavailable {
@@ -147,9 +148,9 @@ func (s *socket) next(timeout time.Duration) (f frame, err error) {
 	return f, json.Unmarshal(f.Raw, &f.Frame)
 }
 
-// describe describes a frame or its absence: "error rate_limited" for an error reply,
-// "close 4429" for a close, "cut" for an end without a close frame, and "none" if no
-// frame came in time.
+// describe describes a frame: "error rate_limited" is an error reply, and "close 4429" a
+// close. It returns "cut" for an end without a close frame, and "none" if no frame came in
+// time.
 func describe(f frame, err error) string {
 	timeout, isNetError := errors.AsType[net.Error](err)
 	switch {
