@@ -371,3 +371,85 @@ func TestEachBreachIsFound(t *testing.T) {
 		})
 	}
 }
+
+// numbered passes pushes with the next numbers to views.
+func numbered(t *testing.T, seq *int64, kind string, data any, views ...*View) {
+	t.Helper()
+	*seq++
+	raw := protocol.EncodeNumberedPush("m_1", kind, data).Frame(*seq)
+	for _, v := range views {
+		f := client.Frame{Raw: raw}
+		if err := json.Unmarshal(raw, &f); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Push(f, 0); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A player who is out of a survival match gets no answer accepted.
+func TestAnAnswerAfterTheEliminationIsABreach(t *testing.T) {
+	t.Parallel()
+	c, seq, wrong := new(Checker), int64(0), 0
+	ada := c.Player("ada")
+	numbered(t, &seq, protocol.TypeMatchFound, protocol.MatchFound{Mode: "survival", Questions: 2, Players: 2, Seats: []protocol.SeatView{{ID: "ada"}, {ID: "bob"}}}, ada)
+	for question := range 2 {
+		numbered(t, &seq, protocol.TypeQuestion, protocol.Question{Question: question, Of: 2, OpensAt: opensAt, ClosesAt: opensAt + limitMS}, ada)
+		a := protocol.Answer{Match: "m_1", Question: &question, Given: protocol.Given{Choice: &wrong}}
+		ada.Sent(a)
+		raw, _ := json.Marshal(protocol.Answered{Question: question, At: opensAt})
+		if _, err := ada.Accepted(a, raw); err != nil {
+			t.Error(err)
+		}
+		numbered(t, &seq, protocol.TypeQuestionClosed, protocol.QuestionClosed{Question: question, Answer: map[string]int{"choice": 1}}, ada)
+	}
+	numbered(t, &seq, protocol.TypeMatchOver, protocol.MatchOver{Reason: "finished"}, ada)
+	ada.Finish()
+	c.JudgeRest()
+	if all, _ := c.Violations.All(); !strings.Contains(strings.Join(all, "\n"), "question 1: an answer of ada was accepted, who was out") {
+		t.Errorf("%q", all)
+	}
+}
+
+// A match that stops, that ends while a question is open, or in which an answer to no
+// question was accepted, breaks the contract. Players who may leave excuse the first.
+func TestAMatchMustReachItsEnd(t *testing.T) {
+	t.Parallel()
+	for want, test := range map[string]struct{ isOpen, isOver, answersNext, leavers bool }{
+		"":                                {false, true, false, false},
+		"it was never over":               {isOver: false},
+		"it ended while question 0":       {isOpen: true, isOver: true},
+		"question 1 was never asked":      {isOver: true, answersNext: true},
+		"nothing, because players may le": {leavers: true},
+	} {
+		c, seq, zero, next := &Checker{Leavers: test.leavers}, int64(0), 0, 1
+		ada := c.Player("ada")
+		host := c.Spectator()
+		numbered(t, &seq, protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel", Questions: 1, Players: 1, Seats: []protocol.SeatView{{ID: "ada"}}}, ada, host)
+		numbered(t, &seq, protocol.TypeQuestion, protocol.Question{Of: 1, OpensAt: opensAt, ClosesAt: opensAt + limitMS}, ada, host)
+		if test.answersNext {
+			a := protocol.Answer{Match: "m_1", Question: &next, Given: protocol.Given{Choice: &zero}}
+			ada.Sent(a)
+			if _, err := ada.Accepted(a, json.RawMessage(`{"question":1,"at":1000}`)); err != nil {
+				t.Error(err)
+			}
+		}
+		if !test.isOpen {
+			numbered(t, &seq, protocol.TypeQuestionClosed, protocol.QuestionClosed{Reason: "timeout", Results: []protocol.QuestionResult{{Player: "ada"}}}, ada, host)
+		}
+		if test.isOver {
+			over := protocol.MatchOver{Reason: "finished", Winner: "ada", Standings: []protocol.OverStanding{{Rank: 1, Player: "ada", Asked: 1, TimeMS: limitMS}}}
+			numbered(t, &seq, protocol.TypeMatchOver, over, ada, host)
+		}
+		ada.Finish()
+		c.JudgeRest()
+		all, _ := c.Violations.All()
+		if got := strings.Join(all, "\n"); !strings.Contains(got, want) && !test.leavers || (got == "") != (want == "" || test.leavers) {
+			t.Errorf("%q: found %q", want, got)
+		}
+		if s := c.Summary(); want == "" && (s.Matches["duel"] != 1 || s.Pushes != 4 || s.Unsure != 0) {
+			t.Errorf("%+v", s)
+		}
+	}
+}

@@ -45,9 +45,6 @@ func (r *ReconnectingPlayer) connect(ctx context.Context) error {
 		p, err := r.dial(ctx)
 		if err == nil {
 			r.connection = newConnection(p)
-			if r.OnClockLead != nil {
-				r.OnClockLead(p.ClockLeadMS)
-			}
 			r.startConnection(p.Welcome)
 			return nil
 		}
@@ -111,8 +108,7 @@ func (r *ReconnectingPlayer) waitToReconnect(ctx context.Context, lost error) er
 func (r *ReconnectingPlayer) startConnection(w protocol.Welcome) {
 	r.Reconnects.Connections++
 	r.noteEvent("connected to %s after %d of %q, playing %+v", r.server, r.lastSeq, r.match, w.Playing)
-	r.connectedAt = time.Now()
-	r.lastFrameAt, r.leaveAt, r.stateRequest = r.connectedAt, time.Time{}, 0
+	r.lastFrameAt, r.leaveAt, r.stateRequest = time.Now(), time.Time{}, 0
 	r.unanswered = slices.DeleteFunc(r.unanswered, func(q *Request) bool {
 		return q.Kind == protocol.TypePing || q.Kind == protocol.TypeMatchSync
 	})

@@ -25,11 +25,9 @@ type ReconnectingPlayer struct {
 
 	Dialer           Dialer                              // opens the connections
 	OnConnectAttempt func(took time.Duration, err error) // is called after each attempt to connect; nil: no call
-	OnClockLead      func(lead int64)                    // is called with the ClockLeadMS of each connection; nil: no call
 
 	connection  *connection
 	server      string    // of the newest connection
-	connectedAt time.Time // when it was welcomed
 	lastFrameAt time.Time // when the last frame came
 	unanswered  []*Request
 	received    []Received // not yet returned by Next
@@ -55,10 +53,8 @@ type Request struct {
 // Received is a frame that Next returns.
 type Received struct {
 	Frame
-	Request     *Request  // that the frame answers; nil: it is a push
-	ClusterMS   int64     // latest possible cluster time of its arrival, epoch ms
-	Server      string    // that sent the frame
-	ConnectedAt time.Time // when that server welcomed the connection
+	Request   *Request // that the frame answers; nil: it is a push
+	ClusterMS int64    // latest possible cluster time of its arrival, epoch ms
 }
 
 // ErrContract is wrapped by the errors of Next that mean that a server broke the
@@ -150,7 +146,7 @@ func (r *ReconnectingPlayer) checkSilence(now time.Time) bool {
 
 // sortFrame queues a frame for Next, or handles it in the player.
 func (r *ReconnectingPlayer) sortFrame(f Frame) error {
-	h := Received{Frame: f, ClusterMS: f.ReceivedAt.UnixMilli() + r.connection.ClockLeadMS, Server: r.server, ConnectedAt: r.connectedAt}
+	h := Received{Frame: f, ClusterMS: f.ReceivedAt.UnixMilli() + r.connection.ClockLeadMS}
 	r.noteEvent("%s %d", f.Type, f.Seq)
 	switch {
 	case f.Re != nil:
