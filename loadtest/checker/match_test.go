@@ -233,7 +233,13 @@ func TestAMatchWithoutBreachesPasses(t *testing.T) {
 			p.checker.Strangers, p.found.Players = true, 3
 			p.over.Standings = append(p.over.Standings, protocol.OverStanding{Rank: 3, Player: "eve"})
 		}},
-		"an answer of just in time":  {"duel", func(p *played) { p.reply[0].At, p.answersTooSoon = opensAt+500, true }},
+		"an answer of just in time": {"duel", func(p *played) { p.reply[0].At, p.answersTooSoon = opensAt+500, true }},
+		"an answer in the time given back": {"duel", func(p *played) {
+			elapsed := int64(limitMS + 100)
+			p.extendTo, p.reply[0].At, p.reply[0].ElapsedMS = opensAt+2*limitMS, opensAt+elapsed, elapsed
+			p.closed.Results[0].ElapsedMS, p.closed.Results[0].Points, p.closed.Results[0].Score = &elapsed, 100, 100
+			p.over.Standings[0].Score, p.over.Standings[0].TimeMS = 100, limitMS
+		}},
 		"the state holds the answer": {"duel", func(p *played) { p.then = state(accepted) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,22 +269,25 @@ func TestEachBreachIsFound(t *testing.T) {
 		mode   string
 		change func(p *played)
 	}{
-		"points 181":                          {"duel", func(p *played) { p.closed.Results[0].Points = 181 }},
-		"score 380":                           {"duel", func(p *played) { p.closed.Results[0].Score = 380 }},
-		"points 180":                          {"buzzer", func(p *played) { p.closed.Results[0].Points = 180 }},
-		"Score:181":                           {"duel", func(p *played) { p.over.Standings[0].Score = 181 }},
-		"TimeMS:700":                          {"duel", func(p *played) { p.over.Standings[1].TimeMS = 700 }},
-		"Rank:1 Player:bob":                   {"duel", func(p *played) { p.over.Standings[1].Rank = 1 }},
-		"names 1 players, not 2":              {"duel", func(p *played) { p.over.Standings = p.over.Standings[:1] }},
-		`winner is "bob"`:                     {"duel", func(p *played) { p.over.Winner = "bob" }},
-		`winner is "blue"`:                    {"buzzer", func(p *played) { p.over.Winner = "blue" }},
-		"{Rank:1 ID:red Score:2}":             {"buzzer", func(p *played) { p.over.Teams[0].Score = 2 }},
-		"ends with the teams":                 {"buzzer", func(p *played) { p.over.Teams = p.over.Teams[:1] }},
-		"ended as abandoned":                  {"duel", func(p *played) { p.over.Reason = "abandoned" }},
-		"ended as forfeit, and its end says":  {"duel", func(p *played) { p.checker.Leavers, p.over.Reason, p.over.Standings[0].Score = true, "forfeit", 7 }},
-		"correct true, points 180":            {"duel", func(p *played) { p.closed.Answer = map[string]int{"choice": 0} }},
-		`given {"choice":0} in 500 ms`:        {"duel", func(p *played) { p.closed.Results[0].Given = json.RawMessage(`{"choice":0}`) }},
-		"2 answers were accepted and 1 right": {"duel", func(p *played) { p.closed.Answered = 1 }},
+		"points 181":                         {"duel", func(p *played) { p.closed.Results[0].Points = 181 }},
+		"score 380":                          {"duel", func(p *played) { p.closed.Results[0].Score = 380 }},
+		"points 180":                         {"buzzer", func(p *played) { p.closed.Results[0].Points = 180 }},
+		"Score:181":                          {"duel", func(p *played) { p.over.Standings[0].Score = 181 }},
+		"TimeMS:700":                         {"duel", func(p *played) { p.over.Standings[1].TimeMS = 700 }},
+		"Rank:1 Player:bob":                  {"duel", func(p *played) { p.over.Standings[1].Rank = 1 }},
+		"names 1 players, not 2":             {"duel", func(p *played) { p.over.Standings = p.over.Standings[:1] }},
+		`winner is "bob"`:                    {"duel", func(p *played) { p.over.Winner = "bob" }},
+		`winner is "blue"`:                   {"buzzer", func(p *played) { p.over.Winner = "blue" }},
+		"{Rank:1 ID:red Score:2}":            {"buzzer", func(p *played) { p.over.Teams[0].Score = 2 }},
+		"ends with the teams":                {"buzzer", func(p *played) { p.over.Teams = p.over.Teams[:1] }},
+		"ended as abandoned":                 {"duel", func(p *played) { p.over.Reason = "abandoned" }},
+		"ended as forfeit, and its end says": {"duel", func(p *played) { p.checker.Leavers, p.over.Reason, p.over.Standings[0].Score = true, "forfeit", 7 }},
+		"correct true, points 180":           {"duel", func(p *played) { p.closed.Answer = map[string]int{"choice": 0} }},
+		`given {"choice":0} in 500 ms`:       {"duel", func(p *played) { p.closed.Results[0].Given = json.RawMessage(`{"choice":0}`) }},
+		"its close says 2 and 2":             {"duel", func(p *played) { p.closed.Right = 2 }},
+		`an answer got {"question":0,"at":1000500,"elapsed_ms":400}`: {"duel", func(p *played) { p.reply[0].ElapsedMS = 400 }},
+		"and it is ada: given  in none":                              {"duel", func(p *played) { p.reply[0], p.before = nil, refuse(protocol.CodeRateLimited, 1) }},
+		"2 answers were accepted and 1 right":                        {"duel", func(p *played) { p.closed.Answered = 1 }},
 		"says ada: given null in none": {"duel", func(p *played) {
 			p.closed.Results[0].Given, p.closed.Results[0].ElapsedMS = json.RawMessage("null"), nil
 		}},
@@ -450,6 +459,66 @@ func TestAMatchMustReachItsEnd(t *testing.T) {
 		}
 		if s := c.Summary(); want == "" && (s.Matches["duel"] != 1 || s.Pushes != 4 || s.Unsure != 0) {
 			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// A question must not open before the pause after the one before it is over. That question
+// was due to close with its last answer, or some time after its deadline.
+func TestAQuestionOpensAfterThePause(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reason string
+		openMS int64 // from the opening of the first question to that of the second
+		early  bool
+	}{
+		{"all_answered", 700 + 400 - maxClockSkewMS, false}, {"all_answered", 700 + 400 - maxClockSkewMS - 1, true},
+		{"timeout", limitMS + sealGraceMS + 400 - maxClockSkewMS, false}, {"timeout", limitMS + sealGraceMS + 400 - maxClockSkewMS - 1, true},
+	} {
+		c, seq := &Checker{RevealMS: 400}, int64(0)
+		host := c.Spectator()
+		numbered(t, &seq, protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel", Questions: 2, Players: 1, StartsAt: opensAt, Seats: []protocol.SeatView{{ID: "ada"}}}, host)
+		for question, at := range []int64{opensAt, opensAt + test.openMS} {
+			elapsed := int64(700)
+			numbered(t, &seq, protocol.TypeQuestion, protocol.Question{Question: question, Of: 2, OpensAt: at, ClosesAt: at + limitMS}, host)
+			numbered(t, &seq, protocol.TypeQuestionClosed, protocol.QuestionClosed{
+				Question: question, Reason: test.reason, Answered: 1, Results: []protocol.QuestionResult{{Player: "ada", Given: json.RawMessage(`{"choice":1}`), ElapsedMS: &elapsed}},
+			}, host)
+		}
+		over := protocol.MatchOver{Reason: "finished", Winner: "ada", Standings: []protocol.OverStanding{{Rank: 1, Player: "ada", Answered: 2, Asked: 2, TimeMS: 2 * limitMS}}}
+		numbered(t, &seq, protocol.TypeMatchOver, over, host)
+		c.JudgeRest()
+		all, _ := c.Violations.All()
+		if got := strings.Join(all, "\n"); strings.Contains(got, "question 1 had to open") != test.early || (got == "") == test.early {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+}
+
+// A survival match ranks by the last question that a player survived, any other by score.
+// Less time breaks a tie, and equals share a rank.
+func TestRanks(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string][4]int{"survival": {3, 1, 1, 4}, "duel": {1, 3, 3, 2}} {
+		all := map[string]*totals{
+			"ada": {Sums: Sums{Score: 300, TimeMS: 5}, lastRight: 1}, "bob": {Sums: Sums{Score: 100, TimeMS: 9}, lastRight: 2},
+			"cyd": {Sums: Sums{Score: 100, TimeMS: 9}, lastRight: 2}, "dan": {Sums: Sums{Score: 300, TimeMS: 7}, lastRight: 1},
+		}
+		rank(mode, all)
+		if got := [4]int{all["ada"].rank, all["bob"].rank, all["cyd"].rank, all["dan"].rank}; got != want {
+			t.Errorf("%s: %v, want %v", mode, got, want)
+		}
+	}
+}
+
+// The clock of a node may lag: a stamp shortly before the opening counts as no time. An
+// earlier stamp counts as the limit.
+func TestElapsedTime(t *testing.T) {
+	t.Parallel()
+	q := protocol.Question{OpensAt: opensAt, ClosesAt: opensAt + limitMS}
+	for at, want := range map[int64]int64{opensAt + 700: 700, opensAt - 50: 0, opensAt - 51: limitMS} {
+		if got := elapsedMS(q, at); got != want {
+			t.Errorf("a stamp at %d: %d, want %d", at, got, want)
 		}
 	}
 }
